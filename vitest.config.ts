@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config'
+
+const entry = (name: string) => new URL(`./packages/sdk/src/entry/${name}.ts`, import.meta.url).pathname
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^tenon$/, replacement: entry('index') },
+      { find: /^tenon\/(.+)$/, replacement: entry('$1') },
+    ],
+  },
+  test: {
+    include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
+    testTimeout: 20_000,
+    pool: 'forks',
+  },
+})
