@@ -1,0 +1,4 @@
+import { serveStdio } from 'tenon/server'
+import { server } from './server.ts'
+
+await serveStdio(server)

@@ -1,0 +1,432 @@
+import type { ServerFacts } from '../era/client.ts'
+import { methodNotFound } from '../era/refusals.ts'
+import { CapabilityError, McpError, ProtocolError, RpcCode } from '../errors.ts'
+import type { Exchange } from '../jsonrpc/exchange.ts'
+import type { SendOptions } from '../jsonrpc/link.ts'
+import type { Params, ResultObject, RpcErrorBody, RpcNotification } from '../jsonrpc/message.ts'
+import type { RequestOptions } from '../jsonrpc/pending.ts'
+import type { Transport } from '../jsonrpc/transport.ts'
+import { paramsChecks } from '../protocol/params.ts'
+import type { RevisionId } from '../protocol/revision.ts'
+import { chooseRevisions } from '../protocol/revisions/index.ts'
+import {
+  type CallToolParams,
+  type CallToolResult,
+  type ClientCapabilities,
+  type ClientRequests,
+  type CompleteParams,
+  type CompleteResult,
+  type GetPromptParams,
+  type GetPromptResult,
+  type Implementation,
+  type ListPromptsResult,
+  type ListResourcesResult,
+  type ListResourceTemplatesResult,
+  type ListToolsResult,
+  type LoggingLevel,
+  type LoggingMessageParams,
+  metaKeys,
+  type Prompt,
+  type ReadResourceResult,
+  type Resource,
+  type ResourceTemplateInfo,
+  type ServerCapabilities,
+  type SubscriptionFilter,
+  type Tool,
+} from '../protocol/types.ts'
+import { Emitter } from '../util/emitter.ts'
+import { isObject } from '../util/objects.ts'
+import { warnOnce } from '../util/warn.ts'
+import { ResponseCache } from './cache.ts'
+import { type ClientState, Connection, notConnected, type StateChange, type Subscription } from './connection.ts'
+import { ListCall, type ListPage } from './list-call.ts'
+import { ToolResult } from './results.ts'
+import { ToolBook } from './tool-book.ts'
+
+export interface ClientOptions {
+  /** What this client can do for servers. */
+  capabilities?: ClientCapabilities
+  /** The one revision to speak. Default: the newest that both sides know. */
+  revision?: RevisionId
+  /** The revisions to choose from. Default: all of them. */
+  revisions?: readonly RevisionId[]
+  /** Defaults for every request. */
+  request?: Pick<RequestOptions, 'timeoutMs' | 'maxTotalTimeoutMs' | 'resetTimeoutOnProgress'>
+  /** How long a server may be silent to the first question before the handshake is tried. Default 2,000. */
+  probeTimeoutMs?: number
+  /** How long a server may take to be ready, which includes installing itself. Default 60,000. */
+  connectTimeoutMs?: number
+  /** Keep results for as long as the server allows. Default true. */
+  cache?: boolean
+  /** Start a server process again that ended by itself, up to so many times a minute. Default 3; 0 for never. */
+  restarts?: number
+  /** The least severe log messages to ask for on 2026-07-28, where servers send none unasked. */
+  logLevel?: LoggingLevel
+}
+
+export interface ClientEvents {
+  state: StateChange
+  toolsChanged: undefined
+  promptsChanged: undefined
+  resourcesChanged: undefined
+  resourceUpdated: { uri: string }
+  log: LoggingMessageParams
+  /** Something the server sent was left out, or could not be used. */
+  warning: { message: string }
+  /** Something failed that no call could report. */
+  error: { error: unknown }
+}
+
+type RequestHandler = (params: Params, request: { method: string; signal: AbortSignal }) => unknown
+
+const listChanges = {
+  'notifications/tools/list_changed': { event: 'toolsChanged', stale: ['tools/list'] },
+  'notifications/prompts/list_changed': { event: 'promptsChanged', stale: ['prompts/list'] },
+  'notifications/resources/list_changed': {
+    event: 'resourcesChanged',
+    stale: ['resources/list', 'resources/templates/list'],
+  },
+} as const
+
+/** One connection to one server, of whatever revision. */
+export class Client {
+  readonly info: Implementation
+  readonly #options: ClientOptions
+  readonly #connection: Connection
+  readonly #events: Emitter<ClientEvents>
+  readonly #cache: ResponseCache | undefined
+  readonly #requestHandlers = new Map<string, RequestHandler>([['ping', () => ({})]])
+  readonly #notificationHandlers = new Map<string, (params: Params) => void>()
+  readonly #subscribed = new Map<string, Subscription>()
+  readonly #tools = new ToolBook(
+    (message) => this.#warn(message),
+    () => this.#connection.transport?.readsHeaders === true,
+  )
+  #logLevel: LoggingLevel | undefined
+
+  constructor(info: Implementation, options: ClientOptions = {}) {
+    this.info = info
+    this.#options = options
+    this.#logLevel = options.logLevel
+    this.#events = new Emitter((error) => console.error('[tenon] A listener failed:', error))
+    this.#cache = options.cache === false ? undefined : new ResponseCache()
+    this.#connection = new Connection({
+      identity: { info, capabilities: options.capabilities ?? {} },
+      revisions: chooseRevisions(options.revision ? [options.revision] : options.revisions),
+      probeTimeoutMs: options.probeTimeoutMs ?? 2_000,
+      connectTimeoutMs: options.connectTimeoutMs ?? 60_000,
+      restarts: options.restarts ?? 3,
+      receiver: {
+        request: (exchange) => void this.#answer(exchange),
+        notification: (notification) => this.#notified(notification),
+        error: (error) => this.#events.emit('error', { error }),
+      },
+      onState: (change) => {
+        if (change.state === 'ready') this.#forgetServer()
+        this.#events.emit('state', change)
+      },
+    })
+  }
+
+  get state(): ClientState {
+    return this.#connection.state
+  }
+
+  /** What the server said of itself; throws while there is no connection. */
+  get server(): ServerFacts {
+    const live = this.#connection.live
+    if (!live) throw notConnected(this.state)
+    return live.era.facts
+  }
+
+  get revision(): RevisionId {
+    return this.server.revision.id
+  }
+
+  getServerCapabilities(): ServerCapabilities | undefined {
+    return this.#connection.live?.era.facts.capabilities
+  }
+
+  getServerVersion(): Implementation | undefined {
+    return this.#connection.live?.era.facts.info
+  }
+
+  getInstructions(): string | undefined {
+    return this.#connection.live?.era.facts.instructions
+  }
+
+  /** Listens for an event; call what is returned to stop. */
+  on<K extends keyof ClientEvents>(name: K, listener: (event: ClientEvents[K]) => void): () => void {
+    return this.#events.on(name, listener)
+  }
+
+  connect(transport: Transport): Promise<void> {
+    return this.#connection.open(transport)
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Any request, also of methods we do not know. */
+  async request<M extends (keyof ClientRequests & string) | (string & {})>(
+    method: M,
+    params?: M extends keyof ClientRequests ? ClientRequests[M]['params'] : Params,
+    options?: RequestOptions,
+  ): Promise<M extends keyof ClientRequests ? ClientRequests[M]['result'] : ResultObject> {
+    return (await this.#call(method, params as Params | undefined, options)) as never
+  }
+
+  notify(method: string, params?: Params): void {
+    const live = this.#connection.live
+    if (!live) throw notConnected(this.state)
+    live.link.notify(method, params)
+  }
+
+  /** Answers requests of the server, where the revision lets it make any. */
+  setRequestHandler(method: string, handler: RequestHandler): void {
+    this.#requestHandlers.set(method, handler)
+  }
+
+  setNotificationHandler(method: string, handler: (params: Params) => void): void {
+    this.#notificationHandlers.set(method, handler)
+  }
+
+  /** Asks whether the server is there. Revisions without `ping` are asked what they are instead. */
+  async ping(options?: RequestOptions): Promise<void> {
+    await this.#call(this.server.revision.lacks('ping') ? 'server/discover' : 'ping', undefined, options)
+  }
+
+  /** Calls a tool: `callTool('add', { a: 1, b: 2 })`, or with the params of the wire. */
+  callTool(name: string, args?: Record<string, unknown>, options?: RequestOptions): Promise<ToolResult>
+  callTool(params: CallToolParams, options?: RequestOptions): Promise<ToolResult>
+  async callTool(
+    call: string | CallToolParams,
+    second?: Record<string, unknown> | RequestOptions,
+    third?: RequestOptions,
+  ): Promise<ToolResult> {
+    this.#needs('tools')
+    const params: CallToolParams =
+      typeof call === 'string' ? { name: call, arguments: (second as Record<string, unknown>) ?? {} } : call
+    const options = typeof call === 'string' ? third : (second as RequestOptions | undefined)
+    const result = await this.#call('tools/call', params as unknown as Params, { ...options, progress: true })
+    const read = new ToolResult(result as CallToolResult)
+    this.#tools.checkOutput(params.name, read)
+    return read
+  }
+
+  listTools(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListToolsResult, Tool> {
+    return this.#list('tools', 'tools/list', 'tools', params, options, (tools) => this.#tools.read(tools))
+  }
+
+  listPrompts(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListPromptsResult, Prompt> {
+    return this.#list('prompts', 'prompts/list', 'prompts', params, options, this.#having<Prompt>('name'))
+  }
+
+  listResources(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListResourcesResult, Resource> {
+    return this.#list('resources', 'resources/list', 'resources', params, options, this.#having<Resource>('uri'))
+  }
+
+  listResourceTemplates(
+    params?: { cursor?: string },
+    options?: RequestOptions,
+  ): ListCall<ListResourceTemplatesResult, ResourceTemplateInfo> {
+    const read = this.#having<ResourceTemplateInfo>('uriTemplate')
+    return this.#list('resources', 'resources/templates/list', 'resourceTemplates', params, options, read)
+  }
+
+  async readResource(resource: string | { uri: string }, options?: RequestOptions): Promise<ReadResourceResult> {
+    this.#needs('resources')
+    const params = typeof resource === 'string' ? { uri: resource } : resource
+    const result = (await this.#cached('resources/read', params, options)) as ReadResourceResult
+    if (!Array.isArray(result.contents)) throw invalid('resources/read', 'contents')
+    return result
+  }
+
+  getPrompt(name: string, args?: Record<string, string>, options?: RequestOptions): Promise<GetPromptResult>
+  getPrompt(params: GetPromptParams, options?: RequestOptions): Promise<GetPromptResult>
+  async getPrompt(
+    prompt: string | GetPromptParams,
+    second?: Record<string, string> | RequestOptions,
+    third?: RequestOptions,
+  ): Promise<GetPromptResult> {
+    this.#needs('prompts')
+    const isName = typeof prompt === 'string'
+    const params = isName ? { name: prompt, ...(second && { arguments: second }) } : prompt
+    const options = isName ? third : (second as RequestOptions | undefined)
+    const result = (await this.#call('prompts/get', params as unknown as Params, options)) as GetPromptResult
+    if (!Array.isArray(result.messages)) throw invalid('prompts/get', 'messages')
+    return result
+  }
+
+  async complete(params: CompleteParams, options?: RequestOptions): Promise<CompleteResult['completion']> {
+    if (this.server.revision.announcesCompletions) this.#needs('completions')
+    const result = (await this.#call('completion/complete', params as unknown as Params, options)) as CompleteResult
+    if (!Array.isArray(result.completion?.values)) throw invalid('completion/complete', 'completion.values')
+    return result.completion
+  }
+
+  /** The least severe log messages to send. On 2026-07-28 it is said with every request from now on. */
+  async setLoggingLevel(level: LoggingLevel, options?: RequestOptions): Promise<void> {
+    this.#needs('logging')
+    this.#logLevel = level
+    if (!this.server.revision.lacks('logging/setLevel')) await this.#call('logging/setLevel', { level }, options)
+  }
+
+  /** Hears of changes until it is closed; they come as events of the client. Opened anew when the connection is. */
+  listen(filter: SubscriptionFilter): Promise<Subscription> {
+    return this.#connection.listen(filter)
+  }
+
+  /** Hears of changes of one resource. */
+  async subscribeResource(resource: string | { uri: string }): Promise<void> {
+    this.#needs('resources')
+    const uri = typeof resource === 'string' ? resource : resource.uri
+    if (!this.#subscribed.has(uri)) this.#subscribed.set(uri, await this.listen({ resourceSubscriptions: [uri] }))
+  }
+
+  async unsubscribeResource(resource: string | { uri: string }): Promise<void> {
+    const uri = typeof resource === 'string' ? resource : resource.uri
+    const subscription = this.#subscribed.get(uri)
+    this.#subscribed.delete(uri)
+    await subscription?.close()
+  }
+
+  #call(method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject> {
+    const problem = paramsChecks.get(method)?.(params ?? {})
+    if (problem !== undefined) return Promise.reject(new McpError('invalid-argument', `${method}: ${problem}`))
+    const defaults = this.#options.request
+    return this.#connection.call(method, this.#withLogLevel(params), defaults ? { ...defaults, ...options } : options)
+  }
+
+  #withLogLevel(params: Params | undefined): Params | undefined {
+    if (this.#logLevel === undefined || this.#connection.live?.era.answersRequests !== false) return params
+    const meta = isObject(params?._meta) ? params._meta : {}
+    return { ...params, _meta: { ...meta, [metaKeys.logLevel]: this.#logLevel } }
+  }
+
+  async #cached(
+    method: string,
+    params: Params | undefined,
+    options: RequestOptions | undefined,
+  ): Promise<ResultObject> {
+    const kept = this.#cache?.get(method, params)
+    if (kept) return kept
+    const result = await this.#call(method, params, options)
+    this.#cache?.put(method, params, result)
+    return result
+  }
+
+  #list<Page extends ListPage, Item>(
+    capability: 'tools' | 'prompts' | 'resources',
+    method: string,
+    member: string,
+    params: { cursor?: string } | undefined,
+    options: RequestOptions | undefined,
+    read: (items: unknown[]) => Item[],
+  ): ListCall<Page, Item> {
+    const fetch = async (cursor: string | undefined): Promise<Page> => {
+      this.#needs(capability)
+      const result = await this.#cached(method, cursor === undefined ? {} : { cursor }, options)
+      const items = result[member]
+      if (!Array.isArray(items)) throw invalid(method, member)
+      return { ...result, [member]: read(items) } as unknown as Page
+    }
+    return new ListCall(fetch, (page) => (page as Record<string, unknown>)[member] as Item[], params?.cursor)
+  }
+
+  /** Items without the one field they cannot do without are left out; the others stay. */
+  #having<Item>(field: string): (items: unknown[]) => Item[] {
+    return (items) =>
+      items.filter((item): item is Item => {
+        const isUsable = isObject(item) && typeof item[field] === 'string'
+        if (!isUsable) this.#warn(`An item of a list is left out: it has no ${field}`)
+        return isUsable
+      })
+  }
+
+  /** Only what the server declared is used (2025-06-18 lifecycle, operation). */
+  #needs(capability: 'tools' | 'prompts' | 'resources' | 'completions' | 'logging'): void {
+    if (this.state === 'reconnecting' || this.server.capabilities[capability]) return
+    throw new CapabilityError(capability, `The server does not offer ${capability}`)
+  }
+
+  async #answer(exchange: Exchange): Promise<void> {
+    const { method, params = {} } = exchange.request
+    if (this.#connection.live?.era.answersRequests === false) {
+      // 2026-07-28: servers do not ask this way, and clients never answer.
+      warnOnce(
+        'server-request',
+        `The server sent the request ${method}, which its revision does not allow; it is ignored.`,
+      )
+      return exchange.cancel('Requests from servers are not part of this revision')
+    }
+    try {
+      const handler = this.#requestHandlers.get(method)
+      if (!handler) throw methodNotFound(method)
+      const problem = paramsChecks.get(method)?.(params)
+      if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
+      exchange.reply((await handler(params, exchangeInfo(exchange))) as ResultObject)
+    } catch (error) {
+      exchange.fail(this.#toErrorBody(error))
+    }
+  }
+
+  #toErrorBody(error: unknown): RpcErrorBody {
+    if (error instanceof ProtocolError) {
+      return { code: error.rpcCode, message: error.message, ...(error.data !== undefined && { data: error.data }) }
+    }
+    this.#events.emit('error', { error })
+    return { code: RpcCode.InternalError, message: 'Internal error' }
+  }
+
+  #notified(notification: RpcNotification): void {
+    const { method, params = {} } = notification
+    this.#connection.live?.era.notified(notification)
+    if (paramsChecks.get(method)?.(params) !== undefined) return this.#warn(`A ${method} with bad params is ignored`)
+    const listChange = Object.hasOwn(listChanges, method) ? listChanges[method as keyof typeof listChanges] : undefined
+    if (listChange) {
+      this.#cache?.forget((kept) => (listChange.stale as readonly string[]).includes(kept))
+      this.#events.emit(listChange.event, undefined)
+    } else if (method === 'notifications/resources/updated') {
+      const { uri } = params as { uri: string }
+      // The notification may be about a part of what was read.
+      this.#cache?.forget((kept, read) => kept === 'resources/read' && read !== undefined && uri.startsWith(read))
+      this.#events.emit('resourceUpdated', { uri })
+    } else if (method === 'notifications/message') {
+      this.#events.emit('log', params as unknown as LoggingMessageParams)
+    }
+    try {
+      this.#notificationHandlers.get(method)?.(params)
+    } catch (error) {
+      this.#events.emit('error', { error })
+    }
+  }
+
+  /** Another process may offer something else. */
+  #forgetServer(): void {
+    this.#cache?.clear()
+    this.#tools.clear()
+  }
+
+  #warn(message: string): void {
+    this.#events.emit('warning', { message })
+  }
+}
+
+function exchangeInfo(exchange: Exchange): { method: string; signal: AbortSignal } {
+  return {
+    method: exchange.request.method,
+    get signal() {
+      return exchange.signal
+    },
+  }
+}
+
+function invalid(method: string, member: string): McpError {
+  return new McpError('invalid-response', `The answer to ${method} has no ${member}`)
+}

@@ -1,0 +1,89 @@
+import { McpError } from '../errors.ts'
+import type { CallToolResult, Tool } from '../protocol/types.ts'
+import { headerAnnotationProblem } from '../protocol/x-mcp-header.ts'
+import { compileJsonSchema, type JsonSchemaCheck } from '../schema/json-schema.ts'
+import { isObject } from '../util/objects.ts'
+
+interface Known {
+  tool: Tool
+  /** Compiled when first needed; null when it cannot be. */
+  check?: JsonSchemaCheck | null
+}
+
+/** Definitions kept; a list longer than this is not checked against. */
+const maxKnown = 10_000
+
+/** What the client knows about the server's tools. One bad tool never hides the others. */
+export class ToolBook {
+  readonly #known = new Map<string, Known>()
+  readonly #warn: (message: string) => void
+  readonly #readsHeaders: () => boolean
+
+  /** @param readsHeaders True on HTTP, where `x-mcp-header` is acted on. */
+  constructor(warn: (message: string) => void, readsHeaders: () => boolean) {
+    this.#warn = warn
+    this.#readsHeaders = readsHeaders
+  }
+
+  /** The usable tools of a list. */
+  read(tools: readonly unknown[]): Tool[] {
+    return tools.filter((tool): tool is Tool => this.#accept(tool))
+  }
+
+  /** Throws when structured content is not what the tool promised; a tool that failed promised nothing. */
+  checkOutput(name: string, result: CallToolResult): void {
+    const known = this.#known.get(name)
+    if (!known?.tool.outputSchema || result.isError) return
+    known.check ??= this.#compile(known.tool)
+    if (!known.check) return
+    if (result.structuredContent === undefined) {
+      throw new McpError('invalid-output', `The tool ${name} has an output schema but returned no structured content`)
+    }
+    const issues = known.check(result.structuredContent)
+    if (!issues) return
+    const what = issues.map(({ path, message }) => `${path || 'the value'} ${message}`).join('; ')
+    throw new McpError(
+      'invalid-output',
+      `The tool ${name} returned structured content that its schema refuses: ${what}`,
+    )
+  }
+
+  get(name: string): Tool | undefined {
+    return this.#known.get(name)?.tool
+  }
+
+  clear(): void {
+    this.#known.clear()
+  }
+
+  #accept(tool: unknown): boolean {
+    const problem =
+      problemOf(tool) ?? (this.#readsHeaders() ? headerAnnotationProblem((tool as Tool).inputSchema) : undefined)
+    if (problem !== undefined) {
+      this.#warn(`The tool ${nameOf(tool)} is left out: ${problem}`)
+      return false
+    }
+    const { name } = tool as Tool
+    if (this.#known.size < maxKnown || this.#known.has(name)) this.#known.set(name, { tool: tool as Tool })
+    return true
+  }
+
+  #compile(tool: Tool): JsonSchemaCheck | null {
+    try {
+      return compileJsonSchema(tool.outputSchema!)
+    } catch (error) {
+      this.#warn(`The output of the tool ${tool.name} is not checked: ${(error as Error).message}`)
+      return null
+    }
+  }
+}
+
+function problemOf(tool: unknown): string | undefined {
+  if (!isObject(tool)) return 'it is no object'
+  if (typeof tool.name !== 'string' || tool.name === '') return 'it has no name'
+  return isObject(tool.inputSchema) ? undefined : 'it has no inputSchema'
+}
+
+function nameOf(tool: unknown): string {
+  return isObject(tool) && typeof tool.name === 'string' ? tool.name : 'without a name'
+}

@@ -1,0 +1,26 @@
+import type { Link } from '../jsonrpc/link.ts'
+import type { McpServer } from '../server/mcp-server.ts'
+import type { Server } from '../server/server.ts'
+import { type StdioServerOptions, StdioServerTransport } from '../transport/stdio/server.ts'
+
+export interface ServeStdioOptions extends StdioServerOptions {
+  /** End the process when the client is gone, so that none is left behind. Default true. */
+  exit?: boolean
+}
+
+/** Serves over stdin and stdout until the client closes stdin, or on SIGTERM and SIGINT; then answers what is open and ends. */
+export async function serveStdio(server: McpServer | Server, options: ServeStdioOptions = {}): Promise<Link> {
+  const { exit = true, ...transportOptions } = options
+  const transport = new StdioServerTransport(transportOptions)
+  const link = await server.connect(transport)
+  if (!exit) return link
+  const stop = () => void link.close()
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+  const closed = transport.onclose
+  transport.onclose = (detail) => {
+    closed?.(detail)
+    process.exit()
+  }
+  return link
+}

@@ -1,0 +1,15 @@
+export {
+  CapabilityError,
+  type CloseDetail,
+  ClosedError,
+  McpError,
+  type McpErrorCode,
+  PeerError,
+  ProtocolError,
+  RpcCode,
+  TimeoutError,
+} from '../errors.ts'
+export type { Revision, RevisionId } from '../protocol/revision.ts'
+export { revisionIds } from '../protocol/revisions/index.ts'
+export type * from '../protocol/types.ts'
+export { loggingLevels, metaKeys } from '../protocol/types.ts'

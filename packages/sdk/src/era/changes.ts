@@ -1,0 +1,45 @@
+export type ListName = 'tools' | 'prompts' | 'resources'
+
+/** Something a client may want to hear of: a list is no longer what it was, or a resource has new contents. */
+export type Change = { list: ListName } | { updated: string }
+
+/**
+ * Tells everyone who listens what changed. Changes of lists wait a moment and go out once, because registrations come
+ * in bursts; updates of resources go out at once.
+ */
+export class Changes {
+  readonly #listeners = new Set<(change: Change) => void>()
+  readonly #delayMs: number
+  readonly #waiting = new Set<ListName>()
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(delayMs: number) {
+    this.#delayMs = delayMs
+  }
+
+  on(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  listChanged(list: ListName): void {
+    if (this.#listeners.size === 0) return
+    this.#waiting.add(list)
+    this.#timer ??= setTimeout(() => this.#flush(), this.#delayMs)
+  }
+
+  updated(uri: string): void {
+    this.#tell({ updated: uri })
+  }
+
+  #flush(): void {
+    this.#timer = undefined
+    const lists = [...this.#waiting]
+    this.#waiting.clear()
+    for (const list of lists) this.#tell({ list })
+  }
+
+  #tell(change: Change): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+}

@@ -1,0 +1,37 @@
+import type { Link, SendOptions } from '../jsonrpc/link.ts'
+import type { Params, ResultObject, RpcNotification } from '../jsonrpc/message.ts'
+import type { Revision } from '../protocol/revision.ts'
+import type { ClientCapabilities, Implementation, ServerCapabilities, SubscriptionFilter } from '../protocol/types.ts'
+
+/** What a client says of itself. */
+export interface ClientIdentity {
+  readonly info: Implementation
+  readonly capabilities: ClientCapabilities
+}
+
+/** What a server says of itself. */
+export interface ServerFacts {
+  readonly revision: Revision
+  readonly info: Implementation | undefined
+  readonly capabilities: ServerCapabilities
+  readonly instructions: string | undefined
+}
+
+/** An open wish to hear of changes. */
+export interface Listening {
+  /** What the server will tell, which may be less than was asked for. */
+  readonly honoured: SubscriptionFilter
+  /** Settles when the server ends it. */
+  readonly ended: Promise<void>
+  close(): Promise<void>
+}
+
+/** How one era speaks to a server. Made by negotiation, for one link. */
+export interface ClientEra {
+  readonly facts: ServerFacts
+  /** Whether the server may ask us; where not, its requests are ignored. */
+  readonly answersRequests: boolean
+  call(link: Link, method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject>
+  listen(link: Link, filter: SubscriptionFilter): Promise<Listening>
+  notified(notification: RpcNotification): void
+}

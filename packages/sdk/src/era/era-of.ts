@@ -1,0 +1,12 @@
+import type { RpcRequest } from '../jsonrpc/message.ts'
+import type { EraName } from '../protocol/revision.ts'
+import { metaKeys } from '../protocol/types.ts'
+import { isObject } from '../util/objects.ts'
+
+/** A request that describes its caller itself belongs to the stateless era, whatever came before it on the link. */
+export function eraOf(request: RpcRequest): EraName {
+  const meta = request.params?._meta
+  if (!isObject(meta)) return 'handshake'
+  const isModern = meta[metaKeys.protocolVersion] !== undefined || meta[metaKeys.clientCapabilities] !== undefined
+  return isModern ? 'stateless' : 'handshake'
+}

@@ -1,0 +1,86 @@
+import { McpError } from '../../errors.ts'
+import type { Link, SendOptions } from '../../jsonrpc/link.ts'
+import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import type { RequestOptions } from '../../jsonrpc/pending.ts'
+import type { Revision } from '../../protocol/revision.ts'
+import type { InitializeResult, SubscriptionFilter } from '../../protocol/types.ts'
+import { isObject } from '../../util/objects.ts'
+import type { ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
+
+/** 2024-11-05 to 2025-11-25, from the client's side. */
+export class HandshakeClient implements ClientEra {
+  readonly facts: ServerFacts
+  readonly answersRequests = true
+
+  private constructor(facts: ServerFacts) {
+    this.facts = facts
+  }
+
+  /**
+   * Shakes hands.
+   * @param revisions Those we can speak, newest first; the newest is asked for.
+   */
+  static async open(
+    link: Link,
+    identity: ClientIdentity,
+    revisions: readonly Revision[],
+    options: RequestOptions,
+  ): Promise<HandshakeClient> {
+    const newest = revisions[0]!
+    const params = newest.toParams('initialize', {
+      protocolVersion: newest.id,
+      capabilities: identity.capabilities,
+      clientInfo: identity.info,
+    })
+    const result = (await link.request('initialize', params, options)) as Partial<InitializeResult>
+    const revision = revisions.find(({ id }) => id === result.protocolVersion)
+    if (!revision) throw noCommonRevision(String(result.protocolVersion), revisions)
+    const facts = {
+      revision,
+      info: result.serverInfo,
+      capabilities: isObject(result.capabilities) ? result.capabilities : {},
+      instructions: typeof result.instructions === 'string' ? result.instructions : undefined,
+    }
+    link.batching = revision.batching
+    link.omitsUnknownId = revision.omitsUnknownId
+    link.transport.setProtocolVersion?.(revision.id)
+    link.notify('notifications/initialized')
+    return new HandshakeClient(facts)
+  }
+
+  call(
+    link: Link,
+    method: string,
+    params: Params | undefined,
+    options: SendOptions | undefined,
+  ): Promise<ResultObject> {
+    return link.request(method, params && this.facts.revision.toParams(method, params), options)
+  }
+
+  /** Changes of lists come unasked; only resources are subscribed to, one by one. */
+  async listen(link: Link, filter: SubscriptionFilter): Promise<Listening> {
+    const { tools, prompts, resources } = this.facts.capabilities
+    const uris = resources?.subscribe ? (filter.resourceSubscriptions ?? []) : []
+    await Promise.all(uris.map((uri) => link.request('resources/subscribe', { uri })))
+    return {
+      honoured: {
+        ...(filter.toolsListChanged && tools?.listChanged && { toolsListChanged: true }),
+        ...(filter.promptsListChanged && prompts?.listChanged && { promptsListChanged: true }),
+        ...(filter.resourcesListChanged && resources?.listChanged && { resourcesListChanged: true }),
+        ...(uris.length > 0 && { resourceSubscriptions: uris }),
+      },
+      ended: new Promise(() => {}),
+      close: async () => {
+        if (link.closed) return
+        await Promise.all(uris.map((uri) => link.request('resources/unsubscribe', { uri })))
+      },
+    }
+  }
+
+  notified(): void {}
+}
+
+export function noCommonRevision(offered: string, revisions: readonly Revision[]): McpError {
+  const ours = revisions.map(({ id }) => id).join(', ')
+  return new McpError('no-common-revision', `The server speaks ${offered}; this client speaks ${ours}`)
+}

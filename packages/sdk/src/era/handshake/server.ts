@@ -1,0 +1,164 @@
+import { ProtocolError, RpcCode } from '../../errors.ts'
+import type { Exchange } from '../../jsonrpc/exchange.ts'
+import type { Link } from '../../jsonrpc/link.ts'
+import type { ResultObject, RpcNotification } from '../../jsonrpc/message.ts'
+import { isAtLeast } from '../../protocol/logging.ts'
+import type { Revision } from '../../protocol/revision.ts'
+import type {
+  ClientCapabilities,
+  Implementation,
+  InitializeParams,
+  LoggingLevel,
+  LoggingMessageParams,
+  ServerCapabilities,
+} from '../../protocol/types.ts'
+import { chain } from '../../util/chain.ts'
+import type { Change } from '../changes.ts'
+import { methodNotFound, noHandshake } from '../refusals.ts'
+import type { Caller, Definition, EraMethod, Outcome, ServerEra } from '../server.ts'
+
+/** Subscriptions one session may hold, so that a client cannot fill the memory. */
+const maxSubscriptions = 10_000
+
+/** What `initialize` settled, for as long as the link lasts. It is the caller of every later request. */
+class Session implements Caller {
+  readonly revision: Revision
+  readonly clientInfo: Implementation
+  readonly capabilities: ClientCapabilities
+  /** What the client was told; features that come later are not announced to it. */
+  readonly declared: ServerCapabilities
+  readonly subscriptions = new Set<string>()
+  /** Before any logging/setLevel the choice is ours (2025-11-25 logging). */
+  logLevel: LoggingLevel = 'info'
+  /** The client said that it is ready; until then it is sent nothing but answers. */
+  initialized = false
+  stopListening: (() => void) | undefined
+
+  constructor(revision: Revision, params: InitializeParams, declared: ServerCapabilities) {
+    this.revision = revision
+    this.clientInfo = params.clientInfo
+    this.capabilities = params.capabilities
+    this.declared = declared
+  }
+}
+
+/** 2024-11-05 to 2025-11-25: one `initialize`, then a session in which everything is remembered. */
+export class HandshakeServer implements ServerEra {
+  readonly #definition: Definition
+  readonly #revisions: readonly Revision[]
+  readonly methods: ReadonlyMap<string, EraMethod>
+
+  constructor(definition: Definition) {
+    this.#definition = definition
+    this.#revisions = definition.revisions.filter((revision) => revision.era === 'handshake')
+    const initialize: EraMethod = (exchange) => this.#initialize(exchange)
+    if (this.#revisions.length === 0) {
+      this.methods = new Map([['initialize', initialize]])
+      return
+    }
+    this.methods = new Map<string, EraMethod>([
+      ['initialize', initialize],
+      ['ping', () => ({})],
+      ['logging/setLevel', (exchange) => this.#setLevel(exchange)],
+      ['resources/subscribe', (exchange) => this.#subscribe(exchange)],
+      ['resources/unsubscribe', (exchange) => this.#unsubscribe(exchange)],
+    ])
+  }
+
+  identify(exchange: Exchange): Caller {
+    const session = exchange.link.session
+    if (session instanceof Session) return session
+    if (this.#revisions.length === this.#definition.revisions.length) {
+      throw new ProtocolError(RpcCode.InvalidRequest, 'Call initialize first')
+    }
+    throw new ProtocolError(
+      RpcCode.InvalidParams,
+      'params._meta has no io.modelcontextprotocol/protocolVersion, and initialize was not called',
+    )
+  }
+
+  serve(exchange: Exchange, caller: Caller, run: () => Outcome): Outcome {
+    return chain(run(), (result) => caller.revision.toResult(exchange.request.method, result))
+  }
+
+  notified(notification: RpcNotification, link: Link): void {
+    const session = link.session
+    if (session instanceof Session && notification.method === 'notifications/initialized') session.initialized = true
+  }
+
+  drain(): void {}
+
+  closed(link: Link): void {
+    if (link.session instanceof Session) link.session.stopListening?.()
+  }
+
+  /** Logs outside of any request, which only a session can receive. */
+  log(link: Link, message: LoggingMessageParams): void {
+    const session = link.session
+    if (!(session instanceof Session) || !session.initialized) return
+    if (isAtLeast(message.level, session.logLevel)) link.notify('notifications/message', { ...message })
+  }
+
+  #initialize(exchange: Exchange): ResultObject {
+    const { link, request } = exchange
+    if (link.session instanceof Session) throw new ProtocolError(RpcCode.InvalidRequest, 'Already initialized')
+    const params = request.params as unknown as InitializeParams
+    const revision = this.#agree(params.protocolVersion)
+    const declared = this.#definition.capabilities()
+    const session = new Session(revision, params, declared)
+    link.session = session
+    link.batching = revision.batching
+    link.omitsUnknownId = revision.omitsUnknownId
+    session.stopListening = this.#definition.changes.on((change) => this.#tell(link, session, change))
+    const { info, instructions } = this.#definition
+    return revision.toResult('initialize', {
+      protocolVersion: revision.id,
+      capabilities: declared,
+      serverInfo: info,
+      ...(instructions !== undefined && { instructions }),
+    })
+  }
+
+  /** The version asked for, or our newest that has a handshake (2025-11-25 lifecycle, version negotiation). */
+  #agree(requested: string): Revision {
+    const newest = this.#revisions[0]
+    if (!newest) throw noHandshake(requested, this.#definition.revisions)
+    return this.#revisions.find((revision) => revision.id === requested) ?? newest
+  }
+
+  #setLevel(exchange: Exchange): ResultObject {
+    const session = this.#sessionWith(exchange, (declared) => declared.logging)
+    session.logLevel = exchange.request.params!.level as LoggingLevel
+    return {}
+  }
+
+  #subscribe(exchange: Exchange): ResultObject {
+    const session = this.#sessionWith(exchange, (declared) => declared.resources?.subscribe)
+    if (session.subscriptions.size >= maxSubscriptions) {
+      throw new ProtocolError(RpcCode.InvalidRequest, `A session holds at most ${maxSubscriptions} subscriptions`)
+    }
+    session.subscriptions.add(exchange.request.params!.uri as string)
+    return {}
+  }
+
+  #unsubscribe(exchange: Exchange): ResultObject {
+    const session = this.#sessionWith(exchange, (declared) => declared.resources?.subscribe)
+    session.subscriptions.delete(exchange.request.params!.uri as string)
+    return {}
+  }
+
+  #sessionWith(exchange: Exchange, needs: (declared: ServerCapabilities) => unknown): Session {
+    const session = this.identify(exchange) as Session
+    if (!needs(session.declared)) throw methodNotFound(exchange.request.method)
+    return session
+  }
+
+  #tell(link: Link, session: Session, change: Change): void {
+    if (!session.initialized) return
+    if ('list' in change) {
+      if (session.declared[change.list]?.listChanged) link.notify(`notifications/${change.list}/list_changed`)
+    } else if (session.subscriptions.has(change.updated)) {
+      link.notify('notifications/resources/updated', { uri: change.updated })
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import { ProtocolError, RpcCode } from '../errors.ts'
+import type { Revision } from '../protocol/revision.ts'
+
+export function methodNotFound(method: string): ProtocolError {
+  return new ProtocolError(RpcCode.MethodNotFound, `Method not found: ${method.slice(0, 100)}`)
+}
+
+/** Names what is on offer, so that a client of another age fails with the way out in hand. */
+export function unsupportedVersion(requested: string, offered: readonly Revision[]): ProtocolError {
+  return refusal(RpcCode.UnsupportedProtocolVersion, 'Unsupported protocol version', requested, offered)
+}
+
+/** 2026-07-28 has no initialize; the versions are named all the same, for the client that comes with it. */
+export function noHandshake(requested: string, offered: readonly Revision[]): ProtocolError {
+  return refusal(RpcCode.MethodNotFound, 'This server has no initialize', requested, offered)
+}
+
+function refusal(code: number, what: string, requested: string, offered: readonly Revision[]): ProtocolError {
+  const supported = offered.map((revision) => revision.id)
+  return new ProtocolError(code, `${what}; it speaks ${supported.join(', ')}`, { supported, requested })
+}

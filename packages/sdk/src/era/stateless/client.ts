@@ -1,0 +1,118 @@
+import { McpError } from '../../errors.ts'
+import type { Link, SendOptions } from '../../jsonrpc/link.ts'
+import type { Params, RequestId, ResultObject, RpcNotification } from '../../jsonrpc/message.ts'
+import type { Revision } from '../../protocol/revision.ts'
+import { type DiscoverResult, type Implementation, metaKeys, type SubscriptionFilter } from '../../protocol/types.ts'
+import { deferred } from '../../util/deferred.ts'
+import { isObject, type JsonObject } from '../../util/objects.ts'
+import type { ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
+
+/** How long a server may take to acknowledge a subscription. */
+const acknowledgeTimeoutMs = 30_000
+
+interface OpenListening {
+  acknowledged(honoured: SubscriptionFilter): void
+  ended(): void
+}
+
+/** 2026-07-28, from the client's side: every request says who we are. */
+export class StatelessClient implements ClientEra {
+  readonly facts: ServerFacts
+  readonly answersRequests = false
+  readonly #meta: JsonObject
+  readonly #listening = new Map<RequestId, OpenListening>()
+
+  constructor(facts: ServerFacts, identity: ClientIdentity) {
+    this.facts = facts
+    this.#meta = requestMeta(identity, facts.revision)
+  }
+
+  async call(
+    link: Link,
+    method: string,
+    params: Params | undefined,
+    options: SendOptions | undefined,
+  ): Promise<ResultObject> {
+    const meta = isObject(params?._meta) ? { ...this.#meta, ...params._meta } : this.#meta
+    const result = await link.request(method, { ...params, _meta: meta }, options)
+    const type = result.resultType
+    // A result of an earlier revision has none; any other than these comes from an extension that we did not declare.
+    if (type === undefined || type === 'complete') return result
+    throw new McpError(
+      'invalid-response',
+      `${method} was answered with resultType ${JSON.stringify(type)}, which this client did not declare`,
+    )
+  }
+
+  async listen(link: Link, filter: SubscriptionFilter): Promise<Listening> {
+    const stop = new AbortController()
+    let id: RequestId | undefined
+    const ended = deferred<void>()
+    const acknowledged = deferred<SubscriptionFilter>()
+    const request = link.request(
+      'subscriptions/listen',
+      { notifications: filter, _meta: this.#meta },
+      {
+        signal: stop.signal,
+        timeoutMs: 0,
+        onSent: (sent) => {
+          id = sent
+          this.#listening.set(sent, { acknowledged: acknowledged.resolve, ended: ended.resolve })
+        },
+      },
+    )
+    const finish = () => {
+      if (id !== undefined) this.#listening.delete(id)
+      ended.resolve()
+    }
+    request.then(finish, (error) => {
+      finish()
+      acknowledged.reject(error)
+    })
+    const timer = setTimeout(() => stop.abort('No acknowledgement came'), acknowledgeTimeoutMs)
+    const honoured = await acknowledged.promise.finally(() => clearTimeout(timer))
+    return {
+      honoured,
+      ended: ended.promise,
+      close: async () => {
+        stop.abort('The client stops listening')
+        finish()
+      },
+    }
+  }
+
+  notified({ method, params }: RpcNotification): void {
+    if (method === 'notifications/subscriptions/acknowledged') {
+      const id = (params?._meta as JsonObject | undefined)?.[metaKeys.subscriptionId] as RequestId
+      this.#listening.get(id)?.acknowledged((params?.notifications ?? {}) as SubscriptionFilter)
+    } else if (method === 'notifications/cancelled') {
+      // The server ends a subscription of ours; the result that may follow says the same.
+      this.#listening.get(params?.requestId as RequestId)?.ended()
+    }
+  }
+}
+
+export function requestMeta(identity: ClientIdentity, revision: Revision): JsonObject {
+  return {
+    [metaKeys.protocolVersion]: revision.id,
+    [metaKeys.clientInfo]: identity.info,
+    [metaKeys.clientCapabilities]: identity.capabilities,
+  }
+}
+
+/** What a discover result says; undefined when it is none. */
+export function readDiscovery(
+  result: Partial<DiscoverResult>,
+): { supported: string[]; facts: Omit<ServerFacts, 'revision'> } | undefined {
+  const { supportedVersions, capabilities, instructions } = result
+  if (!Array.isArray(supportedVersions)) return undefined
+  const info = result._meta?.[metaKeys.serverInfo]
+  return {
+    supported: supportedVersions,
+    facts: {
+      info: isObject(info) ? (info as unknown as Implementation) : undefined,
+      capabilities: isObject(capabilities) ? capabilities : {},
+      instructions: typeof instructions === 'string' ? instructions : undefined,
+    },
+  }
+}

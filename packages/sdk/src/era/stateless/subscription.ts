@@ -1,0 +1,64 @@
+import type { Exchange } from '../../jsonrpc/exchange.ts'
+import type { RequestId, ResultObject } from '../../jsonrpc/message.ts'
+import { metaKeys, type ServerCapabilities, type SubscriptionFilter } from '../../protocol/types.ts'
+import type { Change } from '../changes.ts'
+import type { Definition } from '../server.ts'
+
+const filterOf = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+} as const
+
+/** One `subscriptions/listen`: acknowledged first, then every change that was asked for, until either side ends it. */
+export class Subscription {
+  readonly #exchange: Exchange
+  readonly #complete: (result: ResultObject) => ResultObject
+  readonly #honoured: SubscriptionFilter
+  readonly #uris: ReadonlySet<string>
+  readonly #meta: { [metaKeys.subscriptionId]: RequestId }
+
+  constructor(exchange: Exchange, definition: Definition, complete: (result: ResultObject) => ResultObject) {
+    this.#exchange = exchange
+    this.#complete = complete
+    this.#honoured = honour(exchange.request.params!.notifications as SubscriptionFilter, definition.capabilities())
+    this.#uris = new Set(this.#honoured.resourceSubscriptions)
+    this.#meta = { [metaKeys.subscriptionId]: exchange.request.id }
+    exchange.notify('notifications/subscriptions/acknowledged', { notifications: this.#honoured, _meta: this.#meta })
+    exchange.onEnd(definition.changes.on((change) => this.#tell(change)))
+  }
+
+  /**
+   * Ends from the server's side. 2026-07-28 wants `notifications/cancelled` (cancellation) and the result of the listen
+   * request (subscriptions); clients take either as the end.
+   */
+  end(): void {
+    const { request } = this.#exchange
+    this.#exchange.notify('notifications/cancelled', {
+      requestId: request.id,
+      reason: 'The server closes the subscription',
+      _meta: this.#meta,
+    })
+    this.#exchange.reply(this.#complete({ _meta: this.#meta }))
+  }
+
+  #tell(change: Change): void {
+    if ('list' in change) {
+      if (!this.#honoured[filterOf[change.list]]) return
+      this.#exchange.notify(`notifications/${change.list}/list_changed`, { _meta: this.#meta })
+    } else if (this.#uris.has(change.updated)) {
+      this.#exchange.notify('notifications/resources/updated', { uri: change.updated, _meta: this.#meta })
+    }
+  }
+}
+
+/** The part of the wish that this server can fulfil. */
+function honour(wish: SubscriptionFilter, offered: ServerCapabilities): SubscriptionFilter {
+  const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = wish
+  return {
+    ...(toolsListChanged && offered.tools?.listChanged && { toolsListChanged }),
+    ...(promptsListChanged && offered.prompts?.listChanged && { promptsListChanged }),
+    ...(resourcesListChanged && offered.resources?.listChanged && { resourcesListChanged }),
+    ...(resourceSubscriptions && offered.resources?.subscribe && { resourceSubscriptions }),
+  }
+}

@@ -1,0 +1,112 @@
+/** Everything Tenon itself can find wrong, plus `'peer'` for what the other side sent. A closed list: switch on it. */
+export type McpErrorCode =
+  | 'timeout'
+  | 'cancelled'
+  | 'closed'
+  | 'not-connected'
+  | 'overloaded'
+  | 'spawn-failed'
+  | 'no-common-revision'
+  | 'capability-missing'
+  | 'invalid-response'
+  | 'invalid-output'
+  | 'invalid-argument'
+  | 'protocol'
+  | 'peer'
+
+/** The base of every error that Tenon throws. `code` says what happened; subclasses carry the details. */
+export class McpError extends Error {
+  override name = 'McpError'
+  readonly code: McpErrorCode
+
+  constructor(code: McpErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** No answer came in time. Found by us, so it never wears a JSON-RPC number. */
+export class TimeoutError extends McpError {
+  override name = 'TimeoutError'
+  declare readonly code: 'timeout'
+  readonly timeoutMs: number
+
+  constructor(method: string, timeoutMs: number, total: boolean) {
+    const limit = total ? 'in all (maxTotalTimeoutMs)' : 'without an answer or progress (timeoutMs)'
+    super('timeout', `${method} took longer than ${timeoutMs} ms ${limit}`)
+    this.timeoutMs = timeoutMs
+  }
+}
+
+/** The connection ended while, or before, something was under way. `detail` holds what the transport knows. */
+export class ClosedError extends McpError {
+  override name = 'ClosedError'
+  declare readonly code: 'closed'
+  readonly detail: CloseDetail | undefined
+
+  constructor(message: string, detail?: CloseDetail, options?: ErrorOptions) {
+    super('closed', message, options)
+    this.detail = detail
+  }
+}
+
+/** How a child process ended, with the last of what it wrote to stderr. */
+export interface CloseDetail {
+  exitCode?: number | null
+  signal?: string | null
+  stderr?: string
+}
+
+/** An error answer from the other side, as it came. */
+export class PeerError extends McpError {
+  override name = 'PeerError'
+  declare readonly code: 'peer'
+  readonly rpcCode: number
+  readonly data: unknown
+
+  constructor(rpcCode: number, message: string, data: unknown) {
+    super('peer', message)
+    this.rpcCode = rpcCode
+    this.data = data
+  }
+}
+
+/** The peer did not declare what this call needs. */
+export class CapabilityError extends McpError {
+  override name = 'CapabilityError'
+  declare readonly code: 'capability-missing'
+  readonly capability: string
+
+  constructor(capability: string, message: string) {
+    super('capability-missing', message)
+    this.capability = capability
+  }
+}
+
+/** Throw it in a handler to answer with a JSON-RPC error of your choosing. */
+export class ProtocolError extends McpError {
+  override name = 'ProtocolError'
+  declare readonly code: 'protocol'
+  readonly rpcCode: number
+  readonly data: unknown
+
+  constructor(rpcCode: number, message: string, data?: unknown) {
+    super('protocol', message)
+    this.rpcCode = rpcCode
+    this.data = data
+  }
+}
+
+/** JSON-RPC and MCP error numbers by name. */
+export const RpcCode = {
+  ParseError: -32700,
+  InvalidRequest: -32600,
+  MethodNotFound: -32601,
+  InvalidParams: -32602,
+  InternalError: -32603,
+  ResourceNotFound: -32002,
+  UrlElicitationRequired: -32042,
+  HeaderMismatch: -32020,
+  MissingClientCapability: -32021,
+  UnsupportedProtocolVersion: -32022,
+} as const

@@ -1,0 +1,73 @@
+import type { Link } from './link.ts'
+import type { Params, Prepared, ResultObject, RpcErrorBody, RpcRequest } from './message.ts'
+
+/** One request that came in, up to its one reply. */
+export class Exchange {
+  readonly request: RpcRequest
+  readonly link: Link
+  #controller: AbortController | undefined
+  #reason: unknown
+  #ended = false
+  #cancelled = false
+  #onEnd: (() => void)[] | undefined
+
+  constructor(request: RpcRequest, link: Link) {
+    this.request = request
+    this.link = link
+  }
+
+  /** True once the reply was sent or the request was cancelled: nothing more may be sent for it. */
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  get cancelled(): boolean {
+    return this.#cancelled
+  }
+
+  /** Made on first use: most handlers never look at it. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#cancelled) this.#controller.abort(this.#reason)
+    }
+    return this.#controller.signal
+  }
+
+  reply(result: ResultObject | Prepared): void {
+    if (this.#end()) this.link.sendResult(this.request.id, result)
+  }
+
+  fail(error: RpcErrorBody): void {
+    if (this.#end()) this.link.sendError(this.request.id, error)
+  }
+
+  /** A notification that belongs to this request; silently dropped once the request has ended. */
+  notify(method: string, params?: Params): void {
+    if (!this.#ended) this.link.notify(method, params)
+  }
+
+  /** Ends without a reply, as a cancelled request must. */
+  cancel(reason: unknown): void {
+    if (this.#ended) return
+    this.#cancelled = true
+    this.#reason = reason
+    this.#end()
+    this.link.sendNothing(this.request.id)
+    this.#controller?.abort(reason)
+  }
+
+  onEnd(callback: () => void): void {
+    if (this.#ended) return callback()
+    this.#onEnd ??= []
+    this.#onEnd.push(callback)
+  }
+
+  #end(): boolean {
+    if (this.#ended) return false
+    this.#ended = true
+    this.link.forget(this)
+    if (this.#onEnd) for (const callback of this.#onEnd) callback()
+    return true
+  }
+}

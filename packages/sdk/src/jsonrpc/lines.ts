@@ -1,0 +1,111 @@
+import { Fault } from './message.ts'
+
+const newline = 10
+
+export interface LineOptions {
+  /** Longer lines are skipped and reported, so that a peer cannot fill the memory. */
+  maxBytes: number
+  /** Bytes to text; null when they are not valid UTF-8. */
+  decode(bytes: Uint8Array): string | null
+  onLine(line: string): void
+  onFault(fault: Fault): void
+}
+
+/**
+ * Splits a byte stream into lines. Bytes after the last newline wait in a list: joining them again with every chunk
+ * would make a long line cost the square of its length.
+ */
+export class LineSplitter {
+  readonly #options: LineOptions
+  #held: Uint8Array[] = []
+  #heldBytes = 0
+  #skipping = false
+
+  constructor(options: LineOptions) {
+    this.#options = options
+  }
+
+  push(chunk: Uint8Array): void {
+    const last = chunk.lastIndexOf(newline)
+    if (last === -1) return this.#hold(chunk)
+    let start = 0
+    if (this.#heldBytes > 0 || this.#skipping) {
+      const first = chunk.indexOf(newline)
+      this.#finishHeld(chunk.subarray(0, first))
+      start = first + 1
+    }
+    // A newline byte never occurs inside a longer UTF-8 sequence, so all whole lines can be decoded in one go.
+    if (last > start) this.#lines(chunk.subarray(start, last))
+    if (last + 1 < chunk.length) this.#hold(chunk.subarray(last + 1))
+  }
+
+  /** True when the stream ended inside a line. */
+  get unfinished(): boolean {
+    return this.#heldBytes > 0
+  }
+
+  #hold(bytes: Uint8Array): void {
+    if (this.#skipping) return
+    this.#held.push(bytes)
+    this.#heldBytes += bytes.length
+    if (this.#heldBytes > this.#options.maxBytes) {
+      this.#skipping = true
+      this.#release()
+      this.#options.onFault(new Fault(-32600, `The message is longer than ${this.#options.maxBytes} bytes`))
+    }
+  }
+
+  #finishHeld(rest: Uint8Array): void {
+    this.#hold(rest)
+    if (this.#skipping) {
+      this.#skipping = false
+      return
+    }
+    const line = this.#held.length === 1 ? this.#held[0]! : concat(this.#held, this.#heldBytes)
+    this.#release()
+    this.#lines(line)
+  }
+
+  #release(): void {
+    this.#held = []
+    this.#heldBytes = 0
+  }
+
+  #lines(bytes: Uint8Array): void {
+    const text = this.#options.decode(bytes)
+    if (text === null) return this.#linesApart(bytes)
+    for (let start = 0; start <= text.length; ) {
+      const found = text.indexOf('\n', start)
+      const end = found === -1 ? text.length : found
+      this.#line(start === 0 && end === text.length ? text : text.slice(start, end))
+      start = end + 1
+    }
+  }
+
+  /** Somewhere in these bytes is a line that is not UTF-8: find it, and keep the others. */
+  #linesApart(bytes: Uint8Array): void {
+    for (let start = 0; start <= bytes.length; ) {
+      const found = bytes.indexOf(newline, start)
+      const end = found === -1 ? bytes.length : found
+      const line = this.#options.decode(bytes.subarray(start, end))
+      if (line === null) this.#options.onFault(new Fault(-32700, 'The message is not valid UTF-8'))
+      else this.#line(line)
+      start = end + 1
+    }
+  }
+
+  #line(line: string): void {
+    if (line === '' || line === '\r') return
+    this.#options.onLine(line)
+  }
+}
+
+function concat(parts: Uint8Array[], length: number): Uint8Array {
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}

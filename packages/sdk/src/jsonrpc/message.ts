@@ -1,0 +1,101 @@
+import { isObject, type JsonObject } from '../util/objects.ts'
+
+export type RequestId = string | number
+export type Params = JsonObject
+export type ResultObject = JsonObject
+
+export interface RpcRequest {
+  jsonrpc: '2.0'
+  id: RequestId
+  method: string
+  params?: Params
+}
+export interface RpcNotification {
+  jsonrpc: '2.0'
+  method: string
+  params?: Params
+}
+export interface RpcErrorBody {
+  code: number
+  message: string
+  data?: unknown
+}
+export interface RpcResponse {
+  jsonrpc: '2.0'
+  /** Absent or null only on an error whose request could not be read. */
+  id?: RequestId | null
+  result?: ResultObject
+  error?: RpcErrorBody
+}
+export type RpcMessage = RpcRequest | RpcNotification | RpcResponse
+
+/** What is wrong with something that was received, in the terms of an error answer. */
+export class Fault {
+  readonly code: number
+  readonly message: string
+  /** The id of the faulty request, where it could be read. */
+  readonly id: RequestId | undefined
+
+  constructor(code: number, message: string, id?: RequestId) {
+    this.code = code
+    this.message = message
+    this.id = id
+  }
+}
+
+/** A result that is JSON text already, so that a list is serialised once and not for every caller. */
+export class Prepared {
+  readonly json: string
+
+  constructor(json: string) {
+    this.json = json
+  }
+}
+
+/** The shape check of the envelope: what kind of message this is, or what is wrong with it. */
+export function kindOf(value: unknown): 'request' | 'notification' | 'response' | Fault {
+  if (!isObject(value)) return new Fault(-32600, 'A message must be a JSON object')
+  if (value.jsonrpc !== '2.0') return refuse(value, 'jsonrpc must be the string "2.0"')
+  if (value.method === undefined) return isResponse(value)
+  if (typeof value.method !== 'string') return refuse(value, 'method must be a string')
+  if (value.params !== undefined && !isObject(value.params)) return refuse(value, 'params must be an object')
+  if (value.result !== undefined || value.error !== undefined) {
+    return refuse(value, 'A message cannot be a request and a response at once')
+  }
+  if (value.id === undefined) return 'notification'
+  return isRequestId(value.id) ? 'request' : refuse(value, idRule)
+}
+
+/** Ids are strings or integers that survive a round trip through JSON; fractions and null are refused. */
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value))
+}
+
+const idRule = 'id must be a string or a safe integer'
+
+function isResponse(value: JsonObject): 'response' | Fault {
+  const hasResult = value.result !== undefined
+  if (hasResult === (value.error !== undefined)) {
+    return refuse(value, 'A message needs a method, or exactly one of result and error')
+  }
+  if (hasResult) {
+    if (!isObject(value.result)) return refuse(value, 'result must be an object')
+    return isRequestId(value.id) ? 'response' : refuse(value, idRule)
+  }
+  const error = value.error
+  if (!isObject(error) || !Number.isInteger(error.code) || typeof error.message !== 'string') {
+    return refuse(value, 'error must have an integer code and a string message')
+  }
+  // From 2025-11-25 on an error may come without id when the request's id could not be read.
+  return value.id === undefined || value.id === null || isRequestId(value.id) ? 'response' : refuse(value, idRule)
+}
+
+function refuse(value: JsonObject, message: string): Fault {
+  return new Fault(-32600, message, isRequestId(value.id) ? value.id : undefined)
+}
+
+/** The answer's text. Built by hand so that a prepared result goes in as it is. */
+export function encodeResult(id: RequestId, result: ResultObject | Prepared): string {
+  const body = result instanceof Prepared ? result.json : JSON.stringify(result)
+  return `{"jsonrpc":"2.0","id":${typeof id === 'number' ? id : JSON.stringify(id)},"result":${body}}`
+}

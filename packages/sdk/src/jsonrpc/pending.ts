@@ -1,0 +1,211 @@
+import { McpError, TimeoutError } from '../errors.ts'
+import { isObject } from '../util/objects.ts'
+import type { Params, RequestId, ResultObject } from './message.ts'
+
+export interface Progress {
+  progress: number
+  total?: number
+  message?: string
+}
+
+/** What may be said about one outgoing request. */
+export interface RequestOptions {
+  /** Gives the request up and tells the peer. */
+  signal?: AbortSignal
+  /** How long to wait without hearing anything. 0 means for ever. Default 60,000. */
+  timeoutMs?: number
+  /** The longest to wait in all, however much progress comes. Default 10 times `timeoutMs`. */
+  maxTotalTimeoutMs?: number
+  /** Whether progress restarts `timeoutMs`. Default true. */
+  resetTimeoutOnProgress?: boolean
+  onProgress?: (progress: Progress) => void
+}
+
+interface Waiting {
+  id: number
+  method: string
+  resolve(result: ResultObject): void
+  reject(error: unknown): void
+  timeoutMs: number
+  maxTotalTimeoutMs: number
+  deadline: number
+  lastDeadline: number
+  options: RequestOptions | undefined
+  onAbort: (() => void) | undefined
+}
+
+const defaultTimeoutMs = 60_000
+const forever = Number.POSITIVE_INFINITY
+
+/**
+ * The requests that wait for an answer. One timer serves them all: it is set for the nearest deadline and looks again
+ * when it fires, so an ordinary request sets and clears none.
+ */
+export class PendingRequests {
+  readonly #waiting = new Map<RequestId, Waiting>()
+  readonly #giveUp: (id: number, method: string, reason: string) => void
+  #nextId = 1
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #timerAt = forever
+
+  /** @param giveUp Tells the peer that nobody waits any more. */
+  constructor(giveUp: (id: number, method: string, reason: string) => void) {
+    this.#giveUp = giveUp
+  }
+
+  get size(): number {
+    return this.#waiting.size
+  }
+
+  /** Ids only ever rise, so none is used twice (2025-11-25 basic, requests). */
+  add(method: string, options: RequestOptions | undefined, send: (id: number) => void): Promise<ResultObject> {
+    return new Promise((resolve, reject) => {
+      const signal = options?.signal
+      if (signal?.aborted) return reject(cancelled(method, signal.reason))
+      const waiting = this.#create(method, options, resolve, reject)
+      this.#waiting.set(waiting.id, waiting)
+      if (signal) {
+        waiting.onAbort = () => this.#abort(waiting, signal.reason)
+        signal.addEventListener('abort', waiting.onAbort, { once: true })
+      }
+      try {
+        send(waiting.id)
+      } catch (error) {
+        this.#take(waiting.id)
+        reject(error)
+        return
+      }
+      this.#arm(waiting.deadline)
+    })
+  }
+
+  /** False when nobody waits for this id. */
+  settle(id: RequestId, result: ResultObject): boolean {
+    const waiting = this.#take(id)
+    waiting?.resolve(result)
+    return waiting !== undefined
+  }
+
+  fail(id: RequestId, error: unknown): boolean {
+    const waiting = this.#take(id)
+    waiting?.reject(error)
+    return waiting !== undefined
+  }
+
+  failAll(error: unknown): void {
+    for (const id of [...this.#waiting.keys()]) this.fail(id, error)
+    this.#disarm()
+  }
+
+  /** An id that was given out, so that a late answer can be told from one to nobody. */
+  wasOurs(id: RequestId): boolean {
+    return typeof id === 'number' && id > 0 && id < this.#nextId
+  }
+
+  /** Progress tokens are request ids: unique among active requests without keeping another table. */
+  progress(params: Params): void {
+    const waiting = this.#waiting.get(params.progressToken as RequestId)
+    if (!waiting) return
+    if (waiting.options?.resetTimeoutOnProgress !== false && waiting.timeoutMs > 0) {
+      waiting.deadline = Math.min(Date.now() + waiting.timeoutMs, waiting.lastDeadline)
+    }
+    const { progress, total, message } = params as unknown as Progress
+    waiting.options?.onProgress?.({
+      progress,
+      ...(total !== undefined && { total }),
+      ...(message !== undefined && { message }),
+    })
+  }
+
+  #create(
+    method: string,
+    options: RequestOptions | undefined,
+    resolve: (result: ResultObject) => void,
+    reject: (error: unknown) => void,
+  ): Waiting {
+    const timeoutMs = options?.timeoutMs ?? defaultTimeoutMs
+    const maxTotalTimeoutMs = options?.maxTotalTimeoutMs ?? timeoutMs * 10
+    const now = timeoutMs > 0 || maxTotalTimeoutMs > 0 ? Date.now() : 0
+    const lastDeadline = maxTotalTimeoutMs > 0 ? now + maxTotalTimeoutMs : forever
+    return {
+      id: this.#nextId++,
+      method,
+      resolve,
+      reject,
+      timeoutMs,
+      maxTotalTimeoutMs,
+      deadline: timeoutMs > 0 ? Math.min(now + timeoutMs, lastDeadline) : lastDeadline,
+      lastDeadline,
+      options,
+      onAbort: undefined,
+    }
+  }
+
+  #take(id: RequestId): Waiting | undefined {
+    const waiting = this.#waiting.get(id)
+    if (!waiting) return undefined
+    this.#waiting.delete(id)
+    if (waiting.onAbort) waiting.options?.signal?.removeEventListener('abort', waiting.onAbort)
+    if (this.#waiting.size === 0) hold(this.#timer, false)
+    return waiting
+  }
+
+  #abort(waiting: Waiting, reason: unknown): void {
+    if (!this.#take(waiting.id)) return
+    this.#giveUp(waiting.id, waiting.method, typeof reason === 'string' ? reason : 'The caller gave up')
+    waiting.reject(cancelled(waiting.method, reason))
+  }
+
+  #arm(deadline: number): void {
+    if (deadline >= this.#timerAt) {
+      if (this.#waiting.size === 1) hold(this.#timer, true)
+      return
+    }
+    this.#disarm()
+    this.#timerAt = deadline
+    // A timer cannot be set for longer than 2^31-1 ms; looking again earlier does no harm.
+    this.#timer = setTimeout(() => this.#sweep(), Math.min(deadline - Date.now(), 2_147_483_647))
+  }
+
+  #disarm(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#timerAt = forever
+  }
+
+  #sweep(): void {
+    this.#disarm()
+    const now = Date.now()
+    let next = forever
+    for (const waiting of [...this.#waiting.values()]) {
+      if (waiting.deadline <= now) this.#expire(waiting, now)
+      else next = Math.min(next, waiting.deadline)
+    }
+    if (next < forever) this.#arm(next)
+  }
+
+  #expire(waiting: Waiting, now: number): void {
+    this.#take(waiting.id)
+    const total = now >= waiting.lastDeadline
+    this.#giveUp(waiting.id, waiting.method, 'The request timed out')
+    waiting.reject(new TimeoutError(waiting.method, total ? waiting.maxTotalTimeoutMs : waiting.timeoutMs, total))
+  }
+}
+
+/** Adds the token under which the peer may report progress. */
+export function withProgressToken(params: Params | undefined, token: number): Params {
+  const meta = params?._meta
+  return { ...params, _meta: isObject(meta) ? { ...meta, progressToken: token } : { progressToken: token } }
+}
+
+function cancelled(method: string, reason: unknown): McpError {
+  return new McpError('cancelled', `${method} was cancelled`, { cause: reason })
+}
+
+/** Whether the timer keeps a Node process alive: yes while somebody waits, no when it merely lingers. */
+function hold(timer: unknown, alive: boolean): void {
+  if (typeof timer !== 'object' || timer === null) return
+  const handle = timer as { ref(): void; unref(): void }
+  if (alive) handle.ref()
+  else handle.unref()
+}

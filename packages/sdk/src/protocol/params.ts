@@ -1,0 +1,349 @@
+import { isRequestId } from '../jsonrpc/message.ts'
+import { isObject } from '../util/objects.ts'
+import {
+  type ClientNotifications,
+  type ClientRequests,
+  loggingLevels,
+  type ServerNotifications,
+  type ServerRequests,
+} from './types.ts'
+
+type Params = Readonly<Record<string, unknown>>
+
+/**
+ * Says what is wrong with the params of a method in one sentence, or nothing when they are fine. The sentence names
+ * the field and the type that came, never the value, so that it can be sent to the peer and logged.
+ */
+export type ParamsCheck = (params: Params) => string | undefined
+
+type Method = keyof ClientRequests | keyof ServerRequests | keyof ClientNotifications | keyof ServerNotifications
+
+// The checks know no revision: a member is required where every revision that has the method requires it, and has its
+// type whenever it is there. Members we do not know are let through. Nothing allocates unless there is something to say.
+const checks: Record<Method, ParamsCheck> = {
+  initialize: (p) =>
+    string(p.protocolVersion, 'params.protocolVersion') ??
+    object(p.capabilities, 'params.capabilities') ??
+    implementation(p.clientInfo) ??
+    meta(p),
+  ping: meta,
+  'server/discover': meta,
+
+  'resources/list': page,
+  'resources/templates/list': page,
+  'resources/read': (p) => string(p.uri, 'params.uri') ?? answers(p) ?? meta(p),
+  'resources/subscribe': uri,
+  'resources/unsubscribe': uri,
+
+  'prompts/list': page,
+  'prompts/get': (p) =>
+    string(p.name, 'params.name') ?? optionalStrings(p.arguments, 'params.arguments') ?? answers(p) ?? meta(p),
+
+  'tools/list': page,
+  'tools/call': (p) =>
+    string(p.name, 'params.name') ??
+    optionalObject(p.arguments, 'params.arguments') ??
+    answers(p) ??
+    task(p) ??
+    meta(p),
+
+  'completion/complete': (p) => reference(p.ref) ?? argument(p.argument) ?? completionContext(p.context) ?? meta(p),
+  'logging/setLevel': (p) => level(p.level) ?? meta(p),
+  'subscriptions/listen': (p) => filter(p.notifications) ?? meta(p),
+
+  'tasks/get': taskId,
+  'tasks/result': taskId,
+  'tasks/cancel': taskId,
+  'tasks/update': (p) =>
+    string(p.taskId, 'params.taskId') ?? object(p.inputResponses, 'params.inputResponses') ?? meta(p),
+  'tasks/list': page,
+
+  'roots/list': meta,
+  'sampling/createMessage': (p) =>
+    messages(p.messages) ??
+    number(p.maxTokens, 'params.maxTokens') ??
+    optionalObject(p.modelPreferences, 'params.modelPreferences') ??
+    optionalString(p.systemPrompt, 'params.systemPrompt') ??
+    includeContext(p.includeContext) ??
+    optionalNumber(p.temperature, 'params.temperature') ??
+    optionalStringList(p.stopSequences, 'params.stopSequences') ??
+    optionalObject(p.metadata, 'params.metadata') ??
+    optionalList(p.tools, 'params.tools') ??
+    optionalObject(p.toolChoice, 'params.toolChoice') ??
+    task(p) ??
+    meta(p),
+  'elicitation/create': (p) =>
+    string(p.message, 'params.message') ?? (p.mode === 'url' ? elicitUrl(p) : elicitForm(p)) ?? task(p) ?? meta(p),
+
+  'notifications/initialized': notificationMeta,
+  'notifications/roots/list_changed': notificationMeta,
+  'notifications/resources/list_changed': notificationMeta,
+  'notifications/prompts/list_changed': notificationMeta,
+  'notifications/tools/list_changed': notificationMeta,
+  'notifications/resources/updated': (p) => string(p.uri, 'params.uri') ?? notificationMeta(p),
+  'notifications/cancelled': (p) =>
+    // 2025-11-25 lets the id be absent, and such a notification cancels nothing.
+    (p.requestId === undefined ? undefined : id(p.requestId, 'params.requestId')) ??
+    optionalString(p.reason, 'params.reason') ??
+    notificationMeta(p),
+  'notifications/progress': (p) =>
+    id(p.progressToken, 'params.progressToken') ??
+    number(p.progress, 'params.progress') ??
+    optionalNumber(p.total, 'params.total') ??
+    optionalString(p.message, 'params.message') ??
+    notificationMeta(p),
+  'notifications/message': (p) =>
+    level(p.level) ??
+    (p.data === undefined ? 'params.data must be present' : undefined) ??
+    optionalString(p.logger, 'params.logger') ??
+    notificationMeta(p),
+  'notifications/subscriptions/acknowledged': (p) => filter(p.notifications) ?? notificationMeta(p),
+  'notifications/elicitation/complete': (p) => string(p.elicitationId, 'params.elicitationId') ?? notificationMeta(p),
+  'notifications/tasks/status': (p) =>
+    taskFields(p) ??
+    nullableNumber(p.ttl, 'params.ttl') ??
+    optionalNumber(p.pollInterval, 'params.pollInterval') ??
+    notificationMeta(p),
+  'notifications/tasks': (p) =>
+    taskFields(p) ??
+    nullableNumber(p.ttlMs, 'params.ttlMs') ??
+    optionalNumber(p.pollIntervalMs, 'params.pollIntervalMs') ??
+    taskOutcome(p) ??
+    notificationMeta(p),
+}
+
+/** The params check of every method and notification of the protocol, in both directions. */
+export const paramsChecks: ReadonlyMap<string, ParamsCheck> = /* @__PURE__ */ new Map(Object.entries(checks))
+
+function meta(p: Params): string | undefined {
+  const value = p._meta
+  if (value === undefined) return undefined
+  if (!isObject(value)) return mustBe('params._meta', 'an object', value)
+  const token = value.progressToken
+  return token === undefined ? undefined : id(token, 'params._meta.progressToken')
+}
+
+// A progress token means something on requests only; in a notification it is a key like any other.
+function notificationMeta(p: Params): string | undefined {
+  return optionalObject(p._meta, 'params._meta')
+}
+
+function page(p: Params): string | undefined {
+  return optionalString(p.cursor, 'params.cursor') ?? meta(p)
+}
+
+function uri(p: Params): string | undefined {
+  return string(p.uri, 'params.uri') ?? meta(p)
+}
+
+function taskId(p: Params): string | undefined {
+  return string(p.taskId, 'params.taskId') ?? meta(p)
+}
+
+// The entries are not looked at: those that answer no question are to be ignored, whatever they hold.
+function answers(p: Params): string | undefined {
+  return (
+    optionalObject(p.inputResponses, 'params.inputResponses') ?? optionalString(p.requestState, 'params.requestState')
+  )
+}
+
+function task(p: Params): string | undefined {
+  const value = p.task
+  if (value === undefined) return undefined
+  if (!isObject(value)) return mustBe('params.task', 'an object', value)
+  return optionalNumber(value.ttl, 'params.task.ttl')
+}
+
+function implementation(value: unknown): string | undefined {
+  if (!isObject(value)) return mustBe('params.clientInfo', 'an object', value)
+  return string(value.name, 'params.clientInfo.name') ?? string(value.version, 'params.clientInfo.version')
+}
+
+function reference(value: unknown): string | undefined {
+  if (!isObject(value)) return mustBe('params.ref', 'an object', value)
+  if (value.type === 'ref/prompt') return string(value.name, 'params.ref.name')
+  if (value.type === 'ref/resource') return string(value.uri, 'params.ref.uri')
+  return mustBeOneOf('params.ref.type', '"ref/prompt" or "ref/resource"', value.type)
+}
+
+function argument(value: unknown): string | undefined {
+  if (!isObject(value)) return mustBe('params.argument', 'an object', value)
+  return string(value.name, 'params.argument.name') ?? string(value.value, 'params.argument.value')
+}
+
+function completionContext(value: unknown): string | undefined {
+  if (value === undefined) return undefined
+  if (!isObject(value)) return mustBe('params.context', 'an object', value)
+  return optionalStrings(value.arguments, 'params.context.arguments')
+}
+
+const levels: ReadonlySet<unknown> = /* @__PURE__ */ new Set(loggingLevels)
+
+function level(value: unknown): string | undefined {
+  return levels.has(value) ? undefined : mustBeOneOf('params.level', `one of ${loggingLevels.join(', ')}`, value)
+}
+
+function filter(value: unknown): string | undefined {
+  if (!isObject(value)) return mustBe('params.notifications', 'an object', value)
+  return (
+    optionalBoolean(value.toolsListChanged, 'params.notifications.toolsListChanged') ??
+    optionalBoolean(value.promptsListChanged, 'params.notifications.promptsListChanged') ??
+    optionalBoolean(value.resourcesListChanged, 'params.notifications.resourcesListChanged') ??
+    optionalStringList(value.resourceSubscriptions, 'params.notifications.resourceSubscriptions') ??
+    optionalStringList(value.taskIds, 'params.notifications.taskIds')
+  )
+}
+
+function messages(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return mustBe('params.messages', 'an array', value)
+  for (let at = 0; at < value.length; at++) {
+    const problem = message(value[at], at)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+function message(value: unknown, at: number): string | undefined {
+  if (!isObject(value)) return mustBe(`params.messages[${at}]`, 'an object', value)
+  if (value.role !== 'user' && value.role !== 'assistant') {
+    return mustBeOneOf(`params.messages[${at}].role`, '"user" or "assistant"', value.role)
+  }
+  const content = value.content
+  const fine = Array.isArray(content) ? content.every(isContent) : isContent(content)
+  return fine ? undefined : `params.messages[${at}].content must be a content block or an array of them`
+}
+
+// Kinds of content we do not know are for the sampling handler to judge.
+function isContent(value: unknown): boolean {
+  return isObject(value) && typeof value.type === 'string'
+}
+
+function includeContext(value: unknown): string | undefined {
+  if (value === undefined || value === 'none' || value === 'thisServer' || value === 'allServers') return undefined
+  return mustBeOneOf('params.includeContext', '"none", "thisServer" or "allServers"', value)
+}
+
+function elicitUrl(p: Params): string | undefined {
+  return string(p.url, 'params.url') ?? optionalString(p.elicitationId, 'params.elicitationId')
+}
+
+function elicitForm(p: Params): string | undefined {
+  if (p.mode !== undefined && p.mode !== 'form') return mustBeOneOf('params.mode', '"form" or "url"', p.mode)
+  const schema = p.requestedSchema
+  if (!isObject(schema)) return mustBe('params.requestedSchema', 'an object', schema)
+  if (schema.type !== 'object') return mustBeOneOf('params.requestedSchema.type', '"object"', schema.type)
+  return (
+    object(schema.properties, 'params.requestedSchema.properties') ??
+    optionalStringList(schema.required, 'params.requestedSchema.required')
+  )
+}
+
+function taskFields(p: Params): string | undefined {
+  return (
+    string(p.taskId, 'params.taskId') ??
+    taskStatus(p.status) ??
+    optionalString(p.statusMessage, 'params.statusMessage') ??
+    string(p.createdAt, 'params.createdAt') ??
+    string(p.lastUpdatedAt, 'params.lastUpdatedAt')
+  )
+}
+
+function taskStatus(value: unknown): string | undefined {
+  switch (value) {
+    case 'working':
+    case 'input_required':
+    case 'completed':
+    case 'failed':
+    case 'cancelled':
+      return undefined
+    default:
+      return mustBeOneOf('params.status', 'one of working, input_required, completed, failed, cancelled', value)
+  }
+}
+
+function taskOutcome(p: Params): string | undefined {
+  if (p.status === 'input_required') return object(p.inputRequests, 'params.inputRequests')
+  if (p.status === 'completed') return object(p.result, 'params.result')
+  return p.status === 'failed' ? rpcError(p.error) : undefined
+}
+
+function rpcError(value: unknown): string | undefined {
+  if (!isObject(value)) return mustBe('params.error', 'an object', value)
+  if (!Number.isInteger(value.code)) return mustBe('params.error.code', 'an integer', value.code)
+  return string(value.message, 'params.error.message')
+}
+
+function id(value: unknown, path: string): string | undefined {
+  return isRequestId(value) ? undefined : mustBe(path, 'a string or a safe integer', value)
+}
+
+function string(value: unknown, path: string): string | undefined {
+  return typeof value === 'string' ? undefined : mustBe(path, 'a string', value)
+}
+
+function optionalString(value: unknown, path: string): string | undefined {
+  return value === undefined ? undefined : string(value, path)
+}
+
+// JSON text such as 1e999 parses to Infinity.
+function number(value: unknown, path: string): string | undefined {
+  return Number.isFinite(value) ? undefined : mustBe(path, 'a finite number', value)
+}
+
+function optionalNumber(value: unknown, path: string): string | undefined {
+  return value === undefined ? undefined : number(value, path)
+}
+
+function nullableNumber(value: unknown, path: string): string | undefined {
+  return value === null || Number.isFinite(value) ? undefined : mustBe(path, 'a finite number or null', value)
+}
+
+function optionalBoolean(value: unknown, path: string): string | undefined {
+  return value === undefined || typeof value === 'boolean' ? undefined : mustBe(path, 'a boolean', value)
+}
+
+function object(value: unknown, path: string): string | undefined {
+  return isObject(value) ? undefined : mustBe(path, 'an object', value)
+}
+
+function optionalObject(value: unknown, path: string): string | undefined {
+  return value === undefined ? undefined : object(value, path)
+}
+
+/** An object whose values are strings. */
+function optionalStrings(value: unknown, path: string): string | undefined {
+  if (value === undefined) return undefined
+  if (!isObject(value)) return mustBe(path, 'an object', value)
+  for (const key in value) {
+    if (typeof value[key] !== 'string') return `${path} must have only strings as values, got ${typeName(value[key])}`
+  }
+  return undefined
+}
+
+function optionalList(value: unknown, path: string): string | undefined {
+  return value === undefined || Array.isArray(value) ? undefined : mustBe(path, 'an array', value)
+}
+
+function optionalStringList(value: unknown, path: string): string | undefined {
+  if (value === undefined) return undefined
+  if (!Array.isArray(value)) return mustBe(path, 'an array of strings', value)
+  for (let at = 0; at < value.length; at++) {
+    if (typeof value[at] !== 'string') return mustBe(`${path}[${at}]`, 'a string', value[at])
+  }
+  return undefined
+}
+
+function mustBe(path: string, wanted: string, value: unknown): string {
+  return `${path} must be ${wanted}, got ${typeName(value)}`
+}
+
+/** For fields that allow certain strings only, where "got string" would puzzle the reader. */
+function mustBeOneOf(path: string, wanted: string, value: unknown): string {
+  return `${path} must be ${wanted}, got ${typeof value === 'string' ? 'another string' : typeName(value)}`
+}
+
+function typeName(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}

@@ -1,0 +1,30 @@
+import { type JsonObject, omit } from '../../util/objects.ts'
+import type { RevisionData } from '../revision.ts'
+import { mapContents, mapToolContent, withoutFields, withoutMembers } from './steps.ts'
+
+export const revision: RevisionData = {
+  id: '2024-11-05',
+  era: 'handshake',
+  batching: false,
+  omitsUnknownId: false,
+  argumentErrors: 'protocol',
+  resourceNotFound: -32002,
+  announcesCompletions: false,
+  adds: [],
+  removes: [],
+  results: {
+    // Completion existed, but there was no capability to announce it with.
+    initialize: (result) => ({ ...result, capabilities: withoutMembers(result.capabilities, ['completions']) }),
+    'tools/list': withoutFields('tools', ['annotations']),
+    'tools/call': (result) => mapToolContent(result, withoutAudio),
+    'prompts/get': (result) => mapContents(result, withoutAudio),
+  },
+  params: {
+    'notifications/progress': (params) => (params.message === undefined ? params : omit(params, ['message'])),
+  },
+}
+
+/** Clients of this time reject an audio block, so it is told in words. */
+function withoutAudio(block: JsonObject): JsonObject {
+  return block.type === 'audio' ? { type: 'text', text: `[audio, ${block.mimeType}]` } : block
+}

@@ -1,0 +1,51 @@
+import { type JsonObject, omit, pick } from '../../util/objects.ts'
+import type { RevisionData } from '../revision.ts'
+import { withoutFields, withoutMembers } from './steps.ts'
+
+const implementation = (info: unknown) => pick(info as JsonObject, ['name', 'version', 'title'])
+
+export const revision: RevisionData = {
+  id: '2025-06-18',
+  era: 'handshake',
+  batching: false,
+  omitsUnknownId: false,
+  argumentErrors: 'protocol',
+  resourceNotFound: -32002,
+  announcesCompletions: true,
+  adds: [],
+  removes: [
+    'tasks/get',
+    'tasks/result',
+    'tasks/list',
+    'tasks/cancel',
+    'notifications/tasks/status',
+    'notifications/elicitation/complete',
+  ],
+  results: {
+    initialize: (result) => ({
+      ...result,
+      serverInfo: implementation(result.serverInfo),
+      capabilities: withoutMembers(result.capabilities, ['tasks']),
+    }),
+    'tools/list': withoutFields('tools', ['icons', 'execution']),
+    'prompts/list': withoutFields('prompts', ['icons']),
+    'resources/list': withoutFields('resources', ['icons']),
+    'resources/templates/list': withoutFields('resourceTemplates', ['icons']),
+  },
+  params: {
+    initialize: (params) => ({
+      ...params,
+      clientInfo: implementation(params.clientInfo),
+      capabilities: olderCapabilities(params.capabilities as JsonObject),
+    }),
+  },
+}
+
+/** Elicitation and sampling had no members of their own, and there were no tasks. */
+function olderCapabilities(capabilities: JsonObject): JsonObject {
+  return {
+    ...omit(capabilities, ['tasks']),
+    ...(capabilities.elicitation !== undefined && { elicitation: {} }),
+    ...(capabilities.sampling !== undefined && { sampling: {} }),
+  }
+}

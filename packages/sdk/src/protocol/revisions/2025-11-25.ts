@@ -1,0 +1,55 @@
+import { isObject, type JsonObject, omit } from '../../util/objects.ts'
+import type { RevisionData } from '../revision.ts'
+import { mapItems } from './steps.ts'
+
+const withoutHints = (result: JsonObject) => omit(result, ['ttlMs', 'cacheScope'])
+
+export const revision: RevisionData = {
+  id: '2025-11-25',
+  era: 'handshake',
+  batching: false,
+  omitsUnknownId: true,
+  argumentErrors: 'result',
+  resourceNotFound: -32002,
+  announcesCompletions: true,
+  adds: [
+    'initialize',
+    'ping',
+    'logging/setLevel',
+    'resources/subscribe',
+    'resources/unsubscribe',
+    'sampling/createMessage',
+    'roots/list',
+    'elicitation/create',
+    'tasks/result',
+    'tasks/list',
+    'notifications/initialized',
+    'notifications/roots/list_changed',
+    'notifications/elicitation/complete',
+    'notifications/tasks/status',
+  ],
+  removes: [
+    'server/discover',
+    'subscriptions/listen',
+    'tasks/update',
+    'notifications/tasks',
+    'notifications/subscriptions/acknowledged',
+  ],
+  results: {
+    'resources/list': withoutHints,
+    'resources/templates/list': withoutHints,
+    'resources/read': withoutHints,
+    'prompts/list': withoutHints,
+    // Until 2025-11-25 the root of an output schema, and structured content itself, is an object.
+    'tools/list': (result) => mapItems(withoutHints(result), 'tools', withObjectOutputOnly),
+    'tools/call': (result) =>
+      result.structuredContent === undefined || isObject(result.structuredContent)
+        ? result
+        : omit(result, ['structuredContent']),
+  },
+}
+
+function withObjectOutputOnly(tool: JsonObject): JsonObject {
+  const output = tool.outputSchema
+  return output === undefined || (isObject(output) && output.type === 'object') ? tool : omit(tool, ['outputSchema'])
+}

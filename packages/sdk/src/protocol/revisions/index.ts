@@ -1,0 +1,28 @@
+import { composeRevisions, type Revision, type RevisionId } from '../revision.ts'
+import { revision as r2024_11_05 } from './2024-11-05.ts'
+import { revision as r2025_03_26 } from './2025-03-26.ts'
+import { revision as r2025_06_18 } from './2025-06-18.ts'
+import { revision as r2025_11_25 } from './2025-11-25.ts'
+import { revision as r2026_07_28 } from './2026-07-28.ts'
+
+/** Every revision, newest first. */
+export const revisions: readonly Revision[] = composeRevisions([
+  r2026_07_28,
+  r2025_11_25,
+  r2025_06_18,
+  r2025_03_26,
+  r2024_11_05,
+])
+
+export const revisionIds: readonly RevisionId[] = revisions.map((revision) => revision.id)
+
+/** The chosen revisions, newest first. Throws on an empty choice and on an unknown date. */
+export function chooseRevisions(ids: readonly RevisionId[] | undefined): readonly Revision[] {
+  if (!ids) return revisions
+  const unknown = ids.find((id) => !revisionIds.includes(id))
+  if (unknown !== undefined || ids.length === 0) {
+    const what = unknown === undefined ? 'revisions is empty' : `${unknown} is not a revision of the protocol`
+    throw new TypeError(`${what}; choose from ${revisionIds.join(', ')}`)
+  }
+  return revisions.filter((revision) => ids.includes(revision.id))
+}

@@ -1,0 +1,31 @@
+import { isObject, type JsonObject, omit } from '../../util/objects.ts'
+import type { Step } from '../revision.ts'
+
+/** Changes every item of a list inside a body. */
+export function mapItems(body: JsonObject, list: string, change: Step): JsonObject {
+  const items = body[list]
+  return Array.isArray(items) ? { ...body, [list]: items.map(change) } : body
+}
+
+/** Leaves fields out of every item of a list. */
+export function withoutFields(list: string, fields: readonly string[]): Step {
+  return (body) => mapItems(body, list, (item) => omit(item, fields))
+}
+
+/** Leaves members out of a capability object. */
+export function withoutMembers(capabilities: unknown, members: readonly string[]): JsonObject {
+  return isObject(capabilities) ? omit(capabilities, members) : {}
+}
+
+/** Changes the content blocks of a tool result; the result itself when no block changes. */
+export function mapToolContent(result: JsonObject, change: Step): JsonObject {
+  const content = result.content as JsonObject[]
+  if (!Array.isArray(content)) return result
+  const changed = content.map(change)
+  return changed.every((block, index) => block === content[index]) ? result : { ...result, content: changed }
+}
+
+/** Changes the content block of every prompt message. */
+export function mapContents(result: JsonObject, change: Step): JsonObject {
+  return mapItems(result, 'messages', (message) => ({ ...message, content: change(message.content as JsonObject) }))
+}

@@ -1,0 +1,50 @@
+import { isObject } from '../util/objects.ts'
+
+const types: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
+
+/**
+ * What is wrong with the `x-mcp-header` annotations of an input schema, or undefined (2026-07-28 tools: a client on HTTP
+ * leaves such a tool out). Annotations count only on properties that the root reaches by `properties` alone.
+ */
+export function headerAnnotationProblem(inputSchema: unknown): string | undefined {
+  const names = new Set<string>()
+  return visit(inputSchema, true, names)
+}
+
+function visit(schema: unknown, reachable: boolean, names: Set<string>): string | undefined {
+  if (Array.isArray(schema)) return firstProblem(schema, (item) => visit(item, false, names))
+  if (!isObject(schema)) return undefined
+  const own = Object.hasOwn(schema, 'x-mcp-header') ? annotationProblem(schema, reachable, names) : undefined
+  if (own !== undefined) return own
+  return firstProblem(Object.entries(schema), ([keyword, member]) => {
+    if (keyword === 'properties' && isObject(member)) {
+      return firstProblem(Object.values(member), (property) => visit(property, reachable, names))
+    }
+    return keyword === 'x-mcp-header' || keyword === 'const' || keyword === 'default' || keyword === 'enum'
+      ? undefined
+      : visit(member, false, names)
+  })
+}
+
+function annotationProblem(
+  schema: Record<string, unknown>,
+  reachable: boolean,
+  names: Set<string>,
+): string | undefined {
+  const name = schema['x-mcp-header']
+  if (typeof name !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
+    return 'x-mcp-header is no HTTP header name'
+  if (!reachable) return `x-mcp-header ${name} is on something other than a property reached by properties alone`
+  if (!types.has(schema.type)) return `x-mcp-header ${name} is on a property that is no string, integer or boolean`
+  if (names.has(name.toLowerCase())) return `x-mcp-header ${name} is used twice`
+  names.add(name.toLowerCase())
+  return undefined
+}
+
+function firstProblem<T>(items: readonly T[], check: (item: T) => string | undefined): string | undefined {
+  for (const item of items) {
+    const problem = check(item)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}

@@ -1,0 +1,154 @@
+import { define, isObject, type JsonObject } from '../util/objects.ts'
+import { compileJsonSchema, type JsonSchema, SchemaError } from './json-schema.ts'
+import {
+  isStandardSchema,
+  type SchemaLike,
+  type StandardIssue,
+  type StandardResult,
+  type StandardSchema,
+} from './standard.ts'
+import { zodToJsonSchema } from './zod.ts'
+
+/** A schema ready for use: its JSON Schema for the wire, and one check. */
+export interface UserSchema {
+  readonly json: JsonSchema
+  validate(value: unknown): StandardResult<unknown> | Promise<StandardResult<unknown>>
+  /** The schema of one property, where the user gave one that can be told apart. */
+  property(name: string): unknown
+}
+
+/** Input: what callers send. Output: what handlers return. They differ where a schema has defaults or transforms. */
+export type Direction = 'input' | 'output'
+
+/** Whatever schema the user gave, compiled once. Throws a `SchemaError` that names what is wrong. */
+export function compileSchema(schema: SchemaLike, direction: Direction): UserSchema {
+  if (isStandardSchema(schema)) return fromStandard(schema, direction)
+  if (!isObject(schema))
+    throw new SchemaError(`A schema must be an object, got ${schema === null ? 'null' : typeof schema}`)
+  return isShape(schema) ? fromShape(schema, direction) : fromJson(schema)
+}
+
+/** Issues as one line that a person or a model can act on. */
+export function describeIssues(issues: readonly StandardIssue[]): string {
+  return issues
+    .map(({ message, path = [] }) => {
+      const where = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
+      return where ? `${where}: ${message}` : message
+    })
+    .join('; ')
+}
+
+function fromStandard(schema: StandardSchema, direction: Direction): UserSchema {
+  const standard = schema['~standard']
+  return {
+    json: toJsonSchema(schema, direction),
+    validate: (value) => standard.validate(value),
+    property: (name) => {
+      const { shape } = schema as { shape?: unknown }
+      return isObject(shape) ? shape[name] : undefined
+    },
+  }
+}
+
+function fromJson(schema: JsonSchema): UserSchema {
+  const check = compileJsonSchema(schema)
+  return {
+    json: schema,
+    validate: (value) => {
+      const issues = check(value)
+      return issues ? { issues: issues.map(({ message, path }) => ({ message, path: pointerPath(path) })) } : { value }
+    },
+    property: () => undefined,
+  }
+}
+
+function pointerPath(pointer: string): string[] {
+  return pointer === '' ? [] : pointer.slice(1).split('/')
+}
+
+function isShape(value: JsonObject): value is Record<string, StandardSchema> {
+  return Object.values(value).every(isStandardSchema)
+}
+
+function fromShape(shape: Record<string, StandardSchema>, direction: Direction): UserSchema {
+  const fields = Object.entries(shape)
+  const properties: JsonObject = {}
+  const required: string[] = []
+  for (const [name, schema] of fields) {
+    define(properties, name, moveRefs(toJsonSchema(schema, direction), `#/properties/${name}`))
+    if (!acceptsUndefined(schema)) required.push(name)
+  }
+  return {
+    json: { type: 'object', properties, ...(required.length > 0 && { required }) },
+    validate: (value) => validateShape(fields, value),
+    property: (name) => (Object.hasOwn(shape, name) ? shape[name] : undefined),
+  }
+}
+
+/** Checks each property by itself; properties that the shape does not name are left out. */
+function validateShape(
+  fields: readonly [string, StandardSchema][],
+  given: unknown,
+): StandardResult<unknown> | Promise<StandardResult<unknown>> {
+  if (!isObject(given)) return { issues: [{ message: 'must be an object' }] }
+  const value: JsonObject = {}
+  let issues: StandardIssue[] | undefined
+  for (const [name, schema] of fields) {
+    const result = schema['~standard'].validate(Object.hasOwn(given, name) ? given[name] : undefined)
+    if (result instanceof Promise) return validateShapeLater(fields, given)
+    if (result.issues) issues = [...(issues ?? []), ...under(name, result.issues)]
+    else if (result.value !== undefined) define(value, name, result.value)
+  }
+  return issues ? { issues } : { value }
+}
+
+/** A field is checked asynchronously: wait for all of them, then join as above. */
+async function validateShapeLater(
+  fields: readonly [string, StandardSchema][],
+  given: JsonObject,
+): Promise<StandardResult<unknown>> {
+  const settled = await Promise.all(
+    fields.map(async ([name, schema]): Promise<[string, StandardSchema]> => {
+      const result = await schema['~standard'].validate(Object.hasOwn(given, name) ? given[name] : undefined)
+      return [name, { '~standard': { version: 1, vendor: 'tenon', validate: () => result } }]
+    }),
+  )
+  return validateShape(settled, given)
+}
+
+function under(name: string, issues: readonly StandardIssue[]): StandardIssue[] {
+  return issues.map(({ message, path = [] }) => ({ message, path: [name, ...path] }))
+}
+
+function acceptsUndefined(schema: StandardSchema): boolean {
+  const result = schema['~standard'].validate(undefined)
+  return !(result instanceof Promise) && result.issues === undefined
+}
+
+function toJsonSchema(schema: StandardSchema, direction: Direction): JsonSchema {
+  const { jsonSchema, vendor } = schema['~standard']
+  if (jsonSchema) return withoutDialect(jsonSchema[direction]({ target: 'draft-2020-12' }))
+  const converted = zodToJsonSchema(schema, direction)
+  if (converted) return withoutDialect(converted)
+  const way =
+    vendor === 'valibot' ? 'wrap it with toStandardJsonSchema from @valibot/to-json-schema' : 'give a JSON Schema'
+  throw new SchemaError(`This ${vendor} schema cannot describe itself as JSON Schema; ${way}`)
+}
+
+/** 2020-12 is the default dialect (2025-11-25 basic, JSON Schema usage), so naming it only costs bytes. */
+function withoutDialect(schema: JsonSchema): JsonSchema {
+  const { $schema: _dialect, '~standard': _standard, ...rest } = schema
+  return rest
+}
+
+/** References inside a schema that becomes a part of another must start from the new root. */
+function moveRefs(value: unknown, base: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => moveRefs(item, base))
+  if (!isObject(value)) return value
+  const moved: JsonObject = {}
+  for (const [key, member] of Object.entries(value)) {
+    const isRef = key === '$ref' && typeof member === 'string' && member.startsWith('#')
+    define(moved, key, isRef ? base + (member as string).slice(1) : moveRefs(member, base))
+  }
+  return moved
+}

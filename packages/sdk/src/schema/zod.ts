@@ -1,0 +1,225 @@
+import type { JsonSchema } from './json-schema.ts'
+import { SchemaError } from './schema-error.ts'
+import { isObject } from './values.ts'
+import { isZod, readZod, type ZodNode } from './zod-nodes.ts'
+
+/**
+ * The JSON Schema (2020-12) of a zod schema that cannot describe itself: zod 3, its `zod/v4` subpath, zod 4.0 and 4.1.
+ * `input` describes what the schema accepts, `output` what it returns; the result of a transform is `{}`.
+ *
+ * @returns undefined when the object is no zod schema
+ * @throws SchemaError when a part of it has no JSON form, such as a Map or a bigint
+ */
+export function zodToJsonSchema(schema: unknown, io: 'input' | 'output'): JsonSchema | undefined {
+  if (!isZod(schema)) return undefined
+  const conversion: Conversion = { io, root: schema, visits: new Map(), definitions: {}, depth: 0 }
+  const json = convert(conversion, schema, '')
+  return Object.keys(conversion.definitions).length === 0 ? json : { ...json, $defs: conversion.definitions }
+}
+
+interface Conversion {
+  io: 'input' | 'output'
+  root: object
+  /** Schemas that are being converted or were; one that refers back to itself has a reference. */
+  visits: Map<object, { open: boolean; reference?: string }>
+  definitions: { [name: string]: JsonSchema }
+  depth: number
+}
+
+const MAX_DEPTH = 128
+
+function convert(conversion: Conversion, schema: object, path: string): JsonSchema {
+  const visit = conversion.visits.get(schema)
+  if (visit?.open) visit.reference ??= schema === conversion.root ? '#' : nameDefinition(conversion)
+  if (visit?.reference) return { $ref: visit.reference }
+  return convertAfresh(conversion, schema, path)
+}
+
+function convertAfresh(conversion: Conversion, schema: object, path: string): JsonSchema {
+  if (++conversion.depth > MAX_DEPTH) {
+    throw new SchemaError(
+      `The zod schema is nested deeper than ${MAX_DEPTH} levels; let z.lazy return one object`,
+      path,
+    )
+  }
+  const visit: { open: boolean; reference?: string } = { open: true }
+  conversion.visits.set(schema, visit)
+  const node = readZod(schema)
+  const json = { ...convertNode(conversion, node, path), ...node.meta }
+  conversion.depth--
+  visit.open = false
+  if (visit.reference === undefined || schema === conversion.root) return json
+  define(conversion.definitions, visit.reference.slice(DEFINITIONS.length), json)
+  return { $ref: visit.reference }
+}
+
+const DEFINITIONS = '#/$defs/'
+
+function nameDefinition({ visits }: Conversion): string {
+  const taken = [...visits.values()].filter(({ reference }) => reference?.startsWith(DEFINITIONS)).length
+  return `${DEFINITIONS}schema${taken + 1}`
+}
+
+function convertNode(conversion: Conversion, node: ZodNode, path: string): JsonSchema {
+  switch (node.kind) {
+    case 'json':
+      return node.json
+    case 'transform':
+      return {}
+    case 'refused':
+    case 'undefined':
+      throw new SchemaError(
+        `zod's ${node.name} has no JSON form; describe what goes over the wire, as a string or number`,
+        path,
+      )
+    case 'wrapper':
+      return convertWrapper(conversion, node, path)
+    case 'array':
+      return { type: 'array', items: convert(conversion, node.element, `${path}/items`), ...node.limits }
+    case 'tuple':
+      return convertTuple(conversion, node, path)
+    case 'object':
+      return convertObject(conversion, node, path)
+    case 'record':
+      return convertRecord(conversion, node, path)
+    case 'union':
+      return convertUnion(conversion, node, path)
+    case 'intersection':
+      return convertIntersection(conversion, node, path)
+    case 'pipe':
+      return convert(conversion, pipeSide(node, conversion.io), path)
+    case 'lazy':
+      return convert(conversion, node.get(), path)
+  }
+}
+
+type Node<Kind extends ZodNode['kind']> = Extract<ZodNode, { kind: Kind }>
+
+function convertWrapper(conversion: Conversion, node: Node<'wrapper'>, path: string): JsonSchema {
+  const json = convert(conversion, node.inner, path)
+  if (node.nullable) return { anyOf: [json, { type: 'null' }] }
+  const value = node.default && (conversion.io === 'input' || !node.inputOnly) ? toJson(node.default()) : undefined
+  return value === undefined ? json : { ...json, default: value }
+}
+
+function toJson(value: unknown): unknown {
+  try {
+    const text = JSON.stringify(value)
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function convertTuple(conversion: Conversion, node: Node<'tuple'>, path: string): JsonSchema {
+  const { items, rest } = node
+  const prefixItems = items.map((item, index) => convert(conversion, item, `${path}/prefixItems/${index}`))
+  const needed = items.findLastIndex((item) => !isOptional(item, conversion.io)) + 1
+  return {
+    type: 'array',
+    // 2020-12 has no empty prefixItems.
+    ...(prefixItems.length > 0 && { prefixItems }),
+    items: rest ? convert(conversion, rest, `${path}/items`) : false,
+    ...(needed > 0 && { minItems: needed }),
+  }
+}
+
+function convertObject(conversion: Conversion, node: Node<'object'>, path: string): JsonSchema {
+  const properties: JsonSchema = {}
+  for (const [key, schema] of Object.entries(node.shape)) {
+    define(properties, key, convert(conversion, schema, `${path}/properties/${key}`))
+  }
+  const required = Object.keys(node.shape).filter((key) => !isOptional(node.shape[key]!, conversion.io))
+  return {
+    type: 'object',
+    properties,
+    ...(required.length > 0 && { required }),
+    ...unknownKeys(conversion, node, path),
+  }
+}
+
+/** What becomes of keys that an object schema does not name: by default they are let in, but not out. */
+function unknownKeys(conversion: Conversion, { extra }: Node<'object'>, path: string): JsonSchema {
+  if (extra === 'loose') return { additionalProperties: {} }
+  if (extra === 'strict') return { additionalProperties: false }
+  if (extra === 'strip') return conversion.io === 'output' ? { additionalProperties: false } : {}
+  return { additionalProperties: convert(conversion, extra, `${path}/additionalProperties`) }
+}
+
+function convertRecord(conversion: Conversion, node: Node<'record'>, path: string): JsonSchema {
+  const key = node.keys ? { enum: node.keys } : toNames(convert(conversion, node.key, `${path}/propertyNames`))
+  const needed = node.exhaustive && node.keys && !isOptional(node.value, conversion.io)
+  return {
+    type: 'object',
+    ...(key && { propertyNames: key }),
+    additionalProperties: convert(conversion, node.value, `${path}/additionalProperties`),
+    ...(needed && { required: node.keys }),
+  }
+}
+
+/** A schema of keys, which in JSON are strings; undefined when any string will do. */
+function toNames(json: JsonSchema): JsonSchema | undefined {
+  if (json.type === 'number' || json.type === 'integer') return { pattern: '^-?\\d+(?:\\.\\d+)?$' }
+  const { type, ...rest } = json
+  if (type !== undefined && type !== 'string') return json
+  return Object.keys(rest).length === 0 ? undefined : rest
+}
+
+function convertUnion(conversion: Conversion, { options }: Node<'union'>, path: string): JsonSchema {
+  // JSON says undefined by leaving a property out, which is the object's affair.
+  const defined = options.filter((option) => readZod(option).kind !== 'undefined')
+  const anyOf = defined.map((option, index) => convert(conversion, option, `${path}/anyOf/${index}`))
+  return anyOf.length === 1 ? anyOf[0]! : { anyOf }
+}
+
+function convertIntersection(conversion: Conversion, node: Node<'intersection'>, path: string): JsonSchema {
+  const sides = [node.left, node.right].map((side, index) => convert(conversion, side, `${path}/allOf/${index}`))
+  // A closed side would refuse the keys of the other one, so only the whole can be closed.
+  const opened = sides.map(({ additionalProperties, unevaluatedProperties, ...rest }) => ({
+    ...rest,
+    ...(additionalProperties !== false && additionalProperties !== undefined && { additionalProperties }),
+    ...(unevaluatedProperties !== false && unevaluatedProperties !== undefined && { unevaluatedProperties }),
+  }))
+  return { allOf: opened, ...(sides.every(isClosed) && { unevaluatedProperties: false }) }
+}
+
+function isClosed(json: JsonSchema): boolean {
+  return json.additionalProperties === false || json.unevaluatedProperties === false
+}
+
+function pipeSide(node: Node<'pipe'>, io: 'input' | 'output'): object {
+  // What a preprocess step accepts is unknown; what it makes of it is the best description there is.
+  const startsWithTransform = readZod(node.in).kind === 'transform'
+  return io === 'output' || startsWithTransform ? node.out : node.in
+}
+
+/** Whether a property with this schema may be left out. */
+function isOptional(schema: object, io: 'input' | 'output', depth = 0): boolean {
+  const node = readZod(schema)
+  if (depth > MAX_DEPTH) return false
+  switch (node.kind) {
+    case 'json':
+      return node.optional === true
+    case 'undefined':
+      return true
+    case 'transform':
+      return io === 'output'
+    case 'wrapper':
+      return node.optional?.[io] ?? isOptional(node.inner, io, depth + 1)
+    case 'union':
+      return node.options.some((option) => isOptional(option, io, depth + 1))
+    case 'intersection':
+      return isOptional(node.left, io, depth + 1) && isOptional(node.right, io, depth + 1)
+    case 'pipe':
+      return isOptional(pipeSide(node, io), io, depth + 1)
+    case 'lazy':
+      return isOptional(node.get(), io, depth + 1)
+    default:
+      return false
+  }
+}
+
+/** Sets a property even where its name is `__proto__`. */
+function define(target: object, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+}

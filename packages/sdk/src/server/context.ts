@@ -1,0 +1,79 @@
+import type { Caller } from '../era/server.ts'
+import type { Exchange } from '../jsonrpc/exchange.ts'
+import type { RequestId } from '../jsonrpc/message.ts'
+import type { Progress } from '../jsonrpc/pending.ts'
+import type { ProgressToken, RequestMeta } from '../protocol/types.ts'
+import { createLog, type Log } from './log.ts'
+import { ProgressSender } from './progress.ts'
+
+/** What a handler can ask of its caller. */
+export type Ability = 'progress' | 'log'
+
+/**
+ * What a handler knows about the request it serves, and what it can do besides answering it. Everything costly is made
+ * on first use.
+ */
+export class Context {
+  /** Who is calling: revision, client and its capabilities. */
+  readonly caller: Caller
+  readonly #exchange: Exchange
+  #log: Log | undefined
+  #progress: ProgressSender | undefined
+
+  constructor(exchange: Exchange, caller: Caller) {
+    this.#exchange = exchange
+    this.caller = caller
+  }
+
+  /** Aborts when the caller cancels, when the connection closes and when the server shuts down. */
+  get signal(): AbortSignal {
+    return this.#exchange.signal
+  }
+
+  get requestId(): RequestId {
+    return this.#exchange.request.id
+  }
+
+  /** The session of the transport, where it has one. */
+  get sessionId(): string | undefined {
+    return this.#exchange.link.transport.sessionId
+  }
+
+  /** The request's own `_meta`. */
+  get meta(): RequestMeta {
+    return (this.#exchange.request.params?._meta ?? {}) as RequestMeta
+  }
+
+  /** Whether the caller will see it: what it did not ask for is not sent. */
+  can(ability: Ability): boolean {
+    return ability === 'progress' ? this.#progressToken !== undefined : this.caller.logLevel !== undefined
+  }
+
+  /** Tells the caller how far the work is. Values must rise; without a total they mean nothing but "more". */
+  progress(progress: number, details: Omit<Progress, 'progress'> = {}): void {
+    const token = this.#progressToken
+    if (token === undefined) return
+    this.#progress ??= new ProgressSender(this.#exchange, this.caller.revision, token)
+    this.#progress.send({ progress, ...details })
+  }
+
+  /** Log messages for the client: `ctx.log.info('3 rows deleted')`. */
+  get log(): Log {
+    this.#log ??= createLog(this.#exchange, () => this.caller.logLevel)
+    return this.#log
+  }
+
+  /** Any notification, on the way of this request. */
+  notify(method: string, params?: Record<string, unknown>): void {
+    this.#exchange.notify(method, params)
+  }
+
+  /** Called by dispatch before the reply. */
+  finish(): void {
+    this.#progress?.flush()
+  }
+
+  get #progressToken(): ProgressToken | undefined {
+    return this.meta.progressToken
+  }
+}

@@ -1,0 +1,157 @@
+import { eraOf } from '../era/era-of.ts'
+import type { HandshakeServer } from '../era/handshake/server.ts'
+import { methodNotFound } from '../era/refusals.ts'
+import type { Caller, EraMethod, Outcome, ServerEra } from '../era/server.ts'
+import type { StatelessServer } from '../era/stateless/server.ts'
+import { ProtocolError, RpcCode } from '../errors.ts'
+import type { Exchange } from '../jsonrpc/exchange.ts'
+import { type Params, Prepared, type ResultObject, type RpcErrorBody } from '../jsonrpc/message.ts'
+import { paramsChecks } from '../protocol/params.ts'
+import { chain, isThenable } from '../util/chain.ts'
+import { Context } from './context.ts'
+
+export type RequestHandler = (params: Params, ctx: Context) => Outcome
+
+export interface MethodEntry {
+  readonly handler: RequestHandler
+  /** False while the capability behind the method is not declared; then the method does not exist. */
+  readonly isOffered?: () => boolean
+  /** The result depends on nothing but the params and what is registered, so its text may be kept until that changes. */
+  readonly keeps?: (params: Params) => string | undefined
+}
+
+export interface MiddlewareRequest {
+  readonly method: string
+  readonly params: Params
+  readonly ctx: Context
+}
+
+/** Runs around every request to a feature or a custom method; call `next` to go on, perhaps with other params. */
+export type Middleware = (
+  request: MiddlewareRequest,
+  next: (params?: Params) => Promise<ResultObject>,
+) => ResultObject | Promise<ResultObject>
+
+const noParams: Params = Object.freeze({})
+/** Kept texts; far more than a server has lists, and a bound in case of very many pages. */
+const maxKept = 256
+
+/** From a request to its reply: find the era, the caller and the method, check the params, run, shape, answer. */
+export class Dispatch {
+  readonly #eras: { handshake: HandshakeServer; stateless: StatelessServer }
+  readonly #onError: (error: unknown) => void
+  readonly #kept = new Map<string, Prepared>()
+  #generation = 0
+  readonly methods = new Map<string, MethodEntry>()
+  readonly middleware: Middleware[] = []
+
+  constructor(eras: { handshake: HandshakeServer; stateless: StatelessServer }, onError: (error: unknown) => void) {
+    this.#eras = eras
+    this.#onError = onError
+  }
+
+  /** What is registered changed: kept texts are out of date. */
+  forget(): void {
+    this.#generation++
+    this.#kept.clear()
+  }
+
+  answer(exchange: Exchange): void {
+    try {
+      const outcome = this.#route(exchange)
+      if (isThenable(outcome)) {
+        outcome.then(
+          (result) => exchange.reply(result),
+          (error) => exchange.fail(this.#toErrorBody(error)),
+        )
+      } else if (outcome !== undefined) exchange.reply(outcome)
+    } catch (error) {
+      exchange.fail(this.#toErrorBody(error))
+    }
+  }
+
+  #route(exchange: Exchange): ResultObject | Prepared | PromiseLike<ResultObject | Prepared> | undefined {
+    const { method, params = noParams } = exchange.request
+    const era = this.#eras[eraOf(exchange.request)]
+    const eraMethod = era.methods.get(method)
+    if (eraMethod) return this.#runEraMethod(eraMethod, exchange, params)
+    const caller = era.identify(exchange)
+    const entry = this.#find(method)
+    if (caller.revision.lacks(method)) throw methodNotFound(method)
+    checkParams(method, params)
+    const key = this.middleware.length === 0 ? entry.keeps?.(params) : undefined
+    if (key === undefined) return this.#run(entry, exchange, era, caller, params)
+    return this.#keep(`${caller.revision.id} ${key}`, () => this.#run(entry, exchange, era, caller, params))
+  }
+
+  /** Runs a method here for a server that this one is mounted in, with this server's own middleware around it. */
+  delegate(method: string, params: Params, ctx: Context): Outcome {
+    return this.#runLayers(this.#find(method), method, params, ctx)
+  }
+
+  #find(method: string): MethodEntry {
+    const entry = this.methods.get(method)
+    if (!entry || entry.isOffered?.() === false) throw methodNotFound(method)
+    return entry
+  }
+
+  #runEraMethod(method: EraMethod, exchange: Exchange, params: Params): Outcome | undefined {
+    checkParams(exchange.request.method, params)
+    return method(exchange)
+  }
+
+  #run(entry: MethodEntry, exchange: Exchange, era: ServerEra, caller: Caller, params: Params): Outcome {
+    const ctx = new Context(exchange, caller)
+    const outcome = era.serve(exchange, caller, () => this.#runLayers(entry, exchange.request.method, params, ctx))
+    return chain(outcome, (result) => {
+      ctx.finish()
+      return result
+    })
+  }
+
+  #runLayers(entry: MethodEntry, method: string, params: Params, ctx: Context): Outcome {
+    if (this.middleware.length === 0) return entry.handler(params, ctx)
+    return runMiddleware(this.middleware, { method, params, ctx }, async (final) => entry.handler(final, ctx))
+  }
+
+  #keep(key: string, make: () => Outcome): Prepared | PromiseLike<Prepared> {
+    const kept = this.#kept.get(key)
+    if (kept) return kept
+    const generation = this.#generation
+    return chain(make(), (result) => {
+      const prepared = new Prepared(JSON.stringify(result))
+      if (this.#kept.size >= maxKept) this.#kept.clear()
+      // Something may have been registered while the result was being made.
+      if (generation === this.#generation) this.#kept.set(key, prepared)
+      return prepared
+    })
+  }
+
+  #toErrorBody(error: unknown): RpcErrorBody {
+    if (error instanceof ProtocolError) {
+      return { code: error.rpcCode, message: error.message, ...(error.data !== undefined && { data: error.data }) }
+    }
+    // Never the message: it may tell about the inside. `onError` has it whole.
+    this.#onError(error)
+    return { code: RpcCode.InternalError, message: 'Internal error' }
+  }
+}
+
+/** The onion: each middleware wraps the rest; `last` is the handler. */
+function runMiddleware(
+  middleware: readonly Middleware[],
+  request: MiddlewareRequest,
+  last: (params: Params) => Promise<ResultObject>,
+): Promise<ResultObject> {
+  const step = async (index: number, params: Params): Promise<ResultObject> => {
+    const layer = middleware[index]
+    if (!layer) return last(params)
+    return layer({ ...request, params }, (changed = params) => step(index + 1, changed))
+  }
+  return step(0, request.params)
+}
+
+function checkParams(method: string, params: Params): void {
+  const problem = paramsChecks.get(method)?.(params)
+  if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
+}

@@ -1,0 +1,109 @@
+import { ProtocolError, RpcCode } from '../../errors.ts'
+import type { Params } from '../../jsonrpc/message.ts'
+import type { CompleteParams, CompleteResult } from '../../protocol/types.ts'
+import type { StandardSchema } from '../../schema/standard.ts'
+import type { Context } from '../context.ts'
+import { type FeatureHost, findMount } from './feature.ts'
+import type { Prompts } from './prompts.ts'
+import type { Resources } from './resources.ts'
+
+/** What is known when a value is completed: the arguments that were settled before. */
+export interface CompletionContext {
+  arguments?: Record<string, string>
+}
+
+/** Suggests values for what was typed so far, best first. */
+export type Completer = (value: string, context: CompletionContext) => Suggestions | Promise<Suggestions>
+
+export type Suggestions = readonly string[] | SuggestionPage
+
+export interface SuggestionPage {
+  values: readonly string[]
+  /** How many there are in all. */
+  total?: number
+  hasMore?: boolean
+}
+
+/** The wire carries at most this many (2025-11-25 completion). */
+const maxValues = 100
+
+const completers = new WeakMap<object, Completer>()
+
+/** Gives a schema suggestions: `argsSchema: { language: completable(z.string(), (typed) => ...) }`. */
+export function completable<S extends StandardSchema>(schema: S, complete: Completer): S {
+  completers.set(schema, complete)
+  return schema
+}
+
+export function completerOf(schema: unknown): Completer | undefined {
+  return typeof schema === 'object' && schema !== null ? completers.get(schema) : undefined
+}
+
+export class Completions {
+  readonly #host: FeatureHost
+  readonly #prompts: Prompts
+  readonly #resources: Resources
+
+  constructor(host: FeatureHost, prompts: Prompts, resources: Resources) {
+    this.#host = host
+    this.#prompts = prompts
+    this.#resources = resources
+  }
+
+  /** Whether anything here can be completed: the capability follows from it. */
+  get present(): boolean {
+    return (
+      this.#prompts.completes ||
+      this.#resources.completes ||
+      this.#host.mounts.some(({ server }) => server.features.completions.present)
+    )
+  }
+
+  async complete(params: Params, ctx: Context): Promise<CompleteResult> {
+    const { ref, argument, context } = params as unknown as CompleteParams
+    const mounted = this.#mountOf(ref)
+    if (mounted)
+      return (await mounted.server.server.delegate(
+        'completion/complete',
+        { ...params, ref: mounted.ref },
+        ctx,
+      )) as CompleteResult
+    const completer =
+      ref.type === 'ref/prompt'
+        ? this.#prompts.completer(ref.name, argument.name)
+        : this.#resources.completer(ref.uri, argument.name)
+    const suggestions = completer ? await completer(argument.value, context ?? {}) : []
+    return { completion: toCompletion(suggestions) }
+  }
+
+  #mountOf(ref: CompleteParams['ref']) {
+    if (ref.type === 'ref/resource') {
+      const mount = this.#host.mounts.find(({ server }) => server.features.resources.knowsTemplate(ref.uri))
+      return mount && !this.#resources.knowsOwnTemplate(ref.uri) ? { server: mount.server, ref } : undefined
+    }
+    const found = this.#prompts.has(ref.name) ? undefined : findMount(this.#host.mounts, ref.name)
+    return found && { server: found.server, ref: { ...ref, name: found.name } }
+  }
+}
+
+function toCompletion(suggestions: Suggestions): CompleteResult['completion'] {
+  const { values, total, hasMore }: SuggestionPage = isList(suggestions) ? { values: suggestions } : suggestions
+  if (!Array.isArray(values) || values.some((value) => typeof value !== 'string')) {
+    throw new TypeError('A completer must return strings')
+  }
+  const tooMany = values.length > maxValues
+  const all = total ?? (hasMore ? undefined : values.length)
+  return {
+    values: tooMany ? values.slice(0, maxValues) : [...values],
+    ...(all !== undefined && { total: all }),
+    hasMore: hasMore ?? (tooMany || (total !== undefined && total > values.length)),
+  }
+}
+
+function isList(suggestions: Suggestions): suggestions is readonly string[] {
+  return Array.isArray(suggestions)
+}
+
+export function unknownArgument(name: string): ProtocolError {
+  return new ProtocolError(RpcCode.InvalidParams, `${name} has no such argument`)
+}

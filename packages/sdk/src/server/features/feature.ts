@@ -1,0 +1,38 @@
+import type { ListName } from '../../era/changes.ts'
+import type { CacheHints } from '../../protocol/types.ts'
+import type { McpServer } from '../mcp-server.ts'
+import type { Pages } from './pages.ts'
+
+/** Another server whose features appear here under a prefix. */
+export interface Mount {
+  readonly prefix: string
+  readonly server: McpServer
+}
+
+/** What a feature needs from the server it belongs to. */
+export interface FeatureHost {
+  readonly pages: Pages
+  readonly mounts: readonly Mount[]
+  readonly cacheHints: Required<CacheHints>
+  readonly maskErrors: boolean
+  changed(list: ListName): void
+  reportError(error: unknown): void
+}
+
+/** `shop_add` is `add` of the server mounted as `shop`. Underscore, because some hosts allow no dot in a tool name. */
+export function prefixed(prefix: string, name: string): string {
+  return `${prefix}_${name}`
+}
+
+/** The mount a prefixed name leads to, and the name there. */
+export function findMount(mounts: readonly Mount[], name: string): { server: McpServer; name: string } | undefined {
+  for (const { prefix, server } of mounts) {
+    if (name.startsWith(`${prefix}_`)) return { server, name: name.slice(prefix.length + 1) }
+  }
+  return undefined
+}
+
+/** A copy without members that are undefined, so that they do not appear on the wire as null or at all. */
+export function defined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
+}

@@ -1,0 +1,167 @@
+import type { Outcome } from '../../era/server.ts'
+import { ProtocolError, RpcCode } from '../../errors.ts'
+import type { Params } from '../../jsonrpc/message.ts'
+import type { GetPromptResult, Icon, Meta, Prompt, PromptArgument } from '../../protocol/types.ts'
+import type { InferOutput, SchemaLike } from '../../schema/standard.ts'
+import { compileSchema, describeIssues, type UserSchema } from '../../schema/user-schema.ts'
+import { chain } from '../../util/chain.ts'
+import { isObject } from '../../util/objects.ts'
+import type { Context } from '../context.ts'
+import { type Completer, completerOf, unknownArgument } from './completion.ts'
+import { defined, type FeatureHost, findMount, prefixed } from './feature.ts'
+import { isResultWith } from './pages.ts'
+import { type Registered, Registry } from './registry.ts'
+
+export interface PromptConfig<Args> {
+  title?: string
+  description?: string
+  /** The arguments, all of them strings on the wire. */
+  argsSchema?: Args
+  /** Suggestions by argument name, for schemas that cannot carry `completable`. */
+  complete?: Record<string, Completer>
+  icons?: Icon[]
+  _meta?: Meta
+}
+
+/** A prompt may return its messages, or plain text as a single message of the user. */
+export type PromptReturn = string | GetPromptResult
+
+export type PromptHandler<Args> = (args: InferOutput<Args>, ctx: Context) => PromptReturn | Promise<PromptReturn>
+
+export interface PromptChanges extends PromptConfig<SchemaLike> {
+  name?: string
+  handler?: AnyHandler
+}
+export type RegisteredPrompt = Registered<PromptChanges>
+
+interface Entry {
+  key: string
+  name: string
+  enabled: boolean
+  definition: Prompt
+  args: UserSchema | undefined
+  handler: AnyHandler
+  config: PromptConfig<SchemaLike>
+}
+
+type AnyHandler = (args: never, ctx: Context) => unknown
+
+export class Prompts {
+  readonly #host: FeatureHost
+  readonly #entries: Registry<Entry>
+
+  constructor(host: FeatureHost) {
+    this.#host = host
+    this.#entries = new Registry('prompt', () => host.changed('prompts'))
+  }
+
+  register(name: string, config: PromptConfig<SchemaLike>, handler: AnyHandler): RegisteredPrompt {
+    return this.#entries.register<PromptChanges>(
+      compilePrompt(name, config, handler, true),
+      (entry, { name = entry.name, handler = entry.handler, ...changes }) =>
+        compilePrompt(name, { ...entry.config, ...changes }, handler, entry.enabled),
+    )
+  }
+
+  get present(): boolean {
+    return this.#entries.used || this.#host.mounts.some(({ server }) => server.features.prompts.present)
+  }
+
+  definitions(): Prompt[] {
+    const own = this.#entries.enabled().map(({ definition }) => definition)
+    const mounted = this.#host.mounts.flatMap(({ prefix, server }) =>
+      server.features.prompts.definitions().map((prompt) => ({ ...prompt, name: prefixed(prefix, prompt.name) })),
+    )
+    return [...own, ...mounted]
+  }
+
+  list(params: Params): Outcome {
+    const cursor = params.cursor as string | undefined
+    const page = this.#host.pages.cut('prompts', this.definitions(), ({ name }) => name, cursor)
+    return chain(page, ({ items, nextCursor }) => ({
+      prompts: items,
+      ...(nextCursor !== undefined && { nextCursor }),
+      ...this.#host.cacheHints,
+    }))
+  }
+
+  async get(params: Params, ctx: Context): Promise<GetPromptResult> {
+    const name = params.name as string
+    const entry = this.#entries.get(name)
+    if (entry?.enabled) return this.#render(entry, params.arguments ?? {}, ctx)
+    const mount = entry ? undefined : findMount(this.#host.mounts, name)
+    if (!mount) throw unknownPrompt(name)
+    const result = await mount.server.server.delegate('prompts/get', { ...params, name: mount.name }, ctx)
+    return result as GetPromptResult
+  }
+
+  has(name: string): boolean {
+    return this.#entries.get(name) !== undefined
+  }
+
+  /** Who completes an argument: undefined when nobody does. Throws when there is no such prompt or argument. */
+  completer(name: string, argument: string): Completer | undefined {
+    const entry = this.#entries.get(name)
+    if (!entry?.enabled) throw unknownPrompt(name)
+    if (!entry.definition.arguments?.some((known) => known.name === argument)) {
+      throw unknownArgument(name)
+    }
+    const named = entry.config.complete
+    if (named && Object.hasOwn(named, argument)) return named[argument]
+    return completerOf(entry.args?.property(argument))
+  }
+
+  get completes(): boolean {
+    return this.#entries.enabled().some(({ config, definition, args }) => {
+      const names = definition.arguments?.map(({ name }) => name) ?? []
+      return config.complete !== undefined || names.some((name) => completerOf(args?.property(name)))
+    })
+  }
+
+  async #render(entry: Entry, args: unknown, ctx: Context): Promise<GetPromptResult> {
+    const checked = entry.args ? await entry.args.validate(args) : { value: {} }
+    if (checked.issues) {
+      const text = `Invalid arguments for prompt ${entry.name}: ${describeIssues(checked.issues)}`
+      throw new ProtocolError(RpcCode.InvalidParams, text)
+    }
+    const returned = await entry.handler(checked.value as never, ctx)
+    if (isResultWith(returned, 'messages')) {
+      const { description } = entry.definition
+      return { ...(description !== undefined && { description }), ...returned } as GetPromptResult
+    }
+    if (typeof returned !== 'string') throw new TypeError(`The prompt ${entry.name} must return { messages } or text`)
+    return { messages: [{ role: 'user', content: { type: 'text', text: returned } }] }
+  }
+}
+
+function compilePrompt(name: string, config: PromptConfig<SchemaLike>, handler: AnyHandler, enabled: boolean): Entry {
+  if (name === '') throw new TypeError('A prompt needs a name')
+  const { argsSchema, title, description, icons, _meta } = config
+  const args = argsSchema && compileSchema(argsSchema, 'input')
+  const definition = defined<Prompt>({
+    name,
+    title,
+    description,
+    arguments: args && toArguments(args),
+    icons,
+    _meta,
+  })
+  return { key: name, name, enabled, definition, args, handler, config }
+}
+
+function toArguments({ json }: UserSchema): PromptArgument[] {
+  const required = Array.isArray(json.required) ? json.required : []
+  return Object.entries(isObject(json.properties) ? json.properties : {}).map(([name, schema]) => {
+    const { title, description } = isObject(schema) ? schema : {}
+    return defined<PromptArgument>({
+      name,
+      title: typeof title === 'string' ? title : undefined,
+      description: typeof description === 'string' ? description : undefined,
+      required: required.includes(name),
+    })
+  })
+}
+
+function unknownPrompt(name: string): ProtocolError {
+  return new ProtocolError(RpcCode.InvalidParams, `Unknown prompt: ${name.slice(0, 200)}`)
+}

@@ -1,0 +1,308 @@
+import type { Outcome } from '../../era/server.ts'
+import { ProtocolError, RpcCode } from '../../errors.ts'
+import type { Params } from '../../jsonrpc/message.ts'
+import type {
+  Annotations,
+  CacheHints,
+  Icon,
+  Meta,
+  ReadResourceResult,
+  Resource,
+  ResourceContents,
+  ResourceTemplateInfo,
+} from '../../protocol/types.ts'
+import { chain } from '../../util/chain.ts'
+import { isObject } from '../../util/objects.ts'
+import { UriTemplate } from '../../util/uri-template.ts'
+import type { Context } from '../context.ts'
+import { type Completer, unknownArgument } from './completion.ts'
+import { defined, type FeatureHost } from './feature.ts'
+import { isResultWith } from './pages.ts'
+import { type Registered, Registry } from './registry.ts'
+
+export interface ResourceConfig extends CacheHints {
+  title?: string
+  description?: string
+  mimeType?: string
+  annotations?: Annotations
+  /** Bytes, if known. */
+  size?: number
+  icons?: Icon[]
+  _meta?: Meta
+}
+
+/** A read may return full contents, plain text or bytes; undefined means that there is no such resource. */
+export type ReadReturn = string | Uint8Array | ReadResourceResult | undefined
+
+export type ReadResource = (uri: URL, ctx: Context) => ReadReturn | Promise<ReadReturn>
+export type TemplateVariables = Record<string, string | string[]>
+export type ReadTemplate = (uri: URL, variables: TemplateVariables, ctx: Context) => ReadReturn | Promise<ReadReturn>
+
+export interface TemplateOptions {
+  /** The resources of this family that can be listed. */
+  list?: ((ctx: Context) => ListedResources | Promise<ListedResources>) | undefined
+  /** Suggestions by variable name. */
+  complete?: Record<string, Completer>
+}
+type ListedResources = { resources: Resource[] } | Resource[]
+
+/** A family of resources under one RFC 6570 template: `new ResourceTemplate('greeting://{name}', { list: undefined })`. */
+export class ResourceTemplate {
+  readonly uriTemplate: UriTemplate
+  readonly options: TemplateOptions
+
+  constructor(template: string, options: TemplateOptions = {}) {
+    this.uriTemplate = new UriTemplate(template)
+    this.options = options
+  }
+}
+
+export interface ResourceChanges extends ResourceConfig {
+  name?: string
+  uri?: string
+  read?: ReadResource
+}
+export interface TemplateChanges extends ResourceConfig {
+  name?: string
+  template?: ResourceTemplate
+  read?: ReadTemplate
+}
+export type RegisteredResource = Registered<ResourceChanges>
+export type RegisteredResourceTemplate = Registered<TemplateChanges>
+
+interface ResourceEntry {
+  key: string
+  name: string
+  enabled: boolean
+  definition: Resource
+  config: ResourceConfig
+  read: ReadResource
+}
+
+interface TemplateEntry {
+  key: string
+  name: string
+  enabled: boolean
+  definition: ResourceTemplateInfo
+  config: ResourceConfig
+  template: ResourceTemplate
+  read: ReadTemplate
+}
+
+export class Resources {
+  readonly #host: FeatureHost
+  readonly #resources: Registry<ResourceEntry>
+  readonly #templates: Registry<TemplateEntry>
+
+  constructor(host: FeatureHost) {
+    this.#host = host
+    this.#resources = new Registry('resource', () => host.changed('resources'))
+    this.#templates = new Registry('resource template', () => host.changed('resources'))
+  }
+
+  register(name: string, uri: string, config: ResourceConfig, read: ReadResource): RegisteredResource {
+    return this.#resources.register<ResourceChanges>(
+      createResource(name, uri, config, read, true),
+      (entry, { name = entry.name, uri = entry.key, read = entry.read, ...changes }) =>
+        createResource(name, uri, { ...entry.config, ...changes }, read, entry.enabled),
+    )
+  }
+
+  registerTemplate(
+    name: string,
+    template: ResourceTemplate,
+    config: ResourceConfig,
+    read: ReadTemplate,
+  ): RegisteredResourceTemplate {
+    return this.#templates.register<TemplateChanges>(
+      createTemplate(name, template, config, read, true),
+      (entry, { name = entry.name, template = entry.template, read = entry.read, ...changes }) =>
+        createTemplate(name, template, { ...entry.config, ...changes }, read, entry.enabled),
+    )
+  }
+
+  get present(): boolean {
+    const own = this.#resources.used || this.#templates.used
+    return own || this.#host.mounts.some(({ server }) => server.features.resources.present)
+  }
+
+  /** Whether a listing needs to ask someone, so that it cannot be kept. */
+  get listsDynamically(): boolean {
+    return (
+      this.#templates.enabled().some(({ template }) => template.options.list) ||
+      this.#host.mounts.some(({ server }) => server.features.resources.listsDynamically)
+    )
+  }
+
+  list(params: Params, ctx: Context): Outcome {
+    return chain(this.#all(ctx), (resources) =>
+      chain(
+        this.#host.pages.cut('resources', resources, ({ uri }) => uri, params.cursor as string | undefined),
+        ({ items, nextCursor }) => ({
+          resources: items,
+          ...(nextCursor !== undefined && { nextCursor }),
+          ...this.#host.cacheHints,
+        }),
+      ),
+    )
+  }
+
+  listTemplates(params: Params): Outcome {
+    const cursor = params.cursor as string | undefined
+    const page = this.#host.pages.cut('templates', this.templates(), ({ uriTemplate }) => uriTemplate, cursor)
+    return chain(page, ({ items, nextCursor }) => ({
+      resourceTemplates: items,
+      ...(nextCursor !== undefined && { nextCursor }),
+      ...this.#host.cacheHints,
+    }))
+  }
+
+  templates(): ResourceTemplateInfo[] {
+    const own = this.#templates.enabled().map(({ definition }) => definition)
+    return [...own, ...this.#host.mounts.flatMap(({ server }) => server.features.resources.templates())]
+  }
+
+  async read(params: Params, ctx: Context): Promise<ReadResourceResult> {
+    const uri = parseUri(params.uri as string)
+    const found = this.#find(params.uri as string)
+    if (found) {
+      const result = toReadResult(await found.read(uri, ctx), params.uri as string, found.config, this.#host.cacheHints)
+      if (result) return result
+    } else {
+      const mount = this.#host.mounts.find(({ server }) => server.features.resources.knows(params.uri as string))
+      if (mount) return (await mount.server.server.delegate('resources/read', params, ctx)) as ReadResourceResult
+    }
+    throw new ProtocolError(ctx.caller.revision.resourceNotFound, 'Resource not found', { uri: params.uri })
+  }
+
+  /** Whether this server, or one mounted in it, can read the URI. */
+  knows(uri: string): boolean {
+    return this.#find(uri) !== undefined || this.#host.mounts.some(({ server }) => server.features.resources.knows(uri))
+  }
+
+  knowsOwnTemplate(uriTemplate: string): boolean {
+    return this.#templates.get(uriTemplate)?.enabled === true
+  }
+
+  knowsTemplate(uriTemplate: string): boolean {
+    const mounts = this.#host.mounts
+    return (
+      this.knowsOwnTemplate(uriTemplate) ||
+      mounts.some(({ server }) => server.features.resources.knowsTemplate(uriTemplate))
+    )
+  }
+
+  get completes(): boolean {
+    return this.#templates.enabled().some(({ template }) => template.options.complete !== undefined)
+  }
+
+  /** Who completes a variable: undefined when nobody does. Throws when there is no such template or variable. */
+  completer(uri: string, variable: string): Completer | undefined {
+    const entry = this.#templates.get(uri)
+    // A plain resource has nothing to complete, which is not an error.
+    if (!entry && this.#resources.get(uri)) return undefined
+    if (!entry?.enabled) throw new ProtocolError(RpcCode.InvalidParams, 'Unknown resource template')
+    if (!entry.template.uriTemplate.variableNames.includes(variable)) throw unknownArgument(entry.name)
+    const named = entry.template.options.complete
+    return named && Object.hasOwn(named, variable) ? named[variable] : undefined
+  }
+
+  #find(uri: string): { config: ResourceConfig; read: (uri: URL, ctx: Context) => unknown } | undefined {
+    const resource = this.#resources.get(uri)
+    if (resource?.enabled) return resource
+    for (const { template, config, read } of this.#templates.enabled()) {
+      const variables = template.uriTemplate.match(uri)
+      if (variables) return { config, read: (url, ctx) => read(url, variables, ctx) }
+    }
+    return undefined
+  }
+
+  #all(ctx: Context): Resource[] | Promise<Resource[]> {
+    const own = this.#resources.enabled().map(({ definition }) => definition)
+    if (!this.listsDynamically) {
+      return [...own, ...this.#host.mounts.flatMap(({ server }) => server.features.resources.#all(ctx) as Resource[])]
+    }
+    return this.#allDynamic(own, ctx)
+  }
+
+  async #allDynamic(own: Resource[], ctx: Context): Promise<Resource[]> {
+    const listed = await Promise.all(
+      this.#templates.enabled().map(async ({ template, config }) => {
+        const answer = (await template.options.list?.(ctx)) ?? []
+        const resources = Array.isArray(answer) ? answer : answer.resources
+        return resources.map((resource) => ({ ...describeResource(config), ...resource }))
+      }),
+    )
+    const mounted = await Promise.all(this.#host.mounts.map(({ server }) => server.features.resources.#all(ctx)))
+    return [...own, ...listed.flat(), ...mounted.flat()]
+  }
+}
+
+function createResource(
+  name: string,
+  uri: string,
+  config: ResourceConfig,
+  read: ReadResource,
+  enabled: boolean,
+): ResourceEntry {
+  if (!URL.canParse(uri)) {
+    throw new TypeError(`Resource ${name}: ${JSON.stringify(uri)} is no URI; it needs a scheme, as in "notes://today"`)
+  }
+  const definition = { uri, name, ...describeResource(config), ...(config.size !== undefined && { size: config.size }) }
+  return { key: uri, name, enabled, definition, config, read }
+}
+
+function createTemplate(
+  name: string,
+  template: ResourceTemplate,
+  config: ResourceConfig,
+  read: ReadTemplate,
+  enabled: boolean,
+): TemplateEntry {
+  const uriTemplate = template.uriTemplate.toString()
+  const definition = { uriTemplate, name, ...describeResource(config) }
+  return { key: uriTemplate, name, enabled, definition, config, template, read }
+}
+
+function describeResource({ title, description, mimeType, annotations, icons, _meta }: ResourceConfig) {
+  return defined({ title, description, mimeType, annotations, icons, _meta })
+}
+
+function parseUri(uri: string): URL {
+  if (!URL.canParse(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
+  return new URL(uri)
+}
+
+function toReadResult(
+  returned: unknown,
+  uri: string,
+  config: ResourceConfig,
+  hints: Required<CacheHints>,
+): ReadResourceResult | undefined {
+  if (returned === undefined || returned === null) return undefined
+  const result = isResultWith(returned, 'contents') ? returned : { contents: [toContents(returned, uri)] }
+  return {
+    ttlMs: config.ttlMs ?? hints.ttlMs,
+    cacheScope: config.cacheScope ?? hints.cacheScope,
+    ...result,
+    contents: (result.contents as ResourceContents[]).map((item) => withMimeType(item, config.mimeType)),
+  }
+}
+
+function toContents(value: unknown, uri: string): ResourceContents {
+  if (typeof value === 'string') return { uri, text: value }
+  if (value instanceof Uint8Array) return { uri, blob: toBase64(value) }
+  throw new TypeError(
+    `Reading ${uri} must return { contents }, text or bytes, not ${isObject(value) ? 'an object' : typeof value}`,
+  )
+}
+
+function withMimeType(item: ResourceContents, mimeType: string | undefined): ResourceContents {
+  return item.mimeType !== undefined || mimeType === undefined ? item : { ...item, mimeType }
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let binary = ''
+  for (let at = 0; at < bytes.length; at += 0x8000) binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000))
+  return btoa(binary)
+}

@@ -1,0 +1,256 @@
+import type { Outcome } from '../../era/server.ts'
+import { ProtocolError, RpcCode } from '../../errors.ts'
+import type { Params } from '../../jsonrpc/message.ts'
+import type {
+  CallToolResult,
+  ContentBlock,
+  Icon,
+  JsonObjectSchema,
+  Meta,
+  Tool,
+  ToolAnnotations,
+  ToolExecution,
+} from '../../protocol/types.ts'
+import type { InferInput, InferOutput, SchemaLike, StandardResult } from '../../schema/standard.ts'
+import { compileSchema, describeIssues, type UserSchema } from '../../schema/user-schema.ts'
+import { chain } from '../../util/chain.ts'
+import { isObject } from '../../util/objects.ts'
+import { warnOnce } from '../../util/warn.ts'
+import type { Context } from '../context.ts'
+import { ToolError } from '../tool-error.ts'
+import { defined, type FeatureHost, findMount, prefixed } from './feature.ts'
+import { type Registered, Registry } from './registry.ts'
+
+export interface ToolConfig<In, Out> {
+  title?: string
+  description?: string
+  /** What the tool takes: any Standard Schema, `{ a: z.number() }`, or a JSON Schema. Default: nothing. */
+  inputSchema?: In
+  /** What the tool returns; results are checked against it. */
+  outputSchema?: Out
+  annotations?: ToolAnnotations
+  icons?: Icon[]
+  /** 2025-11-25 only. */
+  execution?: ToolExecution
+  _meta?: Meta
+}
+
+/** What a tool may return: text, a full result, or with an output schema the plain value. */
+export type ToolReturn<Out> = string | CallToolResult | (Out extends SchemaLike ? InferInput<Out> : undefined)
+
+export type ToolHandler<In, Out> = (args: InferOutput<In>, ctx: Context) => ToolReturn<Out> | Promise<ToolReturn<Out>>
+
+export interface ToolChanges extends ToolConfig<SchemaLike, SchemaLike> {
+  name?: string
+  handler?: AnyHandler
+}
+export type RegisteredTool = Registered<ToolChanges>
+
+interface Entry {
+  key: string
+  name: string
+  enabled: boolean
+  definition: Tool
+  input: UserSchema | undefined
+  output: UserSchema | undefined
+  handler: AnyHandler
+  config: ToolConfig<SchemaLike, SchemaLike>
+}
+
+type AnyHandler = (args: never, ctx: Context) => unknown
+
+/** 2026-07-28 tools: a tool without parameters is best described by an object that takes none. */
+const noInput: JsonObjectSchema = { type: 'object', additionalProperties: false }
+const noArguments = Object.freeze({})
+
+export class Tools {
+  readonly #host: FeatureHost
+  readonly #entries: Registry<Entry>
+
+  constructor(host: FeatureHost) {
+    this.#host = host
+    this.#entries = new Registry('tool', () => host.changed('tools'))
+  }
+
+  register(name: string, config: ToolConfig<SchemaLike, SchemaLike>, handler: AnyHandler): RegisteredTool {
+    return this.#entries.register<ToolChanges>(
+      compileTool(name, config, handler, true),
+      (entry, { name = entry.name, handler = entry.handler, ...changes }) =>
+        compileTool(name, { ...entry.config, ...changes }, handler, entry.enabled),
+    )
+  }
+
+  /** True when a list can be asked for at all: the capability follows from it. */
+  get present(): boolean {
+    return this.#entries.used || this.#host.mounts.some(({ server }) => server.features.tools.present)
+  }
+
+  /** What is on offer, in the order of registration, mounted servers last. */
+  definitions(): Tool[] {
+    const own = this.#entries.enabled().map(({ definition }) => definition)
+    const mounted = this.#host.mounts.flatMap(({ prefix, server }) =>
+      server.features.tools.definitions().map((tool) => ({ ...tool, name: prefixed(prefix, tool.name) })),
+    )
+    return [...own, ...mounted]
+  }
+
+  list(params: Params): Outcome {
+    const page = this.#host.pages.cut(
+      'tools',
+      this.definitions(),
+      ({ name }) => name,
+      params.cursor as string | undefined,
+    )
+    return chain(page, ({ items, nextCursor }) => ({
+      tools: items,
+      ...(nextCursor !== undefined && { nextCursor }),
+      ...this.#host.cacheHints,
+    }))
+  }
+
+  call(params: Params, ctx: Context): Outcome {
+    const name = params.name as string
+    const entry = this.#entries.get(name)
+    if (entry?.enabled) return this.#check(entry, params.arguments ?? noArguments, ctx)
+    const mount = entry ? undefined : findMount(this.#host.mounts, name)
+    if (mount) return mount.server.server.delegate('tools/call', { ...params, name: mount.name }, ctx)
+    throw new ProtocolError(RpcCode.InvalidParams, `Unknown tool: ${name.slice(0, 200)}`)
+  }
+
+  #check(entry: Entry, args: unknown, ctx: Context): Outcome {
+    if (!entry.input) return this.#run(entry, noArguments, ctx)
+    return chain(entry.input.validate(args), (checked) =>
+      checked.issues ? this.#badArguments(entry, checked.issues, ctx) : this.#run(entry, checked.value, ctx),
+    )
+  }
+
+  /** A result since 2025-11-25, so that the model can read it and try again; a protocol error before. */
+  #badArguments(entry: Entry, issues: StandardResult<unknown>['issues'], ctx: Context): CallToolResult {
+    const text = `Invalid arguments for tool ${entry.definition.name}: ${describeIssues(issues ?? [])}`
+    if (ctx.caller.revision.argumentErrors === 'protocol') throw new ProtocolError(RpcCode.InvalidParams, text)
+    return failure(text)
+  }
+
+  #run(entry: Entry, args: unknown, ctx: Context): Outcome {
+    let returned: unknown
+    try {
+      returned = entry.handler(args as never, ctx)
+    } catch (error) {
+      return this.#failed(entry, error)
+    }
+    if (!(returned instanceof Promise)) return this.#finish(entry, returned)
+    return returned.then(
+      (value) => this.#finish(entry, value),
+      (error) => this.#failed(entry, error),
+    )
+  }
+
+  #failed(entry: Entry, error: unknown): CallToolResult {
+    if (error instanceof ProtocolError) throw error
+    if (error instanceof ToolError) return { content: error.content, isError: true }
+    if (!this.#host.maskErrors) return failure(error instanceof Error ? error.message : String(error))
+    this.#host.reportError(error)
+    return failure(`The tool ${entry.definition.name} failed`)
+  }
+
+  #finish(entry: Entry, returned: unknown): Outcome {
+    if (isResult(returned)) {
+      const isPlain = !entry.output || returned.isError
+      return isPlain ? withContent(returned) : this.#checkOutput(entry, entry.output!, returned)
+    }
+    if (entry.output) return this.#checkOutput(entry, entry.output, { structuredContent: returned })
+    if (typeof returned === 'string') return { content: [{ type: 'text', text: returned }] }
+    if (returned === undefined) return { content: [] }
+    return this.#badOutput(
+      entry,
+      'returned a plain value; return text or { content }, or give the tool an outputSchema',
+    )
+  }
+
+  #checkOutput(entry: Entry, output: UserSchema, result: Partial<CallToolResult>): Outcome {
+    if (result.structuredContent === undefined) {
+      return this.#badOutput(entry, 'has an outputSchema but returned no structuredContent')
+    }
+    return chain(output.validate(result.structuredContent), (checked): CallToolResult => {
+      if (checked.issues)
+        return this.#badOutput(entry, `returned what its outputSchema refuses: ${describeIssues(checked.issues)}`)
+      return withContent({ ...result, structuredContent: checked.value })
+    })
+  }
+
+  /** The author's mistake, not the caller's: told whole to `onError` and as an internal error to the peer. */
+  #badOutput(entry: Entry, what: string): never {
+    throw new TypeError(`The tool ${entry.definition.name} ${what}`)
+  }
+}
+
+function compileTool(
+  name: string,
+  config: ToolConfig<SchemaLike, SchemaLike>,
+  handler: AnyHandler,
+  enabled: boolean,
+): Entry {
+  checkName(name)
+  const { inputSchema, outputSchema, title, description, annotations, execution, icons, _meta } = config
+  const input = inputSchema && inTool(name, 'inputSchema', () => compileSchema(inputSchema, 'input'))
+  const output = outputSchema && inTool(name, 'outputSchema', () => compileSchema(outputSchema, 'output'))
+  const definition = defined<Tool>({
+    name,
+    title,
+    description,
+    inputSchema: input ? objectSchema(name, input.json) : noInput,
+    outputSchema: output?.json,
+    annotations,
+    execution,
+    icons,
+    _meta,
+  })
+  return { key: name, name, enabled, definition, input, output, handler, config }
+}
+
+function inTool<T>(name: string, what: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw new TypeError(`Tool ${name}, ${what}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** The root of an input schema says `type: "object"` on every revision. */
+function objectSchema(name: string, schema: Record<string, unknown>): JsonObjectSchema {
+  if (schema.type !== undefined && schema.type !== 'object') {
+    throw new TypeError(
+      `Tool ${name}, inputSchema: the root must have type "object", not ${JSON.stringify(schema.type)}`,
+    )
+  }
+  return { type: 'object', ...schema }
+}
+
+function checkName(name: string): void {
+  if (name === '') throw new TypeError('A tool needs a name')
+  if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) {
+    warnOnce(
+      `tool-name ${name}`,
+      `Tool name ${JSON.stringify(name)}: hosts expect 1 to 128 letters, digits, underscores, hyphens and dots.`,
+    )
+  }
+}
+
+function failure(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }], isError: true }
+}
+
+function isResult(value: unknown): value is CallToolResult {
+  if (!isObject(value)) return false
+  return 'structuredContent' in value || (Array.isArray(value.content) && value.content.every(isBlock))
+}
+
+function isBlock(value: unknown): value is ContentBlock {
+  return isObject(value) && typeof value.type === 'string'
+}
+
+/** Structured content goes out as JSON text too, for clients that read only content (2025-06-18 tools). */
+function withContent(result: Partial<CallToolResult>): CallToolResult {
+  if (result.content) return result as CallToolResult
+  return { ...result, content: [{ type: 'text', text: JSON.stringify(result.structuredContent) }] }
+}

@@ -1,0 +1,40 @@
+import type { Exchange } from '../jsonrpc/exchange.ts'
+import { isAtLeast } from '../protocol/logging.ts'
+import type { LoggingLevel } from '../protocol/types.ts'
+import { Bucket } from '../util/bucket.ts'
+import { warnOnce } from '../util/warn.ts'
+
+/** Log messages of one request beyond these are dropped (2025-11-25 logging: rate limiting). */
+const burst = 200
+const perSecond = 100
+
+type LogMethod = (data: unknown, logger?: string) => void
+
+/** Log messages to the client, one method per level. What the caller did not ask for is not sent. */
+export interface Log extends Record<LoggingLevel, LogMethod> {}
+
+/** @param threshold Asked anew for each message, because a session may change it meanwhile. */
+export function createLog(exchange: Exchange, threshold: () => LoggingLevel | undefined): Log {
+  let bucket: Bucket | undefined
+  const at =
+    (level: LoggingLevel): LogMethod =>
+    (data, logger) => {
+      if (!isAtLeast(level, threshold())) return
+      bucket ??= new Bucket(burst, perSecond, Date.now())
+      if (!bucket.take(Date.now())) {
+        warnOnce('log-rate', `A request logs more than ${perSecond} messages a second; the rest is not sent.`)
+        return
+      }
+      exchange.notify('notifications/message', { level, ...(logger !== undefined && { logger }), data })
+    }
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    notice: at('notice'),
+    warning: at('warning'),
+    error: at('error'),
+    critical: at('critical'),
+    alert: at('alert'),
+    emergency: at('emergency'),
+  }
+}

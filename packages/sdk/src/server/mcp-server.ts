@@ -1,0 +1,205 @@
+import type { Link } from '../jsonrpc/link.ts'
+import type { Params } from '../jsonrpc/message.ts'
+import type { Transport } from '../jsonrpc/transport.ts'
+import type { Implementation, LoggingMessageParams, ServerCapabilities } from '../protocol/types.ts'
+import type { SchemaLike } from '../schema/standard.ts'
+import { Sealer } from '../util/seal.ts'
+import type { Middleware } from './dispatch.ts'
+import { Completions } from './features/completion.ts'
+import type { FeatureHost, Mount } from './features/feature.ts'
+import { Pages } from './features/pages.ts'
+import { type PromptConfig, type PromptHandler, Prompts, type RegisteredPrompt } from './features/prompts.ts'
+import {
+  type ReadResource,
+  type ReadTemplate,
+  type RegisteredResource,
+  type RegisteredResourceTemplate,
+  type ResourceConfig,
+  Resources,
+  ResourceTemplate,
+} from './features/resources.ts'
+import { type RegisteredTool, type ToolConfig, type ToolHandler, Tools } from './features/tools.ts'
+import { Server, type ServerOptions } from './server.ts'
+
+export interface McpServerOptions extends ServerOptions {
+  /** Hide the messages of errors that tools throw; `ToolError` is always shown. Default false. */
+  maskErrors?: boolean
+  /** Items in one page of a list. Default 1000. */
+  pageSize?: number
+  /** Seals what clients carry for us, such as cursors. Share it between the nodes of a fleet; newest first. */
+  stateKeys?: readonly (string | Uint8Array)[]
+  /** Let handlers log to clients. Default true. */
+  logging?: boolean
+}
+
+/**
+ * A server with tools, resources and prompts. It is a definition: connect it to any number of clients of any revision,
+ * at the same time, and change it while they are connected.
+ */
+export class McpServer {
+  /** The bare protocol underneath, for custom methods and notifications. */
+  readonly server: Server
+  /** @internal */
+  readonly features: { tools: Tools; resources: Resources; prompts: Prompts; completions: Completions }
+  readonly #mounts: Mount[] = []
+  readonly #options: McpServerOptions
+
+  constructor(info: Implementation, options: McpServerOptions = {}) {
+    this.#options = options
+    this.server = new Server(info, options)
+    const host: FeatureHost = {
+      pages: new Pages(new Sealer(options.stateKeys), options.pageSize ?? 1000),
+      mounts: this.#mounts,
+      cacheHints: this.server.cacheHints,
+      maskErrors: options.maskErrors ?? false,
+      changed: (list) => this.server.listChanged(list),
+      reportError: (error) => this.server.reportError(error),
+    }
+    const prompts = new Prompts(host)
+    const resources = new Resources(host)
+    this.features = {
+      tools: new Tools(host),
+      resources,
+      prompts,
+      completions: new Completions(host, prompts, resources),
+    }
+    this.server.setDeclared(() => this.#declared())
+    this.#answer()
+  }
+
+  registerTool<In extends SchemaLike | undefined = undefined, Out extends SchemaLike | undefined = undefined>(
+    name: string,
+    config: ToolConfig<In, Out>,
+    handler: ToolHandler<In, Out>,
+  ): RegisteredTool {
+    return this.features.tools.register(name, config as ToolConfig<SchemaLike, SchemaLike>, handler)
+  }
+
+  registerPrompt<Args extends SchemaLike | undefined = undefined>(
+    name: string,
+    config: PromptConfig<Args>,
+    handler: PromptHandler<Args>,
+  ): RegisteredPrompt {
+    return this.features.prompts.register(name, config as PromptConfig<SchemaLike>, handler)
+  }
+
+  registerResource(name: string, uri: string, config: ResourceConfig, read: ReadResource): RegisteredResource
+  registerResource(
+    name: string,
+    template: ResourceTemplate,
+    config: ResourceConfig,
+    read: ReadTemplate,
+  ): RegisteredResourceTemplate
+  registerResource(
+    name: string,
+    where: string | ResourceTemplate,
+    config: ResourceConfig,
+    read: ReadResource | ReadTemplate,
+  ): RegisteredResource | RegisteredResourceTemplate {
+    return where instanceof ResourceTemplate
+      ? this.features.resources.registerTemplate(name, where, config, read as ReadTemplate)
+      : this.features.resources.register(name, where, config, read as ReadResource)
+  }
+
+  /**
+   * Offers everything of another server here too: tools and prompts as `prefix_name`, resources under their own URIs.
+   * Later changes of the other server show up by themselves.
+   */
+  mount(other: McpServer, options: { prefix: string }): this {
+    if (other === this) throw new TypeError('A server cannot be mounted in itself')
+    this.#mounts.push({ prefix: options.prefix, server: other })
+    other.server.addParent(this.server)
+    for (const list of ['tools', 'prompts', 'resources'] as const) this.server.listChanged(list)
+    return this
+  }
+
+  use(middleware: Middleware): this {
+    this.server.use(middleware)
+    return this
+  }
+
+  /** Serves one more peer over a transport. */
+  connect(transport: Transport): Promise<Link> {
+    return this.server.connect(transport)
+  }
+
+  close(): Promise<void> {
+    return this.server.close()
+  }
+
+  sendResourceUpdated(resource: string | { uri: string }): void {
+    this.server.sendResourceUpdated(resource)
+  }
+
+  sendToolListChanged(): void {
+    this.server.sendToolListChanged()
+  }
+
+  sendPromptListChanged(): void {
+    this.server.sendPromptListChanged()
+  }
+
+  sendResourceListChanged(): void {
+    this.server.sendResourceListChanged()
+  }
+
+  sendLoggingMessage(message: LoggingMessageParams): void {
+    this.server.sendLoggingMessage(message)
+  }
+
+  /** Everything that is on offer is declared, and nothing else (2026-07-28 basic, capabilities). */
+  #declared(): ServerCapabilities {
+    const { tools, resources, prompts, completions } = this.features
+    const { capabilities = {} } = this.#options
+    return {
+      ...(this.#options.logging !== false && { logging: {} }),
+      ...(completions.present && { completions: {} }),
+      ...((tools.present || capabilities.tools) && { tools: { listChanged: true } }),
+      ...((resources.present || capabilities.resources) && { resources: { subscribe: true, listChanged: true } }),
+      ...((prompts.present || capabilities.prompts) && { prompts: { listChanged: true } }),
+    }
+  }
+
+  #answer(): void {
+    const { tools, resources, prompts, completions } = this.features
+    const offers = (name: keyof ServerCapabilities) => () => this.#declared()[name] !== undefined
+    const firstPage = (list: string) => (params: Params) => (params.cursor === undefined ? list : undefined)
+    const { server } = this
+    server.setMethod('tools/list', {
+      handler: (params) => tools.list(params),
+      keeps: firstPage('tools/list'),
+      isOffered: offers('tools'),
+    })
+    server.setMethod('tools/call', {
+      handler: (params, ctx) => tools.call(params, ctx),
+      isOffered: () => tools.present,
+    })
+    server.setMethod('prompts/list', {
+      handler: (params) => prompts.list(params),
+      keeps: firstPage('prompts/list'),
+      isOffered: offers('prompts'),
+    })
+    server.setMethod('prompts/get', {
+      handler: (params, ctx) => prompts.get(params, ctx),
+      isOffered: offers('prompts'),
+    })
+    server.setMethod('resources/list', {
+      handler: (params, ctx) => resources.list(params, ctx),
+      keeps: (params) => (resources.listsDynamically ? undefined : firstPage('resources/list')(params)),
+      isOffered: offers('resources'),
+    })
+    server.setMethod('resources/templates/list', {
+      handler: (params) => resources.listTemplates(params),
+      keeps: firstPage('resources/templates/list'),
+      isOffered: offers('resources'),
+    })
+    server.setMethod('resources/read', {
+      handler: (params, ctx) => resources.read(params, ctx),
+      isOffered: offers('resources'),
+    })
+    server.setMethod('completion/complete', {
+      handler: (params, ctx) => completions.complete(params, ctx),
+      isOffered: offers('completions'),
+    })
+  }
+}

@@ -1,0 +1,53 @@
+import type { Exchange } from '../jsonrpc/exchange.ts'
+import type { Progress } from '../jsonrpc/pending.ts'
+import type { Revision } from '../protocol/revision.ts'
+import { Bucket } from '../util/bucket.ts'
+
+/** Enough for a handler that reports a few steps at once; a tight loop is thinned out to what anyone can watch. */
+const burst = 32
+const perSecond = 20
+
+/**
+ * Sends the progress of one request. Values only rise, nothing is sent after the reply, and when they come too fast the
+ * newest waits and the ones between are left out.
+ */
+export class ProgressSender {
+  readonly #exchange: Exchange
+  readonly #revision: Revision
+  readonly #token: unknown
+  readonly #bucket = new Bucket(burst, perSecond, Date.now())
+  #last = Number.NEGATIVE_INFINITY
+  #held: Progress | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(exchange: Exchange, revision: Revision, token: unknown) {
+    this.#exchange = exchange
+    this.#revision = revision
+    this.#token = token
+    exchange.onEnd(() => clearTimeout(this.#timer))
+  }
+
+  send(progress: Progress): void {
+    if (!(progress.progress > this.#last) || this.#exchange.ended) return
+    this.#last = progress.progress
+    const now = Date.now()
+    if (this.#held === undefined && this.#bucket.take(now)) return this.#notify(progress)
+    this.#held = progress
+    this.#timer ??= setTimeout(() => this.flush(), this.#bucket.wait(now))
+  }
+
+  /** Sends what waits. Called before the reply too, so that the last value is never lost. */
+  flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#held === undefined) return
+    this.#bucket.take(Date.now())
+    this.#notify(this.#held)
+    this.#held = undefined
+  }
+
+  #notify(progress: Progress): void {
+    const params = { progressToken: this.#token, ...progress }
+    this.#exchange.notify('notifications/progress', this.#revision.toParams('notifications/progress', params))
+  }
+}

@@ -1,0 +1,219 @@
+import { Changes, type ListName } from '../era/changes.ts'
+import { HandshakeServer } from '../era/handshake/server.ts'
+import type { Definition, Outcome } from '../era/server.ts'
+import { StatelessServer } from '../era/stateless/server.ts'
+import { Link, type LinkLimits, type Receiver } from '../jsonrpc/link.ts'
+import type { Params } from '../jsonrpc/message.ts'
+import type { Transport } from '../jsonrpc/transport.ts'
+import { extensionIdProblem } from '../protocol/meta-key.ts'
+import type { Revision, RevisionId } from '../protocol/revision.ts'
+import { chooseRevisions } from '../protocol/revisions/index.ts'
+import type {
+  CacheHints,
+  ClientRequests,
+  Implementation,
+  LoggingMessageParams,
+  Result,
+  ServerCapabilities,
+} from '../protocol/types.ts'
+import type { Context } from './context.ts'
+import { Dispatch, type MethodEntry, type Middleware } from './dispatch.ts'
+
+export interface ServerOptions {
+  /** What the server is for, in words for the model. */
+  instructions?: string
+  /** Capabilities beyond those that follow from what is registered. */
+  capabilities?: ServerCapabilities
+  /** The revisions to serve. Default: all of them. */
+  revisions?: readonly RevisionId[]
+  /** Takes what went wrong inside and is not told to the peer. Default: writes it to stderr. */
+  onError?: (error: unknown) => void
+  /** How long to wait for more before telling that a list changed. Default 10. */
+  listChangedDelayMs?: number
+  /** How long, and for whom, clients of 2026-07-28 may keep lists. Default: `{ ttlMs: 0, cacheScope: 'private' }`. */
+  cache?: CacheHints
+  limits?: LinkLimits
+}
+
+type ParamsOf<M extends string> = M extends keyof ClientRequests ? ClientRequests[M]['params'] : Params
+type ResultOf<M extends string> = M extends keyof ClientRequests ? ClientRequests[M]['result'] : Result
+
+/**
+ * The bare protocol: you say what each method answers. One object is a definition; connect it to any number of peers of
+ * any revision at once. Most servers want `McpServer`, which stands on this.
+ */
+export class Server {
+  readonly info: Implementation
+  readonly #options: ServerOptions
+  readonly #definition: Definition
+  readonly #handshake: HandshakeServer
+  readonly #dispatch: Dispatch
+  readonly #receiver: Receiver
+  readonly #links = new Set<Link>()
+  readonly #notified = new Map<string, (params: Params) => void>()
+  readonly #parents = new Set<Server>()
+  #declare: (() => ServerCapabilities) | undefined
+
+  constructor(info: Implementation, options: ServerOptions = {}) {
+    checkExtensions(options.capabilities?.extensions)
+    this.info = info
+    this.#options = options
+    this.#definition = {
+      info,
+      instructions: options.instructions,
+      revisions: chooseRevisions(options.revisions),
+      changes: new Changes(options.listChangedDelayMs ?? 10),
+      cacheHints: { ttlMs: options.cache?.ttlMs ?? 0, cacheScope: options.cache?.cacheScope ?? 'private' },
+      capabilities: () => this.getCapabilities(),
+    }
+    this.#handshake = new HandshakeServer(this.#definition)
+    const stateless = new StatelessServer(this.#definition)
+    this.#dispatch = new Dispatch({ handshake: this.#handshake, stateless }, (error) => this.reportError(error))
+    this.#receiver = {
+      request: (exchange) => this.#dispatch.answer(exchange),
+      notification: (notification, link) => {
+        this.#handshake.notified(notification, link)
+        this.#callNotificationHandler(notification.method, notification.params ?? {})
+      },
+      drain: (link) => stateless.drain(link),
+      closed: (link) => {
+        this.#links.delete(link)
+        this.#handshake.closed(link)
+        stateless.closed(link)
+      },
+      error: (error) => this.reportError(error),
+    }
+  }
+
+  get revisions(): readonly Revision[] {
+    return this.#definition.revisions
+  }
+
+  /** @internal */
+  get changes(): Changes {
+    return this.#definition.changes
+  }
+
+  get cacheHints(): Required<CacheHints> {
+    return this.#definition.cacheHints
+  }
+
+  /** Serves one more peer. May be called any number of times; each peer is independent of the others. */
+  async connect(transport: Transport): Promise<Link> {
+    const link = new Link(transport, this.#receiver, this.#options.limits)
+    this.#links.add(link)
+    try {
+      await link.open()
+    } catch (error) {
+      this.#links.delete(link)
+      throw error
+    }
+    return link
+  }
+
+  /** Answers what is in flight, then closes every connection. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#links].map((link) => link.close()))
+  }
+
+  /** Says what a method answers; custom methods are welcome. The last word counts. */
+  setRequestHandler<M extends (keyof ClientRequests & string) | (string & {})>(
+    method: M,
+    handler: (params: ParamsOf<M>, ctx: Context) => ResultOf<M> | Promise<ResultOf<M>>,
+  ): void {
+    this.setMethod(method, { handler: handler as unknown as MethodEntry['handler'] })
+  }
+
+  /** For notifications from clients, such as `notifications/roots/list_changed`. */
+  setNotificationHandler(method: string, handler: (params: Params) => void): void {
+    this.#notified.set(method, handler)
+  }
+
+  /** Wraps every request to a feature or custom method, outermost first. */
+  use(middleware: Middleware): this {
+    this.#dispatch.middleware.push(middleware)
+    return this
+  }
+
+  getCapabilities(): ServerCapabilities {
+    const declared: Record<string, unknown> = { ...this.#declare?.() }
+    for (const [name, value] of Object.entries(this.#options.capabilities ?? {})) {
+      declared[name] = { ...(declared[name] as object), ...value }
+    }
+    return declared
+  }
+
+  /** Tells everyone who subscribed to this resource that it has new contents. */
+  sendResourceUpdated(resource: string | { uri: string }): void {
+    this.changes.updated(typeof resource === 'string' ? resource : resource.uri)
+  }
+
+  sendToolListChanged(): void {
+    this.listChanged('tools')
+  }
+
+  sendPromptListChanged(): void {
+    this.listChanged('prompts')
+  }
+
+  sendResourceListChanged(): void {
+    this.listChanged('resources')
+  }
+
+  /** Logs to every session. 2026-07-28 has none: there, log within a request by `ctx.log`. */
+  sendLoggingMessage(message: LoggingMessageParams): void {
+    for (const link of this.#links) this.#handshake.log(link, message)
+  }
+
+  /** @internal */
+  setMethod(method: string, entry: MethodEntry): void {
+    this.#dispatch.methods.set(method, entry)
+    this.#dispatch.forget()
+  }
+
+  /** @internal */
+  setDeclared(declare: () => ServerCapabilities): void {
+    this.#declare = declare
+  }
+
+  /** @internal */
+  listChanged(list: ListName): void {
+    this.#dispatch.forget()
+    this.changes.listChanged(list)
+    for (const parent of this.#parents) parent.listChanged(list)
+  }
+
+  /** @internal Answers in the name of a server that this one is mounted in. */
+  delegate(method: string, params: Params, ctx: Context): Outcome {
+    return this.#dispatch.delegate(method, params, ctx)
+  }
+
+  /** @internal From now on the parent shows what is here, so it changes when this does. */
+  addParent(parent: Server): void {
+    this.#parents.add(parent)
+    this.changes.on((change) => {
+      if ('updated' in change) parent.changes.updated(change.updated)
+    })
+  }
+
+  /** @internal */
+  reportError(error: unknown): void {
+    if (this.#options.onError) this.#options.onError(error)
+    else console.error(`[tenon] ${this.info.name}:`, error)
+  }
+
+  #callNotificationHandler(method: string, params: Params): void {
+    try {
+      this.#notified.get(method)?.(params)
+    } catch (error) {
+      this.reportError(error)
+    }
+  }
+}
+
+function checkExtensions(extensions: Record<string, unknown> | undefined): void {
+  for (const id of Object.keys(extensions ?? {})) {
+    const problem = extensionIdProblem(id)
+    if (problem !== undefined) throw new TypeError(`capabilities.extensions: ${problem}`)
+  }
+}

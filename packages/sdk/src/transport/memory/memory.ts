@@ -1,0 +1,65 @@
+import { ClosedError } from '../../errors.ts'
+import { Fault, type RpcMessage } from '../../jsonrpc/message.ts'
+import { parseText } from '../../jsonrpc/parse.ts'
+import type { Transport } from '../../jsonrpc/transport.ts'
+
+/**
+ * Two ends in one process. Messages cross as JSON text, as they would on a wire, so that neither side can see or change
+ * the other's objects, and what does not survive JSON is noticed.
+ */
+export class InMemoryTransport implements Transport {
+  onmessage?: Transport['onmessage']
+  onfault?: Transport['onfault']
+  onclose?: Transport['onclose']
+  onerror?: Transport['onerror']
+  sessionId?: string
+  #other: InMemoryTransport | undefined
+  #waiting: string[] = []
+  #started = false
+  #closed = false
+
+  /** A client's end and a server's end; they are alike. */
+  static createLinkedPair(): [InMemoryTransport, InMemoryTransport] {
+    const one = new InMemoryTransport()
+    const two = new InMemoryTransport()
+    one.#other = two
+    two.#other = one
+    return [one, two]
+  }
+
+  async start(): Promise<void> {
+    this.#started = true
+    for (const text of this.#waiting.splice(0)) this.#deliver(text)
+  }
+
+  send(message: RpcMessage | RpcMessage[]): void {
+    this.sendText(JSON.stringify(message))
+  }
+
+  sendText(text: string): void {
+    const other = this.#other
+    if (!other || this.#closed) throw new ClosedError('The in-memory transport is closed')
+    // Not at once: a peer on a wire would not answer inside our send either.
+    queueMicrotask(() => {
+      if (other.#started) other.#deliver(text)
+      else other.#waiting.push(text)
+    })
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    const other = this.#other
+    // What was sent before is delivered first; and neither end keeps the other alive.
+    await Promise.resolve()
+    this.#other = undefined
+    this.onclose?.()
+    await other?.close()
+  }
+
+  #deliver(text: string): void {
+    const value = parseText(text)
+    if (value instanceof Fault) this.onfault?.(value)
+    else this.onmessage?.(value)
+  }
+}

@@ -1,0 +1,56 @@
+import type { ChildProcess } from 'node:child_process'
+
+const live = new Set<ChildProcess>()
+
+/** Makes sure that the child ends with us, however we end. */
+export function watchGroup(child: ChildProcess): void {
+  if (live.size === 0) process.on('exit', killAll)
+  live.add(child)
+}
+
+/** Waits for the end after stdin was closed; then asks, then insists. Leaves nobody of the group behind. */
+export async function endGroup(child: ChildProcess, ended: Promise<void>, graceMs: number): Promise<void> {
+  if (!(await within(ended, graceMs))) {
+    killGroup(child, 'SIGTERM')
+    if (!(await within(ended, graceMs))) {
+      killGroup(child, 'SIGKILL')
+      await ended
+    }
+  }
+  // The server may have ended without those it started.
+  if (killGroup(child, 'SIGTERM')) {
+    await new Promise((resolve) => setTimeout(resolve, Math.min(graceMs, 100)))
+    killGroup(child, 'SIGKILL')
+  }
+  release(child)
+}
+
+/** False when there is nobody left. */
+export function killGroup(child: ChildProcess, signal: NodeJS.Signals): boolean {
+  if (child.pid === undefined) return false
+  try {
+    // A negative id names the group; Windows has none, and its process is ended alone.
+    return process.platform === 'win32' ? child.kill(signal) : process.kill(-child.pid, signal)
+  } catch {
+    return false
+  }
+}
+
+function release(child: ChildProcess): void {
+  live.delete(child)
+  if (live.size === 0) process.off('exit', killAll)
+}
+
+function killAll(): void {
+  for (const child of live) killGroup(child, 'SIGKILL')
+}
+
+async function within(promise: Promise<void>, ms: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms)
+  })
+  const inTime = await Promise.race([promise.then(() => true), late])
+  clearTimeout(timer)
+  return inTime
+}

@@ -1,0 +1,99 @@
+import type { LineSplitter } from '../../jsonrpc/lines.ts'
+import type { RpcMessage } from '../../jsonrpc/message.ts'
+import type { Transport } from '../../jsonrpc/transport.ts'
+import { createReader, defaultMaxMessageBytes } from './lines.ts'
+import { guardStdout } from './stdout-guard.ts'
+import { LineWriter, type Sink } from './writer.ts'
+
+/** What we need of a readable stream. */
+export interface Source {
+  on(event: 'data', listener: (chunk: Uint8Array) => void): unknown
+  on(event: 'end' | 'close', listener: () => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  removeAllListeners(event: 'data'): unknown
+  pause(): unknown
+  resume(): unknown
+}
+
+export interface StdioServerOptions {
+  /** Where messages come from. Default `process.stdin`. */
+  stdin?: Source
+  /** Where messages go. Default `process.stdout`, which is kept clear of everything else. */
+  stdout?: Sink
+  /** Longer messages are refused. Default 64 MiB. */
+  maxMessageBytes?: number
+  /** Answers that the client leaves unread before the server gives up on it. Default 256 MiB. */
+  maxQueuedBytes?: number
+}
+
+/** A server's end of stdio: the client started this process and speaks through its stdin and stdout. */
+export class StdioServerTransport implements Transport {
+  onmessage?: Transport['onmessage']
+  onfault?: Transport['onfault']
+  onend?: Transport['onend']
+  onclose?: Transport['onclose']
+  onerror?: Transport['onerror']
+  readonly #options: StdioServerOptions
+  #stdin: Source | undefined
+  #reader: LineSplitter | undefined
+  #writer: LineWriter | undefined
+  #guard: { release(): void } | undefined
+  #closed = false
+
+  constructor(options?: StdioServerOptions)
+  /** The form that other SDKs have. */
+  constructor(stdin: Source, stdout?: Sink)
+  constructor(options: StdioServerOptions | Source = {}, stdout?: Sink) {
+    this.#options = 'on' in options ? { stdin: options, ...(stdout && { stdout }) } : options
+  }
+
+  async start(): Promise<void> {
+    if (this.#stdin) throw new TypeError('This StdioServerTransport was started already; connect() does that')
+    const stdin = this.#options.stdin ?? process.stdin
+    const { maxMessageBytes = defaultMaxMessageBytes, maxQueuedBytes = 256 * 1024 * 1024 } = this.#options
+    this.#stdin = stdin
+    this.#reader = createReader(this, maxMessageBytes)
+    this.#writer = new LineWriter(this.#openSink(), maxQueuedBytes, (blocked) => {
+      // A client that does not read its answers is asked for no more questions.
+      if (blocked) stdin.pause()
+      else if (!this.#closed) stdin.resume()
+    })
+    stdin.on('data', (chunk) => this.#reader!.push(chunk))
+    stdin.on('end', () => this.onend?.())
+    stdin.on('error', (error) => this.onerror?.(error))
+  }
+
+  send(message: RpcMessage | RpcMessage[]): void {
+    this.sendText(JSON.stringify(message))
+  }
+
+  sendText(text: string): void {
+    this.#writer?.write(text)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#writer?.flushed()
+    this.#stdin?.removeAllListeners('data')
+    this.#stdin?.pause()
+    this.#guard?.release()
+    this.onclose?.()
+  }
+
+  #openSink(): Sink {
+    if (this.#options.stdout) return watched(this.#options.stdout, this)
+    const guard = guardStdout()
+    this.#guard = guard
+    const sink = { write: guard.write, once: process.stdout.once.bind(process.stdout) } as unknown as Sink
+    watched(process.stdout as unknown as Sink, this)
+    return sink
+  }
+}
+
+/** A client that went away breaks the pipe; that ends this connection and nothing else. */
+function watched(sink: Sink, transport: StdioServerTransport): Sink {
+  const stream = sink as unknown as { on?(event: 'error', listener: (error: Error) => void): void }
+  stream.on?.('error', () => void transport.close())
+  return sink
+}

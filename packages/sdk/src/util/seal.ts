@@ -1,0 +1,73 @@
+const ivBytes = 12
+
+type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
+
+/**
+ * Seals small values so that a peer can carry them but neither read nor change them (AES-256-GCM, WebCrypto, so that it
+ * runs on every runtime). The first key seals; every key opens, which allows rotation.
+ */
+export class Sealer {
+  readonly #keys: Promise<CryptoKey[]>
+
+  /** @param secrets Shared between nodes, newest first. Without any, a random key that lives as long as the process. */
+  constructor(secrets: readonly (string | Uint8Array)[] = []) {
+    const raw = secrets.length > 0 ? secrets : [crypto.getRandomValues(new Uint8Array(32))]
+    this.#keys = Promise.all(raw.map(importKey))
+    // A bad key is reported by the first seal or open; without this line it would also end the process.
+    this.#keys.catch(() => {})
+  }
+
+  /** @param purpose What the value is for; it opens only for the same purpose. */
+  async seal(value: unknown, purpose: string): Promise<string> {
+    const [key] = await this.#keys
+    const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
+    const text = new TextEncoder().encode(JSON.stringify(value))
+    const sealed = new Uint8Array(await crypto.subtle.encrypt(gcm(iv, purpose), key!, text))
+    const whole = new Uint8Array(ivBytes + sealed.length)
+    whole.set(iv)
+    whole.set(sealed, ivBytes)
+    return toBase64Url(whole)
+  }
+
+  /** The value, or undefined when it was not sealed by us for this purpose. */
+  async open(token: string, purpose: string): Promise<unknown> {
+    const whole = fromBase64Url(token)
+    if (!whole || whole.length <= ivBytes) return undefined
+    for (const key of await this.#keys) {
+      try {
+        const algorithm = gcm(whole.subarray(0, ivBytes), purpose)
+        const text = await crypto.subtle.decrypt(algorithm, key, whole.subarray(ivBytes))
+        return JSON.parse(new TextDecoder().decode(text))
+      } catch {
+        // Not sealed with this key; the next may fit.
+      }
+    }
+    return undefined
+  }
+}
+
+async function importKey(secret: string | Uint8Array): Promise<CryptoKey> {
+  const bytes = typeof secret === 'string' ? new TextEncoder().encode(secret) : secret
+  const digest = await crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
+  return crypto.subtle.importKey('raw', digest, 'AES-GCM', false, ['encrypt', 'decrypt'])
+}
+
+function gcm(iv: Uint8Array, purpose: string) {
+  return { name: 'AES-GCM', iv: iv as Uint8Array<ArrayBuffer>, additionalData: new TextEncoder().encode(purpose) }
+}
+
+function toBase64Url(bytes: Uint8Array): string {
+  let binary = ''
+  for (const byte of bytes) binary += String.fromCharCode(byte)
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[\w-]*$/.test(text)) return undefined
+  try {
+    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+    return Uint8Array.from(binary, (character) => character.charCodeAt(0))
+  } catch {
+    return undefined
+  }
+}

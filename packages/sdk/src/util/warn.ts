@@ -1,0 +1,13 @@
+const given = new Set<string>()
+
+/** A developer warning, once per process and key. Goes to stderr, never to stdout. */
+export function warnOnce(key: string, message: string): void {
+  if (given.has(key)) return
+  given.add(key)
+  console.warn(`[tenon] ${message}`)
+}
+
+/** For tests: forget which warnings were given. */
+export function forgetWarnings(): void {
+  given.clear()
+}

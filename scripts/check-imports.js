@@ -1,0 +1,66 @@
+// Fails when an import goes against the picture in ARCHITECTURE.md: arrows never turn back.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+
+const root = new URL('../packages/sdk/src', import.meta.url).pathname
+
+/** What each folder may import besides itself, `util/` and `errors.ts`. */
+const allowed = {
+  util: [],
+  jsonrpc: [],
+  schema: [],
+  protocol: ['jsonrpc'],
+  transport: ['jsonrpc', 'protocol'],
+  era: ['jsonrpc', 'protocol'],
+  server: ['era', 'schema', 'protocol', 'jsonrpc'],
+  client: ['era', 'schema', 'protocol', 'jsonrpc'],
+  doors: ['server', 'client', 'transport', 'protocol', 'jsonrpc'],
+  testing: ['doors', 'server', 'client', 'transport', 'schema', 'protocol', 'jsonrpc'],
+  entry: ['doors', 'testing', 'server', 'client', 'transport', 'era', 'schema', 'protocol', 'jsonrpc'],
+}
+
+/** Where Node's own modules may be used. */
+const nodeAllowed = ['transport/stdio', 'testing']
+
+/** Dates of revisions belong into these folders; elsewhere a field of `Caller` or `Revision` says what is meant. */
+const revisionsAllowed = ['protocol', 'era', 'testing']
+
+const problems = []
+for (const file of sources(root)) {
+  const path = relative(root, file).split(sep).join('/')
+  const folder = path.includes('/') ? path.split('/')[0] : undefined
+  const text = readFileSync(file, 'utf8')
+  for (const [, specifier] of text.matchAll(/(?:from|import\()\s*'([^']+)'/g)) check(path, folder, file, specifier)
+  if (folder && !revisionsAllowed.includes(folder)) checkDates(path, text)
+}
+if (problems.length > 0) {
+  console.error(problems.join('\n'))
+  process.exit(1)
+}
+console.log('imports: every arrow points the right way')
+
+function check(path, folder, file, specifier) {
+  if (specifier.startsWith('node:')) {
+    if (!nodeAllowed.some((place) => path.startsWith(`${place}/`))) problems.push(`${path}: ${specifier} is not allowed here`)
+    return
+  }
+  if (!specifier.startsWith('.') || folder === undefined) return
+  const target = relative(root, join(dirname(file), specifier)).split(sep).join('/')
+  const targetFolder = target.includes('/') ? target.split('/')[0] : undefined
+  const isFree = targetFolder === undefined || targetFolder === folder || targetFolder === 'util'
+  if (!isFree && !allowed[folder]?.includes(targetFolder)) problems.push(`${path}: may not import ${target}`)
+}
+
+function checkDates(path, text) {
+  const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+  const date = code.match(/'20\d\d-\d\d-\d\d'/)
+  if (date) problems.push(`${path}: names the revision ${date[0]}; ask for a fact instead`)
+}
+
+function* sources(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) yield* sources(path)
+    else if (entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts')) yield path
+  }
+}
