@@ -41,11 +41,14 @@ console.log('imports: every arrow points the right way')
 
 function check(path, folder, file, specifier) {
   if (specifier.startsWith('node:')) {
-    if (!nodeAllowed.some((place) => path.startsWith(`${place}/`))) problems.push(`${path}: ${specifier} is not allowed here`)
+    if (!nodeAllowed.some((place) => path.startsWith(`${place}/`)))
+      problems.push(`${path}: ${specifier} is not allowed here`)
     return
   }
   if (!specifier.startsWith('.') || folder === undefined) return
-  const target = relative(root, join(dirname(file), specifier)).split(sep).join('/')
+  const target = relative(root, join(dirname(file), specifier))
+    .split(sep)
+    .join('/')
   const targetFolder = target.includes('/') ? target.split('/')[0] : undefined
   const isFree = targetFolder === undefined || targetFolder === folder || targetFolder === 'util'
   if (!isFree && !allowed[folder]?.includes(targetFolder)) problems.push(`${path}: may not import ${target}`)

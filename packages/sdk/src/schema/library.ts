@@ -1,9 +1,9 @@
 import { type Dialect, keywordsOf, SUPPORTED_DIALECTS, standardDialect, withVocabularies } from './dialect.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { metaschema } from './metaschemas.ts'
-import { type Check, escapeToken } from './run.ts'
+import type { Check } from './run.ts'
 import { SchemaError } from './schema-error.ts'
-import { equal, isDeeper, isObject, show } from './values.ts'
+import { equal, escapeToken, isDeeper, isObject, show } from './values.ts'
 
 /** A subschema at its place: the same object used twice is two places, each with its own base URI. */
 export interface Place {

@@ -1,5 +1,6 @@
 import type { JsonSchemaCheck, SchemaIssue } from './json-schema.ts'
 import type { Resource } from './library.ts'
+import { escapeToken } from './values.ts'
 
 /** A compiled subschema: true when the value is valid. `seen` collects what it evaluated, for `unevaluated*`. */
 export type Check = (value: unknown, run: Run, seen: Seen | undefined) => boolean
@@ -183,11 +184,6 @@ export class Seen {
     for (const key of other.keys ?? []) this.addKey(key)
     for (const index of other.indexes ?? []) this.addIndex(index)
   }
-}
-
-/** A key as a JSON Pointer token. */
-export function escapeToken(key: string | number): string {
-  return typeof key === 'number' ? String(key) : key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 const MAX_ISSUES = 20

@@ -68,6 +68,11 @@ export function isMultiple(value: number, step: number): boolean {
   return (digits * 10n ** BigInt(exponent - shift)) % (stepDigits * 10n ** BigInt(stepExponent - shift)) === 0n
 }
 
+/** A key as a JSON Pointer token. */
+export function escapeToken(key: string | number): string {
+  return typeof key === 'number' ? String(key) : key.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
 function toDecimal(value: number): [digits: bigint, exponent: number] {
   const [mantissa = '', exponent = '0'] = String(value).split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')

@@ -73,8 +73,7 @@ const OPTIONAL: Sides = { input: true, output: true }
 const OPTIONAL_INPUT: Sides = { input: true, output: false }
 const NEVER_OPTIONAL: Sides = { input: false, output: false }
 
-const refuse: Read = (def) => ({ kind: 'refused', name: String(def.type ?? def.typeName) })
-const refuse3: Read = (def) => ({ kind: 'refused', name: String(def.typeName) })
+const refuse: Read = (def) => ({ kind: 'refused', name: String(def.typeName ?? def.type) })
 const anything: Read = () => ({ kind: 'json', json: {} })
 const nothing: Read = () => ({ kind: 'json', json: { not: {} } })
 const plain =
@@ -175,10 +174,6 @@ const READ_3: Record<string, Read> = {
   ZodPipeline: pipe,
   ZodLazy: lazy,
   ZodEffects: (def) => toEffects(def),
-  ZodMap: refuse3,
-  ZodSet: refuse3,
-  ZodPromise: refuse3,
-  ZodFunction: refuse3,
 }
 
 function internals(schema: object): JsonObject {
@@ -304,7 +299,7 @@ const RANGES_4: Record<string, { integer: boolean; minimum?: number; maximum?: n
 }
 
 function toNumber4(checks: Def[]): JsonSchema {
-  const bounds: Bound[] = checks.flatMap(({ check, value, inclusive, format }) => {
+  const bounds = checks.flatMap(({ check, value, inclusive, format }): Bound[] => {
     const range = check === 'number_format' ? RANGES_4[format as string] : undefined
     if (range) return [{ ...range, inclusive: true }]
     if (check === 'greater_than') return [{ minimum: value as number, inclusive: inclusive === true }]

@@ -1,6 +1,6 @@
 import type { JsonSchema } from './json-schema.ts'
 import { SchemaError } from './schema-error.ts'
-import { isObject } from './values.ts'
+import { escapeToken } from './values.ts'
 import { isZod, readZod, type ZodNode } from './zod-nodes.ts'
 
 /**
@@ -127,7 +127,7 @@ function convertTuple(conversion: Conversion, node: Node<'tuple'>, path: string)
 function convertObject(conversion: Conversion, node: Node<'object'>, path: string): JsonSchema {
   const properties: JsonSchema = {}
   for (const [key, schema] of Object.entries(node.shape)) {
-    define(properties, key, convert(conversion, schema, `${path}/properties/${key}`))
+    define(properties, key, convert(conversion, schema, `${path}/properties/${escapeToken(key)}`))
   }
   const required = Object.keys(node.shape).filter((key) => !isOptional(node.shape[key]!, conversion.io))
   return {
@@ -169,6 +169,7 @@ function convertUnion(conversion: Conversion, { options }: Node<'union'>, path: 
   // JSON says undefined by leaving a property out, which is the object's affair.
   const defined = options.filter((option) => readZod(option).kind !== 'undefined')
   const anyOf = defined.map((option, index) => convert(conversion, option, `${path}/anyOf/${index}`))
+  if (anyOf.length === 0) return { not: {} }
   return anyOf.length === 1 ? anyOf[0]! : { anyOf }
 }
 

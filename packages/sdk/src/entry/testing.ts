@@ -1,0 +1,15 @@
+export {
+  type EveryWireOptions,
+  everyWire,
+  type Pair,
+  type TestRunner,
+  type Wire,
+  type WireOptions,
+  type WireTransport,
+  wires,
+} from '../testing/every-wire.ts'
+export { Judge, OfficialSchema } from '../testing/official-schemas.ts'
+export { ScriptedClient, type ScriptOptions } from '../testing/scripted-client.ts'
+export { type ScriptedAnswer, ScriptedServer } from '../testing/scripted-server.ts'
+export { type Line, record, Transcript } from '../testing/transcript.ts'
+export { InMemoryTransport } from '../transport/memory/memory.ts'

@@ -1,0 +1,95 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isRequestId, kindOf, type RequestId, type RpcMessage, type RpcRequest } from '../jsonrpc/message.ts'
+import type { RevisionId } from '../protocol/revision.ts'
+import { compileJsonSchema, type JsonSchema, type JsonSchemaCheck } from '../schema/json-schema.ts'
+import type { Line } from './transcript.ts'
+
+/** Requests whose answer has no name of its own in the schemas. */
+const emptyResults: ReadonlySet<string> = new Set([
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+])
+
+/** The official JSON Schema of one revision, as a judge of messages. */
+export class OfficialSchema {
+  readonly #document: JsonSchema
+  readonly #definitions: Record<string, JsonSchema>
+  readonly #byMethod = new Map<string, string>()
+  readonly #checks = new Map<string, JsonSchemaCheck>()
+
+  /** Undefined when the folder has no schema for this revision. */
+  static load(folder: string, revision: RevisionId): OfficialSchema | undefined {
+    const file = join(folder, `${revision}.json`)
+    if (!existsSync(file)) return undefined
+    const kept = loaded.get(file) ?? new OfficialSchema(JSON.parse(readFileSync(file, 'utf8')))
+    loaded.set(file, kept)
+    return kept
+  }
+
+  private constructor(document: JsonSchema) {
+    this.#document = document
+    this.#definitions = (document.$defs ?? document.definitions) as Record<string, JsonSchema>
+    for (const [name, definition] of Object.entries(this.#definitions)) {
+      const method = (definition.properties as { method?: { const?: string } } | undefined)?.method?.const
+      if (method !== undefined && !this.#byMethod.has(method)) this.#byMethod.set(method, name)
+    }
+  }
+
+  /** What is wrong with a message, or undefined. `method` is that of the request a response answers. */
+  problem(message: RpcMessage, method?: string): string | undefined {
+    const name = this.#nameFor(message, method)
+    if (name === undefined) return undefined
+    const issues = this.#check(name)('result' in message && name.endsWith('Result') ? message.result : message)
+    return issues && `${name}: ${issues.map(({ path, message }) => `${path || '/'} ${message}`).join('; ')}`
+  }
+
+  #nameFor(message: RpcMessage, method: string | undefined): string | undefined {
+    if ('method' in message) return this.#byMethod.get(message.method)
+    if ('error' in message) return this.#definitions.JSONRPCErrorResponse ? 'JSONRPCErrorResponse' : 'JSONRPCError'
+    if (method === undefined) return undefined
+    if (emptyResults.has(method)) return 'EmptyResult'
+    const name = this.#byMethod.get(method)?.replace(/Request$/, 'Result')
+    return name !== undefined && this.#definitions[name] ? name : undefined
+  }
+
+  #check(name: string): JsonSchemaCheck {
+    const place = this.#document.$defs ? '$defs' : 'definitions'
+    const check =
+      this.#checks.get(name) ??
+      compileJsonSchema({ ...this.#document, $ref: `#/${place}/${name}` }, { maxSubschemas: 100_000 })
+    this.#checks.set(name, check)
+    return check
+  }
+}
+
+const loaded = new Map<string, OfficialSchema>()
+
+/** Checks a conversation message by message; collects what is wrong with either side. */
+export class Judge {
+  readonly problems: string[] = []
+  readonly #schema: OfficialSchema
+  readonly #methods = { client: new Map<RequestId, string>(), server: new Map<RequestId, string>() }
+
+  constructor(schema: OfficialSchema) {
+    this.#schema = schema
+  }
+
+  hear({ from, message }: Line): void {
+    for (const each of [message].flat()) this.#one(from, each)
+  }
+
+  #one(from: Line['from'], message: RpcMessage): void {
+    if (kindOf(message) === 'request')
+      this.#methods[from].set((message as RpcRequest).id, (message as RpcRequest).method)
+    const asker = this.#methods[from === 'client' ? 'server' : 'client']
+    const id = (message as { id?: unknown }).id
+    const method = 'method' in message ? undefined : isRequestId(id) ? asker.get(id) : undefined
+    // JSON-RPC wants `id: null` where the request could not be read; the older schemas have no form for that.
+    if ('error' in message && id === null) return
+    const problem = this.#schema.problem(message, method)
+    if (problem !== undefined) this.problems.push(`${from} sent ${JSON.stringify(message).slice(0, 500)}\n  ${problem}`)
+  }
+}
