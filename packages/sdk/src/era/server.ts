@@ -1,6 +1,6 @@
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Link } from '../jsonrpc/link.ts'
-import type { ResultObject, RpcNotification } from '../jsonrpc/message.ts'
+import type { Prepared, ResultObject, RpcNotification } from '../jsonrpc/message.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type {
   CacheHints,
@@ -34,8 +34,11 @@ export interface Definition {
 
 export type Outcome = ResultObject | PromiseLike<ResultObject>
 
+/** What goes out: a result, or its text where that is made more cheaply. */
+export type Reply = ResultObject | Prepared
+
 /** A method that belongs to the era and not to the server's features. Undefined: it answers by itself, later. */
-export type EraMethod = (exchange: Exchange) => Outcome | undefined
+export type EraMethod = (exchange: Exchange) => Reply | PromiseLike<Reply> | undefined
 
 /** How one era answers. Two of them exist; nothing outside asks which. */
 export interface ServerEra {
@@ -44,7 +47,7 @@ export interface ServerEra {
   /** Who is calling? Throws the error answer when that cannot be told. */
   identify(exchange: Exchange): Caller
   /** Runs the request and gives its result the form that the caller's revision knows. */
-  serve(exchange: Exchange, caller: Caller, run: () => Outcome): Outcome
+  serve(exchange: Exchange, caller: Caller, run: () => Outcome): Reply | PromiseLike<Reply>
   notified(notification: RpcNotification, link: Link): void
   /** The link will end: answer what would stay open for ever. */
   drain(link: Link): void

@@ -36,6 +36,7 @@ export function createCompiler(library: Library, formats: boolean, maxPatternLen
     formats,
     patterns: new Map(),
     maxPatternLength,
+    patternBudget: maxPatternLength * 100,
     waiting: [],
     compiled: [],
     dynamicNames: new Set(),
@@ -57,6 +58,8 @@ interface Compilation {
   formats: boolean
   patterns: Map<string, RegExp>
   maxPatternLength: number
+  /** Characters that all patterns together may still have. */
+  patternBudget: number
   /** Targets of references. They are compiled one after the other, since a chain of them may be any length. */
   waiting: Place[]
   compiled: Place[]
@@ -137,14 +140,21 @@ function createBuilder(compilation: Compilation, place: Place): Builder {
       place.inPlace.push(library.child(place, ...tokens))
       return member(...tokens)
     },
-    pattern(source, keyword) {
-      const known = compilation.patterns.get(source)
-      if (known) return known
-      const pattern = compilePattern(source, compilation.maxPatternLength, describe(place, keyword))
-      compilation.patterns.set(source, pattern)
-      return pattern
-    },
+    pattern: (source, keyword) => sharePattern(compilation, source, describe(place, keyword)),
   }
+}
+
+function sharePattern(compilation: Compilation, source: string, at: string): RegExp {
+  const { patterns, maxPatternLength } = compilation
+  const known = patterns.get(source)
+  if (known) return known
+  compilation.patternBudget -= source.length
+  if (compilation.patternBudget < 0) {
+    throw new SchemaError('The patterns of the schema have too many characters together; raise maxPatternLength', at)
+  }
+  const pattern = compilePattern(source, maxPatternLength, at)
+  patterns.set(source, pattern)
+  return pattern
 }
 
 /** Keeps the dynamic scope: entering another resource is noted for as long as the check is inside it. */

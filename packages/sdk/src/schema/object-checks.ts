@@ -145,6 +145,7 @@ function namesCheck(builder: Builder): Check | undefined {
     if (!isObject(value)) return true
     let valid = true
     for (const key in value) {
+      if (run.spend(1)) return false
       if (!has(value, key) || run.attempt(check, key, undefined)) continue
       if (run.done) return false
       const reason = run.explain(check, key)[0]?.message ?? 'is not allowed'

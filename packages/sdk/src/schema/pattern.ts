@@ -35,16 +35,16 @@ function toLooseRegExp(source: string, at: string): RegExp {
 }
 
 function findDanger(source: string, unicode: boolean): string | undefined {
-  if (!/[*+{]/.test(source)) return undefined
+  // Only a group that repeats can be ambiguous.
+  if (!/\)(?:[*+]|\{\d)/.test(source)) return undefined
   const parser = new PatternParser(source, unicode)
   const tree = parser.parse()
   if (parser.tooDeep) return 'has too many nested groups'
   const automaton = new Automaton(source, unicode)
   automaton.build(tree)
+  const ambiguous = automaton.isAmbiguous()
   if (automaton.tooComplex) return 'is too complex to tell whether it can take exponential time'
-  return automaton.isAmbiguous()
-    ? 'can take exponential time: a repeated part matches the same text in two ways'
-    : undefined
+  return ambiguous ? 'can take exponential time: a repeated part matches the same text in two ways' : undefined
 }
 
 type Tree =
@@ -147,7 +147,7 @@ interface Fragment {
 const MAX_STATES = 2_000
 const MAX_UNROLLED = 200
 const MAX_COPIES_OF_A_LOOP = 8
-const MAX_WORK = 2_000_000
+const MAX_WORK = 200_000
 
 /**
  * The pattern as an automaton with one state for each character set in it (Glushkov's construction). A pattern can
@@ -330,10 +330,15 @@ class CharacterSets {
   add(source: string): number {
     const known = this.#numbers.get(source)
     if (known !== undefined) return known
-    const pattern = new RegExp(`^(?:${source})$`, this.#flags)
-    const number = this.#members.push(new Set(this.#sample.filter((char) => pattern.test(char)))) - 1
+    const number = this.#members.push(this.#membersOf(source)) - 1
     this.#numbers.set(source, number)
     return number
+  }
+
+  #membersOf(source: string): Set<string> {
+    if (source.length === 1 && source !== '.') return new Set([source])
+    const pattern = new RegExp(`^(?:${source})$`, this.#flags)
+    return new Set(this.#sample.filter((char) => pattern.test(char)))
   }
 
   overlap(one: number, other: number): boolean {

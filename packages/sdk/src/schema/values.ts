@@ -20,18 +20,20 @@ export function kindOf(value: unknown): string {
 
 /** A value as short JSON text, for messages. */
 export function show(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value)
+  const text = isDeeper(value, MAX_SHOWN_DEPTH) ? kindOf(value) : (JSON.stringify(value) ?? String(value))
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
 
-/** Deep equality of JSON values. Recurses no deeper than `a`. */
-export function equal(a: unknown, b: unknown): boolean {
+/** Deep equality of JSON values. Values nested too deep to compare count as different. */
+export function equal(a: unknown, b: unknown, depth = 0): boolean {
   if (a === b) return true
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => equal(item, b[i]))
+  if (depth > MAX_COMPARED_DEPTH) return false
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => equal(item, b[index], depth + 1))
+  }
   if (!isObject(a) || !isObject(b)) return false
   const keys = Object.keys(a).filter((key) => a[key] !== undefined)
-  if (keys.length !== countKeys(b)) return false
-  return keys.every((key) => has(b, key) && equal(a[key], b[key]))
+  return keys.length === countKeys(b) && keys.every((key) => has(b, key) && equal(a[key], b[key], depth + 1))
 }
 
 /** Whether a value is nested deeper than `limit` levels. */
@@ -72,6 +74,9 @@ export function isMultiple(value: number, step: number): boolean {
 export function escapeToken(key: string | number): string {
   return typeof key === 'number' ? String(key) : key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
+
+const MAX_SHOWN_DEPTH = 8
+const MAX_COMPARED_DEPTH = 1_000
 
 function toDecimal(value: number): [digits: bigint, exponent: number] {
   const [mantissa = '', exponent = '0'] = String(value).split('e')

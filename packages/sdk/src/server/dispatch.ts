@@ -1,7 +1,7 @@
 import { eraOf } from '../era/era-of.ts'
 import type { HandshakeServer } from '../era/handshake/server.ts'
 import { methodNotFound } from '../era/refusals.ts'
-import type { Caller, EraMethod, Outcome, ServerEra } from '../era/server.ts'
+import type { Caller, EraMethod, Outcome, Reply, ServerEra } from '../era/server.ts'
 import type { StatelessServer } from '../era/stateless/server.ts'
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
@@ -70,7 +70,7 @@ export class Dispatch {
     }
   }
 
-  #route(exchange: Exchange): ResultObject | Prepared | PromiseLike<ResultObject | Prepared> | undefined {
+  #route(exchange: Exchange): Reply | PromiseLike<Reply> | undefined {
     const { method, params = noParams } = exchange.request
     const era = this.#eras[eraOf(exchange.request)]
     const eraMethod = era.methods.get(method)
@@ -95,12 +95,18 @@ export class Dispatch {
     return entry
   }
 
-  #runEraMethod(method: EraMethod, exchange: Exchange, params: Params): Outcome | undefined {
+  #runEraMethod(method: EraMethod, exchange: Exchange, params: Params): Reply | PromiseLike<Reply> | undefined {
     checkParams(exchange.request.method, params)
     return method(exchange)
   }
 
-  #run(entry: MethodEntry, exchange: Exchange, era: ServerEra, caller: Caller, params: Params): Outcome {
+  #run(
+    entry: MethodEntry,
+    exchange: Exchange,
+    era: ServerEra,
+    caller: Caller,
+    params: Params,
+  ): Reply | PromiseLike<Reply> {
     const ctx = new Context(exchange, caller)
     const outcome = era.serve(exchange, caller, () => this.#runLayers(entry, exchange.request.method, params, ctx))
     return chain(outcome, (result) => {
@@ -114,12 +120,12 @@ export class Dispatch {
     return runMiddleware(this.middleware, { method, params, ctx }, async (final) => entry.handler(final, ctx))
   }
 
-  #keep(key: string, make: () => Outcome): Prepared | PromiseLike<Prepared> {
+  #keep(key: string, make: () => Reply | PromiseLike<Reply>): Reply | PromiseLike<Reply> {
     const kept = this.#kept.get(key)
     if (kept) return kept
     const generation = this.#generation
     return chain(make(), (result) => {
-      const prepared = new Prepared(JSON.stringify(result))
+      const prepared = result instanceof Prepared ? result : new Prepared(JSON.stringify(result))
       if (this.#kept.size >= maxKept) this.#kept.clear()
       // Something may have been registered while the result was being made.
       if (generation === this.#generation) this.#kept.set(key, prepared)

@@ -1,7 +1,7 @@
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
-import type { ResultObject } from '../../jsonrpc/message.ts'
+import { Prepared, type ResultObject } from '../../jsonrpc/message.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import {
   type ClientCapabilities,
@@ -13,13 +13,14 @@ import {
 import { chain } from '../../util/chain.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import { unsupportedVersion } from '../refusals.ts'
-import type { Caller, Definition, EraMethod, Outcome, ServerEra } from '../server.ts'
+import type { Caller, Definition, EraMethod, Outcome, Reply, ServerEra } from '../server.ts'
 import { Subscription } from './subscription.ts'
 
 /** 2026-07-28: no session. Each request says who is calling, and each result says who answers. */
 export class StatelessServer implements ServerEra {
   readonly #definition: Definition
   readonly #revisions: ReadonlyMap<string, Revision>
+  readonly #ending: string
   readonly #subscriptions = new Map<Link, Set<Subscription>>()
   readonly methods: ReadonlyMap<string, EraMethod>
 
@@ -27,6 +28,8 @@ export class StatelessServer implements ServerEra {
     this.#definition = definition
     const modern = definition.revisions.filter((revision) => revision.era === 'stateless')
     this.#revisions = new Map(modern.map((revision) => [revision.id, revision]))
+    const signature = { resultType: 'complete', _meta: { [metaKeys.serverInfo]: definition.info } }
+    this.#ending = JSON.stringify(signature).slice(1)
     this.methods = new Map<string, EraMethod>([
       ['server/discover', (exchange) => this.#discover(exchange)],
       ['subscriptions/listen', (exchange) => this.#listen(exchange)],
@@ -53,7 +56,7 @@ export class StatelessServer implements ServerEra {
     }
   }
 
-  serve(exchange: Exchange, caller: Caller, run: () => Outcome): Outcome {
+  serve(exchange: Exchange, caller: Caller, run: () => Outcome): Reply | PromiseLike<Reply> {
     return chain(run(), (result) => this.#complete(caller.revision.toResult(exchange.request.method, result)))
   }
 
@@ -67,16 +70,20 @@ export class StatelessServer implements ServerEra {
     this.#subscriptions.delete(link)
   }
 
-  #complete(result: ResultObject): ResultObject {
-    const meta = { [metaKeys.serverInfo]: this.#definition.info }
-    return {
-      ...result,
-      resultType: result.resultType ?? 'complete',
-      _meta: isObject(result._meta) ? { ...meta, ...result._meta } : meta,
+  /**
+   * Marks a result as final and signs it. What is the same for every result is text already: building it into each
+   * result object cost more than the rest of a small call.
+   */
+  #complete(result: ResultObject): Reply {
+    if (result._meta === undefined && result.resultType === undefined) {
+      const json = JSON.stringify(result)
+      return new Prepared(json === '{}' ? `{${this.#ending}` : `${json.slice(0, -1)},${this.#ending}`)
     }
+    const meta = { [metaKeys.serverInfo]: this.#definition.info }
+    return { ...result, resultType: result.resultType ?? 'complete', _meta: { ...meta, ...(result._meta as object) } }
   }
 
-  #discover(exchange: Exchange): ResultObject {
+  #discover(exchange: Exchange): Reply {
     const { revision } = this.identify(exchange)
     const { revisions, instructions, cacheHints } = this.#definition
     const result = {

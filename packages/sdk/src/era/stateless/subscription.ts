@@ -2,7 +2,7 @@ import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { RequestId, ResultObject } from '../../jsonrpc/message.ts'
 import { metaKeys, type ServerCapabilities, type SubscriptionFilter } from '../../protocol/types.ts'
 import type { Change } from '../changes.ts'
-import type { Definition } from '../server.ts'
+import type { Definition, Reply } from '../server.ts'
 
 const filterOf = {
   tools: 'toolsListChanged',
@@ -13,12 +13,12 @@ const filterOf = {
 /** One `subscriptions/listen`: acknowledged first, then every change that was asked for, until either side ends it. */
 export class Subscription {
   readonly #exchange: Exchange
-  readonly #complete: (result: ResultObject) => ResultObject
+  readonly #complete: (result: ResultObject) => Reply
   readonly #honoured: SubscriptionFilter
   readonly #uris: ReadonlySet<string>
   readonly #meta: { [metaKeys.subscriptionId]: RequestId }
 
-  constructor(exchange: Exchange, definition: Definition, complete: (result: ResultObject) => ResultObject) {
+  constructor(exchange: Exchange, definition: Definition, complete: (result: ResultObject) => Reply) {
     this.#exchange = exchange
     this.#complete = complete
     this.#honoured = honour(exchange.request.params!.notifications as SubscriptionFilter, definition.capabilities())
