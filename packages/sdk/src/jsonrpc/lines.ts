@@ -7,6 +7,7 @@ export interface LineOptions {
   maxBytes: number
   /** Bytes to text; null when they are not valid UTF-8. */
   decode(bytes: Uint8Array): string | null
+  join(parts: Uint8Array[], length: number): Uint8Array
   onLine(line: string): void
   onFault(fault: Fault): void
 }
@@ -61,7 +62,7 @@ export class LineSplitter {
       this.#skipping = false
       return
     }
-    const line = this.#held.length === 1 ? this.#held[0]! : concat(this.#held, this.#heldBytes)
+    const line = this.#held.length === 1 ? this.#held[0]! : this.#options.join(this.#held, this.#heldBytes)
     this.#release()
     this.#lines(line)
   }
@@ -98,14 +99,4 @@ export class LineSplitter {
     if (line === '' || line === '\r') return
     this.#options.onLine(line)
   }
-}
-
-function concat(parts: Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length)
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
 }

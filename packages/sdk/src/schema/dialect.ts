@@ -22,7 +22,7 @@ export interface Keyword {
   holds?: Holds
 }
 
-export const SUPPORTED_DIALECTS = '2020-12, 2019-09, draft-07 and draft-06'
+export const SUPPORTED_DIALECTS = '2020-12, 2019-09, draft-07, draft-06'
 
 /** The keywords a dialect knows, by name. */
 export function keywordsOf(dialect: Dialect): ReadonlyMap<string, Keyword> {

@@ -172,7 +172,7 @@ export class Library {
   #namedDialect(uri: string, at: string, remaining: number): Dialect {
     const standard = standardDialect(uri)
     if (standard) return standard
-    const custom = this.#documents.get(parseUri(uri, undefined, at).uri)
+    const custom = URL.canParse(uri) ? this.#documents.get(parseUri(uri, undefined, at).uri) : undefined
     if (!isObject(custom) || remaining === 0) throw unsupportedDialect(uri, at)
     const base = this.#namedDialect(String(custom.$schema ?? LATEST), at, remaining - 1)
     const dialect = isObject(custom.$vocabulary) ? withVocabularies(base, custom.$vocabulary) : base
@@ -292,6 +292,9 @@ function subschemasOf(name: string, holds: string, value: unknown, at: string): 
 
 function parseUri(reference: string, base: string | undefined, at: string): { uri: string; fragment: string } {
   try {
+    if (base !== undefined && reference.startsWith('#')) {
+      return { uri: base, fragment: decodeURIComponent(reference.slice(1)) }
+    }
     const url = new URL(reference, base)
     const fragment = decodeURIComponent(url.hash.slice(1))
     url.hash = ''
@@ -314,7 +317,7 @@ function unresolved(reference: string): string {
 
 function unsupportedDialect(uri: string, at: string): SchemaError {
   return new SchemaError(
-    `$schema ${show(uri)} is an unsupported dialect; use ${SUPPORTED_DIALECTS}, or hand its metaschema in with the documents option`,
+    `$schema ${show(uri)} is an unsupported dialect; use one of ${SUPPORTED_DIALECTS}, or hand its metaschema in with the documents option`,
     at,
   )
 }

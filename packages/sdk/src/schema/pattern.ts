@@ -147,7 +147,7 @@ interface Fragment {
 const MAX_STATES = 2_000
 const MAX_UNROLLED = 200
 const MAX_COPIES_OF_A_LOOP = 8
-const MAX_WORK = 200_000
+const MAX_WORK = 100_000
 
 /**
  * The pattern as an automaton with one state for each character set in it (Glushkov's construction). A pattern can
@@ -225,11 +225,7 @@ class Automaton {
       this.#connect(body.last, body.first)
       return { ...body, empty: body.empty || min === 0 }
     }
-    const optional: Tree = { kind: 'choice', parts: [part, NOTHING] }
-    return this.#sequence(
-      Array.from({ length: copies }, (_, index) => (index < min ? part : optional)),
-      loop,
-    )
+    return this.build(writeOut(part, min, copies), loop)
   }
 
   #connect(from: number[], to: number[]): void {
@@ -297,6 +293,15 @@ function maxCopies(part: Tree): number {
   return hasLoop(part) ? Math.min(limit, MAX_COPIES_OF_A_LOOP) : limit
 }
 
+/** A repeated part as copies of it, each optional one inside of the one before: `x{1,3}` as `x(x(x)?)?`. */
+function writeOut(part: Tree, min: number, max: number): Tree {
+  let rest = NOTHING
+  for (let copy = max; copy > min; copy--) {
+    rest = { kind: 'choice', parts: [{ kind: 'sequence', parts: [part, rest] }, NOTHING] }
+  }
+  return { kind: 'sequence', parts: [...Array.from({ length: Math.min(min, max) }, () => part), rest] }
+}
+
 function countStates(tree: Tree): number {
   if (tree.kind === 'chars') return 1
   if (tree.kind === 'aside') return 0
@@ -317,7 +322,7 @@ class CharacterSets {
   readonly #flags: string
   readonly #numbers = new Map<string, number>()
   readonly #members: Set<string>[] = []
-  readonly #overlaps = new Map<string, boolean>()
+  readonly #overlaps = new Map<number, boolean>()
 
   constructor(source: string, unicode: boolean) {
     this.#flags = unicode ? 'u' : ''
@@ -343,7 +348,7 @@ class CharacterSets {
 
   overlap(one: number, other: number): boolean {
     if (one === other) return true
-    const key = one < other ? `${one} ${other}` : `${other} ${one}`
+    const key = Math.min(one, other) * MAX_STATES * 2 + Math.max(one, other)
     let overlaps = this.#overlaps.get(key)
     if (overlaps === undefined) {
       const members = this.#members[other]!

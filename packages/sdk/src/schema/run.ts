@@ -135,6 +135,8 @@ export class Run {
 
   #stop(message: string): true {
     this.#halt ??= { path: this.#path(), message }
+    // Whatever is still under way ends at its next step.
+    this.#steps = Number.POSITIVE_INFINITY
     return true
   }
 
@@ -190,4 +192,4 @@ const MAX_ISSUES = 20
 
 // Subschemas applied to one and the same value, summed over the path to it. Together with `maxDepth` this keeps the
 // call stack far from its end.
-const MAX_HOPS = 1_000
+const MAX_HOPS = 768

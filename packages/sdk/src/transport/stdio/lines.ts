@@ -11,6 +11,7 @@ export function createReader(transport: Transport, maxMessageBytes: number): Lin
   return new LineSplitter({
     maxBytes: maxMessageBytes,
     decode,
+    join: (parts, length) => Buffer.concat(parts, length),
     onLine: (line) => {
       const value = parseText(line)
       if (!(value instanceof Fault)) transport.onmessage?.(value)

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { schemas } from '../../test/support/every-wire.ts'
+import { Judge, OfficialSchema } from './official-schemas.ts'
+
+const schema = schemas && OfficialSchema.load(schemas, '2025-11-25')
+
+describe.skipIf(!schema)('the judge (skipped where the official schemas are not on this machine)', () => {
+  it('finds nothing wrong with a sound conversation', () => {
+    const judge = new Judge(schema!)
+    judge.hear({ from: 'client', message: { jsonrpc: '2.0', id: 1, method: 'tools/list' } })
+    judge.hear({ from: 'server', message: { jsonrpc: '2.0', id: 1, result: { tools: [] } } })
+    expect(judge.problems).toEqual([])
+  })
+
+  it('names a request, a result and a notification that are not as they should be', () => {
+    const judge = new Judge(schema!)
+    judge.hear({ from: 'client', message: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: {} } })
+    judge.hear({ from: 'server', message: { jsonrpc: '2.0', id: 1, result: { content: 'text' } } })
+    judge.hear({ from: 'server', message: { jsonrpc: '2.0', method: 'notifications/progress', params: {} } })
+    expect(judge.problems).toHaveLength(3)
+    expect(judge.problems[0]).toContain('/params/name')
+    expect(judge.problems[1]).toContain('/content')
+  })
+})

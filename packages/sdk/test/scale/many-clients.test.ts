@@ -1,0 +1,16 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+
+const fixture = fileURLToPath(new URL('./many-clients.fixture.js', import.meta.url))
+
+describe('one server object', () => {
+  it('serves 1,000 clients of mixed revisions at once, mixes up no answer and keeps nothing of them [VER-030, LIFE-023]', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', fixture])
+    const seen = JSON.parse(stdout)
+    expect(seen.answered).toBe(100_000)
+    expect(seen.wrong).toBe(0)
+    expect(seen.after / seen.before).toBeLessThan(1.05)
+  }, 60_000)
+})

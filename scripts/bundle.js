@@ -1,0 +1,22 @@
+// Joins the compiled modules into one file per public subpath, with shared chunks. Loading a hundred small modules
+// takes Node five times as long as loading these, and every stdio server pays that at each start.
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+const sdk = new URL('../packages/sdk', import.meta.url).pathname
+const { dependencies } = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8'))
+const names = ['index', 'server', 'client', 'testing']
+
+rmSync(join(sdk, 'dist/lib'), { recursive: true, force: true })
+await build({
+  entryPoints: names.map((name) => join(sdk, `dist/entry/${name}.js`)),
+  outdir: join(sdk, 'dist/lib'),
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'neutral',
+  target: 'node20',
+  external: ['node:*', ...Object.keys(dependencies)],
+  logLevel: 'warning',
+})
