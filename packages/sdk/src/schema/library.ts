@@ -278,7 +278,11 @@ function subschemasOf(name: string, holds: string, value: unknown, at: string): 
     return [[[], value]]
   }
   if (holds === 'list' || holds === 'schema-or-list') {
-    if (!Array.isArray(value) || value.length === 0) throw new SchemaError(`${name} must be a non-empty array`, at)
+    // An empty tuple is against the metaschemas, but zod writes it and its meaning is plain.
+    const tuple = name === 'prefixItems' || name === 'items'
+    if (!Array.isArray(value) || (value.length === 0 && !tuple)) {
+      throw new SchemaError(`${name} must be a non-empty array`, at)
+    }
     return value.map((schema, index) => [[index], schema])
   }
   if (!isObject(value)) throw new SchemaError(`${name} must be an object`, at)

@@ -14,9 +14,9 @@ export function typeCheck(builder: Builder): Check | undefined {
     const got = wholeOnly && Number.isFinite(value) ? String(value) : kindOf(value)
     return run.fail(message + got)
   }
-  if (tests.length > 1) return (value, run, seen) => tests.some(({ is }) => is(value)) || fail(value, run, seen)
-  const { is } = tests[0]!
-  return (value, run, seen) => is(value) || fail(value, run, seen)
+  if (tests.length === 1) return tests[0]!.check(fail)
+  const checks = tests.map(({ check }) => check(() => false))
+  return (value, run, seen) => checks.some((check) => check(value, run, seen)) || fail(value, run, seen)
 }
 
 /** The checks of the keywords for numbers, strings and values as a whole. */
@@ -32,14 +32,27 @@ export function scalarChecks(builder: Builder): (Check | undefined)[] {
   ]
 }
 
-const TYPES: Record<string, { label: string; is: (value: unknown) => boolean }> = {
-  string: { label: 'a string', is: (value) => typeof value === 'string' },
-  number: { label: 'a number', is: (value) => typeof value === 'number' && Number.isFinite(value) },
-  integer: { label: 'an integer', is: (value) => Number.isInteger(value) },
-  boolean: { label: 'a boolean', is: (value) => typeof value === 'boolean' },
-  null: { label: 'null', is: (value) => value === null },
-  array: { label: 'an array', is: (value) => Array.isArray(value) },
-  object: { label: 'an object', is: isObject },
+// Each check is written out, since V8 inlines no test that is handed in.
+const TYPES: Record<string, { label: string; check: (fail: Check) => Check }> = {
+  string: {
+    label: 'a string',
+    check: (fail) => (value, run, seen) => typeof value === 'string' || fail(value, run, seen),
+  },
+  number: {
+    label: 'a number',
+    check: (fail) => (value, run, seen) => Number.isFinite(value) || fail(value, run, seen),
+  },
+  integer: {
+    label: 'an integer',
+    check: (fail) => (value, run, seen) => Number.isInteger(value) || fail(value, run, seen),
+  },
+  boolean: {
+    label: 'a boolean',
+    check: (fail) => (value, run, seen) => typeof value === 'boolean' || fail(value, run, seen),
+  },
+  null: { label: 'null', check: (fail) => (value, run, seen) => value === null || fail(value, run, seen) },
+  array: { label: 'an array', check: (fail) => (value, run, seen) => Array.isArray(value) || fail(value, run, seen) },
+  object: { label: 'an object', check: (fail) => (value, run, seen) => isObject(value) || fail(value, run, seen) },
 }
 
 function joinWords(words: string[]): string {

@@ -62,7 +62,8 @@ export class Dispatch {
       if (isThenable(outcome)) {
         outcome.then(
           (result) => exchange.reply(result),
-          (error) => exchange.fail(this.#toErrorBody(error)),
+          // A handler that stops because it was cancelled has nothing to report.
+          (error) => exchange.cancelled || exchange.fail(this.#toErrorBody(error)),
         )
       } else if (outcome !== undefined) exchange.reply(outcome)
     } catch (error) {

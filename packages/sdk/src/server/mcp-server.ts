@@ -149,20 +149,22 @@ export class McpServer {
 
   /** Everything that is on offer is declared, and nothing else (2026-07-28 basic, capabilities). */
   #declared(): ServerCapabilities {
-    const { tools, resources, prompts, completions } = this.features
-    const { capabilities = {} } = this.#options
     return {
       ...(this.#options.logging !== false && { logging: {} }),
-      ...(completions.present && { completions: {} }),
-      ...((tools.present || capabilities.tools) && { tools: { listChanged: true } }),
-      ...((resources.present || capabilities.resources) && { resources: { subscribe: true, listChanged: true } }),
-      ...((prompts.present || capabilities.prompts) && { prompts: { listChanged: true } }),
+      ...(this.#offers('completions') && { completions: {} }),
+      ...(this.#offers('tools') && { tools: { listChanged: true } }),
+      ...(this.#offers('resources') && { resources: { subscribe: true, listChanged: true } }),
+      ...(this.#offers('prompts') && { prompts: { listChanged: true } }),
     }
+  }
+
+  #offers(feature: keyof McpServer['features']): boolean {
+    return this.features[feature].present || this.#options.capabilities?.[feature] !== undefined
   }
 
   #answer(): void {
     const { tools, resources, prompts, completions } = this.features
-    const offers = (name: keyof ServerCapabilities) => () => this.#declared()[name] !== undefined
+    const offers = (feature: keyof McpServer['features']) => () => this.#offers(feature)
     const firstPage = (list: string) => (params: Params) => (params.cursor === undefined ? list : undefined)
     const { server } = this
     server.setMethod('tools/list', {

@@ -1,0 +1,466 @@
+import { describe, expect, test, vi } from 'vitest'
+import { type CompileOptions, compileJsonSchema, type JsonSchema, SchemaError } from './json-schema.ts'
+
+const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
+const DRAFT_2019 = 'https://json-schema.org/draft/2019-09/schema'
+
+describe('a check of a value', () => {
+  test('answers undefined for a valid value and names the path of each issue in an invalid one', () => {
+    const check = compileJsonSchema({
+      type: 'object',
+      properties: {
+        age: { type: 'number' },
+        unit: { enum: ['a', 'b'] },
+        tags: { items: { type: ['string', 'null'] } },
+      },
+      required: ['age'],
+      additionalProperties: false,
+    })
+    expect(check({ age: 1, unit: 'a', tags: ['x', null], 'a/b~c': 0 })).toEqual([
+      { path: '/a~1b~0c', message: 'is not a known property' },
+    ])
+    expect(check({ age: '1', unit: 'c', tags: [1] })).toEqual([
+      { path: '/age', message: 'must be a number, got string' },
+      { path: '/unit', message: 'must be one of "a", "b"' },
+      { path: '/tags/0', message: 'must be a string or null, got number' },
+    ])
+    expect(compileJsonSchema({ required: ['a/b~c'] })({})).toEqual([{ path: '/a~1b~0c', message: 'is required' }])
+    expect(check([])).toEqual([{ path: '', message: 'must be an object, got array' }])
+  })
+
+  test.each<[JsonSchema | boolean, unknown, string]>([
+    [{ type: 'integer' }, 1.5, 'must be an integer, got 1.5'],
+    [{ type: 'number' }, Number.NaN, 'must be a number, got NaN'],
+    [{ const: { a: [1] } }, { a: [2] }, 'must be {"a":[1]}'],
+    [{ minimum: 1 }, 0, 'must be at least 1'],
+    [{ exclusiveMaximum: 1 }, 1, 'must be less than 1'],
+    [{ multipleOf: 0.1 }, 0.35, 'must be a multiple of 0.1'],
+    [{ minLength: 2 }, '😀', 'must have at least 2 characters'],
+    [{ pattern: '^a$' }, 'b', 'must match the pattern ^a$'],
+    [{ maxItems: 1 }, [1, 2], 'must have at most 1 item, has 2'],
+    [
+      { uniqueItems: true },
+      [
+        { a: 1, b: 2 },
+        { b: 2, a: 1 },
+      ],
+      'must not have equal items; item 1 repeats an earlier one',
+    ],
+    [{ contains: { type: 'null' } }, [1], 'must contain at least 1 item of the wanted kind, has 0'],
+    [{ minProperties: 1 }, {}, 'must have at least 1 property'],
+    [{ not: { type: 'string' } }, 'x', 'must not match the forbidden shape'],
+    [
+      { oneOf: [{ type: 'number' }, { minimum: 0 }] },
+      1,
+      'must match exactly one of the allowed shapes, matches several',
+    ],
+    [
+      { anyOf: [{ type: 'string' }, { type: 'number' }] },
+      true,
+      'matches none of the allowed shapes: must be a string, got boolean, or must be a number, got boolean',
+    ],
+    [false, 1, 'is not allowed'],
+  ])('explains %j to whoever sent %j', (schema, value, message) => {
+    expect(compileJsonSchema(schema)(value)).toEqual([{ path: '', message }])
+  })
+
+  test('explains the closest branch of a union instead of all of them', () => {
+    const check = compileJsonSchema({
+      oneOf: [
+        { properties: { kind: { const: 'circle' }, radius: { type: 'number' } }, required: ['kind', 'radius'] },
+        { properties: { kind: { const: 'box' }, width: { type: 'number' } }, required: ['kind', 'width'] },
+      ],
+    })
+    expect(check({ kind: 'box', width: 'wide' })).toEqual([{ path: '/width', message: 'must be a number, got string' }])
+  })
+
+  test('says which property name is wrong and which property another one asks for', () => {
+    expect(compileJsonSchema({ propertyNames: { maxLength: 2 } })({ abc: 1 })).toEqual([
+      { path: '/abc', message: 'has a name that must have at most 2 characters' },
+    ])
+    expect(compileJsonSchema({ dependentRequired: { card: ['address'] } })({ card: 1 })).toEqual([
+      { path: '/address', message: 'is required when "card" is present' },
+    ])
+  })
+
+  test('stops collecting after 20 issues', () => {
+    expect(compileJsonSchema({ items: { type: 'string' } })(Array(100).fill(1))).toHaveLength(20)
+  })
+
+  test('counts decimals exactly and lengths in code points', () => {
+    expect(isValid({ multipleOf: 0.01 }, 19.99)).toBe(true)
+    expect(isValid({ multipleOf: 1e-8 }, 12391239123)).toBe(true)
+    expect(isValid({ multipleOf: 0.123456789 }, 1e308)).toBe(false)
+    expect(isValid({ type: 'integer' }, 1.0)).toBe(true)
+    expect(isValid({ maxLength: 1 }, '😀')).toBe(true)
+  })
+
+  test('takes only own properties of a value for its properties', () => {
+    const hostile: unknown = JSON.parse('{"__proto__":{"admin":true},"constructor":1}')
+    expect(isValid({ properties: { admin: { const: false } }, required: ['admin'] }, hostile)).toBe(false)
+    expect(isValid({ required: ['toString'] }, {})).toBe(false)
+    expect(isValid({ properties: { constructor: { type: 'string' } } }, {})).toBe(true)
+    expect(isValid({ properties: { constructor: { type: 'string' } } }, hostile)).toBe(false)
+    expect(isValid(JSON.parse('{"properties":{"__proto__":{"type":"string"}}}'), hostile)).toBe(false)
+    expect(isValid({ additionalProperties: false }, hostile)).toBe(false)
+  })
+
+  test('takes a property that is undefined for absent, as JSON does', () => {
+    expect(isValid({ properties: { a: { type: 'string' } }, maxProperties: 0 }, { a: undefined })).toBe(true)
+    expect(isValid({ required: ['a'] }, { a: undefined })).toBe(false)
+  })
+
+  test('can be called again from inside of a value', () => {
+    const check = compileJsonSchema({ properties: { a: { type: 'string' } }, required: ['a'] })
+    const value = {
+      get a() {
+        return check({}) === undefined ? 'valid' : 5
+      },
+    }
+    expect(check(value)).toEqual([{ path: '/a', message: 'must be a string, got number' }])
+  })
+})
+
+describe('references', () => {
+  test('[JSON-003] lead to $defs, anchors, embedded ids, unknown places and back to the root', () => {
+    const check = compileJsonSchema({
+      properties: {
+        pointer: { $ref: '#/$defs/a~1b' },
+        anchor: { $ref: '#name' },
+        id: { $ref: 'urn:example:embedded' },
+        elsewhere: { $ref: '#/x-shared/text' },
+        self: { $ref: '#' },
+      },
+      additionalProperties: false,
+      'x-shared': { text: { const: 'elsewhere' } },
+      $defs: {
+        'a/b': { const: 'pointer' },
+        b: { $anchor: 'name', const: 'anchor' },
+        c: { $id: 'urn:example:embedded', const: 'id' },
+      },
+    })
+    expect(check({ pointer: 'pointer', anchor: 'anchor', id: 'id', elsewhere: 'elsewhere', self: { self: {} } })).toBe(
+      undefined,
+    )
+    expect(check({ pointer: 1, anchor: 1, id: 1, elsewhere: 1, self: { self: { no: 1 } } })).toHaveLength(5)
+  })
+
+  test('[JSON-003] follow $dynamicRef to the outermost schema that extends the inner one', () => {
+    const tree = {
+      $id: 'https://example.com/tree',
+      $dynamicAnchor: 'node',
+      properties: { children: { items: { $dynamicRef: '#node' } } },
+    }
+    const closed = { $dynamicAnchor: 'node', $ref: 'https://example.com/tree', unevaluatedProperties: false }
+    const check = compileJsonSchema(closed, { documents: { 'https://example.com/tree': tree } })
+    expect(check({ children: [{ children: [] }] })).toBe(undefined)
+    expect(check({ children: [{ chidlren: [] }] })).toEqual([
+      { path: '/children/0/chidlren', message: 'is not a known property' },
+    ])
+  })
+
+  test('[JSON-003] know what subschemas have evaluated', () => {
+    const schema = {
+      allOf: [{ properties: { a: true } }],
+      if: { required: ['b'] },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { properties: { b: true } },
+      unevaluatedProperties: false,
+    }
+    expect(isValid(schema, { a: 1, b: 2 })).toBe(true)
+    expect(isValid(schema, { a: 1, c: 2 })).toBe(false)
+    expect(isValid({ prefixItems: [true], contains: { type: 'string' }, unevaluatedItems: false }, [1, 'a'])).toBe(true)
+  })
+
+  test('reach documents that the caller hands in, and the metaschemas', () => {
+    const documents = { 'https://example.com/name.json': { type: 'string', minLength: 1 } }
+    expect(isValid({ $ref: 'https://example.com/name.json' }, '', { documents })).toBe(false)
+    const schema = { $ref: 'https://json-schema.org/draft/2020-12/schema' }
+    expect(isValid(schema, { properties: { a: { type: 'string' } } })).toBe(true)
+    expect(isValid(schema, { properties: { a: { type: 'strng' } } })).toBe(false)
+    expect(isValid({ $ref: DRAFT_07 }, { items: [{ minLength: -1 }] })).toBe(false)
+  })
+
+  test.each(['https://example.com/a.json', 'http://169.254.169.254/latest', 'file:///etc/passwd', 'other.json#/a'])(
+    '[JSON-009] [JSON-011] [JSON-013] to %s are refused and never fetched',
+    ($ref) => {
+      const fetch = vi.spyOn(globalThis, 'fetch')
+      const error = refusal({ properties: { a: { $ref } } })
+      expect(error.message).toContain('network references are never fetched')
+      expect(error.message).toContain('documents')
+      expect(error.pointer).toBe('/properties/a/$ref')
+      expect(fetch).not.toHaveBeenCalled()
+      fetch.mockRestore()
+    },
+  )
+
+  test('[JSON-013] that lead nowhere are refused', () => {
+    expect(refusal({ $ref: '#/$defs/missing' }).message).toContain('points at nothing')
+    expect(refusal({ $ref: '#missing' }).message).toContain('points at nothing')
+    expect(refusal({ $ref: '#/constructor/prototype' }).message).toContain('points at nothing')
+    expect(refusal({ $ref: '#/title', title: 'x' }).message).toContain('leads to no schema')
+    expect(refusal({ $ref: '#/%zz' }).message).toContain('no URI')
+  })
+})
+
+describe('dialects', () => {
+  test('[JSON-001] a schema without $schema is read as 2020-12', () => {
+    expect(isValid({ prefixItems: [{ type: 'string' }] }, [1])).toBe(false)
+    expect(isValid({ $ref: '#/$defs/any', type: 'string', $defs: { any: true } }, 1)).toBe(false)
+    expect(refusal({ items: [{ type: 'string' }] }).message).toContain('prefixItems')
+  })
+
+  test('[JSON-005] draft-07 has tuples in items, ignores what is beside a $ref and knows no prefixItems', () => {
+    const $schema = DRAFT_07
+    expect(isValid({ $schema, items: [{ type: 'string' }], additionalItems: false }, ['a', 1])).toBe(false)
+    expect(isValid({ $schema, prefixItems: [{ type: 'string' }] }, [1])).toBe(true)
+    expect(isValid({ $schema, dependencies: { a: ['b'] } }, { a: 1 })).toBe(false)
+    const beside = {
+      $schema,
+      properties: { a: { $ref: '#/definitions/any', type: 'string' } },
+      definitions: { any: true },
+    }
+    expect(isValid(beside, { a: 1 })).toBe(true)
+    expect(isValid({ $schema, unevaluatedProperties: false }, { a: 1 })).toBe(true)
+  })
+
+  test('[JSON-005] 2019-09 and draft-06 follow their own rules', () => {
+    const contained = { contains: { type: 'string' }, unevaluatedItems: false }
+    expect(isValid({ $schema: DRAFT_2019, ...contained }, ['a'])).toBe(false)
+    expect(isValid(contained, ['a'])).toBe(true)
+    const recursive = { $schema: DRAFT_2019, $recursiveAnchor: true, items: { $recursiveRef: '#' }, type: 'array' }
+    expect(isValid(recursive, [[1]])).toBe(false)
+    expect(isValid({ $schema: 'http://json-schema.org/draft-06/schema#', if: true, else: false }, 1)).toBe(true)
+  })
+
+  test('[JSON-005] an embedded schema may be of another dialect', () => {
+    const schema = { properties: { old: { $schema: DRAFT_07, items: [{ type: 'string' }] } } }
+    expect(isValid(schema, { old: [1] })).toBe(false)
+  })
+
+  test.each(['http://json-schema.org/draft-04/schema#', 'https://example.com/mine', 'nonsense', ''])(
+    '[JSON-006] the dialect %j is refused by an error that names the supported ones',
+    ($schema) => {
+      expect(refusal({ $schema }).message).toContain(
+        'unsupported dialect; use one of 2020-12, 2019-09, draft-07, draft-06',
+      )
+    },
+  )
+
+  test('[JSON-005] [JSON-007] a metaschema that is handed in chooses vocabularies and checks the schema', () => {
+    const vocabulary = 'https://json-schema.org/draft/2020-12/vocab/'
+    const mine = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      $vocabulary: { [`${vocabulary}core`]: true, [`${vocabulary}applicator`]: true },
+      required: ['title'],
+    }
+    const documents = { 'https://example.com/mine': mine }
+    const schema = { $schema: 'https://example.com/mine', title: 't', properties: { a: { type: 'string' }, b: false } }
+    expect(isValid(schema, { a: 1 }, { documents })).toBe(true)
+    expect(isValid(schema, { b: 1 }, { documents })).toBe(false)
+    expect(refusal({ $schema: 'https://example.com/mine' }, { documents }).message).toContain('its own $schema')
+    const strange = { ...mine, $vocabulary: { 'https://example.com/vocabulary': true } }
+    expect(refusal(schema, { documents: { 'https://example.com/mine': strange } }).message).toContain(
+      'unknown vocabulary',
+    )
+  })
+})
+
+describe('malformed schemas', () => {
+  test.each<[unknown, string, string]>([
+    [null, '', 'must be an object, true or false, not null'],
+    ['string', '', 'must be an object, true or false'],
+    [{ type: 'strng' }, '/type', '"strng" is no JSON type; use string, number'],
+    [{ type: [] }, '/type', 'must not be empty'],
+    [{ required: 'x' }, '/required', 'must be an array of property names'],
+    [{ required: ['a', 'a'] }, '/required', 'must not name a property twice'],
+    [{ properties: [] }, '/properties', 'must be an object'],
+    [{ properties: { a: { items: 5 } } }, '/properties/a/items', 'must be an object, true or false, not 5'],
+    [{ additionalProperties: null }, '/additionalProperties', 'must be an object, true or false'],
+    [{ enum: 'a' }, '/enum', 'must be an array'],
+    [{ minLength: -1 }, '/minLength', 'must be a whole number'],
+    [{ minimum: '1' }, '/minimum', 'must be a number'],
+    [{ multipleOf: 0 }, '/multipleOf', 'above 0'],
+    [{ anyOf: [] }, '/anyOf', 'non-empty array'],
+    [{ $defs: { 'a/b': null } }, '/$defs/a~1b', 'must be an object, true or false'],
+    [{ pattern: '(' }, '/pattern', 'no regular expression'],
+    [{ patternProperties: { '[': {} } }, '/patternProperties', 'no regular expression'],
+    [{ $ref: 5 }, '/$ref', 'must be a string'],
+    [{ $id: '#a' }, '', 'use $anchor'],
+    [{ $anchor: 'a b' }, '/$anchor', 'must match'],
+    [
+      { $defs: { a: { $anchor: 'x' }, b: { $anchor: 'x', type: 'null' } } },
+      '/$defs/b',
+      'Two schemas have the anchor "x"',
+    ],
+    [
+      { $defs: { a: { $id: 'u:x' }, b: { $id: 'u:x', type: 'null' } } },
+      '/$defs/b',
+      'Two different schemas have the URI',
+    ],
+    [{ $schema: DRAFT_07, dependencies: { a: [1] } }, '/dependencies', 'must list property names'],
+  ])('[JSON-007] %j is refused', (schema, pointer, message) => {
+    const error = refusal(schema as JsonSchema)
+    expect(error.message).toContain(message)
+    expect(error.pointer).toBe(pointer)
+  })
+
+  test('[JSON-007] an error inside of another document names that document', () => {
+    const documents = { 'https://example.com/a': { properties: { b: { type: 'x' } } } }
+    expect(refusal({ $ref: 'https://example.com/a' }, { documents }).pointer).toBe(
+      'https://example.com/a#/properties/b/type',
+    )
+  })
+})
+
+describe('bounds', () => {
+  test('[JSON-014] a schema that refers to itself without end is refused', () => {
+    const endless = 'refers to itself without end'
+    expect(refusal({ $ref: '#' }).message).toContain(endless)
+    expect(refusal({ anyOf: [{ type: 'string' }, { $ref: '#' }] }).message).toContain(endless)
+    const ring = { $ref: '#/$defs/a', $defs: { a: { not: { $ref: '#/$defs/b' } }, b: { $ref: '#/$defs/a' } } }
+    expect(refusal(ring).message).toContain(endless)
+    const dynamic = compileJsonSchema({ $dynamicAnchor: 'a', $dynamicRef: '#a' })
+    expect(dynamic(1)).toEqual([{ path: '', message: 'is nested too deep to check' }])
+  })
+
+  test('[JSON-014] a value nested too deep is an issue, even where not would swallow it', () => {
+    const tooDeep = [expect.objectContaining({ message: 'is nested too deep to check' })]
+    const list = { type: 'array', items: { $ref: '#' } }
+    expect(compileJsonSchema(list)(nested(255))).toBe(undefined)
+    expect(compileJsonSchema(list)(nested(100_000))).toEqual(tooDeep)
+    expect(compileJsonSchema({ not: { items: { $ref: '#' } } })(nested(100_000))).toEqual(tooDeep)
+    expect(compileJsonSchema({ uniqueItems: true })([nested(100_000), nested(100_000)])).toEqual(tooDeep)
+    expect(compileJsonSchema(list, { maxDepth: 3 })(nested(5))).toEqual(tooDeep)
+    const cyclic: unknown[] = []
+    cyclic.push(cyclic, cyclic)
+    expect(compileJsonSchema({ uniqueItems: true })(cyclic)).toEqual(tooDeep)
+  })
+
+  test('[JSON-014] a long chain of references ends in an issue, not in a stack overflow', () => {
+    const $defs: JsonSchema = { end: true }
+    for (let index = 0; index < 5_000; index++) {
+      $defs[`a${index}`] = { $ref: index === 4_999 ? '#/$defs/end' : `#/$defs/a${index + 1}` }
+    }
+    const check = compileJsonSchema({ $ref: '#/$defs/a0', $defs })
+    expect(check(1)).toEqual([{ path: '', message: 'is nested too deep to check' }])
+  })
+
+  test('[JSON-014] a check that would take exponential time runs out of steps, even below not', () => {
+    const $defs: JsonSchema = { a40: { type: 'string' } }
+    for (let index = 0; index < 40; index++) {
+      $defs[`a${index}`] = { allOf: [{ $ref: `#/$defs/a${index + 1}` }, { $ref: `#/$defs/a${index + 1}` }] }
+    }
+    const outOfSteps = [{ path: '', message: 'takes too many steps to check' }]
+    expect(compileJsonSchema({ $ref: '#/$defs/a0', $defs }, { maxSteps: 1e5 })('x')).toEqual(outOfSteps)
+    expect(compileJsonSchema({ not: { $ref: '#/$defs/a0' }, $defs }, { maxSteps: 1e5 })('x')).toEqual(outOfSteps)
+    const check = compileJsonSchema({ items: { type: 'number' } }, { maxSteps: 100 })
+    expect(check(Array(1_000).fill(1))).toEqual(outOfSteps)
+    expect(check([1])).toBe(undefined)
+  })
+
+  test('[JSON-014] schemas that are too deep or too large are refused', () => {
+    let deep: JsonSchema = {}
+    for (let level = 0; level < 100_000; level++) deep = { not: deep }
+    expect(refusal(deep).message).toContain('deeper than 128 levels')
+    const cyclic: JsonSchema = {}
+    cyclic.not = cyclic
+    expect(refusal(cyclic).message).toContain('deeper than 128 levels')
+    expect(refusal({ allOf: Array(10_001).fill(true) }).message).toContain('more than 10000 subschemas')
+    expect(refusal({ const: nested(100_000) }).message).toContain('deeper than 128 levels')
+    expect(refusal({ items: nested(100_000) as JsonSchema }).pointer).toBe('/items')
+    expect(refusal({ pattern: 'a'.repeat(1_001) }).message).toContain('more than 1000 characters')
+    const many = Array.from({ length: 150 }, (_, index) => ({ pattern: String(index).padEnd(1_000, 'a') }))
+    expect(refusal({ allOf: many }).message).toContain('too many characters together')
+  })
+})
+
+describe('patterns', () => {
+  test.each([
+    '(a+)+',
+    '(a*)*$',
+    '^(\\w+\\s?)*$',
+    '(a|a)*b',
+    '(\\w|\\d)+$',
+    '(.*,)*x',
+    '(a?b?)*c',
+    '(a{1,30}){1,30}b',
+    '(?=(a+)+b)',
+    '(a+){50}b',
+  ])('[JSON-014] %s is refused, because it can take exponential time', (pattern) => {
+    expect(refusal({ pattern }).message).toContain('can take exponential time')
+  })
+
+  test.each([
+    ['^[a-z0-9]+(-[a-z0-9]+)*$', 'a-slug-1'],
+    ["^\\p{L}+(?:[ '-]\\p{L}+)*$", "Zoë O'Neil"],
+    ['^(?:[^"\\\\]|\\\\.)*$', 'a\\"b'],
+    ['^(?:[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?\\.)+[a-z]{2,}$', 'www.example.com'],
+    ['^(\\d{1,3}\\.){3}\\d{1,3}$', '127.0.0.1'],
+    ['^(foo|far)+$', 'foofar'],
+    ['^(?:(?!--).)*$', 'a-b'],
+    ['^[\\w\\-\\@]+$', 'a-b@c'],
+  ])('%s is sound and matches %s', (pattern, text) => {
+    expect(isValid({ pattern }, text)).toBe(true)
+  })
+})
+
+describe('formats', () => {
+  const samples: Record<string, [valid: string[], invalid: string[]]> = {
+    email: [
+      ['ada@example.com', '"a b"@example.com', 'a@[127.0.0.1]'],
+      ['ada', '@example.com', 'a..b@c.de', 'a@-b.c'],
+    ],
+    uri: [
+      ['https://a.b/c?d=%20#e', 'urn:a:b', 'http://[::1]:80/'],
+      ['/a', 'https://a b', 'http://[x]/', 'a:%zz'],
+    ],
+    date: [['2024-02-29'], ['2023-02-29', '2024-13-01', '2024-1-1']],
+    time: [
+      ['12:00:00Z', '23:59:60Z'],
+      ['24:00:00Z', '12:00:00', '12:00:60Z'],
+    ],
+    'date-time': [['2024-02-29T12:00:00.5+01:00'], ['2024-02-29 12:00:00Z', '2024-02-30T12:00:00Z']],
+    uuid: [['123e4567-e89b-12d3-a456-426614174000'], ['123e4567e89b12d3a456426614174000']],
+    ipv4: [['127.0.0.1'], ['127.0.0.01', '256.0.0.1', '1.2.3']],
+    ipv6: [
+      ['::', '::1', '1:2:3:4:5:6:7:8', '::ffff:1.2.3.4'],
+      [':::', '1:2:3:4:5:6:7', '12345::', '1::2::3', '::1.2.3'],
+    ],
+  }
+
+  test.each(Object.entries(samples))('%s is checked on request only', (format, [valid, invalid]) => {
+    const check = compileJsonSchema({ format }, { formats: true })
+    expect(valid.filter((text) => check(text) !== undefined)).toEqual([])
+    expect(invalid.filter((text) => check(text) === undefined)).toEqual([])
+    expect(invalid.every((text) => isValid({ format }, text))).toBe(true)
+  })
+
+  test('are checked in linear time', () => {
+    const started = performance.now()
+    for (const format of Object.keys(samples)) {
+      for (const part of ['a', '1.', ':', 'a.', '@', '%20', '"']) {
+        compileJsonSchema({ format }, { formats: true })(`http://${part.repeat(100_000)}`)
+      }
+    }
+    expect(performance.now() - started).toBeLessThan(5_000)
+  })
+})
+
+function isValid(schema: JsonSchema | boolean, value: unknown, options?: CompileOptions): boolean {
+  return compileJsonSchema(schema, options)(value) === undefined
+}
+
+function refusal(schema: JsonSchema, options?: CompileOptions): SchemaError {
+  try {
+    compileJsonSchema(schema, options)
+  } catch (error) {
+    if (error instanceof SchemaError) return error
+    throw error
+  }
+  throw new Error('The schema was accepted')
+}
+
+function nested(levels: number): unknown {
+  return JSON.parse('['.repeat(levels) + ']'.repeat(levels))
+}

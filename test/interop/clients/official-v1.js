@@ -1,0 +1,74 @@
+import { EventEmitter } from 'node:events'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import * as types from '@modelcontextprotocol/sdk/types.js'
+
+/** The official v1 client behind the few words the tests use. */
+export async function connectOfficialV1(program, revision = types.LATEST_PROTOCOL_VERSION) {
+  const client = new Client({ name: 'official-v1', version: '1.0.0' })
+  const transport = new AskingTransport({ ...program, stderr: 'ignore' }, revision)
+  await client.connect(transport)
+  const events = new EventEmitter()
+  const forward = (schema, emit) => client.setNotificationHandler(schema, ({ params }) => emit(params))
+  forward(types.ToolListChangedNotificationSchema, () => events.emit('tools'))
+  forward(types.PromptListChangedNotificationSchema, () => events.emit('prompts'))
+  forward(types.ResourceListChangedNotificationSchema, () => events.emit('resources'))
+  forward(types.ResourceUpdatedNotificationSchema, ({ uri }) => events.emit('updated', uri))
+  forward(types.LoggingMessageNotificationSchema, ({ level, data }) => events.emit('log', { level, data }))
+  return {
+    events,
+    revision: transport.agreed,
+    info: client.getServerVersion(),
+    capabilities: client.getServerCapabilities(),
+    instructions: client.getInstructions(),
+    call: (name, args, { signal, onProgress } = {}) =>
+      client.callTool({ name, arguments: args }, undefined, { signal, onprogress: onProgress }),
+    tools: () => all('tools', (params) => client.listTools(params)),
+    pageOfTools: (cursor) => client.listTools({ cursor }),
+    resources: () => all('resources', (params) => client.listResources(params)),
+    templates: () => all('resourceTemplates', (params) => client.listResourceTemplates(params)),
+    prompts: () => all('prompts', (params) => client.listPrompts(params)),
+    read: (uri) => client.readResource({ uri }),
+    prompt: (name, args) => client.getPrompt({ name, arguments: args }),
+    complete: async (params) => (await client.complete(params)).completion,
+    setLogLevel: (level) => client.setLoggingLevel(level),
+    hearChanges: async () => {},
+    subscribe: (uri) => client.subscribeResource({ uri }),
+    unsubscribe: (uri) => client.unsubscribeResource({ uri }),
+    ping: () => client.ping(),
+    close: () => client.close(),
+    rpcCode: (error) => error.code,
+    isCancelled: (error) => error.name === 'AbortError' || /abort/i.test(String(error.message)),
+    isBadOutput: (error) => /does not match the tool's output schema/.test(error.message),
+  }
+}
+
+/** v1 always asks for the newest revision that it knows. This asks for another, and notes what was agreed on. */
+class AskingTransport extends StdioClientTransport {
+  agreed
+
+  constructor(program, revision) {
+    super(program)
+    this.revision = revision
+  }
+
+  send(message) {
+    if (message.method !== 'initialize') return super.send(message)
+    return super.send({ ...message, params: { ...message.params, protocolVersion: this.revision } })
+  }
+
+  setProtocolVersion(version) {
+    this.agreed = version
+  }
+}
+
+async function all(member, list) {
+  const items = []
+  let cursor
+  do {
+    const page = await list({ cursor })
+    items.push(...page[member])
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  return items
+}

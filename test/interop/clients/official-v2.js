@@ -1,0 +1,67 @@
+import { EventEmitter } from 'node:events'
+import { Client, LOG_LEVEL_META_KEY, SdkErrorCode } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+
+/** The official v2 client behind the few words the tests use. A revision, or 'auto' for its own negotiation. */
+export async function connectOfficialV2(program, revision) {
+  const client = new Client({ name: 'official-v2', version: '1.0.0' }, speaking(revision))
+  await client.connect(new StdioClientTransport({ ...program, stderr: 'ignore' }))
+  const isModern = client.getProtocolEra() === 'modern'
+  const events = new EventEmitter()
+  const forward = (method, emit) => client.setNotificationHandler(method, ({ params }) => emit(params))
+  forward('notifications/tools/list_changed', () => events.emit('tools'))
+  forward('notifications/prompts/list_changed', () => events.emit('prompts'))
+  forward('notifications/resources/list_changed', () => events.emit('resources'))
+  forward('notifications/resources/updated', ({ uri }) => events.emit('updated', uri))
+  forward('notifications/message', ({ level, data }) => events.emit('log', { level, data }))
+  const subscriptions = new Map()
+  let meta
+  return {
+    events,
+    revision: client.getNegotiatedProtocolVersion(),
+    info: client.getServerVersion(),
+    capabilities: client.getServerCapabilities(),
+    instructions: client.getInstructions(),
+    call: (name, args, { signal, onProgress } = {}) =>
+      client.callTool({ name, arguments: args, ...(meta && { _meta: meta }) }, { signal, onprogress: onProgress }),
+    tools: async () => (await client.listTools()).tools,
+    // Without a cursor listTools() would gather every page.
+    pageOfTools: (cursor) => client.request({ method: 'tools/list', params: { cursor } }),
+    resources: async () => (await client.listResources()).resources,
+    templates: async () => (await client.listResourceTemplates()).resourceTemplates,
+    prompts: async () => (await client.listPrompts()).prompts,
+    read: (uri) => client.readResource({ uri }),
+    prompt: (name, args) => client.getPrompt({ name, arguments: args }),
+    complete: async (params) => (await client.complete(params)).completion,
+    setLogLevel: async (level) => {
+      if (isModern) meta = { [LOG_LEVEL_META_KEY]: level }
+      else await client.setLoggingLevel(level)
+    },
+    hearChanges: async () => {
+      if (!isModern) return
+      await client.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true })
+    },
+    subscribe: async (uri) => {
+      if (isModern) subscriptions.set(uri, await client.listen({ resourceSubscriptions: [uri] }))
+      else await client.subscribeResource({ uri })
+    },
+    unsubscribe: async (uri) => {
+      if (isModern) await subscriptions.get(uri).close()
+      else await client.unsubscribeResource({ uri })
+    },
+    // 2026-07-28 has no ping.
+    ping: () => (isModern ? client.discover() : client.ping()),
+    close: () => client.close(),
+    rpcCode: (error) => error.code,
+    // It shows -32002, the code of earlier revisions, as that of 2026-07-28.
+    notFoundCode: -32602,
+    isCancelled: (error) => error.name === 'AbortError' || error.code === SdkErrorCode.RequestTimeout,
+    isBadOutput: (error) => /does not match the tool's output schema/.test(error.message),
+  }
+}
+
+function speaking(revision) {
+  if (revision === 'auto') return { versionNegotiation: { mode: 'auto' } }
+  if (revision === '2026-07-28') return { versionNegotiation: { mode: { pin: revision } } }
+  return { supportedProtocolVersions: [revision], versionNegotiation: { mode: 'legacy' } }
+}

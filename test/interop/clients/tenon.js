@@ -1,0 +1,40 @@
+import { EventEmitter } from 'node:events'
+import { connect } from 'tenon/client'
+
+/** Tenon's client behind the few words the tests use. Without a revision it finds out for itself. */
+export async function connectTenon(program, revision) {
+  const client = await connect(program, { ...(revision && { revision }) })
+  const events = new EventEmitter()
+  client.on('toolsChanged', () => events.emit('tools'))
+  client.on('promptsChanged', () => events.emit('prompts'))
+  client.on('resourcesChanged', () => events.emit('resources'))
+  client.on('resourceUpdated', ({ uri }) => events.emit('updated', uri))
+  client.on('log', ({ level, data }) => events.emit('log', { level, data }))
+  return {
+    events,
+    revision: client.revision,
+    info: client.getServerVersion(),
+    capabilities: client.getServerCapabilities(),
+    instructions: client.getInstructions(),
+    call: (name, args, options) => client.callTool(name, args, options),
+    tools: () => client.listTools().all(),
+    pageOfTools: (cursor) => client.listTools({ cursor }),
+    resources: () => client.listResources().all(),
+    templates: () => client.listResourceTemplates().all(),
+    prompts: () => client.listPrompts().all(),
+    read: (uri) => client.readResource(uri),
+    prompt: (name, args) => client.getPrompt(name, args),
+    complete: (params) => client.complete(params),
+    setLogLevel: (level) => client.setLoggingLevel(level),
+    hearChanges: () =>
+      client.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }),
+    subscribe: (uri) => client.subscribeResource(uri),
+    unsubscribe: (uri) => client.unsubscribeResource(uri),
+    ping: () => client.ping(),
+    close: () => client.close(),
+    // What the errors of this client look like.
+    rpcCode: (error) => error.rpcCode,
+    isCancelled: (error) => error.code === 'cancelled',
+    isBadOutput: (error) => error.code === 'invalid-output',
+  }
+}

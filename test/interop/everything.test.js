@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, describe, test } from 'node:test'
+import { connect, StdioClientTransport } from 'tenon/client'
+import { connectTenon } from './clients/tenon.js'
+import { handshakes, isAlive, program } from './support/programs.js'
+
+// The official server that exercises every feature. It is made with the official v1 package.
+
+const everything = program('node_modules/@modelcontextprotocol/server-everything/dist/index.js')
+everything.args.push('stdio')
+
+test('Tenon finds out that server-everything speaks 2025-11-25 at best', async (t) => {
+  const client = await connect(everything)
+  t.after(() => client.close())
+  assert.equal(client.revision, '2025-11-25')
+  assert.equal(client.server.info.name, 'mcp-servers/everything')
+  assert.ok(client.getInstructions().length > 100)
+})
+
+test('Tenon ends server-everything even while its timers run', async () => {
+  const transport = new StdioClientTransport({ ...everything, shutdownMs: 300 })
+  const client = await connect(transport)
+  await client.callTool('toggle-simulated-logging')
+  const { pid } = transport
+  assert.ok(isAlive(pid))
+  await client.close()
+  assert.ok(!isAlive(pid))
+})
+
+for (const revision of handshakes) {
+  describe(`Tenon client, server-everything, ${revision}`, () => {
+    let peer
+    before(async () => {
+      peer = await connectTenon(everything, revision)
+    })
+    after(() => peer?.close())
+    testTools(() => peer, revision)
+    testResourcesAndPrompts(() => peer, revision)
+    testNotifications(() => peer)
+  })
+}
+
+function testTools(peer, revision) {
+  test('agrees on the revision', async () => {
+    assert.equal(peer().revision, revision)
+    await peer().ping()
+  })
+
+  test('lists tools and calls one', async () => {
+    const names = (await peer().tools()).map(({ name }) => name)
+    assert.ok(names.includes('echo') && names.includes('get-structured-content'))
+    assert.equal((await peer().call('echo', { message: 'hi' })).text, 'Echo: hi')
+    assert.match((await peer().call('get-sum', { a: 19, b: 23 })).text, /42/)
+  })
+
+  test('receives structured content that fits its schema', async () => {
+    const { structuredContent } = await peer().call('get-structured-content', { location: 'Chicago' })
+    assert.deepEqual(structuredContent, { temperature: 36, conditions: 'Light rain / drizzle', humidity: 82 })
+  })
+
+  test('receives images, links, embedded resources and annotations', async () => {
+    const image = await peer().call('get-tiny-image', {})
+    assert.ok(image.content.some(({ type, mimeType }) => type === 'image' && mimeType === 'image/png'))
+    const links = await peer().call('get-resource-links', { count: 2 })
+    assert.equal(links.content.filter(({ type }) => type === 'resource_link').length, 2)
+    const reference = await peer().call('get-resource-reference', { resourceType: 'Text', resourceId: 1 })
+    assert.ok(reference.content.some(({ type }) => type === 'resource'))
+    const annotated = await peer().call('get-annotated-message', { messageType: 'error', includeImage: false })
+    assert.equal(annotated.content[0].annotations.priority, 1)
+  })
+
+  test('learns of unknown tools and bad arguments', async () => {
+    assert.equal((await peer().call('nothing', {})).isError, true)
+    assert.equal((await peer().call('get-sum', { a: 'one', b: 2 })).isError, true)
+  })
+
+  test('hears how far a long operation is', async () => {
+    const heard = []
+    const onProgress = (progress) => heard.push(progress)
+    await peer().call('trigger-long-running-operation', { duration: 0.3, steps: 3 }, { onProgress })
+    assert.deepEqual(
+      heard,
+      [1, 2, 3].map((progress) => ({ progress, total: 3 })),
+    )
+  })
+
+  test('gives up a long operation and goes on with others', async () => {
+    const stop = new AbortController()
+    const call = peer().call(
+      'trigger-long-running-operation',
+      { duration: 1, steps: 20 },
+      { signal: stop.signal, onProgress: () => stop.abort() },
+    )
+    await assert.rejects(call, (error) => peer().isCancelled(error))
+    assert.equal((await peer().call('echo', { message: 'still here' })).text, 'Echo: still here')
+  })
+}
+
+function testResourcesAndPrompts(peer, revision) {
+  test('lists and reads resources', async () => {
+    const [first] = await peer().resources()
+    assert.ok((await peer().read(first.uri)).contents.length > 0)
+    const uris = (await peer().templates()).map(({ uriTemplate }) => uriTemplate)
+    assert.ok(uris.includes('demo://resource/dynamic/text/{resourceId}'))
+    const text = await peer().read('demo://resource/dynamic/text/7')
+    assert.match(text.contents[0].text, /7/)
+    const blob = await peer().read('demo://resource/dynamic/blob/7')
+    assert.match(Buffer.from(blob.contents[0].blob, 'base64').toString(), /7/)
+    await assert.rejects(peer().read('demo://nothing'), (error) => error.code === 'peer')
+  })
+
+  test('lists, completes and gets prompts', async () => {
+    const names = (await peer().prompts()).map(({ name }) => name)
+    assert.ok(names.includes('args-prompt') && names.includes('completable-prompt'))
+    const weather = await peer().prompt('args-prompt', { city: 'Bern' })
+    assert.equal(weather.messages[0].content.text, "What's weather in Bern?")
+    const ref = { type: 'ref/prompt', name: 'completable-prompt' }
+    const department = await peer().complete({ ref, argument: { name: 'department', value: 'S' } })
+    assert.deepEqual(department.values, ['Sales', 'Support'])
+    const context = { arguments: { department: 'Sales' } }
+    const name = await peer().complete({ ref, argument: { name: 'name', value: '' }, context })
+    // The context came with 2025-06-18; earlier it is not sent.
+    assert.deepEqual(name.values, revision < '2025-06-18' ? [] : ['David', 'Eve', 'Frank'])
+  })
+}
+
+function testNotifications(peer) {
+  test('hears of changes of a resource that it subscribed to', async () => {
+    const uri = 'demo://resource/dynamic/text/1'
+    await peer().subscribe(uri)
+    const update = next(peer(), 'updated')
+    await peer().call('toggle-subscriber-updates', {})
+    assert.deepEqual(await update, [uri])
+    await peer().call('toggle-subscriber-updates', {})
+    await peer().unsubscribe(uri)
+  })
+
+  test('hears log messages', async () => {
+    await peer().setLogLevel('debug')
+    const log = next(peer(), 'log')
+    await peer().call('toggle-simulated-logging', {})
+    const [{ data }] = await log
+    assert.match(data, /message/)
+    await peer().call('toggle-simulated-logging', {})
+  })
+}
+
+function next({ events }, name) {
+  return once(events, name, { signal: AbortSignal.timeout(5000) })
+}

@@ -1,0 +1,10 @@
+import { McpServer, serveStdio } from 'tenon/server'
+import { info, lie, tools } from './pages.js'
+
+const server = new McpServer(info, { pageSize: 2 })
+for (const { name, inputSchema, outputSchema } of tools) {
+  server.registerTool(name, { inputSchema, outputSchema }, () => ({ content: [] }))
+}
+// Below the checks of McpServer, which would not let the lie pass.
+server.server.setRequestHandler('tools/call', () => lie)
+await serveStdio(server)

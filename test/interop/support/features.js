@@ -1,0 +1,378 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, describe, test } from 'node:test'
+import { isAlive, program } from './programs.js'
+
+/**
+ * What servers answer differently, each within the rules of its time.
+ *
+ * - unknownTool, badArguments: a JSON-RPC error, or a result with `isError`.
+ * - stepsDown: whether a client of an old revision is spared what its revision does not know.
+ */
+export const servers = {
+  tenon: {
+    file: 'servers/tenon.js',
+    pages: 'servers/tenon-pages.js',
+    unknownTool: () => 'error',
+    badArguments: (revision) => (revision < '2025-11-25' ? 'error' : 'result'),
+    notFound: (revision) => (revision < '2026-07-28' ? -32002 : -32602),
+    stepsDown: true,
+  },
+  'official v1': {
+    file: 'servers/official-v1.js',
+    pages: 'servers/official-v1-pages.js',
+    unknownTool: () => 'result',
+    badArguments: () => 'result',
+    notFound: () => -32602,
+    stepsDown: false,
+  },
+  'official v2': {
+    file: 'servers/official-v2.js',
+    pages: 'servers/official-v2-pages.js',
+    unknownTool: () => 'error',
+    badArguments: () => 'result',
+    notFound: () => -32602,
+    stepsDown: false,
+  },
+}
+
+/**
+ * One client against one server on one revision: everything both of them can do.
+ *
+ * @param pair `client` and `server` by name, `connect(program)`, and the `revision` that it must land on.
+ */
+export function describePair({ client, server: serverName, connect, revision, note = '' }) {
+  const server = servers[serverName]
+  describe(`${client} client, ${serverName} server, ${revision}${note}`, () => {
+    let peer
+    before(async () => {
+      peer = await connect(program(server.file))
+    })
+    after(() => peer?.close())
+
+    const context = { revision, server, peer: () => peer }
+    testOpening(context)
+    testTools(context)
+    testLongCalls(context)
+    testResources(context)
+    testPrompts(context)
+    testNotifications(context)
+    testPages(connect, context)
+    testEnd(connect, context)
+  })
+}
+
+function testOpening({ revision, peer }) {
+  test('agrees on the revision and learns who the server is', () => {
+    const { info, capabilities, instructions } = peer()
+    assert.equal(peer().revision, revision)
+    assert.equal(info.name, 'workshop')
+    assert.equal(info.version, '1.2.3')
+    assert.equal(instructions, 'A workshop with a bit of everything.')
+    assert.equal(capabilities.tools.listChanged, true)
+    assert.equal(capabilities.prompts.listChanged, true)
+    assert.deepEqual(capabilities.resources, { subscribe: true, listChanged: true })
+    assert.deepEqual(capabilities.logging, {})
+  })
+
+  test('is there when it is asked', async () => {
+    await peer().ping()
+  })
+}
+
+function testTools({ revision, server, peer }) {
+  const hasStructure = !server.stepsDown || revision >= '2025-06-18'
+
+  test('lists tools with their schemas', async () => {
+    const tools = await peer().tools()
+    const add = tools.find(({ name }) => name === 'add')
+    assert.ok(tools.length >= 10)
+    assert.deepEqual(Object.keys(add.inputSchema.properties), ['a', 'b'])
+    assert.deepEqual(add.inputSchema.required, ['a', 'b'])
+    assert.equal(add.outputSchema?.properties.result.type, hasStructure ? 'number' : undefined)
+  })
+
+  test('calls a tool that answers with text', async () => {
+    const { content, isError } = await peer().call('greet', { name: 'Ada' })
+    assert.deepEqual(content, [{ type: 'text', text: 'Hello, Ada!' }])
+    assert.ok(!isError)
+  })
+
+  test('calls a tool that answers with structured content', async () => {
+    const { content, structuredContent } = await peer().call('add', { a: 19, b: 23 })
+    assert.deepEqual(content, [{ type: 'text', text: '{"result":42}' }])
+    assert.deepEqual(structuredContent, hasStructure ? { result: 42 } : undefined)
+  })
+
+  test('learns that a tool failed, in its own words', async () => {
+    const { content, isError } = await peer().call('fail', {})
+    assert.equal(isError, true)
+    assert.deepEqual(content, [{ type: 'text', text: 'The saw is blunt' }])
+  })
+
+  test('learns that there is no such tool', async () => {
+    await assertFails(peer(), server.unknownTool(revision), peer().call('nothing', {}), /nothing/)
+  })
+
+  test('learns that arguments do not fit', async () => {
+    await assertFails(peer(), server.badArguments(revision), peer().call('add', { a: 1, b: 'two' }), /\bb\b.*number|number.*\bb\b/)
+  })
+
+  test('receives every kind of content of its revision', async () => {
+    const { content } = await peer().call('show', {})
+    const audio = server.stepsDown && revision < '2025-03-26' ? 'text' : 'audio'
+    const link = server.stepsDown && revision < '2025-06-18' ? 'text' : 'resource_link'
+    assert.deepEqual(
+      content.map(({ type }) => type),
+      ['text', 'image', 'resource', audio, link],
+    )
+    assert.equal(content[2].resource.text, 'A workshop')
+  })
+
+  test('sends and receives a long text with every kind of character', async () => {
+    const name = 'Zoë 木 \u{1fa9a} "\\\n\u2028 '.repeat(50_000)
+    const { content } = await peer().call('greet', { name })
+    assert.ok(content[0].text === `Hello, ${name}!`)
+  })
+
+  test('has many calls under way at once, and each gets its own answer', async () => {
+    const numbers = Array.from({ length: 100 }, (_, index) => index)
+    const results = await Promise.all(numbers.map((n) => peer().call('add', { a: n, b: n })))
+    assert.deepEqual(
+      results.map(({ content }) => JSON.parse(content[0].text).result),
+      numbers.map((n) => n + n),
+    )
+  })
+}
+
+function testLongCalls({ revision, server, peer }) {
+  test('hears how far a call is', async () => {
+    const heard = []
+    const onProgress = (progress) => {
+      heard.push(progress)
+      peer().call('go', {})
+    }
+    const { content } = await peer().call('work', { steps: 3, patient: true }, { onProgress })
+    assert.equal(content[0].text, '3 steps')
+    const hasMessage = !server.stepsDown || revision >= '2025-03-26'
+    assert.deepEqual(
+      heard,
+      [1, 2, 3].map((step) => ({ progress: step, total: 3, ...(hasMessage && { message: `step ${step}` }) })),
+    )
+  })
+
+  test('cancels a call, and the server stops working on it', async () => {
+    const before = await stopped(peer())
+    const stop = new AbortController()
+    const call = peer().call('wait', {}, { signal: stop.signal, onProgress: () => stop.abort() })
+    await assert.rejects(call, (error) => peer().isCancelled(error))
+    assert.equal(await stopped(peer()), before + 1)
+  })
+}
+
+function testResources({ revision, server, peer }) {
+  test('lists resources, those of templates too', async () => {
+    const resources = await peer().resources()
+    assert.deepEqual(resources.map(({ uri }) => uri).slice(0, 6), [
+      'shop://about',
+      'shop://picture',
+      ...['oak', 'ash', 'pine', 'fir'].map((wood) => `shop://plank/${wood}`),
+    ])
+    assert.equal(resources[0].mimeType, 'text/plain')
+  })
+
+  test('lists resource templates', async () => {
+    const templates = await peer().templates()
+    assert.deepEqual(
+      templates.map(({ name, uriTemplate }) => [name, uriTemplate]),
+      [['plank', 'shop://plank/{wood}']],
+    )
+  })
+
+  test('reads text, bytes and what a template gives', async () => {
+    const about = await peer().read('shop://about')
+    assert.deepEqual(about.contents, [{ uri: 'shop://about', mimeType: 'text/plain', text: 'A workshop' }])
+    const picture = await peer().read('shop://picture')
+    assert.match(Buffer.from(picture.contents[0].blob, 'base64').toString('latin1'), /PNG/)
+    const plank = await peer().read('shop://plank/oak')
+    assert.deepEqual(plank.contents, [{ uri: 'shop://plank/oak', text: 'A plank of oak' }])
+  })
+
+  test('learns that there is no such resource', async () => {
+    const code = peer().notFoundCode ?? server.notFound(revision)
+    await assert.rejects(peer().read('shop://nothing'), (error) => peer().rpcCode(error) === code)
+  })
+
+  test('hears of changes of a resource while it is subscribed', async () => {
+    const heard = []
+    const listener = (uri) => heard.push(uri)
+    peer().events.on('updated', listener)
+    await peer().call('touch', { uri: 'shop://about' })
+    await peer().subscribe('shop://about')
+    const update = next(peer(), 'updated')
+    await peer().call('touch', { uri: 'shop://picture' })
+    await peer().call('touch', { uri: 'shop://about' })
+    await update
+    await peer().unsubscribe('shop://about')
+    await peer().call('touch', { uri: 'shop://about' })
+    // The answer to a later request: whatever was sent before has arrived.
+    await peer().ping()
+    assert.deepEqual(heard, ['shop://about'])
+    peer().events.off('updated', listener)
+  })
+}
+
+function testPrompts({ revision, peer }) {
+  test('lists prompts with their arguments', async () => {
+    const [plan] = await peer().prompts()
+    assert.equal(plan.name, 'plan')
+    assert.deepEqual(
+      plan.arguments.map(({ name, required }) => [name, required]),
+      [
+        ['kind', true],
+        ['wood', true],
+        ['length', false],
+      ],
+    )
+    assert.equal(plan.arguments[0].description, 'hard or soft')
+  })
+
+  test('gets a prompt', async () => {
+    const { messages } = await peer().prompt('plan', { kind: 'hard', wood: 'oak' })
+    assert.deepEqual(messages, [
+      { role: 'user', content: { type: 'text', text: 'Plan something: hard oak, any length' } },
+      { role: 'assistant', content: { type: 'text', text: 'A stool.' } },
+    ])
+  })
+
+  test('learns that there is no such prompt, or that an argument is missing', async () => {
+    const isInvalidParams = (error) => peer().rpcCode(error) === -32602
+    await assert.rejects(peer().prompt('nothing', {}), isInvalidParams)
+    await assert.rejects(peer().prompt('plan', { kind: 'hard' }), isInvalidParams)
+  })
+
+  test('completes arguments of prompts and variables of templates', async () => {
+    const kind = await peer().complete({
+      ref: { type: 'ref/prompt', name: 'plan' },
+      argument: { name: 'kind', value: 'h' },
+    })
+    assert.deepEqual(kind.values, ['hard'])
+    const wood = await peer().complete({
+      ref: { type: 'ref/resource', uri: 'shop://plank/{wood}' },
+      argument: { name: 'wood', value: 'a' },
+    })
+    assert.deepEqual(wood.values, ['ash'])
+  })
+
+  // 2025-06-18 completion: the arguments that are settled already came with that revision.
+  const skip = revision < '2025-06-18' && `${revision} has no completion context`
+  test('completes in the light of other arguments', { skip }, async () => {
+    const { values } = await peer().complete({
+      ref: { type: 'ref/prompt', name: 'plan' },
+      argument: { name: 'wood', value: '' },
+      context: { arguments: { kind: 'soft' } },
+    })
+    assert.deepEqual(values, ['pine', 'fir'])
+  })
+}
+
+function testNotifications({ peer }) {
+  test('hears log messages from the level that it asked for', async () => {
+    const heard = []
+    const listener = (entry) => heard.push(entry)
+    peer().events.on('log', listener)
+    await peer().setLogLevel('warning')
+    await peer().call('chatter', {})
+    await peer().ping()
+    assert.deepEqual(heard.splice(0), [
+      { level: 'warning', data: { said: 'warning' } },
+      { level: 'error', data: { said: 'error' } },
+    ])
+    await peer().setLogLevel('debug')
+    await peer().call('chatter', {})
+    await peer().ping()
+    assert.deepEqual(
+      heard.map(({ level }) => level),
+      ['debug', 'warning', 'error'],
+    )
+    peer().events.off('log', listener)
+  })
+
+  test('hears that lists changed, and finds the new items', async () => {
+    await peer().hearChanges()
+    for (const [what, list] of [
+      ['tool', 'tools'],
+      ['prompt', 'prompts'],
+      ['resource', 'resources'],
+    ]) {
+      const change = next(peer(), list)
+      await peer().call('grow', { what })
+      await change
+      assert.ok((await peer()[list]()).some(({ name }) => name === 'late'))
+    }
+  })
+}
+
+function testPages(connect, { revision, server }) {
+  test('turns the pages of a list', async () => {
+    const peer = await connect(program(server.pages))
+    try {
+      const sizes = []
+      let cursor
+      do {
+        const page = await peer.pageOfTools(cursor)
+        sizes.push(page.tools.length)
+        cursor = page.nextCursor
+      } while (cursor !== undefined)
+      assert.deepEqual(sizes, [2, 2, 1])
+      const names = (await peer.tools()).map(({ name }) => name)
+      assert.deepEqual(names, ['one', 'two', 'three', 'four', 'liar'])
+    } finally {
+      await peer.close()
+    }
+  })
+
+  const skip = server.stepsDown && revision < '2025-06-18' && `${revision} has no output schemas`
+  test('refuses structured content that its schema does not allow', { skip }, async () => {
+    const peer = await connect(program(server.pages))
+    try {
+      await peer.tools()
+      await assert.rejects(peer.call('liar', {}), (error) => peer.isBadOutput(error))
+    } finally {
+      await peer.close()
+    }
+  })
+}
+
+function testEnd(connect, { server }) {
+  test('leaves no process behind', async () => {
+    const peer = await connect(program(server.file))
+    const pid = await textOf(peer.call('pid', {}))
+    assert.ok(isAlive(Number(pid)))
+    await peer.close()
+    assert.ok(!isAlive(Number(pid)))
+  })
+}
+
+async function assertFails(peer, how, call, words) {
+  if (how === 'error') {
+    await assert.rejects(call, (error) => peer.rpcCode(error) === -32602 && words.test(error.message))
+    return
+  }
+  const { isError, content } = await call
+  assert.equal(isError, true)
+  assert.match(content[0].text, words)
+}
+
+/** The next event of a kind; a test that waits in vain fails with its name. */
+function next(peer, event) {
+  return once(peer.events, event, { signal: AbortSignal.timeout(5000) })
+}
+
+async function stopped(peer) {
+  return Number(await textOf(peer.call('stopped', {})))
+}
+
+async function textOf(call) {
+  return (await call).content[0].text
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { connect } from 'tenon/client'
+import { connectTenon } from './clients/tenon.js'
+import { describePair } from './support/features.js'
+import { handshakes, isAlive, program, revisions } from './support/programs.js'
+
+// Tenon's client against servers made with the published packages, on every revision that they speak.
+
+// These come first: once a connection was made, this process remembers what the server speaks.
+
+test('finds out that an official v1 server speaks 2025-11-25 at best', async (t) => {
+  const client = await connect(program('servers/official-v1.js'))
+  t.after(() => client.close())
+  assert.equal(client.revision, '2025-11-25')
+  assert.equal((await client.callTool('greet', { name: 'Ada' })).text, 'Hello, Ada!')
+})
+
+test('finds out that an official v2 server speaks 2026-07-28', async (t) => {
+  const client = await connect(program('servers/official-v2.js'))
+  t.after(() => client.close())
+  assert.equal(client.revision, '2026-07-28')
+  assert.equal((await client.callTool('greet', { name: 'Ada' })).text, 'Hello, Ada!')
+})
+
+test('finds the newest again after a connection that wanted an older revision', async (t) => {
+  const target = program('servers/official-v2.js')
+  const older = await connect(target, { revision: '2025-06-18' })
+  t.after(() => older.close())
+  assert.equal(older.revision, '2025-06-18')
+  const newest = await connect(target)
+  t.after(() => newest.close())
+  assert.equal(newest.revision, '2026-07-28')
+})
+
+test('says so when the server does not speak the only revision that it may', async () => {
+  const impossible = connect(program('servers/official-v1.js'), { revision: '2026-07-28' })
+  await assert.rejects(impossible, (error) => error.code === 'no-common-revision')
+})
+
+test('ends an official server that closes for nothing but force', async () => {
+  const client = await connect({ ...program('servers/official-v1.js'), shutdownMs: 200 })
+  const pid = Number((await client.callTool('cling')).text)
+  assert.ok(isAlive(pid))
+  await client.close()
+  assert.ok(!isAlive(pid))
+})
+
+test('gives calls that are under way an error when it is closed', async () => {
+  const client = await connect(program('servers/official-v2.js'))
+  let closing
+  const onProgress = () => {
+    closing = client.close()
+  }
+  await assert.rejects(client.callTool('wait', {}, { onProgress }), (error) => error.code === 'closed')
+  await closing
+})
+
+const pairs = [
+  ...handshakes.map((revision) => ['official v1', revision]),
+  ...revisions.map((revision) => ['official v2', revision]),
+]
+for (const [server, revision] of pairs) {
+  describePair({ client: 'Tenon', server, connect: (target) => connectTenon(target, revision), revision })
+}
