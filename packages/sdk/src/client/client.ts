@@ -79,6 +79,9 @@ export interface ClientEvents {
 
 type RequestHandler = (params: Params, request: { method: string; signal: AbortSignal }) => unknown
 
+/** A long tool that tells how far it is must not time out, so progress is always asked for. */
+const withProgress: SendOptions = { progress: true }
+
 const listChanges = {
   'notifications/tools/list_changed': { event: 'toolsChanged', stale: ['tools/list'] },
   'notifications/prompts/list_changed': { event: 'promptsChanged', stale: ['prompts/list'] },
@@ -213,7 +216,11 @@ export class Client {
     const params: CallToolParams =
       typeof call === 'string' ? { name: call, arguments: (second as Record<string, unknown>) ?? {} } : call
     const options = typeof call === 'string' ? third : (second as RequestOptions | undefined)
-    const result = await this.#call('tools/call', params as unknown as Params, { ...options, progress: true })
+    const result = await this.#call(
+      'tools/call',
+      params as unknown as Params,
+      options ? { ...options, progress: true } : withProgress,
+    )
     const read = new ToolResult(result as CallToolResult)
     this.#tools.checkOutput(params.name, read)
     return read

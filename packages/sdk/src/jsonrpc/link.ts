@@ -4,6 +4,7 @@ import { warnOnce } from '../util/warn.ts'
 import { Batch } from './batch.ts'
 import { Exchange } from './exchange.ts'
 import {
+  encodeRequest,
   encodeResult,
   Fault,
   kindOf,
@@ -17,7 +18,7 @@ import {
   type RpcRequest,
   type RpcResponse,
 } from './message.ts'
-import { PendingRequests, type RequestOptions, withProgressToken } from './pending.ts'
+import { PendingRequests, type RequestOptions } from './pending.ts'
 import type { Transport } from './transport.ts'
 
 /** The side that answers: a server, or a client for what servers ask. */
@@ -37,6 +38,8 @@ export interface SendOptions extends RequestOptions {
   progress?: boolean
   /** Takes the id that the request went out with. */
   onSent?: (id: number) => void
+  /** Members that every request carries in `_meta`, as JSON text without braces. */
+  meta?: string
 }
 
 export interface LinkLimits {
@@ -90,12 +93,10 @@ export class Link {
   request(method: string, params?: Params, options?: SendOptions): Promise<ResultObject> {
     if (this.#closed) return Promise.reject(this.#closedError(method))
     return this.#pending.add(method, options, (id) => {
-      const wantsProgress = options?.progress || options?.onProgress
-      const sent = wantsProgress ? withProgressToken(params, id) : params
       options?.onSent?.(id)
-      this.#sendMessage({ jsonrpc: '2.0', id, method, ...(sent && { params: sent }) }, (error) =>
-        this.#pending.fail(id, error),
-      )
+      const text = encodeRequest(id, method, params, metaOf(id, options))
+      if (this.transport.sendText) return this.transport.sendText(text)
+      this.#sendMessage(JSON.parse(text), (error) => this.#pending.fail(id, error))
     })
   }
 
@@ -290,6 +291,13 @@ export class Link {
       : 'The connection closed before the answer came'
     return new ClosedError(what + describe(detail), detail)
   }
+}
+
+function metaOf(id: number, options: SendOptions | undefined): string {
+  if (!options) return ''
+  const token = options.progress || options.onProgress ? `"progressToken":${id}` : ''
+  if (options.meta === undefined) return token
+  return token === '' ? options.meta : `${options.meta},${token}`
 }
 
 function errorResponse(id: RequestId | null, code: number, message: string): RpcResponse {

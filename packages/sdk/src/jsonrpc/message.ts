@@ -99,3 +99,19 @@ export function encodeResult(id: RequestId, result: ResultObject | Prepared): st
   const body = result instanceof Prepared ? result.json : JSON.stringify(result)
   return `{"jsonrpc":"2.0","id":${typeof id === 'number' ? id : JSON.stringify(id)},"result":${body}}`
 }
+
+/**
+ * The request's text. `_meta` is put in as text too: a token for each request, and what a client says with every one,
+ * need not be built as objects again and again.
+ * @param meta Members of `_meta` as JSON text without braces, such as `"a":1,"b":2`.
+ */
+export function encodeRequest(id: number, method: string, params: Params | undefined, meta: string): string {
+  const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}`
+  if (meta === '') return params ? `${head},"params":${JSON.stringify(params)}}` : `${head}}`
+  if (params?._meta !== undefined) {
+    const merged = { ...params, _meta: { ...(params._meta as object), ...JSON.parse(`{${meta}}`) } }
+    return `${head},"params":${JSON.stringify(merged)}}`
+  }
+  const rest = params ? JSON.stringify(params) : '{}'
+  return `${head},"params":{"_meta":{${meta}}${rest === '{}' ? '' : ','}${rest.slice(1)}}`
+}

@@ -1,5 +1,4 @@
 import { McpError, TimeoutError } from '../errors.ts'
-import { isObject } from '../util/objects.ts'
 import type { Params, RequestId, ResultObject } from './message.ts'
 
 export interface Progress {
@@ -190,12 +189,6 @@ export class PendingRequests {
     this.#giveUp(waiting.id, waiting.method, 'The request timed out')
     waiting.reject(new TimeoutError(waiting.method, total ? waiting.maxTotalTimeoutMs : waiting.timeoutMs, total))
   }
-}
-
-/** Adds the token under which the peer may report progress. */
-export function withProgressToken(params: Params | undefined, token: number): Params {
-  const meta = params?._meta
-  return { ...params, _meta: isObject(meta) ? { ...meta, progressToken: token } : { progressToken: token } }
 }
 
 function cancelled(method: string, reason: unknown): McpError {

@@ -174,7 +174,7 @@ export class McpServer {
     })
     server.setMethod('tools/call', {
       handler: (params, ctx) => tools.call(params, ctx),
-      isOffered: () => tools.present,
+      isOffered: offers('tools'),
     })
     server.setMethod('prompts/list', {
       handler: (params) => prompts.list(params),

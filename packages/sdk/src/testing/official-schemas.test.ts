@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { schemas } from '../../test/support/every-wire.ts'
 import { Judge, OfficialSchema } from './official-schemas.ts'
 
-const schema = schemas && OfficialSchema.load(schemas, '2025-11-25')
+const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, '2025-11-25')
 
 describe.skipIf(!schema)('the judge (skipped where the official schemas are not on this machine)', () => {
   it('finds nothing wrong with a sound conversation', () => {

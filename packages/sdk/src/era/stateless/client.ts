@@ -19,12 +19,13 @@ interface OpenListening {
 export class StatelessClient implements ClientEra {
   readonly facts: ServerFacts
   readonly answersRequests = false
-  readonly #meta: JsonObject
+  /** Who we are, as the text that goes into every request. */
+  readonly #meta: string
   readonly #listening = new Map<RequestId, OpenListening>()
 
   constructor(facts: ServerFacts, identity: ClientIdentity) {
     this.facts = facts
-    this.#meta = requestMeta(identity, facts.revision)
+    this.#meta = JSON.stringify(requestMeta(identity, facts.revision)).slice(1, -1)
   }
 
   async call(
@@ -33,8 +34,7 @@ export class StatelessClient implements ClientEra {
     params: Params | undefined,
     options: SendOptions | undefined,
   ): Promise<ResultObject> {
-    const meta = isObject(params?._meta) ? { ...this.#meta, ...params._meta } : this.#meta
-    const result = await link.request(method, { ...params, _meta: meta }, options)
+    const result = await link.request(method, params, { ...options, meta: this.#meta })
     const type = result.resultType
     // A result of an earlier revision has none; any other than these comes from an extension that we did not declare.
     if (type === undefined || type === 'complete') return result
@@ -51,8 +51,9 @@ export class StatelessClient implements ClientEra {
     const acknowledged = deferred<SubscriptionFilter>()
     const request = link.request(
       'subscriptions/listen',
-      { notifications: filter, _meta: this.#meta },
+      { notifications: filter },
       {
+        meta: this.#meta,
         signal: stop.signal,
         timeoutMs: 0,
         onSent: (sent) => {

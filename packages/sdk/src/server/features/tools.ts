@@ -36,7 +36,8 @@ export interface ToolConfig<In, Out> {
 }
 
 /** What a tool may return: text, a full result, or with an output schema the plain value. */
-export type ToolReturn<Out> = string | CallToolResult | (Out extends SchemaLike ? InferInput<Out> : undefined)
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing is fine
+export type ToolReturn<Out> = string | CallToolResult | (Out extends SchemaLike ? InferInput<Out> : void)
 
 export type ToolHandler<In, Out> = (args: InferOutput<In>, ctx: Context) => ToolReturn<Out> | Promise<ToolReturn<Out>>
 
