@@ -7,8 +7,7 @@ import { handshakes, isAlive, program } from './support/programs.js'
 
 // The official server that exercises every feature. It is made with the official v1 package.
 
-const everything = program('node_modules/@modelcontextprotocol/server-everything/dist/index.js')
-everything.args.push('stdio')
+const everything = program('node_modules/@modelcontextprotocol/server-everything/dist/index.js', 'stdio')
 
 test('Tenon finds out that server-everything speaks 2025-11-25 at best', async (t) => {
   const client = await connect(everything)

@@ -26,6 +26,24 @@ describePair({
   note: ' by its own negotiation',
 })
 
+test('the official v2 client falls back to a Tenon server without 2026-07-28', async () => {
+  const peer = await connectOfficialV2(program('servers/tenon.js', '2025-06-18', '2024-11-05'), 'auto')
+  assert.equal(peer.revision, '2025-06-18')
+  await peer.close()
+})
+
+test('the official v1 client takes an older revision than it asked for', async () => {
+  const peer = await connectOfficialV1(program('servers/tenon.js', '2025-03-26'))
+  assert.equal(peer.revision, '2025-03-26')
+  await peer.close()
+})
+
+test('official clients are told that a Tenon server speaks nothing but 2026-07-28', async () => {
+  const modern = program('servers/tenon.js', '2026-07-28')
+  await assert.rejects(connectOfficialV1(modern), /2026-07-28/)
+  await assert.rejects(connectOfficialV2(modern, '2025-11-25'), /2026-07-28/)
+})
+
 test('a Tenon server ends by itself when the client closes its stdin', async () => {
   const peer = await connectOfficialV1(program('servers/tenon.js'))
   const { content } = await peer.call('pid', {})

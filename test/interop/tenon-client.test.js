@@ -38,6 +38,15 @@ test('says so when the server does not speak the only revision that it may', asy
   await assert.rejects(impossible, (error) => error.code === 'no-common-revision')
 })
 
+test('speaks 2026-07-28 to an official v2 server that rejects all others, and says so when it may not', async (t) => {
+  const target = program('servers/official-v2.js', 'reject')
+  const client = await connect(target)
+  t.after(() => client.close())
+  assert.equal(client.revision, '2026-07-28')
+  const impossible = connect(target, { revision: '2025-11-25' })
+  await assert.rejects(impossible, (error) => error.code === 'no-common-revision' || error.rpcCode === -32022)
+})
+
 test('ends an official server that closes for nothing but force', async () => {
   const client = await connect({ ...program('servers/official-v1.js'), shutdownMs: 200 })
   const pid = Number((await client.callTool('cling')).text)

@@ -38,8 +38,9 @@ export async function connectOfficialV2(program, revision) {
       else await client.setLoggingLevel(level)
     },
     hearChanges: async () => {
-      if (!isModern) return
-      await client.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true })
+      if (!isModern) return undefined
+      const all = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
+      return (await client.listen(all)).honoredFilter
     },
     subscribe: async (uri) => {
       if (isModern) subscriptions.set(uri, await client.listen({ resourceSubscriptions: [uri] }))

@@ -1,6 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { connect } from 'tenon/client'
 
+const allLists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
+
 /** Tenon's client behind the few words the tests use. Without a revision it finds out for itself. */
 export async function connectTenon(program, revision) {
   const client = await connect(program, { ...(revision && { revision }) })
@@ -26,8 +28,7 @@ export async function connectTenon(program, revision) {
     prompt: (name, args) => client.getPrompt(name, args),
     complete: (params) => client.complete(params),
     setLogLevel: (level) => client.setLoggingLevel(level),
-    hearChanges: () =>
-      client.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }),
+    hearChanges: async () => (await client.listen(allLists)).honoured,
     subscribe: (uri) => client.subscribeResource(uri),
     unsubscribe: (uri) => client.unsubscribeResource(uri),
     ping: () => client.ping(),

@@ -2,9 +2,13 @@ import { completable, McpServer, ResourceTemplate } from '@modelcontextprotocol/
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { defineWorkshop, info, instructions } from './workshop.js'
 
+// On the command line: what to do with clients of earlier revisions, 'serve' or 'reject'.
+const [, , legacy = 'serve'] = process.argv
 const capabilities = { logging: {}, resources: { subscribe: true, listChanged: true } }
 
-serveStdio(({ era }) => {
+serveStdio(createServer, { legacy })
+
+function createServer({ era }) {
   const server = new McpServer(info, { instructions, capabilities })
   const subscribed = new Set()
   defineWorkshop(server, {
@@ -32,4 +36,4 @@ serveStdio(({ era }) => {
     return {}
   })
   return server
-})
+}

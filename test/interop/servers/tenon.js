@@ -1,7 +1,9 @@
 import { completable, McpServer, ResourceTemplate, serveStdio } from 'tenon/server'
 import { defineWorkshop, info, instructions } from './workshop.js'
 
-const server = new McpServer(info, { instructions })
+// Revisions may be named on the command line; all of them otherwise.
+const [, , ...revisions] = process.argv
+const server = new McpServer(info, { instructions, ...(revisions.length > 0 && { revisions }) })
 defineWorkshop(server, {
   ResourceTemplate,
   completable,

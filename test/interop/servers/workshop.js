@@ -122,7 +122,9 @@ function defineChangingTools(server, { updated }) {
         messages: [{ role: 'user', content: { type: 'text', text: 'late' } }],
       })),
     resource: () =>
-      server.registerResource('late', 'shop://late', {}, async (uri) => ({ contents: [{ uri: uri.href, text: 'late' }] })),
+      server.registerResource('late', 'shop://late', {}, async (uri) => ({
+        contents: [{ uri: uri.href, text: 'late' }],
+      })),
   }
   server.registerTool(
     'grow',

@@ -58,7 +58,7 @@ export function describePair({ client, server: serverName, connect, revision, no
     testPrompts(context)
     testNotifications(context)
     testPages(connect, context)
-    testEnd(connect, context)
+    testEnd(context)
   })
 }
 
@@ -115,7 +115,12 @@ function testTools({ revision, server, peer }) {
   })
 
   test('learns that arguments do not fit', async () => {
-    await assertFails(peer(), server.badArguments(revision), peer().call('add', { a: 1, b: 'two' }), /\bb\b.*number|number.*\bb\b/)
+    await assertFails(
+      peer(),
+      server.badArguments(revision),
+      peer().call('add', { a: 1, b: 'two' }),
+      /\bb\b.*number|number.*\bb\b/,
+    )
   })
 
   test('receives every kind of content of its revision', async () => {
@@ -276,7 +281,7 @@ function testPrompts({ revision, peer }) {
   })
 }
 
-function testNotifications({ peer }) {
+function testNotifications({ revision, peer }) {
   test('hears log messages from the level that it asked for', async () => {
     const heard = []
     const listener = (entry) => heard.push(entry)
@@ -299,7 +304,12 @@ function testNotifications({ peer }) {
   })
 
   test('hears that lists changed, and finds the new items', async () => {
-    await peer().hearChanges()
+    const honoured = await peer().hearChanges()
+    // Only there does one ask for it, and is told what one will hear.
+    if (revision === '2026-07-28') {
+      const all = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
+      assert.deepEqual(honoured, all)
+    }
     for (const [what, list] of [
       ['tool', 'tools'],
       ['prompt', 'prompts'],
@@ -314,9 +324,14 @@ function testNotifications({ peer }) {
 }
 
 function testPages(connect, { revision, server }) {
-  test('turns the pages of a list', async () => {
-    const peer = await connect(program(server.pages))
-    try {
+  describe('with a list in pages', () => {
+    let peer
+    before(async () => {
+      peer = await connect(program(server.pages))
+    })
+    after(() => peer?.close())
+
+    test('turns them one by one, or all at once', async () => {
       const sizes = []
       let cursor
       do {
@@ -327,30 +342,22 @@ function testPages(connect, { revision, server }) {
       assert.deepEqual(sizes, [2, 2, 1])
       const names = (await peer.tools()).map(({ name }) => name)
       assert.deepEqual(names, ['one', 'two', 'three', 'four', 'liar'])
-    } finally {
-      await peer.close()
-    }
-  })
+    })
 
-  const skip = server.stepsDown && revision < '2025-06-18' && `${revision} has no output schemas`
-  test('refuses structured content that its schema does not allow', { skip }, async () => {
-    const peer = await connect(program(server.pages))
-    try {
+    const skip = server.stepsDown && revision < '2025-06-18' && `${revision} has no output schemas`
+    test('refuses structured content that its schema does not allow', { skip }, async () => {
       await peer.tools()
       await assert.rejects(peer.call('liar', {}), (error) => peer.isBadOutput(error))
-    } finally {
-      await peer.close()
-    }
+    })
   })
 }
 
-function testEnd(connect, { server }) {
+function testEnd({ peer }) {
   test('leaves no process behind', async () => {
-    const peer = await connect(program(server.file))
-    const pid = await textOf(peer.call('pid', {}))
-    assert.ok(isAlive(Number(pid)))
-    await peer.close()
-    assert.ok(!isAlive(Number(pid)))
+    const pid = Number(await textOf(peer().call('pid', {})))
+    assert.ok(isAlive(pid))
+    await peer().close()
+    assert.ok(!isAlive(pid))
   })
 }
 

@@ -1,9 +1,8 @@
 import { fileURLToPath } from 'node:url'
 
 /** How to start one of the servers of this folder, as every SDK takes it. */
-export function program(file, options) {
-  const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
-  return { command: process.execPath, args: [path], ...options }
+export function program(file, ...args) {
+  return { command: process.execPath, args: [fileURLToPath(new URL(`../${file}`, import.meta.url)), ...args] }
 }
 
 /** Every revision with a handshake, and the one without. */

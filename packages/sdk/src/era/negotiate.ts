@@ -33,16 +33,10 @@ const maxVerdicts = 1_000
  * modern error means modern; anything else, silence and even a dead server mean a handshake.
  */
 export async function negotiate(negotiation: Negotiation): Promise<Negotiated> {
-  const negotiated = await findOut(negotiation, await negotiation.open())
-  remember(negotiated)
-  return negotiated
-}
-
-async function findOut(negotiation: Negotiation, link: Link): Promise<Negotiated> {
+  const link = await negotiation.open()
   const { modern, legacy } = split(negotiation.revisions)
-  const known = verdicts.get(link.transport.peerKey ?? '')
   if (modern.length === 0) return shakeHands(negotiation, link)
-  if (known === 'handshake' && legacy.length > 0) {
+  if (legacy.length > 0 && verdicts.get(link.transport.peerKey ?? '') === 'handshake') {
     try {
       return await shakeHands(negotiation, link)
     } catch (error) {
@@ -50,7 +44,9 @@ async function findOut(negotiation: Negotiation, link: Link): Promise<Negotiated
       // What we knew no longer holds: find out anew.
     }
   }
-  return probe(negotiation, link, modern[0]!)
+  const negotiated = await probe(negotiation, link, modern[0]!)
+  remember(negotiated)
+  return negotiated
 }
 
 async function probe(negotiation: Negotiation, link: Link, revision: Revision): Promise<Negotiated> {
@@ -112,10 +108,18 @@ async function chooseOther(negotiation: Negotiation, link: Link, supported: stri
 }
 
 async function shakeHands(negotiation: Negotiation, link: Link): Promise<Negotiated> {
-  const { legacy } = split(negotiation.revisions)
-  if (legacy.length === 0) throw noCommonRevision('an older protocol', negotiation.revisions)
-  const { identity, timeoutMs } = negotiation
-  return { link, era: await HandshakeClient.open(link, identity, legacy, { timeoutMs }) }
+  const { identity, timeoutMs, revisions } = negotiation
+  const { legacy } = split(revisions)
+  if (legacy.length === 0) throw noCommonRevision('an older protocol', revisions)
+  try {
+    return { link, era: await HandshakeClient.open(link, identity, legacy, { timeoutMs }) }
+  } catch (error) {
+    const supported = error instanceof PeerError ? supportedIn(error) : undefined
+    if (!supported) throw error
+    const others = legacy.slice(1).filter(({ id }) => supported.includes(id))
+    if (others.length === 0) throw noCommonRevision(supported.join(', '), revisions)
+    return shakeHands({ ...negotiation, revisions: others }, link)
+  }
 }
 
 function discover({ identity, timeoutMs }: Negotiation, link: Link, revision: Revision): Promise<ResultObject> {
@@ -130,10 +134,10 @@ function split(revisions: readonly Revision[]) {
   }
 }
 
+/** A refusal that names the server's versions, whatever its number: the older revisions use -32602 for it. */
 function supportedIn(error: PeerError): string[] | undefined {
   const supported = isObject(error.data) ? error.data.supported : undefined
-  const isVersionError = error.rpcCode === RpcCode.UnsupportedProtocolVersion
-  return isVersionError && Array.isArray(supported) ? supported : undefined
+  return Array.isArray(supported) ? supported.map(String) : undefined
 }
 
 function remember({ link, era }: Negotiated): void {

@@ -68,9 +68,9 @@ export class Context {
     this.#exchange.notify(method, params)
   }
 
-  /** Called by dispatch before the reply. */
-  finish(): void {
-    this.#progress?.flush()
+  /** Called by dispatch before the reply; undefined when there is nothing to wait for. */
+  finish(): Promise<void> | undefined {
+    return this.#progress?.finish()
   }
 
   get #progressToken(): ProgressToken | undefined {

@@ -110,10 +110,7 @@ export class Dispatch {
   ): Reply | PromiseLike<Reply> {
     const ctx = new Context(exchange, caller)
     const outcome = era.serve(exchange, caller, () => this.#runLayers(entry, exchange.request.method, params, ctx))
-    return chain(outcome, (result) => {
-      ctx.finish()
-      return result
-    })
+    return chain(outcome, (result) => ctx.finish()?.then(() => result) ?? result)
   }
 
   #runLayers(entry: MethodEntry, method: string, params: Params, ctx: Context): Outcome {

@@ -36,7 +36,15 @@ export class ProgressSender {
     this.#timer ??= setTimeout(() => this.flush(), this.#bucket.wait(now))
   }
 
-  /** Sends what waits. Called before the reply too, so that the last value is never lost. */
+  /**
+   * Called before the reply: sends what waits, so that the last value is never lost, and lets it go ahead by a turn of
+   * the event loop. Several clients drop progress that arrives in the same chunk as the answer.
+   */
+  finish(): Promise<void> {
+    this.flush()
+    return new Promise((resolve) => setTimeout(resolve, 0))
+  }
+
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

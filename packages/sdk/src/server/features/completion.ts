@@ -35,8 +35,19 @@ export function completable<S extends StandardSchema>(schema: S, complete: Compl
   return schema
 }
 
+/** Looks through wrappers too, so that `completable(z.string(), ...).optional()` works as well. */
 export function completerOf(schema: unknown): Completer | undefined {
-  return typeof schema === 'object' && schema !== null ? completers.get(schema) : undefined
+  for (let inner = schema; typeof inner === 'object' && inner !== null; inner = innerOf(inner)) {
+    const found = completers.get(inner)
+    if (found) return found
+  }
+  return undefined
+}
+
+/** Where zod keeps the schema inside an optional, a default and the like. */
+function innerOf(schema: object): unknown {
+  const { _zod, _def } = schema as { _zod?: { def?: { innerType?: unknown } }; _def?: { innerType?: unknown } }
+  return _zod?.def?.innerType ?? _def?.innerType
 }
 
 export class Completions {

@@ -1,0 +1,27 @@
+/** The TypeScript blocks of the seed document, in its order, each with the line of its opening fence. */
+const needsHttp = 'needs Streamable HTTP and express, which a later issue brings'
+
+export const blocks = [
+  { line: 19, title: 'Quick Start', file: 'quick-start.ts', leftOut: `its HTTP part ${needsHttp}` },
+  { line: 105, title: 'Core Concepts, Server', file: 'server.ts' },
+  { line: 152, title: 'Streamable HTTP, without session management', leftOut: needsHttp },
+  { line: 190, title: 'Streamable HTTP, with session management', leftOut: needsHttp },
+  { line: 269, title: 'CORS configuration', leftOut: needsHttp },
+  { line: 285, title: 'DNS rebinding protection', leftOut: needsHttp },
+  { line: 298, title: 'stdio', file: 'stdio.ts' },
+  { line: 321, title: 'Node.js Web Crypto compatibility', file: 'web-crypto.ts' },
+  { line: 333, title: 'Echo Server', file: 'echo.ts' },
+  { line: 399, title: 'SQLite Explorer', file: 'sqlite.ts' },
+]
+
+/** All that a user of the official package has to change. */
+export const specifiers = {
+  '@modelcontextprotocol/sdk/server/mcp.js': 'tenon/server',
+  '@modelcontextprotocol/sdk/server/stdio.js': 'tenon/server',
+  // The package sqlite3 downloads a binary when it is installed; this one has its API.
+  sqlite3: './sqlite3.js',
+}
+
+export function withOurSpecifiers(code) {
+  return code.replace(/(?<= from ')[^']+(?=')/g, (specifier) => specifiers[specifier] ?? specifier)
+}
