@@ -1,10 +1,8 @@
-import { createCompiler } from './compile.ts'
-import { DEFAULT_DIALECT } from './dialect.ts'
+import { compileRoot } from './compile.ts'
 import { Library } from './library.ts'
 import { createRunner } from './run.ts'
-import { SchemaError } from './schema-error.ts'
 
-export { SchemaError }
+export { SchemaError } from './schema-error.ts'
 
 /** A JSON Schema object. */
 export type JsonSchema = { [keyword: string]: unknown }
@@ -20,7 +18,7 @@ export interface SchemaIssue {
 export type JsonSchemaCheck = (value: unknown) => SchemaIssue[] | undefined
 
 export interface CompileOptions {
-  /** Other schemas a `$ref` or `$schema` may name, by absolute URI. Nothing is ever fetched. Default: none. */
+  /** Other schemas a `$ref` may name, by absolute URI. Nothing is ever fetched. Default: none. */
   documents?: Record<string, JsonSchema | boolean>
   /** Check the formats email, uri, date, time, date-time, uuid, ipv4 and ipv6. Default: false, `format` only annotates. */
   formats?: boolean
@@ -39,8 +37,8 @@ export interface CompileOptions {
 /**
  * Compiles a JSON Schema once, to check values against it many times.
  *
- * Dialects: 2020-12 (also when there is no `$schema`), 2019-09, draft-07 and draft-06. A property whose value is
- * `undefined` counts as absent, as it does in `JSON.stringify`.
+ * Dialects: 2020-12 (also when there is no `$schema`) and draft-07. A property whose value is `undefined` counts as
+ * absent, as it does in `JSON.stringify`.
  *
  * ```ts
  * const check = compileJsonSchema({ type: 'object', properties: { age: { type: 'integer' } }, required: ['age'] })
@@ -49,23 +47,18 @@ export interface CompileOptions {
  *
  * @throws SchemaError when the schema is malformed, over a limit, or refers to something that is not at hand
  */
-export function compileJsonSchema(schema: JsonSchema | boolean, options: CompileOptions = {}): JsonSchemaCheck {
-  const limits = {
-    maxDepth: options.maxDepth ?? 256,
-    maxSteps: options.maxSteps ?? 10_000_000,
-    maxSchemaDepth: options.maxSchemaDepth ?? 128,
-    maxSubschemas: options.maxSubschemas ?? 10_000,
-    maxPatternLength: options.maxPatternLength ?? 1_000,
-  }
-  const library = new Library(options.documents ?? {}, limits)
-  const root = library.addRoot(schema, DEFAULT_DIALECT)
-  checkCustomMetaschema(schema, root.dialect.metaschema, options)
-  const check = createCompiler(library, options.formats ?? false, limits.maxPatternLength).compile(root)
-  return createRunner(check, root.resource, limits)
-}
-
-function checkCustomMetaschema(schema: unknown, metaschema: JsonSchema | undefined, options: CompileOptions): void {
-  if (metaschema === undefined) return
-  const issue = compileJsonSchema(metaschema, options)(schema)?.[0]
-  if (issue) throw new SchemaError(`The schema does not follow its own $schema: ${issue.message}`, issue.path)
+export function compileJsonSchema(
+  schema: JsonSchema | boolean,
+  {
+    documents = {},
+    formats = false,
+    maxDepth = 256,
+    maxSteps = 10_000_000,
+    maxSchemaDepth = 128,
+    maxSubschemas = 10_000,
+    maxPatternLength = 1_000,
+  }: CompileOptions = {},
+): JsonSchemaCheck {
+  const library = new Library(schema, documents, maxSchemaDepth, maxSubschemas)
+  return createRunner(compileRoot(library, formats, maxPatternLength), library.root.base, maxDepth, maxSteps)
 }

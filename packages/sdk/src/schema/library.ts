@@ -1,327 +1,183 @@
-import { type Dialect, keywordsOf, SUPPORTED_DIALECTS, standardDialect, withVocabularies } from './dialect.ts'
+import { isObject, type JsonObject } from '../util/objects.ts'
 import type { JsonSchema } from './json-schema.ts'
-import { metaschema } from './metaschemas.ts'
-import type { Check } from './run.ts'
+import { faultOf, isKnown, subschemasOf } from './keywords.ts'
+import type { Shape } from './run.ts'
 import { SchemaError } from './schema-error.ts'
-import { equal, escapeToken, isDeeper, isObject, show } from './values.ts'
+import { equal, escapeToken, isDeeper, show } from './values.ts'
 
 /** A subschema at its place: the same object used twice is two places, each with its own base URI. */
 export interface Place {
   schema: JsonSchema | boolean
-  /** JSON Pointer from the root of the document. */
-  pointer: string
-  document: SchemaDocument
-  resource: Resource
-  dialect: Dialect
-  /** Set once it is compiled. */
-  check?: Check
+  /** A JSON Pointer from the root of its document; in a document that was handed in, after `uri#`. */
+  at: string
+  /** The URI that its references start from: of the closest schema around it that has one. */
+  base: string
+  /** Whether it has a URI of its own, inside of a schema with another one. */
+  embedded: boolean
+  /** Whether its dialect is draft-07; 2020-12 otherwise. */
+  draft07: boolean
+  depth: number
+  /** The keywords that its dialect knows, with their values. */
+  keywords: Map<string, unknown>
+  /** The subschemas of each keyword, with their keys where there are several. */
+  parts: Map<string, [key: string | undefined, place: Place][]>
   /** The places that are applied to the same value as this one. */
   inPlace: Place[]
+  shape: Shape
 }
 
-/** A schema with a URI of its own: a whole document or a subschema with `$id`. */
-export interface Resource {
-  uri: string
-  root: Place
-  anchors: Map<string, Place>
-  dynamicAnchors: Map<string, Place>
-}
-
-/** All the schemas at hand: the one to compile, what is embedded in it, the caller's documents and the metaschemas. */
+/** All the schemas at hand: the one to compile, what is embedded in it and the caller's documents. */
 export class Library {
-  readonly #resources = new Map<string, Resource>()
-  readonly #documents = new Map<string, JsonSchema | boolean>()
-  readonly #limits: Limits
-  #defaultDialect: Dialect | undefined
-  #subschemas = 0
+  readonly root: Place
+  /** What a `$dynamicRef` may end at, by URI and anchor. */
+  readonly dynamic = new Map<string, Place>()
+  /** By their `at`, by URI and by anchor. */
+  readonly #places = new Map<string, Place>()
+  readonly #documents: Map<string, unknown>
+  readonly #maxDepth: number
+  #remaining: number
 
-  constructor(documents: Record<string, JsonSchema | boolean>, limits: Limits) {
-    this.#limits = limits
-    for (const [uri, schema] of Object.entries(documents)) {
-      this.#documents.set(parseUri(uri, undefined, `documents[${show(uri)}]`).uri, schema)
-    }
-  }
-
-  get resources(): Iterable<Resource> {
-    return this.#resources.values()
-  }
-
-  /** Adds the schema to compile; documents without `$schema` follow its dialect. */
-  addRoot(schema: JsonSchema | boolean, dialect: Dialect): Place {
-    const root = this.#addDocument(schema, ANONYMOUS, dialect)
-    this.#defaultDialect = root.dialect
-    return root
-  }
-
-  /** The place of a keyword's subschema. */
-  child(place: Place, ...tokens: (string | number)[]): Place {
-    const pointer = [place.pointer, ...tokens.map(escapeToken)].join('/')
-    return place.document.places.get(pointer)!
+  constructor(schema: unknown, documents: JsonObject, maxDepth: number, maxSubschemas: number) {
+    this.#maxDepth = maxDepth
+    this.#remaining = maxSubschemas
+    this.#documents = new Map(
+      Object.entries(documents).map(([uri, document]) => [parseUri(uri, undefined, 'documents')[0], document]),
+    )
+    this.root = this.#visit(schema, '', { base: ANONYMOUS, draft07: false, depth: -1 })
   }
 
   /** Finds what a reference names. */
-  resolve(place: Place, keyword: string, reference: string): Target {
-    const at = describe(place, keyword)
-    const { uri, fragment } = parseUri(reference, place.resource.uri, at)
-    const resource = this.#resource(uri)
-    if (!resource) throw new SchemaError(unresolved(reference), at)
-    const target = this.#find(resource, fragment, at)
-    if (!target) throw new SchemaError(`${keyword} ${show(reference)} points at nothing; add what it names`, at)
-    return { place: target, resource, fragment }
-  }
-
-  #resource(uri: string): Resource | undefined {
-    const known = this.#resources.get(uri)
-    if (known) return known
-    const schema = this.#documents.get(uri) ?? metaschema(uri)
-    if (schema !== undefined) this.#addDocument(schema, uri, this.#defaultDialect!)
-    else this.#addAllDocuments()
-    return this.#resources.get(uri)
-  }
-
-  // The URI may be an `$id` somewhere inside a document that was handed in under another one.
-  #addAllDocuments(): void {
-    for (const [uri, schema] of this.#documents) {
-      if (!this.#resources.has(uri)) this.#addDocument(schema, uri, this.#defaultDialect!)
+  resolve(from: Place, keyword: string, reference: string): { place: Place; name: string } {
+    const at = `${from.at}/${keyword}`
+    const [uri, fragment] = parseUri(reference, from.base, at)
+    const root = this.#rootOf(uri)
+    if (!root) {
+      throw new SchemaError(
+        `${show(reference)} is not in this schema or in documents, and network references are never fetched; ` +
+          'put the schema into $defs or hand it in with the documents option',
+        at,
+      )
     }
+    const name = `${root.base}#${fragment}`
+    const place = fragment.startsWith('/') ? this.#follow(root, fragment, at) : this.#places.get(name)
+    if (!place) throw new SchemaError(`${keyword} ${show(reference)} points at nothing; add what it names`, at)
+    return { place, name }
   }
 
-  #find(resource: Resource, fragment: string, at: string): Place | undefined {
-    if (fragment === '') return resource.root
-    if (!fragment.startsWith('/')) return resource.anchors.get(fragment)
-    const pointer = resource.root.pointer + fragment
-    const { places } = resource.root.document
-    return places.get(pointer) ?? this.#findElsewhere(resource.root, fragment, at)
+  #rootOf(uri: string): Place | undefined {
+    const name = `${uri}#`
+    const { draft07 } = this.root
+    for (const [key, document] of this.#documents) {
+      if (this.#places.has(name)) break
+      // Where no document has this URI, it may be an `$id` somewhere inside of one.
+      const wanted = key === uri || !this.#documents.has(uri)
+      if (wanted && !this.#places.has(`${key}#`)) this.#visit(document, `${key}#`, { base: key, draft07, depth: -1 })
+    }
+    return this.#places.get(name)
   }
 
-  // A pointer may lead to a schema below a keyword nobody knows, which the first walk passed by.
-  #findElsewhere(root: Place, fragment: string, at: string): Place | undefined {
+  #follow(root: Place, fragment: string, at: string): Place | undefined {
     let around = root
-    let pointer = root.pointer
+    let pointer = root.at
     let value: unknown = root.schema
     for (const token of fragment.slice(1).split('/')) {
       const key = token.replaceAll('~1', '/').replaceAll('~0', '~')
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
-      value = (value as JsonSchema)[key]
+      value = (value as JsonObject)[key]
       pointer += `/${escapeToken(key)}`
-      around = root.document.places.get(pointer) ?? around
+      around = this.#places.get(pointer) ?? around
     }
-    if (!isObject(value) && typeof value !== 'boolean') throw new SchemaError('The reference leads to no schema', at)
-    const known = root.document.places.get(pointer)
-    const { document, dialect, resource } = around
-    return known ?? this.#visit(value, { document, dialect, resource, pointer, depth: depthOf(pointer) })
+    if (around.at === pointer) return around
+    // A schema below a keyword nobody knows, which the first walk passed by.
+    if (!isSchema(value)) throw new SchemaError('The reference leads to no schema', at)
+    return this.#visit(value, pointer, around)
   }
 
-  #addDocument(schema: unknown, uri: string, dialect: Dialect): Place {
-    const document: SchemaDocument = { uri: uri === ANONYMOUS ? '' : `${uri}#`, places: new Map() }
-    return this.#visit(schema, { document, pointer: '', dialect, resource: undefined, base: uri, depth: 0 })
-  }
-
-  #visit(schema: unknown, from: Position): Place {
-    const at = from.document.uri + from.pointer
-    if (!isObject(schema) && typeof schema !== 'boolean') {
-      throw new SchemaError(`A schema must be an object, true or false, not ${show(schema)}`, at)
+  #visit(schema: unknown, at: string, around: Pick<Place, 'base' | 'draft07' | 'depth'>): Place {
+    if (!isSchema(schema)) throw new SchemaError(`A schema must be an object, true or false, not ${show(schema)}`, at)
+    const keywords = isObject(schema) ? schema : {}
+    const depth = around.depth + 1
+    if (depth > this.#maxDepth) throw tooDeep('The schema', this.#maxDepth, at)
+    if (--this.#remaining < 0) throw new SchemaError('The schema has too many subschemas; raise maxSubschemas', at)
+    const draft07 = isDraft07(keywords.$schema, around.draft07, at)
+    // In draft-07 a $ref makes everything beside it meaningless, $id included.
+    const id = draft07 && keywords.$ref !== undefined ? undefined : keywords.$id
+    const [base, anchor] = typeof id === 'string' ? parseUri(id, around.base, at) : [around.base, '']
+    const embedded = depth > 0 && base !== around.base
+    const place: Place = {
+      schema,
+      at,
+      base,
+      embedded,
+      draft07,
+      depth,
+      keywords: new Map(),
+      parts: new Map(),
+      inPlace: [],
+      shape: { types: -1, checks: [] },
     }
-    this.#checkLimits(from, at)
-    const dialect = this.#dialectOf(schema, from.dialect, at)
-    const place = { schema, pointer: from.pointer, document: from.document, dialect, inPlace: [] } as unknown as Place
-    from.document.places.set(from.pointer, place)
-    place.resource = this.#resourceOf(place, from, at)
-    if (isObject(schema)) this.#visitKeywords(schema, place, from)
+    this.#name(at, place)
+    if (embedded || depth === 0) this.#name(`${base}#`, place)
+    if (anchor !== '' && !draft07) throw new SchemaError('$id must not have a fragment; use $anchor', at)
+    if (anchor !== '' && !anchor.startsWith('/')) this.#name(`${base}#${anchor}`, place)
+    this.#visitKeywords(keywords, place)
     return place
   }
 
-  #checkLimits({ depth }: Position, at: string): void {
-    const { maxSchemaDepth, maxSubschemas } = this.#limits
-    if (depth > maxSchemaDepth) {
-      throw new SchemaError(`The schema is nested deeper than ${maxSchemaDepth} levels; raise maxSchemaDepth`, at)
-    }
-    if (++this.#subschemas > maxSubschemas) {
-      throw new SchemaError(`The schema has more than ${maxSubschemas} subschemas; raise maxSubschemas`, at)
-    }
-  }
-
-  #visitKeywords(schema: JsonSchema, place: Place, from: Position): void {
-    const { document, dialect, resource } = place
-    const known = keywordsOf(dialect)
-    const depth = from.depth + 1
-    for (const [name, value] of Object.entries(schema)) {
-      const keyword = known.get(name)
-      if (!keyword || value === undefined) continue
-      const at = describe(place, name)
-      const fault = keyword.fault?.(value)
-      if (fault) throw new SchemaError(`${name} ${fault}`, at)
-      if ((name === 'const' || name === 'enum') && isDeeper(value, this.#limits.maxSchemaDepth)) {
-        throw new SchemaError(`${name} is nested deeper than ${this.#limits.maxSchemaDepth} levels`, at)
+  #visitKeywords(keywords: JsonSchema, place: Place): void {
+    const { base, draft07 } = place
+    for (const [keyword, value] of Object.entries(keywords)) {
+      if (value === undefined || !isKnown(keyword, draft07)) continue
+      const at = `${place.at}/${keyword}`
+      const fault = faultOf(keyword, value, draft07)
+      if (fault) throw new SchemaError(fault, at)
+      if ((keyword === 'const' || keyword === 'enum') && isDeeper(value, this.#maxDepth)) {
+        throw tooDeep(keyword, this.#maxDepth, at)
       }
-      if (!keyword.holds) continue
-      for (const [tokens, subschema] of subschemasOf(name, keyword.holds, value, at)) {
-        const pointer = [place.pointer, name, ...tokens.map(escapeToken)].join('/')
-        this.#visit(subschema, { document, dialect, resource, pointer, depth })
-      }
+      if (keyword === '$anchor' || keyword === '$dynamicAnchor') this.#name(`${base}#${value}`, place)
+      if (keyword === '$dynamicAnchor') this.dynamic.set(`${base}#${value}`, place)
+      place.keywords.set(keyword, value)
+      const parts = subschemasOf(keyword, value).map(([key, schema]): [string | undefined, Place] => [
+        key,
+        this.#visit(schema, key === undefined ? at : `${at}/${escapeToken(key)}`, place),
+      ])
+      place.parts.set(keyword, parts)
     }
   }
 
-  #dialectOf(schema: JsonSchema | boolean, inherited: Dialect, at: string): Dialect {
-    const uri = isObject(schema) ? schema.$schema : undefined
-    if (uri === undefined) return inherited
-    if (typeof uri !== 'string') throw new SchemaError('$schema must be a string', at)
-    return this.#namedDialect(uri, at, MAX_METASCHEMAS)
-  }
-
-  #namedDialect(uri: string, at: string, remaining: number): Dialect {
-    const standard = standardDialect(uri)
-    if (standard) return standard
-    const custom = URL.canParse(uri) ? this.#documents.get(parseUri(uri, undefined, at).uri) : undefined
-    if (!isObject(custom) || remaining === 0) throw unsupportedDialect(uri, at)
-    const base = this.#namedDialect(String(custom.$schema ?? LATEST), at, remaining - 1)
-    const dialect = isObject(custom.$vocabulary) ? withVocabularies(base, custom.$vocabulary) : base
-    if (typeof dialect !== 'string') return { ...dialect, metaschema: custom }
-    throw new SchemaError(`The dialect ${show(uri)} requires the unknown vocabulary ${show(dialect)}`, at)
-  }
-
-  #resourceOf(place: Place, from: Position, at: string): Resource {
-    const { draft } = place.dialect
-    const schema: JsonSchema = isObject(place.schema) ? place.schema : {}
-    // Up to draft-07 a $ref makes everything beside it meaningless, $id included.
-    const id = draft <= 7 && schema.$ref !== undefined ? undefined : schema.$id
-    const { uri, fragment } = this.#parseId(id, from, at)
-    if (fragment !== '' && draft > 7) throw new SchemaError('$id must not have a fragment; use $anchor', at)
-    let resource = from.resource
-    if (!resource || uri !== resource.uri) {
-      resource = { uri, root: place, anchors: new Map(), dynamicAnchors: new Map() }
-      this.#register(resource, uri, at)
-      if (from.base !== undefined) this.#register(resource, from.base, at)
+  #name(name: string, place: Place): void {
+    const other = this.#places.get(name)
+    if (other && !equal(other.schema, place.schema)) {
+      throw new SchemaError(`Two different schemas are named ${show(name.replace(ANONYMOUS, ''))}`, place.at)
     }
-    addAnchors(resource, place, fragment, at)
-    return resource
+    if (!other) this.#places.set(name, place)
   }
-
-  #parseId(id: unknown, from: Position, at: string): { uri: string; fragment: string } {
-    const base = from.resource?.uri ?? from.base ?? ANONYMOUS
-    return typeof id === 'string' ? parseUri(id, base, at) : { uri: base, fragment: '' }
-  }
-
-  #register(resource: Resource, uri: string, at: string): void {
-    const other = this.#resources.get(uri)
-    if (other && !equal(other.root.schema, resource.root.schema)) {
-      throw new SchemaError(`Two different schemas have the URI ${show(uri)}; give each its own $id`, at)
-    }
-    if (!other) this.#resources.set(uri, resource)
-  }
-}
-
-interface Limits {
-  maxSchemaDepth: number
-  maxSubschemas: number
-}
-
-interface SchemaDocument {
-  /** Prefix of the pointers in error messages. */
-  uri: string
-  places: Map<string, Place>
-}
-
-interface Target {
-  place: Place
-  resource: Resource
-  fragment: string
-}
-
-interface Position {
-  document: SchemaDocument
-  pointer: string
-  dialect: Dialect
-  resource: Resource | undefined
-  /** The URI of the document, for its root. */
-  base?: string
-  depth: number
 }
 
 const ANONYMOUS = 'schema:///'
-const LATEST = 'https://json-schema.org/draft/2020-12/schema'
-const MAX_METASCHEMAS = 8
 
-/** Where a keyword is, as errors say it. */
-export function describe(place: Place, keyword: string): string {
-  return `${place.document.uri}${place.pointer}/${escapeToken(keyword)}`
+function isSchema(value: unknown): value is JsonSchema | boolean {
+  return isObject(value) || typeof value === 'boolean'
 }
 
-function addAnchors(resource: Resource, place: Place, idFragment: string, at: string): void {
-  const schema: JsonSchema = isObject(place.schema) ? place.schema : {}
-  const known = keywordsOf(place.dialect)
-  const add = (name: unknown) => {
-    if (typeof name !== 'string') return
-    const other = resource.anchors.get(name)
-    if (other && !equal(other.schema, schema)) throw new SchemaError(`Two schemas have the anchor ${show(name)}`, at)
-    resource.anchors.set(name, place)
-  }
-  if (idFragment !== '') add(idFragment)
-  if (known.has('$anchor')) add(schema.$anchor)
-  if (known.has('$dynamicAnchor') && typeof schema.$dynamicAnchor === 'string') {
-    add(schema.$dynamicAnchor)
-    resource.dynamicAnchors.set(schema.$dynamicAnchor, place)
-  }
-  // 2019-09 has one nameless dynamic anchor per resource, at its root.
-  if (known.has('$recursiveAnchor') && schema.$recursiveAnchor === true && resource.root === place) {
-    resource.dynamicAnchors.set('', place)
-  }
+function isDraft07(uri: unknown, inherited: boolean, at: string): boolean {
+  if (uri === undefined) return inherited
+  const [, dialect] = /^https?:\/\/json-schema\.org\/(draft-07|draft\/2020-12)\/schema#?$/.exec(String(uri)) ?? []
+  if (dialect) return dialect === 'draft-07'
+  throw new SchemaError(`$schema ${show(uri)} is an unsupported dialect; use 2020-12 or draft-07`, at)
 }
 
-type Subschema = [tokens: (string | number)[], schema: unknown]
-
-function subschemasOf(name: string, holds: string, value: unknown, at: string): Subschema[] {
-  if (holds === 'schema' || (holds === 'schema-or-list' && !Array.isArray(value))) {
-    if (Array.isArray(value) && name === 'items') {
-      throw new SchemaError('items must be a schema; use prefixItems for a tuple, or name draft-07 in $schema', at)
-    }
-    return [[[], value]]
-  }
-  if (holds === 'list' || holds === 'schema-or-list') {
-    // An empty tuple is against the metaschemas, but zod writes it and its meaning is plain.
-    const tuple = name === 'prefixItems' || name === 'items'
-    if (!Array.isArray(value) || (value.length === 0 && !tuple)) {
-      throw new SchemaError(`${name} must be a non-empty array`, at)
-    }
-    return value.map((schema, index) => [[index], schema])
-  }
-  if (!isObject(value)) throw new SchemaError(`${name} must be an object`, at)
-  const entries = Object.entries(value).filter(([, schema]) => schema !== undefined)
-  const lists = holds === 'map-or-names' ? entries.filter(([, list]) => Array.isArray(list)) : []
-  if (lists.some(([, list]) => (list as unknown[]).some((key) => typeof key !== 'string'))) {
-    throw new SchemaError(`${name} must list property names`, at)
-  }
-  return entries.filter((entry) => !lists.includes(entry)).map(([key, schema]) => [[key], schema])
-}
-
-function parseUri(reference: string, base: string | undefined, at: string): { uri: string; fragment: string } {
+function parseUri(reference: string, base: string | undefined, at: string): [uri: string, fragment: string] {
   try {
-    if (base !== undefined && reference.startsWith('#')) {
-      return { uri: base, fragment: decodeURIComponent(reference.slice(1)) }
-    }
-    const url = new URL(reference, base)
-    const fragment = decodeURIComponent(url.hash.slice(1))
-    url.hash = ''
-    return { uri: url.href, fragment }
+    const [path, fragment = ''] = reference.split('#')
+    // A URN cannot be a base for others, but the empty reference is the base itself.
+    const uri = base !== undefined && path === '' ? base : new URL(path!, base).href
+    return [uri, decodeURIComponent(fragment)]
   } catch (cause) {
     throw new SchemaError(`${show(reference)} is no URI that can be resolved here`, at, { cause })
   }
 }
 
-function depthOf(pointer: string): number {
-  return pointer.split('/').length - 1
-}
-
-function unresolved(reference: string): string {
-  return (
-    `${show(reference)} is not in this schema, in documents or a metaschema, and network references are never ` +
-    'fetched; put the schema into $defs or hand it in with the documents option'
-  )
-}
-
-function unsupportedDialect(uri: string, at: string): SchemaError {
-  return new SchemaError(
-    `$schema ${show(uri)} is an unsupported dialect; use one of ${SUPPORTED_DIALECTS}, or hand its metaschema in with the documents option`,
-    at,
-  )
+function tooDeep(what: string, limit: number, at: string): SchemaError {
+  return new SchemaError(`${what} is nested deeper than ${limit} levels; raise maxSchemaDepth`, at)
 }

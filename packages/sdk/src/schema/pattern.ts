@@ -10,131 +10,19 @@ export function compilePattern(source: string, maxLength: number, at: string): R
     throw new SchemaError(`A pattern has more than ${maxLength} characters; raise maxPatternLength`, at)
   }
   const pattern = toRegExp(source, at)
-  const danger = findDanger(source, pattern.unicode)
-  if (danger) {
-    throw new SchemaError(`The pattern ${show(source)} ${danger}; let each repeated part match in one way only`, at)
-  }
+  // Only a group that repeats can be ambiguous.
+  if (/\)(?:[*+]|\{\d)/.test(source)) new Automaton(source, pattern.flags, at).refuseAmbiguity()
   return pattern
 }
 
 function toRegExp(source: string, at: string): RegExp {
-  try {
-    return new RegExp(source, 'u')
-  } catch {
-    // Old patterns escape characters that need none, such as `\-`, which the u flag forbids.
-    return toLooseRegExp(source, at)
+  // Old patterns escape characters that need none, such as `\-`, which the u flag forbids.
+  for (const flags of ['u', '']) {
+    try {
+      return new RegExp(source, flags)
+    } catch {}
   }
-}
-
-function toLooseRegExp(source: string, at: string): RegExp {
-  try {
-    return new RegExp(source)
-  } catch (cause) {
-    throw new SchemaError(`The pattern ${show(source)} is no regular expression`, at, { cause })
-  }
-}
-
-function findDanger(source: string, unicode: boolean): string | undefined {
-  // Only a group that repeats can be ambiguous.
-  if (!/\)(?:[*+]|\{\d)/.test(source)) return undefined
-  const parser = new PatternParser(source, unicode)
-  const tree = parser.parse()
-  if (parser.tooDeep) return 'has too many nested groups'
-  const automaton = new Automaton(source, unicode)
-  automaton.build(tree)
-  const ambiguous = automaton.isAmbiguous()
-  if (automaton.tooComplex) return 'is too complex to tell whether it can take exponential time'
-  return ambiguous ? 'can take exponential time: a repeated part matches the same text in two ways' : undefined
-}
-
-type Tree =
-  | { kind: 'chars'; source: string }
-  | { kind: 'sequence' | 'choice'; parts: Tree[] }
-  | { kind: 'repeat'; part: Tree; min: number; max: number }
-  /** A lookaround: takes no characters, but its inside is searched as well. */
-  | { kind: 'aside'; part: Tree }
-
-const NOTHING: Tree = { kind: 'sequence', parts: [] }
-const MAX_GROUPS_DEEP = 100
-
-/** Reads a pattern that the RegExp constructor has accepted already. */
-class PatternParser {
-  tooDeep = false
-  readonly #source: string
-  readonly #unicode: boolean
-  #index = 0
-  #depth = 0
-
-  constructor(source: string, unicode: boolean) {
-    this.#source = source
-    this.#unicode = unicode
-  }
-
-  parse(): Tree {
-    const parts = [this.#sequence()]
-    while (this.#accept(/\|/y)) parts.push(this.#sequence())
-    return parts.length === 1 ? parts[0]! : { kind: 'choice', parts }
-  }
-
-  #sequence(): Tree {
-    const parts: Tree[] = []
-    while (this.#index < this.#source.length && !this.#at('|') && !this.#at(')')) parts.push(this.#term())
-    return { kind: 'sequence', parts }
-  }
-
-  #term(): Tree {
-    const part = this.#atom()
-    const quantifier = this.#accept(/(?:[*+?]|\{(\d+)(?:(,)(\d*))?\})\??/y)
-    if (!quantifier) return part
-    const [min, max] = toBounds(quantifier)
-    return { kind: 'repeat', part, min, max }
-  }
-
-  #atom(): Tree {
-    if (this.#accept(/\^|\$|\\b/iy)) return NOTHING
-    if (this.#accept(/\((?=\?<?[=!])/y)) return { kind: 'aside', part: this.#group(/\?<?[=!]/y) }
-    if (this.#accept(/\(/y)) return this.#group(/\?:|\?<[^>]*>|(?!\?)/y)
-    // What a back reference repeats is unknown here: anything, or nothing.
-    if (this.#accept(/\\(?:[1-9]\d*|k<[^>]*>)/y)) {
-      return { kind: 'repeat', part: { kind: 'chars', source: '[\\s\\S]' }, min: 0, max: Number.POSITIVE_INFINITY }
-    }
-    return { kind: 'chars', source: this.#accept(this.#unicode ? UNICODE_CHARS : CHARS)![0] }
-  }
-
-  #group(opening: RegExp): Tree {
-    this.#accept(opening)
-    if (++this.#depth > MAX_GROUPS_DEEP) {
-      this.tooDeep = true
-      this.#index = this.#source.length
-      return NOTHING
-    }
-    const tree = this.parse()
-    this.#depth--
-    this.#accept(/\)/y)
-    return tree
-  }
-
-  #at(char: string): boolean {
-    return this.#source.startsWith(char, this.#index)
-  }
-
-  #accept(token: RegExp): RegExpExecArray | null {
-    token.lastIndex = this.#index
-    const match = token.exec(this.#source)
-    if (match) this.#index += match[0].length
-    return match
-  }
-}
-
-const CHARS = /\[(?:\\.|[^\]\\])*\]|\\u[\da-f]{4}|\\x[\da-f]{2}|\\c[a-z]|\\.|./isy
-const UNICODE_CHARS = /\[(?:\\.|[^\]\\])*\]|\\[pu]\{[^}]*\}|\\u[\da-f]{4}|\\x[\da-f]{2}|\\c[a-z]|\\.|./isuy
-
-function toBounds([text, min, comma, max]: RegExpExecArray): [min: number, max: number] {
-  if (text.startsWith('*')) return [0, Number.POSITIVE_INFINITY]
-  if (text.startsWith('+')) return [1, Number.POSITIVE_INFINITY]
-  if (text.startsWith('?')) return [0, 1]
-  if (comma === undefined) return [Number(min), Number(min)]
-  return [Number(min), max === '' ? Number.POSITIVE_INFINITY : Number(max)]
+  throw new SchemaError(`The pattern ${show(source)} is no regular expression`, at)
 }
 
 /** The states a part of the pattern begins and ends in, and whether it matches the empty text. */
@@ -144,7 +32,8 @@ interface Fragment {
   empty: boolean
 }
 
-const MAX_STATES = 2_000
+const NOTHING: Fragment = { first: [], last: [], empty: true }
+const MAX_GROUPS_DEEP = 100
 const MAX_UNROLLED = 200
 const MAX_COPIES_OF_A_LOOP = 8
 const MAX_WORK = 100_000
@@ -155,209 +44,173 @@ const MAX_WORK = 100_000
  * text (A. Weber and H. Seidl, "On the degree of ambiguity of finite automata", 1991).
  */
 class Automaton {
-  tooComplex = false
-  readonly #alphabet: CharacterSets
+  readonly #source: string
+  readonly #flags: string
+  readonly #at: string
+  readonly #chars: RegExp
+  readonly #sample: string[]
+  readonly #charsets = new Map<string, bigint>()
+  /** For each state: what may follow it, the characters it matches, and its outermost loop (0 outside of all). */
   readonly #follow: Set<number>[] = []
-  /** For each state its outermost loop, 0 outside of all. */
+  readonly #charset: bigint[] = []
   readonly #loop: number[] = []
-  readonly #charset: number[] = []
   #loops = 0
-  #ambiguous = false
+  #index = 0
   #work = 0
 
-  constructor(source: string, unicode: boolean) {
-    this.#alphabet = new CharacterSets(source, unicode)
+  constructor(source: string, flags: string, at: string) {
+    this.#source = source
+    this.#flags = flags
+    this.#at = at
+    this.#chars = new RegExp(`\\[(?:\\\\.|[^\\]\\\\])*\\]|${flags && '\\\\[pu]\\{[^}]*\\}|'}${CHARS}`, `${flags}isy`)
+    const escapes = source.matchAll(/\\(?:u\{([\da-f]+)\}|u([\da-f]{4})|x([\da-f]{2}))/gi)
+    const named = [...escapes].map(([, a, b, c]) => String.fromCodePoint(Number.parseInt(a ?? b ?? c!, 16)))
+    this.#sample = [...new Set([...LATIN, ...OTHERS, ...source, ...named])]
   }
 
-  build(tree: Tree, loop = 0): Fragment {
-    if (this.tooComplex) return { first: [], last: [], empty: true }
-    switch (tree.kind) {
-      case 'chars':
-        return this.#state(tree.source, loop)
-      case 'sequence':
-        return this.#sequence(tree.parts, loop)
-      case 'choice':
-        return merge(tree.parts.map((part) => this.build(part, loop)))
-      case 'repeat':
-        return this.#repeat(tree.part, tree.min, tree.max, loop)
-      case 'aside':
-        this.build(tree.part, 0)
-        return { first: [], last: [], empty: true }
+  /** All states of an outermost loop reach each other, so any two paths in it that part and meet again will do. */
+  refuseAmbiguity(): void {
+    this.#alternatives(0)
+    const size = this.#follow.length
+    const pairs = new Set(this.#follow.map((_, state) => state * size + state).filter((_, state) => this.#loop[state]))
+    for (const pair of pairs) {
+      const [one, other] = [Math.floor(pair / size), pair % size]
+      for (const a of this.#follow[one]!) {
+        for (const b of this.#follow[other]!) {
+          this.#spend(1)
+          const inside = this.#loop[a] === this.#loop[one] && this.#loop[b] === this.#loop[other]
+          if (!inside || !(this.#charset[a]! & this.#charset[b]!)) continue
+          if (a === b && one !== other) this.#refuse(AMBIGUOUS)
+          pairs.add(a * size + b)
+        }
+      }
     }
   }
 
-  isAmbiguous(): boolean {
-    if (this.#ambiguous) return true
-    const loops = new Map<number, number[]>()
-    this.#loop.forEach((loop, state) => {
-      if (loop !== 0) loops.set(loop, [...(loops.get(loop) ?? []), state])
-    })
-    return [...loops.values()].some((states) => this.#isLoopAmbiguous(states))
+  #alternatives(depth: number): Fragment {
+    if (depth > MAX_GROUPS_DEEP) this.#refuse(TOO_COMPLEX)
+    const parts = [this.#sequence(depth)]
+    while (this.#accept(/\|/y)) parts.push(this.#sequence(depth))
+    return {
+      first: parts.flatMap(({ first }) => first),
+      last: parts.flatMap(({ last }) => last),
+      empty: parts.some(({ empty }) => empty),
+    }
   }
 
-  #state(source: string, loop: number): Fragment {
-    const state = this.#follow.push(new Set()) - 1
-    this.#loop.push(loop)
-    this.#charset.push(this.#alphabet.add(source))
-    if (state > MAX_STATES) this.tooComplex = true
-    return { first: [state], last: [state], empty: false }
-  }
-
-  #sequence(parts: Tree[], loop: number): Fragment {
-    let whole: Fragment = { first: [], last: [], empty: true }
-    for (const part of parts) {
-      const next = this.build(part, loop)
-      this.#connect(whole.last, next.first)
-      whole = {
-        first: whole.empty ? [...whole.first, ...next.first] : whole.first,
-        last: next.empty ? [...whole.last, ...next.last] : next.last,
-        empty: whole.empty && next.empty,
-      }
+  #sequence(depth: number): Fragment {
+    let whole = NOTHING
+    while (this.#index < this.#source.length && !/[|)]/.test(this.#source[this.#index]!)) {
+      whole = this.#join(whole, this.#term(depth))
     }
     return whole
   }
 
-  #repeat(part: Tree, min: number, max: number, loop: number): Fragment {
-    if (max === 0) return { first: [], last: [], empty: true }
-    const copies = max > 1 && max <= maxCopies(part) ? max : 1
-    if (max > 1 && copies === 1) {
-      const body = this.build(part, loop || ++this.#loops)
-      this.#connect(body.last, body.first)
-      return { ...body, empty: body.empty || min === 0 }
+  #term(depth: number): Fragment {
+    const [start, state, loops] = [this.#index, this.#follow.length, this.#loops]
+    const part = this.#atom(depth)
+    const quantifier = this.#accept(/(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/y)
+    if (!quantifier) return part
+    const [, sign, least, comma, most] = quantifier
+    const min = sign ? Number(sign === '+') : Number(least)
+    const max = sign ? (sign === '?' ? 1 : Number.POSITIVE_INFINITY) : Number(most || (comma ? Infinity : least))
+    const size = Math.max(1, this.#follow.length - state)
+    if (max * size > MAX_UNROLLED || (max > MAX_COPIES_OF_A_LOOP && this.#loops > loops)) {
+      return this.#repeat(part, state, min === 0)
     }
-    return this.build(writeOut(part, min, copies), loop)
+    // Few copies are written out, each optional one inside of the one before: `x{1,3}` as `x(x(x)?)?`.
+    const end = this.#index
+    const copies = Array.from({ length: max }, (_, copy) => {
+      if (copy === 0) return part
+      this.#index = start
+      return this.#atom(depth)
+    })
+    this.#index = end
+    return copies.reduceRight((rest, copy, index) => {
+      const joined = this.#join(copy, rest)
+      return { ...joined, empty: joined.empty || index >= min }
+    }, NOTHING)
+  }
+
+  #atom(depth: number): Fragment {
+    this.#spend(1)
+    if (this.#accept(/\^|\$|\\b/iy)) return NOTHING
+    const group = this.#accept(/\((\?<?[=!])?(?:\?(?:<[^>]*>|[\w-]*:))?/y)
+    if (group) {
+      const inside = this.#alternatives(depth + 1)
+      this.#accept(/\)/y)
+      // A lookaround takes no characters.
+      return group[1] ? NOTHING : inside
+    }
+    const state = this.#follow.length
+    // What a back reference repeats is unknown here: anything, or nothing.
+    if (this.#accept(/\\(?:[1-9]\d*|k<[^>]*>)/y)) return this.#repeat(this.#state('[^]'), state, true)
+    return this.#state(this.#accept(this.#chars)![0])
+  }
+
+  #state(chars: string): Fragment {
+    let charset = this.#charsets.get(chars)
+    if (charset === undefined) {
+      const pattern = new RegExp(`^(?:${chars})$`, this.#flags)
+      charset = BigInt(`0b${this.#sample.map((char) => Number(pattern.test(char))).join('')}`)
+      this.#charsets.set(chars, charset)
+    }
+    this.#charset.push(charset)
+    this.#loop.push(0)
+    const states = [this.#follow.push(new Set()) - 1]
+    return { first: states, last: states, empty: false }
+  }
+
+  /** Makes a loop of a part whose states begin with the given one. */
+  #repeat(part: Fragment, state: number, empty: boolean): Fragment {
+    this.#loop.fill(++this.#loops, state)
+    this.#connect(part.last, part.first)
+    return { ...part, empty: part.empty || empty }
+  }
+
+  #join(left: Fragment, right: Fragment): Fragment {
+    this.#connect(left.last, right.first)
+    return {
+      first: left.empty ? [...left.first, ...right.first] : left.first,
+      last: right.empty ? [...left.last, ...right.last] : right.last,
+      empty: left.empty && right.empty,
+    }
   }
 
   #connect(from: number[], to: number[]): void {
-    this.#work += from.length * to.length
-    if (this.#work > MAX_WORK) this.tooComplex = true
-    if (this.tooComplex) return
+    this.#spend(from.length * to.length)
     for (const state of from) {
       for (const next of to) {
-        const follow = this.#follow[state]!
-        const looping = this.#loop[state] !== 0 && this.#loop[state] === this.#loop[next]
-        if (looping && follow.has(next)) this.#ambiguous = true
-        follow.add(next)
+        // Two ways to take the same step, which only loops inside of loops have.
+        if (this.#follow[state]!.has(next)) this.#refuse(AMBIGUOUS)
+        this.#follow[state]!.add(next)
       }
     }
   }
 
-  // All states of an outermost loop reach each other, so it is enough to find two paths that part and meet again,
-  // wherever in the loop.
-  #isLoopAmbiguous(states: number[]): boolean {
-    const size = this.#follow.length
-    const queue = states.map((state) => state * size + state)
-    const met = new Set(queue)
-    for (const pair of queue) {
-      for (const next of this.#nextPairs(Math.floor(pair / size), pair % size)) {
-        if (!isEqualPair(pair, size) && isEqualPair(next, size)) return true
-        if (met.has(next)) continue
-        met.add(next)
-        queue.push(next)
-      }
-      if (this.tooComplex) return true
-    }
-    return false
+  #accept(token: RegExp): RegExpExecArray | null {
+    token.lastIndex = this.#index
+    const match = token.exec(this.#source)
+    if (match) this.#index += match[0].length
+    return match
   }
 
-  #nextPairs(one: number, other: number): number[] {
-    const size = this.#follow.length
-    const pairs: number[] = []
-    for (const a of this.#follow[one]!) {
-      for (const b of this.#follow[other]!) {
-        if (++this.#work > MAX_WORK) this.tooComplex = true
-        const inside = this.#loop[a] === this.#loop[one] && this.#loop[b] === this.#loop[other]
-        if (inside && this.#alphabet.overlap(this.#charset[a]!, this.#charset[b]!)) pairs.push(a * size + b)
-      }
-      if (this.tooComplex) break
-    }
-    return pairs
+  #spend(work: number): void {
+    this.#work += work
+    if (this.#work > MAX_WORK) this.#refuse(TOO_COMPLEX)
+  }
+
+  #refuse(reason: string): never {
+    throw new SchemaError(
+      `The pattern ${show(this.#source)} ${reason}; let each repeated part match in one way only`,
+      this.#at,
+    )
   }
 }
 
-function isEqualPair(pair: number, size: number): boolean {
-  return Math.floor(pair / size) === pair % size
-}
+const AMBIGUOUS = 'can take exponential time: a repeated part matches the same text in two ways'
+const TOO_COMPLEX = 'is too complex to tell whether it can take exponential time'
 
-function merge(fragments: Fragment[]): Fragment {
-  return {
-    first: fragments.flatMap(({ first }) => first),
-    last: fragments.flatMap(({ last }) => last),
-    empty: fragments.some(({ empty }) => empty),
-  }
-}
-
-/** How often a part may be written out; what repeats more often is taken for a loop. */
-function maxCopies(part: Tree): number {
-  const limit = Math.floor(MAX_UNROLLED / Math.max(1, countStates(part)))
-  return hasLoop(part) ? Math.min(limit, MAX_COPIES_OF_A_LOOP) : limit
-}
-
-/** A repeated part as copies of it, each optional one inside of the one before: `x{1,3}` as `x(x(x)?)?`. */
-function writeOut(part: Tree, min: number, max: number): Tree {
-  let rest = NOTHING
-  for (let copy = max; copy > min; copy--) {
-    rest = { kind: 'choice', parts: [{ kind: 'sequence', parts: [part, rest] }, NOTHING] }
-  }
-  return { kind: 'sequence', parts: [...Array.from({ length: Math.min(min, max) }, () => part), rest] }
-}
-
-function countStates(tree: Tree): number {
-  if (tree.kind === 'chars') return 1
-  if (tree.kind === 'aside') return 0
-  if (tree.kind !== 'repeat') return tree.parts.reduce((sum, part) => sum + countStates(part), 0)
-  const inner = countStates(tree.part)
-  return tree.max > 1 && tree.max <= maxCopies(tree.part) ? inner * tree.max : inner
-}
-
-function hasLoop(tree: Tree): boolean {
-  if (tree.kind === 'chars' || tree.kind === 'aside') return false
-  if (tree.kind !== 'repeat') return tree.parts.some(hasLoop)
-  return tree.max > maxCopies(tree.part) || hasLoop(tree.part)
-}
-
-/** The character sets of a pattern, compared by the characters out of a sample that they match. */
-class CharacterSets {
-  readonly #sample: string[]
-  readonly #flags: string
-  readonly #numbers = new Map<string, number>()
-  readonly #members: Set<string>[] = []
-  readonly #overlaps = new Map<number, boolean>()
-
-  constructor(source: string, unicode: boolean) {
-    this.#flags = unicode ? 'u' : ''
-    const escapes = source.matchAll(/\\(?:u\{([\da-f]+)\}|u([\da-f]{4})|x([\da-f]{2}))/gi)
-    const named = [...escapes].map(([, a, b, c]) => String.fromCodePoint(Number.parseInt(a ?? b ?? c ?? '', 16)))
-    this.#sample = [...new Set([...LATIN, ...OTHERS, ...source, ...named])]
-  }
-
-  /** A number for a set: the same for the same source. */
-  add(source: string): number {
-    const known = this.#numbers.get(source)
-    if (known !== undefined) return known
-    const number = this.#members.push(this.#membersOf(source)) - 1
-    this.#numbers.set(source, number)
-    return number
-  }
-
-  #membersOf(source: string): Set<string> {
-    if (source.length === 1 && source !== '.') return new Set([source])
-    const pattern = new RegExp(`^(?:${source})$`, this.#flags)
-    return new Set(this.#sample.filter((char) => pattern.test(char)))
-  }
-
-  overlap(one: number, other: number): boolean {
-    if (one === other) return true
-    const key = Math.min(one, other) * MAX_STATES * 2 + Math.max(one, other)
-    let overlaps = this.#overlaps.get(key)
-    if (overlaps === undefined) {
-      const members = this.#members[other]!
-      overlaps = [...this.#members[one]!].some((char) => members.has(char))
-      this.#overlaps.set(key, overlaps)
-    }
-    return overlaps
-  }
-}
-
+const CHARS = '\\\\u[\\da-f]{4}|\\\\x[\\da-f]{2}|\\\\c[a-z]|\\\\.|.'
 const LATIN = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code))
 const OTHERS = 'āŁΩΔяЖאعकあア中한٣Ⅷ\u0301\u2003\u2028\u3000\u200d€–“😀𝒜𠀀'

@@ -1,34 +1,74 @@
 import type { JsonSchemaCheck, SchemaIssue } from './json-schema.ts'
-import type { Resource } from './library.ts'
-import { escapeToken } from './values.ts'
+import { escapeToken, KINDS, kindOf } from './values.ts'
 
-/** A compiled subschema: true when the value is valid. `seen` collects what it evaluated, for `unevaluated*`. */
-export type Check = (value: unknown, run: Run, seen: Seen | undefined) => boolean
+/** A compiled subschema. One that a reference leads to exists before it is filled. */
+export interface Shape {
+  /** One bit for each kind of value that is allowed. */
+  types: number
+  /** What else is checked, for each kind of value. */
+  checks: readonly (readonly Check<never>[])[]
+}
+
+/** One part of a subschema: true when the value is valid. `seen` collects what it evaluated, for `unevaluated*`. */
+export type Check<Value = unknown> = (value: Value, run: Run, seen: Seen | undefined) => boolean
+
+/** Keys or indexes of the members that were evaluated. */
+export type Seen = Set<string | number>
 
 /** The check of a whole schema, as its users call it. */
-export function createRunner(
-  check: Check,
-  resource: Resource,
-  limits: { maxDepth: number; maxSteps: number },
-): JsonSchemaCheck {
+export function createRunner(shape: Shape, base: string, maxDepth: number, maxSteps: number): JsonSchemaCheck {
   let idle: Run | undefined
   return (value) => {
-    const run = idle ?? new Run(resource, limits.maxDepth, limits.maxSteps)
+    const run = idle ?? new Run(base, maxDepth, maxSteps)
     // Taken while in use: a getter inside the value may call this very check again.
     idle = undefined
-    const valid = check(value, run, undefined)
-    const issues = run.finish(valid)
+    const issues = run.finish(test(shape, value, run, undefined))
     idle = run
     return issues
   }
 }
 
+function test(shape: Shape, value: unknown, run: Run, seen: Seen | undefined): boolean {
+  const kind = kindOf(value)
+  // A value of the wrong type has no use for further complaints.
+  if (!((shape.types >> kind) & 1)) return !run.done && run.fail(describeTypes(shape.types, value))
+  if (run.spend(typeof value === 'string' ? 1 + (value.length >> 5) : 1)) return false
+  return testAll(shape.checks[kind]!, value, run, seen)
+}
+
+export function testAll(checks: readonly Check<never>[], value: unknown, run: Run, seen: Seen | undefined): boolean {
+  let valid = true
+  for (let index = 0; index < checks.length; index++) {
+    if (checks[index]!(value as never, run, seen)) continue
+    if (run.done) return false
+    valid = false
+  }
+  return valid
+}
+
+/** Checks a member of the value at hand. Most have nothing but a type, which takes no call. */
+export function testMember(shape: Shape, value: unknown, key: string | number, run: Run): boolean {
+  const kind = kindOf(value)
+  if ((shape.types >> kind) & 1 && shape.checks[kind]!.length === 0) return true
+  return run.descend(shape, value, key)
+}
+
+function describeTypes(types: number, value: unknown): string {
+  if (types === 0) return 'is not allowed'
+  // Every integer is a number, so it is named only where other numbers are not allowed.
+  const names = KINDS.filter((_, kind) => (types >> kind) & 1 && !(kind === 2 && types & 2))
+  const labels = names.map((name) => (name === 'null' ? name : `${/^[aio]/.test(name) ? 'an' : 'a'} ${name}`))
+  const isNumber = typeof value === 'number' && (names.includes('integer') || !Number.isFinite(value))
+  const got = isNumber ? value : value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+  return `must be ${labels.join(', ').replace(/, (?=[^,]*$)/, ' or ')}, got ${got}`
+}
+
 /** What one check of one value keeps track of. Reused between checks, so that a valid value costs no allocation. */
 export class Run {
-  readonly maxDepth: number
+  /** The URIs of the schemas entered on the way here, outermost first: the dynamic scope. */
+  readonly scope: string[]
+  readonly #maxDepth: number
   readonly #maxSteps: number
-  /** The resources entered on the way here, outermost first: the dynamic scope. */
-  readonly scope: Resource[]
   readonly #keys: (string | number)[] = []
   #depth = 0
   #hops = 0
@@ -37,9 +77,9 @@ export class Run {
   #issues: SchemaIssue[] | undefined
   #halt: SchemaIssue | undefined
 
-  constructor(resource: Resource, maxDepth: number, maxSteps: number) {
-    this.scope = [resource]
-    this.maxDepth = maxDepth
+  constructor(base: string, maxDepth: number, maxSteps: number) {
+    this.scope = [base]
+    this.#maxDepth = maxDepth
     this.#maxSteps = maxSteps
   }
 
@@ -48,147 +88,112 @@ export class Run {
     return this.#quiet > 0 || this.#halt !== undefined || (this.#issues?.length ?? 0) >= MAX_ISSUES
   }
 
-  /** Reports an issue with the value at hand. */
-  fail(message: string): false {
-    if (!this.done) this.#report({ path: this.#path(), message })
+  /** Reports an issue with the value at hand, or below it. */
+  fail(message: string, below = ''): false {
+    if (!this.done) {
+      this.#issues ??= []
+      this.#issues.push({ path: this.#path() + below, message })
+    }
     return false
   }
 
   /** Reports an issue with a member of the value at hand. */
   failAt(key: string | number, message: string): false {
-    if (!this.done) this.#report({ path: `${this.#path()}/${escapeToken(key)}`, message })
-    return false
+    return this.fail(message, `/${escapeToken(key)}`)
   }
 
   /** Takes steps from the budget; true when it is used up. */
   spend(steps: number): boolean {
     this.#steps += steps
-    if (this.#steps <= this.#maxSteps) return false
-    return this.#stop('takes too many steps to check')
+    return this.#steps > this.#maxSteps && !this.#stop('takes too many steps to check')
   }
 
-  /** Ends the whole check, even where a `not` or an `anyOf` would swallow an ordinary failure. */
-  tooDeep(): false {
-    this.#stop('is nested too deep to check')
-    return false
+  /** Whether a value this many levels below the one at hand can still be checked. */
+  reaches(levels: number): boolean {
+    return this.#depth + levels <= this.#maxDepth || this.#stop(TOO_DEEP)
   }
 
-  /** Checks a member of the value at hand. */
-  descend(check: Check, value: unknown, key: string | number): boolean {
-    if (this.#depth >= this.maxDepth) return this.tooDeep()
+  descend(shape: Shape, value: unknown, key: string | number): boolean {
+    if (!this.reaches(1)) return false
     this.#keys[this.#depth++] = key
-    const valid = check(value, this, undefined)
+    const valid = test(shape, value, this, undefined)
     this.#depth--
     return valid
   }
 
   /** Checks the value at hand against another subschema. */
-  apply(check: Check, value: unknown, seen: Seen | undefined): boolean {
-    if (this.#hops >= MAX_HOPS) return this.tooDeep()
+  apply(shape: Shape, value: unknown, seen: Seen | undefined): boolean {
+    if (this.#hops >= MAX_HOPS) return this.#stop(TOO_DEEP)
     this.#hops++
-    const valid = check(value, this, seen)
+    const valid = test(shape, value, this, seen)
     this.#hops--
     return valid
   }
 
-  /** Like `apply`, reporting nothing. */
-  attempt(check: Check, value: unknown, seen: Seen | undefined): boolean {
-    this.#quiet++
-    const valid = this.apply(check, value, seen)
-    this.#quiet--
+  /** Like `apply`, in the schema of a URI. */
+  enter(base: string, shape: Shape, value: unknown, seen: Seen | undefined): boolean {
+    this.scope.push(base)
+    const valid = this.apply(shape, value, seen)
+    this.scope.pop()
     return valid
+  }
+
+  /** Like `apply`, reporting nothing; what it evaluates counts only when it matches. */
+  attempt(shape: Shape, value: unknown, seen?: Seen): boolean {
+    const inner: Seen | undefined = seen && new Set()
+    this.#quiet++
+    const matches = this.apply(shape, value, inner)
+    this.#quiet--
+    if (matches && inner) for (const key of inner) seen!.add(key)
+    return matches
   }
 
   /** Like `descend`, reporting nothing. */
-  attemptAt(check: Check, value: unknown, key: string | number): boolean {
+  attemptAt(shape: Shape, value: unknown, key: string | number): boolean {
     this.#quiet++
-    const valid = this.descend(check, value, key)
+    const matches = this.descend(shape, value, key)
     this.#quiet--
-    return valid
+    return matches
   }
 
   /** The issues a subschema has with the value at hand, their paths relative to it. */
-  explain(check: Check, value: unknown): SchemaIssue[] {
+  explain(shape: Shape, value: unknown): SchemaIssue[] {
     const outer = this.#issues
     this.#issues = []
-    this.apply(check, value, undefined)
+    this.apply(shape, value, undefined)
     const found = this.#issues
     this.#issues = outer
     const here = this.#path().length
     return found.map(({ path, message }) => ({ path: path.slice(here), message }))
   }
 
-  /** Reports issues whose paths are relative to the value at hand. */
-  adopt(issues: SchemaIssue[]): void {
-    const here = this.#path()
-    for (const { path, message } of issues) if (!this.done) this.#report({ path: here + path, message })
-  }
-
   /** Ends the check and makes the run ready for the next one. */
   finish(valid: boolean): SchemaIssue[] | undefined {
-    const issues = this.#halt ? [...(this.#issues ?? []), this.#halt] : this.#issues
     this.#steps = 0
-    this.#issues = undefined
-    this.#halt = undefined
-    return valid && issues === undefined ? undefined : (issues ?? [])
+    if (valid && !this.#halt) return undefined
+    const issues = [...(this.#issues ?? []), ...(this.#halt ? [this.#halt] : [])]
+    this.#issues = this.#halt = undefined
+    return issues
   }
 
-  #stop(message: string): true {
+  // Ends the whole check, even where a `not` or an `anyOf` would swallow an ordinary failure.
+  #stop(message: string): false {
     this.#halt ??= { path: this.#path(), message }
     // Whatever is still under way ends at its next step.
     this.#steps = Number.POSITIVE_INFINITY
-    return true
-  }
-
-  #report(issue: SchemaIssue): void {
-    if (this.#issues) this.#issues.push(issue)
-    else this.#issues = [issue]
+    return false
   }
 
   #path(): string {
-    let path = ''
-    for (let index = 0; index < this.#depth; index++) path += `/${escapeToken(this.#keys[index]!)}`
-    return path
-  }
-}
-
-/** Which members of one object or array its subschemas have evaluated. */
-export class Seen {
-  allKeys = false
-  allItems = false
-  /** Items evaluated from the front. */
-  count = 0
-  keys: Set<string> | undefined
-  indexes: Set<number> | undefined
-
-  addKey(key: string): void {
-    this.keys ??= new Set()
-    this.keys.add(key)
-  }
-
-  addIndex(index: number): void {
-    this.indexes ??= new Set()
-    this.indexes.add(index)
-  }
-
-  hasKey(key: string): boolean {
-    return this.allKeys || this.keys?.has(key) === true
-  }
-
-  hasIndex(index: number): boolean {
-    return this.allItems || index < this.count || this.indexes?.has(index) === true
-  }
-
-  merge(other: Seen): void {
-    this.allKeys ||= other.allKeys
-    this.allItems ||= other.allItems
-    this.count = Math.max(this.count, other.count)
-    for (const key of other.keys ?? []) this.addKey(key)
-    for (const index of other.indexes ?? []) this.addIndex(index)
+    return this.#keys
+      .slice(0, this.#depth)
+      .map((key) => `/${escapeToken(key)}`)
+      .join('')
   }
 }
 
 const MAX_ISSUES = 20
+const TOO_DEEP = 'is nested too deep to check'
 
 // Subschemas applied to one and the same value, summed over the path to it. Together with `maxDepth` this keeps the
 // call stack far from its end.

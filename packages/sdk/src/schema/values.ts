@@ -1,8 +1,22 @@
-/** The record view of a JSON object; arrays and null are none. */
-export type JsonObject = { [key: string]: unknown }
+import { isObject, type JsonObject } from '../util/objects.ts'
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** The types of JSON Schema. A value's kind is its index here; what JSON cannot say is `OTHER`. */
+export const KINDS = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object']
+export const OTHER = 7
+
+export function kindOf(value: unknown): number {
+  switch (typeof value) {
+    case 'string':
+      return 0
+    case 'number':
+      return Number.isInteger(value) ? 2 : Number.isFinite(value) ? 1 : OTHER
+    case 'boolean':
+      return 3
+    case 'object':
+      return value === null ? 4 : Array.isArray(value) ? 5 : 6
+    default:
+      return OTHER
+  }
 }
 
 /** Whether an object has a property of its own; `undefined` counts as absent, as in `JSON.stringify`. */
@@ -10,17 +24,13 @@ export function has(object: JsonObject, key: string): boolean {
   return object[key] !== undefined && Object.hasOwn(object, key)
 }
 
-/** The JSON type of a value, or what JavaScript calls it where JSON has no word. */
-export function kindOf(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'array'
-  if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
-  return typeof value
+export function keysOf(object: JsonObject): string[] {
+  return Object.keys(object).filter((key) => object[key] !== undefined)
 }
 
 /** A value as short JSON text, for messages. */
 export function show(value: unknown): string {
-  const text = isDeeper(value, MAX_SHOWN_DEPTH) ? kindOf(value) : (JSON.stringify(value) ?? String(value))
+  const text = (isDeeper(value, MAX_SHOWN_DEPTH) ? '…' : JSON.stringify(value)) ?? String(value)
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
 
@@ -32,33 +42,14 @@ export function equal(a: unknown, b: unknown, depth = 0): boolean {
     return Array.isArray(b) && a.length === b.length && a.every((item, index) => equal(item, b[index], depth + 1))
   }
   if (!isObject(a) || !isObject(b)) return false
-  const keys = Object.keys(a).filter((key) => a[key] !== undefined)
-  return keys.length === countKeys(b) && keys.every((key) => has(b, key) && equal(a[key], b[key], depth + 1))
+  const keys = keysOf(a)
+  return keys.length === keysOf(b).length && keys.every((key) => has(b, key) && equal(a[key], b[key], depth + 1))
 }
 
 /** Whether a value is nested deeper than `limit` levels. */
 export function isDeeper(value: unknown, limit: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  if (limit === 0) return true
-  return Object.values(value).some((item) => isDeeper(item, limit - 1))
-}
-
-export function countKeys(object: JsonObject): number {
-  let count = 0
-  for (const key in object) if (has(object, key)) count++
-  return count
-}
-
-/** The length of a string in characters as JSON Schema counts them: code points. */
-export function countCodePoints(text: string): number {
-  let count = text.length
-  for (let index = 0; index < text.length - 1; index++) {
-    if (isHighSurrogate(text.charCodeAt(index)) && isLowSurrogate(text.charCodeAt(index + 1))) {
-      count--
-      index++
-    }
-  }
-  return count
+  return limit === 0 || Object.values(value).some((item) => isDeeper(item, limit - 1))
 }
 
 /** Whether a number is a multiple of another one, by their decimal digits: 0.3 is a multiple of 0.1. */
@@ -72,7 +63,7 @@ export function isMultiple(value: number, step: number): boolean {
 
 /** A key as a JSON Pointer token. */
 export function escapeToken(key: string | number): string {
-  return typeof key === 'number' ? String(key) : key.replaceAll('~', '~0').replaceAll('/', '~1')
+  return String(key).replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 const MAX_SHOWN_DEPTH = 8
@@ -82,12 +73,4 @@ function toDecimal(value: number): [digits: bigint, exponent: number] {
   const [mantissa = '', exponent = '0'] = String(value).split('e')
   const [whole = '', fraction = ''] = mantissa.split('.')
   return [BigInt(whole + fraction), Number(exponent) - fraction.length]
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff
-}
-
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff
 }
