@@ -16,31 +16,42 @@ const maxKept = 500
  */
 export class ResponseCache {
   readonly #kept = new Map<string, Kept>()
+  #forgotten = 0
+
+  /** Hand it to `put`, so that an answer which a change has overtaken is not kept. */
+  get stamp(): number {
+    return this.#forgotten
+  }
 
   get(method: string, params: Params | undefined): ResultObject | undefined {
     const key = keyOf(method, params)
     const kept = this.#kept.get(key)
     if (!kept) return undefined
-    if (Date.now() < kept.freshUntil) return kept.result
+    // A copy: whoever reads it may change it.
+    if (Date.now() < kept.freshUntil) return structuredClone(kept.result)
     this.#kept.delete(key)
     return undefined
   }
 
-  put(method: string, params: Params | undefined, result: ResultObject): void {
+  put(method: string, params: Params | undefined, result: ResultObject, stamp: number): void {
     const ttlMs = result.ttlMs
+    if (stamp !== this.#forgotten) return
     if (typeof ttlMs !== 'number' || !(ttlMs > 0) || !isCacheable(params)) return
     const oldest = this.#kept.size >= maxKept ? this.#kept.keys().next().value : undefined
     if (oldest !== undefined) this.#kept.delete(oldest)
     const uri = typeof params?.uri === 'string' ? params.uri : undefined
-    this.#kept.set(keyOf(method, params), { result, freshUntil: Date.now() + ttlMs, method, uri })
+    const kept = { result: structuredClone(result), freshUntil: Date.now() + ttlMs, method, uri }
+    this.#kept.set(keyOf(method, params), kept)
   }
 
   /** What a notification makes stale; a uri may be that of a part of what was read. */
   forget(matches: (method: string, uri: string | undefined) => boolean): void {
+    this.#forgotten++
     for (const [key, { method, uri }] of this.#kept) if (matches(method, uri)) this.#kept.delete(key)
   }
 
   clear(): void {
+    this.#forgotten++
     this.#kept.clear()
   }
 }

@@ -1,11 +1,12 @@
 import type { ServerFacts } from '../era/client.ts'
 import { methodNotFound } from '../era/refusals.ts'
-import { CapabilityError, McpError, ProtocolError, RpcCode } from '../errors.ts'
+import { CapabilityError, McpError, PeerError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { SendOptions } from '../jsonrpc/link.ts'
 import type { Params, ResultObject, RpcErrorBody, RpcNotification } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
+import { checkExtensions } from '../protocol/meta-key.ts'
 import { paramsChecks } from '../protocol/params.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
@@ -25,6 +26,7 @@ import {
   type ListToolsResult,
   type LoggingLevel,
   type LoggingMessageParams,
+  loggingLevels,
   metaKeys,
   type Prompt,
   type ReadResourceResult,
@@ -108,6 +110,7 @@ export class Client {
   #logLevel: LoggingLevel | undefined
 
   constructor(info: Implementation, options: ClientOptions = {}) {
+    checkExtensions(options.capabilities?.extensions)
     this.info = info
     this.#options = options
     this.#logLevel = options.logLevel
@@ -201,7 +204,8 @@ export class Client {
 
   /** Asks whether the server is there. Revisions without `ping` are asked what they are instead. */
   async ping(options?: RequestOptions): Promise<void> {
-    await this.#call(this.server.revision.lacks('ping') ? 'server/discover' : 'ping', undefined, options)
+    const { revision } = await this.#facts()
+    await this.#call(revision.lacks('ping') ? 'server/discover' : 'ping', undefined, options)
   }
 
   /** Calls a tool: `callTool('add', { a: 1, b: 2 })`, or with the params of the wire. */
@@ -271,7 +275,7 @@ export class Client {
   }
 
   async complete(params: CompleteParams, options?: RequestOptions): Promise<CompleteResult['completion']> {
-    if (this.server.revision.announcesCompletions) this.#needs('completions')
+    if ((await this.#facts()).revision.announcesCompletions) this.#needs('completions')
     const result = (await this.#call('completion/complete', params as unknown as Params, options)) as CompleteResult
     if (!Array.isArray(result.completion?.values)) throw invalid('completion/complete', 'completion.values')
     return result.completion
@@ -279,9 +283,13 @@ export class Client {
 
   /** The least severe log messages to send. On 2026-07-28 it is said with every request from now on. */
   async setLoggingLevel(level: LoggingLevel, options?: RequestOptions): Promise<void> {
+    if (!loggingLevels.includes(level)) {
+      throw new McpError('invalid-argument', `${level} is no log level; use one of ${loggingLevels.join(', ')}`)
+    }
+    const { revision } = await this.#facts()
     this.#needs('logging')
     this.#logLevel = level
-    if (!this.server.revision.lacks('logging/setLevel')) await this.#call('logging/setLevel', { level }, options)
+    if (!revision.lacks('logging/setLevel')) await this.#call('logging/setLevel', { level }, options)
   }
 
   /** Hears of changes until it is closed; they come as events of the client. Opened anew when the connection is. */
@@ -301,6 +309,11 @@ export class Client {
     const subscription = this.#subscribed.get(uri)
     this.#subscribed.delete(uri)
     await subscription?.close()
+  }
+
+  /** Waits for a connection that is being made again. */
+  async #facts(): Promise<ServerFacts> {
+    return (await this.#connection.ready()).era.facts
   }
 
   #call(method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject> {
@@ -323,9 +336,21 @@ export class Client {
   ): Promise<ResultObject> {
     const kept = this.#cache?.get(method, params)
     if (kept) return kept
+    const stamp = this.#cache?.stamp ?? 0
     const result = await this.#call(method, params, options)
-    this.#cache?.put(method, params, result)
+    this.#cache?.put(method, params, result, stamp)
     return result
+  }
+
+  async #page(method: string, cursor: string | undefined, options: RequestOptions | undefined): Promise<ResultObject> {
+    try {
+      return await this.#cached(method, cursor === undefined ? {} : { cursor }, options)
+    } catch (error) {
+      // A cursor that is no longer good came from a page that is no longer good (2026-07-28 caching).
+      const isStale = cursor !== undefined && error instanceof PeerError && error.rpcCode === RpcCode.InvalidParams
+      if (isStale) this.#cache?.forget((kept) => kept === method)
+      throw error
+    }
   }
 
   #list<Page extends ListPage, Item>(
@@ -336,9 +361,15 @@ export class Client {
     options: RequestOptions | undefined,
     read: (items: unknown[]) => Item[],
   ): ListCall<Page, Item> {
+    let generation: number | undefined
     const fetch = async (cursor: string | undefined): Promise<Page> => {
       this.#needs(capability)
-      const result = await this.#cached(method, cursor === undefined ? {} : { cursor }, options)
+      // A cursor belongs to the session that gave it (2025-11-25 pagination).
+      if (generation !== undefined && generation !== this.#connection.generation) {
+        throw new McpError('closed', 'The connection was made anew while a list was read; read it again from the start')
+      }
+      const result = await this.#page(method, cursor, options)
+      generation = this.#connection.generation
       const items = result[member]
       if (!Array.isArray(items)) throw invalid(method, member)
       return { ...result, [member]: read(items) } as unknown as Page

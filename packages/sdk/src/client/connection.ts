@@ -1,6 +1,6 @@
 import type { ClientIdentity, Listening } from '../era/client.ts'
 import { type Negotiated, negotiate } from '../era/negotiate.ts'
-import { type CloseDetail, McpError } from '../errors.ts'
+import { type CloseDetail, ClosedError, McpError } from '../errors.ts'
 import { Link, type Receiver, type SendOptions } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
@@ -47,6 +47,8 @@ export class Connection {
   #restarted: number[] = []
   #state: ClientState = 'idle'
   #closing = false
+  /** Counts the connections made: what belongs to one is of no use on the next. */
+  generation = 0
 
   constructor(options: ConnectionOptions) {
     this.#options = options
@@ -96,11 +98,11 @@ export class Connection {
   call(method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject> {
     const live = this.#live
     if (live) return live.era.call(live.link, method, params, options)
-    return this.#ready().then(({ era, link }) => era.call(link, method, params, options))
+    return this.ready().then(({ era, link }) => era.call(link, method, params, options))
   }
 
   async listen(filter: SubscriptionFilter): Promise<Subscription> {
-    const { era, link } = await this.#ready()
+    const { era, link } = await this.ready()
     const open = { filter, listening: await era.listen(link, filter) }
     const subscription: Subscription = {
       get honoured() {
@@ -114,7 +116,7 @@ export class Connection {
     return subscription
   }
 
-  async #ready(): Promise<Negotiated> {
+  async ready(): Promise<Negotiated> {
     const negotiated = this.#live ?? (await this.#coming)
     if (!negotiated) throw notConnected(this.#state)
     return negotiated
@@ -129,7 +131,9 @@ export class Connection {
       timeoutMs: connectTimeoutMs,
       open: () => this.#openLink(),
     })
+    if (this.#closing) throw notConnected('closed')
     this.#live = live
+    this.generation++
     // Nothing of a subscription survives the connection it was made on (2026-07-28 subscriptions).
     for (const open of this.#open.values()) open.listening = await live.era.listen(live.link, open.filter)
     this.#setState('ready')
@@ -137,11 +141,14 @@ export class Connection {
   }
 
   async #openLink(): Promise<Link> {
+    // A server that is being closed is not started once more.
+    if (this.#closing) throw new ClosedError('The client was closed')
     const receiver: Receiver = {
       ...this.#options.receiver,
       closed: (link, detail) => this.#lost(link, detail),
     }
     const link = new Link(this.#transport!, receiver)
+    link.answersFaults = false
     await link.open()
     return link
   }

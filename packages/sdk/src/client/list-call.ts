@@ -56,6 +56,7 @@ export class ListCall<Page extends ListPage, Item> implements PromiseLike<Page>,
     let page = await this.#firstPage()
     yield page
     while (page.nextCursor !== undefined && page.nextCursor !== null) {
+      if (typeof page.nextCursor !== 'string') throw new McpError('invalid-response', 'nextCursor must be a string')
       if (seen.has(page.nextCursor) || seen.size >= maxPages) {
         throw new McpError('invalid-response', 'The list does not end: the server sends the same cursor again')
       }

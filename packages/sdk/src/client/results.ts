@@ -15,7 +15,7 @@ export class ToolResult implements CallToolResult {
 
   get text(): string {
     return this.content
-      .filter((block): block is TextContent => block.type === 'text')
+      .filter((block): block is TextContent => block?.type === 'text' && typeof block.text === 'string')
       .map((block) => block.text)
       .join('\n')
   }

@@ -34,7 +34,7 @@ export class ToolBook {
   checkOutput(name: string, result: CallToolResult): void {
     const known = this.#known.get(name)
     if (!known?.tool.outputSchema || result.isError) return
-    known.check ??= this.#compile(known.tool)
+    if (known.check === undefined) known.check = this.#compile(known.tool)
     if (!known.check) return
     if (result.structuredContent === undefined) {
       throw new McpError('invalid-output', `The tool ${name} has an output schema but returned no structured content`)

@@ -20,7 +20,8 @@ export async function serveStdio(server: McpServer | Server, options: ServeStdio
   const closed = transport.onclose
   transport.onclose = (detail) => {
     closed?.(detail)
-    process.exit()
+    // Not at once: handlers that were cut off clean up first.
+    setImmediate(() => process.exit())
   }
   return link
 }

@@ -31,6 +31,8 @@ export interface ClientEra {
   readonly facts: ServerFacts
   /** Whether the server may ask us; where not, its requests are ignored. */
   readonly answersRequests: boolean
+  /** It was chosen: from now on the link is used this way. */
+  begin(link: Link): void
   call(link: Link, method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject>
   listen(link: Link, filter: SubscriptionFilter): Promise<Listening>
   notified(notification: RpcNotification): void

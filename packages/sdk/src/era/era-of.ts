@@ -5,6 +5,8 @@ import { isObject } from '../util/objects.ts'
 
 /** A request that describes its caller itself belongs to the stateless era, whatever came before it on the link. */
 export function eraOf(request: RpcRequest): EraName {
+  // Only the handshake era has it, whatever else the request says.
+  if (request.method === 'initialize') return 'handshake'
   const meta = request.params?._meta
   if (!isObject(meta)) return 'handshake'
   const isModern = meta[metaKeys.protocolVersion] !== undefined || meta[metaKeys.clientCapabilities] !== undefined

@@ -24,6 +24,13 @@ export interface Negotiated {
   readonly era: ClientEra
 }
 
+/** Only a modern server says these, so there is no handshake to fall back to. */
+const modernErrors: ReadonlySet<number> = new Set([
+  RpcCode.HeaderMismatch,
+  RpcCode.MissingClientCapability,
+  RpcCode.UnsupportedProtocolVersion,
+])
+
 /** What was learned about servers, so that a second connection need not find out again (2026-07-28 versioning). */
 const verdicts = new Map<string, EraName>()
 const maxVerdicts = 1_000
@@ -33,6 +40,12 @@ const maxVerdicts = 1_000
  * modern error means modern; anything else, silence and even a dead server mean a handshake.
  */
 export async function negotiate(negotiation: Negotiation): Promise<Negotiated> {
+  const negotiated = await findOut(negotiation)
+  negotiated.era.begin(negotiated.link)
+  return negotiated
+}
+
+async function findOut(negotiation: Negotiation): Promise<Negotiated> {
   const link = await negotiation.open()
   const { modern, legacy } = split(negotiation.revisions)
   if (modern.length === 0) return shakeHands(negotiation, link)
@@ -40,7 +53,7 @@ export async function negotiate(negotiation: Negotiation): Promise<Negotiated> {
     try {
       return await shakeHands(negotiation, link)
     } catch (error) {
-      if (!(error instanceof PeerError)) throw error
+      if (!(error instanceof McpError && (error.code === 'peer' || error.code === 'no-common-revision'))) throw error
       // What we knew no longer holds: find out anew.
     }
   }
@@ -82,7 +95,6 @@ async function accept(negotiation: Negotiation, link: Link, result: ResultObject
   const { modern } = split(negotiation.revisions)
   const revision = modern.find(({ id }) => discovery.supported.includes(id))
   if (!revision) return chooseOther(negotiation, link, discovery.supported)
-  link.transport.setProtocolVersion?.(revision.id)
   return { link, era: new StatelessClient({ ...discovery.facts, revision }, negotiation.identity) }
 }
 
@@ -90,7 +102,7 @@ async function fallBack(negotiation: Negotiation, link: Link, error: unknown): P
   if (error instanceof PeerError) {
     const supported = supportedIn(error)
     if (supported) return chooseOther(negotiation, link, supported)
-    if (error.rpcCode === RpcCode.HeaderMismatch || error.rpcCode === RpcCode.MissingClientCapability) throw error
+    if (modernErrors.has(error.rpcCode)) throw error
     return shakeHands(negotiation, link)
   }
   if (!(error instanceof ClosedError) || !link.transport.restartable) throw error

@@ -11,11 +11,11 @@ export function unsupportedVersion(requested: string, offered: readonly Revision
 }
 
 /** 2026-07-28 has no initialize; the versions are named all the same, for the client that comes with it. */
-export function noHandshake(requested: string, offered: readonly Revision[]): ProtocolError {
+export function noHandshake(requested: unknown, offered: readonly Revision[]): ProtocolError {
   return refusal(RpcCode.MethodNotFound, 'This server has no initialize', requested, offered)
 }
 
-function refusal(code: number, what: string, requested: string, offered: readonly Revision[]): ProtocolError {
+function refusal(code: number, what: string, requested: unknown, offered: readonly Revision[]): ProtocolError {
   const supported = offered.map((revision) => revision.id)
   return new ProtocolError(code, `${what}; it speaks ${supported.join(', ')}`, { supported, requested })
 }

@@ -37,7 +37,10 @@ export type Outcome = ResultObject | PromiseLike<ResultObject>
 /** What goes out: a result, or its text where that is made more cheaply. */
 export type Reply = ResultObject | Prepared
 
-/** A method that belongs to the era and not to the server's features. Undefined: it answers by itself, later. */
+/**
+ * A method that belongs to the era and not to the server's features; it checks its own params. Undefined: it answers by
+ * itself, later.
+ */
 export type EraMethod = (exchange: Exchange) => Reply | PromiseLike<Reply> | undefined
 
 /** How one era answers. Two of them exist; nothing outside asks which. */
@@ -48,6 +51,8 @@ export interface ServerEra {
   identify(exchange: Exchange): Caller
   /** Runs the request and gives its result the form that the caller's revision knows. */
   serve(exchange: Exchange, caller: Caller, run: () => Outcome): Reply | PromiseLike<Reply>
+  /** The number under which this era knows an error. */
+  toErrorCode(code: number): number
   notified(notification: RpcNotification, link: Link): void
   /** The link will end: answer what would stay open for ever. */
   drain(link: Link): void

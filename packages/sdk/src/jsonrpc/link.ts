@@ -1,4 +1,4 @@
-import { type CloseDetail, ClosedError, type McpError, PeerError } from '../errors.ts'
+import { type CloseDetail, ClosedError, McpError, PeerError } from '../errors.ts'
 import { isThenable } from '../util/chain.ts'
 import { warnOnce } from '../util/warn.ts'
 import { Batch } from './batch.ts'
@@ -57,12 +57,17 @@ export class Link {
   readonly transport: Transport
   readonly #receiver: Receiver
   readonly #limits: Required<LinkLimits>
-  readonly #pending = new PendingRequests((id, method, reason) => this.#giveUp(id, method, reason))
+  readonly #pending = new PendingRequests(
+    (id, method, reason) => this.#giveUp(id, method, reason),
+    (error) => this.#receiver.error(error),
+  )
   readonly #inFlight = new Map<RequestId, Exchange>()
   readonly #batches = new Map<RequestId, Batch>()
   #closed: CloseDetail | true | undefined
   #onIdle: (() => void) | undefined
 
+  /** Set by an era: whether what cannot be read is answered with an error. A client of 2026-07-28 never answers. */
+  answersFaults = true
   /** Set by an era: whether this peer may send batches. */
   batching = false
   /** Set by an era: whether an error about an unreadable request goes without id (2025-11-25 on) or with `id: null`. */
@@ -215,7 +220,7 @@ export class Link {
 
   #receiveMember(message: unknown, batch: Batch): void {
     const kind = kindOf(message)
-    if (kind instanceof Fault) return batch.answer(this.#faultResponse(kind))
+    if (kind instanceof Fault) return kind.isAnswer ? this.#unreadable(kind) : batch.answer(this.#faultResponse(kind))
     if (kind !== 'request') return this.#receive(message)
     const request = message as RpcRequest
     if (request.method === 'initialize') {
@@ -234,7 +239,16 @@ export class Link {
   }
 
   #refuse(fault: Fault): void {
-    if (!this.#closed) this.#sendMessage(this.#faultResponse(fault))
+    if (this.#closed) return
+    if (fault.isAnswer || !this.answersFaults) return this.#unreadable(fault)
+    this.#sendMessage(this.#faultResponse(fault))
+  }
+
+  /** Something came that gets no answer. Whoever waits for it is told; otherwise it is worth a report. */
+  #unreadable(fault: Fault): void {
+    const error = new McpError('invalid-response', `The peer sent something unreadable: ${fault.message}`)
+    if (fault.isAnswer && fault.id !== undefined && this.#pending.fail(fault.id, error)) return
+    this.#receiver.error(error)
   }
 
   #faultResponse(fault: Fault): RpcResponse {
@@ -253,7 +267,7 @@ export class Link {
   #sendMessage(message: RpcMessage | RpcMessage[], onFailure?: (error: unknown) => void): void {
     const failed = onFailure ?? ((error: unknown) => this.#receiver.error(error))
     try {
-      if (this.transport.sendText) return this.#sendText(JSON.stringify(message))
+      if (this.transport.sendText) return this.transport.sendText(JSON.stringify(message))
       const sent = this.transport.send(message)
       if (isThenable(sent)) sent.then(undefined, failed)
     } catch (error) {
@@ -262,8 +276,14 @@ export class Link {
     }
   }
 
+  /** A peer that cannot be sent an answer, because it does not read, is given up. */
   #sendText(text: string): void {
-    this.transport.sendText!(text)
+    try {
+      this.transport.sendText!(text)
+    } catch (error) {
+      this.#receiver.error(error)
+      void this.close(0)
+    }
   }
 
   #idle(graceMs: number): Promise<void> {

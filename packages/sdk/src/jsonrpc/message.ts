@@ -33,13 +33,16 @@ export type RpcMessage = RpcRequest | RpcNotification | RpcResponse
 export class Fault {
   readonly code: number
   readonly message: string
-  /** The id of the faulty request, where it could be read. */
+  /** The id of the faulty message, where it could be read. */
   readonly id: RequestId | undefined
+  /** It was meant as an answer: nobody answers an answer. */
+  readonly isAnswer: boolean
 
-  constructor(code: number, message: string, id?: RequestId) {
+  constructor(code: number, message: string, id?: RequestId, isAnswer = false) {
     this.code = code
     this.message = message
     this.id = id
+    this.isAnswer = isAnswer
   }
 }
 
@@ -91,7 +94,8 @@ function isResponse(value: JsonObject): 'response' | Fault {
 }
 
 function refuse(value: JsonObject, message: string): Fault {
-  return new Fault(-32600, message, isRequestId(value.id) ? value.id : undefined)
+  const isAnswer = value.method === undefined && (value.result !== undefined || value.error !== undefined)
+  return new Fault(-32600, message, isRequestId(value.id) ? value.id : undefined, isAnswer)
 }
 
 /** The answer's text. Built by hand so that a prepared result goes in as it is. */

@@ -43,13 +43,18 @@ const forever = Number.POSITIVE_INFINITY
 export class PendingRequests {
   readonly #waiting = new Map<RequestId, Waiting>()
   readonly #giveUp: (id: number, method: string, reason: string) => void
+  readonly #onError: (error: unknown) => void
   #nextId = 1
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerAt = forever
 
-  /** @param giveUp Tells the peer that nobody waits any more. */
-  constructor(giveUp: (id: number, method: string, reason: string) => void) {
+  /**
+   * @param giveUp Tells the peer that nobody waits any more.
+   * @param onError Takes what a progress listener throws.
+   */
+  constructor(giveUp: (id: number, method: string, reason: string) => void, onError: (error: unknown) => void) {
     this.#giveUp = giveUp
+    this.#onError = onError
   }
 
   get size(): number {
@@ -104,16 +109,20 @@ export class PendingRequests {
   /** Progress tokens are request ids: unique among active requests without keeping another table. */
   progress(params: Params): void {
     const waiting = this.#waiting.get(params.progressToken as RequestId)
-    if (!waiting) return
+    if (!waiting || typeof params.progress !== 'number') return
     if (waiting.options?.resetTimeoutOnProgress !== false && waiting.timeoutMs > 0) {
       waiting.deadline = Math.min(Date.now() + waiting.timeoutMs, waiting.lastDeadline)
     }
-    const { progress, total, message } = params as unknown as Progress
-    waiting.options?.onProgress?.({
-      progress,
-      ...(total !== undefined && { total }),
-      ...(message !== undefined && { message }),
-    })
+    const { progress, total, message } = params
+    try {
+      waiting.options?.onProgress?.({
+        progress,
+        ...(typeof total === 'number' && { total }),
+        ...(typeof message === 'string' && { message }),
+      })
+    } catch (error) {
+      this.#onError(error)
+    }
   }
 
   #create(

@@ -12,6 +12,14 @@ export function extensionIdProblem(id: string): string | undefined {
   return id.includes('/') ? metaKeyProblem(id) : 'a prefix is required, such as com.example/'
 }
 
+/** Throws on extension ids that nobody could recognise. */
+export function checkExtensions(extensions: Record<string, unknown> | undefined): void {
+  for (const id of Object.keys(extensions ?? {})) {
+    const problem = extensionIdProblem(id)
+    if (problem !== undefined) throw new TypeError(`capabilities.extensions: ${problem}`)
+  }
+}
+
 /**
  * Whether MCP keeps this key for itself in any revision, so that nobody else should use it.
  *

@@ -1,3 +1,4 @@
+import { ProtocolError, RpcCode } from '../errors.ts'
 import { isRequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../util/objects.ts'
 import {
@@ -113,6 +114,12 @@ const checks: Record<Method, ParamsCheck> = {
 }
 
 /** The params check of every method and notification of the protocol, in both directions. */
+/** Throws the error answer for params that are not what the method wants. */
+export function checkParams(method: string, params: Params = {}): void {
+  const problem = paramsChecks.get(method)?.(params)
+  if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
+}
+
 export const paramsChecks: ReadonlyMap<string, ParamsCheck> = /* @__PURE__ */ new Map(Object.entries(checks))
 
 function meta(p: Params): string | undefined {

@@ -5,8 +5,8 @@ import type { Caller, EraMethod, Outcome, Reply, ServerEra } from '../era/server
 import type { StatelessServer } from '../era/stateless/server.ts'
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
-import { type Params, Prepared, type ResultObject, type RpcErrorBody } from '../jsonrpc/message.ts'
-import { paramsChecks } from '../protocol/params.ts'
+import { type Params, Prepared, type ResultObject } from '../jsonrpc/message.ts'
+import { checkParams } from '../protocol/params.ts'
 import { chain, isThenable } from '../util/chain.ts'
 import { Context } from './context.ts'
 
@@ -63,11 +63,11 @@ export class Dispatch {
         outcome.then(
           (result) => exchange.reply(result),
           // A handler that stops because it was cancelled has nothing to report.
-          (error) => exchange.cancelled || exchange.fail(this.#toErrorBody(error)),
+          (error) => exchange.cancelled || this.#fail(exchange, error),
         )
       } else if (outcome !== undefined) exchange.reply(outcome)
     } catch (error) {
-      exchange.fail(this.#toErrorBody(error))
+      this.#fail(exchange, error)
     }
   }
 
@@ -75,7 +75,7 @@ export class Dispatch {
     const { method, params = noParams } = exchange.request
     const era = this.#eras[eraOf(exchange.request)]
     const eraMethod = era.methods.get(method)
-    if (eraMethod) return this.#runEraMethod(eraMethod, exchange, params)
+    if (eraMethod) return this.#runEraMethod(eraMethod, exchange, era, params)
     const caller = era.identify(exchange)
     const entry = this.#find(method)
     if (caller.revision.lacks(method)) throw methodNotFound(method)
@@ -96,9 +96,18 @@ export class Dispatch {
     return entry
   }
 
-  #runEraMethod(method: EraMethod, exchange: Exchange, params: Params): Reply | PromiseLike<Reply> | undefined {
-    checkParams(exchange.request.method, params)
-    return method(exchange)
+  /** Who set a handler for such a method, to keep track of subscriptions for example, is called as well. */
+  #runEraMethod(
+    method: EraMethod,
+    exchange: Exchange,
+    era: ServerEra,
+    params: Params,
+  ): Reply | PromiseLike<Reply> | undefined {
+    const outcome = method(exchange)
+    const watcher = this.methods.get(exchange.request.method)
+    if (!watcher || outcome === undefined) return outcome
+    const ctx = new Context(exchange, era.identify(exchange))
+    return chain(outcome, (reply) => chain(watcher.handler(params, ctx), () => reply))
   }
 
   #run(
@@ -131,13 +140,14 @@ export class Dispatch {
     })
   }
 
-  #toErrorBody(error: unknown): RpcErrorBody {
+  #fail(exchange: Exchange, error: unknown): void {
     if (error instanceof ProtocolError) {
-      return { code: error.rpcCode, message: error.message, ...(error.data !== undefined && { data: error.data }) }
+      const code = this.#eras[eraOf(exchange.request)].toErrorCode(error.rpcCode)
+      return exchange.fail({ code, message: error.message, ...(error.data !== undefined && { data: error.data }) })
     }
     // Never the message: it may tell about the inside. `onError` has it whole.
     this.#onError(error)
-    return { code: RpcCode.InternalError, message: 'Internal error' }
+    exchange.fail({ code: RpcCode.InternalError, message: 'Internal error' })
   }
 }
 
@@ -153,9 +163,4 @@ function runMiddleware(
     return layer({ ...request, params }, (changed = params) => step(index + 1, changed))
   }
   return step(0, request.params)
-}
-
-function checkParams(method: string, params: Params): void {
-  const problem = paramsChecks.get(method)?.(params)
-  if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
 }

@@ -4,7 +4,7 @@ import type { LoggingLevel } from '../protocol/types.ts'
 import { Bucket } from '../util/bucket.ts'
 import { warnOnce } from '../util/warn.ts'
 
-/** Log messages of one request beyond these are dropped (2025-11-25 logging: rate limiting). */
+/** Log messages beyond these are dropped (2025-11-25 logging: rate limiting). */
 const burst = 200
 const perSecond = 100
 
@@ -20,12 +20,11 @@ export function createLog(exchange: Exchange, threshold: () => LoggingLevel | un
     (level: LoggingLevel): LogMethod =>
     (data, logger) => {
       if (!isAtLeast(level, threshold())) return
-      bucket ??= new Bucket(burst, perSecond, Date.now())
-      if (!bucket.take(Date.now())) {
-        warnOnce('log-rate', `A request logs more than ${perSecond} messages a second; the rest is not sent.`)
-        return
-      }
-      exchange.notify('notifications/message', { level, ...(logger !== undefined && { logger }), data })
+      bucket ??= createLogBucket()
+      if (!takeLog(bucket)) return
+      // `data` is required, and undefined would not be there.
+      const params = { level, ...(logger !== undefined && { logger }), data: data === undefined ? null : data }
+      exchange.notify('notifications/message', params)
     }
   return {
     debug: at('debug'),
@@ -37,4 +36,15 @@ export function createLog(exchange: Exchange, threshold: () => LoggingLevel | un
     alert: at('alert'),
     emergency: at('emergency'),
   }
+}
+
+export function createLogBucket(): Bucket {
+  return new Bucket(burst, perSecond, Date.now())
+}
+
+/** Whether one more message may be sent now. */
+export function takeLog(bucket: Bucket): boolean {
+  if (bucket.take(Date.now())) return true
+  warnOnce('log-rate', `More than ${perSecond} log messages a second; the rest is not sent.`)
+  return false
 }

@@ -50,7 +50,6 @@ export class McpServer {
     const host: FeatureHost = {
       pages: new Pages(new Sealer(options.stateKeys), options.pageSize ?? 1000),
       mounts: this.#mounts,
-      cacheHints: this.server.cacheHints,
       maskErrors: options.maskErrors ?? false,
       changed: (list) => this.server.listChanged(list),
       reportError: (error) => this.server.reportError(error),
@@ -106,7 +105,7 @@ export class McpServer {
    * Later changes of the other server show up by themselves.
    */
   mount(other: McpServer, options: { prefix: string }): this {
-    if (other === this) throw new TypeError('A server cannot be mounted in itself')
+    if (other.#contains(this)) throw new TypeError('A server cannot be mounted in itself, also not by way of another')
     this.#mounts.push({ prefix: options.prefix, server: other })
     other.server.addParent(this.server)
     for (const list of ['tools', 'prompts', 'resources'] as const) this.server.listChanged(list)
@@ -145,6 +144,10 @@ export class McpServer {
 
   sendLoggingMessage(message: LoggingMessageParams): void {
     this.server.sendLoggingMessage(message)
+  }
+
+  #contains(server: McpServer): boolean {
+    return this === server || this.#mounts.some((mount) => mount.server.#contains(server))
   }
 
   /** Everything that is on offer is declared, and nothing else (2026-07-28 basic, capabilities). */

@@ -29,6 +29,8 @@ export class ProgressSender {
 
   send(progress: Progress): void {
     if (!(progress.progress > this.#last) || this.#exchange.ended) return
+    // JSON has no infinity: it would go out as null.
+    if (!Number.isFinite(progress.progress) || !Number.isFinite(progress.total ?? 0)) return
     this.#last = progress.progress
     const now = Date.now()
     if (this.#held === undefined && this.#bucket.take(now)) return this.#notify(progress)

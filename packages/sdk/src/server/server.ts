@@ -5,7 +5,8 @@ import { StatelessServer } from '../era/stateless/server.ts'
 import { Link, type LinkLimits, type Receiver } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
-import { extensionIdProblem } from '../protocol/meta-key.ts'
+import { cacheHintsProblem } from '../protocol/hints.ts'
+import { checkExtensions } from '../protocol/meta-key.ts'
 import type { Revision, RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
 import type {
@@ -16,8 +17,10 @@ import type {
   Result,
   ServerCapabilities,
 } from '../protocol/types.ts'
+import type { Bucket } from '../util/bucket.ts'
 import type { Context } from './context.ts'
 import { Dispatch, type MethodEntry, type Middleware } from './dispatch.ts'
+import { createLogBucket, takeLog } from './log.ts'
 
 export interface ServerOptions {
   /** What the server is for, in words for the model. */
@@ -52,6 +55,7 @@ export class Server {
   readonly #links = new Set<Link>()
   readonly #notified = new Map<string, (params: Params) => void>()
   readonly #parents = new Set<Server>()
+  #logBucket: Bucket | undefined
   #declare: (() => ServerCapabilities) | undefined
 
   constructor(info: Implementation, options: ServerOptions = {}) {
@@ -63,7 +67,7 @@ export class Server {
       instructions: options.instructions,
       revisions: chooseRevisions(options.revisions),
       changes: new Changes(options.listChangedDelayMs ?? 10),
-      cacheHints: { ttlMs: options.cache?.ttlMs ?? 0, cacheScope: options.cache?.cacheScope ?? 'private' },
+      cacheHints: checkHints(options.cache ?? {}),
       capabilities: () => this.getCapabilities(),
     }
     this.#handshake = new HandshakeServer(this.#definition)
@@ -94,10 +98,6 @@ export class Server {
     return this.#definition.changes
   }
 
-  get cacheHints(): Required<CacheHints> {
-    return this.#definition.cacheHints
-  }
-
   /** Serves one more peer. May be called any number of times; each peer is independent of the others. */
   async connect(transport: Transport): Promise<Link> {
     const link = new Link(transport, this.#receiver, this.#options.limits)
@@ -121,6 +121,7 @@ export class Server {
     method: M,
     handler: (params: ParamsOf<M>, ctx: Context) => ResultOf<M> | Promise<ResultOf<M>>,
   ): void {
+    if (answeredHere.has(method)) throw new TypeError(`${method} is answered by the library`)
     this.setMethod(method, { handler: handler as unknown as MethodEntry['handler'] })
   }
 
@@ -162,6 +163,8 @@ export class Server {
 
   /** Logs to every session. 2026-07-28 has none: there, log within a request by `ctx.log`. */
   sendLoggingMessage(message: LoggingMessageParams): void {
+    this.#logBucket ??= createLogBucket()
+    if (!takeLog(this.#logBucket)) return
     for (const link of this.#links) this.#handshake.log(link, message)
   }
 
@@ -211,9 +214,12 @@ export class Server {
   }
 }
 
-function checkExtensions(extensions: Record<string, unknown> | undefined): void {
-  for (const id of Object.keys(extensions ?? {})) {
-    const problem = extensionIdProblem(id)
-    if (problem !== undefined) throw new TypeError(`capabilities.extensions: ${problem}`)
-  }
+/** Methods whose answer follows from what the server is. */
+const answeredHere: ReadonlySet<string> = new Set(['initialize', 'ping', 'server/discover', 'subscriptions/listen'])
+
+/** Throws on hints that the wire does not allow. */
+function checkHints({ ttlMs = 0, cacheScope = 'private' }: CacheHints): Required<CacheHints> {
+  const problem = cacheHintsProblem({ ttlMs, cacheScope })
+  if (problem !== undefined) throw new TypeError(`cache: ${problem}`)
+  return { ttlMs, cacheScope }
 }

@@ -145,7 +145,7 @@ class PipeTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    await this.#writer.flushed()
+    await this.#writer.flushed(2_000)
     this.#output.end()
     this.onclose?.()
   }

@@ -1,8 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isRequestId, kindOf, type RequestId, type RpcMessage, type RpcRequest } from '../jsonrpc/message.ts'
+import {
+  isRequestId,
+  kindOf,
+  type RequestId,
+  type RpcMessage,
+  type RpcRequest,
+  type RpcResponse,
+} from '../jsonrpc/message.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { compileJsonSchema, type JsonSchema, type JsonSchemaCheck } from '../schema/json-schema.ts'
+import { isObject } from '../util/objects.ts'
 import type { Line } from './transcript.ts'
 
 /** Requests whose answer has no name of its own in the schemas. */
@@ -42,7 +50,7 @@ export class OfficialSchema {
   problem(message: RpcMessage, method?: string): string | undefined {
     const name = this.#nameFor(message, method)
     if (name === undefined) return undefined
-    const issues = this.#check(name)('result' in message && name.endsWith('Result') ? message.result : message)
+    const issues = this.#check(name)(name.endsWith('Result') ? (message as RpcResponse).result : message)
     return issues && `${name}: ${issues.map(({ path, message }) => `${path || '/'} ${message}`).join('; ')}`
   }
 
@@ -51,8 +59,9 @@ export class OfficialSchema {
     if ('error' in message) return this.#definitions.JSONRPCErrorResponse ? 'JSONRPCErrorResponse' : 'JSONRPCError'
     if (method === undefined) return undefined
     if (emptyResults.has(method)) return 'EmptyResult'
-    const name = this.#byMethod.get(method)?.replace(/Request$/, 'Result')
-    return name !== undefined && this.#definitions[name] ? name : undefined
+    const result = this.#byMethod.get(method)?.replace(/Request$/, 'Result')
+    // Since 2026-07-28 a response has a name too, and allows for results that ask for input.
+    return [`${result}Response`, `${result}`].find((name) => this.#definitions[name])
   }
 
   #check(name: string): JsonSchemaCheck {
@@ -78,7 +87,10 @@ export class Judge {
   }
 
   hear({ from, message }: Line): void {
-    for (const each of [message].flat()) this.#one(from, each)
+    for (const each of [message].flat()) {
+      if (isObject(each)) this.#one(from, each)
+      else this.problems.push(`${from} sent ${JSON.stringify(each)}, which is no message`)
+    }
   }
 
   #one(from: Line['from'], message: RpcMessage): void {

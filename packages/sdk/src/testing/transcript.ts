@@ -38,13 +38,20 @@ export class Transcript {
 /** Notes down everything that passes a client's transport. Call it before connecting. */
 export function record(transport: Transport, transcript = new Transcript()): Transcript {
   const { send, sendText } = transport
+  let isNoted = false
   transport.send = (message) => {
     transcript.add('client', message)
-    return send.call(transport, message)
+    // A transport may pass it on to its own sendText; it was said once.
+    isNoted = true
+    try {
+      return send.call(transport, message)
+    } finally {
+      isNoted = false
+    }
   }
   if (sendText) {
     transport.sendText = (text) => {
-      transcript.add('client', JSON.parse(text))
+      if (!isNoted) transcript.add('client', JSON.parse(text))
       sendText.call(transport, text)
     }
   }

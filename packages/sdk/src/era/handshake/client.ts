@@ -41,11 +41,16 @@ export class HandshakeClient implements ClientEra {
       capabilities: isObject(result.capabilities) ? result.capabilities : {},
       instructions: typeof result.instructions === 'string' ? result.instructions : undefined,
     }
+    return new HandshakeClient(facts)
+  }
+
+  begin(link: Link): void {
+    const { revision } = this.facts
+    link.answersFaults = true
     link.batching = revision.batching
     link.omitsUnknownId = revision.omitsUnknownId
     link.transport.setProtocolVersion?.(revision.id)
     link.notify('notifications/initialized')
-    return new HandshakeClient(facts)
   }
 
   call(

@@ -14,6 +14,7 @@ import type {
 } from '../../protocol/types.ts'
 import { chain } from '../../util/chain.ts'
 import type { Change } from '../changes.ts'
+import { withCheckedParams } from '../checked.ts'
 import { methodNotFound, noHandshake } from '../refusals.ts'
 import type { Caller, Definition, EraMethod, Outcome, ServerEra } from '../server.ts'
 
@@ -28,8 +29,8 @@ class Session implements Caller {
   /** What the client was told; features that come later are not announced to it. */
   readonly declared: ServerCapabilities
   readonly subscriptions = new Set<string>()
-  /** Before any logging/setLevel the choice is ours (2025-11-25 logging). */
-  logLevel: LoggingLevel = 'info'
+  /** Before any logging/setLevel the choice is ours (2025-11-25 logging); none where logging is not declared. */
+  logLevel: LoggingLevel | undefined
   /** The client said that it is ready; until then it is sent nothing but answers. */
   initialized = false
   stopListening: (() => void) | undefined
@@ -39,6 +40,7 @@ class Session implements Caller {
     this.clientInfo = params.clientInfo
     this.capabilities = params.capabilities
     this.declared = declared
+    this.logLevel = declared.logging ? 'info' : undefined
   }
 }
 
@@ -51,18 +53,15 @@ export class HandshakeServer implements ServerEra {
   constructor(definition: Definition) {
     this.#definition = definition
     this.#revisions = definition.revisions.filter((revision) => revision.era === 'handshake')
-    const initialize: EraMethod = (exchange) => this.#initialize(exchange)
-    if (this.#revisions.length === 0) {
-      this.methods = new Map([['initialize', initialize]])
-      return
+    const methods: Record<string, EraMethod> = {
+      initialize: (exchange) => this.#initialize(exchange),
+      ping: () => ({}),
+      'logging/setLevel': (exchange) => this.#setLevel(exchange),
+      'resources/subscribe': (exchange) => this.#subscribe(exchange),
+      'resources/unsubscribe': (exchange) => this.#unsubscribe(exchange),
     }
-    this.methods = new Map<string, EraMethod>([
-      ['initialize', initialize],
-      ['ping', () => ({})],
-      ['logging/setLevel', (exchange) => this.#setLevel(exchange)],
-      ['resources/subscribe', (exchange) => this.#subscribe(exchange)],
-      ['resources/unsubscribe', (exchange) => this.#unsubscribe(exchange)],
-    ])
+    this.methods =
+      this.#revisions.length > 0 ? withCheckedParams(methods) : new Map([['initialize', refuse(definition)]])
   }
 
   identify(exchange: Exchange): Caller {
@@ -79,6 +78,10 @@ export class HandshakeServer implements ServerEra {
 
   serve(exchange: Exchange, caller: Caller, run: () => Outcome): Outcome {
     return chain(run(), (result) => caller.revision.toResult(exchange.request.method, result))
+  }
+
+  toErrorCode(code: number): number {
+    return code
   }
 
   notified(notification: RpcNotification, link: Link): void {
@@ -121,9 +124,7 @@ export class HandshakeServer implements ServerEra {
 
   /** The version asked for, or our newest that has a handshake (2025-11-25 lifecycle, version negotiation). */
   #agree(requested: string): Revision {
-    const newest = this.#revisions[0]
-    if (!newest) throw noHandshake(requested, this.#definition.revisions)
-    return this.#revisions.find((revision) => revision.id === requested) ?? newest
+    return this.#revisions.find((revision) => revision.id === requested) ?? this.#revisions[0]!
   }
 
   #setLevel(exchange: Exchange): ResultObject {
@@ -134,10 +135,12 @@ export class HandshakeServer implements ServerEra {
 
   #subscribe(exchange: Exchange): ResultObject {
     const session = this.#sessionWith(exchange, (declared) => declared.resources?.subscribe)
+    const uri = exchange.request.params!.uri as string
+    if (!URL.canParse(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
     if (session.subscriptions.size >= maxSubscriptions) {
       throw new ProtocolError(RpcCode.InvalidRequest, `A session holds at most ${maxSubscriptions} subscriptions`)
     }
-    session.subscriptions.add(exchange.request.params!.uri as string)
+    session.subscriptions.add(uri)
     return {}
   }
 
@@ -160,5 +163,12 @@ export class HandshakeServer implements ServerEra {
     } else if (session.subscriptions.has(change.updated)) {
       link.notify('notifications/resources/updated', { uri: change.updated })
     }
+  }
+}
+
+/** A server of 2026-07-28 alone answers any initialize, sound or not, with the versions that it speaks. */
+function refuse(definition: Definition): EraMethod {
+  return ({ request }) => {
+    throw noHandshake(request.params?.protocolVersion, definition.revisions)
   }
 }

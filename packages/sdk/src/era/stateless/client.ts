@@ -28,6 +28,10 @@ export class StatelessClient implements ClientEra {
     this.#meta = JSON.stringify(requestMeta(identity, facts.revision)).slice(1, -1)
   }
 
+  begin(link: Link): void {
+    link.transport.setProtocolVersion?.(this.facts.revision.id)
+  }
+
   async call(
     link: Link,
     method: string,
@@ -62,14 +66,12 @@ export class StatelessClient implements ClientEra {
         },
       },
     )
-    const finish = () => {
+    const finish = (error: unknown) => {
       if (id !== undefined) this.#listening.delete(id)
+      acknowledged.reject(error)
       ended.resolve()
     }
-    request.then(finish, (error) => {
-      finish()
-      acknowledged.reject(error)
-    })
+    request.then(() => finish(new McpError('closed', 'The server ended the subscription')), finish)
     const timer = setTimeout(() => stop.abort('No acknowledgement came'), acknowledgeTimeoutMs)
     const honoured = await acknowledged.promise.finally(() => clearTimeout(timer))
     return {
@@ -77,7 +79,7 @@ export class StatelessClient implements ClientEra {
       ended: ended.promise,
       close: async () => {
         stop.abort('The client stops listening')
-        finish()
+        await ended.promise
       },
     }
   }
@@ -105,8 +107,8 @@ export function requestMeta(identity: ClientIdentity, revision: Revision): JsonO
 export function readDiscovery(
   result: Partial<DiscoverResult>,
 ): { supported: string[]; facts: Omit<ServerFacts, 'revision'> } | undefined {
-  const { supportedVersions, capabilities, instructions } = result
-  if (!Array.isArray(supportedVersions)) return undefined
+  const { supportedVersions, capabilities, instructions, resultType = 'complete' } = result
+  if (!Array.isArray(supportedVersions) || resultType !== 'complete') return undefined
   const info = result._meta?.[metaKeys.serverInfo]
   return {
     supported: supportedVersions,

@@ -12,6 +12,7 @@ import {
 } from '../../protocol/types.ts'
 import { chain } from '../../util/chain.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
+import { withCheckedParams } from '../checked.ts'
 import { unsupportedVersion } from '../refusals.ts'
 import type { Caller, Definition, EraMethod, Outcome, Reply, ServerEra } from '../server.ts'
 import { Subscription } from './subscription.ts'
@@ -30,10 +31,10 @@ export class StatelessServer implements ServerEra {
     this.#revisions = new Map(modern.map((revision) => [revision.id, revision]))
     const signature = { resultType: 'complete', _meta: { [metaKeys.serverInfo]: definition.info } }
     this.#ending = JSON.stringify(signature).slice(1)
-    this.methods = new Map<string, EraMethod>([
-      ['server/discover', (exchange) => this.#discover(exchange)],
-      ['subscriptions/listen', (exchange) => this.#listen(exchange)],
-    ])
+    this.methods = withCheckedParams({
+      'server/discover': (exchange) => this.#discover(exchange),
+      'subscriptions/listen': (exchange) => this.#listen(exchange),
+    })
   }
 
   identify(exchange: Exchange): Caller {
@@ -48,16 +49,27 @@ export class StatelessServer implements ServerEra {
     if (logLevel !== undefined && !loggingLevels.includes(logLevel as LoggingLevel)) {
       throw new ProtocolError(RpcCode.InvalidParams, `params._meta["${metaKeys.logLevel}"] is no log level`)
     }
+    const clientInfo = meta[metaKeys.clientInfo]
+    if (clientInfo !== undefined && !isImplementation(clientInfo)) {
+      throw missing(metaKeys.clientInfo, 'an object with a name and a version')
+    }
     return {
       revision,
-      clientInfo: meta[metaKeys.clientInfo] as Implementation | undefined,
+      clientInfo,
       capabilities: capabilities as ClientCapabilities,
-      logLevel: logLevel as LoggingLevel | undefined,
+      // What was not declared is not sent, even when it is asked for.
+      logLevel:
+        logLevel !== undefined && this.#definition.capabilities().logging ? (logLevel as LoggingLevel) : undefined,
     }
   }
 
   serve(exchange: Exchange, caller: Caller, run: () => Outcome): Reply | PromiseLike<Reply> {
-    return chain(run(), (result) => this.#complete(caller.revision.toResult(exchange.request.method, result)))
+    const { method } = exchange.request
+    return chain(run(), (result) => this.#complete(caller.revision.toResult(method, this.#withHints(method, result))))
+  }
+
+  toErrorCode(code: number): number {
+    return olderCodes.get(code) ?? code
   }
 
   notified(): void {}
@@ -68,6 +80,12 @@ export class StatelessServer implements ServerEra {
 
   closed(link: Link): void {
     this.#subscriptions.delete(link)
+  }
+
+  /** Cacheable results say how long they may be kept, also those of handlers that do not know of it. */
+  #withHints(method: string, result: ResultObject): ResultObject {
+    if (!cacheable.has(method) || (result.ttlMs !== undefined && result.cacheScope !== undefined)) return result
+    return { ...this.#definition.cacheHints, ...result }
   }
 
   /**
@@ -103,6 +121,25 @@ export class StatelessServer implements ServerEra {
     open.add(subscription)
     exchange.onEnd(() => open.delete(subscription))
   }
+}
+
+/** 2026-07-28 caching. */
+const cacheable: ReadonlySet<string> = new Set([
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+])
+
+/** Numbers that this era must not use, and what it says instead. */
+const olderCodes: ReadonlyMap<number, number> = new Map([
+  [RpcCode.ResourceNotFound, RpcCode.InvalidParams],
+  [RpcCode.UrlElicitationRequired, RpcCode.InternalError],
+])
+
+function isImplementation(value: unknown): value is Implementation {
+  return isObject(value) && typeof value.name === 'string' && typeof value.version === 'string'
 }
 
 function missing(key: string, type: string): ProtocolError {

@@ -3,7 +3,7 @@ import type { Params } from '../../jsonrpc/message.ts'
 import type { CompleteParams, CompleteResult } from '../../protocol/types.ts'
 import type { StandardSchema } from '../../schema/standard.ts'
 import type { Context } from '../context.ts'
-import { type FeatureHost, findMount } from './feature.ts'
+import type { FeatureHost } from './feature.ts'
 import type { Prompts } from './prompts.ts'
 import type { Resources } from './resources.ts'
 
@@ -37,7 +37,12 @@ export function completable<S extends StandardSchema>(schema: S, complete: Compl
 
 /** Looks through wrappers too, so that `completable(z.string(), ...).optional()` works as well. */
 export function completerOf(schema: unknown): Completer | undefined {
-  for (let inner = schema; typeof inner === 'object' && inner !== null; inner = innerOf(inner)) {
+  // An arktype is a function.
+  for (
+    let inner = schema;
+    inner && (typeof inner === 'object' || typeof inner === 'function');
+    inner = innerOf(inner)
+  ) {
     const found = completers.get(inner)
     if (found) return found
   }
@@ -92,7 +97,7 @@ export class Completions {
       const mount = this.#host.mounts.find(({ server }) => server.features.resources.knowsTemplate(ref.uri))
       return mount && !this.#resources.knowsOwnTemplate(ref.uri) ? { server: mount.server, ref } : undefined
     }
-    const found = this.#prompts.has(ref.name) ? undefined : findMount(this.#host.mounts, ref.name)
+    const found = this.#prompts.mountOf(ref.name)
     return found && { server: found.server, ref: { ...ref, name: found.name } }
   }
 }

@@ -1,5 +1,4 @@
 import type { ListName } from '../../era/changes.ts'
-import type { CacheHints } from '../../protocol/types.ts'
 import type { McpServer } from '../mcp-server.ts'
 import type { Pages } from './pages.ts'
 
@@ -13,7 +12,6 @@ export interface Mount {
 export interface FeatureHost {
   readonly pages: Pages
   readonly mounts: readonly Mount[]
-  readonly cacheHints: Required<CacheHints>
   readonly maskErrors: boolean
   changed(list: ListName): void
   reportError(error: unknown): void
@@ -24,12 +22,23 @@ export function prefixed(prefix: string, name: string): string {
   return `${prefix}_${name}`
 }
 
-/** The mount a prefixed name leads to, and the name there. */
-export function findMount(mounts: readonly Mount[], name: string): { server: McpServer; name: string } | undefined {
+/** The mount that a prefixed name leads to, and the name there. One prefix may begin with another. */
+export function findMount(
+  mounts: readonly Mount[],
+  name: string,
+  has: (server: McpServer, name: string) => boolean,
+): { server: McpServer; name: string } | undefined {
   for (const { prefix, server } of mounts) {
-    if (name.startsWith(`${prefix}_`)) return { server, name: name.slice(prefix.length + 1) }
+    const rest = name.slice(prefix.length + 1)
+    if (name.startsWith(`${prefix}_`) && has(server, rest)) return { server, name: rest }
   }
   return undefined
+}
+
+/** The first of several items with one key; own ones come before mounted ones, and win. */
+export function uniqueBy<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
+  const seen = new Set<string>()
+  return items.filter((item) => !seen.has(keyOf(item)) && seen.add(keyOf(item)))
 }
 
 /** A copy without members that are undefined, so that they do not appear on the wire as null or at all. */

@@ -39,7 +39,8 @@ export class Pages {
     if (!Array.isArray(opened)) throw new ProtocolError(RpcCode.InvalidParams, 'params.cursor is not one of ours')
     const [key, position] = opened as [string, number]
     const index = items.findIndex((item) => keyOf(item) === key)
-    return index === -1 ? position : index + 1
+    // The item itself is gone: what came after it moved up by one.
+    return index === -1 ? Math.max(position - 1, 0) : index + 1
   }
 }
 

@@ -7,8 +7,9 @@ import { compileSchema, describeIssues, type UserSchema } from '../../schema/use
 import { chain } from '../../util/chain.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Context } from '../context.ts'
+import type { McpServer } from '../mcp-server.ts'
 import { type Completer, completerOf, unknownArgument } from './completion.ts'
-import { defined, type FeatureHost, findMount, prefixed } from './feature.ts'
+import { defined, type FeatureHost, findMount, prefixed, uniqueBy } from './feature.ts'
 import { isResultWith } from './pages.ts'
 import { type Registered, Registry } from './registry.ts'
 
@@ -72,7 +73,7 @@ export class Prompts {
     const mounted = this.#host.mounts.flatMap(({ prefix, server }) =>
       server.features.prompts.definitions().map((prompt) => ({ ...prompt, name: prefixed(prefix, prompt.name) })),
     )
-    return [...own, ...mounted]
+    return mounted.length === 0 ? own : uniqueBy([...own, ...mounted], ({ name }) => name)
   }
 
   list(params: Params): Outcome {
@@ -81,7 +82,6 @@ export class Prompts {
     return chain(page, ({ items, nextCursor }) => ({
       prompts: items,
       ...(nextCursor !== undefined && { nextCursor }),
-      ...this.#host.cacheHints,
     }))
   }
 
@@ -89,14 +89,19 @@ export class Prompts {
     const name = params.name as string
     const entry = this.#entries.get(name)
     if (entry?.enabled) return this.#render(entry, params.arguments ?? {}, ctx)
-    const mount = entry ? undefined : findMount(this.#host.mounts, name)
+    const mount = this.mountOf(name)
     if (!mount) throw unknownPrompt(name)
     const result = await mount.server.server.delegate('prompts/get', { ...params, name: mount.name }, ctx)
     return result as GetPromptResult
   }
 
   has(name: string): boolean {
-    return this.#entries.get(name) !== undefined
+    return this.#entries.get(name) !== undefined || findMount(this.#host.mounts, name, hasPrompt) !== undefined
+  }
+
+  /** The mounted server that a prompt belongs to, if it is not an own one. */
+  mountOf(name: string): { server: McpServer; name: string } | undefined {
+    return this.#entries.get(name) ? undefined : findMount(this.#host.mounts, name, hasPrompt)
   }
 
   /** Who completes an argument: undefined when nobody does. Throws when there is no such prompt or argument. */
@@ -160,6 +165,10 @@ function toArguments({ json }: UserSchema): PromptArgument[] {
       required: required.includes(name),
     })
   })
+}
+
+function hasPrompt(server: McpServer, name: string): boolean {
+  return server.features.prompts.has(name)
 }
 
 function unknownPrompt(name: string): ProtocolError {

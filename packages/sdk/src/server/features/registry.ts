@@ -45,6 +45,9 @@ export class Registry<E extends Item> {
     let current = item
     this.#put(current)
     const replace = (next: E) => {
+      if (this.#items.get(current.key) !== current) {
+        throw new TypeError(`The ${this.#kind} ${current.key} was removed; register it again`)
+      }
       if (next.key !== current.key) {
         this.#refuseDuplicate(next.key)
         this.#items.delete(current.key)

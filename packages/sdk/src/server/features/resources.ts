@@ -1,6 +1,7 @@
 import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
+import { annotationsProblem, cacheHintsProblem } from '../../protocol/hints.ts'
 import type {
   Annotations,
   CacheHints,
@@ -16,7 +17,7 @@ import { isObject } from '../../util/objects.ts'
 import { UriTemplate } from '../../util/uri-template.ts'
 import type { Context } from '../context.ts'
 import { type Completer, unknownArgument } from './completion.ts'
-import { defined, type FeatureHost } from './feature.ts'
+import { defined, type FeatureHost, uniqueBy } from './feature.ts'
 import { isResultWith } from './pages.ts'
 import { type Registered, Registry } from './registry.ts'
 
@@ -141,7 +142,6 @@ export class Resources {
         ({ items, nextCursor }) => ({
           resources: items,
           ...(nextCursor !== undefined && { nextCursor }),
-          ...this.#host.cacheHints,
         }),
       ),
     )
@@ -153,20 +153,20 @@ export class Resources {
     return chain(page, ({ items, nextCursor }) => ({
       resourceTemplates: items,
       ...(nextCursor !== undefined && { nextCursor }),
-      ...this.#host.cacheHints,
     }))
   }
 
   templates(): ResourceTemplateInfo[] {
     const own = this.#templates.enabled().map(({ definition }) => definition)
-    return [...own, ...this.#host.mounts.flatMap(({ server }) => server.features.resources.templates())]
+    const mounted = this.#host.mounts.flatMap(({ server }) => server.features.resources.templates())
+    return uniqueBy([...own, ...mounted], ({ uriTemplate }) => uriTemplate)
   }
 
   async read(params: Params, ctx: Context): Promise<ReadResourceResult> {
     const uri = parseUri(params.uri as string)
     const found = this.#find(params.uri as string)
     if (found) {
-      const result = toReadResult(await found.read(uri, ctx), params.uri as string, found.config, this.#host.cacheHints)
+      const result = toReadResult(await found.read(uri, ctx), params.uri as string, found.config)
       if (result) return result
     } else {
       const mount = this.#host.mounts.find(({ server }) => server.features.resources.knows(params.uri as string))
@@ -212,7 +212,7 @@ export class Resources {
     if (resource?.enabled) return resource
     for (const { template, config, read } of this.#templates.enabled()) {
       const variables = template.uriTemplate.match(uri)
-      if (variables) return { config, read: (url, ctx) => read(url, variables, ctx) }
+      if (variables && !leadsOut(uri, variables)) return { config, read: (url, ctx) => read(url, variables, ctx) }
     }
     return undefined
   }
@@ -220,7 +220,8 @@ export class Resources {
   #all(ctx: Context): Resource[] | Promise<Resource[]> {
     const own = this.#resources.enabled().map(({ definition }) => definition)
     if (!this.listsDynamically) {
-      return [...own, ...this.#host.mounts.flatMap(({ server }) => server.features.resources.#all(ctx) as Resource[])]
+      const mounted = this.#host.mounts.flatMap(({ server }) => server.features.resources.#all(ctx) as Resource[])
+      return uniqueBy([...own, ...mounted], ({ uri }) => uri)
     }
     return this.#allDynamic(own, ctx)
   }
@@ -234,7 +235,7 @@ export class Resources {
       }),
     )
     const mounted = await Promise.all(this.#host.mounts.map(({ server }) => server.features.resources.#all(ctx)))
-    return [...own, ...listed.flat(), ...mounted.flat()]
+    return uniqueBy([...own, ...listed.flat(), ...mounted.flat()], ({ uri }) => uri)
   }
 }
 
@@ -248,6 +249,7 @@ function createResource(
   if (!URL.canParse(uri)) {
     throw new TypeError(`Resource ${name}: ${JSON.stringify(uri)} is no URI; it needs a scheme, as in "notes://today"`)
   }
+  checkConfig(name, config)
   const definition = { uri, name, ...describeResource(config), ...(config.size !== undefined && { size: config.size }) }
   return { key: uri, name, enabled, definition, config, read }
 }
@@ -260,8 +262,31 @@ function createTemplate(
   enabled: boolean,
 ): TemplateEntry {
   const uriTemplate = template.uriTemplate.toString()
+  // RFC 3986 section 3.1; a template may also begin with a variable.
+  if (!/^([a-z][a-z0-9+.-]*:|\{)/i.test(uriTemplate)) {
+    throw new TypeError(
+      `Resource template ${name}: ${uriTemplate} gives no URIs; it needs a scheme, as in "notes://{day}"`,
+    )
+  }
+  checkConfig(name, config)
   const definition = { uriTemplate, name, ...describeResource(config) }
   return { key: uriTemplate, name, enabled, definition, config, template, read }
+}
+
+function checkConfig(name: string, config: ResourceConfig): void {
+  const problem = cacheHintsProblem(config) ?? annotationsProblem(config.annotations ?? {})
+  if (problem !== undefined) throw new TypeError(`Resource ${name}: ${problem}`)
+}
+
+/**
+ * 2026-07-28 resources: paths of file resources are sanitised. A variable that climbs out of its folder matches no
+ * `file:` template; for other schemes such a value is data like any other.
+ */
+function leadsOut(uri: string, variables: TemplateVariables): boolean {
+  if (!/^file:/i.test(uri)) return false
+  return Object.values(variables)
+    .flat()
+    .some((value) => value.includes('\\') || value.split('/').includes('..'))
 }
 
 function describeResource({ title, description, mimeType, annotations, icons, _meta }: ResourceConfig) {
@@ -273,19 +298,15 @@ function parseUri(uri: string): URL {
   return new URL(uri)
 }
 
-function toReadResult(
-  returned: unknown,
-  uri: string,
-  config: ResourceConfig,
-  hints: Required<CacheHints>,
-): ReadResourceResult | undefined {
+function toReadResult(returned: unknown, uri: string, config: ResourceConfig): ReadResourceResult | undefined {
   if (returned === undefined || returned === null) return undefined
+  const { ttlMs, cacheScope, mimeType } = config
   const result = isResultWith(returned, 'contents') ? returned : { contents: [toContents(returned, uri)] }
   return {
-    ttlMs: config.ttlMs ?? hints.ttlMs,
-    cacheScope: config.cacheScope ?? hints.cacheScope,
+    ...(ttlMs !== undefined && { ttlMs }),
+    ...(cacheScope !== undefined && { cacheScope }),
     ...result,
-    contents: (result.contents as ResourceContents[]).map((item) => withMimeType(item, config.mimeType)),
+    contents: (result.contents as ResourceContents[]).map((item) => withMimeType(item, mimeType)),
   }
 }
 

@@ -17,8 +17,9 @@ import { chain } from '../../util/chain.ts'
 import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { Context } from '../context.ts'
+import type { McpServer } from '../mcp-server.ts'
 import { ToolError } from '../tool-error.ts'
-import { defined, type FeatureHost, findMount, prefixed } from './feature.ts'
+import { defined, type FeatureHost, findMount, prefixed, uniqueBy } from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
 
 export interface ToolConfig<In, Out> {
@@ -92,7 +93,11 @@ export class Tools {
     const mounted = this.#host.mounts.flatMap(({ prefix, server }) =>
       server.features.tools.definitions().map((tool) => ({ ...tool, name: prefixed(prefix, tool.name) })),
     )
-    return [...own, ...mounted]
+    return mounted.length === 0 ? own : uniqueBy([...own, ...mounted], ({ name }) => name)
+  }
+
+  has(name: string): boolean {
+    return this.#entries.get(name) !== undefined || findMount(this.#host.mounts, name, hasTool) !== undefined
   }
 
   list(params: Params): Outcome {
@@ -105,7 +110,6 @@ export class Tools {
     return chain(page, ({ items, nextCursor }) => ({
       tools: items,
       ...(nextCursor !== undefined && { nextCursor }),
-      ...this.#host.cacheHints,
     }))
   }
 
@@ -113,7 +117,7 @@ export class Tools {
     const name = params.name as string
     const entry = this.#entries.get(name)
     if (entry?.enabled) return this.#check(entry, params.arguments ?? noArguments, ctx)
-    const mount = entry ? undefined : findMount(this.#host.mounts, name)
+    const mount = entry ? undefined : findMount(this.#host.mounts, name, hasTool)
     if (mount) return mount.server.server.delegate('tools/call', { ...params, name: mount.name }, ctx)
     throw new ProtocolError(RpcCode.InvalidParams, `Unknown tool: ${name.slice(0, 200)}`)
   }
@@ -149,7 +153,7 @@ export class Tools {
   #failed(entry: Entry, error: unknown): CallToolResult {
     if (error instanceof ProtocolError) throw error
     if (error instanceof ToolError) return { content: error.content, isError: true }
-    if (!this.#host.maskErrors) return failure(error instanceof Error ? error.message : String(error))
+    if (!this.#host.maskErrors) return failure(messageOf(error))
     this.#host.reportError(error)
     return failure(`The tool ${entry.definition.name} failed`)
   }
@@ -237,6 +241,20 @@ function checkName(name: string): void {
   }
 }
 
+function hasTool(server: McpServer, name: string): boolean {
+  return server.features.tools.has(name)
+}
+
+/** Anything can be thrown, also what cannot be made a string. */
+function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message
+  try {
+    return String(error)
+  } catch {
+    return 'The tool failed'
+  }
+}
+
 function failure(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true }
 }
@@ -252,6 +270,8 @@ function isBlock(value: unknown): value is ContentBlock {
 
 /** Structured content goes out as JSON text too, for clients that read only content (2025-06-18 tools). */
 function withContent(result: Partial<CallToolResult>): CallToolResult {
-  if (result.content) return result as CallToolResult
+  const isComplete =
+    result.content !== undefined && (result.content.length > 0 || result.structuredContent === undefined)
+  if (isComplete) return result as CallToolResult
   return { ...result, content: [{ type: 'text', text: JSON.stringify(result.structuredContent) }] }
 }

@@ -4,7 +4,7 @@ import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
 import { safeEnvironment } from './environment.ts'
 import { createReader, defaultMaxMessageBytes } from './lines.ts'
-import { endGroup, killGroup, watchGroup } from './process-group.ts'
+import { endProcess, endRest, watchGroup } from './process-group.ts'
 import { LineWriter, type Sink } from './writer.ts'
 
 export interface StdioServerParameters {
@@ -99,9 +99,10 @@ export class StdioClientTransport implements Transport {
     if (!child) return
     const writer = this.#writer
     this.#writer = undefined
-    await Promise.race([writer?.flushed(), this.#ended])
+    const graceMs = this.#parameters.shutdownMs ?? 2_000
+    await Promise.race([writer?.flushed(graceMs), this.#ended])
     child.stdin?.end()
-    await endGroup(child, this.#ended, this.#parameters.shutdownMs ?? 2_000)
+    await endProcess(child, this.#ended, graceMs)
     this.#process = undefined
   }
 
@@ -125,8 +126,8 @@ export class StdioClientTransport implements Transport {
 
   async #exited(child: ChildProcess, exitCode: number | null, signal: string | null): Promise<void> {
     await lastWords(child)
-    if (this.#writer) killGroup(child, 'SIGTERM')
     this.#writer = undefined
+    await endRest(child)
     const detail: CloseDetail = { exitCode, signal, stderr: this.#stderr }
     this.onclose?.(detail)
   }

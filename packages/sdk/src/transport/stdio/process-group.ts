@@ -8,25 +8,29 @@ export function watchGroup(child: ChildProcess): void {
   live.add(child)
 }
 
-/** Waits for the end after stdin was closed; then asks, then insists. Leaves nobody of the group behind. */
-export async function endGroup(child: ChildProcess, ended: Promise<void>, graceMs: number): Promise<void> {
-  if (!(await within(ended, graceMs))) {
-    killGroup(child, 'SIGTERM')
-    if (!(await within(ended, graceMs))) {
-      killGroup(child, 'SIGKILL')
-      await ended
-    }
-  }
-  // The server may have ended without those it started.
+/** Those that a server leaves behind get this long to end by themselves. */
+const restMs = 100
+
+/** Waits for the end after stdin was closed; then asks the whole group, then insists. */
+export async function endProcess(child: ChildProcess, ended: Promise<void>, graceMs: number): Promise<void> {
+  if (await within(ended, graceMs)) return
+  killGroup(child, 'SIGTERM')
+  if (await within(ended, graceMs)) return
+  killGroup(child, 'SIGKILL')
+  await ended
+}
+
+/** The server has ended, perhaps without those that it started: leaves nobody of the group behind. */
+export async function endRest(child: ChildProcess): Promise<void> {
   if (killGroup(child, 'SIGTERM')) {
-    await new Promise((resolve) => setTimeout(resolve, Math.min(graceMs, 100)))
+    await new Promise((resolve) => setTimeout(resolve, restMs))
     killGroup(child, 'SIGKILL')
   }
   release(child)
 }
 
 /** False when there is nobody left. */
-export function killGroup(child: ChildProcess, signal: NodeJS.Signals): boolean {
+function killGroup(child: ChildProcess, signal: NodeJS.Signals): boolean {
   if (child.pid === undefined) return false
   try {
     // A negative id names the group; Windows has none, and its process is ended alone.

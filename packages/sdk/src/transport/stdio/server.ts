@@ -5,6 +5,9 @@ import { createReader, defaultMaxMessageBytes } from './lines.ts'
 import { guardStdout } from './stdout-guard.ts'
 import { LineWriter, type Sink } from './writer.ts'
 
+/** How long a client that does not read may hold up the end. */
+const flushMs = 2_000
+
 /** What we need of a readable stream. */
 export interface Source {
   on(event: 'data', listener: (chunk: Uint8Array) => void): unknown
@@ -74,7 +77,7 @@ export class StdioServerTransport implements Transport {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    await this.#writer?.flushed()
+    await this.#writer?.flushed(flushMs)
     this.#stdin?.removeAllListeners('data')
     this.#stdin?.pause()
     this.#guard?.release()

@@ -38,10 +38,17 @@ export class LineWriter {
     queueMicrotask(() => process.nextTick(() => this.#flush()))
   }
 
-  /** Resolves when everything was handed to the operating system. */
-  flushed(): Promise<void> {
+  /** Resolves when everything was handed to the operating system, or when the time is up. */
+  flushed(timeoutMs: number): Promise<void> {
     this.#flush()
-    return this.#queued === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve))
+    if (this.#queued === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs)
+      this.#idle.push(() => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
   }
 
   #flush(): void {
