@@ -2,6 +2,7 @@ export { Client, type ClientEvents, type ClientOptions } from '../client/client.
 export type { ClientState, StateChange, Subscription } from '../client/connection.ts'
 export type { ListCall, ListPage } from '../client/list-call.ts'
 export type { ToolResult } from '../client/results.ts'
+export { displayName, hintsOf } from '../client/tool-display.ts'
 export { type Connectable, type ConnectOptions, connect, type Target } from '../doors/connect.ts'
 export type { ServerFacts } from '../era/client.ts'
 export { CapabilityError, ClosedError, McpError, PeerError, ProtocolError, RpcCode, TimeoutError } from '../errors.ts'

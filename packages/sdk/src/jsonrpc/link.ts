@@ -220,7 +220,8 @@ export class Link {
 
   #receiveMember(message: unknown, batch: Batch): void {
     const kind = kindOf(message)
-    if (kind instanceof Fault) return kind.isAnswer ? this.#unreadable(kind) : batch.answer(this.#faultResponse(kind))
+    if (kind instanceof Fault && kind.meant === 'answer') return this.#refuse(kind)
+    if (kind instanceof Fault) return batch.answer(this.#faultResponse(kind))
     if (kind !== 'request') return this.#receive(message)
     const request = message as RpcRequest
     if (request.method === 'initialize') {
@@ -239,16 +240,14 @@ export class Link {
   }
 
   #refuse(fault: Fault): void {
-    if (this.#closed) return
-    if (fault.isAnswer || !this.answersFaults) return this.#unreadable(fault)
-    this.#sendMessage(this.#faultResponse(fault))
+    if (this.#closed || this.#failsWaiting(fault)) return
+    if (fault.meant === 'answer' || !this.answersFaults) this.#receiver.error(unreadable(fault))
+    else this.#sendMessage(this.#faultResponse(fault))
   }
 
-  /** Something came that gets no answer. Whoever waits for it is told; otherwise it is worth a report. */
-  #unreadable(fault: Fault): void {
-    const error = new McpError('invalid-response', `The peer sent something unreadable: ${fault.message}`)
-    if (fault.isAnswer && fault.id !== undefined && this.#pending.fail(fault.id, error)) return
-    this.#receiver.error(error)
+  /** Whoever waits for an answer that turned out unreadable is told at once. */
+  #failsWaiting(fault: Fault): boolean {
+    return fault.meant !== 'request' && fault.id !== undefined && this.#pending.fail(fault.id, unreadable(fault))
   }
 
   #faultResponse(fault: Fault): RpcResponse {
@@ -311,6 +310,10 @@ export class Link {
       : 'The connection closed before the answer came'
     return new ClosedError(what + describe(detail), detail)
   }
+}
+
+function unreadable(fault: Fault): McpError {
+  return new McpError('invalid-response', `The peer sent something unreadable: ${fault.message}`)
 }
 
 function metaOf(id: number, options: SendOptions | undefined): string {

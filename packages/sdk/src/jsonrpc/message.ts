@@ -35,14 +35,14 @@ export class Fault {
   readonly message: string
   /** The id of the faulty message, where it could be read. */
   readonly id: RequestId | undefined
-  /** It was meant as an answer: nobody answers an answer. */
-  readonly isAnswer: boolean
+  /** What it was meant to be. Nobody answers an answer; without method, result and error it may have been either. */
+  readonly meant: 'request' | 'answer' | 'either'
 
-  constructor(code: number, message: string, id?: RequestId, isAnswer = false) {
+  constructor(code: number, message: string, id?: RequestId, meant: Fault['meant'] = 'request') {
     this.code = code
     this.message = message
     this.id = id
-    this.isAnswer = isAnswer
+    this.meant = meant
   }
 }
 
@@ -94,8 +94,12 @@ function isResponse(value: JsonObject): 'response' | Fault {
 }
 
 function refuse(value: JsonObject, message: string): Fault {
-  const isAnswer = value.method === undefined && (value.result !== undefined || value.error !== undefined)
-  return new Fault(-32600, message, isRequestId(value.id) ? value.id : undefined, isAnswer)
+  return new Fault(-32600, message, isRequestId(value.id) ? value.id : undefined, meantAs(value))
+}
+
+function meantAs(value: JsonObject): Fault['meant'] {
+  if (value.method !== undefined) return 'request'
+  return value.result !== undefined || value.error !== undefined ? 'answer' : 'either'
 }
 
 /** The answer's text. Built by hand so that a prepared result goes in as it is. */

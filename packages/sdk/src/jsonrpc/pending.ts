@@ -109,7 +109,7 @@ export class PendingRequests {
   /** Progress tokens are request ids: unique among active requests without keeping another table. */
   progress(params: Params): void {
     const waiting = this.#waiting.get(params.progressToken as RequestId)
-    if (!waiting || typeof params.progress !== 'number') return
+    if (!waiting || !isProgress(params)) return
     if (waiting.options?.resetTimeoutOnProgress !== false && waiting.timeoutMs > 0) {
       waiting.deadline = Math.min(Date.now() + waiting.timeoutMs, waiting.lastDeadline)
     }
@@ -117,8 +117,8 @@ export class PendingRequests {
     try {
       waiting.options?.onProgress?.({
         progress,
-        ...(typeof total === 'number' && { total }),
-        ...(typeof message === 'string' && { message }),
+        ...(total !== undefined && { total }),
+        ...(message !== undefined && { message }),
       })
     } catch (error) {
       this.#onError(error)
@@ -198,6 +198,11 @@ export class PendingRequests {
     this.#giveUp(waiting.id, waiting.method, 'The request timed out')
     waiting.reject(new TimeoutError(waiting.method, total ? waiting.maxTotalTimeoutMs : waiting.timeoutMs, total))
   }
+}
+
+function isProgress(params: Params): params is Params & Progress {
+  const { progress, total = 0, message = '' } = params
+  return typeof progress === 'number' && typeof total === 'number' && typeof message === 'string'
 }
 
 function cancelled(method: string, reason: unknown): McpError {

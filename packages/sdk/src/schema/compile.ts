@@ -28,8 +28,12 @@ export function compileRoot(library: Library, formats: boolean, maxPatternLength
   const reached = new Set([library.root])
   const patterns = new Map<string, RegExp>()
   const compilation = { library, formats, reached, patterns, maxPatternLength, patternBudget: maxPatternLength * 100 }
-  // The set grows while it is walked, since a chain of references may be longer than the call stack.
-  for (const place of reached) fillShape(compilation, place)
+  for (let filled = 0; filled < reached.size; ) {
+    // The set grows while it is walked: a chain of references may be longer than the call stack.
+    for (const place of reached) if (place.shape.checks.length === 0) fillShape(compilation, place)
+    filled = reached.size
+    for (const place of library.dynamic.values()) reached.add(place)
+  }
   refuseEndlessReferences(reached)
   return library.root.shape
 }
@@ -141,7 +145,6 @@ function referenceCheck({ library, reached }: Compilation, place: Place, keyword
     place.inPlace.push(target)
     return [(value, run, seen) => run.enter(target.base, target.shape, value, seen)]
   }
-  for (const other of library.dynamic.values()) reached.add(other)
   const anchor = name.slice(name.indexOf('#'))
   return [
     (value, run, seen) => {

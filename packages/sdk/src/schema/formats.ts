@@ -11,27 +11,17 @@ export const formats: ReadonlyMap<string, (text: string) => boolean> = new Map([
 ])
 
 function isDate(text: string): boolean {
-  const match = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)
-  if (!match) return false
-  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])]
-  return month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month)
-}
-
-function daysIn(year: number, month: number): number {
-  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28
-  return [4, 6, 9, 11].includes(month) ? 30 : 31
+  // A day that its month does not have becomes another date.
+  return /^\d{4}-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00Z`).toJSON()?.startsWith(text) === true
 }
 
 function isTime(text: string): boolean {
-  const match = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:z|([+-])(\d\d):(\d\d))$/i.exec(text)
+  const match = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.\d+)?(?:z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i.exec(text)
   if (!match) return false
-  const [hour, minute, second] = [Number(match[1]), Number(match[2]), Number(match[3])]
-  const [offsetHour, offsetMinute] = [Number(match[5] ?? 0), Number(match[6] ?? 0)]
-  if (hour > 23 || minute > 59 || second > 60 || offsetHour > 23 || offsetMinute > 59) return false
-  if (second < 60) return true
+  const [, hour, minute, second, sign, offsetHour, offsetMinute] = match
   // RFC 3339 section 5.7: a leap second ends the last minute of a day in UTC.
-  const offset = (offsetHour * 60 + offsetMinute) * (match[4] === '-' ? -1 : 1)
-  return (hour * 60 + minute - offset + 1440) % 1440 === 1439
+  const offset = sign ? Number(`${sign}1`) * (Number(offsetHour) * 60 + Number(offsetMinute)) : 0
+  return second !== '60' || (Number(hour) * 60 + Number(minute) - offset + 1440) % 1440 === 1439
 }
 
 function isDateTime(text: string): boolean {
@@ -43,8 +33,7 @@ function isUuid(text: string): boolean {
 }
 
 function isIpv4(text: string): boolean {
-  const parts = text.split('.')
-  return parts.length === 4 && parts.every((part) => /^(?:0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255)
+  return /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/.test(text)
 }
 
 function isIpv6(text: string): boolean {
@@ -83,21 +72,18 @@ function isHostLabel(label: string): boolean {
   return label.length <= 63 && /^[a-z\d](?:[a-z\d-]*[a-z\d])?$/i.test(label)
 }
 
-function isUri(text: string): boolean {
-  if (!/^[a-z][a-z\d+.-]*:(?:[\w\-.~:/?#[\]@!$&'()*+,;=]|%[\da-f]{2})*$/i.test(text)) return false
-  const rest = text.slice(text.indexOf(':') + 1)
-  if (rest.indexOf('#') !== rest.lastIndexOf('#')) return false
-  if (!rest.startsWith('//')) return !/[[\]]/.test(rest)
-  const end = rest.slice(2).search(/[/?#]/)
-  const authority = end === -1 ? rest.slice(2) : rest.slice(2, end + 2)
-  return !/[[\]]/.test(rest.slice(2 + authority.length)) && isAuthority(authority)
-}
+const CHARS = "(?:[\\w.~!$&'()*+,;=-]|%[\\da-f]{2})*"
+const MORE_CHARS = CHARS.replace('[', '[:@/')
+const AUTHORITY = `(?:${CHARS.replace('[', '[:')}@)?(?:\\[([^\\]]*)\\]|${CHARS})(?::\\d*)?(?=[/?#]|$)`
+const ANY_CHARS = CHARS.replace('[', '[:@/?')
+const URI = new RegExp(
+  `^[a-z][a-z\\d+.-]*:(?://${AUTHORITY}|(?!//))${MORE_CHARS}(?:\\?${ANY_CHARS})?(?:#${ANY_CHARS})?$`,
+  'i',
+)
 
-function isAuthority(text: string): boolean {
-  const at = text.indexOf('@')
-  if (/[[\]]/.test(text.slice(0, at + 1))) return false
-  const match = /^(\[[^[\]]*\]|[^:@[\]]*)(?::\d*)?$/.exec(text.slice(at + 1))
-  const host = match?.[1]
-  if (host === undefined) return false
-  return !host.startsWith('[') || isIpv6(host.slice(1, -1)) || /^\[v[\da-f]+\./i.test(host)
+function isUri(text: string): boolean {
+  const match = URI.exec(text)
+  if (!match) return false
+  const [, literal] = match
+  return literal === undefined || isIpv6(literal) || /^v[\da-f]+\./i.test(literal)
 }

@@ -2,7 +2,6 @@ import { describe, expect, test, vi } from 'vitest'
 import { type CompileOptions, compileJsonSchema, type JsonSchema, SchemaError } from './json-schema.ts'
 
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
-const DRAFT_2019 = 'https://json-schema.org/draft/2019-09/schema'
 
 describe('a check of a value', () => {
   test('answers undefined for a valid value and names the path of each issue in an invalid one', () => {
@@ -35,7 +34,7 @@ describe('a check of a value', () => {
     [{ minimum: 1 }, 0, 'must be at least 1'],
     [{ exclusiveMaximum: 1 }, 1, 'must be less than 1'],
     [{ multipleOf: 0.1 }, 0.35, 'must be a multiple of 0.1'],
-    [{ minLength: 2 }, '😀', 'must have at least 2 characters'],
+    [{ minLength: 2 }, '😀', 'must have at least 2 characters, has 1'],
     [{ pattern: '^a$' }, 'b', 'must match the pattern ^a$'],
     [{ maxItems: 1 }, [1, 2], 'must have at most 1 item, has 2'],
     [
@@ -46,8 +45,8 @@ describe('a check of a value', () => {
       ],
       'must not have equal items; item 1 repeats an earlier one',
     ],
-    [{ contains: { type: 'null' } }, [1], 'must contain at least 1 item of the wanted kind, has 0'],
-    [{ minProperties: 1 }, {}, 'must have at least 1 property'],
+    [{ contains: { type: 'null' } }, [1], 'must have at least 1 item of the wanted kind, has 0'],
+    [{ minProperties: 1 }, {}, 'must have at least 1 property, has 0'],
     [{ not: { type: 'string' } }, 'x', 'must not match the forbidden shape'],
     [
       { oneOf: [{ type: 'number' }, { minimum: 0 }] },
@@ -76,7 +75,7 @@ describe('a check of a value', () => {
 
   test('says which property name is wrong and which property another one asks for', () => {
     expect(compileJsonSchema({ propertyNames: { maxLength: 2 } })({ abc: 1 })).toEqual([
-      { path: '/abc', message: 'has a name that must have at most 2 characters' },
+      { path: '/abc', message: 'has a name that must have at most 2 characters, has 3' },
     ])
     expect(compileJsonSchema({ dependentRequired: { card: ['address'] } })({ card: 1 })).toEqual([
       { path: '/address', message: 'is required when "card" is present' },
@@ -122,7 +121,7 @@ describe('a check of a value', () => {
 })
 
 describe('references', () => {
-  test('[JSON-003] lead to $defs, anchors, embedded ids, unknown places and back to the root', () => {
+  test('lead to $defs, anchors, embedded ids, unknown places and back to the root [JSON-003]', () => {
     const check = compileJsonSchema({
       properties: {
         pointer: { $ref: '#/$defs/a~1b' },
@@ -145,7 +144,7 @@ describe('references', () => {
     expect(check({ pointer: 1, anchor: 1, id: 1, elsewhere: 1, self: { self: { no: 1 } } })).toHaveLength(5)
   })
 
-  test('[JSON-003] follow $dynamicRef to the outermost schema that extends the inner one', () => {
+  test('follow $dynamicRef to the outermost schema that extends the inner one [JSON-003]', () => {
     const tree = {
       $id: 'https://example.com/tree',
       $dynamicAnchor: 'node',
@@ -159,7 +158,7 @@ describe('references', () => {
     ])
   })
 
-  test('[JSON-003] know what subschemas have evaluated', () => {
+  test('know what subschemas have evaluated [JSON-003]', () => {
     const schema = {
       allOf: [{ properties: { a: true } }],
       if: { required: ['b'] },
@@ -172,29 +171,31 @@ describe('references', () => {
     expect(isValid({ prefixItems: [true], contains: { type: 'string' }, unevaluatedItems: false }, [1, 'a'])).toBe(true)
   })
 
-  test('reach documents that the caller hands in, and the metaschemas', () => {
-    const documents = { 'https://example.com/name.json': { type: 'string', minLength: 1 } }
+  test('reach documents that the caller hands in, by their URI or by an $id inside of them', () => {
+    const name = { $defs: { short: { $id: 'urn:example:short', maxLength: 3 } }, type: 'string', minLength: 1 }
+    const documents = { 'https://example.com/name.json': name }
     expect(isValid({ $ref: 'https://example.com/name.json' }, '', { documents })).toBe(false)
-    const schema = { $ref: 'https://json-schema.org/draft/2020-12/schema' }
-    expect(isValid(schema, { properties: { a: { type: 'string' } } })).toBe(true)
-    expect(isValid(schema, { properties: { a: { type: 'strng' } } })).toBe(false)
-    expect(isValid({ $ref: DRAFT_07 }, { items: [{ minLength: -1 }] })).toBe(false)
+    expect(isValid({ $ref: 'https://example.com/name.json#/$defs/short' }, 'long', { documents })).toBe(false)
+    expect(isValid({ $ref: 'urn:example:short' }, 'long', { documents })).toBe(false)
   })
 
-  test.each(['https://example.com/a.json', 'http://169.254.169.254/latest', 'file:///etc/passwd', 'other.json#/a'])(
-    '[JSON-009] [JSON-011] [JSON-013] to %s are refused and never fetched',
-    ($ref) => {
-      const fetch = vi.spyOn(globalThis, 'fetch')
-      const error = refusal({ properties: { a: { $ref } } })
-      expect(error.message).toContain('network references are never fetched')
-      expect(error.message).toContain('documents')
-      expect(error.pointer).toBe('/properties/a/$ref')
-      expect(fetch).not.toHaveBeenCalled()
-      fetch.mockRestore()
-    },
-  )
+  test.each([
+    'https://example.com/a.json',
+    'http://169.254.169.254/latest',
+    'file:///etc/passwd',
+    'other.json#/a',
+    'https://json-schema.org/draft/2020-12/schema',
+  ])('to %s are refused and never fetched [JSON-009, JSON-011, JSON-013]', ($ref) => {
+    const fetch = vi.spyOn(globalThis, 'fetch')
+    const error = refusal({ properties: { a: { $ref } } })
+    expect(error.message).toContain('network references are never fetched')
+    expect(error.message).toContain('documents')
+    expect(error.pointer).toBe('/properties/a/$ref')
+    expect(fetch).not.toHaveBeenCalled()
+    fetch.mockRestore()
+  })
 
-  test('[JSON-013] that lead nowhere are refused', () => {
+  test('that lead nowhere are refused [JSON-013]', () => {
     expect(refusal({ $ref: '#/$defs/missing' }).message).toContain('points at nothing')
     expect(refusal({ $ref: '#missing' }).message).toContain('points at nothing')
     expect(refusal({ $ref: '#/constructor/prototype' }).message).toContain('points at nothing')
@@ -204,13 +205,13 @@ describe('references', () => {
 })
 
 describe('dialects', () => {
-  test('[JSON-001] a schema without $schema is read as 2020-12', () => {
+  test('a schema without $schema is read as 2020-12 [JSON-001]', () => {
     expect(isValid({ prefixItems: [{ type: 'string' }] }, [1])).toBe(false)
     expect(isValid({ $ref: '#/$defs/any', type: 'string', $defs: { any: true } }, 1)).toBe(false)
     expect(refusal({ items: [{ type: 'string' }] }).message).toContain('prefixItems')
   })
 
-  test('[JSON-005] draft-07 has tuples in items, ignores what is beside a $ref and knows no prefixItems', () => {
+  test('draft-07 has tuples in items, ignores what is beside a $ref and knows no prefixItems [JSON-005]', () => {
     const $schema = DRAFT_07
     expect(isValid({ $schema, items: [{ type: 'string' }], additionalItems: false }, ['a', 1])).toBe(false)
     expect(isValid({ $schema, prefixItems: [{ type: 'string' }] }, [1])).toBe(true)
@@ -224,45 +225,22 @@ describe('dialects', () => {
     expect(isValid({ $schema, unevaluatedProperties: false }, { a: 1 })).toBe(true)
   })
 
-  test('[JSON-005] 2019-09 and draft-06 follow their own rules', () => {
-    const contained = { contains: { type: 'string' }, unevaluatedItems: false }
-    expect(isValid({ $schema: DRAFT_2019, ...contained }, ['a'])).toBe(false)
-    expect(isValid(contained, ['a'])).toBe(true)
-    const recursive = { $schema: DRAFT_2019, $recursiveAnchor: true, items: { $recursiveRef: '#' }, type: 'array' }
-    expect(isValid(recursive, [[1]])).toBe(false)
-    expect(isValid({ $schema: 'http://json-schema.org/draft-06/schema#', if: true, else: false }, 1)).toBe(true)
-  })
-
-  test('[JSON-005] an embedded schema may be of another dialect', () => {
+  test('an embedded schema may be of another dialect [JSON-005]', () => {
     const schema = { properties: { old: { $schema: DRAFT_07, items: [{ type: 'string' }] } } }
     expect(isValid(schema, { old: [1] })).toBe(false)
   })
 
-  test.each(['http://json-schema.org/draft-04/schema#', 'https://example.com/mine', 'nonsense', ''])(
-    '[JSON-006] the dialect %j is refused by an error that names the supported ones',
-    ($schema) => {
-      expect(refusal({ $schema }).message).toContain(
-        'unsupported dialect; use one of 2020-12, 2019-09, draft-07, draft-06',
-      )
-    },
-  )
-
-  test('[JSON-005] [JSON-007] a metaschema that is handed in chooses vocabularies and checks the schema', () => {
-    const vocabulary = 'https://json-schema.org/draft/2020-12/vocab/'
-    const mine = {
-      $schema: 'https://json-schema.org/draft/2020-12/schema',
-      $vocabulary: { [`${vocabulary}core`]: true, [`${vocabulary}applicator`]: true },
-      required: ['title'],
-    }
-    const documents = { 'https://example.com/mine': mine }
-    const schema = { $schema: 'https://example.com/mine', title: 't', properties: { a: { type: 'string' }, b: false } }
-    expect(isValid(schema, { a: 1 }, { documents })).toBe(true)
-    expect(isValid(schema, { b: 1 }, { documents })).toBe(false)
-    expect(refusal({ $schema: 'https://example.com/mine' }, { documents }).message).toContain('its own $schema')
-    const strange = { ...mine, $vocabulary: { 'https://example.com/vocabulary': true } }
-    expect(refusal(schema, { documents: { 'https://example.com/mine': strange } }).message).toContain(
-      'unknown vocabulary',
-    )
+  test.each([
+    'http://json-schema.org/draft-04/schema#',
+    'http://json-schema.org/draft-06/schema#',
+    'https://json-schema.org/draft/2019-09/schema',
+    'https://example.com/mine',
+    'nonsense',
+    '',
+  ])('the dialect %j is refused by an error that names the supported ones [JSON-006]', ($schema) => {
+    expect(refusal({ $schema }).message).toContain('unsupported dialect; use 2020-12 or draft-07')
+    const documents = { 'https://example.com/mine': {} }
+    expect(refusal({ properties: { a: { $schema } } }, { documents }).pointer).toBe('/properties/a')
   })
 })
 
@@ -270,10 +248,15 @@ describe('malformed schemas', () => {
   test.each<[unknown, string, string]>([
     [null, '', 'must be an object, true or false, not null'],
     ['string', '', 'must be an object, true or false'],
-    [{ type: 'strng' }, '/type', '"strng" is no JSON type; use string, number'],
-    [{ type: [] }, '/type', 'must not be empty'],
+    [
+      { type: 'strng' },
+      '/type',
+      'one or several of string, number, integer, boolean, null, array, object, not "strng"',
+    ],
+    [{ type: [] }, '/type', 'object, not []'],
+    [{ type: ['null', 'null'] }, '/type', 'not ["null","null"]'],
     [{ required: 'x' }, '/required', 'must be an array of property names'],
-    [{ required: ['a', 'a'] }, '/required', 'must not name a property twice'],
+    [{ required: ['a', 'a'] }, '/required', 'each of them once'],
     [{ properties: [] }, '/properties', 'must be an object'],
     [{ properties: { a: { items: 5 } } }, '/properties/a/items', 'must be an object, true or false, not 5'],
     [{ additionalProperties: null }, '/additionalProperties', 'must be an object, true or false'],
@@ -287,25 +270,27 @@ describe('malformed schemas', () => {
     [{ patternProperties: { '[': {} } }, '/patternProperties', 'no regular expression'],
     [{ $ref: 5 }, '/$ref', 'must be a string'],
     [{ $id: '#a' }, '', 'use $anchor'],
-    [{ $anchor: 'a b' }, '/$anchor', 'must match'],
+    [{ $anchor: 'a b' }, '/$anchor', 'must be a name of letters'],
     [
       { $defs: { a: { $anchor: 'x' }, b: { $anchor: 'x', type: 'null' } } },
       '/$defs/b',
-      'Two schemas have the anchor "x"',
+      'Two different schemas are named "#x"',
     ],
     [
       { $defs: { a: { $id: 'u:x' }, b: { $id: 'u:x', type: 'null' } } },
       '/$defs/b',
-      'Two different schemas have the URI',
+      'Two different schemas are named "u:x#"',
     ],
-    [{ $schema: DRAFT_07, dependencies: { a: [1] } }, '/dependencies', 'must list property names'],
-  ])('[JSON-007] %j is refused', (schema, pointer, message) => {
+    [{ $schema: DRAFT_07, dependencies: { a: [1] } }, '/dependencies', 'arrays of property names'],
+    [{ dependentRequired: { a: 'b' } }, '/dependentRequired', 'arrays of property names'],
+    [{ title: 5 }, '/title', 'must be a string, not 5'],
+  ])('%j is refused [JSON-007]', (schema, pointer, message) => {
     const error = refusal(schema as JsonSchema)
     expect(error.message).toContain(message)
     expect(error.pointer).toBe(pointer)
   })
 
-  test('[JSON-007] an error inside of another document names that document', () => {
+  test('an error inside of another document names that document [JSON-007]', () => {
     const documents = { 'https://example.com/a': { properties: { b: { type: 'x' } } } }
     expect(refusal({ $ref: 'https://example.com/a' }, { documents }).pointer).toBe(
       'https://example.com/a#/properties/b/type',
@@ -314,7 +299,7 @@ describe('malformed schemas', () => {
 })
 
 describe('bounds', () => {
-  test('[JSON-014] a schema that refers to itself without end is refused', () => {
+  test('a schema that refers to itself without end is refused [JSON-014]', () => {
     const endless = 'refers to itself without end'
     expect(refusal({ $ref: '#' }).message).toContain(endless)
     expect(refusal({ anyOf: [{ type: 'string' }, { $ref: '#' }] }).message).toContain(endless)
@@ -324,7 +309,7 @@ describe('bounds', () => {
     expect(dynamic(1)).toEqual([{ path: '', message: 'is nested too deep to check' }])
   })
 
-  test('[JSON-014] a value nested too deep is an issue, even where not would swallow it', () => {
+  test('a value nested too deep is an issue, even where not would swallow it [JSON-014]', () => {
     const tooDeep = [expect.objectContaining({ message: 'is nested too deep to check' })]
     const list = { type: 'array', items: { $ref: '#' } }
     expect(compileJsonSchema(list)(nested(255))).toBe(undefined)
@@ -337,7 +322,7 @@ describe('bounds', () => {
     expect(compileJsonSchema({ uniqueItems: true })(cyclic)).toEqual(tooDeep)
   })
 
-  test('[JSON-014] a long chain of references ends in an issue, not in a stack overflow', () => {
+  test('a long chain of references ends in an issue, not in a stack overflow [JSON-014]', () => {
     const $defs: JsonSchema = { end: true }
     for (let index = 0; index < 5_000; index++) {
       $defs[`a${index}`] = { $ref: index === 4_999 ? '#/$defs/end' : `#/$defs/a${index + 1}` }
@@ -346,7 +331,7 @@ describe('bounds', () => {
     expect(check(1)).toEqual([{ path: '', message: 'is nested too deep to check' }])
   })
 
-  test('[JSON-014] a check that would take exponential time runs out of steps, even below not', () => {
+  test('a check that would take exponential time runs out of steps, even below not [JSON-014]', () => {
     const $defs: JsonSchema = { a40: { type: 'string' } }
     for (let index = 0; index < 40; index++) {
       $defs[`a${index}`] = { allOf: [{ $ref: `#/$defs/a${index + 1}` }, { $ref: `#/$defs/a${index + 1}` }] }
@@ -359,7 +344,7 @@ describe('bounds', () => {
     expect(check([1])).toBe(undefined)
   })
 
-  test('[JSON-014] schemas that are too deep or too large are refused', () => {
+  test('schemas that are too deep or too large are refused [JSON-014]', () => {
     let deep: JsonSchema = {}
     for (let level = 0; level < 100_000; level++) deep = { not: deep }
     expect(refusal(deep).message).toContain('deeper than 128 levels')
@@ -387,7 +372,7 @@ describe('patterns', () => {
     '(a{1,30}){1,30}b',
     '(?=(a+)+b)',
     '(a+){50}b',
-  ])('[JSON-014] %s is refused, because it can take exponential time', (pattern) => {
+  ])('%s is refused, because it can take exponential time [JSON-014]', (pattern) => {
     expect(refusal({ pattern }).message).toContain('can take exponential time')
   })
 

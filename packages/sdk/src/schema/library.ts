@@ -35,11 +35,12 @@ export class Library {
   readonly #places = new Map<string, Place>()
   readonly #documents: Map<string, unknown>
   readonly #maxDepth: number
-  #remaining: number
+  readonly #maxSubschemas: number
+  #subschemas = 0
 
   constructor(schema: unknown, documents: JsonObject, maxDepth: number, maxSubschemas: number) {
     this.#maxDepth = maxDepth
-    this.#remaining = maxSubschemas
+    this.#maxSubschemas = maxSubschemas
     this.#documents = new Map(
       Object.entries(documents).map(([uri, document]) => [parseUri(uri, undefined, 'documents')[0], document]),
     )
@@ -98,7 +99,9 @@ export class Library {
     const keywords = isObject(schema) ? schema : {}
     const depth = around.depth + 1
     if (depth > this.#maxDepth) throw tooDeep('The schema', this.#maxDepth, at)
-    if (--this.#remaining < 0) throw new SchemaError('The schema has too many subschemas; raise maxSubschemas', at)
+    if (++this.#subschemas > this.#maxSubschemas) {
+      throw new SchemaError(`The schema has more than ${this.#maxSubschemas} subschemas; raise maxSubschemas`, at)
+    }
     const draft07 = isDraft07(keywords.$schema, around.draft07, at)
     // In draft-07 a $ref makes everything beside it meaningless, $id included.
     const id = draft07 && keywords.$ref !== undefined ? undefined : keywords.$id

@@ -7,6 +7,7 @@ import {
   type StandardResult,
   type StandardSchema,
 } from './standard.ts'
+import { escapeToken } from './values.ts'
 import { zodToJsonSchema } from './zod.ts'
 
 /** A schema ready for use: its JSON Schema for the wire, and one check. */
@@ -63,7 +64,8 @@ function fromJson(schema: JsonSchema): UserSchema {
 }
 
 function pointerPath(pointer: string): string[] {
-  return pointer === '' ? [] : pointer.slice(1).split('/')
+  const tokens = pointer === '' ? [] : pointer.slice(1).split('/')
+  return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
 function isShape(value: JsonObject): value is Record<string, StandardSchema> {
@@ -75,7 +77,7 @@ function fromShape(shape: Record<string, StandardSchema>, direction: Direction):
   const properties: JsonObject = {}
   const required: string[] = []
   for (const [name, schema] of fields) {
-    define(properties, name, moveRefs(toJsonSchema(schema, direction), `#/properties/${name}`))
+    define(properties, name, moveRefs(toJsonSchema(schema, direction), propertyRef(name)))
     if (!acceptsUndefined(schema)) required.push(name)
   }
   return {
@@ -83,6 +85,11 @@ function fromShape(shape: Record<string, StandardSchema>, direction: Direction):
     validate: (value) => validateShape(fields, value),
     property: (name) => (Object.hasOwn(shape, name) ? shape[name] : undefined),
   }
+}
+
+/** A reference to a property: a JSON Pointer token (RFC 6901) inside of a URI fragment, where encodeURI keeps a `#`. */
+function propertyRef(name: string): string {
+  return `#/properties/${encodeURI(escapeToken(name)).replaceAll('#', '%23')}`
 }
 
 /** Checks each property by itself; properties that the shape does not name are left out. */

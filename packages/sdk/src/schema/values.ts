@@ -5,18 +5,11 @@ export const KINDS = ['string', 'number', 'integer', 'boolean', 'null', 'array',
 export const OTHER = 7
 
 export function kindOf(value: unknown): number {
-  switch (typeof value) {
-    case 'string':
-      return 0
-    case 'number':
-      return Number.isInteger(value) ? 2 : Number.isFinite(value) ? 1 : OTHER
-    case 'boolean':
-      return 3
-    case 'object':
-      return value === null ? 4 : Array.isArray(value) ? 5 : 6
-    default:
-      return OTHER
-  }
+  if (typeof value === 'string') return 0
+  if (typeof value === 'number') return Number.isInteger(value) ? 2 : Number.isFinite(value) ? 1 : OTHER
+  if (typeof value === 'boolean') return 3
+  if (value === null) return 4
+  return typeof value === 'object' ? (Array.isArray(value) ? 5 : 6) : OTHER
 }
 
 /** Whether an object has a property of its own; `undefined` counts as absent, as in `JSON.stringify`. */

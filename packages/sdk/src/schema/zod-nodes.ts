@@ -1,6 +1,6 @@
+import { isObject, type JsonObject } from '../util/objects.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { SchemaError } from './schema-error.ts'
-import { isObject, type JsonObject } from './values.ts'
 
 /** A zod schema of any version, as the conversion sees it. */
 export type ZodNode = { meta: JsonSchema } & (
@@ -8,14 +8,20 @@ export type ZodNode = { meta: JsonSchema } & (
   | {
       kind: 'wrapper'
       inner: object
-      optional?: Sides
+      /** On which sides it may be left out, where that differs from what is inside. */
+      optional?: Direction[]
       nullable?: boolean
       default?: () => unknown
       inputOnly?: boolean
     }
   | { kind: 'array'; element: object; limits: JsonSchema }
-  | { kind: 'tuple'; items: object[]; rest: object | undefined }
-  | { kind: 'object'; shape: Record<string, object>; extra: 'strip' | 'strict' | 'loose' | object }
+  | { kind: 'tuple'; items: object[]; rest: object | null }
+  | {
+      kind: 'object'
+      shape: Record<string, object>
+      /** The schema of other keys, or whether there may be any; undefined: they are let in, but not out. */
+      extra: object | boolean | undefined
+    }
   | { kind: 'record'; key: object; value: object; keys: string[] | undefined; exhaustive: boolean }
   | { kind: 'union'; options: object[] }
   | { kind: 'intersection'; left: object; right: object }
@@ -27,27 +33,24 @@ export type ZodNode = { meta: JsonSchema } & (
 
 /** Whether an object is a zod schema, of version 3 or 4. */
 export function isZod(schema: unknown): schema is object {
-  if (typeof schema !== 'object' || schema === null) return false
-  return version4(schema) !== undefined || version3(schema) !== undefined
+  return isObject(schema) && (version4(schema) ?? version3(schema)) !== undefined
 }
 
 export function readZod(schema: object): ZodNode {
   const four = version4(schema)
-  if (four) return { meta: readMeta4(schema), ...(READ_4[four.type as string] ?? refuse)(four, schema) }
+  if (four) return { meta: readMeta4(schema), ...(READ[four.type as string] ?? refuse)(four, schema) }
   const three = version3(schema)
   if (!three) throw new SchemaError('A part of the zod schema is no zod schema')
   const { description } = three
-  const read = READ_3[three.typeName as string] ?? refuse
+  const type = String(three.typeName).slice('Zod'.length).toLowerCase()
+  const read = READ_3[type] ?? READ[type] ?? refuse
   return { meta: typeof description === 'string' ? { description } : {}, ...read(three, schema) }
 }
 
-interface Sides {
-  input: boolean
-  output: boolean
-}
-
+type Direction = 'input' | 'output'
 type Def = JsonObject
 type Unnamed<Node> = Node extends unknown ? Omit<Node, 'meta'> : never
+type Wrapper = Extract<Unnamed<ZodNode>, { kind: 'wrapper' }>
 type Read = (def: Def, schema: object) => Unnamed<ZodNode>
 
 function version4(schema: object): Def | undefined {
@@ -69,50 +72,49 @@ function readMeta4(schema: object): JsonSchema {
   return rest
 }
 
-const OPTIONAL: Sides = { input: true, output: true }
-const OPTIONAL_INPUT: Sides = { input: true, output: false }
-const NEVER_OPTIONAL: Sides = { input: false, output: false }
+const json = (json: JsonSchema, optional = false): Unnamed<ZodNode> => ({ kind: 'json', json, optional })
+const wrap = (inner: unknown, rest?: Partial<Wrapper>): Wrapper => ({
+  kind: 'wrapper',
+  inner: inner as object,
+  ...rest,
+})
 
-const refuse: Read = (def) => ({ kind: 'refused', name: String(def.typeName ?? def.type) })
-const anything: Read = () => ({ kind: 'json', json: {} })
-const nothing: Read = () => ({ kind: 'json', json: { not: {} } })
+const refuse: Read = (def) => ({ kind: 'refused', name: nameOf(def) })
+const anything: Read = () => json({})
+const optionalAnything: Read = () => json({}, true)
 const plain =
   (type: string): Read =>
-  () => ({ kind: 'json', json: { type } })
-const inside: Read = (def) => ({ kind: 'wrapper', inner: def.innerType as object })
-const optional: Read = (def) => ({ kind: 'wrapper', inner: def.innerType as object, optional: OPTIONAL })
-const nullable: Read = (def) => ({ kind: 'wrapper', inner: def.innerType as object, nullable: true })
-const undefinedValue: Read = (def) => ({ kind: 'undefined', name: String(def.typeName ?? def.type) })
-const intersection: Read = (def) => ({ kind: 'intersection', left: def.left as object, right: def.right as object })
-const lazy: Read = (def) => ({ kind: 'lazy', get: def.getter as () => object })
+  () =>
+    json({ type })
+const inside: Read = (def) => wrap(def.innerType)
+const undefinedValue: Read = (def) => ({ kind: 'undefined', name: nameOf(def) })
 const pipe: Read = (def) => ({ kind: 'pipe', in: def.in as object, out: def.out as object })
 const union: Read = (def) => ({
   kind: 'union',
   options: def.options instanceof Map ? [...def.options.values()] : (def.options as object[]),
 })
-const tuple: Read = (def) => ({
-  kind: 'tuple',
-  items: def.items as object[],
-  rest: (def.rest as object | null) ?? undefined,
-})
-
-const READ_4: Record<string, Read> = {
-  string: (def) => ({ kind: 'json', json: toString4(checksOf4(def)) }),
-  number: (def) => ({ kind: 'json', json: toNumber4(checksOf4(def)) }),
+/** By the type names of zod 4, most of which zod 3 shares. */
+const READ: Record<string, Read> = {
+  string: (def) => json(toText(checksOf4(def))),
+  number: (def) => json(toNumber(checksOf4(def))),
   boolean: plain('boolean'),
   success: plain('boolean'),
   null: plain('null'),
   any: anything,
   unknown: anything,
   custom: anything,
-  never: nothing,
+  never: () => json({ not: {} }),
   undefined: undefinedValue,
   void: undefinedValue,
   literal: (def) => toLiteral(def.values as unknown[]),
   enum: (def) => toLiteral(enumValues(def.entries as JsonObject)),
-  template_literal: (_def, schema) => ({ kind: 'json', json: toPatterns([internals(schema).pattern as RegExp]) }),
-  array: (def) => ({ kind: 'array', element: def.element as object, limits: toLimits4(checksOf4(def), 'Items') }),
-  tuple,
+  template_literal: (_def, schema) => json(toPatterns([internals(schema)?.pattern])),
+  array: (def) => ({ kind: 'array', element: def.element as object, limits: toLimits(checksOf4(def), 'Items') }),
+  tuple: (def) => ({
+    kind: 'tuple',
+    items: def.items as object[],
+    rest: def.rest as object | null,
+  }),
   object: (def) => ({ kind: 'object', shape: def.shape as Record<string, object>, extra: extraKeys4(def.catchall) }),
   record: (def) => ({
     kind: 'record',
@@ -122,76 +124,65 @@ const READ_4: Record<string, Read> = {
     exhaustive: def.partial !== true,
   }),
   union,
-  intersection,
-  optional,
-  nullable,
-  nonoptional: (def) => ({ kind: 'wrapper', inner: def.innerType as object, optional: NEVER_OPTIONAL }),
+  intersection: (def) => ({ kind: 'intersection', left: def.left as object, right: def.right as object }),
+  optional: (def) => wrap(def.innerType, { optional: ['input', 'output'] }),
+  nullable: (def) => wrap(def.innerType, { nullable: true }),
+  nonoptional: (def) => wrap(def.innerType, { optional: [] }),
   default: (def) => withDefault(def, () => def.defaultValue),
-  prefault: (def) => ({ ...withDefault(def, () => def.defaultValue), inputOnly: true }),
+  prefault: (def) => withDefault(def, () => def.defaultValue, true),
   catch: inside,
   readonly: inside,
   pipe,
-  lazy,
+  lazy: (def) => ({ kind: 'lazy', get: def.getter as () => object }),
   transform: () => ({ kind: 'transform' }),
 }
 
+/** What zod 3 has of its own, by its type names in lower case and without `Zod`. */
 const READ_3: Record<string, Read> = {
-  ZodString: (def) => ({ kind: 'json', json: toString3(def.checks as Check3[]) }),
-  ZodNumber: (def) => ({ kind: 'json', json: toNumber3(def.checks as Check3[]) }),
-  ZodBoolean: plain('boolean'),
-  ZodNull: plain('null'),
-  ZodAny: () => ({ kind: 'json', json: {}, optional: true }),
-  ZodUnknown: () => ({ kind: 'json', json: {}, optional: true }),
-  ZodNever: nothing,
-  ZodUndefined: undefinedValue,
-  ZodVoid: undefinedValue,
-  ZodLiteral: (def) => toLiteral([def.value]),
-  ZodEnum: (def) => toLiteral(def.values as unknown[]),
-  ZodNativeEnum: (def) => toLiteral(enumValues(def.values as JsonObject)),
-  ZodArray: (def) => ({ kind: 'array', element: def.type as object, limits: toLimits3(def) }),
-  ZodTuple: tuple,
-  ZodObject: (def) => ({
+  string: (def) => json(toText((def.checks as Check3[]).map(toTextCheck))),
+  number: (def) => json(toNumber((def.checks as Check3[]).map(toNumberCheck))),
+  any: optionalAnything,
+  unknown: optionalAnything,
+  literal: (def) => toLiteral([def.value]),
+  enum: (def) => toLiteral(def.values as unknown[]),
+  nativeenum: (def) => toLiteral(enumValues(def.values as JsonObject)),
+  array: (def) => ({ kind: 'array', element: def.type as object, limits: toLimits(lengthsOf3(def), 'Items') }),
+  object: (def) => ({
     kind: 'object',
     shape: (def.shape as () => Record<string, object>)(),
     extra: extraKeys3(def),
   }),
-  ZodRecord: (def) => ({
-    kind: 'record',
-    key: def.keyType as object,
-    value: def.valueType as object,
-    keys: undefined,
-    exhaustive: false,
-  }),
-  ZodUnion: union,
-  ZodDiscriminatedUnion: union,
-  ZodIntersection: intersection,
-  ZodOptional: optional,
-  ZodNullable: nullable,
-  ZodDefault: (def) => withDefault(def, def.defaultValue as () => unknown),
-  ZodCatch: inside,
-  ZodReadonly: inside,
-  ZodBranded: (def) => ({ kind: 'wrapper', inner: def.type as object }),
-  ZodPipeline: pipe,
-  ZodLazy: lazy,
-  ZodEffects: (def) => toEffects(def),
+  discriminatedunion: union,
+  default: (def) => withDefault(def, def.defaultValue as () => unknown),
+  branded: (def) => wrap(def.type),
+  pipeline: pipe,
+  effects: (def) => {
+    const { type } = def.effect as { type?: string }
+    return type === 'transform' ? { kind: 'pipe', in: def.schema as object, out: TRANSFORM_3 } : wrap(def.schema)
+  },
 }
 
-function internals(schema: object): JsonObject {
-  return (schema as { _zod: JsonObject })._zod
+function nameOf(def: Def): string {
+  return String(def.typeName ?? def.type)
 }
 
-function withDefault(def: Def, value: () => unknown): Unnamed<ZodNode> & { kind: 'wrapper' } {
-  return { kind: 'wrapper', inner: def.innerType as object, optional: OPTIONAL_INPUT, default: value }
+function internals(schema: object): JsonObject | undefined {
+  return (schema as { _zod?: JsonObject })._zod
+}
+
+function withDefault(def: Def, value: () => unknown, inputOnly = false): Wrapper {
+  return wrap(def.innerType, { optional: ['input'], default: value, inputOnly })
 }
 
 function toLiteral(values: unknown[]): Unnamed<ZodNode> {
-  if (values.length === 1 && values[0] === undefined) return { kind: 'undefined', name: 'literal undefined' }
+  const [first] = values
+  if (values.length === 1 && first === undefined) return { kind: 'undefined', name: 'literal undefined' }
   const stranger = values.find((value) => !['string', 'number', 'boolean'].includes(typeof value) && value !== null)
   if (stranger !== undefined || values.includes(undefined)) {
     return { kind: 'refused', name: `${typeof stranger} literal` }
   }
-  if (values.length === 1 && values[0] !== null) return { kind: 'json', json: { ...typeOf(values), const: values[0] } }
-  return { kind: 'json', json: values.length === 1 ? { type: 'null' } : { ...typeOf(values), enum: values } }
+  if (values.length !== 1) return json({ ...typeOf(values), enum: values })
+  return json(first === null ? { type: 'null' } : { ...typeOf(values), const: first })
 }
 
 function typeOf(values: unknown[]): JsonSchema {
@@ -206,29 +197,21 @@ function enumValues(entries: JsonObject): unknown[] {
     .map((key) => entries[key])
 }
 
-function extraKeys4(catchall: unknown): 'strip' | 'strict' | 'loose' | object {
-  if (typeof catchall !== 'object' || catchall === null) return 'strip'
+function extraKeys4(catchall: unknown): object | boolean | undefined {
+  if (!isObject(catchall)) return undefined
   const type = version4(catchall)?.type
-  if (type === 'never') return 'strict'
-  return type === 'unknown' || type === 'any' ? 'loose' : catchall
+  return type === 'unknown' || type === 'any' || (type !== 'never' && catchall)
 }
 
-function extraKeys3({ catchall, unknownKeys }: Def): 'strip' | 'strict' | 'loose' | object {
-  const type = typeof catchall === 'object' && catchall !== null ? version3(catchall)?.typeName : undefined
+function extraKeys3({ catchall, unknownKeys }: Def): object | boolean | undefined {
+  const type = isObject(catchall) ? version3(catchall)?.typeName : undefined
   if (type !== undefined && type !== 'ZodNever') return catchall as object
-  return unknownKeys === 'strict' ? 'strict' : unknownKeys === 'passthrough' ? 'loose' : 'strip'
+  return unknownKeys === 'strip' ? undefined : unknownKeys === 'passthrough'
 }
 
 function keyNames4(key: object): string[] | undefined {
-  const { values } = internals(key)
+  const values = internals(key)?.values
   return values instanceof Set && values.size > 0 ? [...values].map(String) : undefined
-}
-
-function toEffects(def: Def): Unnamed<ZodNode> {
-  const { type } = def.effect as { type?: string }
-  const inner = def.schema as object
-  if (type === 'transform') return { kind: 'pipe', in: inner, out: TRANSFORM_3 }
-  return { kind: 'wrapper', inner }
 }
 
 // zod 3 keeps transforms inside of its effects; here they are a step of their own, as in zod 4.
@@ -240,7 +223,39 @@ function checksOf4(def: Def): Def[] {
   return [...(def.check === undefined ? [] : [def]), ...added.map((check) => check._zod.def)]
 }
 
-const FORMATS_4: Record<string, string> = {
+interface Check3 extends Def {
+  kind: string
+}
+
+/** A check of zod 3, as zod 4 would have it. */
+function toTextCheck({ kind, value, regex, version, local }: Check3): Def {
+  if (kind === 'min') return { minimum: value }
+  if (kind === 'max') return { maximum: value }
+  if (kind === 'length') return { minimum: value, maximum: value }
+  const text = String(value).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+  const patterns: Record<string, unknown> = {
+    regex,
+    startsWith: new RegExp(`^${text}`),
+    endsWith: new RegExp(`${text}$`),
+    includes: new RegExp(text),
+  }
+  return { check: 'string_format', format: kind === 'ip' ? `ip${version}` : kind, pattern: patterns[kind], local }
+}
+
+function toNumberCheck({ kind, value, inclusive }: Check3): Def {
+  const checks: Record<string, string> = { min: 'greater_than', max: 'less_than', multipleOf: 'multiple_of' }
+  return kind === 'int' ? { check: 'number_format', format: 'safeint' } : { check: checks[kind], value, inclusive }
+}
+
+function lengthsOf3({ minLength, maxLength, exactLength }: Def): Def[] {
+  const [minimum, maximum, length] = [minLength, maxLength, exactLength].map((limit) => (limit as Def | null)?.value)
+  return [
+    { minimum, maximum },
+    { minimum: length, maximum: length },
+  ]
+}
+
+const FORMATS: Record<string, string> = {
   email: 'email',
   url: 'uri',
   uuid: 'uuid',
@@ -252,150 +267,74 @@ const FORMATS_4: Record<string, string> = {
   ipv6: 'ipv6',
 }
 
-function toString4(checks: Def[]): JsonSchema {
+function toText(checks: Def[]): JsonSchema {
   const formats = checks.filter(({ check }) => check === 'string_format')
-  const known = formats.filter((check) => formatOf4(check) !== undefined)
-  const patterns = formats.filter((check) => !known.includes(check)).map(({ pattern }) => pattern)
-  const encoding = formats.map(({ format }) => format).find((format) => format === 'base64' || format === 'base64url')
-  return {
-    type: 'string',
-    ...toLimits4(checks, 'Length'),
-    ...(known.length > 0 && { format: formatOf4(known[0]!) }),
-    ...(encoding !== undefined && { contentEncoding: encoding }),
-    ...toPatterns(patterns.filter((pattern) => pattern instanceof RegExp)),
-  }
+  const format = formats.map(formatOf).find(Boolean)
+  const encoding = formats.find((check) => check.format === 'base64' || check.format === 'base64url')
+  const patterns = formats.filter((check) => !formatOf(check)).map(({ pattern }) => pattern)
+  return withoutEmpty({
+    ...toPatterns(patterns),
+    ...toLimits(checks, 'Length'),
+    format,
+    contentEncoding: encoding?.format,
+  })
 }
 
-function formatOf4({ format, local }: Def): string | undefined {
+function formatOf({ format, local }: Def): string | undefined {
   // A local time has no offset, which RFC 3339 and so the format asks for.
-  return format === 'datetime' && local === true ? undefined : FORMATS_4[format as string]
+  return format === 'datetime' && local === true ? undefined : FORMATS[format as string]
 }
 
 /** The tightest of the length checks, as keywords that end in `Length` or `Items`. */
-function toLimits4(checks: Def[], what: 'Length' | 'Items'): JsonSchema {
-  const mins = checks.map(({ check, minimum, length }) => (check === 'length_equals' ? length : minimum))
-  const maxs = checks.map(({ check, maximum, length }) => (check === 'length_equals' ? length : maximum))
-  return toLimits(mins, maxs, what)
-}
-
-function toLimits(mins: unknown[], maxs: unknown[], what: 'Length' | 'Items'): JsonSchema {
-  const min = Math.max(...mins.filter((limit) => typeof limit === 'number'))
-  const max = Math.min(...maxs.filter((limit) => typeof limit === 'number'))
-  return { ...(Number.isFinite(min) && { [`min${what}`]: min }), ...(Number.isFinite(max) && { [`max${what}`]: max }) }
-}
-
-function toPatterns(patterns: RegExp[]): JsonSchema {
-  // JSON Schema has no flags, so a pattern that needs them is left to zod.
-  const sources = patterns.filter(({ flags }) => !/[imsv]/.test(flags)).map(({ source }) => source)
-  const [first, ...rest] = sources
-  if (first === undefined) return { type: 'string' }
-  return { type: 'string', pattern: first, ...(rest.length > 0 && { allOf: rest.map((pattern) => ({ pattern })) }) }
-}
-
-const RANGES_4: Record<string, { integer: boolean; minimum?: number; maximum?: number }> = {
-  safeint: { integer: true },
-  int32: { integer: true, minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
-  uint32: { integer: true, minimum: 0, maximum: 2 ** 32 - 1 },
-}
-
-function toNumber4(checks: Def[]): JsonSchema {
-  const bounds = checks.flatMap(({ check, value, inclusive, format }): Bound[] => {
-    const range = check === 'number_format' ? RANGES_4[format as string] : undefined
-    if (range) return [{ ...range, inclusive: true }]
-    if (check === 'greater_than') return [{ minimum: value as number, inclusive: inclusive === true }]
-    if (check === 'less_than') return [{ maximum: value as number, inclusive: inclusive === true }]
-    return check === 'multiple_of' ? [{ step: value as number, inclusive: true }] : []
+function toLimits(checks: Def[], what: 'Length' | 'Items'): JsonSchema {
+  return withoutEmpty({
+    [`min${what}`]: Math.max(...numbers(checks.map(({ minimum, length }) => length ?? minimum))),
+    [`max${what}`]: Math.min(...numbers(checks.map(({ maximum, length }) => length ?? maximum))),
   })
-  return toNumber(bounds)
 }
 
-interface Bound {
-  integer?: boolean
-  minimum?: number
-  maximum?: number
-  step?: number
-  inclusive: boolean
-}
-
-function toNumber(bounds: Bound[]): JsonSchema {
-  const pick = (key: 'minimum' | 'maximum', inclusive: boolean) =>
-    bounds
-      .filter((bound) => bound.inclusive === inclusive)
-      .map((bound) => bound[key])
-      .filter((limit) => limit !== undefined && Number.isFinite(limit)) as number[]
-  const [minimum, above] = [pick('minimum', true), pick('minimum', false)]
-  const [maximum, below] = [pick('maximum', true), pick('maximum', false)]
-  const steps = bounds.map(({ step }) => step).filter((step) => step !== undefined)
-  return {
-    type: bounds.some(({ integer }) => integer) ? 'integer' : 'number',
-    ...(minimum.length > 0 && { minimum: Math.max(...minimum) }),
-    ...(above.length > 0 && { exclusiveMinimum: Math.max(...above) }),
-    ...(maximum.length > 0 && { maximum: Math.min(...maximum) }),
-    ...(below.length > 0 && { exclusiveMaximum: Math.min(...below) }),
-    ...(steps.length > 0 && { multipleOf: steps[0] }),
-    ...(steps.length > 1 && { allOf: steps.slice(1).map((multipleOf) => ({ multipleOf })) }),
-  }
-}
-
-interface Check3 {
-  kind: string
-  value?: unknown
-  regex?: RegExp
-  inclusive?: boolean
-  version?: string
-  local?: boolean
-}
-
-const FORMATS_3: Record<string, string> = {
-  email: 'email',
-  url: 'uri',
-  uuid: 'uuid',
-  datetime: 'date-time',
-  date: 'date',
-  duration: 'duration',
-}
-
-function toString3(checks: Check3[]): JsonSchema {
-  const exact = checks.filter(({ kind }) => kind === 'length')
-  const mins = [...exact, ...checks.filter(({ kind }) => kind === 'min')].map(({ value }) => value)
-  const maxs = [...exact, ...checks.filter(({ kind }) => kind === 'max')].map(({ value }) => value)
-  const format = checks.map(formatOf3).find(Boolean)
-  const encoding = checks.find(({ kind }) => kind === 'base64' || kind === 'base64url')?.kind
-  return {
-    type: 'string',
-    ...toLimits(mins, maxs, 'Length'),
-    ...(format && { format }),
-    ...(encoding && { contentEncoding: encoding }),
-    ...toPatterns(checks.map(patternOf3).filter((pattern) => pattern !== undefined)),
-  }
-}
-
-function formatOf3({ kind, version, local }: Check3): string | undefined {
-  if (kind === 'ip') return version === 'v4' ? 'ipv4' : version === 'v6' ? 'ipv6' : undefined
-  return kind === 'datetime' && local ? undefined : FORMATS_3[kind]
-}
-
-function patternOf3({ kind, value, regex }: Check3): RegExp | undefined {
-  if (kind === 'regex') return regex
-  const text = String(value).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
-  if (kind === 'startsWith') return new RegExp(`^${text}`)
-  if (kind === 'endsWith') return new RegExp(`${text}$`)
-  return kind === 'includes' ? new RegExp(text) : undefined
-}
-
-function toNumber3(checks: Check3[]): JsonSchema {
-  return toNumber(
-    checks.map(({ kind, value, inclusive = true }) => ({
-      integer: kind === 'int',
-      minimum: kind === 'min' ? (value as number) : undefined,
-      maximum: kind === 'max' ? (value as number) : undefined,
-      step: kind === 'multipleOf' ? (value as number) : undefined,
-      inclusive,
-    })),
+/** A schema without keywords that say nothing: undefined, infinite or an empty array. */
+export function withoutEmpty(json: JsonSchema): JsonSchema {
+  const entries = Object.entries(json).filter(([, value]) =>
+    Array.isArray(value) ? value.length > 0 : value !== undefined && Math.abs(value as number) !== Infinity,
   )
+  return Object.fromEntries(entries)
 }
 
-function toLimits3({ minLength, maxLength, exactLength }: Def): JsonSchema {
-  const value = (limit: unknown) => (isObject(limit) ? limit.value : undefined)
-  return toLimits([value(minLength), value(exactLength)], [value(maxLength), value(exactLength)], 'Items')
+function numbers(values: unknown[]): number[] {
+  return values.filter((value) => Number.isFinite(value)) as number[]
+}
+
+function toPatterns(patterns: unknown[]): JsonSchema {
+  // JSON Schema has no flags, so a pattern that needs them is left to zod.
+  const [pattern, ...rest] = patterns
+    .filter((pattern) => pattern instanceof RegExp)
+    .filter(({ flags }) => !/[imsv]/.test(flags))
+    .map(({ source }) => source)
+  return withoutEmpty({ type: 'string', pattern, allOf: rest.map((pattern) => ({ pattern })) })
+}
+
+const INTEGERS: Record<string, [min: number, max: number]> = {
+  safeint: [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
+  int32: [-(2 ** 31), 2 ** 31 - 1],
+  uint32: [0, 2 ** 32 - 1],
+}
+
+function toNumber(checks: Def[]): JsonSchema {
+  const ranges = checks.flatMap(({ check, format }) => {
+    const range = check === 'number_format' ? INTEGERS[format as string] : undefined
+    return range ? [range] : []
+  })
+  const values = (wanted: string, closed?: boolean) =>
+    numbers(checks.map(({ check, inclusive, value }) => (check === wanted && inclusive === closed ? value : undefined)))
+  const [multipleOf, ...steps] = values('multiple_of')
+  return withoutEmpty({
+    type: ranges.length > 0 ? 'integer' : 'number',
+    minimum: Math.max(...values('greater_than', true), ...ranges.map(([min]) => min)),
+    exclusiveMinimum: Math.max(...values('greater_than', false)),
+    maximum: Math.min(...values('less_than', true), ...ranges.map(([, max]) => max)),
+    exclusiveMaximum: Math.min(...values('less_than', false)),
+    multipleOf,
+    allOf: steps.map((multipleOf) => ({ multipleOf })),
+  })
 }

@@ -1,7 +1,8 @@
+import { define } from '../util/objects.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { SchemaError } from './schema-error.ts'
 import { escapeToken } from './values.ts'
-import { isZod, readZod, type ZodNode } from './zod-nodes.ts'
+import { isZod, readZod, withoutEmpty, type ZodNode } from './zod-nodes.ts'
 
 /**
  * The JSON Schema (2020-12) of a zod schema that cannot describe itself: zod 3, its `zod/v4` subpath, zod 4.0 and 4.1.
@@ -12,7 +13,7 @@ import { isZod, readZod, type ZodNode } from './zod-nodes.ts'
  */
 export function zodToJsonSchema(schema: unknown, io: 'input' | 'output'): JsonSchema | undefined {
   if (!isZod(schema)) return undefined
-  const conversion: Conversion = { io, root: schema, visits: new Map(), definitions: {}, depth: 0 }
+  const conversion: Conversion = { io, root: schema, visits: new Map(), definitions: {}, names: 0, depth: 0 }
   const json = convert(conversion, schema, '')
   return Object.keys(conversion.definitions).length === 0 ? json : { ...json, $defs: conversion.definitions }
 }
@@ -23,6 +24,8 @@ interface Conversion {
   /** Schemas that are being converted or were; one that refers back to itself has a reference. */
   visits: Map<object, { open: boolean; reference?: string }>
   definitions: { [name: string]: JsonSchema }
+  /** Definitions that have a name already. */
+  names: number
   depth: number
 }
 
@@ -30,7 +33,7 @@ const MAX_DEPTH = 128
 
 function convert(conversion: Conversion, schema: object, path: string): JsonSchema {
   const visit = conversion.visits.get(schema)
-  if (visit?.open) visit.reference ??= schema === conversion.root ? '#' : nameDefinition(conversion)
+  if (visit?.open) visit.reference ??= schema === conversion.root ? '#' : `${DEFINITIONS}schema${++conversion.names}`
   if (visit?.reference) return { $ref: visit.reference }
   return convertAfresh(conversion, schema, path)
 }
@@ -54,11 +57,6 @@ function convertAfresh(conversion: Conversion, schema: object, path: string): Js
 }
 
 const DEFINITIONS = '#/$defs/'
-
-function nameDefinition({ visits }: Conversion): string {
-  const taken = [...visits.values()].filter(({ reference }) => reference?.startsWith(DEFINITIONS)).length
-  return `${DEFINITIONS}schema${taken + 1}`
-}
 
 function convertNode(conversion: Conversion, node: ZodNode, path: string): JsonSchema {
   switch (node.kind) {
@@ -104,8 +102,7 @@ function convertWrapper(conversion: Conversion, node: Node<'wrapper'>, path: str
 
 function toJson(value: unknown): unknown {
   try {
-    const text = JSON.stringify(value)
-    return text === undefined ? undefined : JSON.parse(text)
+    return JSON.parse(JSON.stringify(value))
   } catch {
     return undefined
   }
@@ -115,13 +112,12 @@ function convertTuple(conversion: Conversion, node: Node<'tuple'>, path: string)
   const { items, rest } = node
   const prefixItems = items.map((item, index) => convert(conversion, item, `${path}/prefixItems/${index}`))
   const needed = items.findLastIndex((item) => !isOptional(item, conversion.io)) + 1
-  return {
+  return withoutEmpty({
     type: 'array',
-    // 2020-12 has no empty prefixItems.
-    ...(prefixItems.length > 0 && { prefixItems }),
+    prefixItems,
     items: rest ? convert(conversion, rest, `${path}/items`) : false,
-    ...(needed > 0 && { minItems: needed }),
-  }
+    minItems: needed || undefined,
+  })
 }
 
 function convertObject(conversion: Conversion, node: Node<'object'>, path: string): JsonSchema {
@@ -130,31 +126,24 @@ function convertObject(conversion: Conversion, node: Node<'object'>, path: strin
     define(properties, key, convert(conversion, schema, `${path}/properties/${escapeToken(key)}`))
   }
   const required = Object.keys(node.shape).filter((key) => !isOptional(node.shape[key]!, conversion.io))
-  return {
-    type: 'object',
-    properties,
-    ...(required.length > 0 && { required }),
-    ...unknownKeys(conversion, node, path),
-  }
+  return withoutEmpty({ type: 'object', properties, required, additionalProperties: otherKeys(conversion, node, path) })
 }
 
-/** What becomes of keys that an object schema does not name: by default they are let in, but not out. */
-function unknownKeys(conversion: Conversion, { extra }: Node<'object'>, path: string): JsonSchema {
-  if (extra === 'loose') return { additionalProperties: {} }
-  if (extra === 'strict') return { additionalProperties: false }
-  if (extra === 'strip') return conversion.io === 'output' ? { additionalProperties: false } : {}
-  return { additionalProperties: convert(conversion, extra, `${path}/additionalProperties`) }
+function otherKeys(conversion: Conversion, { extra }: Node<'object'>, path: string): JsonSchema | boolean | undefined {
+  if (typeof extra === 'object') return convert(conversion, extra, `${path}/additionalProperties`)
+  if (extra === undefined) return conversion.io === 'output' ? false : undefined
+  return extra && {}
 }
 
 function convertRecord(conversion: Conversion, node: Node<'record'>, path: string): JsonSchema {
   const key = node.keys ? { enum: node.keys } : toNames(convert(conversion, node.key, `${path}/propertyNames`))
   const needed = node.exhaustive && node.keys && !isOptional(node.value, conversion.io)
-  return {
+  return withoutEmpty({
     type: 'object',
-    ...(key && { propertyNames: key }),
+    propertyNames: key,
     additionalProperties: convert(conversion, node.value, `${path}/additionalProperties`),
-    ...(needed && { required: node.keys }),
-  }
+    required: needed ? node.keys : undefined,
+  })
 }
 
 /** A schema of keys, which in JSON are strings; undefined when any string will do. */
@@ -176,11 +165,13 @@ function convertUnion(conversion: Conversion, { options }: Node<'union'>, path: 
 function convertIntersection(conversion: Conversion, node: Node<'intersection'>, path: string): JsonSchema {
   const sides = [node.left, node.right].map((side, index) => convert(conversion, side, `${path}/allOf/${index}`))
   // A closed side would refuse the keys of the other one, so only the whole can be closed.
-  const opened = sides.map(({ additionalProperties, unevaluatedProperties, ...rest }) => ({
-    ...rest,
-    ...(additionalProperties !== false && additionalProperties !== undefined && { additionalProperties }),
-    ...(unevaluatedProperties !== false && unevaluatedProperties !== undefined && { unevaluatedProperties }),
-  }))
+  const opened = sides.map((side) =>
+    Object.fromEntries(
+      Object.entries(side).filter(
+        ([key, value]) => value !== false || !/^(additional|unevaluated)Properties$/.test(key),
+      ),
+    ),
+  )
   return { allOf: opened, ...(sides.every(isClosed) && { unevaluatedProperties: false }) }
 }
 
@@ -206,7 +197,7 @@ function isOptional(schema: object, io: 'input' | 'output', depth = 0): boolean 
     case 'transform':
       return io === 'output'
     case 'wrapper':
-      return node.optional?.[io] ?? isOptional(node.inner, io, depth + 1)
+      return node.optional?.includes(io) ?? isOptional(node.inner, io, depth + 1)
     case 'union':
       return node.options.some((option) => isOptional(option, io, depth + 1))
     case 'intersection':
@@ -218,9 +209,4 @@ function isOptional(schema: object, io: 'input' | 'output', depth = 0): boolean 
     default:
       return false
   }
-}
-
-/** Sets a property even where its name is `__proto__`. */
-function define(target: object, key: string, value: unknown): void {
-  Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }

@@ -28,9 +28,9 @@ export class ProgressSender {
   }
 
   send(progress: Progress): void {
-    if (!(progress.progress > this.#last) || this.#exchange.ended) return
     // JSON has no infinity: it would go out as null.
-    if (!Number.isFinite(progress.progress) || !Number.isFinite(progress.total ?? 0)) return
+    if (!Number.isFinite(progress.progress)) return
+    if (!(progress.progress > this.#last) || this.#exchange.ended) return
     this.#last = progress.progress
     const now = Date.now()
     if (this.#held === undefined && this.#bucket.take(now)) return this.#notify(progress)
@@ -57,7 +57,8 @@ export class ProgressSender {
   }
 
   #notify(progress: Progress): void {
-    const params = { progressToken: this.#token, ...progress }
+    const { total, ...rest } = progress
+    const params = { progressToken: this.#token, ...rest, ...(Number.isFinite(total) && { total }) }
     this.#exchange.notify('notifications/progress', this.#revision.toParams('notifications/progress', params))
   }
 }

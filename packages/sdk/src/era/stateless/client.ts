@@ -10,6 +10,9 @@ import type { ClientEra, ClientIdentity, Listening, ServerFacts } from '../clien
 /** How long a server may take to acknowledge a subscription. */
 const acknowledgeTimeoutMs = 30_000
 
+/** Result types that extensions bring, by extension id. */
+const resultTypes: ReadonlyMap<string, string[]> = new Map([['io.modelcontextprotocol/tasks', ['task']]])
+
 interface OpenListening {
   acknowledged(honoured: SubscriptionFilter): void
   ended(): void
@@ -21,10 +24,13 @@ export class StatelessClient implements ClientEra {
   readonly answersRequests = false
   /** Who we are, as the text that goes into every request. */
   readonly #meta: string
+  readonly #extensionTypes: ReadonlySet<unknown>
   readonly #listening = new Map<RequestId, OpenListening>()
 
   constructor(facts: ServerFacts, identity: ClientIdentity) {
     this.facts = facts
+    const extensions = Object.keys(identity.capabilities.extensions ?? {})
+    this.#extensionTypes = new Set(extensions.flatMap((id) => resultTypes.get(id) ?? []))
     this.#meta = JSON.stringify(requestMeta(identity, facts.revision)).slice(1, -1)
   }
 
@@ -41,7 +47,7 @@ export class StatelessClient implements ClientEra {
     const result = await link.request(method, params, { ...options, meta: this.#meta })
     const type = result.resultType
     // A result of an earlier revision has none; any other than these comes from an extension that we did not declare.
-    if (type === undefined || type === 'complete') return result
+    if (type === undefined || type === 'complete' || this.#extensionTypes.has(type)) return result
     throw new McpError(
       'invalid-response',
       `${method} was answered with resultType ${JSON.stringify(type)}, which this client did not declare`,

@@ -49,12 +49,19 @@ export class InMemoryTransport implements Transport {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    const other = this.#other
-    // What was sent before is delivered first; and neither end keeps the other alive.
+    // What was sent before is delivered first.
     await Promise.resolve()
+    const other = this.#other
+    this.#end()
+    if (other) other.#end()
+  }
+
+  /** Neither end keeps the other alive. */
+  #end(): void {
+    const wasOpen = this.#other !== undefined
+    this.#closed = true
     this.#other = undefined
-    this.onclose?.()
-    await other?.close()
+    if (wasOpen) this.onclose?.()
   }
 
   #deliver(text: string): void {

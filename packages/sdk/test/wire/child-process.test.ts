@@ -1,0 +1,138 @@
+import { ClosedError, connect, McpError, StdioClientTransport } from 'tenon/client'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { eventually, everyRevision, isAlive, node, open, stubborn, takeNotes, wireServer } from './support.ts'
+
+describe('a client that starts a server', () => {
+  everyRevision(
+    'as a child process speaks to it over stdin and stdout [STDIO-001, STDIO-002, STDIO-010]',
+    async (revision) => {
+      const transport = new StdioClientTransport(wireServer)
+      const client = await open(transport, { revision })
+      expect(client.revision).toBe(revision)
+      const pid = Number((await client.callTool('pid')).text)
+      expect(pid).toBe(transport.pid)
+      expect(pid).not.toBe(process.pid)
+      await client.close()
+      expect(isAlive(pid)).toBe(false)
+    },
+  )
+
+  everyRevision(
+    'writes nothing but JSON-RPC messages to its stdin, one to a line [STDIO-009, STDIO-003, STDIO-004, RPC-019]',
+    async (revision) => {
+      const notes = takeNotes()
+      const client = await open(new StdioClientTransport(stubborn(notes, 'modern')), { revision })
+      const text = 'line\nbreak\r\n \u2028 é€😀'
+      await client.request('custom/any', { text }).catch(() => {})
+      client.notify('notifications/custom', { text })
+      await client.ping().catch(() => {})
+      await client.close()
+      const said = notes.lines.filter((line) => line.startsWith('line ')).map((line) => JSON.parse(line.slice(5)))
+      expect(said.length).toBeGreaterThanOrEqual(3)
+      for (const message of said) expect(message).toMatchObject({ jsonrpc: '2.0', method: expect.any(String) })
+      expect(said.find(({ method }) => method === 'custom/any').params.text).toBe(text)
+      expect(said.find(({ method }) => method === 'notifications/custom').params.text).toBe(text)
+    },
+  )
+
+  it('puts all there is to say about a request into its body [STDIO-020]', async () => {
+    const notes = takeNotes()
+    const client = await open(new StdioClientTransport(stubborn(notes, 'modern')), { revision: '2026-07-28' })
+    await client.request('custom/any', { a: 1 }, { onProgress: () => {} }).catch(() => {})
+    await client.close()
+    const said = notes.lines.filter((line) => line.startsWith('line ')).map((line) => JSON.parse(line.slice(5)))
+    const requests = said.filter(({ id }) => id !== undefined)
+    expect(requests.length).toBeGreaterThanOrEqual(2)
+    for (const request of requests) {
+      expect(Object.keys(request).sort()).toEqual(['id', 'jsonrpc', 'method', 'params'])
+      expect(request.params._meta).toMatchObject({
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': { name: 'tenon' },
+        'io.modelcontextprotocol/clientCapabilities': {},
+      })
+    }
+    expect(requests.at(-1).params._meta.progressToken).toBeDefined()
+  })
+
+  it.each(['no-such-program-anywhere', '/no/such/file'])(
+    'fails with spawn-failed when there is no %s',
+    async (command) => {
+      const error = await connect({ command }).catch((reason) => reason)
+      expect(error).toBeInstanceOf(McpError)
+      expect(error).toMatchObject({ code: 'spawn-failed' })
+      expect(error.message).toContain(JSON.stringify(command))
+    },
+  )
+
+  it('fails with spawn-failed when the folder is not there', async () => {
+    await expect(connect({ ...wireServer, cwd: '/no/such/folder' })).rejects.toMatchObject({ code: 'spawn-failed' })
+  })
+
+  it('never runs the command through a shell', async () => {
+    const notes = takeNotes()
+    await expect(connect({ command: `${node} -v; touch ${notes.file}` })).rejects.toMatchObject({
+      code: 'spawn-failed',
+    })
+    const client = await open(
+      new StdioClientTransport({ ...wireServer, args: [...wireServer.args, `; touch ${notes.file}`] }),
+      {},
+    )
+    await client.callTool('pid')
+    expect(notes.lines).toEqual([])
+  })
+
+  it('gives it the safe part of the environment and what the user adds', async () => {
+    process.env.TENON_TEST_SECRET = 'do not tell'
+    onTestFinished(() => {
+      delete process.env.TENON_TEST_SECRET
+    })
+    const env = { TENON_TEST_ADDED: 'yes', HOME: '/somewhere/else' }
+    const client = await open(new StdioClientTransport({ ...wireServer, env }), {})
+    const seen = JSON.parse((await client.callTool('environment')).text)
+    expect(seen).toMatchObject({ PATH: process.env.PATH, ...env })
+    expect(seen).not.toHaveProperty('TENON_TEST_SECRET')
+    expect(Object.keys(seen).filter((name) => /^(npm_|VITEST|NODE_)/.test(name))).toEqual([])
+  })
+})
+
+describe('stderr of a server', () => {
+  it('is kept, and shown with the failure, when the server ends before it is greeted [STDIO-006]', async () => {
+    const program = "console.error('the config file is missing'); process.exit(7)"
+    const error = await connect({ command: node, args: ['-e', program] }).catch((reason) => reason)
+    expect(error).toBeInstanceOf(ClosedError)
+    expect(error).toMatchObject({ code: 'closed', detail: { exitCode: 7, stderr: 'the config file is missing\n' } })
+    expect(error.message).toContain('the config file is missing')
+    expect(error.message).toContain('exit code 7')
+  })
+
+  it('is shown with the requests that were lost when the server ends [STDIO-006]', async () => {
+    const client = await open(new StdioClientTransport(wireServer), { restarts: 0 })
+    const error = await client.callTool('exit', { code: 3 }).catch((reason) => reason)
+    expect(error).toMatchObject({ code: 'closed', detail: { exitCode: 3, stderr: 'the last words\n' } })
+    expect(error.message).toContain('the last words')
+    expect(client.state).toBe('closed')
+  })
+
+  everyRevision(
+    'may be heard as it comes, and is no sign of failure [STDIO-005, STDIO-006, STDIO-007]',
+    async (revision) => {
+      let heard = ''
+      const transport = new StdioClientTransport({ ...wireServer, stderr: (text) => (heard += text) })
+      const client = await open(transport, { revision })
+      const errors: unknown[] = []
+      client.on('error', ({ error }) => errors.push(error))
+      expect((await client.callTool('sleep', { ms: 1 })).text).toBe('slept 1')
+      await eventually(() => heard.includes('sleep begins'))
+      expect(transport.stderr).toContain('sleep begins')
+      expect(client.state).toBe('ready')
+      expect(errors).toEqual([])
+    },
+  )
+
+  it('keeps only the last of very much [STDIO-006]', async () => {
+    const program = "process.stderr.write('x'.repeat(5_000_000) + 'the end', () => process.exit(1))"
+    const error = await connect({ command: node, args: ['-e', program] }).catch((reason) => reason)
+    expect(error.detail.stderr).toMatch(/x+the end$/)
+    expect(error.detail.stderr.length).toBeLessThan(100_000)
+  })
+})

@@ -1,0 +1,117 @@
+import { type RevisionId, revisionIds } from 'tenon'
+import { StdioClientTransport } from 'tenon/client'
+import { describe, expect, it } from 'vitest'
+import { eventually, everyRevision, node, open, stubborn, takeNotes, wireServer } from './support.ts'
+
+describe('a server that dies of what it does not know', () => {
+  it('is reached all the same: started again and greeted the older way', async () => {
+    const notes = takeNotes()
+    const client = await open(new StdioClientTransport(stubborn(notes, 'dies-of-unknown')), {})
+    expect(client.revision).toBe('2025-11-25')
+    await client.ping()
+    expect(notes.lines.filter((line) => line === 'started')).toHaveLength(2)
+    await client.close()
+    // What was learned is remembered: the next connection begins with the handshake.
+    const again = await open(new StdioClientTransport(stubborn(notes, 'dies-of-unknown')), {})
+    expect(again.revision).toBe('2025-11-25')
+    expect(notes.lines.filter((line) => line === 'started')).toHaveLength(3)
+  })
+
+  it('is reached also when it says nothing at all to the first question', async () => {
+    const program = `
+      require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method } = JSON.parse(line)
+        const result = { protocolVersion: '2024-11-05', capabilities: {}, serverInfo: { name: 'mute', version: '1' } }
+        if (method === 'initialize') console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
+      })`
+    const client = await open(new StdioClientTransport({ command: node, args: ['-e', program] }), {
+      probeTimeoutMs: 50,
+    })
+    expect(client.revision).toBe('2024-11-05')
+  })
+})
+
+describe('a server that ends by itself', () => {
+  const recent: RevisionId[] = ['2025-11-25', '2026-07-28']
+
+  everyRevision(
+    'is started again, and what was listened to is listened to again [STDIO-016, STDIO-014]',
+    async (revision) => {
+      const client = await open(new StdioClientTransport(wireServer), { revision })
+      const states: string[] = []
+      client.on('state', ({ state }) => states.push(state))
+      const first = (await client.callTool('pid')).text
+      await client.listen({ toolsListChanged: true })
+      const lost = client.callTool('sleep', { ms: 60_000 }).catch((reason) => reason)
+      await client.callTool('exit', { code: 1 }).catch(() => {})
+      // In flight then: lost. Asked for now: waits for the new process.
+      expect(await lost).toMatchObject({ code: 'closed', detail: { exitCode: 1 } })
+      const second = (await client.callTool('pid')).text
+      expect(second).not.toBe(first)
+      expect(states).toEqual(['reconnecting', 'ready'])
+      const changed = new Promise<string>((resolve) => client.on('toolsChanged', () => resolve('changed')))
+      await client.callTool('add-tool', { name: 'fresh' })
+      expect(await changed).toBe('changed')
+      expect((await client.callTool('fresh')).text).toBe('new')
+    },
+    recent,
+  )
+
+  it('is not started again for ever [STDIO-016]', async () => {
+    const client = await open(new StdioClientTransport(wireServer), { revision: '2026-07-28', restarts: 1 })
+    await client.callTool('exit', { code: 1 }).catch(() => {})
+    await client.callTool('pid')
+    await client.callTool('exit', { code: 1 }).catch(() => {})
+    expect(client.state).toBe('closed')
+    await expect(client.callTool('pid')).rejects.toMatchObject({ code: 'not-connected' })
+  })
+
+  everyRevision(
+    'in good order closes the connection for a client that wants no restart [STDIO-014]',
+    async (revision) => {
+      const client = await open(new StdioClientTransport(wireServer), { revision, restarts: 0 })
+      const closed = new Promise((resolve) =>
+        client.on('state', (change) => {
+          if (change.state === 'closed') resolve(change.reason)
+        }),
+      )
+      expect((await client.callTool('stop')).text).toBe('stopping')
+      expect(await closed).toBe('The server exited with code 0')
+    },
+    [...revisionIds],
+  )
+})
+
+describe('cancelling over stdio', () => {
+  it('tells the server, which stops and says no more of it [STDIO-017, STDIO-018, STDIO-019]', async () => {
+    let heard = ''
+    const transport = new StdioClientTransport({ ...wireServer, stderr: (text) => (heard += text) })
+    const said: { id?: unknown; method?: string; params?: { requestId?: unknown } }[] = []
+    const { sendText } = transport
+    transport.sendText = (text) => {
+      said.push(JSON.parse(text))
+      sendText.call(transport, text)
+    }
+    const client = await open(transport, { revision: '2026-07-28' })
+    const received: { id?: unknown }[] = []
+    const { onmessage } = transport
+    transport.onmessage = (message) => {
+      received.push(message as never)
+      onmessage?.(message)
+    }
+    const stop = new AbortController()
+    const call = client.callTool('sleep', { ms: 60_000 }, { signal: stop.signal }).catch((reason) => reason)
+    await eventually(() => heard.includes('sleep begins'))
+    stop.abort('enough')
+    expect(await call).toMatchObject({ code: 'cancelled' })
+    await eventually(() => heard.includes('sleep was stopped'))
+    await client.ping()
+    const { id } = said.find(({ method }) => method === 'tools/call')!
+    const cancelled = said.filter(({ method }) => method === 'notifications/cancelled')
+    expect(cancelled).toEqual([
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: expect.objectContaining({ requestId: id }) },
+    ])
+    expect(received.length).toBeGreaterThan(0)
+    expect(received.filter((message) => message.id === id)).toEqual([])
+  })
+})

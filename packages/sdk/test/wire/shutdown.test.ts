@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process'
+import { StdioClientTransport } from 'tenon/client'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  eventually,
+  everyRevision,
+  fixture,
+  isAlive,
+  type Notes,
+  node,
+  open,
+  stubborn,
+  takeNotes,
+  wireServer,
+} from './support.ts'
+
+/** Without the lines it was sent: only what befell it. */
+const fate = (notes: Notes) => notes.lines.filter((line) => !line.startsWith('line '))
+
+describe('closing the connection to a server process', () => {
+  everyRevision('closes its stdin first and waits, with no signal for one that ends [STDIO-011]', async (revision) => {
+    const notes = takeNotes()
+    const transport = new StdioClientTransport({ ...stubborn(notes, 'modern', 'ends-slowly'), shutdownMs: 5_000 })
+    const client = await open(transport, { revision })
+    const { pid } = transport
+    await client.close()
+    expect(fate(notes)).toEqual(['stdin ended', 'ended by itself'])
+    expect(isAlive(pid!)).toBe(false)
+  })
+
+  everyRevision(
+    'sends SIGTERM to one that does not end by itself [STDIO-012, STDIO-013, STDIO-011]',
+    async (revision) => {
+      const notes = takeNotes()
+      const transport = new StdioClientTransport(stubborn(notes, 'modern', 'ignores-end'))
+      const client = await open(transport, { revision })
+      const { pid } = transport
+      await client.close()
+      expect(fate(notes)).toEqual(['stdin ended', 'SIGTERM'])
+      expect(isAlive(pid!)).toBe(false)
+    },
+  )
+
+  everyRevision('sends SIGKILL to one that ignores that too [STDIO-012, STDIO-013]', async (revision) => {
+    const notes = takeNotes()
+    const transport = new StdioClientTransport(stubborn(notes, 'modern', 'ignores-end', 'ignores-sigterm'))
+    const client = await open(transport, { revision })
+    const { process: child } = transport
+    const ended = new Promise((resolve) => child!.once('exit', (_code, signal) => resolve(signal)))
+    await client.close()
+    expect(await ended).toBe('SIGKILL')
+    expect(fate(notes)).toEqual(['stdin ended', 'SIGTERM'])
+    expect(isAlive(child!.pid!)).toBe(false)
+  })
+
+  it.each([
+    ['that ends by itself', []],
+    ['that must be told to', ['ignores-end']],
+    ['that must be made to', ['ignores-end', 'ignores-sigterm']],
+  ])('leaves nobody behind whom the server started, with a server %s', async (_what, habits) => {
+    for (const kind of ['grandchild', 'stubborn-grandchild']) {
+      const notes = takeNotes()
+      const client = await open(new StdioClientTransport(stubborn(notes, kind, ...habits)), { revision: '2025-11-25' })
+      const grandchild = Number(notes.lines.find((line) => line.startsWith('grandchild '))?.slice(11))
+      expect(isAlive(grandchild)).toBe(true)
+      await client.close()
+      await eventually(() => !isAlive(grandchild), 1_000)
+    }
+  })
+
+  it('leaves nobody behind when the server ended by itself, either', async () => {
+    for (const kind of ['grandchild', 'stubborn-grandchild']) {
+      const notes = takeNotes()
+      const client = await open(new StdioClientTransport(stubborn(notes, kind)), {
+        revision: '2025-11-25',
+        restarts: 0,
+      })
+      const grandchild = Number(notes.lines.find((line) => line.startsWith('grandchild '))?.slice(11))
+      onTestFinished(() => {
+        if (isAlive(grandchild)) process.kill(grandchild, 'SIGKILL')
+      })
+      expect(isAlive(grandchild)).toBe(true)
+      await expect(client.request('die')).rejects.toMatchObject({ code: 'closed', detail: { exitCode: 3 } })
+      await client.close()
+      await eventually(() => !isAlive(grandchild), 3_000)
+    }
+  })
+
+  it('fails what is in flight and says so, and may be done twice', async () => {
+    const client = await open(new StdioClientTransport(wireServer), {})
+    const slow = client.callTool('sleep', { ms: 60_000 }).catch((reason) => reason)
+    await Promise.all([client.close(), client.close()])
+    expect(await slow).toMatchObject({ code: 'closed' })
+    expect(client.state).toBe('closed')
+  })
+})
+
+describe('a host that ends', () => {
+  it('takes the servers it started with it', async () => {
+    const notes = takeNotes()
+    const program = `
+      import { connect, StdioClientTransport } from 'tenon/client'
+      const transport = new StdioClientTransport(${JSON.stringify(stubborn(notes, 'ignores-end', 'ignores-sigterm'))})
+      const client = await connect(transport, { revision: '2025-11-25' })
+      process.stdout.write(String(transport.pid), () => process.exit(0))`
+    const host = spawn(node, ['--input-type=module', '-e', program], {
+      cwd: fixture('.'),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let pid = ''
+    host.stdout.on('data', (text) => (pid += text))
+    await new Promise((resolve) => host.once('close', resolve))
+    expect(Number(pid)).toBeGreaterThan(0)
+    await eventually(() => !isAlive(Number(pid)), 1_000)
+  })
+})
