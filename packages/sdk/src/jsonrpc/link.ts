@@ -281,7 +281,8 @@ export class Link {
       this.transport.sendText!(text)
     } catch (error) {
       this.#receiver.error(error)
-      void this.close(0)
+      this.#ended()
+      void this.transport.close()
     }
   }
 

@@ -384,6 +384,8 @@ describe('patterns', () => {
     ['^(\\d{1,3}\\.){3}\\d{1,3}$', '127.0.0.1'],
     ['^(foo|far)+$', 'foofar'],
     ['^(?:(?!--).)*$', 'a-b'],
+    ['^((?!.*\\.\\..*).)*$', 'a.b'],
+    ['^(?:[0-9a-zA-Z+/]{4})*$', 'YWJj'],
     ['^[\\w\\-\\@]+$', 'a-b@c'],
   ])('%s is sound and matches %s', (pattern, text) => {
     expect(isValid({ pattern }, text)).toBe(true)

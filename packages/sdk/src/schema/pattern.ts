@@ -54,6 +54,8 @@ class Automaton {
   readonly #follow: Set<number>[] = []
   readonly #charset: bigint[] = []
   readonly #loop: number[] = []
+  /** The states inside of lookarounds. */
+  readonly #aside = new Set<number>()
   #loops = 0
   #index = 0
   #work = 0
@@ -136,13 +138,15 @@ class Automaton {
     this.#spend(1)
     if (this.#accept(/\^|\$|\\b/iy)) return NOTHING
     const group = this.#accept(/\((\?<?[=!])?(?:\?(?:<[^>]*>|[\w-]*:))?/y)
+    const state = this.#follow.length
     if (group) {
       const inside = this.#alternatives(depth + 1)
       this.#accept(/\)/y)
-      // A lookaround takes no characters.
-      return group[1] ? NOTHING : inside
+      if (!group[1]) return inside
+      // A lookaround takes no characters, and the loops around it do not lead through it.
+      for (let inner = state; inner < this.#follow.length; inner++) this.#aside.add(inner)
+      return NOTHING
     }
-    const state = this.#follow.length
     // What a back reference repeats is unknown here: anything, or nothing.
     if (this.#accept(/\\(?:[1-9]\d*|k<[^>]*>)/y)) return this.#repeat(this.#state('[^]'), state, true)
     return this.#state(this.#accept(this.#chars)![0])
@@ -163,7 +167,10 @@ class Automaton {
 
   /** Makes a loop of a part whose states begin with the given one. */
   #repeat(part: Fragment, state: number, empty: boolean): Fragment {
-    this.#loop.fill(++this.#loops, state)
+    this.#loops++
+    for (let inner = state; inner < this.#follow.length; inner++) {
+      if (!this.#aside.has(inner)) this.#loop[inner] = this.#loops
+    }
     this.#connect(part.last, part.first)
     return { ...part, empty: part.empty || empty }
   }

@@ -78,7 +78,7 @@ function fromShape(shape: Record<string, StandardSchema>, direction: Direction):
   const required: string[] = []
   for (const [name, schema] of fields) {
     define(properties, name, moveRefs(toJsonSchema(schema, direction), propertyRef(name)))
-    if (!acceptsUndefined(schema)) required.push(name)
+    if (!isOptional(schema, direction)) required.push(name)
   }
   return {
     json: { type: 'object', properties, ...(required.length > 0 && { required }) },
@@ -98,38 +98,63 @@ function validateShape(
   given: unknown,
 ): StandardResult<unknown> | Promise<StandardResult<unknown>> {
   if (!isObject(given)) return { issues: [{ message: 'must be an object' }] }
-  const value: JsonObject = {}
-  let issues: StandardIssue[] | undefined
-  for (const [name, schema] of fields) {
-    const result = schema['~standard'].validate(Object.hasOwn(given, name) ? given[name] : undefined)
-    if (result instanceof Promise) return validateShapeLater(fields, given)
-    if (result.issues) issues = [...(issues ?? []), ...under(name, result.issues)]
-    else if (result.value !== undefined) define(value, name, result.value)
-  }
-  return issues ? { issues } : { value }
+  const results = fields.map(([name, schema]) =>
+    schema['~standard'].validate(Object.hasOwn(given, name) ? given[name] : undefined),
+  )
+  return results.some((result) => result instanceof Promise)
+    ? Promise.all(results).then((settled) => joinResults(fields, settled))
+    : joinResults(fields, results as StandardResult<unknown>[])
 }
 
-/** A field is checked asynchronously: wait for all of them, then join as above. */
-async function validateShapeLater(
+function joinResults(
   fields: readonly [string, StandardSchema][],
-  given: JsonObject,
-): Promise<StandardResult<unknown>> {
-  const settled = await Promise.all(
-    fields.map(async ([name, schema]): Promise<[string, StandardSchema]> => {
-      const result = await schema['~standard'].validate(Object.hasOwn(given, name) ? given[name] : undefined)
-      return [name, { '~standard': { version: 1, vendor: 'tenon', validate: () => result } }]
-    }),
-  )
-  return validateShape(settled, given)
+  results: readonly StandardResult<unknown>[],
+): StandardResult<unknown> {
+  const value: JsonObject = {}
+  let issues: StandardIssue[] | undefined
+  results.forEach((result, index) => {
+    const name = fields[index]![0]
+    if (result.issues) issues = [...(issues ?? []), ...under(name, result.issues)]
+    else if (result.value !== undefined) define(value, name, result.value)
+  })
+  return issues ? { issues } : { value }
 }
 
 function under(name: string, issues: readonly StandardIssue[]): StandardIssue[] {
   return issues.map(({ message, path = [] }) => ({ message, path: [name, ...path] }))
 }
 
+/** Whether a property may be left out. zod is asked: trying it with undefined would run the user's own checks. */
+function isOptional(schema: StandardSchema, direction: Direction): boolean {
+  const { _zod, _def } = schema as { _zod?: JsonObject; _def?: ZodDefinition }
+  if (_zod) return _zod[direction === 'input' ? 'optin' : 'optout'] !== undefined
+  return _def?.typeName ? isOptionalZod3(_def, direction) : acceptsUndefined(schema)
+}
+
+function isOptionalZod3({ typeName, innerType, schema }: ZodDefinition, direction: Direction): boolean {
+  if (typeName === 'ZodOptional') return true
+  if (typeName === 'ZodDefault' || typeName === 'ZodCatch') return direction === 'input'
+  const inner = innerType ?? schema
+  return inner !== undefined && isOptionalZod3(inner._def, direction)
+}
+
 function acceptsUndefined(schema: StandardSchema): boolean {
-  const result = schema['~standard'].validate(undefined)
-  return !(result instanceof Promise) && result.issues === undefined
+  try {
+    const result = schema['~standard'].validate(undefined)
+    if (!(result instanceof Promise)) return result.issues === undefined
+    // It cannot be told here; a failure is of no interest either.
+    result.catch(() => {})
+  } catch {
+    // A check that cannot take undefined does not accept it.
+  }
+  return false
+}
+
+/** The little we need to know of zod 3: what kind a schema is, and what it wraps. */
+interface ZodDefinition {
+  typeName?: string
+  innerType?: { _def: ZodDefinition }
+  schema?: { _def: ZodDefinition }
 }
 
 function toJsonSchema(schema: StandardSchema, direction: Direction): JsonSchema {
