@@ -6,6 +6,7 @@ import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { SubscriptionFilter } from '../protocol/types.ts'
+import { deferred } from '../util/deferred.ts'
 
 export type ClientState = 'idle' | 'connecting' | 'ready' | 'reconnecting' | 'needs-auth' | 'closed'
 
@@ -31,7 +32,16 @@ export interface ConnectionOptions {
 /** A wish to hear of changes that outlives a lost connection. */
 export interface Subscription {
   readonly honoured: SubscriptionFilter
+  /** Settles when it is over for good: it was closed here or by the server, or the client was closed. */
+  readonly ended: Promise<void>
   close(): Promise<void>
+}
+
+interface OpenSubscription {
+  readonly filter: SubscriptionFilter
+  /** The one on the present connection. */
+  listening: Listening
+  end(): void
 }
 
 const minute = 60_000
@@ -40,7 +50,7 @@ const firstDelayMs = 100
 /** The life of a connection: made, lost, made again, closed. */
 export class Connection {
   readonly #options: ConnectionOptions
-  readonly #open = new Map<Subscription, { filter: SubscriptionFilter; listening: Listening }>()
+  readonly #open = new Map<Subscription, OpenSubscription>()
   #transport: Transport | undefined
   #live: Negotiated | undefined
   #coming: Promise<Negotiated> | undefined
@@ -91,6 +101,7 @@ export class Connection {
       for (const { listening } of this.#open.values()) if (!live.era.answersRequests) await listening.close()
       await live.link.close()
     } else await this.#transport?.close()
+    for (const { end } of this.#open.values()) end()
     this.#setState('closed', 'close() was called')
   }
 
@@ -103,17 +114,27 @@ export class Connection {
 
   async listen(filter: SubscriptionFilter): Promise<Subscription> {
     const { era, link } = await this.ready()
-    const open = { filter, listening: await era.listen(link, filter) }
+    const over = deferred<void>()
+    const open: OpenSubscription = { filter, listening: await era.listen(link, filter), end: over.resolve }
     const subscription: Subscription = {
+      ended: over.promise,
       get honoured() {
         return open.listening.honoured
       },
-      close: async () => {
-        if (this.#open.delete(subscription)) await open.listening.close()
-      },
+      close: () => open.listening.close(),
     }
     this.#open.set(subscription, open)
+    this.#watch(subscription, open)
     return subscription
+  }
+
+  /** A lost connection is made again and listened on again; any other end is the end. */
+  #watch(subscription: Subscription, open: OpenSubscription): void {
+    void open.listening.ended.then((how) => {
+      if (how === 'lost' && !this.#closing) return
+      this.#open.delete(subscription)
+      open.end()
+    })
   }
 
   async ready(): Promise<Negotiated> {
@@ -135,7 +156,10 @@ export class Connection {
     this.#live = live
     this.generation++
     // Nothing of a subscription survives the connection it was made on (2026-07-28 subscriptions).
-    for (const open of this.#open.values()) open.listening = await live.era.listen(live.link, open.filter)
+    for (const [subscription, open] of this.#open) {
+      open.listening = await live.era.listen(live.link, open.filter)
+      this.#watch(subscription, open)
+    }
     this.#setState('ready')
     return live
   }

@@ -21,8 +21,8 @@ export interface ServerFacts {
 export interface Listening {
   /** What the server will tell, which may be less than was asked for. */
   readonly honoured: SubscriptionFilter
-  /** Settles when the server ends it. */
-  readonly ended: Promise<void>
+  /** Settles when it is over: by one of the two sides, or because the connection was lost. */
+  readonly ended: Promise<'closed' | 'lost'>
   close(): Promise<void>
 }
 

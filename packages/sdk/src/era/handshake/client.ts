@@ -4,6 +4,7 @@ import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import type { InitializeResult, SubscriptionFilter } from '../../protocol/types.ts'
+import { deferred } from '../../util/deferred.ts'
 import { isObject } from '../../util/objects.ts'
 import type { ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
 
@@ -67,6 +68,7 @@ export class HandshakeClient implements ClientEra {
     const { tools, prompts, resources } = this.facts.capabilities
     const uris = resources?.subscribe ? (filter.resourceSubscriptions ?? []) : []
     await Promise.all(uris.map((uri) => link.request('resources/subscribe', { uri })))
+    const ended = deferred<'closed' | 'lost'>()
     return {
       honoured: {
         ...(filter.toolsListChanged && tools?.listChanged && { toolsListChanged: true }),
@@ -74,10 +76,10 @@ export class HandshakeClient implements ClientEra {
         ...(filter.resourcesListChanged && resources?.listChanged && { resourcesListChanged: true }),
         ...(uris.length > 0 && { resourceSubscriptions: uris }),
       },
-      ended: new Promise(() => {}),
+      ended: ended.promise,
       close: async () => {
-        if (link.closed) return
-        await Promise.all(uris.map((uri) => link.request('resources/unsubscribe', { uri })))
+        ended.resolve('closed')
+        if (!link.closed) await Promise.all(uris.map((uri) => link.request('resources/unsubscribe', { uri })))
       },
     }
   }

@@ -1,4 +1,4 @@
-import { McpError } from '../../errors.ts'
+import { ClosedError, McpError } from '../../errors.ts'
 import type { Link, SendOptions } from '../../jsonrpc/link.ts'
 import type { Params, RequestId, ResultObject, RpcNotification } from '../../jsonrpc/message.ts'
 import type { Revision } from '../../protocol/revision.ts'
@@ -57,7 +57,7 @@ export class StatelessClient implements ClientEra {
   async listen(link: Link, filter: SubscriptionFilter): Promise<Listening> {
     const stop = new AbortController()
     let id: RequestId | undefined
-    const ended = deferred<void>()
+    const ended = deferred<'closed' | 'lost'>()
     const acknowledged = deferred<SubscriptionFilter>()
     const request = link.request(
       'subscriptions/listen',
@@ -68,16 +68,16 @@ export class StatelessClient implements ClientEra {
         timeoutMs: 0,
         onSent: (sent) => {
           id = sent
-          this.#listening.set(sent, { acknowledged: acknowledged.resolve, ended: ended.resolve })
+          this.#listening.set(sent, { acknowledged: acknowledged.resolve, ended: () => ended.resolve('closed') })
         },
       },
     )
     const finish = (error: unknown) => {
       if (id !== undefined) this.#listening.delete(id)
       acknowledged.reject(error)
-      ended.resolve()
+      ended.resolve(error instanceof ClosedError ? 'lost' : 'closed')
     }
-    request.then(() => finish(new McpError('closed', 'The server ended the subscription')), finish)
+    request.then(() => finish(new McpError('cancelled', 'The server ended the subscription')), finish)
     const timer = setTimeout(() => stop.abort('No acknowledgement came'), acknowledgeTimeoutMs)
     const honoured = await acknowledged.promise.finally(() => clearTimeout(timer))
     return {

@@ -5,7 +5,7 @@ import type { Transport } from '../../jsonrpc/transport.ts'
 import { safeEnvironment } from './environment.ts'
 import { createReader, defaultMaxMessageBytes } from './lines.ts'
 import { endProcess, endRest, watchGroup } from './process-group.ts'
-import { LineWriter, type Sink } from './writer.ts'
+import { LineWriter } from './writer.ts'
 
 export interface StdioServerParameters {
   /** The program to start; never run through a shell. */
@@ -114,7 +114,7 @@ export class StdioClientTransport implements Transport {
     child.stderr!.on('data', (text: string) => this.#keepStderr(text))
     // A server that went away breaks the pipe; its exit says so better.
     child.stdin!.on('error', () => {})
-    this.#writer = new LineWriter(child.stdin as unknown as Sink, maxQueuedBytes, () => {})
+    this.#writer = new LineWriter(child.stdin!, maxQueuedBytes, () => {})
   }
 
   #keepStderr(text: string): void {

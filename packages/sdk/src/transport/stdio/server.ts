@@ -88,15 +88,20 @@ export class StdioServerTransport implements Transport {
     if (this.#options.stdout) return watched(this.#options.stdout, this)
     const guard = guardStdout()
     this.#guard = guard
-    const sink = { write: guard.write, once: process.stdout.once.bind(process.stdout) } as unknown as Sink
-    watched(process.stdout as unknown as Sink, this)
-    return sink
+    watched(process.stdout, this)
+    return {
+      write: guard.write as Sink['write'],
+      once: (event, listener) => process.stdout.once(event, listener),
+      get writableLength() {
+        return process.stdout.writableLength
+      },
+    }
   }
 }
 
 /** A client that went away breaks the pipe; that ends this connection and nothing else. */
 function watched(sink: Sink, transport: StdioServerTransport): Sink {
-  const stream = sink as unknown as { on?(event: 'error', listener: (error: Error) => void): void }
+  const stream = sink as { on?(event: 'error', listener: (error: Error) => void): unknown }
   stream.on?.('error', () => void transport.close())
   return sink
 }

@@ -1,8 +1,11 @@
 import { McpError } from '../../errors.ts'
 
+/** What we need of a writable stream. */
 export interface Sink {
-  write(text: string, callback?: (error?: Error | null) => void): boolean
+  write(text: string, callback?: () => void): boolean
   once(event: 'drain', listener: () => void): unknown
+  /** Bytes that wait inside the stream. */
+  readonly writableLength: number
 }
 
 /**
@@ -14,10 +17,7 @@ export class LineWriter {
   readonly #maxQueuedBytes: number
   readonly #onBlocked: (blocked: boolean) => void
   #text = ''
-  #scheduled = false
   #blocked = false
-  #queued = 0
-  #idle: (() => void)[] = []
 
   /** @param onBlocked The reader does not keep up, or does again: the time to stop, or to go on, taking in work. */
   constructor(sink: Sink, maxQueuedBytes: number, onBlocked: (blocked: boolean) => void) {
@@ -27,48 +27,40 @@ export class LineWriter {
   }
 
   write(line: string): void {
-    if (this.#queued + line.length > this.#maxQueuedBytes) {
-      throw new McpError('overloaded', `The peer does not read: ${this.#queued} characters wait already`)
+    const queued = this.#text.length + this.#sink.writableLength
+    if (queued + line.length > this.#maxQueuedBytes) {
+      throw new McpError('overloaded', `The peer does not read: ${queued} characters wait already`)
     }
-    this.#queued += line.length + 1
-    this.#text += `${line}\n`
-    if (this.#scheduled) return
-    this.#scheduled = true
     // Handlers that finish at once do so in microtasks; a tick scheduled from a microtask comes after all of them.
-    queueMicrotask(() => process.nextTick(() => this.#flush()))
+    if (this.#text === '') queueMicrotask(this.#schedule)
+    this.#text += `${line}\n`
   }
 
   /** Resolves when everything was handed to the operating system, or when the time is up. */
   flushed(timeoutMs: number): Promise<void> {
     this.#flush()
-    if (this.#queued === 0) return Promise.resolve()
+    if (this.#sink.writableLength === 0) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, timeoutMs)
-      this.#idle.push(() => {
+      this.#sink.write('', () => {
         clearTimeout(timer)
         resolve()
       })
     })
   }
 
-  #flush(): void {
-    this.#scheduled = false
+  readonly #schedule = (): void => process.nextTick(this.#flush)
+
+  readonly #flush = (): void => {
     if (this.#text === '') return
     const text = this.#text
     this.#text = ''
-    const hasRoom = this.#sink.write(text, () => this.#written(text.length))
-    if (hasRoom || this.#blocked) return
+    if (this.#sink.write(text) || this.#blocked) return
     this.#blocked = true
     this.#onBlocked(true)
     this.#sink.once('drain', () => {
       this.#blocked = false
       this.#onBlocked(false)
     })
-  }
-
-  #written(length: number): void {
-    this.#queued -= length
-    if (this.#queued > 0) return
-    for (const resolve of this.#idle.splice(0)) resolve()
   }
 }
