@@ -17,7 +17,7 @@ export interface MethodEntry {
   /** False while the capability behind the method is not declared; then the method does not exist. */
   readonly isOffered?: () => boolean
   /** The result depends on nothing but the params and what is registered, so its text may be kept until that changes. */
-  readonly keeps?: (params: Params) => string | undefined
+  readonly keeps?: ((params: Params) => string | undefined) | undefined
 }
 
 export interface MiddlewareRequest {

@@ -4,7 +4,7 @@ import type { Transport } from '../jsonrpc/transport.ts'
 import type { Implementation, LoggingMessageParams, ServerCapabilities } from '../protocol/types.ts'
 import type { SchemaLike } from '../schema/standard.ts'
 import { Sealer } from '../util/seal.ts'
-import type { Middleware } from './dispatch.ts'
+import type { MethodEntry, Middleware, RequestHandler } from './dispatch.ts'
 import { Completions } from './features/completion.ts'
 import type { FeatureHost, Mount } from './features/feature.ts'
 import { Pages } from './features/pages.ts'
@@ -161,50 +161,27 @@ export class McpServer {
     }
   }
 
-  #offers(feature: keyof McpServer['features']): boolean {
+  #offers(feature: Feature): boolean {
     return this.features[feature].present || this.#options.capabilities?.[feature] !== undefined
   }
 
   #answer(): void {
     const { tools, resources, prompts, completions } = this.features
-    const offers = (feature: keyof McpServer['features']) => () => this.#offers(feature)
+    const answer = (feature: Feature, method: string, handler: RequestHandler, keeps?: MethodEntry['keeps']) =>
+      this.server.setMethod(method, { handler, isOffered: () => this.#offers(feature), keeps })
     const firstPage = (list: string) => (params: Params) => (params.cursor === undefined ? list : undefined)
-    const { server } = this
-    server.setMethod('tools/list', {
-      handler: (params) => tools.list(params),
-      keeps: firstPage('tools/list'),
-      isOffered: offers('tools'),
-    })
-    server.setMethod('tools/call', {
-      handler: (params, ctx) => tools.call(params, ctx),
-      isOffered: offers('tools'),
-    })
-    server.setMethod('prompts/list', {
-      handler: (params) => prompts.list(params),
-      keeps: firstPage('prompts/list'),
-      isOffered: offers('prompts'),
-    })
-    server.setMethod('prompts/get', {
-      handler: (params, ctx) => prompts.get(params, ctx),
-      isOffered: offers('prompts'),
-    })
-    server.setMethod('resources/list', {
-      handler: (params, ctx) => resources.list(params, ctx),
-      keeps: (params) => (resources.listsDynamically ? undefined : firstPage('resources/list')(params)),
-      isOffered: offers('resources'),
-    })
-    server.setMethod('resources/templates/list', {
-      handler: (params) => resources.listTemplates(params),
-      keeps: firstPage('resources/templates/list'),
-      isOffered: offers('resources'),
-    })
-    server.setMethod('resources/read', {
-      handler: (params, ctx) => resources.read(params, ctx),
-      isOffered: offers('resources'),
-    })
-    server.setMethod('completion/complete', {
-      handler: (params, ctx) => completions.complete(params, ctx),
-      isOffered: offers('completions'),
-    })
+    const firstResources = (params: Params) =>
+      resources.listsDynamically ? undefined : firstPage('resources/list')(params)
+
+    answer('tools', 'tools/list', (params) => tools.list(params), firstPage('tools/list'))
+    answer('tools', 'tools/call', (params, ctx) => tools.call(params, ctx))
+    answer('prompts', 'prompts/list', (params) => prompts.list(params), firstPage('prompts/list'))
+    answer('prompts', 'prompts/get', (params, ctx) => prompts.get(params, ctx))
+    answer('resources', 'resources/list', (params, ctx) => resources.list(params, ctx), firstResources)
+    answer('resources', 'resources/templates/list', (params) => resources.listTemplates(params), firstPage('templates'))
+    answer('resources', 'resources/read', (params, ctx) => resources.read(params, ctx))
+    answer('completions', 'completion/complete', (params, ctx) => completions.complete(params, ctx))
   }
 }
+
+type Feature = keyof McpServer['features']
