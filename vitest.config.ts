@@ -1,6 +1,12 @@
+import { existsSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 
 const entry = (name: string) => new URL(`./packages/sdk/src/entry/${name}.ts`, import.meta.url).pathname
+
+const schemas = new URL('../shared/spec/schema', import.meta.url)
+if (!existsSync(schemas)) {
+  console.warn('Messages are not checked against the official JSON Schemas: ../shared/spec/schema is not there.')
+}
 
 export default defineConfig({
   resolve: {

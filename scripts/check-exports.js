@@ -1,6 +1,7 @@
 // Fails when what a user would install is not there: every subpath loads, has types, and names what it promises; and what is
 // meant for every runtime pulls in nothing of Node's.
-import { existsSync, readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 
@@ -26,6 +27,29 @@ const promised = {
 /** These run on every runtime: Node's modules may be reached by a dynamic import only. */
 const portable = ['.', './server', './client']
 
+const strictUser = `
+import type { Transport } from 'tenon/client'
+import { connect } from 'tenon/client'
+import { McpServer, StdioServerTransport } from 'tenon/server'
+import { everyWire } from 'tenon/testing'
+
+declare const maybe: string | undefined
+declare const signal: AbortSignal | undefined
+const server = new McpServer({ name: 'x', version: '1', title: maybe }, { instructions: maybe, revisions: undefined })
+server.registerTool('a', { description: maybe, annotations: { title: maybe } }, () => 'x')
+await server.connect(new StdioServerTransport())
+export class Mine implements Transport {
+  onmessage?: Transport['onmessage']
+  onclose?: Transport['onclose']
+  async start(): Promise<void> {}
+  send(): void {}
+  async close(): Promise<void> {}
+}
+const client = await connect(new Mine(), { revision: undefined })
+await client.callTool('a', {}, { signal, timeoutMs: undefined })
+console.log(everyWire)
+`
+
 const found = new Map()
 for (const [subpath, target] of Object.entries(manifest.exports)) {
   if (typeof target === 'string') continue
@@ -38,6 +62,9 @@ for (const [subpath, target] of Object.entries(manifest.exports)) {
 }
 if (found.get('.').McpError !== found.get('./client').McpError)
   problems.push('McpError is not the same class in every subpath')
+
+await checkBrowser()
+checkStrictUser()
 
 const size = await bundleSize()
 if (size > 40_000) problems.push(`A bundled stdio server is ${size} bytes gzipped; at most 40,000`)
@@ -62,6 +89,44 @@ async function checkPortable(subpath, file) {
       if (kind !== 'dynamic-import') problems.push(`${subpath}: imports ${path}`)
     }
   }
+}
+
+/** A page that talks to a server in memory builds with a plain bundler. */
+async function checkBrowser() {
+  const contents =
+    "import { connect } from 'tenon/client'; import { McpServer } from 'tenon/server'; console.log(connect, McpServer)"
+  const options = {
+    stdin: { contents, resolveDir: sdk },
+    bundle: true,
+    format: 'esm',
+    platform: 'browser',
+    write: false,
+  }
+  try {
+    await build({ ...options, logLevel: 'silent', tsconfigRaw: '{}' })
+  } catch (error) {
+    problems.push(`tenon/client does not bundle for a browser: ${error.message}`)
+  }
+}
+
+/** The declarations hold up under the strictest settings a user may have. */
+function checkStrictUser() {
+  const folder = join(sdk, '../../node_modules/.strict-user')
+  mkdirSync(folder, { recursive: true })
+  const settings = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    module: 'nodenext',
+    target: 'es2022',
+    noEmit: true,
+    types: ['node'],
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: settings, files: ['user.ts'] }))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  writeFileSync(join(folder, 'user.ts'), strictUser)
+  const { stdout, status } = spawnSync(join(sdk, '../../node_modules/.bin/tsc'), ['-p', folder], { encoding: 'utf8' })
+  if (status !== 0) problems.push(`The declarations do not compile under strict settings:\n${stdout}`)
 }
 
 /** What a user would ship who bundles the smallest stdio server; without any schema library. */

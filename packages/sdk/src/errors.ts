@@ -31,9 +31,8 @@ export class TimeoutError extends McpError {
   declare readonly code: 'timeout'
   readonly timeoutMs: number
 
-  constructor(method: string, timeoutMs: number, total: boolean) {
-    const limit = total ? 'in all (maxTotalTimeoutMs)' : 'without an answer or progress (timeoutMs)'
-    super('timeout', `${method} took longer than ${timeoutMs} ms ${limit}`)
+  constructor(message: string, timeoutMs: number, options?: ErrorOptions) {
+    super('timeout', message, options)
     this.timeoutMs = timeoutMs
   }
 }
@@ -52,9 +51,9 @@ export class ClosedError extends McpError {
 
 /** How a child process ended, with the last of what it wrote to stderr. */
 export interface CloseDetail {
-  exitCode?: number | null
-  signal?: string | null
-  stderr?: string
+  exitCode?: number | null | undefined
+  signal?: string | null | undefined
+  stderr?: string | undefined
 }
 
 /** An error answer from the other side, as it came. */

@@ -1,14 +1,16 @@
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 
 interface Kept {
-  result: ResultObject
+  /** As text: it is a copy, and its size is known. */
+  json: string
   freshUntil: number
   method: string
   uri: string | undefined
 }
 
-/** Results kept at a time; the oldest goes first. */
+/** Results kept at a time, and their characters together; the oldest goes first. */
 const maxKept = 500
+const maxSize = 16_000_000
 
 /**
  * Keeps results for as long as the server says (2026-07-28 caching). One cache belongs to one client and so to one
@@ -17,6 +19,7 @@ const maxKept = 500
 export class ResponseCache {
   readonly #kept = new Map<string, Kept>()
   #forgotten = 0
+  #size = 0
 
   /** Hand it to `put`, so that an answer which a change has overtaken is not kept. */
   get stamp(): number {
@@ -27,9 +30,8 @@ export class ResponseCache {
     const key = keyOf(method, params)
     const kept = this.#kept.get(key)
     if (!kept) return undefined
-    // A copy: whoever reads it may change it.
-    if (Date.now() < kept.freshUntil) return structuredClone(kept.result)
-    this.#kept.delete(key)
+    if (Date.now() < kept.freshUntil) return JSON.parse(kept.json)
+    this.#delete(key)
     return undefined
   }
 
@@ -37,22 +39,34 @@ export class ResponseCache {
     const ttlMs = result.ttlMs
     if (stamp !== this.#forgotten) return
     if (typeof ttlMs !== 'number' || !(ttlMs > 0) || !isCacheable(params)) return
-    const oldest = this.#kept.size >= maxKept ? this.#kept.keys().next().value : undefined
-    if (oldest !== undefined) this.#kept.delete(oldest)
+    const json = JSON.stringify(result)
     const uri = typeof params?.uri === 'string' ? params.uri : undefined
-    const kept = { result: structuredClone(result), freshUntil: Date.now() + ttlMs, method, uri }
-    this.#kept.set(keyOf(method, params), kept)
+    const key = keyOf(method, params)
+    this.#delete(key)
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size < maxKept && this.#size + json.length <= maxSize) break
+      this.#delete(oldest)
+    }
+    if (json.length > maxSize) return
+    this.#kept.set(key, { json, freshUntil: Date.now() + ttlMs, method, uri })
+    this.#size += json.length
   }
 
   /** What a notification makes stale; a uri may be that of a part of what was read. */
   forget(matches: (method: string, uri: string | undefined) => boolean): void {
     this.#forgotten++
-    for (const [key, { method, uri }] of this.#kept) if (matches(method, uri)) this.#kept.delete(key)
+    for (const [key, { method, uri }] of this.#kept) if (matches(method, uri)) this.#delete(key)
   }
 
   clear(): void {
     this.#forgotten++
     this.#kept.clear()
+    this.#size = 0
+  }
+
+  #delete(key: string): void {
+    this.#size -= this.#kept.get(key)?.json.length ?? 0
+    this.#kept.delete(key)
   }
 }
 

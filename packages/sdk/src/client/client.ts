@@ -47,23 +47,23 @@ import { ToolBook } from './tool-book.ts'
 
 export interface ClientOptions {
   /** What this client can do for servers. */
-  capabilities?: ClientCapabilities
+  capabilities?: ClientCapabilities | undefined
   /** The one revision to speak. Default: the newest that both sides know. */
-  revision?: RevisionId
+  revision?: RevisionId | undefined
   /** The revisions to choose from. Default: all of them. */
-  revisions?: readonly RevisionId[]
+  revisions?: readonly RevisionId[] | undefined
   /** Defaults for every request. */
-  request?: Pick<RequestOptions, 'timeoutMs' | 'maxTotalTimeoutMs' | 'resetTimeoutOnProgress'>
+  request?: Pick<RequestOptions, 'timeoutMs' | 'maxTotalTimeoutMs' | 'resetTimeoutOnProgress'> | undefined
   /** How long a server may be silent to the first question before the handshake is tried. Default 2,000. */
-  probeTimeoutMs?: number
+  probeTimeoutMs?: number | undefined
   /** How long a server may take to be ready, which includes installing itself. Default 60,000. */
-  connectTimeoutMs?: number
+  connectTimeoutMs?: number | undefined
   /** Keep results for as long as the server allows. Default true. */
-  cache?: boolean
+  cache?: boolean | undefined
   /** Start a server process again that ended by itself, up to so many times a minute. Default 3; 0 for never. */
-  restarts?: number
+  restarts?: number | undefined
   /** The least severe log messages to ask for on 2026-07-28, where servers send none unasked. */
-  logLevel?: LoggingLevel
+  logLevel?: LoggingLevel | undefined
 }
 
 export interface ClientEvents {
@@ -216,18 +216,19 @@ export class Client {
     second?: Record<string, unknown> | RequestOptions,
     third?: RequestOptions,
   ): Promise<ToolResult> {
-    this.#needs('tools')
+    const missing = this.#needs('tools')
+    if (missing) await missing
     const params: CallToolParams =
       typeof call === 'string' ? { name: call, arguments: (second as Record<string, unknown>) ?? {} } : call
     const options = typeof call === 'string' ? third : (second as RequestOptions | undefined)
-    const result = await this.#call(
-      'tools/call',
-      params as unknown as Params,
-      options ? { ...options, progress: true } : withProgress,
-    )
-    const read = new ToolResult(result as CallToolResult)
-    this.#tools.checkOutput(params.name, read)
-    return read
+    const sent = options ? { ...options, progress: true } : withProgress
+    try {
+      const read = new ToolResult((await this.#call('tools/call', params as unknown as Params, sent)) as CallToolResult)
+      this.#tools.checkOutput(params.name, read)
+      return read
+    } catch (error) {
+      throw fromHere(error)
+    }
   }
 
   listTools(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListToolsResult, Tool> {
@@ -251,7 +252,8 @@ export class Client {
   }
 
   async readResource(resource: string | { uri: string }, options?: RequestOptions): Promise<ReadResourceResult> {
-    this.#needs('resources')
+    const missing = this.#needs('resources')
+    if (missing) await missing
     const params = typeof resource === 'string' ? { uri: resource } : resource
     const result = (await this.#cached('resources/read', params, options)) as ReadResourceResult
     if (!Array.isArray(result.contents)) throw invalid('resources/read', 'contents')
@@ -265,7 +267,8 @@ export class Client {
     second?: Record<string, string> | RequestOptions,
     third?: RequestOptions,
   ): Promise<GetPromptResult> {
-    this.#needs('prompts')
+    const missing = this.#needs('prompts')
+    if (missing) await missing
     const isName = typeof prompt === 'string'
     const params = isName ? { name: prompt, ...(second && { arguments: second }) } : prompt
     const options = isName ? third : (second as RequestOptions | undefined)
@@ -275,7 +278,7 @@ export class Client {
   }
 
   async complete(params: CompleteParams, options?: RequestOptions): Promise<CompleteResult['completion']> {
-    if ((await this.#facts()).revision.announcesCompletions) this.#needs('completions')
+    if ((await this.#facts()).revision.announcesCompletions) await this.#needs('completions')
     const result = (await this.#call('completion/complete', params as unknown as Params, options)) as CompleteResult
     if (!Array.isArray(result.completion?.values)) throw invalid('completion/complete', 'completion.values')
     return result.completion
@@ -287,7 +290,7 @@ export class Client {
       throw new McpError('invalid-argument', `${level} is no log level; use one of ${loggingLevels.join(', ')}`)
     }
     const { revision } = await this.#facts()
-    this.#needs('logging')
+    await this.#needs('logging')
     this.#logLevel = level
     if (!revision.lacks('logging/setLevel')) await this.#call('logging/setLevel', { level }, options)
   }
@@ -299,7 +302,8 @@ export class Client {
 
   /** Hears of changes of one resource. */
   async subscribeResource(resource: string | { uri: string }): Promise<void> {
-    this.#needs('resources')
+    const missing = this.#needs('resources')
+    if (missing) await missing
     const uri = typeof resource === 'string' ? resource : resource.uri
     if (!this.#subscribed.has(uri)) this.#subscribed.set(uri, await this.listen({ resourceSubscriptions: [uri] }))
   }
@@ -363,7 +367,8 @@ export class Client {
   ): ListCall<Page, Item> {
     let generation: number | undefined
     const fetch = async (cursor: string | undefined): Promise<Page> => {
-      this.#needs(capability)
+      const missing = this.#needs(capability)
+      if (missing) await missing
       // A cursor belongs to the session that gave it (2025-11-25 pagination).
       if (generation !== undefined && generation !== this.#connection.generation) {
         throw new McpError('closed', 'The connection was made anew while a list was read; read it again from the start')
@@ -387,10 +392,23 @@ export class Client {
       })
   }
 
-  /** Only what the server declared is used (2025-06-18 lifecycle, operation). */
-  #needs(capability: 'tools' | 'prompts' | 'resources' | 'completions' | 'logging'): void {
-    if (this.state === 'reconnecting' || this.server.capabilities[capability]) return
-    throw new CapabilityError(capability, `The server does not offer ${capability}`)
+  /**
+   * Only what the server declared is used (2025-06-18 lifecycle, operation). Undefined: it is declared, and there is
+   * nothing to wait for.
+   */
+  #needs(capability: 'tools' | 'prompts' | 'resources' | 'completions' | 'logging'): Promise<void> | undefined {
+    return this.#connection.live?.era.facts.capabilities[capability] ? undefined : this.#askAgain(capability)
+  }
+
+  /** A server of 2026-07-28 may offer more by now than when it was asked. */
+  async #askAgain(capability: keyof ServerCapabilities & string): Promise<void> {
+    const { era, link } = await this.#connection.ready()
+    if (!era.facts.capabilities[capability]) await era.refresh(link)
+    if (era.facts.capabilities[capability]) return
+    throw new CapabilityError(
+      capability,
+      `The server does not offer ${capability}; one that will later declares it from the start: capabilities: { ${capability}: {} }`,
+    )
   }
 
   async #answer(exchange: Exchange): Promise<void> {
@@ -399,9 +417,10 @@ export class Client {
       // 2026-07-28: servers do not ask this way, and clients never answer.
       warnOnce(
         'server-request',
-        `The server sent the request ${method}, which its revision does not allow; it is ignored.`,
+        `The server sent the request ${JSON.stringify(method.slice(0, 100))}, which its revision does not allow; it is ignored.`,
       )
-      return exchange.cancel('Requests from servers are not part of this revision')
+      exchange.cancel('Requests from servers are not part of this revision')
+      return exchange.handled()
     }
     try {
       const handler = this.#requestHandlers.get(method)
@@ -411,6 +430,8 @@ export class Client {
       exchange.reply((await handler(params, exchangeInfo(exchange))) as ResultObject)
     } catch (error) {
       exchange.fail(this.#toErrorBody(error))
+    } finally {
+      exchange.handled()
     }
   }
 
@@ -463,6 +484,12 @@ function exchangeInfo(exchange: Exchange): { method: string; signal: AbortSignal
       return exchange.signal
     },
   }
+}
+
+/** The error was made where the answer came in; whoever reads it wants to know who asked. */
+function fromHere(error: unknown): unknown {
+  if (error instanceof McpError) Error.captureStackTrace?.(error, fromHere)
+  return error
 }
 
 function invalid(method: string, member: string): McpError {

@@ -1,6 +1,6 @@
 import type { ClientIdentity, Listening } from '../era/client.ts'
 import { type Negotiated, negotiate } from '../era/negotiate.ts'
-import { type CloseDetail, ClosedError, McpError } from '../errors.ts'
+import { type CloseDetail, ClosedError, McpError, TimeoutError } from '../errors.ts'
 import { Link, type Receiver, type SendOptions } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
@@ -14,8 +14,8 @@ export interface StateChange {
   state: ClientState
   previous: ClientState
   /** Why it is no longer what it was. */
-  reason?: string
-  error?: unknown
+  reason?: string | undefined
+  error?: unknown | undefined
 }
 
 export interface ConnectionOptions {
@@ -56,6 +56,7 @@ export class Connection {
   #coming: Promise<Negotiated> | undefined
   #restarted: number[] = []
   #state: ClientState = 'idle'
+  #reason: string | undefined
   #closing = false
   /** Counts the connections made: what belongs to one is of no use on the next. */
   generation = 0
@@ -84,8 +85,9 @@ export class Connection {
     this.#setState('connecting')
     try {
       await this.#connect()
-    } catch (error) {
+    } catch (cause) {
       this.#closing = true
+      const error = cause instanceof TimeoutError ? this.#tooSlow(cause) : cause
       await transport.close()
       this.#setState('closed', 'The connection could not be made', error)
       throw error
@@ -138,8 +140,8 @@ export class Connection {
   }
 
   async ready(): Promise<Negotiated> {
-    const negotiated = this.#live ?? (await this.#coming)
-    if (!negotiated) throw notConnected(this.#state)
+    const negotiated = this.#live ?? (this.#state === 'reconnecting' ? await this.#coming : undefined)
+    if (!negotiated) throw notConnected(this.#state, this.#reason)
     return negotiated
   }
 
@@ -152,7 +154,10 @@ export class Connection {
       timeoutMs: connectTimeoutMs,
       open: () => this.#openLink(),
     })
-    if (this.#closing) throw notConnected('closed')
+    if (this.#closing) {
+      await live.link.close(0)
+      throw notConnected('closed')
+    }
     this.#live = live
     this.generation++
     // Nothing of a subscription survives the connection it was made on (2026-07-28 subscriptions).
@@ -192,6 +197,13 @@ export class Connection {
     this.#coming.catch(() => {})
   }
 
+  #tooSlow(cause: TimeoutError): TimeoutError {
+    const { connectTimeoutMs } = this.#options
+    const said = this.#transport?.stderr?.trim()
+    const what = `The server did not answer within ${connectTimeoutMs} ms (connectTimeoutMs)`
+    return new TimeoutError(said ? `${what}. The last it wrote to stderr:\n${said}` : what, connectTimeoutMs, { cause })
+  }
+
   #mayRestart(): boolean {
     const now = Date.now()
     this.#restarted = this.#restarted.filter((at) => now - at < minute)
@@ -206,6 +218,9 @@ export class Connection {
       try {
         return await this.#connect()
       } catch (error) {
+        // Whatever was started and did not answer must not speak on the next connection.
+        await this.#transport!.close()
+        if (this.#closing) throw error
         if (this.#mayRestart()) continue
         this.#closing = true
         this.#setState('closed', 'The connection could not be made again', error)
@@ -218,12 +233,14 @@ export class Connection {
     const previous = this.#state
     if (state === previous) return
     this.#state = state
+    this.#reason = reason
     this.#options.onState({ state, previous, ...(reason && { reason }), ...(error !== undefined && { error }) })
   }
 }
 
-export function notConnected(state: ClientState): McpError {
-  const way = state === 'closed' ? 'the connection is closed; make a new client' : 'call connect() first'
+export function notConnected(state: ClientState, reason?: string): McpError {
+  const why = reason ? ` (${reason})` : ''
+  const way = state === 'closed' ? `the connection is closed${why}; make a new client` : 'call connect() first'
   return new McpError('not-connected', `The client is not connected: ${way}`)
 }
 

@@ -9,7 +9,7 @@ export class ToolResult implements CallToolResult {
   [key: string]: unknown
 
   constructor(result: CallToolResult) {
-    for (const key in result) if (key !== '__proto__') this[key] = result[key]
+    for (const key in result) if (key !== '__proto__' && key !== 'text') this[key] = result[key]
     if (!Array.isArray(this.content)) this.content = []
   }
 

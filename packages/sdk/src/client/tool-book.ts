@@ -13,6 +13,9 @@ interface Known {
 /** Definitions kept; a list longer than this is not checked against. */
 const maxKnown = 10_000
 
+/** Characters of an output schema that is checked against. */
+const maxSchemaSize = 262_144
+
 /** What the client knows about the server's tools. One bad tool never hides the others. */
 export class ToolBook {
   readonly #known = new Map<string, Known>()
@@ -70,7 +73,10 @@ export class ToolBook {
 
   #compile(tool: Tool): JsonSchemaCheck | null {
     try {
-      return compileJsonSchema(tool.outputSchema!)
+      const size = JSON.stringify(tool.outputSchema).length
+      if (size > maxSchemaSize) throw new RangeError(`the schema has ${size} characters, more than ${maxSchemaSize}`)
+      // A server is not trusted with our time: its patterns are not run, and few steps must do.
+      return compileJsonSchema(tool.outputSchema!, { patterns: false, maxSteps: 1_000_000 })
     } catch (error) {
       this.#warn(`The output of the tool ${tool.name} is not checked: ${(error as Error).message}`)
       return null

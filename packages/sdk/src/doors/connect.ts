@@ -16,7 +16,7 @@ export type Target = StdioServerParameters | Connectable | Transport
 
 export interface ConnectOptions extends ClientOptions {
   /** Who we are. Default: `{ name: 'tenon', version: '0.1.0' }`. */
-  info?: Implementation
+  info?: Implementation | undefined
 }
 
 /**

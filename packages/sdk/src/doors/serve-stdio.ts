@@ -5,7 +5,7 @@ import { type StdioServerOptions, StdioServerTransport } from '../transport/stdi
 
 export interface ServeStdioOptions extends StdioServerOptions {
   /** End the process when the client is gone, so that none is left behind. Default true. */
-  exit?: boolean
+  exit?: boolean | undefined
 }
 
 /** Serves over stdin and stdout until the client closes stdin, or on SIGTERM and SIGINT; then answers what is open and ends. */
@@ -13,6 +13,7 @@ export async function serveStdio(server: McpServer | Server, options: ServeStdio
   const { exit = true, ...transportOptions } = options
   const transport = new StdioServerTransport(transportOptions)
   const link = await server.connect(transport)
+  if (!options.stdin && process.stdin.isTTY) greet('server' in server ? server.server : server)
   if (!exit) return link
   const stop = () => void link.close()
   process.once('SIGTERM', stop)
@@ -24,4 +25,9 @@ export async function serveStdio(server: McpServer | Server, options: ServeStdio
     setImmediate(() => process.exit())
   }
   return link
+}
+
+/** Someone started it by hand and would otherwise see nothing at all. */
+function greet({ info }: Server): void {
+  console.error(`${info.name} ${info.version} speaks MCP on stdin and stdout and waits for a client. Ctrl-C ends it.`)
 }

@@ -28,11 +28,14 @@ export interface Listening {
 
 /** How one era speaks to a server. Made by negotiation, for one link. */
 export interface ClientEra {
+  /** What the server said last. */
   readonly facts: ServerFacts
   /** Whether the server may ask us; where not, its requests are ignored. */
   readonly answersRequests: boolean
   /** It was chosen: from now on the link is used this way. */
   begin(link: Link): void
+  /** Asks the server again what it offers, where that may change while connected. */
+  refresh(link: Link): Promise<void>
   call(link: Link, method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject>
   listen(link: Link, filter: SubscriptionFilter): Promise<Listening>
   notified(notification: RpcNotification): void

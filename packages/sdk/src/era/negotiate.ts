@@ -149,7 +149,7 @@ function split(revisions: readonly Revision[]) {
 /** A refusal that names the server's versions, whatever its number: the older revisions use -32602 for it. */
 function supportedIn(error: PeerError): string[] | undefined {
   const supported = isObject(error.data) ? error.data.supported : undefined
-  return Array.isArray(supported) ? supported.map(String) : undefined
+  return Array.isArray(supported) ? supported.filter((version) => typeof version === 'string') : undefined
 }
 
 function remember({ link, era }: Negotiated): void {

@@ -17,5 +17,6 @@ export function noHandshake(requested: unknown, offered: readonly Revision[]): P
 
 function refusal(code: number, what: string, requested: unknown, offered: readonly Revision[]): ProtocolError {
   const supported = offered.map((revision) => revision.id)
-  return new ProtocolError(code, `${what}; it speaks ${supported.join(', ')}`, { supported, requested })
+  const asked = typeof requested === 'string' ? requested.slice(0, 100) : requested
+  return new ProtocolError(code, `${what}; it speaks ${supported.join(', ')}`, { supported, requested: asked })
 }

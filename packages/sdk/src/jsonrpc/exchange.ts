@@ -9,6 +9,7 @@ export class Exchange {
   #reason: unknown
   #ended = false
   #cancelled = false
+  #handled = false
   #onEnd: (() => void)[] | undefined
 
   constructor(request: RpcRequest, link: Link) {
@@ -55,6 +56,13 @@ export class Exchange {
     this.#end()
     this.link.sendNothing(this.request.id)
     this.#controller?.abort(reason)
+  }
+
+  /** The work for it is over, whatever became of the request. */
+  handled(): void {
+    if (this.#handled) return
+    this.#handled = true
+    this.link.handled()
   }
 
   onEnd(callback: () => void): void {

@@ -51,8 +51,9 @@ export class LineSplitter {
     this.#heldBytes += bytes.length
     if (this.#heldBytes > this.#options.maxBytes) {
       this.#skipping = true
+      const beginning = this.#options.decode(this.#held[0]!.subarray(0, 400)) ?? ''
       this.#release()
-      this.#options.onFault(new Fault(-32600, `The message is longer than ${this.#options.maxBytes} bytes`))
+      this.#options.onFault(tooLong(beginning, this.#options.maxBytes))
     }
   }
 
@@ -97,6 +98,15 @@ export class LineSplitter {
 
   #line(line: string): void {
     if (line === '' || line === '\r') return
-    this.#options.onLine(line)
+    if (line.length > this.#options.maxBytes) this.#options.onFault(tooLong(line.slice(0, 400), this.#options.maxBytes))
+    else this.#options.onLine(line)
   }
+}
+
+/** The beginning of a message often tells whose it is, so that whoever waits for it can be told. */
+function tooLong(beginning: string, maxBytes: number): Fault {
+  const id = /^\s*\{[^{[]*?"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,100}")/.exec(beginning)?.[1]
+  const meant = /"(?:result|error)"\s*:/.test(beginning) ? 'answer' : 'request'
+  const message = `The message is longer than ${maxBytes} bytes`
+  return new Fault(-32600, message, id === undefined ? undefined : JSON.parse(id), meant)
 }

@@ -35,18 +35,18 @@ export interface Receiver {
 /** What a request may need besides what callers can say. */
 export interface SendOptions extends RequestOptions {
   /** Ask for progress even if nobody but the timeout listens to it. */
-  progress?: boolean
+  progress?: boolean | undefined
   /** Takes the id that the request went out with. */
-  onSent?: (id: number) => void
+  onSent?: ((id: number) => void) | undefined
   /** Members that every request carries in `_meta`, as JSON text without braces. */
-  meta?: string
+  meta?: string | undefined
 }
 
 export interface LinkLimits {
   /** Requests of one peer that may be worked on at a time. Default 10,000. */
-  maxInFlight?: number
+  maxInFlight?: number | undefined
   /** Messages in one batch. Default 100. */
-  maxBatch?: number
+  maxBatch?: number | undefined
 }
 
 /**
@@ -63,6 +63,7 @@ export class Link {
   )
   readonly #inFlight = new Map<RequestId, Exchange>()
   readonly #batches = new Map<RequestId, Batch>()
+  #running = 0
   #closed: CloseDetail | true | undefined
   #onIdle: (() => void) | undefined
 
@@ -99,7 +100,7 @@ export class Link {
     if (this.#closed) return Promise.reject(this.#closedError(method))
     return this.#pending.add(method, options, (id) => {
       options?.onSent?.(id)
-      const text = encodeRequest(id, method, params, metaOf(id, options))
+      const text = toText(method, () => encodeRequest(id, method, params, metaOf(id, options)))
       if (this.transport.sendText) return this.transport.sendText(text)
       this.#sendMessage(JSON.parse(text), (error) => this.#pending.fail(id, error))
     })
@@ -122,7 +123,7 @@ export class Link {
   /** For exchanges only. */
   sendResult(id: RequestId, result: ResultObject | Prepared): void {
     const batch = this.#batches.size > 0 ? this.#batches.get(id) : undefined
-    if (batch) return this.#answerInBatch(batch, id, { jsonrpc: '2.0', id, result: materialise(result) })
+    if (batch) return this.#answerInBatch(batch, id, this.#toResponse(id, result))
     if (this.#closed) return
     if (!this.transport.sendText) return this.#sendMessage({ jsonrpc: '2.0', id, result: materialise(result) })
     let text: string
@@ -133,6 +134,16 @@ export class Link {
       return this.sendError(id, { code: -32603, message: 'Internal error' })
     }
     this.#sendText(text)
+  }
+
+  /** One member that cannot be sent must not take the others of its batch with it. */
+  #toResponse(id: RequestId, result: ResultObject | Prepared): RpcResponse {
+    try {
+      return JSON.parse(encodeResult(id, result))
+    } catch (error) {
+      this.#receiver.error(error)
+      return errorResponse(id, -32603, 'Internal error')
+    }
   }
 
   /** For exchanges only. */
@@ -147,6 +158,11 @@ export class Link {
   sendNothing(id: RequestId): void {
     const batch = this.#batches.get(id)
     if (batch) this.#answerInBatch(batch, id, undefined)
+  }
+
+  /** For exchanges only. A handler goes on after its request was cancelled, and counts until it ends. */
+  handled(): void {
+    this.#running--
   }
 
   /** For exchanges only. */
@@ -166,15 +182,17 @@ export class Link {
 
   #startExchange(request: RpcRequest): void {
     const problem = this.#problemWith(request)
-    if (problem) return this.sendError(request.id, { code: -32600, message: problem })
+    // Not as the answer to the other request of this id, which may be a member of a batch.
+    if (problem) return this.#sendMessage(errorResponse(request.id, -32600, problem))
     const exchange = new Exchange(request, this)
     this.#inFlight.set(request.id, exchange)
+    this.#running++
     this.#receiver.request(exchange)
   }
 
   #problemWith(request: RpcRequest): string | undefined {
     if (this.#inFlight.has(request.id)) return 'A request with this id is still in progress'
-    if (this.#inFlight.size >= this.#limits.maxInFlight) return 'Too many requests in progress'
+    if (this.#running >= this.#limits.maxInFlight) return 'Too many requests in progress'
     return undefined
   }
 
@@ -310,6 +328,18 @@ export class Link {
       ? `${method} was not sent: the connection is closed`
       : 'The connection closed before the answer came'
     return new ClosedError(what + describe(detail), detail)
+  }
+}
+
+function toText(method: string, encode: () => string): string {
+  try {
+    return encode()
+  } catch (cause) {
+    throw new McpError(
+      'invalid-argument',
+      `${method}: the params cannot be sent as JSON: ${(cause as Error).message}`,
+      { cause },
+    )
   }
 }
 

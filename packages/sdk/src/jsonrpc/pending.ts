@@ -3,21 +3,21 @@ import type { Params, RequestId, ResultObject } from './message.ts'
 
 export interface Progress {
   progress: number
-  total?: number
-  message?: string
+  total?: number | undefined
+  message?: string | undefined
 }
 
 /** What may be said about one outgoing request. */
 export interface RequestOptions {
   /** Gives the request up and tells the peer. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** How long to wait without hearing anything. 0 means for ever. Default 60,000. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
   /** The longest to wait in all, however much progress comes. Default 10 times `timeoutMs`. */
-  maxTotalTimeoutMs?: number
+  maxTotalTimeoutMs?: number | undefined
   /** Whether progress restarts `timeoutMs`. Default true. */
-  resetTimeoutOnProgress?: boolean
-  onProgress?: (progress: Progress) => void
+  resetTimeoutOnProgress?: boolean | undefined
+  onProgress?: ((progress: Progress) => void) | undefined
 }
 
 interface Waiting {
@@ -196,13 +196,15 @@ export class PendingRequests {
     this.#take(waiting.id)
     const total = now >= waiting.lastDeadline
     this.#giveUp(waiting.id, waiting.method, 'The request timed out')
-    waiting.reject(new TimeoutError(waiting.method, total ? waiting.maxTotalTimeoutMs : waiting.timeoutMs, total))
+    const limitMs = total ? waiting.maxTotalTimeoutMs : waiting.timeoutMs
+    const limit = total ? 'in all (maxTotalTimeoutMs)' : 'without an answer or progress (timeoutMs)'
+    waiting.reject(new TimeoutError(`${waiting.method} took longer than ${limitMs} ms ${limit}`, limitMs))
   }
 }
 
 function isProgress(params: Params): params is Params & Progress {
   const { progress, total = 0, message = '' } = params
-  return typeof progress === 'number' && typeof total === 'number' && typeof message === 'string'
+  return Number.isFinite(progress) && Number.isFinite(total) && typeof message === 'string'
 }
 
 function cancelled(method: string, reason: unknown): McpError {

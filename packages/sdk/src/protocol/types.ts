@@ -143,8 +143,8 @@ export interface PaginatedResult extends Result {
 /** How long, and for whom, a result may be kept. Since 2026-07-28, and both required where they apply. */
 export interface CacheHints {
   /** Milliseconds, a non-negative integer. */
-  ttlMs?: number
-  cacheScope?: 'public' | 'private'
+  ttlMs?: number | undefined
+  cacheScope?: 'public' | 'private' | undefined
 }
 
 /** What may be added to the params of tools/call, prompts/get and resources/read when they are retried with answers. */
@@ -172,24 +172,24 @@ export interface Implementation {
   name: string
   version: string
   /** Since 2025-06-18. */
-  title?: string
+  title?: string | undefined
   /** Since 2025-11-25. */
-  description?: string
+  description?: string | undefined
   /** Since 2025-11-25. */
-  icons?: Icon[]
+  icons?: Icon[] | undefined
   /** Since 2025-11-25. */
-  websiteUrl?: string
+  websiteUrl?: string | undefined
 }
 
 /** A picture to show beside a name. Since 2025-11-25. */
 export interface Icon {
   /** An `https:` or `data:` URI. */
   src: string
-  mimeType?: string
+  mimeType?: string | undefined
   /** Such as `48x48`, or `any` for a scalable picture. */
-  sizes?: string[]
+  sizes?: string[] | undefined
   /** The background the icon is drawn for. */
-  theme?: 'light' | 'dark'
+  theme?: 'light' | 'dark' | undefined
 }
 
 /** What a client can do for a server. */
@@ -249,11 +249,11 @@ export interface ServerCapabilities {
 
 /** Hints on whom content is for and how much it matters. */
 export interface Annotations {
-  audience?: Role[]
+  audience?: Role[] | undefined
   /** From 0 (optional) to 1 (effectively required). */
-  priority?: number
+  priority?: number | undefined
   /** ISO 8601. Since 2025-06-18. */
-  lastModified?: string
+  lastModified?: string | undefined
 }
 
 /** Text. */
@@ -523,21 +523,21 @@ export interface Tool {
 
 /** What a tool claims about its behaviour; hints, never to be trusted for safety. Since 2025-03-26. */
 export interface ToolAnnotations {
-  title?: string
+  title?: string | undefined
   /** Changes nothing. Taken as false when absent. */
-  readOnlyHint?: boolean
+  readOnlyHint?: boolean | undefined
   /** May destroy something. Taken as true when absent. */
-  destructiveHint?: boolean
+  destructiveHint?: boolean | undefined
   /** A repeated call with the same arguments adds nothing. Taken as false when absent. */
-  idempotentHint?: boolean
+  idempotentHint?: boolean | undefined
   /** Reaches things beyond the server. Taken as true when absent. */
-  openWorldHint?: boolean
+  openWorldHint?: boolean | undefined
 }
 
 /** How a tool wants to be run. 2025-11-25 only. */
 export interface ToolExecution {
   /** Taken as `forbidden` when absent. */
-  taskSupport?: 'forbidden' | 'optional' | 'required'
+  taskSupport?: 'forbidden' | 'optional' | 'required' | undefined
 }
 
 /** Result of `tools/list`. */

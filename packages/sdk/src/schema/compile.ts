@@ -19,6 +19,8 @@ export interface Builder {
   one(keyword: string): Shape | undefined
   /** The subschemas of a keyword, with their keys. */
   many(keyword: string): [key: string, shape: Shape][]
+  /** Whether `pattern` is checked. */
+  checksPatterns: boolean
   /** A regular expression of the schema. */
   pattern(source: string, keyword: string): RegExp
 }
@@ -115,6 +117,7 @@ function createBuilder(compilation: Compilation, place: Place): Builder {
     })
   return {
     formats,
+    checksPatterns: compilation.maxPatternLength > 0,
     get: <T>(keyword: string) => place.keywords.get(keyword) as T | undefined,
     one: (keyword) => many(keyword)[0]?.[1],
     many,

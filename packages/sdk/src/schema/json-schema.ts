@@ -32,6 +32,11 @@ export interface CompileOptions {
   maxSubschemas?: number
   /** Characters a `pattern` may have. Default: 1,000. */
   maxPatternLength?: number
+  /**
+   * Check `pattern`. Default: true. A regular expression cannot be stopped once it runs, so that of a schema from somebody
+   * who is not trusted is better not run at all.
+   */
+  patterns?: boolean
 }
 
 /**
@@ -57,8 +62,14 @@ export function compileJsonSchema(
     maxSchemaDepth = 128,
     maxSubschemas = 10_000,
     maxPatternLength = 1_000,
+    patterns = true,
   }: CompileOptions = {},
 ): JsonSchemaCheck {
   const library = new Library(schema, documents, maxSchemaDepth, maxSubschemas)
-  return createRunner(compileRoot(library, formats, maxPatternLength), library.root.base, maxDepth, maxSteps)
+  return createRunner(
+    compileRoot(library, formats, patterns ? maxPatternLength : 0),
+    library.root.base,
+    maxDepth,
+    maxSteps,
+  )
 }

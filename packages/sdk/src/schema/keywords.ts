@@ -68,6 +68,16 @@ export function isKnown(keyword: string, draft07: boolean): boolean {
   return draft07 ? !NOT_IN_DRAFT_07.has(keyword) : keyword !== 'additionalItems'
 }
 
+const WITHOUT_RULE = words(
+  'const default not if then else items contains propertyNames additionalProperties additionalItems ' +
+    'unevaluatedItems unevaluatedProperties contentSchema',
+)
+
+/** Whether JSON Schema gives this name a meaning. */
+export function isKeyword(name: string): boolean {
+  return RULE_OF.has(name) || WITHOUT_RULE.has(name)
+}
+
 /** Says what is wrong with the value of a keyword, if anything is. */
 export function faultOf(keyword: string, value: unknown, draft07: boolean): string | undefined {
   if (keyword === 'items' && Array.isArray(value) && !draft07) {

@@ -34,9 +34,10 @@ interface Property {
 /** `properties`, `required`, `patternProperties` and `additionalProperties`, in one walk over the value. */
 function membersChecks(builder: Builder): ObjectCheck[] {
   const required = builder.get<string[]>('required') ?? []
+  const isRequired = new Set(required)
   const shapes = new Map<string, Shape | undefined>(builder.many('properties'))
   for (const key of required) if (!shapes.has(key)) shapes.set(key, undefined)
-  const inOrder = [...shapes].map(([key, shape]): Property => ({ key, shape, required: required.includes(key) }))
+  const inOrder = [...shapes].map(([key, shape]): Property => ({ key, shape, required: isRequired.has(key) }))
   const named = new Map(inOrder.map((property) => [property.key, property]))
   const patterns = builder
     .many('patternProperties')
@@ -74,7 +75,10 @@ function membersChecks(builder: Builder): ObjectCheck[] {
       }
       if (run.spend(steps)) return false
       if (missing === 0) return valid
-      for (const key of required) if (!has(value, key)) run.failAt(key, 'is required')
+      for (const key of required) {
+        if (run.done || run.spend(1)) return false
+        if (!has(value, key)) run.failAt(key, 'is required')
+      }
       return false
     },
   ]
@@ -110,6 +114,7 @@ function dependentChecks(builder: Builder): ObjectCheck[] {
     return names.map(
       (key: string) => (value, run) =>
         !has(value, present) ||
+        run.spend(1) ||
         has(value, key) ||
         run.failAt(key, `is required when ${JSON.stringify(present)} is present`),
     )

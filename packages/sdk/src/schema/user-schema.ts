@@ -1,5 +1,6 @@
 import { define, isObject, type JsonObject } from '../util/objects.ts'
 import { compileJsonSchema, type JsonSchema, SchemaError } from './json-schema.ts'
+import { isKeyword } from './keywords.ts'
 import {
   isStandardSchema,
   type SchemaLike,
@@ -26,17 +27,34 @@ export function compileSchema(schema: SchemaLike, direction: Direction): UserSch
   if (isStandardSchema(schema)) return fromStandard(schema, direction)
   if (!isObject(schema))
     throw new SchemaError(`A schema must be an object, got ${schema === null ? 'null' : typeof schema}`)
-  return isShape(schema) ? fromShape(schema, direction) : fromJson(schema)
+  if (isShape(schema)) return fromShape(schema, direction)
+  refuseLookalikes(schema)
+  return fromJson(schema)
 }
 
-/** Issues as one line that a person or a model can act on. */
+/** A JSON Schema that would check nothing is far more often a slip than a wish. */
+function refuseLookalikes(schema: JsonObject): void {
+  const stranger = Object.entries(schema).find(([, member]) => isStandardSchema(member))
+  if (stranger) {
+    throw new SchemaError(
+      `${stranger[0]} is a schema of a library, and others beside it are not; use one kind for all of them`,
+    )
+  }
+  if (!Object.keys(schema).some(isKeyword)) {
+    throw new SchemaError(
+      `${Object.keys(schema).join(', ')}: no keyword of JSON Schema is among these; properties go into { type: 'object', properties }`,
+    )
+  }
+}
+
+/** Issues as one line that a person or a model can act on. Short, however long the names are that somebody sent. */
 export function describeIssues(issues: readonly StandardIssue[]): string {
-  return issues
-    .map(({ message, path = [] }) => {
-      const where = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
-      return where ? `${where}: ${message}` : message
-    })
-    .join('; ')
+  const lines = issues.slice(0, 20).map(({ message, path = [] }) => {
+    const where = path.map((part) => String(typeof part === 'object' ? part.key : part).slice(0, 100)).join('.')
+    return (where ? `${where.slice(0, 300)}: ${message}` : message).slice(0, 600)
+  })
+  const more = issues.length > 20 ? `; and ${issues.length - 20} more` : ''
+  return lines.join('; ').slice(0, 4_000) + more
 }
 
 function fromStandard(schema: StandardSchema, direction: Direction): UserSchema {

@@ -8,6 +8,7 @@ import type { Exchange } from '../jsonrpc/exchange.ts'
 import { type Params, Prepared, type ResultObject } from '../jsonrpc/message.ts'
 import { checkParams } from '../protocol/params.ts'
 import { chain, isThenable } from '../util/chain.ts'
+import { isObject } from '../util/objects.ts'
 import { Context } from './context.ts'
 
 export type RequestHandler = (params: Params, ctx: Context) => Outcome
@@ -59,16 +60,30 @@ export class Dispatch {
   answer(exchange: Exchange): void {
     try {
       const outcome = this.#route(exchange)
-      if (isThenable(outcome)) {
-        outcome.then(
-          (result) => exchange.reply(result),
-          // A handler that stops because it was cancelled has nothing to report.
-          (error) => exchange.cancelled || this.#fail(exchange, error),
-        )
-      } else if (outcome !== undefined) exchange.reply(outcome)
+      if (outcome === undefined) exchange.onEnd(() => exchange.handled())
+      else if (isThenable(outcome)) this.#answerLater(exchange, outcome)
+      else {
+        exchange.handled()
+        exchange.reply(outcome)
+      }
     } catch (error) {
+      exchange.handled()
       this.#fail(exchange, error)
     }
+  }
+
+  #answerLater(exchange: Exchange, outcome: PromiseLike<Reply>): void {
+    outcome.then(
+      (result) => {
+        exchange.handled()
+        exchange.reply(result)
+      },
+      (error) => {
+        exchange.handled()
+        // A handler that stops because it was cancelled has nothing to report.
+        if (!exchange.cancelled) this.#fail(exchange, error)
+      },
+    )
   }
 
   #route(exchange: Exchange): Reply | PromiseLike<Reply> | undefined {
@@ -118,7 +133,9 @@ export class Dispatch {
     params: Params,
   ): Reply | PromiseLike<Reply> {
     const ctx = new Context(exchange, caller)
-    const outcome = era.serve(exchange, caller, () => this.#runLayers(entry, exchange.request.method, params, ctx))
+    const { method } = exchange.request
+    const run = () => chain(this.#runLayers(entry, method, params, ctx), (result) => asResult(method, result))
+    const outcome = era.serve(exchange, caller, run)
     return chain(outcome, (result) => ctx.finish()?.then(() => result) ?? result)
   }
 
@@ -151,6 +168,11 @@ export class Dispatch {
   }
 }
 
+function asResult(method: string, result: unknown): ResultObject {
+  if (isObject(result)) return result
+  throw new TypeError(`The handler of ${method} returned no result; a result is an object`)
+}
+
 /** The onion: each middleware wraps the rest; `last` is the handler. */
 function runMiddleware(
   middleware: readonly Middleware[],
@@ -160,7 +182,9 @@ function runMiddleware(
   const step = async (index: number, params: Params): Promise<ResultObject> => {
     const layer = middleware[index]
     if (!layer) return last(params)
-    return layer({ ...request, params }, (changed = params) => step(index + 1, changed))
+    const result = await layer({ ...request, params }, (changed = params) => step(index + 1, changed))
+    if (isObject(result)) return result
+    throw new TypeError(`A middleware returned no result for ${request.method}; it must return what next() gives`)
   }
   return step(0, request.params)
 }

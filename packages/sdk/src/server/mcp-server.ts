@@ -23,13 +23,13 @@ import { Server, type ServerOptions } from './server.ts'
 
 export interface McpServerOptions extends ServerOptions {
   /** Hide the messages of errors that tools throw; `ToolError` is always shown. Default false. */
-  maskErrors?: boolean
+  maskErrors?: boolean | undefined
   /** Items in one page of a list. Default 1000. */
-  pageSize?: number
+  pageSize?: number | undefined
   /** Seals what clients carry for us, such as cursors. Share it between the nodes of a fleet; newest first. */
-  stateKeys?: readonly (string | Uint8Array)[]
+  stateKeys?: readonly (string | Uint8Array)[] | undefined
   /** Let handlers log to clients. Default true. */
-  logging?: boolean
+  logging?: boolean | undefined
 }
 
 /**
@@ -82,13 +82,13 @@ export class McpServer {
     return this.features.prompts.register(name, config as PromptConfig<SchemaLike>, handler)
   }
 
-  registerResource(name: string, uri: string, config: ResourceConfig, read: ReadResource): RegisteredResource
   registerResource(
     name: string,
     template: ResourceTemplate,
     config: ResourceConfig,
     read: ReadTemplate,
   ): RegisteredResourceTemplate
+  registerResource(name: string, uri: string, config: ResourceConfig, read: ReadResource): RegisteredResource
   registerResource(
     name: string,
     where: string | ResourceTemplate,
@@ -105,6 +105,8 @@ export class McpServer {
    * Later changes of the other server show up by themselves.
    */
   mount(other: McpServer, options: { prefix: string }): this {
+    if (typeof options?.prefix !== 'string')
+      throw new TypeError("mount() needs a prefix: mount(other, { prefix: 'shop' })")
     if (other.#contains(this)) throw new TypeError('A server cannot be mounted in itself, also not by way of another')
     this.#mounts.push({ prefix: options.prefix, server: other })
     other.server.addParent(this.server)

@@ -24,18 +24,18 @@ import { createLogBucket, takeLog } from './log.ts'
 
 export interface ServerOptions {
   /** What the server is for, in words for the model. */
-  instructions?: string
+  instructions?: string | undefined
   /** Capabilities beyond those that follow from what is registered. */
-  capabilities?: ServerCapabilities
+  capabilities?: ServerCapabilities | undefined
   /** The revisions to serve. Default: all of them. */
-  revisions?: readonly RevisionId[]
+  revisions?: readonly RevisionId[] | undefined
   /** Takes what went wrong inside and is not told to the peer. Default: writes it to stderr. */
-  onError?: (error: unknown) => void
+  onError?: ((error: unknown) => void) | undefined
   /** How long to wait for more before telling that a list changed. Default 10. */
-  listChangedDelayMs?: number
+  listChangedDelayMs?: number | undefined
   /** How long, and for whom, clients of 2026-07-28 may keep lists. Default: `{ ttlMs: 0, cacheScope: 'private' }`. */
-  cache?: CacheHints
-  limits?: LinkLimits
+  cache?: CacheHints | undefined
+  limits?: LinkLimits | undefined
 }
 
 type ParamsOf<M extends string> = M extends keyof ClientRequests ? ClientRequests[M]['params'] : Params
@@ -59,6 +59,9 @@ export class Server {
   #declare: (() => ServerCapabilities) | undefined
 
   constructor(info: Implementation, options: ServerOptions = {}) {
+    if (typeof info?.name !== 'string' || typeof info.version !== 'string') {
+      throw new TypeError("A server needs a name and a version: { name: 'demo', version: '1.0.0' }")
+    }
     checkExtensions(options.capabilities?.extensions)
     this.info = info
     this.#options = options
@@ -132,6 +135,7 @@ export class Server {
 
   /** Wraps every request to a feature or custom method, outermost first. */
   use(middleware: Middleware): this {
+    if (typeof middleware !== 'function') throw new TypeError('use() takes a function: (request, next) => next()')
     this.#dispatch.middleware.push(middleware)
     return this
   }

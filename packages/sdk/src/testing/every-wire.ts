@@ -34,10 +34,10 @@ export interface Wire {
 }
 
 export interface WireOptions {
-  revisions?: readonly RevisionId[]
-  transports?: readonly WireTransport[]
+  revisions?: readonly RevisionId[] | undefined
+  transports?: readonly WireTransport[] | undefined
   /** A folder with the official `<revision>.json` schemas; every message is checked against them. */
-  schemas?: string
+  schemas?: string | undefined
 }
 
 /** The worlds a test body should hold in: every revision over every transport. */
@@ -122,9 +122,9 @@ async function openPipes(server: Connectable): Promise<Transport> {
 }
 
 class PipeTransport implements Transport {
-  onmessage?: Transport['onmessage']
-  onfault?: Transport['onfault']
-  onclose?: Transport['onclose']
+  onmessage?: Transport['onmessage'] | undefined
+  onfault?: Transport['onfault'] | undefined
+  onclose?: Transport['onclose'] | undefined
   readonly #output: PassThrough
   readonly #input: PassThrough
   readonly #writer: LineWriter

@@ -9,8 +9,8 @@ import { Transcript } from './transcript.ts'
 
 export interface ScriptOptions {
   /** Default 2026-07-28. */
-  revision?: RevisionId
-  capabilities?: ClientCapabilities
+  revision?: RevisionId | undefined
+  capabilities?: ClientCapabilities | undefined
 }
 
 /** A client that says exactly what it is told to, right or wrong, and shows every answer as it came. */

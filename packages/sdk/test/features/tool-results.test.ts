@@ -96,7 +96,7 @@ describe('content of a tool result', () => {
     await using client = await script(server, '2026-07-28')
     expect((await ask(client, 'tools/call', { name: 'plain' })).error).toEqual({
       code: -32603,
-      message: 'Internal error',
+      message: expect.stringContaining('The tool plain returned a plain value'),
     })
     expect(String(onError.mock.calls[0]![0])).toContain('plain')
   })
@@ -210,7 +210,10 @@ describe('structured content', () => {
     const onError = vi.fn()
     await using pair = await wire.connect(lying(onError))
     for (const name of ['wrong', 'full', 'missing', 'nothing']) {
-      await expect(pair.client.callTool(name)).rejects.toMatchObject({ rpcCode: -32603, message: 'Internal error' })
+      await expect(pair.client.callTool(name)).rejects.toMatchObject({
+        rpcCode: -32603,
+        message: expect.stringContaining(`The tool ${name}`),
+      })
       expect(String(onError.mock.lastCall![0])).toContain(`The tool ${name}`)
     }
     expect(onError).toHaveBeenCalledTimes(4)

@@ -6,7 +6,6 @@ const folder = new URL('../../../../../shared/spec/schema', import.meta.url).pat
 
 /** Where the official schemas lie, if they are on this machine. */
 export const schemas = existsSync(folder) ? folder : undefined
-if (!schemas) console.warn('The official schemas are not here: messages are not checked against them.')
 
 /** One test body on every wire, every message checked against the official schemas where they are to be had. */
 export function everyWire(title: string, body: (wire: Wire) => Promise<void>, options: EveryWireOptions = {}): void {

@@ -55,14 +55,14 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     expect(JSON.parse(result!.content![0]!.text)).toEqual({ text: 'a\uFFFDb €😀\u2028' })
   })
 
-  it('refuses a line of 100 MB before it has ended', async () => {
+  it('refuses a line of 100 MB before it has ended, and names the request', async () => {
     const before = server.lines.length
     server.write('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"')
     const megabyte = Buffer.alloc(1024 * 1024, 'x')
     for (let at = 0; at < 100; at++) {
       if (!server.child.stdin!.write(megabyte)) await once(server.child.stdin!, 'drain')
     }
-    expect(await server.until(() => server.messages[before])).toEqual(refusal(-32600))
+    expect(await server.until(() => server.messages[before])).toEqual(refusalOf(1, -32600))
     expect(await provoke('"}}\n')).toEqual([])
   })
 

@@ -35,7 +35,7 @@ export class HandshakeClient implements ClientEra {
     })
     const result = (await link.request('initialize', params, options)) as Partial<InitializeResult>
     const revision = revisions.find(({ id }) => id === result.protocolVersion)
-    if (!revision) throw noCommonRevision(String(result.protocolVersion), revisions)
+    if (!revision) throw noCommonRevision(String(JSON.stringify(result.protocolVersion)), revisions)
     const facts = {
       revision,
       info: result.serverInfo,
@@ -53,6 +53,9 @@ export class HandshakeClient implements ClientEra {
     link.transport.setProtocolVersion?.(revision.id)
     link.notify('notifications/initialized')
   }
+
+  /** What the handshake settled holds for the session. */
+  async refresh(): Promise<void> {}
 
   call(
     link: Link,

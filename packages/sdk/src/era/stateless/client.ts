@@ -20,7 +20,7 @@ interface OpenListening {
 
 /** 2026-07-28, from the client's side: every request says who we are. */
 export class StatelessClient implements ClientEra {
-  readonly facts: ServerFacts
+  facts: ServerFacts
   readonly answersRequests = false
   /** Who we are, as the text that goes into every request. */
   readonly #meta: string
@@ -36,6 +36,11 @@ export class StatelessClient implements ClientEra {
 
   begin(link: Link): void {
     link.transport.setProtocolVersion?.(this.facts.revision.id)
+  }
+
+  async refresh(link: Link): Promise<void> {
+    const discovery = readDiscovery(await link.request('server/discover', {}, { meta: this.#meta }))
+    if (discovery) this.facts = { ...discovery.facts, revision: this.facts.revision }
   }
 
   async call(

@@ -9,6 +9,7 @@ import {
   type LoggingLevel,
   loggingLevels,
   metaKeys,
+  type SubscriptionFilter,
 } from '../../protocol/types.ts'
 import { chain } from '../../util/chain.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
@@ -116,6 +117,7 @@ export class StatelessServer implements ServerEra {
   #listen(exchange: Exchange): undefined {
     this.identify(exchange)
     const open = this.#subscriptions.get(exchange.link) ?? new Set()
+    checkWish((exchange.request.params!.notifications as SubscriptionFilter).resourceSubscriptions, open.size)
     this.#subscriptions.set(exchange.link, open)
     const subscription = new Subscription(exchange, this.#definition, (result) => this.#complete(result))
     open.add(subscription)
@@ -140,6 +142,19 @@ const olderCodes: ReadonlyMap<number, number> = new Map([
 
 function isImplementation(value: unknown): value is Implementation {
   return isObject(value) && typeof value.name === 'string' && typeof value.version === 'string'
+}
+
+const maxListens = 100
+const maxUris = 10_000
+const maxUriLength = 10_000
+
+/** What a client can make us keep is bounded. */
+function checkWish(uris: string[] = [], listens: number): void {
+  if (listens >= maxListens)
+    throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxListens} subscriptions at a time`)
+  if (uris.length > maxUris || uris.some((uri) => uri.length > maxUriLength)) {
+    throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxUris} resources of ${maxUriLength} characters each`)
+  }
 }
 
 function missing(key: string, type: string): ProtocolError {

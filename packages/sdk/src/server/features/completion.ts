@@ -9,7 +9,7 @@ import type { Resources } from './resources.ts'
 
 /** What is known when a value is completed: the arguments that were settled before. */
 export interface CompletionContext {
-  arguments?: Record<string, string>
+  arguments?: Record<string, string> | undefined
 }
 
 /** Suggests values for what was typed so far, best first. */
@@ -20,8 +20,8 @@ export type Suggestions = readonly string[] | SuggestionPage
 export interface SuggestionPage {
   values: readonly string[]
   /** How many there are in all. */
-  total?: number
-  hasMore?: boolean
+  total?: number | undefined
+  hasMore?: boolean | undefined
 }
 
 /** The wire carries at most this many (2025-11-25 completion). */
@@ -31,8 +31,13 @@ const completers = new WeakMap<object, Completer>()
 
 /** Gives a schema suggestions: `argsSchema: { language: completable(z.string(), (typed) => ...) }`. */
 export function completable<S extends StandardSchema>(schema: S, complete: Completer): S {
-  completers.set(schema, complete)
-  return schema
+  // A copy, where the library can make one, so that the schema can be used elsewhere without suggestions, or with others.
+  const { clone } = schema as { clone?: unknown }
+  const own = typeof clone === 'function' ? (clone.call(schema) as S) : schema
+  if (completers.has(own))
+    throw new TypeError('This schema has suggestions already; make another one for other suggestions')
+  completers.set(own, complete)
+  return own
 }
 
 /** Looks through wrappers too, so that `completable(z.string(), ...).optional()` works as well. */

@@ -28,7 +28,9 @@ export function findMount(
   name: string,
   has: (server: McpServer, name: string) => boolean,
 ): { server: McpServer; name: string } | undefined {
-  for (const { prefix, server } of mounts) {
+  // The longest prefix first, so that a server cannot take over names of one mounted under a longer prefix.
+  const byLength = [...mounts].sort((one, other) => other.prefix.length - one.prefix.length)
+  for (const { prefix, server } of byLength) {
     const rest = name.slice(prefix.length + 1)
     if (name.startsWith(`${prefix}_`) && has(server, rest)) return { server, name: rest }
   }

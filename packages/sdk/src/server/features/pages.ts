@@ -2,6 +2,9 @@ import { ProtocolError, RpcCode } from '../../errors.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Sealer } from '../../util/seal.ts'
 
+/** Far longer than a cursor of ours; what is longer is not even looked at. */
+const maxCursorLength = 20_000
+
 export interface Page<T> {
   items: T[]
   nextCursor?: string
@@ -35,7 +38,7 @@ export class Pages {
   }
 
   async #positionAfter<T>(list: string, items: T[], keyOf: (item: T) => string, cursor: string): Promise<number> {
-    const opened = await this.#sealer.open(cursor, `cursor ${list}`)
+    const opened = cursor.length > maxCursorLength ? undefined : await this.#sealer.open(cursor, `cursor ${list}`)
     if (!Array.isArray(opened)) throw new ProtocolError(RpcCode.InvalidParams, 'params.cursor is not one of ours')
     const [key, position] = opened as [string, number]
     const index = items.findIndex((item) => keyOf(item) === key)

@@ -14,14 +14,14 @@ import { isResultWith } from './pages.ts'
 import { type Registered, Registry } from './registry.ts'
 
 export interface PromptConfig<Args> {
-  title?: string
-  description?: string
+  title?: string | undefined
+  description?: string | undefined
   /** The arguments, all of them strings on the wire. */
-  argsSchema?: Args
+  argsSchema?: Args | undefined
   /** Suggestions by argument name, for schemas that cannot carry `completable`. */
-  complete?: Record<string, Completer>
-  icons?: Icon[]
-  _meta?: Meta
+  complete?: Record<string, Completer> | undefined
+  icons?: Icon[] | undefined
+  _meta?: Meta | undefined
 }
 
 /** A prompt may return its messages, or plain text as a single message of the user. */
@@ -30,8 +30,8 @@ export type PromptReturn = string | GetPromptResult
 export type PromptHandler<Args> = (args: InferOutput<Args>, ctx: Context) => PromptReturn | Promise<PromptReturn>
 
 export interface PromptChanges extends PromptConfig<SchemaLike> {
-  name?: string
-  handler?: AnyHandler
+  name?: string | undefined
+  handler?: AnyHandler | undefined
 }
 export type RegisteredPrompt = Registered<PromptChanges>
 
@@ -141,6 +141,8 @@ export class Prompts {
 
 function compilePrompt(name: string, config: PromptConfig<SchemaLike>, handler: AnyHandler, enabled: boolean): Entry {
   if (name === '') throw new TypeError('A prompt needs a name')
+  if (typeof handler !== 'function')
+    throw new TypeError(`Prompt ${name}: the handler, last of three, must be a function`)
   const { argsSchema, title, description, icons, _meta } = config
   const args = argsSchema && compileSchema(argsSchema, 'input')
   const definition = defined<Prompt>({

@@ -21,15 +21,18 @@ import { defined, type FeatureHost, uniqueBy } from './feature.ts'
 import { isResultWith } from './pages.ts'
 import { type Registered, Registry } from './registry.ts'
 
+/** Longer than any URI that is meant; what is kept or matched must not grow at will. */
+const maxUriLength = 10_000
+
 export interface ResourceConfig extends CacheHints {
-  title?: string
-  description?: string
-  mimeType?: string
-  annotations?: Annotations
+  title?: string | undefined
+  description?: string | undefined
+  mimeType?: string | undefined
+  annotations?: Annotations | undefined
   /** Bytes, if known. */
-  size?: number
-  icons?: Icon[]
-  _meta?: Meta
+  size?: number | undefined
+  icons?: Icon[] | undefined
+  _meta?: Meta | undefined
 }
 
 /** A read may return full contents, plain text or bytes; undefined means that there is no such resource. */
@@ -43,7 +46,7 @@ export interface TemplateOptions {
   /** The resources of this family that can be listed. */
   list?: ((ctx: Context) => ListedResources | Promise<ListedResources>) | undefined
   /** Suggestions by variable name. */
-  complete?: Record<string, Completer>
+  complete?: Record<string, Completer> | undefined
 }
 type ListedResources = { resources: Resource[] } | Resource[]
 
@@ -54,19 +57,21 @@ export class ResourceTemplate {
 
   constructor(template: string, options: TemplateOptions = {}) {
     this.uriTemplate = new UriTemplate(template)
+    const stranger = Object.keys(options.complete ?? {}).find((name) => !this.uriTemplate.variableNames.includes(name))
+    if (stranger !== undefined) throw new TypeError(`The template ${template} has no variable ${stranger} to complete`)
     this.options = options
   }
 }
 
 export interface ResourceChanges extends ResourceConfig {
-  name?: string
-  uri?: string
-  read?: ReadResource
+  name?: string | undefined
+  uri?: string | undefined
+  read?: ReadResource | undefined
 }
 export interface TemplateChanges extends ResourceConfig {
-  name?: string
-  template?: ResourceTemplate
-  read?: ReadTemplate
+  name?: string | undefined
+  template?: ResourceTemplate | undefined
+  read?: ReadTemplate | undefined
 }
 export type RegisteredResource = Registered<ResourceChanges>
 export type RegisteredResourceTemplate = Registered<TemplateChanges>
@@ -172,7 +177,8 @@ export class Resources {
       const mount = this.#host.mounts.find(({ server }) => server.features.resources.knows(params.uri as string))
       if (mount) return (await mount.server.server.delegate('resources/read', params, ctx)) as ReadResourceResult
     }
-    throw new ProtocolError(ctx.caller.revision.resourceNotFound, 'Resource not found', { uri: params.uri })
+    const what = `Resource not found: ${(params.uri as string).slice(0, 200)}`
+    throw new ProtocolError(ctx.caller.revision.resourceNotFound, what, { uri: params.uri })
   }
 
   /** Whether this server, or one mounted in it, can read the URI. */
@@ -209,7 +215,8 @@ export class Resources {
 
   #find(uri: string): { config: ResourceConfig; read: (uri: URL, ctx: Context) => unknown } | undefined {
     const resource = this.#resources.get(uri)
-    if (resource?.enabled) return resource
+    // One that was disabled is gone, also where a template would match it.
+    if (resource) return resource.enabled ? resource : undefined
     for (const { template, config, read } of this.#templates.enabled()) {
       const variables = template.uriTemplate.match(uri)
       if (variables && !leadsOut(uri, variables)) return { config, read: (url, ctx) => read(url, variables, ctx) }
@@ -246,10 +253,15 @@ function createResource(
   read: ReadResource,
   enabled: boolean,
 ): ResourceEntry {
+  if (/[{}]/.test(uri)) {
+    throw new TypeError(
+      `Resource ${name}: ${uri} looks like a template; give new ResourceTemplate(${JSON.stringify(uri)})`,
+    )
+  }
   if (!URL.canParse(uri)) {
     throw new TypeError(`Resource ${name}: ${JSON.stringify(uri)} is no URI; it needs a scheme, as in "notes://today"`)
   }
-  checkConfig(name, config)
+  checkConfig(name, config, read)
   const definition = { uri, name, ...describeResource(config), ...(config.size !== undefined && { size: config.size }) }
   return { key: uri, name, enabled, definition, config, read }
 }
@@ -268,33 +280,45 @@ function createTemplate(
       `Resource template ${name}: ${uriTemplate} gives no URIs; it needs a scheme, as in "notes://{day}"`,
     )
   }
-  checkConfig(name, config)
+  checkConfig(name, config, read)
   const definition = { uriTemplate, name, ...describeResource(config) }
   return { key: uriTemplate, name, enabled, definition, config, template, read }
 }
 
-function checkConfig(name: string, config: ResourceConfig): void {
+function checkConfig(name: string, config: ResourceConfig, read: unknown): void {
+  if (typeof read !== 'function') throw new TypeError(`Resource ${name}: the reader, last of four, must be a function`)
   const problem = cacheHintsProblem(config) ?? annotationsProblem(config.annotations ?? {})
   if (problem !== undefined) throw new TypeError(`Resource ${name}: ${problem}`)
 }
 
 /**
- * 2026-07-28 resources: paths of file resources are sanitised. A variable that climbs out of its folder matches no
- * `file:` template; for other schemes such a value is data like any other.
+ * 2026-07-28 resources: paths of file resources are sanitised. A URI that climbs out of its folder, or names another root
+ * in a variable, matches no `file:` template; for other schemes such a value is data like any other.
  */
 function leadsOut(uri: string, variables: TemplateVariables): boolean {
   if (!/^file:/i.test(uri)) return false
-  return Object.values(variables)
-    .flat()
-    .some((value) => value.includes('\\') || value.split('/').includes('..'))
+  const path = uri.replace(/[?#].*$/s, '')
+  return [path, ...Object.values(variables).flat()].some(climbs) || Object.values(variables).flat().some(isAbsolute)
+}
+
+function climbs(path: string): boolean {
+  const plain = path.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '\\')
+  return plain.split(/[\\/?#]/).includes('..') || plain.includes('\\')
+}
+
+function isAbsolute(value: string): boolean {
+  return /^([/\\]|[a-z]:)/i.test(value)
 }
 
 function describeResource({ title, description, mimeType, annotations, icons, _meta }: ResourceConfig) {
   return defined({ title, description, mimeType, annotations, icons, _meta })
 }
 
+/** Spaces and control characters are no part of a URI (RFC 3986), and URL would quietly drop some of them. */
 function parseUri(uri: string): URL {
-  if (!URL.canParse(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  if (uri.length > maxUriLength || /[\u0000-\u0020\u007f]/.test(uri) || !URL.canParse(uri))
+    throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
   return new URL(uri)
 }
 

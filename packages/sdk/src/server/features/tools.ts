@@ -23,28 +23,28 @@ import { defined, type FeatureHost, findMount, prefixed, uniqueBy } from './feat
 import { type Registered, Registry } from './registry.ts'
 
 export interface ToolConfig<In, Out> {
-  title?: string
-  description?: string
+  title?: string | undefined
+  description?: string | undefined
   /** What the tool takes: any Standard Schema, `{ a: z.number() }`, or a JSON Schema. Default: nothing. */
-  inputSchema?: In
+  inputSchema?: In | undefined
   /** What the tool returns; results are checked against it. */
-  outputSchema?: Out
-  annotations?: ToolAnnotations
-  icons?: Icon[]
+  outputSchema?: Out | undefined
+  annotations?: ToolAnnotations | undefined
+  icons?: Icon[] | undefined
   /** 2025-11-25 only. */
-  execution?: ToolExecution
-  _meta?: Meta
+  execution?: ToolExecution | undefined
+  _meta?: Meta | undefined
 }
 
-/** What a tool may return: text, a full result, or with an output schema the plain value. */
+/** What a tool may return: a full result, or with an output schema the plain value, or without one text or nothing. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing is fine
-export type ToolReturn<Out> = string | CallToolResult | (Out extends SchemaLike ? InferInput<Out> : void)
+export type ToolReturn<Out> = CallToolResult | (Out extends SchemaLike ? InferInput<Out> : string | void)
 
 export type ToolHandler<In, Out> = (args: InferOutput<In>, ctx: Context) => ToolReturn<Out> | Promise<ToolReturn<Out>>
 
 export interface ToolChanges extends ToolConfig<SchemaLike, SchemaLike> {
-  name?: string
-  handler?: AnyHandler
+  name?: string | undefined
+  handler?: AnyHandler | undefined
 }
 export type RegisteredTool = Registered<ToolChanges>
 
@@ -178,14 +178,16 @@ export class Tools {
     }
     return chain(output.validate(result.structuredContent), (checked): CallToolResult => {
       if (checked.issues)
-        return this.#badOutput(entry, `returned what its outputSchema refuses: ${describeIssues(checked.issues)}`)
+        return this.#badOutput(entry, 'returned what its outputSchema refuses', `: ${describeIssues(checked.issues)}`)
       return withContent({ ...result, structuredContent: checked.value })
     })
   }
 
-  /** The author's mistake, not the caller's: told whole to `onError` and as an internal error to the peer. */
-  #badOutput(entry: Entry, what: string): never {
-    throw new TypeError(`The tool ${entry.definition.name} ${what}`)
+  /** The author's mistake, not the caller's: the peer is told what kind of mistake, `onError` all of it. */
+  #badOutput(entry: Entry, what: string, details = ''): never {
+    const message = `The tool ${entry.name} ${what}`
+    this.#host.reportError(new TypeError(message + details))
+    throw new ProtocolError(RpcCode.InternalError, message)
   }
 }
 
@@ -196,6 +198,7 @@ function compileTool(
   enabled: boolean,
 ): Entry {
   checkName(name)
+  if (typeof handler !== 'function') throw new TypeError(`Tool ${name}: the handler, last of three, must be a function`)
   const { inputSchema, outputSchema, title, description, annotations, execution, icons, _meta } = config
   const input = inputSchema && inTool(name, 'inputSchema', () => compileSchema(inputSchema, 'input'))
   const output = outputSchema && inTool(name, 'outputSchema', () => compileSchema(outputSchema, 'output'))

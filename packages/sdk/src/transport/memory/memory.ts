@@ -8,10 +8,10 @@ import type { Transport } from '../../jsonrpc/transport.ts'
  * the other's objects, and what does not survive JSON is noticed.
  */
 export class InMemoryTransport implements Transport {
-  onmessage?: Transport['onmessage']
-  onfault?: Transport['onfault']
-  onclose?: Transport['onclose']
-  onerror?: Transport['onerror']
+  onmessage?: Transport['onmessage'] | undefined
+  onfault?: Transport['onfault'] | undefined
+  onclose?: Transport['onclose'] | undefined
+  onerror?: Transport['onerror'] | undefined
   sessionId?: string
   #other: InMemoryTransport | undefined
   #waiting: string[] = []

@@ -10,18 +10,18 @@ import { LineWriter } from './writer.ts'
 export interface StdioServerParameters {
   /** The program to start; never run through a shell. */
   command: string
-  args?: readonly string[]
+  args?: readonly string[] | undefined
   /** Added to a safe part of our own environment (PATH, HOME and the like). */
-  env?: Record<string, string>
-  cwd?: string
+  env?: Record<string, string> | undefined
+  cwd?: string | undefined
   /** What to do with the server's stderr besides keeping the last of it for error messages. Default: nothing. */
-  stderr?: 'keep' | 'inherit' | ((text: string) => void)
-  /** Longer messages are refused. Default 64 MiB. */
-  maxMessageBytes?: number
+  stderr?: ('keep' | 'inherit' | ((text: string) => void)) | undefined
+  /** Longer messages are refused. Default 16 MiB. */
+  maxMessageBytes?: number | undefined
   /** Requests that the server leaves unread before sending fails. Default 256 MiB. */
-  maxQueuedBytes?: number
+  maxQueuedBytes?: number | undefined
   /** How long the server gets to end after its stdin was closed, and again after SIGTERM. Default 2,000. */
-  shutdownMs?: number
+  shutdownMs?: number | undefined
 }
 
 /** The last of stderr that is kept. */
@@ -32,15 +32,16 @@ const lastWordsMs = 200
 
 /** A client's end of stdio: starts the server as a child process and ends it, with everything that it started. */
 export class StdioClientTransport implements Transport {
-  onmessage?: Transport['onmessage']
-  onfault?: Transport['onfault']
-  onclose?: Transport['onclose']
-  onerror?: Transport['onerror']
+  onmessage?: Transport['onmessage'] | undefined
+  onfault?: Transport['onfault'] | undefined
+  onclose?: Transport['onclose'] | undefined
+  onerror?: Transport['onerror'] | undefined
   readonly restartable = true
   readonly peerKey: string
   readonly #parameters: StdioServerParameters
   #process: ChildProcess | undefined
   #writer: LineWriter | undefined
+  #starting: Promise<void> | undefined
   #stderr = ''
   #ended: Promise<void> = Promise.resolve()
 
@@ -63,8 +64,14 @@ export class StdioClientTransport implements Transport {
     return this.#stderr
   }
 
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    this.#starting = this.#spawn()
+    return this.#starting
+  }
+
+  async #spawn(): Promise<void> {
     const { default: spawn } = await import('cross-spawn')
+    if (!spawn) throw new McpError('spawn-failed', 'Programs cannot be started on this runtime')
     const { command, args = [], env, cwd } = this.#parameters
     this.#stderr = ''
     const child = spawn(command, [...args], {
@@ -95,6 +102,8 @@ export class StdioClientTransport implements Transport {
 
   /** Closes the server's stdin and waits; then SIGTERM, then SIGKILL, to the whole process group. */
   async close(): Promise<void> {
+    // A process that is just being started is to be ended too; that it could not be started was told already.
+    await this.#starting?.catch(() => {})
     const child = this.#process
     if (!child) return
     const writer = this.#writer
@@ -108,10 +117,21 @@ export class StdioClientTransport implements Transport {
 
   #connectPipes(child: ChildProcess): void {
     const { maxMessageBytes = defaultMaxMessageBytes, maxQueuedBytes = 256 * 1024 * 1024 } = this.#parameters
-    const reader = createReader(this, maxMessageBytes)
-    child.stdout!.on('data', (chunk: Buffer) => reader.push(chunk))
+    const reader = createReader(this, maxMessageBytes, true)
+    // What a process says that was replaced by another is of no interest any more.
+    const whileOurs =
+      <T>(listener: (data: T) => void) =>
+      (data: T) =>
+        void (this.#process === child && listener(data))
+    child.stdout!.on(
+      'data',
+      whileOurs((chunk: Buffer) => reader.push(chunk)),
+    )
     child.stderr!.setEncoding('utf8')
-    child.stderr!.on('data', (text: string) => this.#keepStderr(text))
+    child.stderr!.on(
+      'data',
+      whileOurs((text: string) => this.#keepStderr(text)),
+    )
     // A server that went away breaks the pipe; its exit says so better.
     child.stdin!.on('error', () => {})
     this.#writer = new LineWriter(child.stdin!, maxQueuedBytes, () => {})
@@ -126,8 +146,9 @@ export class StdioClientTransport implements Transport {
 
   async #exited(child: ChildProcess, exitCode: number | null, signal: string | null): Promise<void> {
     await lastWords(child)
-    this.#writer = undefined
+    if (this.#process === child) this.#writer = undefined
     await endRest(child)
+    if (this.#process !== child) return
     const detail: CloseDetail = { exitCode, signal, stderr: this.#stderr }
     this.onclose?.(detail)
   }
@@ -137,7 +158,9 @@ function spawned(child: ChildProcess, command: string): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once('spawn', resolve)
     child.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === 'ENOENT' ? 'there is no such program in PATH, or cwd does not exist' : cause.message
+      const missing = 'there is no such program in PATH, or cwd does not exist'
+      const hint = command.includes(' ') ? '; arguments go into args' : ''
+      const why = cause.code === 'ENOENT' ? missing + hint : cause.message
       reject(new McpError('spawn-failed', `Could not start ${JSON.stringify(command)}: ${why}`, { cause }))
     })
   })

@@ -2,10 +2,23 @@ import type { ChildProcess } from 'node:child_process'
 
 const live = new Set<ChildProcess>()
 
-/** Makes sure that the child ends with us, however we end. */
+const deadlySignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Makes sure that the child ends with us, unless we are ended by SIGKILL; then its stdin ends, which it should heed. */
 export function watchGroup(child: ChildProcess): void {
-  if (live.size === 0) process.on('exit', killAll)
+  if (live.size === 0) {
+    process.on('exit', killAll)
+    for (const signal of deadlySignals) process.on(signal, dieWithGroups)
+  }
   live.add(child)
+}
+
+/** Who dies of a signal emits no `exit`. Whoever handles the signal otherwise decides for himself. */
+function dieWithGroups(signal: NodeJS.Signals): void {
+  if (process.listenerCount(signal) > 1) return
+  killAll()
+  process.off(signal, dieWithGroups)
+  process.kill(process.pid, signal)
 }
 
 /** Those that a server leaves behind get this long to end by themselves. */
@@ -42,7 +55,9 @@ function killGroup(child: ChildProcess, signal: NodeJS.Signals): boolean {
 
 function release(child: ChildProcess): void {
   live.delete(child)
-  if (live.size === 0) process.off('exit', killAll)
+  if (live.size > 0) return
+  process.off('exit', killAll)
+  for (const signal of deadlySignals) process.off(signal, dieWithGroups)
 }
 
 function killAll(): void {

@@ -20,22 +20,22 @@ export interface Source {
 
 export interface StdioServerOptions {
   /** Where messages come from. Default `process.stdin`. */
-  stdin?: Source
+  stdin?: Source | undefined
   /** Where messages go. Default `process.stdout`, which is kept clear of everything else. */
-  stdout?: Sink
-  /** Longer messages are refused. Default 64 MiB. */
-  maxMessageBytes?: number
+  stdout?: Sink | undefined
+  /** Longer messages are refused. Default 16 MiB. */
+  maxMessageBytes?: number | undefined
   /** Answers that the client leaves unread before the server gives up on it. Default 256 MiB. */
-  maxQueuedBytes?: number
+  maxQueuedBytes?: number | undefined
 }
 
 /** A server's end of stdio: the client started this process and speaks through its stdin and stdout. */
 export class StdioServerTransport implements Transport {
-  onmessage?: Transport['onmessage']
-  onfault?: Transport['onfault']
-  onend?: Transport['onend']
-  onclose?: Transport['onclose']
-  onerror?: Transport['onerror']
+  onmessage?: Transport['onmessage'] | undefined
+  onfault?: Transport['onfault'] | undefined
+  onend?: Transport['onend'] | undefined
+  onclose?: Transport['onclose'] | undefined
+  onerror?: Transport['onerror'] | undefined
   readonly #options: StdioServerOptions
   #stdin: Source | undefined
   #reader: LineSplitter | undefined

@@ -9,14 +9,16 @@ export interface Sink {
 }
 
 /**
- * Writes lines to a pipe: everything that is sent in one turn of the event loop leaves in one write, and what a slow
- * reader leaves unread is bounded.
+ * Writes lines to a pipe. The first line of a turn of the event loop leaves at once, so that the other process can begin
+ * with it; the others of that turn leave together, in one write. What a slow reader leaves unread is bounded.
  */
 export class LineWriter {
   readonly #sink: Sink
   readonly #maxQueuedBytes: number
   readonly #onBlocked: (blocked: boolean) => void
   #text = ''
+  /** A line of this turn has left already. */
+  #isTurnOpen = false
   #blocked = false
 
   /** @param onBlocked The reader does not keep up, or does again: the time to stop, or to go on, taking in work. */
@@ -31,9 +33,14 @@ export class LineWriter {
     if (queued + line.length > this.#maxQueuedBytes) {
       throw new McpError('overloaded', `The peer does not read: ${queued} characters wait already`)
     }
+    if (this.#isTurnOpen) {
+      this.#text += `${line}\n`
+      return
+    }
+    this.#isTurnOpen = true
     // Handlers that finish at once do so in microtasks; a tick scheduled from a microtask comes after all of them.
-    if (this.#text === '') queueMicrotask(this.#schedule)
-    this.#text += `${line}\n`
+    queueMicrotask(this.#schedule)
+    this.#send(`${line}\n`)
   }
 
   /** Resolves when everything was handed to the operating system, or when the time is up. */
@@ -52,9 +59,14 @@ export class LineWriter {
   readonly #schedule = (): void => process.nextTick(this.#flush)
 
   readonly #flush = (): void => {
+    this.#isTurnOpen = false
     if (this.#text === '') return
     const text = this.#text
     this.#text = ''
+    this.#send(text)
+  }
+
+  #send(text: string): void {
     if (this.#sink.write(text) || this.#blocked) return
     this.#blocked = true
     this.#onBlocked(true)

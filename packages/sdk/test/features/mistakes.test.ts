@@ -1,0 +1,107 @@
+import { connect } from 'tenon/client'
+import { completable, McpServer, ResourceTemplate } from 'tenon/server'
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+
+const info = { name: 's', version: '1' }
+
+describe('a slip in the code that uses the library is named where it is made', () => {
+  const server = new McpServer(info)
+  const slips: [string, () => unknown, RegExp][] = [
+    ['a server without a name', () => new McpServer(undefined as never), /needs a name and a version/],
+    ['a tool without a handler', () => server.registerTool('a', {}, undefined as never), /Tool a: the handler/],
+    ['a prompt without a handler', () => server.registerPrompt('a', {}, undefined as never), /Prompt a: the handler/],
+    ['a resource without a reader', () => server.registerResource('a', 'a://b', {}, undefined as never), /Resource a/],
+    ['middleware that is no function', () => server.use({} as never), /takes a function/],
+    ['a mount without a prefix', () => server.mount(new McpServer(info), undefined as never), /needs a prefix/],
+    [
+      'a shape of type names',
+      () => server.registerTool('b', { inputSchema: { a: 'string' } }, () => 'x'),
+      /no keyword/,
+    ],
+    [
+      'a mixture of zod and JSON Schema',
+      () => server.registerTool('c', { inputSchema: { a: z.string(), b: { type: 'number' } } as never }, () => 'x'),
+      /a is a schema of a library/,
+    ],
+    [
+      'a template given as a string',
+      () => server.registerResource('d', 'x://{id}', {}, () => 'x'),
+      /new ResourceTemplate/,
+    ],
+    [
+      'suggestions for no variable',
+      () => new ResourceTemplate('x://{a}', { complete: { b: () => [] } }),
+      /no variable b/,
+    ],
+  ]
+  it.each(slips)('%s', (_what, slip, message) => {
+    expect(slip).toThrow(TypeError)
+    expect(slip).toThrow(message)
+  })
+
+  it('arguments that JSON cannot carry', async () => {
+    const echo = new McpServer(info)
+    echo.registerTool('echo', { inputSchema: { type: 'object' } }, () => 'x')
+    await using client = await connect(echo)
+    const error = await client.callTool('echo', { big: 1n }).catch((reason) => reason)
+    expect(error).toMatchObject({ code: 'invalid-argument', message: expect.stringContaining('tools/call') })
+    expect((await client.callTool('echo')).text).toBe('x')
+  })
+
+  it('middleware that forgets to return', async () => {
+    const errors: unknown[] = []
+    const forgetful = new McpServer(info, { onError: (error) => errors.push(error) })
+    forgetful.registerTool('a', {}, () => 'x')
+    forgetful.use((async (_request: unknown, next: () => unknown) => void (await next())) as never)
+    await using client = await connect(forgetful)
+    await expect(client.callTool('a')).rejects.toMatchObject({ rpcCode: -32603 })
+    expect(String(errors[0])).toContain('must return what next() gives')
+  })
+})
+
+describe('suggestions', () => {
+  it('belong to the argument, not to the schema that was used for it', async () => {
+    const language = z.string()
+    const server = new McpServer(info)
+    server.registerPrompt(
+      'p',
+      { argsSchema: { a: completable(language, () => ['a']), b: completable(language, () => ['b']), c: language } },
+      () => 'x',
+    )
+    await using client = await connect(server)
+    const ask = async (name: string) =>
+      (await client.complete({ ref: { type: 'ref/prompt', name: 'p' }, argument: { name, value: '' } })).values
+    expect([await ask('a'), await ask('b'), await ask('c')]).toEqual([['a'], ['b'], []])
+  })
+})
+
+describe('a server that gets its first tool after a client has connected', () => {
+  it('is asked again on 2026-07-28, and the tool is found', async () => {
+    const server = new McpServer(info)
+    await using client = await connect(server, { revision: '2026-07-28' })
+    await expect(client.callTool('late')).rejects.toMatchObject({ code: 'capability-missing' })
+    server.registerTool('late', {}, () => 'here')
+    expect((await client.callTool('late')).text).toBe('here')
+  })
+
+  it('says in the refusal what a server of the older revisions must do', async () => {
+    const server = new McpServer(info)
+    await using client = await connect(server, { revision: '2025-11-25' })
+    server.registerTool('late', {}, () => 'here')
+    await expect(client.callTool('late')).rejects.toThrow('capabilities: { tools: {} }')
+  })
+})
+
+describe('an error of a call', () => {
+  it('shows who asked', async () => {
+    const server = new McpServer(info)
+    server.registerTool('a', {}, () => 'x')
+    await using client = await connect(server)
+    async function theOneWhoAsked() {
+      return await client.callTool('b')
+    }
+    const error = await theOneWhoAsked().catch((reason) => reason)
+    expect(error.stack).toContain('theOneWhoAsked')
+  })
+})
