@@ -132,7 +132,7 @@ class PipeTransport implements Transport {
   constructor(output: PassThrough, input: PassThrough) {
     this.#output = output
     this.#input = input
-    this.#writer = new LineWriter(output, defaultMaxMessageBytes, () => {})
+    this.#writer = new LineWriter(output, { maxQueuedBytes: defaultMaxMessageBytes })
   }
 
   async start(): Promise<void> {

@@ -56,10 +56,13 @@ export class StdioServerTransport implements Transport {
     const { maxMessageBytes = defaultMaxMessageBytes, maxQueuedBytes = 256 * 1024 * 1024 } = this.#options
     this.#stdin = stdin
     this.#reader = createReader(this, maxMessageBytes)
-    this.#writer = new LineWriter(this.#openSink(), maxQueuedBytes, (blocked) => {
-      // A client that does not read its answers is asked for no more questions.
-      if (blocked) stdin.pause()
-      else if (!this.#closed) stdin.resume()
+    this.#writer = new LineWriter(this.#openSink(), {
+      maxQueuedBytes,
+      onBlocked: (blocked) => {
+        // A client that does not read its answers is asked for no more questions.
+        if (blocked) stdin.pause()
+        else if (!this.#closed) stdin.resume()
+      },
     })
     stdin.on('data', (chunk) => this.#reader!.push(chunk))
     stdin.on('end', () => this.onend?.())

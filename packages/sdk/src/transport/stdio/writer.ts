@@ -8,38 +8,49 @@ export interface Sink {
   readonly writableLength: number
 }
 
+/** A microtask by way of a promise: Node's `queueMicrotask` makes an object for asynchronous hooks each time. */
+const settled = Promise.resolve()
+
+export interface WriterOptions {
+  /** What a slow reader may leave unread before writing fails. */
+  maxQueuedBytes: number
+  /** The reader does not keep up, or does again: the time to stop, or to go on, taking in work. */
+  onBlocked?: (blocked: boolean) => void
+  /** Lines of one turn that leave together. Default: all of them. */
+  linesPerWrite?: number
+}
+
 /**
  * Writes lines to a pipe. The first line of a turn of the event loop leaves at once, so that the other process can begin
- * with it; the others of that turn leave together, in one write. What a slow reader leaves unread is bounded.
+ * with it; the others of that turn leave together, because every write costs as much as several messages.
  */
 export class LineWriter {
   readonly #sink: Sink
-  readonly #maxQueuedBytes: number
-  readonly #onBlocked: (blocked: boolean) => void
+  readonly #options: WriterOptions
   #text = ''
+  #lines = 0
   /** A line of this turn has left already. */
   #isTurnOpen = false
   #blocked = false
 
-  /** @param onBlocked The reader does not keep up, or does again: the time to stop, or to go on, taking in work. */
-  constructor(sink: Sink, maxQueuedBytes: number, onBlocked: (blocked: boolean) => void) {
+  constructor(sink: Sink, options: WriterOptions) {
     this.#sink = sink
-    this.#maxQueuedBytes = maxQueuedBytes
-    this.#onBlocked = onBlocked
+    this.#options = options
   }
 
   write(line: string): void {
     const queued = this.#text.length + this.#sink.writableLength
-    if (queued + line.length > this.#maxQueuedBytes) {
+    if (queued + line.length > this.#options.maxQueuedBytes) {
       throw new McpError('overloaded', `The peer does not read: ${queued} characters wait already`)
     }
     if (this.#isTurnOpen) {
       this.#text += `${line}\n`
+      if (++this.#lines === this.#options.linesPerWrite) this.#sendText()
       return
     }
     this.#isTurnOpen = true
     // Handlers that finish at once do so in microtasks; a tick scheduled from a microtask comes after all of them.
-    queueMicrotask(this.#schedule)
+    void settled.then(this.#schedule)
     this.#send(`${line}\n`)
   }
 
@@ -60,19 +71,23 @@ export class LineWriter {
 
   readonly #flush = (): void => {
     this.#isTurnOpen = false
-    if (this.#text === '') return
+    if (this.#text !== '') this.#sendText()
+  }
+
+  #sendText(): void {
     const text = this.#text
     this.#text = ''
+    this.#lines = 0
     this.#send(text)
   }
 
   #send(text: string): void {
     if (this.#sink.write(text) || this.#blocked) return
     this.#blocked = true
-    this.#onBlocked(true)
+    this.#options.onBlocked?.(true)
     this.#sink.once('drain', () => {
       this.#blocked = false
-      this.#onBlocked(false)
+      this.#options.onBlocked?.(false)
     })
   }
 }
