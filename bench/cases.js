@@ -1,0 +1,300 @@
+import { bundleSize } from './bundle.js'
+import { Child } from './child.js'
+import { formArguments } from './definitions.js'
+import { payload, pump, WrongAnswer } from './load.js'
+import { Deck, handshake, initialize, initialized, request, stateless } from './messages.js'
+
+// A group starts one subject per contestant, a fresh process as a rule, and its cases measure those in short slices:
+// `slice(subject)` gives a sample, `figure(samples)` the value that targets speak of, and, where it makes sense, the
+// CPU microseconds that the contestant spent per message.
+
+const all = ['bare', 'official-v1', 'official-v2', 'tenon']
+// The first line of the official packages does not speak 2026-07-28.
+const modern = ['bare', 'official-v2', 'tenon']
+
+export const groups = [
+  calls(handshake, all, [
+    { name: 'call-64', inFlight: 64, target: { atLeast: 0.6 } },
+    { name: 'call-1', inFlight: 1, target: { atLeast: 0.9 } },
+  ]),
+  calls(stateless, modern, [
+    { name: 'call-64-2026', inFlight: 64, target: { atLeast: 0.5 } },
+    { name: 'call-1-2026', inFlight: 1 },
+  ]),
+  form(),
+  list(),
+  echo([
+    { name: 'echo-1mb', size: 1e6, sampleEvery: 20 },
+    { name: 'echo-10mb', size: 1e7, sampleEvery: 4 },
+  ]),
+  clientCalls('client-16', handshake, ['bare', 'bare-one-write', ...all.slice(1)], { target: { atLeast: 0.7 } }),
+  clientCalls('client-16-2026', stateless, modern, { maxRounds: 3 }),
+  coldStart(),
+  memory(),
+  bundle(),
+]
+
+function calls(revision, contestants, cases) {
+  const message = request(revision, 'tools/call', { name: 'echo', arguments: { text: payload(20) } })
+  const options = { deck: new Deck(message, 1024), check: (result, number) => echoes(result, payload(20, number)) }
+  return {
+    contestants,
+    start: (contestant) => openServer(contestant, revision),
+    warmUp: load({ ...options, inFlight: 64, warmUpCount: 100_000 }).warmUp,
+    cases: cases.map(({ name, inFlight, target }) => ({
+      name,
+      title: `\`tools/call\` over stdio, ${inFlight} in flight, ${revision}`,
+      unit: 'calls/s',
+      target,
+      ...load({ ...options, inFlight }),
+    })),
+  }
+}
+
+function form() {
+  return {
+    contestants: all,
+    maxRounds: 3,
+    start: (contestant) => openServer(contestant, handshake, { BENCH_FORM: '1' }),
+    cases: [
+      {
+        name: 'form',
+        title: '`tools/call` with a schema of 30 fields, 64 in flight, 2025-11-25',
+        unit: 'calls/s',
+        ...load({
+          inFlight: 64,
+          warmUpCount: 100_000,
+          deck: new Deck(
+            request(handshake, 'tools/call', { name: 'form', arguments: formArguments(payload(20)) }),
+            1024,
+          ),
+          check: (result, number) => echoes(result, payload(20, number)),
+        }),
+      },
+    ],
+  }
+}
+
+function list() {
+  return {
+    contestants: all,
+    start: (contestant) => openServer(contestant, handshake, { BENCH_TOOLS: '1000' }),
+    cases: [
+      {
+        name: 'list-1000',
+        title: '`tools/list` of 1,000 tools, 1 in flight, 2025-11-25',
+        unit: 'lists/s',
+        slices: 4,
+        target: { atLeast: 1 },
+        ...load({
+          inFlight: 1,
+          warmUpCount: 200,
+          sampleEvery: 40,
+          deck: new Deck(request(handshake, 'tools/list', {}), 1),
+          check: listsAll,
+        }),
+      },
+    ],
+  }
+}
+
+function listsAll({ tools, nextCursor }) {
+  if (nextCursor !== undefined) return 'not all tools in one page'
+  const complete = tools.filter(
+    ({ name, description, inputSchema }) =>
+      name.startsWith('search_') &&
+      description.length > 50 &&
+      Object.keys(inputSchema.properties).length === 5 &&
+      inputSchema.properties.query.description.length > 20,
+  )
+  // The thousandth is `echo`.
+  if (tools.length !== 1000 || complete.length !== 999) return `${tools.length} tools, ${complete.length} as expected`
+}
+
+function echo(cases) {
+  return {
+    contestants: all,
+    start: (contestant) => openServer(contestant, handshake),
+    cases: cases.map(({ name, size, sampleEvery }) => ({
+      name,
+      title: `echo of ${size / 1e6} MB, 1 in flight, 2025-11-25`,
+      unit: 'MB/s',
+      slices: 4,
+      target: { atLeast: 0.9 },
+      ...load({
+        inFlight: 1,
+        warmUpCount: 5e7 / size,
+        sampleEvery,
+        // Few of these fit into a slice.
+        stretch: 2,
+        amount: size / 1e6,
+        deck: new Deck(request(handshake, 'tools/call', { name: 'echo', arguments: { text: payload(size) } }), 1),
+        check: (result, number) => echoes(result, payload(size, number)),
+      }),
+    })),
+  }
+}
+
+function echoes({ content }, text) {
+  if (content?.length !== 1 || content[0].text !== text) return 'not the text that was sent'
+}
+
+/**
+ * A server under load. The warm-up ends at its count or after its time, whichever comes first: slow servers need the
+ * time, because their code is compiled while they run, and fast ones do not.
+ */
+function load({ deck, warmUpCount, stretch = 1, amount = 1, ...options }) {
+  const warmUp = (child, { warmUpSeconds }) =>
+    pump(child, deck, { ...options, count: warmUpCount, seconds: warmUpSeconds })
+  return {
+    warmUp: warmUpCount === undefined ? undefined : warmUp,
+    slice: (child, { sliceSeconds }) => pump(child, deck, { ...options, seconds: sliceSeconds * stretch }),
+    figure: (samples) => rate(samples, amount),
+  }
+}
+
+function rate(samples, amount = 1) {
+  const sum = (key) => samples.reduce((total, sample) => total + sample[key], 0)
+  return { value: (sum('count') * amount) / sum('seconds'), cpu: (sum('cpuSeconds') * 1e6) / sum('count') }
+}
+
+async function openServer(contestant, revision, env) {
+  const child = new Child(`servers/${contestant}.js`, { env })
+  try {
+    await greet(child, revision)
+    return child
+  } catch (error) {
+    await child.close()
+    throw error
+  }
+}
+
+/** Says hello in the way of the revision. */
+async function greet(child, revision) {
+  if (revision === stateless) {
+    const { result } = await child.ask({ ...request(stateless, 'server/discover', {}), id: 1 })
+    if (!result?.supportedVersions?.includes(stateless)) throw new WrongAnswer(`discover: ${JSON.stringify(result)}`)
+    return
+  }
+  const { result } = await child.ask(initialize)
+  if (result?.protocolVersion !== handshake) throw new WrongAnswer(`initialize: ${JSON.stringify(result)}`)
+  child.tell(initialized)
+}
+
+/** Here the contestant is the client; all of them call the bare server. */
+function clientCalls(name, revision, contestants, { target, maxRounds }) {
+  const run = async (child, seconds) => {
+    const sample = await child.ask({ seconds })
+    if (sample.wrong) throw new WrongAnswer(sample.wrong)
+    return sample
+  }
+  return {
+    contestants,
+    maxRounds,
+    start: async (contestant) => new Child(`clients/${contestant}.js`, { args: [revision, '16'] }),
+    cases: [
+      {
+        name,
+        title: `client over stdio against the bare server, 16 in flight, ${revision}`,
+        unit: 'calls/s',
+        target,
+        slices: 4,
+        // In pieces, because the code that starts and ends a slice has to be warm too.
+        async warmUp(child, { warmUpSeconds }) {
+          for (let n = 0; n < 10; n++) await run(child, warmUpSeconds / 10)
+        },
+        slice: (child, { sliceSeconds }) => run(child, sliceSeconds * 2),
+        figure: (samples) => rate(samples),
+      },
+    ],
+  }
+}
+
+function coldStart() {
+  const listTools = { ...request(handshake, 'tools/list', {}), id: 2 }
+  return {
+    contestants: ['bare', 'bare-with-zod', 'official-v1', 'official-v2', 'tenon', 'tenon-json-schema'],
+    start: async (contestant) => ({ contestant, close: async () => {} }),
+    cases: [
+      {
+        name: 'cold-start',
+        title: 'from spawn to `tools/list` answered, 2025-11-25',
+        unit: 'ms',
+        slices: 3,
+        compare: 'above',
+        // What the user's schema library takes to load is not ours to save, so each is held against its own equal.
+        target: { atMost: 50, pairs: { 'tenon-json-schema': 'bare', tenon: 'bare-with-zod' } },
+        async slice({ contestant }) {
+          const start = performance.now()
+          const child = await openServer(contestant, handshake)
+          try {
+            const { result } = await child.ask(listTools)
+            const milliseconds = performance.now() - start
+            if (result?.tools?.[0]?.name !== 'echo') throw new WrongAnswer(`tools/list: ${JSON.stringify(result)}`)
+            return milliseconds
+          } finally {
+            await child.close()
+          }
+        },
+        figure: (samples) => ({ value: median(samples) }),
+      },
+    ],
+  }
+}
+
+function memory() {
+  const deck = new Deck(request(handshake, 'tools/call', { name: 'echo', arguments: { text: payload(20) } }), 1024)
+  const check = (result, number) => echoes(result, payload(20, number))
+  return {
+    contestants: all,
+    // Slow for some, and steady.
+    maxRounds: 3,
+    start: (contestant) => openServer(contestant, handshake),
+    cases: [
+      {
+        name: 'memory',
+        title: 'resident memory after 100,000 calls, above idle, 64 in flight, 2025-11-25',
+        unit: 'MB',
+        compare: 'above',
+        slices: 1,
+        async slice(child) {
+          await pump(child, deck, { inFlight: 1, count: 1, check })
+          const idle = child.residentMb()
+          await pump(child, deck, { inFlight: 64, count: 100_000, check })
+          return child.residentMb() - idle
+        },
+        figure: ([value]) => ({ value }),
+      },
+    ],
+  }
+}
+
+function bundle() {
+  const size = { unit: 'KB', compare: 'none', slices: 1, figure: ([value]) => ({ value }) }
+  return {
+    contestants: ['official-v1', 'official-v2', 'tenon'],
+    maxRounds: 1,
+    start: async (contestant) => ({ program: `servers/${contestant}.js`, close: async () => {} }),
+    cases: [
+      {
+        ...size,
+        name: 'bundle',
+        title: 'a stdio server, bundled, minified and gzipped, zod left out',
+        target: { atMost: 40 },
+        slice: ({ program }) => bundleSize(program, { withZod: false }),
+      },
+      {
+        ...size,
+        name: 'bundle-with-zod',
+        title: 'the same with all it needs',
+        slice: ({ program }) => bundleSize(program, { withZod: true }),
+      },
+    ],
+  }
+}
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}

@@ -1,0 +1,70 @@
+export const handshake = '2025-11-25'
+export const stateless = '2026-07-28'
+
+const clientInfo = { name: 'bench-load', version: '1.0.0' }
+
+/** The handshake a client of 2025-11-25 opens with. */
+export const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: handshake, capabilities: {}, clientInfo },
+}
+export const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' }
+
+/** A request on the given revision; on 2026-07-28 every request says for itself who is calling. */
+export function request(revision, method, params) {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': stateless,
+    'io.modelcontextprotocol/clientInfo': clientInfo,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const sent = revision === stateless ? { ...params, _meta } : params
+  return { jsonrpc: '2.0', id: firstNumber, method, params: sent }
+}
+
+/** Stands for the number of a message in its template: as its id, and in texts that come back. */
+export const firstNumber = 1_000_000
+const digits = String(firstNumber).length
+
+/**
+ * Endless copies of one request, each with its own number, ready as bytes. The copies lie side by side in a ring, so
+ * that any number of them goes out in one write; before it is sent again, only the digits of a copy are renewed.
+ */
+export class Deck {
+  next = firstNumber
+  #bytes
+  #size
+  #slots
+  #places = []
+
+  constructor(template, slots) {
+    const copy = Buffer.from(`${JSON.stringify(template)}\n`)
+    for (let at = copy.indexOf(String(firstNumber)); at !== -1; at = copy.indexOf(String(firstNumber), at + digits)) {
+      this.#places.push(at + digits - 1)
+    }
+    this.#size = copy.length
+    this.#slots = slots
+    this.#bytes = Buffer.alloc(copy.length * slots, copy)
+  }
+
+  /** The next `count` messages, handed to `write` in one piece, or two where the ring ends. */
+  deal(count, write) {
+    while (count > 0) {
+      const slot = (this.next - firstNumber) % this.#slots
+      const run = Math.min(count, this.#slots - slot)
+      for (let n = 0; n < run; n++) this.#number(slot + n, this.next++)
+      write(this.#bytes.subarray(slot * this.#size, (slot + run) * this.#size))
+      count -= run
+    }
+  }
+
+  #number(slot, value) {
+    const start = slot * this.#size
+    const places = this.#places
+    for (let n = 0; n < places.length; n++) {
+      let at = start + places[n]
+      for (let rest = value; rest > 0; rest = (rest - (rest % 10)) / 10) this.#bytes[at--] = 48 + (rest % 10)
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { groups } from './cases.js'
+import { Failure } from './child.js'
+import { MachineUsage, quietMoment } from './machine-usage.js'
+import { report, writeReport } from './report.js'
+
+// node run.js [--rounds N] [--quick] [--only case,...] [--patient] [--write] [--file path]
+//
+// --quick    two short rounds, for development
+// --only     some cases
+// --patient  waits for a quiet machine, and measures again what others have disturbed
+// --write    renews docs/performance.md, or the file given
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    patient: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+    file: { type: 'string', default: fileURLToPath(new URL('../docs/performance.md', import.meta.url)) },
+  },
+})
+const times = options.quick
+  ? { warmUpSeconds: 0.5, sliceSeconds: 0.1, slices: 2 }
+  : { warmUpSeconds: 1.5, sliceSeconds: 0.1, slices: 6 }
+const rounds = Number(options.rounds ?? (options.quick ? 2 : 5))
+if (options.write && (options.only !== undefined || rounds < 5)) {
+  throw new Error('Only a run of all cases with at least five rounds is worth writing down')
+}
+
+const chosen = choose(options.only)
+const absent = isBuilt('tenon/server') ? [] : ['tenon', 'tenon-json-schema']
+if (absent.length > 0) console.error('tenon is not built and is left out')
+
+// Case name -> contestant -> one figure per round.
+const results = new Map(chosen.flatMap(({ cases }) => cases.map(({ name }) => [name, new Map()])))
+const foreignShares = []
+for (let round = 0; round < rounds; round++) {
+  for (const group of chosen) {
+    if (round < (group.maxRounds ?? rounds)) foreignShares.push(await runUndisturbed(group, round))
+  }
+}
+
+const cases = chosen.flatMap((group) => group.cases.map((each) => ({ ...each, contestants: group.contestants })))
+const text = report(cases, results, { rounds, ...times, foreignShare: mean(foreignShares) })
+console.log(text)
+if (options.write) {
+  writeReport(options.file, text)
+  console.log(`written to ${options.file}`)
+}
+// Others may fail at what they do not support; the yardstick and our own code may not.
+if (failed().some((contestant) => /^(bare|tenon)/.test(contestant))) process.exitCode = 1
+
+function choose(names) {
+  if (names === undefined) return groups
+  const wanted = names.split(',')
+  const known = groups.flatMap((group) => group.cases.map(({ name }) => name))
+  const unknown = wanted.find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new Error(`No case ${unknown}; there are ${known.join(', ')}`)
+  return groups
+    .map((group) => ({ ...group, cases: group.cases.filter(({ name }) => wanted.includes(name)) }))
+    .filter((group) => group.cases.length > 0)
+}
+
+function isBuilt(specifier) {
+  try {
+    return existsSync(fileURLToPath(import.meta.resolve(specifier)))
+  } catch {
+    return false
+  }
+}
+
+/** Runs a group and gives the share of the machine that others took meanwhile. */
+async function runUndisturbed(group, round) {
+  for (let patience = options.patient ? 5 : 0; ; patience--) {
+    if (patience > 0) await quietMoment()
+    const usage = new MachineUsage()
+    await runGroup(group, round)
+    const share = usage.foreignShare()
+    if (share < 0.1 || patience <= 0) return share
+    showProgress(`others took ${Math.round(share * 100)} % of the machine: once more`)
+  }
+}
+
+/**
+ * All contestants of a group are up at the same time and take turns slice by slice, in an order that moves on, so that
+ * a slow moment of the machine hits all of them.
+ */
+async function runGroup(group, round) {
+  const present = group.contestants.filter((contestant) => !absent.includes(contestant))
+  const entrants = present.map((contestant) => ({ contestant, subject: undefined, failure: undefined }))
+  try {
+    for (const entrant of rotate(entrants, round)) {
+      await attempt(entrant, async () => {
+        entrant.subject = await group.start(entrant.contestant)
+        await group.warmUp?.(entrant.subject, times)
+      })
+    }
+    for (const each of group.cases) await runCase(each, entrants, round)
+  } finally {
+    for (const { subject } of entrants) await subject?.close()
+  }
+}
+
+async function runCase({ name, slices = Infinity, warmUp, slice, figure }, entrants, round) {
+  showProgress(`round ${round + 1} of ${rounds}: ${name}`)
+  const samples = new Map(entrants.map((entrant) => [entrant, []]))
+  for (const entrant of rotate(entrants, round)) {
+    await attempt(entrant, async () => warmUp?.(entrant.subject, times))
+  }
+  for (let turn = 0; turn < Math.min(slices, times.slices); turn++) {
+    for (const entrant of rotate(entrants, round + turn)) {
+      await attempt(entrant, async () => samples.get(entrant).push(await slice(entrant.subject, times)))
+    }
+  }
+  for (const entrant of entrants) {
+    const row = results.get(name)
+    if (!row.has(entrant.contestant)) row.set(entrant.contestant, [])
+    const { failure } = entrant
+    row.get(entrant.contestant)[round] = failure ? { failure } : figure(samples.get(entrant))
+  }
+}
+
+/** A contestant that ends or falls silent is out for this group; a wrong answer ends the whole run. */
+async function attempt(entrant, action) {
+  if (entrant.failure) return
+  try {
+    await action()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw new Error(`${entrant.contestant}: ${error.message}`, { cause: error })
+    entrant.failure = error.message
+  }
+}
+
+function mean(values) {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+function rotate(list, by) {
+  const start = by % list.length
+  return [...list.slice(start), ...list.slice(0, start)]
+}
+
+function showProgress(line) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`)
+  else console.error(line)
+}
+
+function failed() {
+  return [...results.values()].flatMap((row) =>
+    [...row].filter(([, figures]) => figures.some(({ failure }) => failure)).map(([contestant]) => contestant),
+  )
+}
