@@ -51,10 +51,6 @@ export class ToolBook {
     )
   }
 
-  get(name: string): Tool | undefined {
-    return this.#known.get(name)?.tool
-  }
-
   clear(): void {
     this.#known.clear()
   }

@@ -40,11 +40,6 @@ export class LineSplitter {
     if (last + 1 < chunk.length) this.#hold(chunk.subarray(last + 1))
   }
 
-  /** True when the stream ended inside a line. */
-  get unfinished(): boolean {
-    return this.#heldBytes > 0
-  }
-
   #hold(bytes: Uint8Array): void {
     if (this.#skipping) return
     this.#held.push(bytes)

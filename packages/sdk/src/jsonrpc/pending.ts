@@ -57,10 +57,6 @@ export class PendingRequests {
     this.#onError = onError
   }
 
-  get size(): number {
-    return this.#waiting.size
-  }
-
   /** Ids only ever rise, so none is used twice (2025-11-25 basic, requests). */
   add(method: string, options: RequestOptions | undefined, send: (id: number) => void): Promise<ResultObject> {
     return new Promise((resolve, reject) => {

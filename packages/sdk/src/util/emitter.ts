@@ -26,8 +26,4 @@ export class Emitter<Events extends object> {
       }
     }
   }
-
-  has(name: keyof Events): boolean {
-    return (this.#listeners.get(name)?.size ?? 0) > 0
-  }
 }

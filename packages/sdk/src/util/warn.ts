@@ -6,8 +6,3 @@ export function warnOnce(key: string, message: string): void {
   given.add(key)
   console.warn(`[tenon] ${message}`)
 }
-
-/** For tests: forget which warnings were given. */
-export function forgetWarnings(): void {
-  given.clear()
-}
