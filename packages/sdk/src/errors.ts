@@ -94,6 +94,11 @@ export class ProtocolError extends McpError {
     this.rpcCode = rpcCode
     this.data = data
   }
+
+  /** As it goes out. */
+  toBody(code = this.rpcCode): { code: number; message: string; data?: unknown } {
+    return { code, message: this.message, ...(this.data !== undefined && { data: this.data }) }
+  }
 }
 
 /** JSON-RPC and MCP error numbers by name. */

@@ -7,7 +7,7 @@ import type { Params, ResultObject, RpcErrorBody, RpcNotification } from '../jso
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
-import { paramsChecks } from '../protocol/params.ts'
+import { checkParams, paramsChecks } from '../protocol/params.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
 import {
@@ -425,8 +425,7 @@ export class Client {
     try {
       const handler = this.#requestHandlers.get(method)
       if (!handler) throw methodNotFound(method)
-      const problem = paramsChecks.get(method)?.(params)
-      if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
+      checkParams(method, params)
       exchange.reply((await handler(params, exchangeInfo(exchange))) as ResultObject)
     } catch (error) {
       exchange.fail(this.#toErrorBody(error))
@@ -436,9 +435,7 @@ export class Client {
   }
 
   #toErrorBody(error: unknown): RpcErrorBody {
-    if (error instanceof ProtocolError) {
-      return { code: error.rpcCode, message: error.message, ...(error.data !== undefined && { data: error.data }) }
-    }
+    if (error instanceof ProtocolError) return error.toBody()
     this.#events.emit('error', { error })
     return { code: RpcCode.InternalError, message: 'Internal error' }
   }

@@ -1,6 +1,7 @@
 import { McpError } from '../errors.ts'
 import type { CallToolResult, Tool } from '../protocol/types.ts'
 import { headerAnnotationProblem } from '../protocol/x-mcp-header.ts'
+import { describeIssues, toStandardIssues } from '../schema/issues.ts'
 import { compileJsonSchema, type JsonSchemaCheck } from '../schema/json-schema.ts'
 import { isObject } from '../util/objects.ts'
 
@@ -44,7 +45,7 @@ export class ToolBook {
     }
     const issues = known.check(result.structuredContent)
     if (!issues) return
-    const what = issues.map(({ path, message }) => `${path || 'the value'} ${message}`).join('; ')
+    const what = describeIssues(toStandardIssues(issues))
     throw new McpError(
       'invalid-output',
       `The tool ${name} returned structured content that its schema refuses: ${what}`,

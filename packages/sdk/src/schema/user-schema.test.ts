@@ -2,9 +2,10 @@ import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z as z3 } from 'zod/v3'
 import { z as z4 } from 'zod/v4'
+import { describeIssues } from './issues.ts'
 import { compileJsonSchema, type JsonSchema, SchemaError } from './json-schema.ts'
 import type { StandardResult, StandardSchema } from './standard.ts'
-import { compileSchema, describeIssues } from './user-schema.ts'
+import { compileSchema } from './user-schema.ts'
 
 describe('a JSON Schema', () => {
   test('is handed on as it is, and names issues by the keys of the value', async () => {

@@ -1,4 +1,5 @@
 import { define, isObject, type JsonObject } from '../util/objects.ts'
+import { toStandardIssues } from './issues.ts'
 import { compileJsonSchema, type JsonSchema, SchemaError } from './json-schema.ts'
 import { isKeyword } from './keywords.ts'
 import {
@@ -47,16 +48,6 @@ function refuseLookalikes(schema: JsonObject): void {
   }
 }
 
-/** Issues as one line that a person or a model can act on. Short, however long the names are that somebody sent. */
-export function describeIssues(issues: readonly StandardIssue[]): string {
-  const lines = issues.slice(0, 20).map(({ message, path = [] }) => {
-    const where = path.map((part) => String(typeof part === 'object' ? part.key : part).slice(0, 100)).join('.')
-    return (where ? `${where.slice(0, 300)}: ${message}` : message).slice(0, 600)
-  })
-  const more = issues.length > 20 ? `; and ${issues.length - 20} more` : ''
-  return lines.join('; ').slice(0, 4_000) + more
-}
-
 function fromStandard(schema: StandardSchema, direction: Direction): UserSchema {
   const standard = schema['~standard']
   return {
@@ -75,15 +66,10 @@ function fromJson(schema: JsonSchema): UserSchema {
     json: schema,
     validate: (value) => {
       const issues = check(value)
-      return issues ? { issues: issues.map(({ message, path }) => ({ message, path: pointerPath(path) })) } : { value }
+      return issues ? { issues: toStandardIssues(issues) } : { value }
     },
     property: () => undefined,
   }
-}
-
-function pointerPath(pointer: string): string[] {
-  const tokens = pointer === '' ? [] : pointer.slice(1).split('/')
-  return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
 function isShape(value: JsonObject): value is Record<string, StandardSchema> {

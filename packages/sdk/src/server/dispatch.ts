@@ -1,12 +1,11 @@
 import { eraOf } from '../era/era-of.ts'
-import type { HandshakeServer } from '../era/handshake/server.ts'
 import { methodNotFound } from '../era/refusals.ts'
 import type { Caller, EraMethod, Outcome, Reply, ServerEra } from '../era/server.ts'
-import type { StatelessServer } from '../era/stateless/server.ts'
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import { type Params, Prepared, type ResultObject } from '../jsonrpc/message.ts'
 import { checkParams } from '../protocol/params.ts'
+import type { EraName } from '../protocol/revision.ts'
 import { chain, isThenable } from '../util/chain.ts'
 import { isObject } from '../util/objects.ts'
 import { Context } from './context.ts'
@@ -39,14 +38,14 @@ const maxKept = 256
 
 /** From a request to its reply: find the era, the caller and the method, check the params, run, shape, answer. */
 export class Dispatch {
-  readonly #eras: { handshake: HandshakeServer; stateless: StatelessServer }
+  readonly #eras: Readonly<Record<EraName, ServerEra>>
   readonly #onError: (error: unknown) => void
   readonly #kept = new Map<string, Prepared>()
   #generation = 0
   readonly methods = new Map<string, MethodEntry>()
   readonly middleware: Middleware[] = []
 
-  constructor(eras: { handshake: HandshakeServer; stateless: StatelessServer }, onError: (error: unknown) => void) {
+  constructor(eras: Readonly<Record<EraName, ServerEra>>, onError: (error: unknown) => void) {
     this.#eras = eras
     this.#onError = onError
   }
@@ -159,8 +158,7 @@ export class Dispatch {
 
   #fail(exchange: Exchange, error: unknown): void {
     if (error instanceof ProtocolError) {
-      const code = this.#eras[eraOf(exchange.request)].toErrorCode(error.rpcCode)
-      return exchange.fail({ code, message: error.message, ...(error.data !== undefined && { data: error.data }) })
+      return exchange.fail(error.toBody(this.#eras[eraOf(exchange.request)].toErrorCode(error.rpcCode)))
     }
     // Never the message: it may tell about the inside. `onError` has it whole.
     this.#onError(error)

@@ -1,13 +1,13 @@
 import { Changes, type ListName } from '../era/changes.ts'
 import { HandshakeServer } from '../era/handshake/server.ts'
-import type { Definition, Outcome } from '../era/server.ts'
+import type { Definition, Outcome, ServerEra } from '../era/server.ts'
 import { StatelessServer } from '../era/stateless/server.ts'
 import { Link, type LinkLimits, type Receiver } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import { cacheHintsProblem } from '../protocol/hints.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
-import type { Revision, RevisionId } from '../protocol/revision.ts'
+import type { RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
 import type {
   CacheHints,
@@ -74,26 +74,24 @@ export class Server {
       capabilities: () => this.getCapabilities(),
     }
     this.#handshake = new HandshakeServer(this.#definition)
-    const stateless = new StatelessServer(this.#definition)
-    this.#dispatch = new Dispatch({ handshake: this.#handshake, stateless }, (error) => this.reportError(error))
+    const eras = { handshake: this.#handshake, stateless: new StatelessServer(this.#definition) }
+    const each: ServerEra[] = Object.values(eras)
+    this.#dispatch = new Dispatch(eras, (error) => this.reportError(error))
     this.#receiver = {
       request: (exchange) => this.#dispatch.answer(exchange),
       notification: (notification, link) => {
-        this.#handshake.notified(notification, link)
+        for (const era of each) era.notified(notification, link)
         this.#callNotificationHandler(notification.method, notification.params ?? {})
       },
-      drain: (link) => stateless.drain(link),
+      drain: (link) => {
+        for (const era of each) era.drain(link)
+      },
       closed: (link) => {
         this.#links.delete(link)
-        this.#handshake.closed(link)
-        stateless.closed(link)
+        for (const era of each) era.closed(link)
       },
       error: (error) => this.reportError(error),
     }
-  }
-
-  get revisions(): readonly Revision[] {
-    return this.#definition.revisions
   }
 
   /** @internal */

@@ -140,6 +140,23 @@ describe('a client under attack', () => {
     await client.close()
   })
 
+  it('does not grow its error with the names that a server sent', async () => {
+    const outputSchema = { type: 'object', additionalProperties: { type: 'number' } }
+    const names = Array.from({ length: 30 }, (_, at) => [`${at}${'k'.repeat(100_000)}`, 'x'])
+    const server = new ScriptedServer({
+      'server/discover': () => ({ result: { supportedVersions: [modern], capabilities: { tools: {} } } }),
+      'tools/list': () => ({ result: { tools: [{ name: 't', inputSchema: { type: 'object' }, outputSchema }] } }),
+      'tools/call': () => ({ result: { content: [], structuredContent: Object.fromEntries(names) } }),
+    })
+    const client = new Client(info)
+    await client.connect(server.transport)
+    await client.listTools()
+    const error = await client.callTool('t').catch((reason) => reason)
+    expect(error.code).toBe('invalid-output')
+    expect(error.message.length).toBeLessThan(6_000)
+    await client.close()
+  })
+
   it('reads a tool result that has a member named text', async () => {
     const server = new ScriptedServer({
       'server/discover': () => ({ result: { supportedVersions: [modern], capabilities: { tools: {} } } }),

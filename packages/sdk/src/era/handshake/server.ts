@@ -12,6 +12,7 @@ import type {
   LoggingMessageParams,
   ServerCapabilities,
 } from '../../protocol/types.ts'
+import { isUri } from '../../protocol/uri.ts'
 import { chain } from '../../util/chain.ts'
 import type { Change } from '../changes.ts'
 import { withCheckedParams } from '../checked.ts'
@@ -20,7 +21,6 @@ import type { Caller, Definition, EraMethod, Outcome, ServerEra } from '../serve
 
 /** Subscriptions one session may hold, so that a client cannot fill the memory. */
 const maxSubscriptions = 10_000
-const maxUriLength = 10_000
 
 /** What `initialize` settled, for as long as the link lasts. It is the caller of every later request. */
 class Session implements Caller {
@@ -137,8 +137,7 @@ export class HandshakeServer implements ServerEra {
   #subscribe(exchange: Exchange): ResultObject {
     const session = this.#sessionWith(exchange, (declared) => declared.resources?.subscribe)
     const uri = exchange.request.params!.uri as string
-    if (uri.length > maxUriLength || !URL.canParse(uri))
-      throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
+    if (!isUri(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
     if (session.subscriptions.size >= maxSubscriptions) {
       throw new ProtocolError(RpcCode.InvalidRequest, `A session holds at most ${maxSubscriptions} subscriptions`)
     }

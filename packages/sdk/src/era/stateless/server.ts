@@ -11,6 +11,7 @@ import {
   metaKeys,
   type SubscriptionFilter,
 } from '../../protocol/types.ts'
+import { isUri } from '../../protocol/uri.ts'
 import { chain } from '../../util/chain.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import { withCheckedParams } from '../checked.ts'
@@ -146,14 +147,17 @@ function isImplementation(value: unknown): value is Implementation {
 
 const maxListens = 100
 const maxUris = 10_000
-const maxUriLength = 10_000
 
 /** What a client can make us keep is bounded. */
 function checkWish(uris: string[] = [], listens: number): void {
   if (listens >= maxListens)
     throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxListens} subscriptions at a time`)
-  if (uris.length > maxUris || uris.some((uri) => uri.length > maxUriLength)) {
-    throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxUris} resources of ${maxUriLength} characters each`)
+  if (uris.length > maxUris) throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxUris} resources at a time`)
+  if (!uris.every(isUri)) {
+    throw new ProtocolError(
+      RpcCode.InvalidParams,
+      'params.notifications.resourceSubscriptions has no valid URI at some place',
+    )
   }
 }
 

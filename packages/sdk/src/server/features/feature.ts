@@ -1,4 +1,5 @@
 import type { ListName } from '../../era/changes.ts'
+import { isObject } from '../../util/objects.ts'
 import type { McpServer } from '../mcp-server.ts'
 import type { Pages } from './pages.ts'
 
@@ -28,13 +29,21 @@ export function findMount(
   name: string,
   has: (server: McpServer, name: string) => boolean,
 ): { server: McpServer; name: string } | undefined {
-  // The longest prefix first, so that a server cannot take over names of one mounted under a longer prefix.
-  const byLength = [...mounts].sort((one, other) => other.prefix.length - one.prefix.length)
-  for (const { prefix, server } of byLength) {
+  let longest = -1
+  let found: { server: McpServer; name: string } | undefined
+  for (const { prefix, server } of mounts) {
     const rest = name.slice(prefix.length + 1)
-    if (name.startsWith(`${prefix}_`) && has(server, rest)) return { server, name: rest }
+    // The longest prefix wins, so that a server cannot take over names of one mounted under a longer prefix.
+    if (prefix.length <= longest || !name.startsWith(`${prefix}_`) || !has(server, rest)) continue
+    longest = prefix.length
+    found = { server, name: rest }
   }
-  return undefined
+  return found
+}
+
+/** A full result, told by the list that it must have. */
+export function isResultWith(value: unknown, member: string): value is Record<string, unknown> {
+  return isObject(value) && Array.isArray(value[member])
 }
 
 /** The first of several items with one key; own ones come before mounted ones, and win. */

@@ -1,14 +1,10 @@
+import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
-import { isObject } from '../../util/objects.ts'
+import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { Sealer } from '../../util/seal.ts'
 
 /** Far longer than a cursor of ours; what is longer is not even looked at. */
 const maxCursorLength = 20_000
-
-export interface Page<T> {
-  items: T[]
-  nextCursor?: string
-}
 
 /**
  * Cuts lists into pages. A cursor is sealed, so that a made-up one is told from a real one, and names the item it
@@ -23,18 +19,27 @@ export class Pages {
     this.#size = size
   }
 
-  /** @param keyOf Names an item among the others of its list. */
-  cut<T>(list: string, items: T[], keyOf: (item: T) => string, cursor: string | undefined): Page<T> | Promise<Page<T>> {
-    if (cursor === undefined && items.length <= this.#size) return { items }
-    return this.#cutAt(list, items, keyOf, cursor)
+  /**
+   * The page that the params ask for.
+   * @param member What the result calls the list.
+   * @param keyOf Names an item among the others of its list.
+   */
+  list<T>(member: string, items: T[], keyOf: (item: T) => string, { cursor }: Params): Outcome {
+    if (cursor === undefined && items.length <= this.#size) return { [member]: items }
+    return this.#cut(member, items, keyOf, cursor as string | undefined)
   }
 
-  async #cutAt<T>(list: string, items: T[], keyOf: (item: T) => string, cursor: string | undefined): Promise<Page<T>> {
-    const start = cursor === undefined ? 0 : await this.#positionAfter(list, items, keyOf, cursor)
+  async #cut<T>(
+    member: string,
+    items: T[],
+    keyOf: (item: T) => string,
+    cursor: string | undefined,
+  ): Promise<ResultObject> {
+    const start = cursor === undefined ? 0 : await this.#positionAfter(member, items, keyOf, cursor)
     const end = start + this.#size
     const page = items.slice(start, end)
-    if (end >= items.length) return { items: page }
-    return { items: page, nextCursor: await this.#sealer.seal([keyOf(page.at(-1)!), end], `cursor ${list}`) }
+    if (end >= items.length) return { [member]: page }
+    return { [member]: page, nextCursor: await this.#sealer.seal([keyOf(page.at(-1)!), end], `cursor ${member}`) }
   }
 
   async #positionAfter<T>(list: string, items: T[], keyOf: (item: T) => string, cursor: string): Promise<number> {
@@ -45,9 +50,4 @@ export class Pages {
     // The item itself is gone: what came after it moved up by one.
     return index === -1 ? Math.max(position - 1, 0) : index + 1
   }
-}
-
-/** A list with members that were taken from outside must be an object without surprises. */
-export function isResultWith(value: unknown, member: string): value is Record<string, unknown> {
-  return isObject(value) && Array.isArray(value[member])
 }

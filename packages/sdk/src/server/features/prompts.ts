@@ -2,15 +2,14 @@ import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
 import type { GetPromptResult, Icon, Meta, Prompt, PromptArgument } from '../../protocol/types.ts'
+import { describeIssues } from '../../schema/issues.ts'
 import type { InferOutput, SchemaLike } from '../../schema/standard.ts'
-import { compileSchema, describeIssues, type UserSchema } from '../../schema/user-schema.ts'
-import { chain } from '../../util/chain.ts'
+import { compileSchema, type UserSchema } from '../../schema/user-schema.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import { type Completer, completerOf, unknownArgument } from './completion.ts'
-import { defined, type FeatureHost, findMount, prefixed, uniqueBy } from './feature.ts'
-import { isResultWith } from './pages.ts'
+import { defined, type FeatureHost, findMount, isResultWith, prefixed, uniqueBy } from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
 
 export interface PromptConfig<Args> {
@@ -77,12 +76,7 @@ export class Prompts {
   }
 
   list(params: Params): Outcome {
-    const cursor = params.cursor as string | undefined
-    const page = this.#host.pages.cut('prompts', this.definitions(), ({ name }) => name, cursor)
-    return chain(page, ({ items, nextCursor }) => ({
-      prompts: items,
-      ...(nextCursor !== undefined && { nextCursor }),
-    }))
+    return this.#host.pages.list('prompts', this.definitions(), ({ name }) => name, params)
   }
 
   async get(params: Params, ctx: Context): Promise<GetPromptResult> {

@@ -12,17 +12,14 @@ import type {
   ResourceContents,
   ResourceTemplateInfo,
 } from '../../protocol/types.ts'
+import { isUri } from '../../protocol/uri.ts'
 import { chain } from '../../util/chain.ts'
 import { isObject } from '../../util/objects.ts'
 import { UriTemplate } from '../../util/uri-template.ts'
 import type { Context } from '../context.ts'
 import { type Completer, unknownArgument } from './completion.ts'
-import { defined, type FeatureHost, uniqueBy } from './feature.ts'
-import { isResultWith } from './pages.ts'
+import { defined, type FeatureHost, isResultWith, uniqueBy } from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
-
-/** Longer than any URI that is meant; what is kept or matched must not grow at will. */
-const maxUriLength = 10_000
 
 export interface ResourceConfig extends CacheHints {
   title?: string | undefined
@@ -141,24 +138,11 @@ export class Resources {
   }
 
   list(params: Params, ctx: Context): Outcome {
-    return chain(this.#all(ctx), (resources) =>
-      chain(
-        this.#host.pages.cut('resources', resources, ({ uri }) => uri, params.cursor as string | undefined),
-        ({ items, nextCursor }) => ({
-          resources: items,
-          ...(nextCursor !== undefined && { nextCursor }),
-        }),
-      ),
-    )
+    return chain(this.#all(ctx), (all) => this.#host.pages.list('resources', all, ({ uri }) => uri, params))
   }
 
   listTemplates(params: Params): Outcome {
-    const cursor = params.cursor as string | undefined
-    const page = this.#host.pages.cut('templates', this.templates(), ({ uriTemplate }) => uriTemplate, cursor)
-    return chain(page, ({ items, nextCursor }) => ({
-      resourceTemplates: items,
-      ...(nextCursor !== undefined && { nextCursor }),
-    }))
+    return this.#host.pages.list('resourceTemplates', this.templates(), ({ uriTemplate }) => uriTemplate, params)
   }
 
   templates(): ResourceTemplateInfo[] {
@@ -258,7 +242,7 @@ function createResource(
       `Resource ${name}: ${uri} looks like a template; give new ResourceTemplate(${JSON.stringify(uri)})`,
     )
   }
-  if (!URL.canParse(uri)) {
+  if (!isUri(uri)) {
     throw new TypeError(`Resource ${name}: ${JSON.stringify(uri)} is no URI; it needs a scheme, as in "notes://today"`)
   }
   checkConfig(name, config, read)
@@ -314,11 +298,8 @@ function describeResource({ title, description, mimeType, annotations, icons, _m
   return defined({ title, description, mimeType, annotations, icons, _meta })
 }
 
-/** Spaces and control characters are no part of a URI (RFC 3986), and URL would quietly drop some of them. */
 function parseUri(uri: string): URL {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  if (uri.length > maxUriLength || /[\u0000-\u0020\u007f]/.test(uri) || !URL.canParse(uri))
-    throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
+  if (!isUri(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
   return new URL(uri)
 }
 

@@ -11,8 +11,9 @@ import type {
   ToolAnnotations,
   ToolExecution,
 } from '../../protocol/types.ts'
+import { describeIssues } from '../../schema/issues.ts'
 import type { InferInput, InferOutput, SchemaLike, StandardResult } from '../../schema/standard.ts'
-import { compileSchema, describeIssues, type UserSchema } from '../../schema/user-schema.ts'
+import { compileSchema, type UserSchema } from '../../schema/user-schema.ts'
 import { chain } from '../../util/chain.ts'
 import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
@@ -101,16 +102,7 @@ export class Tools {
   }
 
   list(params: Params): Outcome {
-    const page = this.#host.pages.cut(
-      'tools',
-      this.definitions(),
-      ({ name }) => name,
-      params.cursor as string | undefined,
-    )
-    return chain(page, ({ items, nextCursor }) => ({
-      tools: items,
-      ...(nextCursor !== undefined && { nextCursor }),
-    }))
+    return this.#host.pages.list('tools', this.definitions(), ({ name }) => name, params)
   }
 
   call(params: Params, ctx: Context): Outcome {
