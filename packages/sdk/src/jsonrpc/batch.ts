@@ -1,6 +1,9 @@
 import type { RpcResponse } from './message.ts'
 
-/** Collects the answers of one batch (2025-03-26) and sends them together when the last is there. */
+/**
+ * Collects the answers of one batch (2025-03-26) and sends them together when the last is there. A batch of nothing but
+ * notifications has none.
+ */
 export class Batch {
   readonly #answers: RpcResponse[] = []
   readonly #send: (answers: RpcResponse[]) => void
@@ -34,7 +37,6 @@ export class Batch {
   }
 
   #finish(): void {
-    // A batch of nothing but notifications gets no answer at all.
-    if (this.#sealed && this.#expected === 0 && this.#answers.length > 0) this.#send(this.#answers)
+    if (this.#sealed && this.#expected === 0) this.#send(this.#answers)
   }
 }

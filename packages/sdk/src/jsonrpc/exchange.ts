@@ -1,10 +1,16 @@
+import type { Batch } from './batch.ts'
 import type { Link } from './link.ts'
 import type { Params, Prepared, ResultObject, RpcErrorBody, RpcRequest } from './message.ts'
+import type { ReplyStream } from './transport.ts'
 
 /** One request that came in, up to its one reply. */
 export class Exchange {
   readonly request: RpcRequest
   readonly link: Link
+  /** Where everything about it goes, where a link has more than one way back. */
+  readonly stream: ReplyStream | undefined
+  /** The batch that it is a member of. */
+  readonly batch: Batch | undefined
   #controller: AbortController | undefined
   #reason: unknown
   #ended = false
@@ -12,9 +18,11 @@ export class Exchange {
   #handled = false
   #onEnd: (() => void)[] | undefined
 
-  constructor(request: RpcRequest, link: Link) {
+  constructor(request: RpcRequest, link: Link, stream?: ReplyStream, batch?: Batch) {
     this.request = request
     this.link = link
+    this.stream = stream
+    this.batch = batch
   }
 
   /** True once the reply was sent or the request was cancelled: nothing more may be sent for it. */
@@ -36,16 +44,16 @@ export class Exchange {
   }
 
   reply(result: ResultObject | Prepared): void {
-    if (this.#end()) this.link.sendResult(this.request.id, result)
+    if (this.#end()) this.link.sendResult(this, result)
   }
 
   fail(error: RpcErrorBody): void {
-    if (this.#end()) this.link.sendError(this.request.id, error)
+    if (this.#end()) this.link.sendError(this, error)
   }
 
   /** A notification that belongs to this request; silently dropped once the request has ended. */
   notify(method: string, params?: Params): void {
-    if (!this.#ended) this.link.notify(method, params)
+    if (!this.#ended) this.link.notify(method, params, this.stream)
   }
 
   /** Ends without a reply, as a cancelled request must. */
@@ -54,7 +62,7 @@ export class Exchange {
     this.#cancelled = true
     this.#reason = reason
     this.#end()
-    this.link.sendNothing(this.request.id)
+    this.link.sendNothing(this)
     this.#controller?.abort(reason)
   }
 

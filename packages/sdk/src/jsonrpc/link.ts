@@ -19,7 +19,7 @@ import {
   type RpcResponse,
 } from './message.ts'
 import { PendingRequests, type RequestOptions } from './pending.ts'
-import type { Transport } from './transport.ts'
+import type { ReplyStream, Transport } from './transport.ts'
 
 /** The side that answers: a server, or a client for what servers ask. */
 export interface Receiver {
@@ -40,6 +40,8 @@ export interface SendOptions extends RequestOptions {
   onSent?: ((id: number) => void) | undefined
   /** Members that every request carries in `_meta`, as JSON text without braces. */
   meta?: string | undefined
+  /** For HTTP: headers that this request alone carries. */
+  headers?: Readonly<Record<string, string>> | undefined
 }
 
 export interface LinkLimits {
@@ -56,13 +58,10 @@ export interface LinkLimits {
 export class Link {
   readonly transport: Transport
   readonly #receiver: Receiver
-  readonly #limits: Required<LinkLimits>
-  readonly #pending = new PendingRequests(
-    (id, method, reason) => this.#giveUp(id, method, reason),
-    (error) => this.#receiver.error(error),
-  )
+  readonly #limits: LinkLimits
+  /** Made on first use: a link of one HTTP call asks nothing. */
+  #pending: PendingRequests | undefined
   readonly #inFlight = new Map<RequestId, Exchange>()
-  readonly #batches = new Map<RequestId, Batch>()
   #running = 0
   #closed: CloseDetail | true | undefined
   #onIdle: (() => void) | undefined
@@ -79,7 +78,7 @@ export class Link {
   constructor(transport: Transport, receiver: Receiver, limits: LinkLimits = {}) {
     this.transport = transport
     this.#receiver = receiver
-    this.#limits = { maxInFlight: limits.maxInFlight ?? 10_000, maxBatch: limits.maxBatch ?? 100 }
+    this.#limits = limits
   }
 
   get closed(): boolean {
@@ -88,27 +87,40 @@ export class Link {
 
   async open(): Promise<void> {
     const { transport } = this
-    transport.onmessage = (message) => this.#receive(message)
-    transport.onfault = (fault) => this.#refuse(fault)
+    transport.onmessage = (message, stream) => this.receive(message, stream)
+    transport.onfault = (fault, stream) => this.refuse(fault, stream)
     transport.onerror = (error) => this.#receiver.error(error)
     transport.onend = () => void this.close()
-    transport.onclose = (detail) => this.#ended(detail)
+    transport.onclose = (detail) => this.ended(detail)
     await transport.start()
   }
 
   request(method: string, params?: Params, options?: SendOptions): Promise<ResultObject> {
     if (this.#closed) return Promise.reject(this.#closedError(method))
-    return this.#pending.add(method, options, (id) => {
+    return this.#waiting().add(method, options, (id) => {
       options?.onSent?.(id)
       const text = toText(method, () => encodeRequest(id, method, params, metaOf(id, options)))
-      if (this.transport.sendText) return this.transport.sendText(text)
-      this.#sendMessage(JSON.parse(text), (error) => this.#pending.fail(id, error))
+      const { transport } = this
+      if (transport.sendRequest) {
+        const sent = transport.sendRequest(text, { id, method, params, headers: options?.headers })
+        if (isThenable(sent)) sent.then(undefined, (error) => this.#pending!.fail(id, error))
+      } else if (transport.sendText) transport.sendText(text)
+      else this.#sendMessage(JSON.parse(text), undefined, (error) => this.#pending!.fail(id, error))
     })
   }
 
-  notify(method: string, params?: Params): void {
+  #waiting(): PendingRequests {
+    this.#pending ??= new PendingRequests(
+      (id, method, reason) => this.#giveUp(id, method, reason),
+      (error) => this.#receiver.error(error),
+    )
+    return this.#pending
+  }
+
+  /** @param stream The stream of the request that it belongs to, if it belongs to one. */
+  notify(method: string, params?: Params, stream?: ReplyStream): void {
     if (this.#closed) return
-    this.#sendMessage({ jsonrpc: '2.0', method, ...(params && { params }) })
+    this.#sendMessage({ jsonrpc: '2.0', method, ...(params && { params }) }, stream)
   }
 
   /** Ends gracefully: what is in flight gets `graceMs` to be answered, then the rest is cancelled. */
@@ -117,23 +129,26 @@ export class Link {
     this.#receiver.drain?.(this)
     if (this.#inFlight.size > 0 && graceMs > 0) await this.#idle(graceMs)
     await this.transport.close()
-    this.#ended()
+    this.ended()
   }
 
   /** For exchanges only. */
-  sendResult(id: RequestId, result: ResultObject | Prepared): void {
-    const batch = this.#batches.size > 0 ? this.#batches.get(id) : undefined
-    if (batch) return this.#answerInBatch(batch, id, this.#toResponse(id, result))
+  sendResult(exchange: Exchange, result: ResultObject | Prepared): void {
+    const { batch, stream, request } = exchange
+    if (batch) return batch.settle(this.#toResponse(request.id, result))
     if (this.#closed) return
-    if (!this.transport.sendText) return this.#sendMessage({ jsonrpc: '2.0', id, result: materialise(result) })
+    if (!stream && !this.transport.sendText) {
+      return this.#sendMessage({ jsonrpc: '2.0', id: request.id, result: materialise(result) })
+    }
     let text: string
     try {
-      text = encodeResult(id, result)
+      text = encodeResult(request.id, result)
     } catch (error) {
       this.#receiver.error(error)
-      return this.sendError(id, { code: -32603, message: 'Internal error' })
+      return this.sendError(exchange, { code: -32603, message: 'Internal error' })
     }
-    this.#sendText(text)
+    if (stream) stream.sendText(text, true)
+    else this.#sendText(text)
   }
 
   /** One member that cannot be sent must not take the others of its batch with it. */
@@ -147,17 +162,16 @@ export class Link {
   }
 
   /** For exchanges only. */
-  sendError(id: RequestId, error: RpcErrorBody): void {
-    const response: RpcResponse = { jsonrpc: '2.0', id, error }
-    const batch = this.#batches.get(id)
-    if (batch) this.#answerInBatch(batch, id, response)
-    else if (!this.#closed) this.#sendMessage(response)
+  sendError(exchange: Exchange, error: RpcErrorBody): void {
+    const response: RpcResponse = { jsonrpc: '2.0', id: exchange.request.id, error }
+    if (exchange.batch) exchange.batch.settle(response)
+    else if (!this.#closed) this.#sendMessage(response, exchange.stream)
   }
 
-  /** For exchanges only: a cancelled member must not hold back the answers of its batch. */
-  sendNothing(id: RequestId): void {
-    const batch = this.#batches.get(id)
-    if (batch) this.#answerInBatch(batch, id, undefined)
+  /** For exchanges only: a cancelled member must not hold back the answers of its batch, nor an HTTP call stay open. */
+  sendNothing(exchange: Exchange): void {
+    if (exchange.batch) exchange.batch.settle(undefined)
+    else exchange.stream?.end()
   }
 
   /** For exchanges only. A handler goes on after its request was cancelled, and counts until it ends. */
@@ -171,20 +185,21 @@ export class Link {
     if (this.#onIdle && this.#inFlight.size === 0) this.#onIdle()
   }
 
-  #receive(value: unknown): void {
-    if (Array.isArray(value)) return this.#receiveBatch(value)
+  /** For transports: one message, or an array that may be a batch. */
+  receive(value: unknown, stream?: ReplyStream): void {
+    if (Array.isArray(value)) return this.#receiveBatch(value, stream)
     const kind = kindOf(value)
-    if (kind === 'request') this.#startExchange(value as RpcRequest)
+    if (kind === 'request') this.#startExchange(value as RpcRequest, stream)
     else if (kind === 'notification') this.#notified(value as RpcNotification)
     else if (kind === 'response') this.#answered(value as RpcResponse)
-    else this.#refuse(kind)
+    else this.refuse(kind, stream)
   }
 
-  #startExchange(request: RpcRequest): void {
+  #startExchange(request: RpcRequest, stream: ReplyStream | undefined, batch?: Batch): void {
     const problem = this.#problemWith(request)
     // Not as the answer to the other request of this id, which may be a member of a batch.
-    if (problem) return this.#sendMessage(errorResponse(request.id, -32600, problem))
-    const exchange = new Exchange(request, this)
+    if (problem) return this.#sendMessage(errorResponse(request.id, -32600, problem), stream)
+    const exchange = new Exchange(request, this, stream, batch)
     this.#inFlight.set(request.id, exchange)
     this.#running++
     this.#receiver.request(exchange)
@@ -192,13 +207,13 @@ export class Link {
 
   #problemWith(request: RpcRequest): string | undefined {
     if (this.#inFlight.has(request.id)) return 'A request with this id is still in progress'
-    if (this.#running >= this.#limits.maxInFlight) return 'Too many requests in progress'
+    if (this.#running >= (this.#limits.maxInFlight ?? 10_000)) return 'Too many requests in progress'
     return undefined
   }
 
   #notified(notification: RpcNotification): void {
     const { method, params } = notification
-    if (method === 'notifications/progress') this.#pending.progress(params ?? {})
+    if (method === 'notifications/progress') this.#pending?.progress(params ?? {})
     else if (method === 'notifications/cancelled') this.#cancelled(params ?? {})
     this.#receiver.notification(notification, this)
   }
@@ -212,35 +227,39 @@ export class Link {
 
   #answered(response: RpcResponse): void {
     const { id, error } = response
-    const known =
-      id !== undefined &&
-      id !== null &&
-      (error
-        ? this.#pending.fail(id, new PeerError(error.code, error.message, error.data))
-        : this.#pending.settle(id, response.result!))
-    // An answer that comes after its request was given up is normal; one that nobody asked for is worth a word.
-    if (known || (id !== undefined && id !== null && this.#pending.wasOurs(id))) return
+    const pending = this.#pending
+    if (pending && id !== undefined && id !== null) {
+      const known = error
+        ? pending.fail(id, new PeerError(error.code, error.message, error.data))
+        : pending.settle(id, response.result!)
+      // An answer that comes after its request was given up is normal; one that nobody asked for is worth a word.
+      if (known || pending.wasOurs(id)) return
+    }
     if (error) this.#receiver.error(new PeerError(error.code, error.message, error.data))
     else warnOnce('response-to-nobody', 'The peer answered a request that was never made; the answer is ignored.')
   }
 
-  #receiveBatch(messages: unknown[]): void {
+  #receiveBatch(messages: unknown[], stream: ReplyStream | undefined): void {
+    const maxBatch = this.#limits.maxBatch ?? 100
     if (!this.batching)
-      return this.#refuse(new Fault(-32600, 'This revision has no batches: send one message at a time'))
-    if (messages.length === 0) return this.#refuse(new Fault(-32600, 'A batch cannot be empty'))
-    if (messages.length > this.#limits.maxBatch) {
-      return this.#refuse(new Fault(-32600, `A batch holds at most ${this.#limits.maxBatch} messages`))
+      return this.refuse(new Fault(-32600, 'This revision has no batches: send one message at a time'), stream)
+    if (messages.length === 0) return this.refuse(new Fault(-32600, 'A batch cannot be empty'), stream)
+    if (messages.length > maxBatch) {
+      return this.refuse(new Fault(-32600, `A batch holds at most ${maxBatch} messages`), stream)
     }
-    const batch = new Batch((answers) => this.#sendMessage(answers))
-    for (const message of messages) this.#receiveMember(message, batch)
+    const batch = new Batch((answers) => {
+      if (answers.length > 0) this.#sendMessage(answers, stream)
+      else stream?.end()
+    })
+    for (const message of messages) this.#receiveMember(message, batch, stream)
     batch.seal()
   }
 
-  #receiveMember(message: unknown, batch: Batch): void {
+  #receiveMember(message: unknown, batch: Batch, stream: ReplyStream | undefined): void {
     const kind = kindOf(message)
-    if (kind instanceof Fault && kind.meant === 'answer') return this.#refuse(kind)
+    if (kind instanceof Fault && kind.meant === 'answer') return this.refuse(kind)
     if (kind instanceof Fault) return batch.answer(this.#faultResponse(kind))
-    if (kind !== 'request') return this.#receive(message)
+    if (kind !== 'request') return this.receive(message)
     const request = message as RpcRequest
     if (request.method === 'initialize') {
       return batch.answer(errorResponse(request.id, -32600, 'initialize cannot be part of a batch'))
@@ -248,24 +267,20 @@ export class Link {
     const problem = this.#problemWith(request)
     if (problem) return batch.answer(errorResponse(request.id, -32600, problem))
     batch.expect()
-    this.#batches.set(request.id, batch)
-    this.#startExchange(request)
+    this.#startExchange(request, stream, batch)
   }
 
-  #answerInBatch(batch: Batch, id: RequestId, response: RpcResponse | undefined): void {
-    this.#batches.delete(id)
-    batch.settle(response)
-  }
-
-  #refuse(fault: Fault): void {
+  /** For transports: something came that is no message. */
+  refuse(fault: Fault, stream?: ReplyStream): void {
     if (this.#closed || this.#failsWaiting(fault)) return
-    if (fault.meant === 'answer' || !this.answersFaults) this.#receiver.error(unreadable(fault))
-    else this.#sendMessage(this.#faultResponse(fault))
+    if (!stream && (fault.meant === 'answer' || !this.answersFaults)) this.#receiver.error(unreadable(fault))
+    else this.#sendMessage(this.#faultResponse(fault), stream)
   }
 
   /** Whoever waits for an answer that turned out unreadable is told at once. */
   #failsWaiting(fault: Fault): boolean {
-    return fault.meant !== 'request' && fault.id !== undefined && this.#pending.fail(fault.id, unreadable(fault))
+    if (fault.meant === 'request' || fault.id === undefined || !this.#pending) return false
+    return this.#pending.fail(fault.id, unreadable(fault))
   }
 
   #faultResponse(fault: Fault): RpcResponse {
@@ -277,13 +292,15 @@ export class Link {
 
   #giveUp(id: number, method: string, reason: string): void {
     // 2025-11-25 cancellation: initialize is never cancelled.
+    if (this.transport.cancelRequest?.(id)) return
     if (method !== 'initialize') this.notify('notifications/cancelled', { requestId: id, reason })
   }
 
   /** @param onFailure Takes a failure that comes later; without it, every failure is reported and nothing thrown. */
-  #sendMessage(message: RpcMessage | RpcMessage[], onFailure?: (error: unknown) => void): void {
+  #sendMessage(message: RpcMessage | RpcMessage[], stream?: ReplyStream, onFailure?: (error: unknown) => void): void {
     const failed = onFailure ?? ((error: unknown) => this.#receiver.error(error))
     try {
+      if (stream) return stream.sendText(JSON.stringify(message), isLast(message), codeOf(message))
       if (this.transport.sendText) return this.transport.sendText(JSON.stringify(message))
       const sent = this.transport.send(message)
       if (isThenable(sent)) sent.then(undefined, failed)
@@ -299,7 +316,7 @@ export class Link {
       this.transport.sendText!(text)
     } catch (error) {
       this.#receiver.error(error)
-      this.#ended()
+      this.ended()
       void this.transport.close()
     }
   }
@@ -314,11 +331,12 @@ export class Link {
     })
   }
 
-  #ended(detail?: CloseDetail): void {
+  /** For transports: the connection is over. */
+  ended(detail?: CloseDetail): void {
     if (this.#closed) return
     this.#closed = detail ?? true
     for (const exchange of [...this.#inFlight.values()]) exchange.cancel('The connection closed')
-    this.#pending.failAll(this.#closedError())
+    this.#pending?.failAll(this.#closedError())
     this.#receiver.closed?.(this, detail)
   }
 
@@ -329,6 +347,15 @@ export class Link {
       : 'The connection closed before the answer came'
     return new ClosedError(what + describe(detail), detail)
   }
+}
+
+/** Answers end a stream; notifications and our own requests do not. */
+function isLast(message: RpcMessage | RpcMessage[]): boolean {
+  return Array.isArray(message) || !('method' in message)
+}
+
+function codeOf(message: RpcMessage | RpcMessage[]): number | undefined {
+  return 'error' in message ? message.error?.code : undefined
 }
 
 function toText(method: string, encode: () => string): string {

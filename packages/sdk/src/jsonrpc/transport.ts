@@ -1,5 +1,5 @@
 import type { CloseDetail } from '../errors.ts'
-import type { Fault, RpcMessage } from './message.ts'
+import type { Fault, Params, RpcMessage } from './message.ts'
 
 /**
  * The port to any channel that carries JSON-RPC messages both ways. A custom transport implements `start`, `send` and
@@ -13,14 +13,21 @@ export interface Transport {
   close(): Promise<void>
 
   /** One parsed message, or an array that may be a batch. */
-  onmessage?: ((message: unknown) => void) | undefined
+  onmessage?: ((message: unknown, stream?: ReplyStream) => void) | undefined
   onerror?: ((error: Error) => void) | undefined
   onclose?: ((detail?: CloseDetail) => void) | undefined
 
   /** Takes a message that is JSON text already, so that it need not be built as an object first. */
   sendText?(text: string): void
+  /**
+   * Takes a request of ours, with what HTTP says of it in headers. A rejection fails this request and no other; an
+   * answer comes by `onmessage` as ever.
+   */
+  sendRequest?(text: string, request: OutgoingRequest): Promise<void> | void
+  /** Gives a request up without a message, where closing its stream says it. False: the peer must be told. */
+  cancelRequest?(id: number): boolean
   /** Something came that is no message: not JSON, not UTF-8, too long. */
-  onfault?: ((fault: Fault) => void) | undefined
+  onfault?: ((fault: Fault, stream?: ReplyStream) => void) | undefined
   /** The peer sends no more, but can still be answered. */
   onend?: (() => void) | undefined
   /** Tells an HTTP transport which revision was agreed on. */
@@ -34,4 +41,43 @@ export interface Transport {
   /** The last of what the peer wrote beside its messages. */
   readonly stderr?: string | undefined
   readonly sessionId?: string | undefined
+  /** Known before any message on HTTP, where the headers say which era a request belongs to. */
+  readonly era?: 'handshake' | 'stateless' | undefined
+}
+
+/** A request of ours on its way out. */
+export interface OutgoingRequest {
+  readonly id: number
+  readonly method: string
+  readonly params: Params | undefined
+  /** What goes into headers besides what every request says there, such as mirrored arguments. */
+  readonly headers: Readonly<Record<string, string>> | undefined
+}
+
+/**
+ * Where everything about one request of the peer goes: on HTTP the answer to its POST. Where there is only one way for
+ * all messages, there is none.
+ */
+export interface ReplyStream {
+  /** @param errorCode The number of the error that `text` answers with; undefined for everything else. */
+  sendText(text: string, isLast: boolean, errorCode?: number): void
+  /** Nothing more will be sent, not even an answer: the request was cancelled. */
+  end(): void
+  /** Lets go of the connection before the answer; the client asks for the rest after `retryMs` (2025-11-25). */
+  disconnect?(retryMs: number): void
+  /** The HTTP request behind it. */
+  readonly request?: HttpRequest | undefined
+}
+
+/** What a handler may want to know about the HTTP request that brought its call. */
+export interface HttpRequest {
+  readonly url: string
+  /** By name in any case; undefined when it is not there. */
+  header(name: string): string | undefined
+  /** All of them, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Who is calling, as far as the server's own check found out. */
+  readonly principal?: string | undefined
+  /** What an authenticating layer in front of us left on the request. */
+  readonly auth?: unknown
 }

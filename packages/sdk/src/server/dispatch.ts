@@ -87,7 +87,7 @@ export class Dispatch {
 
   #route(exchange: Exchange): Reply | PromiseLike<Reply> | undefined {
     const { method, params = noParams } = exchange.request
-    const era = this.#eras[eraOf(exchange.request)]
+    const era = this.#eras[eraOf(exchange.request, exchange.link.transport.era)]
     const eraMethod = era.methods.get(method)
     if (eraMethod) return this.#runEraMethod(eraMethod, exchange, era, params)
     const caller = era.identify(exchange)
@@ -158,7 +158,8 @@ export class Dispatch {
 
   #fail(exchange: Exchange, error: unknown): void {
     if (error instanceof ProtocolError) {
-      return exchange.fail(error.toBody(this.#eras[eraOf(exchange.request)].toErrorCode(error.rpcCode)))
+      const era = this.#eras[eraOf(exchange.request, exchange.link.transport.era)]
+      return exchange.fail(error.toBody(era.toErrorCode(error.rpcCode)))
     }
     // Never the message: it may tell about the inside. `onError` has it whole.
     this.#onError(error)

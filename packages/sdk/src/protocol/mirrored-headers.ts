@@ -1,0 +1,171 @@
+import { McpError } from '../errors.ts'
+import type { Params } from '../jsonrpc/message.ts'
+import { isObject } from '../util/objects.ts'
+
+/** Reads one header of a request; names in lower case. */
+export type HeaderReader = (name: string) => string | undefined
+
+/** An argument of a tool that its schema wants mirrored into a header. */
+export interface MirroredArgument {
+  /** In lower case: `mcp-param-region`. */
+  readonly header: string
+  /** The property names that lead to it from the root of the arguments. */
+  readonly path: readonly string[]
+}
+
+const sentinelStart = '=?base64?'
+const sentinelEnd = '?='
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+const number = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** The member of the params that `Mcp-Name` repeats, by method. */
+const named: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId'],
+])
+
+/** What `Mcp-Name` must say for this request; undefined when it has none. */
+export function nameOf(method: string, params: Params | undefined): string | undefined {
+  const member = named.get(method)
+  const name = member === undefined ? undefined : params?.[member]
+  return typeof name === 'string' ? name : undefined
+}
+
+/**
+ * A text as a header value (2026-07-28 streamable-http, value encoding). What is not plain ASCII, has blanks at the ends
+ * or looks encoded already goes as Base64 of its UTF-8.
+ */
+export function encodeHeaderValue(value: string): string {
+  const isPlain = /^[\x20-\x7e]*$/.test(value) && value.trim() === value && !looksEncoded(value)
+  if (isPlain) return value
+  return `${sentinelStart}${toBase64(new TextEncoder().encode(value))}${sentinelEnd}`
+}
+
+/** The text that a header value stands for; undefined when it is malformed. */
+export function decodeHeaderValue(header: string): string | undefined {
+  const value = header.replace(/^[ \t]+|[ \t]+$/g, '')
+  if (!looksEncoded(value)) return /^[\t\x20-\x7e]*$/.test(value) ? value : undefined
+  const inner = value.slice(sentinelStart.length, -sentinelEnd.length)
+  if (!base64.test(inner)) return undefined
+  const bytes = Uint8Array.from(atob(inner), (char) => char.charCodeAt(0))
+  // Bits that no byte needs would let two headers mean the same.
+  if (toBase64(bytes) !== inner) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** What is wrong with `Mcp-Method` and `Mcp-Name`, or undefined. */
+export function standardHeadersProblem(
+  method: string,
+  params: Params | undefined,
+  header: HeaderReader,
+  required: boolean,
+): string | undefined {
+  const said = header('mcp-method')
+  if (said === undefined) {
+    if (required) return 'The header Mcp-Method is missing'
+  } else if (said !== method && said.trim() !== method) return 'The header Mcp-Method is not the method of the body'
+  const name = nameOf(method, params)
+  if (name === undefined) return undefined
+  const mirrored = header('mcp-name')
+  if (mirrored === undefined) return required ? 'The header Mcp-Name is missing' : undefined
+  return mirrored === name && !looksEncoded(name) ? plainProblem(name) : nameProblem(mirrored, name)
+}
+
+function plainProblem(name: string): string | undefined {
+  return /^[\x20-\x7e]*$/.test(name) ? undefined : 'The header Mcp-Name has characters that need encoding'
+}
+
+function nameProblem(mirrored: string, name: string): string | undefined {
+  const decoded = decodeHeaderValue(mirrored)
+  if (decoded === undefined) return 'The header Mcp-Name is malformed'
+  return decoded === name ? undefined : 'The header Mcp-Name is not the name in the body'
+}
+
+/** The arguments that a sound input schema wants mirrored. */
+export function findMirroredArguments(schema: unknown, path: readonly string[] = []): MirroredArgument[] {
+  if (!isObject(schema) || !isObject(schema.properties)) return []
+  return Object.entries(schema.properties).flatMap(([name, property]) => {
+    if (!isObject(property)) return []
+    const here = [...path, name]
+    const annotation = property['x-mcp-header']
+    const own = typeof annotation === 'string' ? [{ header: `mcp-param-${annotation.toLowerCase()}`, path: here }] : []
+    return [...own, ...findMirroredArguments(property, here)]
+  })
+}
+
+/** The headers for a call; absent and null arguments have none. */
+export function mirrorArguments(mirrored: readonly MirroredArgument[], args: unknown): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const { header, path } of mirrored) {
+    const value = valueAt(args, path)
+    if (typeof value === 'string') headers[header] = encodeHeaderValue(value)
+    else if (typeof value === 'boolean') headers[header] = String(value)
+    else if (typeof value === 'number' && Number.isInteger(value)) headers[header] = integer(value, path)
+  }
+  return headers
+}
+
+/** What is wrong with the headers of a call, or undefined. */
+export function mirroredArgumentsProblem(
+  mirrored: readonly MirroredArgument[],
+  args: unknown,
+  header: HeaderReader,
+): string | undefined {
+  for (const { header: name, path } of mirrored) {
+    const problem = argumentProblem(valueAt(args, path), header(name))
+    if (problem !== undefined) return `The header ${name} ${problem} (argument ${path.join('.')})`
+  }
+  return undefined
+}
+
+function argumentProblem(value: unknown, header: string | undefined): string | undefined {
+  const isAbsent = value === undefined || value === null
+  if (header === undefined) return isAbsent || typeof value === 'object' ? undefined : 'is missing'
+  const said = decodeHeaderValue(header)
+  if (said === undefined) return 'is malformed'
+  if (isAbsent) return 'is there, but the argument is not'
+  return agrees(value, said) ? undefined : 'is not the argument of the body'
+}
+
+/** Numbers are compared as numbers: 42.0 is 42. Those that JavaScript cannot hold exactly agree with nothing. */
+function agrees(value: unknown, said: string): boolean {
+  if (typeof value === 'string') return value === said
+  if (typeof value === 'boolean') return String(value) === said
+  if (typeof value !== 'number' || !number.test(said)) return false
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false
+  return Number(said) === value
+}
+
+function integer(value: number, path: readonly string[]): string {
+  if (Number.isSafeInteger(value)) return String(value)
+  const what = `The argument ${path.join('.')} goes into a header and must lie between -(2^53)+1 and 2^53-1`
+  throw new McpError('invalid-argument', what)
+}
+
+function valueAt(args: unknown, path: readonly string[]): unknown {
+  let value = args
+  for (const name of path) value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  return value
+}
+
+function looksEncoded(value: string): boolean {
+  return (
+    value.length >= sentinelStart.length + sentinelEnd.length &&
+    value.startsWith(sentinelStart) &&
+    value.endsWith(sentinelEnd)
+  )
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let binary = ''
+  for (const byte of bytes) binary += String.fromCharCode(byte)
+  return btoa(binary)
+}
