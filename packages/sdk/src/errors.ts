@@ -6,11 +6,14 @@ export type McpErrorCode =
   | 'not-connected'
   | 'overloaded'
   | 'spawn-failed'
+  | 'listen-failed'
   | 'no-common-revision'
   | 'capability-missing'
   | 'invalid-response'
   | 'invalid-output'
   | 'invalid-argument'
+  | 'http'
+  | 'session-renewed'
   | 'protocol'
   | 'peer'
 
@@ -49,11 +52,49 @@ export class ClosedError extends McpError {
   }
 }
 
-/** How a child process ended, with the last of what it wrote to stderr. */
+/** How a child process ended, with the last of what it wrote to stderr; or that a session was lost. */
 export interface CloseDetail {
+  /** The server forgot the session, or the stream that carried it broke: a new one can take its place. */
+  sessionLost?: boolean | undefined
+  /** What happened, where it was no process that ended. */
+  reason?: string | undefined
   exitCode?: number | null | undefined
   signal?: string | null | undefined
   stderr?: string | undefined
+}
+
+/** What an HTTP request that failed means for what it asked for. */
+export type HttpOutcome =
+  /** The server was not reached, so nothing happened. */
+  | 'not-sent'
+  /** The server answered with a refusal, or with something that is no answer. */
+  | 'refused'
+  /** The connection broke after the request was sent; the server may have acted on it. */
+  | 'unknown'
+
+/** An HTTP request did not bring the answer that it should. */
+export class HttpError extends McpError {
+  override name = 'HttpError'
+  declare readonly code: 'http'
+  /** Undefined when there was no answer. */
+  readonly status: number | undefined
+  readonly outcome: HttpOutcome
+  /** The beginning of what the server answered with. */
+  readonly body: string | undefined
+
+  constructor(message: string, detail: HttpErrorDetail) {
+    super('http', message, 'cause' in detail ? { cause: detail.cause } : undefined)
+    this.status = detail.status
+    this.outcome = detail.outcome
+    this.body = detail.body
+  }
+}
+
+export interface HttpErrorDetail {
+  outcome: HttpOutcome
+  status?: number | undefined
+  body?: string | undefined
+  cause?: unknown
 }
 
 /** An error answer from the other side, as it came. */

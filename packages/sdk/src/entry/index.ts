@@ -9,6 +9,7 @@ export {
   RpcCode,
   TimeoutError,
 } from '../errors.ts'
+export { isInitializeRequest } from '../protocol/initialize.ts'
 export type { Revision, RevisionId } from '../protocol/revision.ts'
 export { revisionIds } from '../protocol/revisions/index.ts'
 export type * from '../protocol/types.ts'

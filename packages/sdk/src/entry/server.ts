@@ -1,8 +1,10 @@
+export { createMcpHandler, type McpHandler } from '../doors/http-handler.ts'
+export { type ServeHttpOptions, type ServingHttp, serveHttp } from '../doors/serve-http.ts'
 export { type ServeStdioOptions, serveStdio } from '../doors/serve-stdio.ts'
 export type { Caller } from '../era/server.ts'
 export { McpError, ProtocolError, RpcCode } from '../errors.ts'
 export type { Link } from '../jsonrpc/link.ts'
-export type { Transport } from '../jsonrpc/transport.ts'
+export type { HttpRequest, Transport } from '../jsonrpc/transport.ts'
 export type { Revision, RevisionId } from '../protocol/revision.ts'
 export type { JsonSchema } from '../schema/json-schema.ts'
 export type { InferInput, InferOutput, SchemaLike, SchemaShape, StandardSchema } from '../schema/standard.ts'
@@ -26,5 +28,21 @@ export type { Log } from '../server/log.ts'
 export { McpServer, type McpServerOptions } from '../server/mcp-server.ts'
 export { Server, type ServerOptions } from '../server/server.ts'
 export { ToolError } from '../server/tool-error.ts'
+export { MemoryBus, MemoryEventStore, MemorySessionStore } from '../store/memory.ts'
+export {
+  type Bus,
+  type EventStore,
+  type SessionRecord,
+  type SessionStore,
+  UnknownEvent,
+} from '../store/ports.ts'
+export type { HttpMetrics } from '../transport/http/engine.ts'
+export type { CorsOptions } from '../transport/http/guard.ts'
+export type { HttpOptions, SsePaths } from '../transport/http/options.ts'
+export {
+  StreamableHTTPServerTransport,
+  type StreamableHTTPServerTransportOptions,
+} from '../transport/http/server.ts'
 export { InMemoryTransport } from '../transport/memory/memory.ts'
+export { SSEServerTransport, type SSEServerTransportOptions } from '../transport/sse/server.ts'
 export { type StdioServerOptions, StdioServerTransport } from '../transport/stdio/server.ts'

@@ -29,17 +29,18 @@ export class Changes {
   }
 
   updated(uri: string): void {
-    this.#tell({ updated: uri })
+    this.tell({ updated: uri })
   }
 
   #flush(): void {
     this.#timer = undefined
     const lists = [...this.#waiting]
     this.#waiting.clear()
-    for (const list of lists) this.#tell({ list })
+    for (const list of lists) this.tell({ list })
   }
 
-  #tell(change: Change): void {
+  /** Tells everyone at once. */
+  tell(change: Change): void {
     for (const listener of this.#listeners) listener(change)
   }
 }

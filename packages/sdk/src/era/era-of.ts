@@ -5,7 +5,7 @@ import { isObject } from '../util/objects.ts'
 
 /** A request that describes its caller itself belongs to the stateless era, whatever came before it on the link. */
 export function eraOf(request: RpcRequest, known?: EraName): EraName {
-  // On HTTP the headers have a say, so it was decided there.
+  // On HTTP the headers have a say, and it was decided there.
   if (known) return known
   // Only the handshake era has it, whatever else the request says.
   if (request.method === 'initialize') return 'handshake'

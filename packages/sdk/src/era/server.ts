@@ -51,6 +51,8 @@ export interface ServerEra {
   identify(exchange: Exchange): Caller
   /** Runs the request and gives its result the form that the caller's revision knows. */
   serve(exchange: Exchange, caller: Caller, run: () => Outcome): Reply | PromiseLike<Reply>
+  /** Whether HTTP headers repeat what requests say, and must agree with it. */
+  readonly mirrors: boolean
   /** The number under which this era knows an error. */
   toErrorCode(code: number): number
   notified(notification: RpcNotification, link: Link): void

@@ -391,7 +391,7 @@ function materialise(result: ResultObject | Prepared): ResultObject {
 
 function describe(detail: CloseDetail | undefined): string {
   if (!detail) return ''
-  const how = detail.signal ? `signal ${detail.signal}` : `exit code ${detail.exitCode}`
+  const how = detail.reason ?? (detail.signal ? `signal ${detail.signal}` : `exit code ${detail.exitCode}`)
   const said = detail.stderr?.trim()
   return ` (${how})${said ? `. The last it wrote to stderr:\n${said}` : ''}`
 }

@@ -1,4 +1,5 @@
 import type { CloseDetail } from '../errors.ts'
+import type { Endpoint } from './endpoint.ts'
 import type { Fault, Params, RpcMessage } from './message.ts'
 
 /**
@@ -41,8 +42,8 @@ export interface Transport {
   /** The last of what the peer wrote beside its messages. */
   readonly stderr?: string | undefined
   readonly sessionId?: string | undefined
-  /** Known before any message on HTTP, where the headers say which era a request belongs to. */
-  readonly era?: 'handshake' | 'stateless' | undefined
+  /** Called by a server before `start`, on transports that carry many peers and attach a link for each. */
+  serves?(server: Endpoint): void
 }
 
 /** A request of ours on its way out. */
@@ -67,6 +68,10 @@ export interface ReplyStream {
   disconnect?(retryMs: number): void
   /** The HTTP request behind it. */
   readonly request?: HttpRequest | undefined
+  /** Which era the request belongs to: on HTTP the headers have a say in it. */
+  readonly era?: 'handshake' | 'stateless' | undefined
+  /** The revision that a request outside of any session is taken for, where a server keeps no sessions. */
+  readonly assumedRevision?: string | undefined
 }
 
 /** What a handler may want to know about the HTTP request that brought its call. */

@@ -21,6 +21,8 @@ export interface RevisionData {
   readonly resourceNotFound: number
   /** Whether servers declare that they complete arguments. */
   readonly announcesCompletions: boolean
+  /** Whether an SSE stream begins with an event that has only an id, so that it can be resumed from the start. */
+  readonly primesStreams: boolean
   /** Methods and notifications that its successor does not have. */
   readonly adds: readonly string[]
   /** Methods and notifications that only its successors have. */

@@ -2,6 +2,7 @@ import type { Caller } from '../era/server.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { RequestId } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
+import type { HttpRequest } from '../jsonrpc/transport.ts'
 import type { ProgressToken, RequestMeta } from '../protocol/types.ts'
 import { createLog, type Log } from './log.ts'
 import { ProgressSender } from './progress.ts'
@@ -39,6 +40,16 @@ export class Context {
     return this.#exchange.link.transport.sessionId
   }
 
+  /** The HTTP request that brought the call: its URL and headers. Undefined on other transports. */
+  get request(): HttpRequest | undefined {
+    return this.#exchange.stream?.request
+  }
+
+  /** What authentication found out about the caller, where there is any. */
+  get auth(): unknown {
+    return this.#exchange.stream?.request?.auth
+  }
+
   /** The request's own `_meta`. */
   get meta(): RequestMeta {
     return (this.#exchange.request.params?._meta ?? {}) as RequestMeta
@@ -66,6 +77,14 @@ export class Context {
   /** Any notification, on the way of this request. */
   notify(method: string, params?: Record<string, unknown>): void {
     this.#exchange.notify(method, params)
+  }
+
+  /**
+   * Lets go of the client's connection while the work goes on; the client asks for the rest after `retryMs`. Does nothing
+   * where streams cannot be resumed: other transports, and revisions before 2025-11-25 and from 2026-07-28 on.
+   */
+  closeStream({ retryMs = 1_000 }: { retryMs?: number } = {}): void {
+    if (this.caller.revision.primesStreams) this.#exchange.stream?.disconnect?.(retryMs)
   }
 
   /** Called by dispatch before the reply; undefined when there is nothing to wait for. */

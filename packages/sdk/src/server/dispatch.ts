@@ -4,6 +4,7 @@ import type { Caller, EraMethod, Outcome, Reply, ServerEra } from '../era/server
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import { type Params, Prepared, type ResultObject } from '../jsonrpc/message.ts'
+import type { HeaderReader } from '../protocol/mirrored-headers.ts'
 import { checkParams } from '../protocol/params.ts'
 import type { EraName } from '../protocol/revision.ts'
 import { chain, isThenable } from '../util/chain.ts'
@@ -16,6 +17,8 @@ export interface MethodEntry {
   readonly handler: RequestHandler
   /** False while the capability behind the method is not declared; then the method does not exist. */
   readonly isOffered?: () => boolean
+  /** What is wrong with headers that repeat the params, where there are any; undefined when nothing is. */
+  readonly headersProblem?: ((params: Params, header: HeaderReader) => string | undefined) | undefined
   /** The result depends on nothing but the params and what is registered, so its text may be kept until that changes. */
   readonly keeps?: ((params: Params) => string | undefined) | undefined
 }
@@ -87,13 +90,14 @@ export class Dispatch {
 
   #route(exchange: Exchange): Reply | PromiseLike<Reply> | undefined {
     const { method, params = noParams } = exchange.request
-    const era = this.#eras[eraOf(exchange.request, exchange.link.transport.era)]
+    const era = this.#eras[eraOf(exchange.request, exchange.stream?.era)]
     const eraMethod = era.methods.get(method)
     if (eraMethod) return this.#runEraMethod(eraMethod, exchange, era, params)
     const caller = era.identify(exchange)
     const entry = this.#find(method)
     if (caller.revision.lacks(method)) throw methodNotFound(method)
     checkParams(method, params)
+    if (entry.headersProblem && era.mirrors) checkHeaders(entry.headersProblem, params, exchange)
     const key = this.middleware.length === 0 ? entry.keeps?.(params) : undefined
     if (key === undefined) return this.#run(entry, exchange, era, caller, params)
     return this.#keep(`${caller.revision.id} ${key}`, () => this.#run(entry, exchange, era, caller, params))
@@ -158,13 +162,24 @@ export class Dispatch {
 
   #fail(exchange: Exchange, error: unknown): void {
     if (error instanceof ProtocolError) {
-      const era = this.#eras[eraOf(exchange.request, exchange.link.transport.era)]
+      const era = this.#eras[eraOf(exchange.request, exchange.stream?.era)]
       return exchange.fail(error.toBody(era.toErrorCode(error.rpcCode)))
     }
     // Never the message: it may tell about the inside. `onError` has it whole.
     this.#onError(error)
     exchange.fail({ code: RpcCode.InternalError, message: 'Internal error' })
   }
+}
+
+/** After the method was found and before anything runs (2026-07-28 streamable-http, server behavior for custom headers). */
+function checkHeaders(
+  headersProblem: NonNullable<MethodEntry['headersProblem']>,
+  params: Params,
+  { stream }: Exchange,
+): void {
+  const { request } = stream ?? {}
+  const problem = request && headersProblem(params, (name) => request.header(name))
+  if (problem !== undefined) throw new ProtocolError(RpcCode.HeaderMismatch, problem)
 }
 
 function asResult(method: string, result: unknown): ResultObject {

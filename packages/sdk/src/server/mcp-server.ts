@@ -176,7 +176,11 @@ export class McpServer {
       resources.listsDynamically ? undefined : firstPage('resources/list')(params)
 
     answer('tools', 'tools/list', (params) => tools.list(params), firstPage('tools/list'))
-    answer('tools', 'tools/call', (params, ctx) => tools.call(params, ctx))
+    this.server.setMethod('tools/call', {
+      handler: (params, ctx) => tools.call(params, ctx),
+      isOffered: () => this.#offers('tools'),
+      headersProblem: (params, header) => tools.headersProblem(params, header),
+    })
     answer('prompts', 'prompts/list', (params) => prompts.list(params), firstPage('prompts/list'))
     answer('prompts', 'prompts/get', (params, ctx) => prompts.get(params, ctx))
     answer('resources', 'resources/list', (params, ctx) => resources.list(params, ctx), firstResources)

@@ -1,7 +1,8 @@
-import { Changes, type ListName } from '../era/changes.ts'
+import { type Change, Changes, type ListName } from '../era/changes.ts'
 import { HandshakeServer } from '../era/handshake/server.ts'
 import type { Definition, Outcome, ServerEra } from '../era/server.ts'
 import { StatelessServer } from '../era/stateless/server.ts'
+import type { Endpoint, RevisionFacts } from '../jsonrpc/endpoint.ts'
 import { Link, type LinkLimits, type Receiver } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
@@ -56,6 +57,7 @@ export class Server {
   readonly #notified = new Map<string, (params: Params) => void>()
   readonly #parents = new Set<Server>()
   #logBucket: Bucket | undefined
+  #endpoint: Endpoint | undefined
   #declare: (() => ServerCapabilities) | undefined
 
   constructor(info: Implementation, options: ServerOptions = {}) {
@@ -99,16 +101,39 @@ export class Server {
     return this.#definition.changes
   }
 
+  /** @internal What a transport needs that carries many peers, such as HTTP. */
+  get endpoint(): Endpoint {
+    this.#endpoint ??= {
+      revisions: this.#definition.revisions,
+      attach: (transport) => this.#attach(transport),
+      revisionOf: (link): RevisionFacts | undefined => this.#handshake.revisionOf(link),
+      reportError: (error) => this.reportError(error),
+      saveSession: (link) => this.#handshake.save(link),
+      restoreSession: (link, state) => this.#handshake.restore(link, state),
+      changes: {
+        on: (listener) => this.changes.on(listener),
+        tell: (change) => this.changes.tell(change as Change),
+      },
+    }
+    return this.#endpoint
+  }
+
   /** Serves one more peer. May be called any number of times; each peer is independent of the others. */
   async connect(transport: Transport): Promise<Link> {
-    const link = new Link(transport, this.#receiver, this.#options.limits)
-    this.#links.add(link)
+    transport.serves?.(this.endpoint)
+    const link = this.#attach(transport)
     try {
       await link.open()
     } catch (error) {
       this.#links.delete(link)
       throw error
     }
+    return link
+  }
+
+  #attach(transport: Transport): Link {
+    const link = new Link(transport, this.#receiver, this.#options.limits)
+    this.#links.add(link)
     return link
   }
 

@@ -25,30 +25,40 @@ const maxSubscriptions = 10_000
 /** What `initialize` settled, for as long as the link lasts. It is the caller of every later request. */
 class Session implements Caller {
   readonly revision: Revision
-  readonly clientInfo: Implementation
+  readonly clientInfo: Implementation | undefined
   readonly capabilities: ClientCapabilities
   /** What the client was told; features that come later are not announced to it. */
   readonly declared: ServerCapabilities
-  readonly subscriptions = new Set<string>()
+  subscriptions: Set<string> | undefined
   /** Before any logging/setLevel the choice is ours (2025-11-25 logging); none where logging is not declared. */
   logLevel: LoggingLevel | undefined
   /** The client said that it is ready; until then it is sent nothing but answers. */
   initialized = false
   stopListening: (() => void) | undefined
 
-  constructor(revision: Revision, params: InitializeParams, declared: ServerCapabilities) {
+  constructor(revision: Revision, client: Partial<InitializeParams>, declared: ServerCapabilities) {
     this.revision = revision
-    this.clientInfo = params.clientInfo
-    this.capabilities = params.capabilities
+    this.clientInfo = client.clientInfo
+    this.capabilities = client.capabilities ?? {}
     this.declared = declared
     this.logLevel = declared.logging ? 'info' : undefined
   }
+}
+
+/** A session as it is kept for another process. */
+interface SavedSession extends Pick<Session, 'capabilities' | 'declared'> {
+  revision: string
+  clientInfo?: Implementation
+  logLevel?: LoggingLevel
+  initialized: boolean
+  subscriptions: string[]
 }
 
 /** 2024-11-05 to 2025-11-25: one `initialize`, then a session in which everything is remembered. */
 export class HandshakeServer implements ServerEra {
   readonly #definition: Definition
   readonly #revisions: readonly Revision[]
+  readonly mirrors = false
   readonly methods: ReadonlyMap<string, EraMethod>
 
   constructor(definition: Definition) {
@@ -68,6 +78,8 @@ export class HandshakeServer implements ServerEra {
   identify(exchange: Exchange): Caller {
     const session = exchange.link.session
     if (session instanceof Session) return session
+    const assumed = exchange.stream?.assumedRevision
+    if (assumed !== undefined) return this.#assume(exchange.link, assumed)
     if (this.#revisions.length === this.#definition.revisions.length) {
       throw new ProtocolError(RpcCode.InvalidRequest, 'Call initialize first')
     }
@@ -96,6 +108,38 @@ export class HandshakeServer implements ServerEra {
     if (link.session instanceof Session) link.session.stopListening?.()
   }
 
+  revisionOf(link: Link): Revision | undefined {
+    return link.session instanceof Session ? link.session.revision : undefined
+  }
+
+  /** What another process needs to go on with this session; undefined while there is none. */
+  save(link: Link): SavedSession | undefined {
+    const session = link.session
+    if (!(session instanceof Session)) return undefined
+    const { revision, capabilities, clientInfo, declared, logLevel, initialized } = session
+    return {
+      revision: revision.id,
+      capabilities,
+      declared,
+      ...(clientInfo && { clientInfo }),
+      ...(logLevel && { logLevel }),
+      initialized,
+      subscriptions: [...(session.subscriptions ?? [])],
+    }
+  }
+
+  /** Goes on with a session that another process opened, or has changed. */
+  restore(link: Link, saved: unknown): void {
+    const { revision: id, declared, ...state } = saved as SavedSession
+    const revision = this.#revisions.find((candidate) => candidate.id === id)
+    if (!revision) throw new TypeError(`A saved session is of ${id}, which is not served here`)
+    this.closed(link)
+    const session = this.#begin(link, revision, state, declared)
+    session.logLevel = state.logLevel
+    session.initialized = state.initialized
+    session.subscriptions = new Set(state.subscriptions)
+  }
+
   /** Logs outside of any request, which only a session can receive. */
   log(link: Link, message: LoggingMessageParams): void {
     const session = link.session
@@ -109,11 +153,7 @@ export class HandshakeServer implements ServerEra {
     const params = request.params as unknown as InitializeParams
     const revision = this.#agree(params.protocolVersion)
     const declared = this.#definition.capabilities()
-    const session = new Session(revision, params, declared)
-    link.session = session
-    link.batching = revision.batching
-    link.omitsUnknownId = revision.omitsUnknownId
-    session.stopListening = this.#definition.changes.on((change) => this.#tell(link, session, change))
+    this.#begin(link, revision, params, declared)
     const { info, instructions } = this.#definition
     return revision.toResult('initialize', {
       protocolVersion: revision.id,
@@ -121,6 +161,23 @@ export class HandshakeServer implements ServerEra {
       serverInfo: info,
       ...(instructions !== undefined && { instructions }),
     })
+  }
+
+  #begin(link: Link, revision: Revision, client: Partial<InitializeParams>, declared: ServerCapabilities): Session {
+    const session = new Session(revision, client, declared)
+    link.session = session
+    link.batching = revision.batching
+    link.omitsUnknownId = revision.omitsUnknownId
+    session.stopListening = this.#definition.changes.on((change) => this.#tell(link, session, change))
+    return session
+  }
+
+  /** Where no sessions are kept, a request is taken for one of a client that can do nothing but ask. */
+  #assume(link: Link, id: string): Session {
+    const revision = this.#agree(id)
+    const session = new Session(revision, {}, this.#definition.capabilities())
+    link.session = session
+    return session
   }
 
   /** The version asked for, or our newest that has a handshake (2025-11-25 lifecycle, version negotiation). */
@@ -138,6 +195,7 @@ export class HandshakeServer implements ServerEra {
     const session = this.#sessionWith(exchange, (declared) => declared.resources?.subscribe)
     const uri = exchange.request.params!.uri as string
     if (!isUri(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
+    session.subscriptions ??= new Set()
     if (session.subscriptions.size >= maxSubscriptions) {
       throw new ProtocolError(RpcCode.InvalidRequest, `A session holds at most ${maxSubscriptions} subscriptions`)
     }
@@ -147,7 +205,7 @@ export class HandshakeServer implements ServerEra {
 
   #unsubscribe(exchange: Exchange): ResultObject {
     const session = this.#sessionWith(exchange, (declared) => declared.resources?.subscribe)
-    session.subscriptions.delete(exchange.request.params!.uri as string)
+    session.subscriptions?.delete(exchange.request.params!.uri as string)
     return {}
   }
 
@@ -161,7 +219,7 @@ export class HandshakeServer implements ServerEra {
     if (!session.initialized) return
     if ('list' in change) {
       if (session.declared[change.list]?.listChanged) link.notify(`notifications/${change.list}/list_changed`)
-    } else if (session.subscriptions.has(change.updated)) {
+    } else if (session.subscriptions?.has(change.updated)) {
       link.notify('notifications/resources/updated', { uri: change.updated })
     }
   }

@@ -25,6 +25,7 @@ export class StatelessServer implements ServerEra {
   readonly #revisions: ReadonlyMap<string, Revision>
   readonly #ending: string
   readonly #subscriptions = new Map<Link, Set<Subscription>>()
+  readonly mirrors = true
   readonly methods: ReadonlyMap<string, EraMethod>
 
   constructor(definition: Definition) {

@@ -10,6 +10,7 @@ export const revision: RevisionData = {
   argumentErrors: 'protocol',
   resourceNotFound: -32002,
   announcesCompletions: false,
+  primesStreams: false,
   adds: [],
   removes: [],
   results: {

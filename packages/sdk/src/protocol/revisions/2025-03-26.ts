@@ -12,6 +12,7 @@ export const revision: RevisionData = {
   argumentErrors: 'protocol',
   resourceNotFound: -32002,
   announcesCompletions: true,
+  primesStreams: false,
   adds: [],
   removes: ['elicitation/create'],
   results: {

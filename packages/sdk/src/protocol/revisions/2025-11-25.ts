@@ -12,6 +12,7 @@ export const revision: RevisionData = {
   argumentErrors: 'result',
   resourceNotFound: -32002,
   announcesCompletions: true,
+  primesStreams: true,
   adds: [
     'initialize',
     'ping',

@@ -9,6 +9,7 @@ export const revision: RevisionData = {
   argumentErrors: 'result',
   resourceNotFound: -32602,
   announcesCompletions: true,
+  primesStreams: false,
   adds: [
     'server/discover',
     'subscriptions/listen',

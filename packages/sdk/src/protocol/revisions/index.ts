@@ -14,6 +14,9 @@ export const revisions: readonly Revision[] = composeRevisions([
   r2024_11_05,
 ])
 
+/** What an HTTP request without a version header and without a session is taken for (2025-06-18 transports). */
+export const revisionWithoutHeader: RevisionId = '2025-03-26'
+
 export const revisionIds: readonly RevisionId[] = revisions.map((revision) => revision.id)
 
 /** The chosen revisions, newest first. Throws on an empty choice and on an unknown date. */

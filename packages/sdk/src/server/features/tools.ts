@@ -1,6 +1,12 @@
 import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
+import {
+  findMirroredArguments,
+  type HeaderReader,
+  type MirroredArgument,
+  mirroredArgumentsProblem,
+} from '../../protocol/mirrored-headers.ts'
 import type {
   CallToolResult,
   ContentBlock,
@@ -11,6 +17,7 @@ import type {
   ToolAnnotations,
   ToolExecution,
 } from '../../protocol/types.ts'
+import { headerAnnotationProblem } from '../../protocol/x-mcp-header.ts'
 import { describeIssues } from '../../schema/issues.ts'
 import type { InferInput, InferOutput, SchemaLike, StandardResult } from '../../schema/standard.ts'
 import { compileSchema, type UserSchema } from '../../schema/user-schema.ts'
@@ -56,6 +63,8 @@ interface Entry {
   definition: Tool
   input: UserSchema | undefined
   output: UserSchema | undefined
+  /** Arguments that HTTP headers repeat. */
+  mirrored: readonly MirroredArgument[]
   handler: AnyHandler
   config: ToolConfig<SchemaLike, SchemaLike>
 }
@@ -112,6 +121,15 @@ export class Tools {
     const mount = entry ? undefined : findMount(this.#host.mounts, name, hasTool)
     if (mount) return mount.server.server.delegate('tools/call', { ...params, name: mount.name }, ctx)
     throw new ProtocolError(RpcCode.InvalidParams, `Unknown tool: ${name.slice(0, 200)}`)
+  }
+
+  /** What is wrong with the headers that repeat arguments of the call, or undefined. */
+  headersProblem(params: Params, header: HeaderReader): string | undefined {
+    const name = params.name as string
+    const entry = this.#entries.get(name)
+    if (entry) return mirroredArgumentsProblem(entry.mirrored, params.arguments, header)
+    const mount = findMount(this.#host.mounts, name, hasTool)
+    return mount?.server.features.tools.headersProblem({ ...params, name: mount.name }, header)
   }
 
   #check(entry: Entry, args: unknown, ctx: Context): Outcome {
@@ -205,7 +223,10 @@ function compileTool(
     icons,
     _meta,
   })
-  return { key: name, name, enabled, definition, input, output, handler, config }
+  const problem = headerAnnotationProblem(definition.inputSchema)
+  if (problem !== undefined) throw new TypeError(`Tool ${name}, inputSchema: ${problem}`)
+  const mirrored = findMirroredArguments(definition.inputSchema)
+  return { key: name, name, enabled, definition, input, output, mirrored, handler, config }
 }
 
 function inTool<T>(name: string, what: string, work: () => T): T {

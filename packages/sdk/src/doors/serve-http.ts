@@ -1,0 +1,148 @@
+import type { Server as HttpServer, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { McpError } from '../errors.ts'
+import type { McpServer } from '../server/mcp-server.ts'
+import type { Server } from '../server/server.ts'
+import type { HttpMetrics } from '../transport/http/engine.ts'
+import type { HttpOptions } from '../transport/http/options.ts'
+import { createMcpHandler, type McpHandler } from './http-handler.ts'
+
+export interface ServeHttpOptions extends HttpOptions {
+  /** Default 3000; 0 for any that is free. */
+  port?: number | undefined
+  /** The address to listen on. Default `127.0.0.1`, which only this machine can reach. */
+  host?: string | undefined
+  /** Default `/mcp`. */
+  path?: string | undefined
+  /** How long calls may go on after the end was asked for. Default 5,000. */
+  graceMs?: number | undefined
+  /** Close on SIGTERM and SIGINT, and end the process then. Default true. */
+  exit?: boolean | undefined
+}
+
+export interface ServingHttp {
+  /** Where it is served, such as `http://127.0.0.1:3000/mcp`. */
+  readonly url: string
+  readonly port: number
+  readonly metrics: HttpMetrics
+  /** Lets what is under way finish, then stops listening. */
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Our own deadlines against senders that never finish; Node's are minutes. */
+const headersTimeout = 15_000
+const requestTimeout = 30_000
+/** Longer than what clients and proxies usually keep connections for, so that they close them and not we. */
+const keepAliveTimeout = 75_000
+const maxHeaderSize = 16_384
+
+/**
+ * Serves every revision over HTTP on one URL.
+ *
+ * @example
+ * const { url } = await serveHttp(server, { port: 3000 })
+ */
+export async function serveHttp(server: McpServer | Server, options: ServeHttpOptions = {}): Promise<ServingHttp> {
+  const { port = 3000, host = '127.0.0.1', path = '/mcp', graceMs = 5_000, exit = true, ...httpOptions } = options
+  const handler = createMcpHandler(server, httpOptions)
+  const { createServer } = await import('node:http')
+  const http = createServer(
+    { headersTimeout, requestTimeout, keepAliveTimeout, maxHeaderSize },
+    (request, response) => {
+      if (isServed(request.url ?? '/', path, httpOptions)) handler.node(request, response)
+      else notFound(response, path)
+    },
+  )
+  http.on('clientError', answerClientError)
+  await listen(http, port, host)
+  const close = once(() => closeAll(http, handler, graceMs))
+  const forget = exit ? closeOnSignal(close) : () => {}
+  const { port: actual } = http.address() as AddressInfo
+  const name = host.includes(':') ? `[${host}]` : host
+  const end = () => {
+    forget()
+    return close()
+  }
+  return {
+    url: `http://${name}:${actual}${path}`,
+    port: actual,
+    get metrics() {
+      return handler.metrics
+    },
+    close: end,
+    [Symbol.asyncDispose]: end,
+  }
+}
+
+function isServed(url: string, path: string, { sse }: HttpOptions): boolean {
+  const query = url.indexOf('?')
+  const asked = query === -1 ? url : url.slice(0, query)
+  if (asked === path) return true
+  if (!sse) return false
+  const { path: stream = '/sse', messagesPath = '/messages' } = sse === true ? {} : sse
+  return asked === stream || asked === messagesPath
+}
+
+function notFound(response: ServerResponse, path: string): void {
+  const error = { code: -32000, message: `Nothing is served here: the endpoint is ${path}` }
+  response.writeHead(404, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }))
+}
+
+/** What `node:http` could not read as a request is told why, in the form of every other answer. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const status = clientErrors[error.code ?? ''] ?? '400 Bad Request'
+  const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message: status.slice(4) } })
+  const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`
+  socket.end(`${head}\r\n\r\n${body}`)
+}
+
+const clientErrors: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+}
+
+function listen(http: HttpServer, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    http.once('error', (error: NodeJS.ErrnoException) => reject(notListening(error, port, host)))
+    http.listen(port, host, resolve)
+  })
+}
+
+function notListening(cause: NodeJS.ErrnoException, port: number, host: string): McpError {
+  const why = {
+    EADDRINUSE: `port ${port} is taken; choose another, or 0 for any that is free`,
+    EACCES: `port ${port} needs more rights; choose one above 1023`,
+    EADDRNOTAVAIL: `${host} is no address of this machine`,
+  }[cause.code ?? '']
+  return new McpError('listen-failed', `serveHttp cannot listen: ${why ?? cause.message}`, { cause })
+}
+
+async function closeAll(http: HttpServer, handler: McpHandler, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => http.close(() => resolve()))
+  await handler.close(graceMs)
+  http.closeIdleConnections()
+  // Answers are on their way; who does not take them is not waited for.
+  const timer = setTimeout(() => http.closeAllConnections(), 500)
+  await closed
+  clearTimeout(timer)
+}
+
+/** Gives the way to leave the signals alone again. */
+function closeOnSignal(close: () => Promise<void>): () => void {
+  const stop = () => void close().then(() => process.exit(0))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
+  return () => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, stop)
+  }
+}
+
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined
+  return () => {
+    done ??= work()
+    return done
+  }
+}

@@ -1,0 +1,31 @@
+import type { Link } from './link.ts'
+import type { Transport } from './transport.ts'
+
+/** What a transport that carries many peers needs from the server behind it. */
+export interface Endpoint {
+  /** The revisions on offer, newest first. */
+  readonly revisions: readonly RevisionFacts[]
+  /** One more peer, from now on; the transport hands its messages to the link. */
+  attach(transport: Transport): Link
+  /** What `initialize` agreed on; undefined before. */
+  revisionOf(link: Link): RevisionFacts | undefined
+  reportError(error: unknown): void
+  /** What a session has settled, as JSON, so that another process can take it over; undefined before `initialize`. */
+  saveSession(link: Link): unknown
+  restoreSession(link: Link, state: unknown): void
+  /** Changes that sessions and listeners hear of, here and, by a bus, in other processes. */
+  readonly changes: {
+    on(listener: (change: object) => void): () => void
+    tell(change: object): void
+  }
+}
+
+/** What a transport must know of a revision. */
+export interface RevisionFacts {
+  readonly id: string
+  readonly era: 'handshake' | 'stateless'
+  readonly batching: boolean
+  readonly omitsUnknownId: boolean
+  /** Whether streams begin with an event that has only an id, so that they can be resumed from the start. */
+  readonly primesStreams: boolean
+}

@@ -1,0 +1,99 @@
+import type { RequestId } from '../../jsonrpc/message.ts'
+import type { HttpRequest } from '../../jsonrpc/transport.ts'
+
+export type HeaderFields = Readonly<Record<string, string>>
+
+/**
+ * One HTTP request and the way to answer it: all that the engine knows of a runtime. The rims in `node.ts` and `web.ts`
+ * implement it directly, so that neither pays for the objects of the other.
+ */
+export interface HttpCall {
+  readonly method: string
+  readonly request: CallRequest
+  /** Rejects with a `Refusal` when it is too large, too slow or not UTF-8. */
+  body(limits: BodyLimits): Promise<Body>
+  reply(status: number, headers: HeaderFields, text?: string): void
+  /** Answers with a stream of events. */
+  stream(headers: HeaderFields): EventSink
+  /** Called when the client is gone before the answer was complete. */
+  onClose(listener: () => void): void
+}
+
+/** The request, and who makes it once that is known. */
+export interface CallRequest extends HttpRequest {
+  principal: string | undefined
+  /** The address at the other end, where it is known. */
+  readonly peer: string | undefined
+}
+
+export interface BodyLimits {
+  readonly maxBodyBytes: number
+  readonly bodyTimeoutMs: number
+}
+
+/** The body as text, or as the value that a framework in front of us made of it. */
+export type Body = { readonly text: string } | { readonly value: unknown }
+
+/** The open end of a stream. */
+export interface EventSink {
+  write(text: string): void
+  /** Bytes that the client has not taken yet. */
+  readonly waiting: number
+  end(): void
+  /** Cuts the connection. */
+  destroy(): void
+}
+
+/** An answer that says no, with a JSON-RPC error as its body. */
+export class Refusal {
+  readonly status: number
+  readonly code: number
+  readonly message: string
+  /** Left out of the body when undefined; null on the revisions whose clients expect it so. */
+  readonly id: RequestId | null | undefined
+  readonly headers: HeaderFields | undefined
+  /** What helps the client on, such as the versions that it could speak. */
+  data: unknown
+
+  constructor(status: number, code: number, message: string, id?: RequestId | null, headers?: HeaderFields) {
+    this.status = status
+    this.code = code
+    this.message = message
+    this.id = id
+    this.headers = headers
+  }
+
+  send(call: HttpCall, extra?: HeaderFields): void {
+    const error = { code: this.code, message: this.message, ...(this.data !== undefined && { data: this.data }) }
+    const body = { jsonrpc: '2.0', ...(this.id !== undefined && { id: this.id }), error }
+    call.reply(this.status, { ...jsonHeaders, ...this.headers, ...extra }, JSON.stringify(body))
+  }
+}
+
+/** For refusals that the protocol gives no number of its own. */
+export const refusedCode = -32000
+export const sessionNotFoundCode = -32001
+
+export const jsonHeaders: HeaderFields = Object.freeze({ 'content-type': 'application/json' })
+
+/** 2026-07-28 streamable-http: proxies must not hold events back. */
+export const eventHeaders: HeaderFields = Object.freeze({
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+})
+
+export function tooLarge(maxBodyBytes: number): Refusal {
+  // The rest of the body is not read, so the connection cannot be used again.
+  return new Refusal(413, refusedCode, `The body is larger than ${maxBodyBytes} bytes`, undefined, closing)
+}
+
+export function tooSlow(bodyTimeoutMs: number): Refusal {
+  return new Refusal(408, refusedCode, `The body did not arrive within ${bodyTimeoutMs} ms`, undefined, closing)
+}
+
+export function notUtf8(): Refusal {
+  return new Refusal(400, -32700, 'The body is not valid UTF-8')
+}
+
+const closing: HeaderFields = { connection: 'close' }

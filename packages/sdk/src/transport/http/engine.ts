@@ -1,0 +1,340 @@
+import { RpcCode } from '../../errors.ts'
+import type { Endpoint, RevisionFacts } from '../../jsonrpc/endpoint.ts'
+import { Fault, kindOf, type RpcRequest } from '../../jsonrpc/message.ts'
+import { parseUnambiguous } from '../../jsonrpc/parse.ts'
+import { standardHeadersProblem } from '../../protocol/mirrored-headers.ts'
+import { revisionWithoutHeader } from '../../protocol/revisions/index.ts'
+import { MemoryEventStore } from '../../store/memory.ts'
+import { isObject } from '../../util/objects.ts'
+import { SseEndpoints } from '../sse/endpoints.ts'
+import { type HeaderFields, type HttpCall, jsonHeaders, Refusal, refusedCode, sessionNotFoundCode } from './call.ts'
+import { Fleet } from './fleet.ts'
+import { Guard, getProblem, postProblem } from './guard.ts'
+import { checkModern, isModern } from './modern.ts'
+import { type CallHost, OneCall } from './one-call.ts'
+import { OpenStreams } from './open-streams.ts'
+import type { HttpOptions } from './options.ts'
+import { PostReply } from './post-reply.ts'
+import { RateLimit } from './rate-limit.ts'
+import { HttpSession, type SessionHost } from './session.ts'
+import { type SessionMetrics, Sessions } from './sessions.ts'
+
+export interface HttpMetrics {
+  readonly sessions: SessionMetrics
+  /** Streams that somebody reads now. */
+  readonly streams: number
+  /** Requests without a session that are being answered now. */
+  readonly calls: number
+}
+
+const noHeaders: HeaderFields = Object.freeze({})
+
+/** From an HTTP request to the link it belongs to, on every revision; the rims bring it `HttpCall`s. */
+export class HttpEngine {
+  readonly #endpoint: Endpoint
+  readonly #options: HttpOptions
+  readonly #guard: Guard
+  readonly #rateLimit: RateLimit | undefined
+  readonly #streams: OpenStreams
+  readonly #sessions: Sessions
+  readonly #sessionHost: SessionHost
+  readonly #callHost: CallHost
+  readonly #fleet: Fleet | undefined
+  readonly #sse: SseEndpoints | undefined
+  readonly #bodyLimits: { maxBodyBytes: number; bodyTimeoutMs: number }
+  readonly #handshakes: readonly RevisionFacts[]
+  #draining = false
+
+  constructor(endpoint: Endpoint, options: HttpOptions = {}) {
+    const { maxBodyBytes = 4 * 1024 * 1024, bodyTimeoutMs = 30_000, maxQueuedBytes = 4 * 1024 * 1024 } = options
+    this.#endpoint = endpoint
+    this.#options = options
+    this.#guard = new Guard(options)
+    this.#rateLimit = options.rateLimit && new RateLimit(options.rateLimit)
+    this.#streams = new OpenStreams(options)
+    this.#sessions = new Sessions(options)
+    this.#bodyLimits = { maxBodyBytes, bodyTimeoutMs }
+    this.#handshakes = endpoint.revisions.filter(({ era }) => era === 'handshake')
+    const shared = {
+      endpoint,
+      streams: this.#streams,
+      maxQueuedBytes,
+      plainAnswers: options.enableJsonResponse ?? false,
+      reportError: (error: unknown) => endpoint.reportError(error),
+    }
+    this.#callHost = { ...shared, calls: new Set() }
+    this.#sessionHost = {
+      ...shared,
+      eventStore: options.eventStore === false ? undefined : (options.eventStore ?? new MemoryEventStore()),
+      maxStreamsPerSession: options.maxStreamsPerSession ?? 16,
+      onUnread: (stream) => this.#streams.delete(stream),
+      closed: (session) => this.#closed(session),
+    }
+    this.#fleet = Fleet.of(endpoint, options, this.#sessions)
+    this.#sse = options.sse ? new SseEndpoints(this.#callHost, this.#bodyLimits, options.sse) : undefined
+  }
+
+  get metrics(): HttpMetrics {
+    return { sessions: this.#sessions.metrics, streams: this.#streams.size, calls: this.#callHost.calls.size }
+  }
+
+  /** Answers; never throws. */
+  handle(call: HttpCall): void {
+    this.#serve(call).catch((error) => {
+      const extra = this.#guard.corsHeaders(call)
+      if (error instanceof Refusal) return error.send(call, extra)
+      this.#endpoint.reportError(error)
+      new Refusal(500, RpcCode.InternalError, 'Internal error').send(call, extra)
+    })
+  }
+
+  /** Lets what is under way finish, ends every stream, refuses what comes from now on. */
+  async close(graceMs = 5_000): Promise<void> {
+    this.#draining = true
+    const links = [...this.#sessions.all(), ...this.#callHost.calls].map(({ link }) => link)
+    await Promise.all([...links.map((link) => link.close(graceMs)), this.#sse?.close(graceMs)])
+    this.#streams.endAll()
+    await this.#fleet?.close()
+  }
+
+  async #serve(call: HttpCall): Promise<void> {
+    const foreign = this.#guard.check(call)
+    if (foreign) throw foreign
+    if (call.method === 'OPTIONS') return this.#preflight(call)
+    if (this.#draining) throw shuttingDown()
+    const { request } = call
+    request.principal = this.#options.principal ? await this.#options.principal(request) : principalOf(request.auth)
+    const tooMany = this.#rateLimit?.check(request.principal ?? request.peer ?? '', Date.now())
+    if (tooMany) throw tooMany
+    if (this.#sse?.handles(call)) return this.#sse.answer(call, this.#guard.corsHeaders(call))
+    if (call.method === 'POST') return this.#post(call)
+    if (call.method === 'GET') return this.#get(call)
+    if (call.method === 'DELETE') return this.#delete(call)
+    throw this.#notAllowed()
+  }
+
+  async #post(call: HttpCall): Promise<void> {
+    const problem = postProblem(call)
+    if (problem) throw problem
+    const version = call.request.header('mcp-protocol-version')?.trim()
+    const body = await call.body(this.#bodyLimits)
+    const value = 'text' in body ? parseUnambiguous(body.text) : body.value
+    if (value instanceof Fault) throw this.#unreadable(value, version)
+    const cors = this.#guard.corsHeaders(call)
+    if (isModern(this.#endpoint, version, value)) this.#answerModern(call, value, cors)
+    else await this.#answerLegacy(call, value, version, cors)
+  }
+
+  #answerModern(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
+    const kind = checkModern(this.#endpoint, value, (name) => call.request.header(name))
+    const { principal } = call.request
+    if (kind === 'request' && (value as RpcRequest).method === 'subscriptions/listen') this.#checkRoom(principal)
+    const one = new OneCall(this.#callHost, principal, undefined)
+    if (kind === 'notification') return this.#takeOnce(one, call, value, cors)
+    // 2026-07-28 streamable-http, cancellation: whoever goes away cancels.
+    call.onClose(() => one.answered())
+    one.link.receive(value, new PostReply(call, one, cors))
+  }
+
+  async #answerLegacy(
+    call: HttpCall,
+    value: unknown,
+    version: string | undefined,
+    cors: HeaderFields | undefined,
+  ): Promise<void> {
+    this.#checkVersion(version, value)
+    this.#checkStandardHeaders(call, value)
+    if (this.#options.stateless) return this.#answerOnce(call, value, version, cors)
+    const id = call.request.header('mcp-session-id')
+    if (isInitialize(value) && (id === undefined || !this.#sessions.get(id)))
+      return this.#openSession(call, value, cors)
+    const session = await this.#findSession(call)
+    session.lastSeen = Date.now()
+    if (isSilent(value, session.link.batching)) {
+      session.link.receive(value)
+      await this.#fleet?.save(session, value)
+      return call.reply(202, cors ?? noHeaders)
+    }
+    const reply = new PostReply(call, session, cors)
+    if (this.#fleet?.changesSession(value)) reply.beforeLast = () => this.#fleet!.save(session, value)
+    session.asked()
+    session.link.receive(value, reply)
+  }
+
+  #openSession(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
+    const { principal } = call.request
+    this.#sessions.makeRoom(principal)
+    const session = this.#attach(this.#createId(), principal)
+    const reply = new PostReply(call, session, { ...cors, 'mcp-session-id': session.sessionId })
+    reply.beforeLast = (errorCode) => {
+      if (errorCode === undefined) {
+        this.#options.onSession?.('opened', session.sessionId)
+        return this.#fleet?.save(session, value)
+      }
+      reply.headers = cors
+      void session.close()
+      return undefined
+    }
+    session.asked()
+    session.link.receive(value, reply)
+  }
+
+  #attach(id: string, principal: string | undefined): HttpSession {
+    const session = new HttpSession(id, principal, this.#sessionHost)
+    session.link = this.#endpoint.attach(session)
+    this.#sessions.add(session)
+    return session
+  }
+
+  #createId(): string {
+    const id = this.#options.sessionIdGenerator?.() ?? randomId()
+    if (/^[\x21-\x7e]{1,512}$/.test(id) && !this.#sessions.get(id)) return id
+    throw new TypeError('sessionIdGenerator must give a new id of 1 to 512 visible ASCII characters each time')
+  }
+
+  /** A request of an older revision, where no sessions are kept. */
+  #answerOnce(call: HttpCall, value: unknown, version: string | undefined, cors: HeaderFields | undefined): void {
+    const one = new OneCall(this.#callHost, call.request.principal, this.#assumed(version))
+    if (isSilent(value, one.link.batching)) return this.#takeOnce(one, call, value, cors)
+    one.link.receive(value, new PostReply(call, one, cors))
+  }
+
+  #takeOnce(one: OneCall, call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
+    one.link.receive(value)
+    one.answered()
+    call.reply(202, cors ?? noHeaders)
+  }
+
+  async #get(call: HttpCall): Promise<void> {
+    if (this.#handshakes.length === 0 || this.#options.stateless) throw this.#notAllowed()
+    const problem = getProblem(call)
+    if (problem) throw problem
+    this.#checkVersion(call.request.header('mcp-protocol-version')?.trim(), undefined)
+    const session = await this.#findSession(call)
+    session.lastSeen = Date.now()
+    const cors = this.#guard.corsHeaders(call)
+    const lastEventId = call.request.header('last-event-id')
+    if (lastEventId === undefined) session.listen(call, cors)
+    else await session.resume(call, lastEventId, cors)
+  }
+
+  async #delete(call: HttpCall): Promise<void> {
+    if (this.#handshakes.length === 0 || this.#options.stateless) throw this.#notAllowed()
+    const session = await this.#findSession(call)
+    await session.close()
+    await this.#fleet?.delete(session)
+    call.reply(200, this.#guard.corsHeaders(call) ?? noHeaders)
+  }
+
+  /** A session that is not there and one that belongs to somebody else are the same to the caller. */
+  async #findSession(call: HttpCall): Promise<HttpSession> {
+    const id = call.request.header('mcp-session-id')
+    if (id === undefined) {
+      throw new Refusal(400, refusedCode, 'The header Mcp-Session-Id is missing: call initialize first', null)
+    }
+    const { principal } = call.request
+    const session =
+      this.#sessions.get(id) ?? (await this.#fleet?.restore(id, principal, () => this.#attach(id, principal)))
+    if (session && session.principal === principal) return session
+    throw new Refusal(404, sessionNotFoundCode, 'Session not found: start a new one with initialize', null)
+  }
+
+  #closed(session: HttpSession): void {
+    this.#sessions.delete(session)
+    // One that never got past `initialize` was never told of.
+    if (this.#endpoint.revisionOf(session.link)) this.#options.onSession?.('closed', session.sessionId)
+  }
+
+  /** 2025-06-18 transports: a version that is not served is a 400; none at all is taken for the oldest one with HTTP. */
+  #checkVersion(version: string | undefined, value: unknown): void {
+    const id = isRequest(value) ? value.id : undefined
+    if (this.#handshakes.length === 0) {
+      if (version === undefined) {
+        throw new Refusal(400, RpcCode.HeaderMismatch, 'The header MCP-Protocol-Version is missing', id)
+      }
+      throw this.#unsupported(RpcCode.UnsupportedProtocolVersion, version, id)
+    }
+    if (version === undefined || this.#handshakes.some((revision) => revision.id === version)) return
+    throw this.#unsupported(refusedCode, version, id ?? null)
+  }
+
+  #unsupported(code: number, version: string, id: RpcRequest['id'] | null | undefined): Refusal {
+    const supported = this.#endpoint.revisions.map((revision) => revision.id)
+    const refusal = new Refusal(400, code, `Unsupported protocol version; it speaks ${supported.join(', ')}`, id)
+    refusal.data = { supported, requested: version.slice(0, 100) }
+    return refusal
+  }
+
+  #assumed(version: string | undefined): RevisionFacts {
+    const wanted = version ?? revisionWithoutHeader
+    return this.#handshakes.find(({ id }) => id === wanted) ?? this.#handshakes[0]!
+  }
+
+  #checkStandardHeaders(call: HttpCall, value: unknown): void {
+    const mode = this.#options.standardHeaders ?? 'validate'
+    if (mode === 'ignore' || !isRequest(value)) return
+    const header = (name: string) => call.request.header(name)
+    const problem = standardHeadersProblem(value.method, value.params, header, mode === 'require')
+    // The number that the draft of these headers had, before 2026-07-28 gave it another.
+    if (problem !== undefined) throw new Refusal(400, -32001, problem, value.id)
+  }
+
+  #checkRoom(principal: string | undefined): void {
+    if (this.#streams.hasRoom(principal) && !this.#callHost.plainAnswers) return
+    throw new Refusal(429, refusedCode, 'Too many streams are open: close one first', undefined, { 'retry-after': '5' })
+  }
+
+  #unreadable(fault: Fault, version: string | undefined): Refusal {
+    const omits = this.#endpoint.revisions.find(({ id }) => id === version)?.omitsUnknownId
+    return new Refusal(400, fault.code, fault.message, fault.id ?? (omits ? undefined : null))
+  }
+
+  #preflight(call: HttpCall): void {
+    const headers = this.#guard.preflightHeaders(call)
+    if (!headers) throw this.#notAllowed()
+    call.reply(204, headers)
+  }
+
+  #notAllowed(): Refusal {
+    const allow = this.#handshakes.length > 0 && !this.#options.stateless ? 'GET, POST, DELETE' : 'POST'
+    return new Refusal(405, refusedCode, `Method not allowed: use ${allow}`, null, { allow })
+  }
+}
+
+function isRequest(value: unknown): value is RpcRequest {
+  return isObject(value) && kindOf(value) === 'request'
+}
+
+function isInitialize(value: unknown): boolean {
+  return isObject(value) && value.method === 'initialize' && value.id !== undefined
+}
+
+/** Nothing but notifications and answers: there is nothing to say but that they came. */
+function isSilent(value: unknown, batching: boolean): boolean {
+  if (Array.isArray(value)) return batching && value.length > 0 && value.every((member) => isSilent(member, false))
+  const kind = kindOf(value)
+  return kind === 'notification' || kind === 'response'
+}
+
+/** What authenticating layers in front of us usually leave: the client, and the user on whose behalf it calls. */
+function principalOf(auth: unknown): string | undefined {
+  if (!isObject(auth) || typeof auth.clientId !== 'string') return undefined
+  const user = isObject(auth.extra) ? (auth.extra.sub ?? auth.extra.userId) : undefined
+  return typeof user === 'string' ? `${auth.clientId} ${user}` : auth.clientId
+}
+
+function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32))
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+}
+
+function shuttingDown(): Refusal {
+  return new Refusal(503, refusedCode, 'The server is shutting down', undefined, {
+    ...jsonHeaders,
+    'retry-after': '1',
+    connection: 'close',
+  })
+}

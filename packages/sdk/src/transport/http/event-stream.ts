@@ -1,0 +1,166 @@
+import type { EventStore } from '../../store/ports.ts'
+import { isThenable } from '../../util/chain.ts'
+import type { EventSink } from './call.ts'
+
+export interface EventStreamOptions {
+  /** Bytes that a client may be behind before it is cut off. */
+  readonly maxQueuedBytes: number
+  /** Nobody reads it any more: it ended, its reader is gone, or was too slow. */
+  onUnread(stream: EventStream): void
+  reportError(error: unknown): void
+}
+
+interface Held {
+  readonly id: string | undefined
+  readonly text: string
+}
+
+/**
+ * One SSE stream, which may outlive the connection it is sent on: with a store, what is sent while nobody reads is kept and
+ * sent when the client comes back for it (2025-11-25 transports, resumability).
+ */
+export class EventStream {
+  readonly id: string
+  readonly #options: EventStreamOptions
+  readonly #store: EventStore | undefined
+  #sink: EventSink | undefined
+  /** What came while earlier events are replayed; they go first. */
+  #held: Held[] | undefined
+  /** The last store operation under way, for stores that take their time. */
+  #storing: Promise<void> | undefined
+  #ended = false
+
+  /**
+   * @param id Begins with the id of its session, so that it can be told whose it is.
+   * @param store Without one, events have no ids, and the stream ends with its connection.
+   */
+  constructor(id: string, sink: EventSink | undefined, store: EventStore | undefined, options: EventStreamOptions) {
+    this.id = id
+    this.#sink = sink
+    this.#store = store
+    this.#options = options
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  /** Whether somebody reads it now. */
+  get connected(): boolean {
+    return this.#sink !== undefined
+  }
+
+  get resumable(): boolean {
+    return this.#store !== undefined
+  }
+
+  /** An event with nothing but an id, so that a client which loses the stream at once can resume it. */
+  prime(retryMs?: number): void {
+    if (this.#store) this.#keep('', (id) => this.#write(`${retryLine(retryMs)}id: ${id}\ndata: \n\n`))
+  }
+
+  send(message: string): void {
+    if (this.#ended) return
+    if (this.#store) this.#keep(message, (id) => this.#deliver({ id, text: message }))
+    else this.#deliver({ id: undefined, text: message })
+  }
+
+  /** A comment, which clients ignore; it keeps proxies from taking a quiet stream for a dead one. */
+  keepAlive(): void {
+    if (!this.#held) this.#write(':\n\n')
+  }
+
+  /** Nothing more comes on this stream. */
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#afterStoring(() => this.#letGo())
+  }
+
+  /** Ends the connection, not the stream: the client is to come back after a while. */
+  disconnect(retryMs: number): void {
+    this.#afterStoring(() => {
+      this.#write(`retry: ${retryMs}\n\n`)
+      this.#letGo()
+    })
+  }
+
+  /** The connection is gone. */
+  lost(sink: EventSink): void {
+    if (this.#sink !== sink) return
+    this.#sink = undefined
+    this.#options.onUnread(this)
+  }
+
+  /** Goes on with another connection: first what it missed, then what came meanwhile. */
+  async resume(sink: EventSink, replay: (send: (id: string, text: string) => void) => Promise<void>): Promise<void> {
+    this.#sink?.end()
+    this.#sink = sink
+    const held: Held[] = []
+    this.#held = held
+    const sent = new Set<string | undefined>()
+    try {
+      await replay((id, text) => {
+        sent.add(id)
+        this.#write(toEvent({ id, text }))
+      })
+      await this.#storing
+    } finally {
+      this.#held = undefined
+    }
+    for (const event of held) if (!sent.has(event.id)) this.#write(toEvent(event))
+    if (this.#ended) this.#letGo()
+  }
+
+  #letGo(): void {
+    this.#sink?.end()
+    this.#sink = undefined
+    this.#options.onUnread(this)
+  }
+
+  #deliver(event: Held): void {
+    if (this.#held) this.#held.push(event)
+    else this.#write(toEvent(event))
+  }
+
+  #write(text: string): void {
+    const sink = this.#sink
+    if (!sink) return
+    sink.write(text)
+    if (sink.waiting <= this.#options.maxQueuedBytes) return
+    // It takes nothing any more: better without it than without memory. With a store it can come back for the rest.
+    sink.destroy()
+    this.lost(sink)
+  }
+
+  /** Memory answers at once; a store that does not is waited for, in order. */
+  #keep(message: string, then: (id: string) => void): void {
+    const store = this.#store!
+    if (this.#storing) return this.#chain(async () => then(await store.storeEvent(this.id, message)))
+    const id = store.storeEvent(this.id, message)
+    if (isThenable(id)) this.#chain(async () => then(await id))
+    else then(id)
+  }
+
+  #chain(work: () => Promise<void>): void {
+    const before = this.#storing ?? Promise.resolve()
+    const storing = before.then(work).catch((error) => this.#options.reportError(error))
+    this.#storing = storing
+    void storing.then(() => {
+      if (this.#storing === storing) this.#storing = undefined
+    })
+  }
+
+  #afterStoring(work: () => void): void {
+    if (this.#storing) this.#chain(async () => work())
+    else work()
+  }
+}
+
+function toEvent({ id, text }: Held): string {
+  return id === undefined ? `event: message\ndata: ${text}\n\n` : `event: message\nid: ${id}\ndata: ${text}\n\n`
+}
+
+function retryLine(retryMs: number | undefined): string {
+  return retryMs === undefined ? '' : `retry: ${retryMs}\n`
+}

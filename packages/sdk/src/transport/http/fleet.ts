@@ -1,0 +1,134 @@
+import type { Endpoint } from '../../jsonrpc/endpoint.ts'
+import type { Bus, SessionStore } from '../../store/ports.ts'
+import { isObject } from '../../util/objects.ts'
+import type { HttpOptions } from './options.ts'
+import type { HttpSession } from './session.ts'
+import type { Sessions } from './sessions.ts'
+
+const topic = 'tenon'
+
+/** After these a session is no longer what it was. */
+const changing: ReadonlySet<unknown> = new Set([
+  'initialize',
+  'notifications/initialized',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+])
+
+/**
+ * What processes that serve the same share: sessions by a store, so that any of them can answer any request; changes by a
+ * bus, so that clients hear of them wherever they are connected.
+ */
+export class Fleet {
+  readonly #endpoint: Endpoint
+  readonly #sessions: Sessions
+  readonly #store: SessionStore | undefined
+  readonly #bus: Bus | undefined
+  /** Tells our own messages from those of others. */
+  readonly #node = crypto.randomUUID()
+  readonly #touched = new WeakMap<HttpSession, number>()
+  readonly #stops: Promise<() => void>[] = []
+  #isTelling = false
+
+  /** Undefined when nothing is shared. */
+  static of(endpoint: Endpoint, options: HttpOptions, sessions: Sessions): Fleet | undefined {
+    const { sessionStore, bus } = options
+    return sessionStore || bus ? new Fleet(endpoint, sessions, sessionStore, bus) : undefined
+  }
+
+  private constructor(endpoint: Endpoint, sessions: Sessions, store: SessionStore | undefined, bus: Bus | undefined) {
+    this.#endpoint = endpoint
+    this.#sessions = sessions
+    this.#store = store
+    this.#bus = bus
+    if (!bus) return
+    this.#stops.push(Promise.resolve(endpoint.changes.on((change) => this.#changed(change))))
+    this.#stops.push(Promise.resolve(bus.subscribe(topic, (message) => this.#heard(message))))
+  }
+
+  changesSession(value: unknown): boolean {
+    if (!this.#store) return false
+    return Array.isArray(value)
+      ? value.some((member) => this.changesSession(member))
+      : isObject(value) && changing.has(value.method)
+  }
+
+  /** Keeps what the session is now, if this message may have changed it; else that it is still in use. */
+  async save(session: HttpSession, value: unknown): Promise<void> {
+    const store = this.#store
+    if (!store) return
+    if (!this.changesSession(value)) return this.#touch(store, session)
+    const { sessionId: id, principal, createdAt, link } = session
+    const state = this.#endpoint.saveSession(link)
+    if (state === undefined) return
+    await store.set({ id, createdAt, state, ...(principal !== undefined && { principal }) }, this.#sessions.idleMs)
+    this.#publish({ saved: id })
+  }
+
+  /** Takes over a session that another process opened, if it belongs to this caller. */
+  async restore(
+    id: string,
+    principal: string | undefined,
+    attach: () => HttpSession,
+  ): Promise<HttpSession | undefined> {
+    const record = await this.#store?.get(id)
+    if (!record || record.principal !== principal) return undefined
+    // Another request may have brought it here while we waited.
+    const present = this.#sessions.get(id)
+    if (present) return present
+    const session = attach()
+    this.#endpoint.restoreSession(session.link, record.state)
+    return session
+  }
+
+  async delete(session: HttpSession): Promise<void> {
+    await this.#store?.delete(session.sessionId)
+    this.#publish({ ended: session.sessionId })
+  }
+
+  async close(): Promise<void> {
+    for (const stop of await Promise.all(this.#stops)) stop()
+  }
+
+  async #touch(store: SessionStore, session: HttpSession): Promise<void> {
+    const now = Date.now()
+    if (now - (this.#touched.get(session) ?? session.createdAt) < this.#sessions.idleMs / 4) return
+    this.#touched.set(session, now)
+    await store.touch(session.sessionId, this.#sessions.idleMs)
+  }
+
+  #changed(change: object): void {
+    if (!this.#isTelling) this.#publish({ change })
+  }
+
+  #publish(message: object): void {
+    if (!this.#bus) return
+    const published = this.#bus.publish(topic, JSON.stringify({ node: this.#node, ...message }))
+    published?.catch((error) => this.#endpoint.reportError(error))
+  }
+
+  #heard(text: string): void {
+    const message = JSON.parse(text) as { node: string; change?: object; saved?: string; ended?: string }
+    if (message.node === this.#node) return
+    if (message.change) this.#tell(message.change)
+    const session = this.#sessions.get(message.saved ?? message.ended ?? '')
+    if (!session) return
+    if (message.ended !== undefined) void session.close()
+    else this.#reload(session).catch((error) => this.#endpoint.reportError(error))
+  }
+
+  #tell(change: object): void {
+    this.#isTelling = true
+    try {
+      this.#endpoint.changes.tell(change)
+    } finally {
+      this.#isTelling = false
+    }
+  }
+
+  async #reload(session: HttpSession): Promise<void> {
+    const record = await this.#store?.get(session.sessionId)
+    if (record) this.#endpoint.restoreSession(session.link, record.state)
+  }
+}

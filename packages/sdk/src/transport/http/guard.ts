@@ -1,0 +1,190 @@
+import { type HeaderFields, type HttpCall, Refusal, refusedCode } from './call.ts'
+
+export interface GuardOptions {
+  /**
+   * Names under which the server may be called, such as `mcp.example.com`; without a port, any port will do. Default: the
+   * names of this machine (`localhost`, `127.0.0.1`, `[::1]`) and IP addresses, which no foreign page can make its own.
+   */
+  allowedHosts?: readonly string[] | undefined
+  /** Web origins that may call, such as `https://app.example.com`. Default: the server's own, and pages on this machine. */
+  allowedOrigins?: readonly string[] | undefined
+  /** Answers under any name. Only behind a proxy that checks the `Host` header itself. */
+  allowAnyHost?: boolean | undefined
+  /** Answers pages of any origin. */
+  allowAnyOrigin?: boolean | undefined
+  /** Lets pages of these origins read the answers; they are allowed to call, too. Default: none. */
+  cors?: CorsOptions | undefined
+}
+
+export interface CorsOptions {
+  /** Such as `https://app.example.com`; `'*'` is every origin, which then is also allowed to call. */
+  origins: readonly string[] | '*'
+  /** Request headers beyond those that MCP needs. */
+  allowedHeaders?: readonly string[] | undefined
+  /** How long a browser may remember the permission. Default 86,400. */
+  maxAgeSeconds?: number | undefined
+}
+
+/** Verdicts kept; far more than honest clients make, and a bound for the others. */
+const maxKept = 200
+
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+const ipLiteral = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\])$/
+const hostShape = /^(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/
+
+/**
+ * Who may call at all (2025-11-25 transports, security warning). A page can make its own name point to this machine, and
+ * then the browser lets it call; but it cannot change the name in `Host` and `Origin`.
+ */
+export class Guard {
+  readonly #options: GuardOptions
+  readonly #hosts = new Map<string, boolean>()
+  readonly #origins = new Map<string, boolean>()
+
+  constructor(options: GuardOptions) {
+    this.#options = options
+  }
+
+  /** What to answer a caller that may not; undefined for all others. */
+  check(call: HttpCall): Refusal | undefined {
+    const host = call.request.header('host')
+    if (!this.#options.allowAnyHost) {
+      if (host === undefined || !keep(this.#hosts, host, () => this.#allowsHost(host))) return foreignHost(host)
+    }
+    const origin = call.request.header('origin')
+    if (origin === undefined || this.#options.allowAnyOrigin) return undefined
+    return keep(this.#origins, `${origin} ${host}`, () => this.#allowsOrigin(origin, host))
+      ? undefined
+      : foreignOrigin(origin)
+  }
+
+  /** The headers that let the page behind this call read the answer. */
+  corsHeaders(call: HttpCall): HeaderFields | undefined {
+    const { cors } = this.#options
+    const origin = cors && call.request.header('origin')
+    if (!origin || !allowsPage(cors, origin)) return undefined
+    return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed, vary: 'origin' }
+  }
+
+  /** The answer to a browser that asks before it calls; undefined where no page may read answers. */
+  preflightHeaders(call: HttpCall): HeaderFields | undefined {
+    const { cors } = this.#options
+    const allowed = this.corsHeaders(call)
+    if (!cors || !allowed) return undefined
+    const asked = call.request.header('access-control-request-headers') ?? ''
+    const params = asked.split(',').map((name) => name.trim().toLowerCase())
+    const names = [
+      ...needed,
+      ...(cors.allowedHeaders ?? []),
+      ...params.filter((name) => /^mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)),
+    ]
+    return {
+      ...allowed,
+      'access-control-allow-methods': 'GET, POST, DELETE',
+      'access-control-allow-headers': names.join(', '),
+      'access-control-max-age': String(cors.maxAgeSeconds ?? 86_400),
+    }
+  }
+
+  #allowsHost(host: string): boolean {
+    if (!hostShape.test(host)) return false
+    const { allowedHosts } = this.#options
+    const name = withoutPort(host).toLowerCase()
+    if (!allowedHosts) return loopback.test(name) || ipLiteral.test(name)
+    return allowedHosts.some((allowed) => {
+      const wanted = allowed.toLowerCase()
+      return wanted === host.toLowerCase() || wanted === name
+    })
+  }
+
+  #allowsOrigin(origin: string, host: string | undefined): boolean {
+    const { allowedOrigins = [], cors } = this.#options
+    if (allowedOrigins.includes(origin) || (cors && allowsPage(cors, origin))) return true
+    const page = hostOf(origin)
+    if (page === undefined) return false
+    // A page of the very same host; and, where this machine is called by its own name, any page of this machine.
+    if (page === host?.toLowerCase()) return true
+    return host !== undefined && loopback.test(withoutPort(host)) && loopback.test(withoutPort(page))
+  }
+}
+
+const needed = [
+  'content-type',
+  'accept',
+  'authorization',
+  'last-event-id',
+  'mcp-session-id',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+]
+const exposed = 'Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After'
+
+function allowsPage({ origins }: CorsOptions, origin: string): boolean {
+  return origins === '*' || origins.includes(origin)
+}
+
+function foreignHost(host: string | undefined): Refusal {
+  const name = host !== undefined && hostShape.test(host) ? withoutPort(host) : undefined
+  const way = name ? `; if it is yours, set allowedHosts: ['${name}']` : ''
+  return new Refusal(403, refusedCode, `The Host header names a host that is not served here${way}`)
+}
+
+function foreignOrigin(origin: string): Refusal {
+  const way = hostOf(origin) ? `; if its pages may call, set allowedOrigins: ['${origin}']` : ''
+  return new Refusal(403, refusedCode, `The Origin header names an origin that may not call${way}`)
+}
+
+/** `https://a.example:8443` gives `a.example:8443`; what is no web origin gives undefined. */
+function hostOf(origin: string): string | undefined {
+  const match = /^https?:\/\/([^/?#@\\\s]+)$/i.exec(origin)
+  return match && hostShape.test(match[1]!) ? match[1]!.toLowerCase() : undefined
+}
+
+function withoutPort(host: string): string {
+  return host.replace(/:\d{1,5}$/, '')
+}
+
+function keep(kept: Map<string, boolean>, key: string, judge: () => boolean): boolean {
+  const known = kept.get(key)
+  if (known !== undefined) return known
+  const verdict = judge()
+  if (kept.size >= maxKept) kept.clear()
+  kept.set(key, verdict)
+  return verdict
+}
+
+/** What is wrong with the headers of a POST, or undefined. */
+export function postProblem(call: HttpCall): Refusal | undefined {
+  const { request } = call
+  const type = request.header('content-type')
+  if (type === undefined || (type !== 'application/json' && !/^application\/json[ \t]*(?:;|$)/i.test(type))) {
+    return new Refusal(415, refusedCode, 'Content-Type must be application/json')
+  }
+  const encoding = request.header('content-encoding')
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    return new Refusal(415, refusedCode, 'Content-Encoding is not supported: send the body as it is')
+  }
+  const accept = request.header('accept') ?? ''
+  const acceptsBoth = accept === bothTypes || (accepts(accept, 'application/json') && accepts(accept, events))
+  if (acceptsBoth) return undefined
+  return new Refusal(406, refusedCode, 'Accept must list both application/json and text/event-stream')
+}
+
+/** What is wrong with the headers of a GET, or undefined. */
+export function getProblem(call: HttpCall): Refusal | undefined {
+  if (accepts(call.request.header('accept') ?? '', events)) return undefined
+  return new Refusal(406, refusedCode, 'Accept must list text/event-stream')
+}
+
+const bothTypes = 'application/json, text/event-stream'
+const events = 'text/event-stream'
+
+function accepts(header: string, type: string): boolean {
+  const family = `${type.split('/')[0]}/*`
+  return header.split(',').some((part) => {
+    const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
+    if (parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))) return false
+    return range === type || range === family || range === '*/*'
+  })
+}

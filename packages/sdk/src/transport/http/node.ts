@@ -1,0 +1,188 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  type Body,
+  type BodyLimits,
+  type CallRequest,
+  type EventSink,
+  type HeaderFields,
+  type HttpCall,
+  notUtf8,
+  Refusal,
+  tooLarge,
+  tooSlow,
+} from './call.ts'
+
+/** A request as `node:http` gives it; frameworks leave what they found out on it. */
+export interface NodeRequest extends IncomingMessage {
+  /** What a body parser in front of us made of the body. */
+  body?: unknown
+  auth?: unknown
+  /** Express and its like keep the whole path here when they mount a handler under a part of it. */
+  originalUrl?: string
+}
+
+/** The rim on `node:http`: no `Request`, no `Response`, no web stream. */
+export class NodeCall implements HttpCall {
+  readonly method: string
+  readonly request: CallRequest
+  readonly #incoming: NodeRequest
+  readonly #response: ServerResponse
+  readonly #parsed: unknown
+
+  /** @param parsed The body, when a framework has read it already. */
+  constructor(incoming: NodeRequest, response: ServerResponse, parsed: unknown = incoming.body) {
+    this.method = incoming.method ?? 'GET'
+    this.request = new NodeRequestFacts(incoming)
+    this.#incoming = incoming
+    this.#response = response
+    this.#parsed = parsed
+  }
+
+  async body(limits: BodyLimits): Promise<Body> {
+    if (this.#parsed !== undefined) return { value: this.#parsed }
+    const bytes = await readBytes(this.#incoming, limits)
+    const text = decode(bytes)
+    if (text === undefined) throw notUtf8()
+    return { text }
+  }
+
+  reply(status: number, headers: HeaderFields, text = ''): void {
+    const response = this.#response
+    if (response.headersSent || response.destroyed) return
+    const length = text === '' && status === 204 ? undefined : Buffer.byteLength(text)
+    response.writeHead(status, length === undefined ? headers : { ...headers, 'content-length': length })
+    response.end(text)
+  }
+
+  stream(headers: HeaderFields): EventSink {
+    const response = this.#response
+    response.writeHead(200, headers)
+    response.flushHeaders()
+    // Events are small and must not wait for company.
+    response.socket?.setNoDelay(true)
+    return new NodeSink(response)
+  }
+
+  onClose(listener: () => void): void {
+    const response = this.#response
+    if (response.destroyed) return listener()
+    response.on('close', () => {
+      if (!response.writableFinished) listener()
+    })
+  }
+}
+
+class NodeRequestFacts implements CallRequest {
+  readonly #incoming: NodeRequest
+  principal: string | undefined
+
+  constructor(incoming: NodeRequest) {
+    this.#incoming = incoming
+  }
+
+  get url(): string {
+    return this.#incoming.originalUrl ?? this.#incoming.url ?? '/'
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#incoming.headers[name]
+    if (name === 'host' && value !== undefined) return distinct(this.#incoming.rawHeaders, 'host') ?? (value as string)
+    if (typeof value === 'string' || value === undefined) return value ?? this.#otherCase(name)
+    return value.join(', ')
+  }
+
+  #otherCase(name: string): string | undefined {
+    const lower = name.toLowerCase()
+    return lower === name ? undefined : this.header(lower)
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    const entries = Object.entries(this.#incoming.headers)
+    return Object.fromEntries(entries.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value!]))
+  }
+
+  get auth(): unknown {
+    return this.#incoming.auth
+  }
+
+  get peer(): string | undefined {
+    return this.#incoming.socket.remoteAddress
+  }
+}
+
+/**
+ * Node keeps the first of several `Host` headers and drops the others, while a proxy may have looked at the last: joined,
+ * they are no valid host any more. Undefined when there is only one.
+ */
+function distinct(rawHeaders: readonly string[], name: string): string | undefined {
+  let found: string | undefined
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]!.length !== name.length || rawHeaders[index]!.toLowerCase() !== name) continue
+    if (found !== undefined) return `${found}, ${rawHeaders[index + 1]}`
+    found = rawHeaders[index + 1]
+  }
+  return undefined
+}
+
+class NodeSink implements EventSink {
+  readonly #response: ServerResponse
+
+  constructor(response: ServerResponse) {
+    this.#response = response
+  }
+
+  write(text: string): void {
+    if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.write(text)
+  }
+
+  get waiting(): number {
+    return this.#response.writableLength
+  }
+
+  end(): void {
+    if (!this.#response.writableEnded) this.#response.end()
+  }
+
+  destroy(): void {
+    this.#response.destroy()
+  }
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true })
+
+/** `toString` is much faster than a strict decoder for short texts; only one with U+FFFD in it is looked at again. */
+function decode(bytes: Buffer): string | undefined {
+  const text = bytes.toString('utf8')
+  if (!text.includes('\uFFFD')) return text
+  try {
+    return strict.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function readBytes(incoming: IncomingMessage, { maxBodyBytes, bodyTimeoutMs }: BodyLimits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes) return reject(tooLarge(maxBodyBytes))
+    const chunks: Buffer[] = []
+    let length = 0
+    const timer = setTimeout(() => stop(tooSlow(bodyTimeoutMs)), bodyTimeoutMs)
+    const stop = (problem: Refusal) => {
+      clearTimeout(timer)
+      incoming.off('data', take)
+      incoming.pause()
+      reject(problem)
+    }
+    const take = (chunk: Buffer) => {
+      length += chunk.length
+      if (length > maxBodyBytes) return stop(tooLarge(maxBodyBytes))
+      chunks.push(chunk)
+    }
+    incoming.on('data', take)
+    incoming.on('end', () => {
+      clearTimeout(timer)
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length))
+    })
+    incoming.on('error', () => stop(new Refusal(400, -32700, 'The body was cut off')))
+  })
+}

@@ -1,0 +1,76 @@
+import type { EventStream } from './event-stream.ts'
+
+export interface StreamLimits {
+  /** Streams open at a time, of all callers. Default 10,000. */
+  maxStreams?: number | undefined
+  /** Streams that one principal may have open. Default 1,000. */
+  maxStreamsPerPrincipal?: number | undefined
+  /** How often quiet streams carry a comment, so that nobody on the way takes them for dead. Default 15,000. */
+  keepAliveMs?: number | undefined
+}
+
+/** Every stream that somebody reads: counted, and kept alive by one timer for all. */
+export class OpenStreams {
+  readonly #limits: StreamLimits
+  readonly #open = new Map<EventStream, string | undefined>()
+  readonly #perPrincipal = new Map<string, number>()
+  #timer: ReturnType<typeof setInterval> | undefined
+
+  constructor(limits: StreamLimits) {
+    this.#limits = limits
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** Whether one more may be opened. */
+  hasRoom(principal: string | undefined): boolean {
+    const { maxStreams = 10_000, maxStreamsPerPrincipal = 1_000 } = this.#limits
+    if (this.#open.size >= maxStreams) return false
+    return principal === undefined || (this.#perPrincipal.get(principal) ?? 0) < maxStreamsPerPrincipal
+  }
+
+  add(stream: EventStream, principal: string | undefined): void {
+    if (this.#open.has(stream)) return
+    this.#open.set(stream, principal)
+    this.#count(principal, 1)
+    this.#timer ??= this.#startTimer()
+  }
+
+  delete(stream: EventStream): void {
+    if (!this.#open.has(stream)) return
+    this.#count(this.#open.get(stream), -1)
+    this.#open.delete(stream)
+    if (this.#open.size === 0) this.#stopTimer()
+  }
+
+  endAll(): void {
+    for (const stream of [...this.#open.keys()]) stream.end()
+  }
+
+  #count(principal: string | undefined, by: number): void {
+    if (principal === undefined) return
+    const count = (this.#perPrincipal.get(principal) ?? 0) + by
+    if (count > 0) this.#perPrincipal.set(principal, count)
+    else this.#perPrincipal.delete(principal)
+  }
+
+  #startTimer(): ReturnType<typeof setInterval> {
+    const timer = setInterval(() => {
+      for (const stream of [...this.#open.keys()]) stream.keepAlive()
+    }, this.#limits.keepAliveMs ?? 15_000)
+    unref(timer)
+    return timer
+  }
+
+  #stopTimer(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+/** Node keeps a process alive for a timer unless told otherwise; other runtimes have nothing to tell. */
+export function unref(timer: unknown): void {
+  ;(timer as { unref?: () => void }).unref?.()
+}

@@ -1,0 +1,102 @@
+import type { HttpRequest, ReplyStream } from '../../jsonrpc/transport.ts'
+import { warnOnce } from '../../util/warn.ts'
+import { eventHeaders, type HeaderFields, type HttpCall, jsonHeaders } from './call.ts'
+import type { EventStream } from './event-stream.ts'
+
+/** Whom a POST belongs to: a session, or itself. */
+export interface PostOwner {
+  readonly era: 'handshake' | 'stateless'
+  /** The revision that its requests are taken for, where no session knows it. */
+  readonly assumedRevision?: string | undefined
+  /** Opens the stream when something is to be sent before the answer; undefined: there are only plain answers. */
+  openStream(call: HttpCall, headers: HeaderFields): EventStream | undefined
+  /** The answer is on its way, or there will be none. */
+  answered(reply: PostReply): void
+  reportError(error: unknown): void
+}
+
+/**
+ * The answer to one POST: a plain JSON body, unless something else is sent before the answer; that makes it a stream of
+ * events.
+ */
+export class PostReply implements ReplyStream {
+  readonly #call: HttpCall
+  readonly #owner: PostOwner
+  #stream: EventStream | undefined
+  #done = false
+  /** Beyond those that every answer has: CORS, the session id. */
+  headers: HeaderFields | undefined
+  /** Must be over before the answer leaves. */
+  beforeLast: ((errorCode: number | undefined) => Promise<void> | undefined) | undefined
+
+  constructor(call: HttpCall, owner: PostOwner, headers: HeaderFields | undefined) {
+    this.#call = call
+    this.#owner = owner
+    this.headers = headers
+  }
+
+  get request(): HttpRequest {
+    return this.#call.request
+  }
+
+  get era(): 'handshake' | 'stateless' {
+    return this.#owner.era
+  }
+
+  get assumedRevision(): string | undefined {
+    return this.#owner.assumedRevision
+  }
+
+  sendText(text: string, isLast: boolean, errorCode?: number): void {
+    if (this.#done) return
+    if (!isLast) return this.#open()?.send(text)
+    this.#done = true
+    const waiting = this.beforeLast?.(errorCode)
+    if (!waiting) return this.#finish(text, errorCode)
+    waiting
+      .catch((error) => this.#owner.reportError(error))
+      .then(() => this.#finish(text, errorCode))
+      .catch((error) => this.#owner.reportError(error))
+  }
+
+  /** The request was cancelled and gets no answer; the call must end all the same. */
+  end(): void {
+    if (this.#done) return
+    this.#done = true
+    if (this.#stream) this.#stream.end()
+    else this.#call.reply(200, { ...eventHeaders, ...this.headers })
+    this.#owner.answered(this)
+  }
+
+  disconnect(retryMs: number): void {
+    if (this.#done) return
+    const stream = this.#open()
+    if (stream?.resumable) stream.disconnect(retryMs)
+  }
+
+  #open(): EventStream | undefined {
+    this.#stream ??= this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers })
+    if (!this.#stream)
+      warnOnce('json-only', 'Answers are plain JSON here: progress and logs of a request are not sent.')
+    return this.#stream
+  }
+
+  #finish(text: string, errorCode: number | undefined): void {
+    if (this.#stream) {
+      this.#stream.send(text)
+      this.#stream.end()
+    } else {
+      const status = errorCode === undefined ? 200 : statusOf(errorCode, this.#owner.era)
+      this.#call.reply(status, this.headers ? { ...jsonHeaders, ...this.headers } : jsonHeaders, text)
+    }
+    this.#owner.answered(this)
+  }
+}
+
+/** 2026-07-28 gives some errors a status of their own; before, an answered request is a 200 unless it was unreadable. */
+function statusOf(code: number, era: 'handshake' | 'stateless'): number {
+  if (code === -32600 || code === -32700) return 400
+  if (era === 'handshake') return 200
+  if (code === -32601) return 404
+  return code === -32020 || code === -32021 || code === -32022 ? 400 : 200
+}

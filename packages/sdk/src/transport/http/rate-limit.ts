@@ -1,0 +1,40 @@
+import { Bucket } from '../../util/bucket.ts'
+import { Refusal, refusedCode } from './call.ts'
+
+export interface RateLimitOptions {
+  /** Requests that one caller may make in a second, for long. */
+  perSecond: number
+  /** Requests at once, after a pause. Default: twice `perSecond`. */
+  burst?: number | undefined
+}
+
+/** Callers remembered; one that is forgotten starts with a full bucket. */
+const maxCallers = 10_000
+
+/** A token bucket for each caller. */
+export class RateLimit {
+  readonly #burst: number
+  readonly #perSecond: number
+  readonly #buckets = new Map<string, Bucket>()
+
+  constructor({ perSecond, burst = perSecond * 2 }: RateLimitOptions) {
+    if (!(perSecond > 0) || !(burst >= 1)) {
+      throw new TypeError('rateLimit: perSecond must be above 0 and burst at least 1')
+    }
+    this.#perSecond = perSecond
+    this.#burst = burst
+  }
+
+  check(caller: string, now: number): Refusal | undefined {
+    const bucket = this.#buckets.get(caller) ?? new Bucket(this.#burst, this.#perSecond, now)
+    // The order of the map is the order of use, so that those who stay away are forgotten first.
+    this.#buckets.delete(caller)
+    this.#buckets.set(caller, bucket)
+    if (this.#buckets.size > maxCallers) this.#buckets.delete(this.#buckets.keys().next().value!)
+    if (bucket.take(now)) return undefined
+    const seconds = Math.max(1, Math.ceil(bucket.wait(now) / 1000))
+    return new Refusal(429, refusedCode, `Too many requests: try again in ${seconds} s`, undefined, {
+      'retry-after': String(seconds),
+    })
+  }
+}

@@ -1,0 +1,195 @@
+import type { Endpoint } from '../../jsonrpc/endpoint.ts'
+import type { Link } from '../../jsonrpc/link.ts'
+import type { RpcMessage } from '../../jsonrpc/message.ts'
+import type { Transport } from '../../jsonrpc/transport.ts'
+import type { EventStore } from '../../store/ports.ts'
+import { type EventSink, eventHeaders, type HeaderFields, type HttpCall, Refusal, refusedCode } from './call.ts'
+import { EventStream, type EventStreamOptions } from './event-stream.ts'
+import type { OpenStreams } from './open-streams.ts'
+import type { PostOwner } from './post-reply.ts'
+
+/** What all sessions of one engine share. */
+export interface SessionHost extends EventStreamOptions {
+  readonly endpoint: Endpoint
+  readonly streams: OpenStreams
+  readonly eventStore: EventStore | undefined
+  readonly maxStreamsPerSession: number
+  readonly plainAnswers: boolean
+  closed(session: HttpSession): void
+}
+
+/** Messages that wait for a client which listens to nothing yet; beyond that the oldest are dropped. */
+const maxWaiting = 100
+
+/** One session of 2025-03-26 to 2025-11-25: the peer behind an `Mcp-Session-Id`, and its streams. */
+export class HttpSession implements Transport, PostOwner {
+  readonly era = 'handshake'
+  readonly sessionId: string
+  /** Who opened it. Nobody else may use it: an id is not permission. */
+  readonly principal: string | undefined
+  readonly createdAt = Date.now()
+  lastSeen = this.createdAt
+  readonly #host: SessionHost
+  /** Those that have not ended, whether or not somebody reads them. */
+  #streams: Map<string, EventStream> | undefined
+  /** Those opened by GET, for what belongs to no request; the oldest that is read gets it. */
+  #standalone: EventStream[] | undefined
+  #waiting: string[] | undefined
+  #nextStream = 1
+  #answering = 0
+  #closed = false
+  link!: Link
+
+  constructor(sessionId: string, principal: string | undefined, host: SessionHost) {
+    this.sessionId = sessionId
+    this.principal = principal
+    this.#host = host
+  }
+
+  /** Nothing is under way, and nobody listens. */
+  get idle(): boolean {
+    return this.#answering === 0 && !this.#isRead
+  }
+
+  get #isRead(): boolean {
+    return this.#streams !== undefined && [...this.#streams.values()].some((stream) => stream.connected)
+  }
+
+  async start(): Promise<void> {}
+
+  send(message: RpcMessage | RpcMessage[]): void {
+    this.sendText(JSON.stringify(message))
+  }
+
+  /** What belongs to no request goes to exactly one stream (2025-11-25 transports, multiple connections). */
+  sendText(text: string): void {
+    const streams = this.#standalone
+    const stream = streams?.find((candidate) => candidate.connected) ?? streams?.find(({ resumable }) => resumable)
+    if (stream) return stream.send(text)
+    this.#waiting ??= []
+    if (this.#waiting.length >= maxWaiting) this.#waiting.shift()
+    this.#waiting.push(text)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    for (const stream of [...(this.#streams?.values() ?? [])]) stream.end()
+    void this.#host.eventStore?.forget?.(this.sessionId)
+    this.#host.closed(this)
+    this.link.ended()
+  }
+
+  reportError(error: unknown): void {
+    this.#host.endpoint.reportError(error)
+  }
+
+  /** A POST with requests in it begins. */
+  asked(): void {
+    this.#answering++
+  }
+
+  answered(): void {
+    this.#answering--
+    this.lastSeen = Date.now()
+  }
+
+  openStream(call: HttpCall, headers: HeaderFields): EventStream | undefined {
+    if (this.#host.plainAnswers || !this.#hasRoom()) return undefined
+    return this.#open(call, headers)
+  }
+
+  /** Answers a GET with a stream for what belongs to no request. */
+  listen(call: HttpCall, headers: HeaderFields | undefined): void {
+    if (!this.#hasRoom()) return tooManyStreams().send(call, headers)
+    // One that nobody reads and nobody came back for is given up.
+    for (const old of this.#standalone?.filter((stream) => !stream.connected) ?? []) old.end()
+    const stream = this.#open(call, { ...eventHeaders, ...headers })
+    this.#standalone ??= []
+    this.#standalone.push(stream)
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    for (const text of waiting ?? []) stream.send(text)
+  }
+
+  /** Answers a GET that wants to go on after an event: what followed it on the same stream, and no other. */
+  async resume(call: HttpCall, lastEventId: string, headers: HeaderFields | undefined): Promise<void> {
+    const store = this.#host.eventStore
+    const missed: [string, string][] = []
+    const streamId = store && (await replay(store, lastEventId, (id, text) => missed.push([id, text])))
+    // Also the id of an event of another session ends here: its stream does not begin with our id.
+    if (!store || !streamId?.startsWith(`${this.sessionId}/`)) return unknownEvent().send(call, headers)
+    if (!this.#hasRoom()) return tooManyStreams().send(call, headers)
+    const sink = call.stream({ ...eventHeaders, ...headers })
+    const live = this.#streams?.get(streamId)
+    if (!live) return finishWith(sink, missed)
+    call.onClose(() => live.lost(sink))
+    this.#host.streams.add(live, this.principal)
+    // Once more from the store: with the stream attached now, nothing can fall between.
+    await live.resume(sink, async (send) => void (await replay(store, lastEventId, send)))
+  }
+
+  /** @internal For the host: a stream has no reader any more. */
+  unread(stream: EventStream): void {
+    this.lastSeen = Date.now()
+    const isOver = stream.ended || !stream.resumable
+    if (!isOver) return
+    this.#streams?.delete(stream.id)
+    this.#standalone = this.#standalone?.filter((other) => other !== stream)
+  }
+
+  #open(call: HttpCall, headers: HeaderFields): EventStream {
+    const sink = call.stream(headers)
+    const host = this.#host
+    const id = `${this.sessionId}/${this.#nextStream++}`
+    const stream = new EventStream(id, sink, host.eventStore, {
+      maxQueuedBytes: host.maxQueuedBytes,
+      reportError: host.reportError,
+      onUnread: (unread) => {
+        host.onUnread(unread)
+        this.unread(unread)
+      },
+    })
+    this.#streams ??= new Map()
+    this.#streams.set(id, stream)
+    host.streams.add(stream, this.principal)
+    call.onClose(() => stream.lost(sink))
+    if (host.endpoint.revisionOf(this.link)?.primesStreams) stream.prime()
+    return stream
+  }
+
+  #hasRoom(): boolean {
+    const own = [...(this.#streams?.values() ?? [])].filter((stream) => stream.connected).length
+    return own < this.#host.maxStreamsPerSession && this.#host.streams.hasRoom(this.principal)
+  }
+}
+
+async function replay(
+  store: EventStore,
+  lastEventId: string,
+  send: (id: string, text: string) => void,
+): Promise<string | undefined> {
+  try {
+    return await store.replayEventsAfter(lastEventId, {
+      send: (id, message) => send(id, typeof message === 'string' ? message : JSON.stringify(message)),
+    })
+  } catch {
+    // A store that does not know the event says so by failing, each in its own way.
+    return undefined
+  }
+}
+
+/** The stream was over before the client came back: it gets the rest, and the end. */
+function finishWith(sink: EventSink, missed: readonly [string, string][]): void {
+  for (const [id, text] of missed) if (text !== '') sink.write(`event: message\nid: ${id}\ndata: ${text}\n\n`)
+  sink.end()
+}
+
+function unknownEvent(): Refusal {
+  return new Refusal(400, refusedCode, 'Last-Event-ID names no event of this session that can be resumed from', null)
+}
+
+function tooManyStreams(): Refusal {
+  const message = 'Too many streams are open: close one first'
+  return new Refusal(429, refusedCode, message, null, { 'retry-after': '5' })
+}

@@ -1,0 +1,117 @@
+import { Refusal, refusedCode } from './call.ts'
+import { unref } from './open-streams.ts'
+import type { HttpSession } from './session.ts'
+
+export interface SessionLimits {
+  /** A session that is not used for so long is ended. Default 1,800,000, half an hour. */
+  sessionIdleMs?: number | undefined
+  /** Sessions at a time. Default 10,000. */
+  maxSessions?: number | undefined
+  /** Sessions that one principal may have. Default 100. */
+  maxSessionsPerPrincipal?: number | undefined
+}
+
+export interface SessionMetrics {
+  /** Open now. */
+  readonly open: number
+  readonly opened: number
+  /** Ended because nobody used them. */
+  readonly expired: number
+  /** Refused because there were too many. */
+  readonly refused: number
+}
+
+/** A session may have to go for a new one when it was not used for so long; younger ones are never pushed out. */
+const evictableAfterMs = 60_000
+
+/** The sessions of one engine. They look after themselves: idle ones end, and there are never too many. */
+export class Sessions {
+  readonly #limits: Required<SessionLimits>
+  readonly #open = new Map<string, HttpSession>()
+  readonly #perPrincipal = new Map<string, number>()
+  #opened = 0
+  #expired = 0
+  #refused = 0
+  #timer: ReturnType<typeof setInterval> | undefined
+
+  constructor({ sessionIdleMs = 1_800_000, maxSessions = 10_000, maxSessionsPerPrincipal = 100 }: SessionLimits) {
+    this.#limits = { sessionIdleMs, maxSessions, maxSessionsPerPrincipal }
+  }
+
+  get idleMs(): number {
+    return this.#limits.sessionIdleMs
+  }
+
+  get metrics(): SessionMetrics {
+    return { open: this.#open.size, opened: this.#opened, expired: this.#expired, refused: this.#refused }
+  }
+
+  all(): HttpSession[] {
+    return [...this.#open.values()]
+  }
+
+  get(id: string): HttpSession | undefined {
+    return this.#open.get(id)
+  }
+
+  /** Makes room for one more; throws a `Refusal` when there is none. */
+  makeRoom(principal: string | undefined): void {
+    const { maxSessions, maxSessionsPerPrincipal } = this.#limits
+    const own = principal === undefined ? 0 : (this.#perPrincipal.get(principal) ?? 0)
+    if (own >= maxSessionsPerPrincipal && !this.#evict((session) => session.principal === principal)) this.#refuse(429)
+    if (this.#open.size >= maxSessions && !this.#evict(() => true)) this.#refuse(503)
+  }
+
+  add(session: HttpSession): void {
+    this.#open.set(session.sessionId, session)
+    this.#opened++
+    this.#count(session.principal, 1)
+    this.#timer ??= this.#startTimer()
+  }
+
+  delete(session: HttpSession): void {
+    if (!this.#open.delete(session.sessionId)) return
+    this.#count(session.principal, -1)
+    if (this.#open.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  /** Ends what was not used for too long. */
+  sweep(now = Date.now()): void {
+    for (const session of this.all()) {
+      if (now - session.lastSeen < this.#limits.sessionIdleMs || !session.idle) continue
+      this.#expired++
+      void session.close()
+    }
+  }
+
+  #startTimer(): ReturnType<typeof setInterval> {
+    const timer = setInterval(() => this.sweep(), Math.max(10, Math.min(30_000, this.#limits.sessionIdleMs / 2)))
+    unref(timer)
+    return timer
+  }
+
+  #evict(among: (session: HttpSession) => boolean): boolean {
+    let oldest: HttpSession | undefined
+    for (const session of this.#open.values()) {
+      if (session.idle && among(session) && !(oldest && oldest.lastSeen <= session.lastSeen)) oldest = session
+    }
+    if (!oldest || Date.now() - oldest.lastSeen < evictableAfterMs) return false
+    this.#expired++
+    void oldest.close()
+    return true
+  }
+
+  #refuse(status: number): never {
+    this.#refused++
+    throw new Refusal(status, refusedCode, 'Too many sessions: try again later', null, { 'retry-after': '60' })
+  }
+
+  #count(principal: string | undefined, by: number): void {
+    if (principal === undefined) return
+    const count = (this.#perPrincipal.get(principal) ?? 0) + by
+    if (count > 0) this.#perPrincipal.set(principal, count)
+    else this.#perPrincipal.delete(principal)
+  }
+}

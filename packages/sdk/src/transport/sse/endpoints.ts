@@ -1,0 +1,91 @@
+import { Fault } from '../../jsonrpc/message.ts'
+import { parseUnambiguous } from '../../jsonrpc/parse.ts'
+import {
+  type BodyLimits,
+  type HeaderFields,
+  type HttpCall,
+  Refusal,
+  refusedCode,
+  sessionNotFoundCode,
+} from '../http/call.ts'
+import { getProblem } from '../http/guard.ts'
+import type { CallHost } from '../http/one-call.ts'
+import type { SsePaths } from '../http/options.ts'
+import { SsePeer } from './peer.ts'
+
+/** The two endpoints of 2024-11-05: a stream to listen on, and an address to post to. */
+export class SseEndpoints {
+  readonly #host: CallHost
+  readonly #limits: BodyLimits
+  readonly #path: string
+  readonly #messagesPath: string
+  readonly #peers = new Map<string, SsePeer>()
+
+  constructor(host: CallHost, limits: BodyLimits, paths: true | SsePaths) {
+    const { path = '/sse', messagesPath = '/messages' } = paths === true ? {} : paths
+    this.#host = host
+    this.#limits = limits
+    this.#path = path
+    this.#messagesPath = messagesPath
+  }
+
+  handles(call: HttpCall): boolean {
+    const path = pathOf(call)
+    return path === this.#path || path === this.#messagesPath
+  }
+
+  async answer(call: HttpCall, headers: HeaderFields | undefined): Promise<void> {
+    if (pathOf(call) === this.#path) {
+      if (call.method !== 'GET') throw notAllowed('GET')
+      return this.#open(call, headers)
+    }
+    if (call.method !== 'POST') throw notAllowed('POST')
+    await this.#take(call, headers)
+  }
+
+  async close(graceMs: number): Promise<void> {
+    await Promise.all([...this.#peers.values()].map(({ link }) => link.close(graceMs)))
+  }
+
+  #open(call: HttpCall, headers: HeaderFields | undefined): void {
+    const problem = getProblem(call)
+    if (problem) throw problem
+    const { principal } = call.request
+    if (!this.#host.streams.hasRoom(principal)) {
+      throw new Refusal(429, refusedCode, 'Too many streams are open', null, { 'retry-after': '5' })
+    }
+    const peer = new SsePeer(call, this.#messagesPath, this.#host, headers, () => this.#peers.delete(peer.sessionId))
+    this.#peers.set(peer.sessionId, peer)
+    peer.attach(this.#host.endpoint.attach(peer))
+  }
+
+  async #take(call: HttpCall, headers: HeaderFields | undefined): Promise<void> {
+    const id = new URL(call.request.url, 'http://localhost').searchParams.get('sessionId')
+    const peer = id === null ? undefined : this.#peers.get(id)
+    if (!peer || peer.principal !== call.request.principal) {
+      throw new Refusal(404, sessionNotFoundCode, 'Session not found: open the stream again', null)
+    }
+    peer.receive(await readMessage(call, this.#limits))
+    call.reply(202, headers ?? {})
+  }
+}
+
+/** The message in a POST; throws a `Refusal`. */
+export async function readMessage(call: HttpCall, limits: BodyLimits): Promise<unknown> {
+  const type = call.request.header('content-type') ?? ''
+  if (!/^application\/json[ \t]*(?:;|$)/i.test(type)) {
+    throw new Refusal(415, refusedCode, 'Content-Type must be application/json')
+  }
+  const body = await call.body(limits)
+  const value = 'text' in body ? parseUnambiguous(body.text) : body.value
+  if (value instanceof Fault) throw new Refusal(400, value.code, value.message, value.id ?? null)
+  return value
+}
+
+function pathOf(call: HttpCall): string {
+  return new URL(call.request.url, 'http://localhost').pathname
+}
+
+function notAllowed(allow: string): Refusal {
+  return new Refusal(405, refusedCode, `Method not allowed: use ${allow}`, null, { allow })
+}

@@ -1,0 +1,66 @@
+import type { Link } from '../../jsonrpc/link.ts'
+import type { RpcMessage } from '../../jsonrpc/message.ts'
+import type { Transport } from '../../jsonrpc/transport.ts'
+import { type EventSink, eventHeaders, type HeaderFields, type HttpCall } from '../http/call.ts'
+import { EventStream } from '../http/event-stream.ts'
+import type { CallHost } from '../http/one-call.ts'
+
+/** One client of the old transport: everything to it goes on its one stream; what it says comes by POST. */
+export class SsePeer implements Transport {
+  readonly sessionId = crypto.randomUUID()
+  readonly principal: string | undefined
+  readonly #host: CallHost
+  readonly #stream: EventStream
+  readonly #sink: EventSink
+  readonly #onClosed: () => void
+  link!: Link
+
+  constructor(
+    call: HttpCall,
+    messagesPath: string,
+    host: CallHost,
+    headers: HeaderFields | undefined,
+    onClosed: () => void,
+  ) {
+    this.principal = call.request.principal
+    this.#host = host
+    this.#onClosed = onClosed
+    this.#sink = call.stream({ ...eventHeaders, ...headers })
+    this.#stream = new EventStream('', this.#sink, undefined, {
+      maxQueuedBytes: host.maxQueuedBytes,
+      reportError: (error) => host.endpoint.reportError(error),
+      onUnread: () => this.#ended(),
+    })
+    host.streams.add(this.#stream, this.principal)
+    call.onClose(() => this.#stream.lost(this.#sink))
+    this.#sink.write(`event: endpoint\ndata: ${messagesPath}?sessionId=${this.sessionId}\n\n`)
+  }
+
+  attach(link: Link): void {
+    this.link = link
+  }
+
+  receive(value: unknown): void {
+    this.link.receive(value)
+  }
+
+  async start(): Promise<void> {}
+
+  send(message: RpcMessage | RpcMessage[]): void {
+    this.sendText(JSON.stringify(message))
+  }
+
+  sendText(text: string): void {
+    this.#stream.send(text)
+  }
+
+  async close(): Promise<void> {
+    this.#stream.end()
+  }
+
+  #ended(): void {
+    this.#host.streams.delete(this.#stream)
+    this.#onClosed()
+    this.link.ended()
+  }
+}

@@ -1,0 +1,102 @@
+import type { ServerResponse } from 'node:http'
+import { ClosedError } from '../../errors.ts'
+import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
+import type { Transport } from '../../jsonrpc/transport.ts'
+import { type EventSink, eventHeaders, type HttpCall, Refusal, refusedCode } from '../http/call.ts'
+import { Guard, type GuardOptions } from '../http/guard.ts'
+import { NodeCall, type NodeRequest } from '../http/node.ts'
+import { readMessage } from './endpoints.ts'
+
+export interface SSEServerTransportOptions extends GuardOptions {
+  /** The largest body of a request. Default 4 MiB. */
+  maxBodyBytes?: number | undefined
+  /** How long the body of a request may take to arrive. Default 30,000. */
+  bodyTimeoutMs?: number | undefined
+  /** Host and Origin are checked unless this is false. Default true. */
+  enableDnsRebindingProtection?: boolean | undefined
+}
+
+/** Bytes that a client may be behind before it is cut off. */
+const maxQueuedBytes = 4 * 1024 * 1024
+
+/**
+ * The old transport of 2024-11-05 as those know it who route it themselves: made with the response to the GET, and given
+ * every POST. `serveHttp(server, { sse: true })` does all of it.
+ */
+export class SSEServerTransport implements Transport {
+  onmessage?: Transport['onmessage'] | undefined
+  onerror?: Transport['onerror'] | undefined
+  onclose?: Transport['onclose'] | undefined
+  readonly sessionId = crypto.randomUUID()
+  readonly #endpoint: string
+  readonly #response: ServerResponse
+  readonly #options: SSEServerTransportOptions
+  readonly #guard: Guard
+  #sink: EventSink | undefined
+
+  /** @param endpoint Where the client is to post, such as `/messages`. */
+  constructor(endpoint: string, response: ServerResponse, options: SSEServerTransportOptions = {}) {
+    this.#endpoint = endpoint
+    this.#response = response
+    this.#options = options
+    const isUnchecked = options.enableDnsRebindingProtection === false
+    this.#guard = new Guard(isUnchecked ? { allowAnyHost: true, allowAnyOrigin: true } : options)
+  }
+
+  async start(): Promise<void> {
+    const call = new NodeCall(this.#response.req as NodeRequest, this.#response)
+    const foreign = this.#guard.check(call)
+    if (foreign) {
+      foreign.send(call)
+      throw new ClosedError(foreign.message)
+    }
+    this.#sink = call.stream({ ...eventHeaders, ...this.#guard.corsHeaders(call) })
+    call.onClose(() => this.#end())
+    const separator = this.#endpoint.includes('?') ? '&' : '?'
+    this.#sink.write(`event: endpoint\ndata: ${this.#endpoint}${separator}sessionId=${this.sessionId}\n\n`)
+  }
+
+  send(message: RpcMessage | RpcMessage[]): void {
+    this.sendText(JSON.stringify(message))
+  }
+
+  sendText(text: string): void {
+    if (!this.#sink) throw new ClosedError('The stream is closed')
+    this.#sink.write(`event: message\ndata: ${text}\n\n`)
+    if (this.#sink.waiting > maxQueuedBytes) this.#sink.destroy()
+  }
+
+  async close(): Promise<void> {
+    this.#sink?.end()
+    this.#end()
+  }
+
+  /** Answers a POST to the endpoint. */
+  async handlePostMessage(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void> {
+    const call = new NodeCall(request, response, parsedBody)
+    try {
+      await this.#take(call)
+      call.reply(202, {}, 'Accepted')
+    } catch (problem) {
+      if (!(problem instanceof Refusal)) throw problem
+      problem.send(call, this.#guard.corsHeaders(call))
+    }
+  }
+
+  async #take(call: HttpCall): Promise<void> {
+    const foreign = this.#guard.check(call)
+    if (foreign) throw foreign
+    if (!this.#sink) throw new Refusal(500, refusedCode, 'The stream is not open', null)
+    const { maxBodyBytes = 4 * 1024 * 1024, bodyTimeoutMs = 30_000 } = this.#options
+    const value = await readMessage(call, { maxBodyBytes, bodyTimeoutMs })
+    const kind = Array.isArray(value) ? undefined : kindOf(value)
+    if (kind instanceof Fault) throw new Refusal(400, kind.code, kind.message, kind.id ?? null)
+    this.onmessage?.(value)
+  }
+
+  #end(): void {
+    if (!this.#sink) return
+    this.#sink = undefined
+    this.onclose?.()
+  }
+}
