@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { completable, McpServer, ResourceTemplate } from 'tenon/server'
 import * as z from 'zod'
+import { Notes } from './notes.ts'
+
+const notes = new Notes(process.env.TENON_DEMO_DB ?? ':memory:')
 
 /** One definition; whoever connects, on whatever revision, gets the same server. */
 export const server = new McpServer(
   { name: 'demo', version: '1.0.0', title: 'Tenon demo' },
-  { instructions: 'A small server to try things on: echo, add, sleep, notes and a prompt.' },
+  { instructions: 'A small server to try things on: echo, add, sleep, notes in a database, and a prompt.' },
 )
 
 server.registerTool(
@@ -43,10 +46,35 @@ server.registerTool(
   },
 )
 
-const notes = new Map([
-  ['today', 'Write the README first.'],
-  ['tomorrow', 'Then make it true.'],
-])
+server.registerTool(
+  'write_note',
+  {
+    title: 'Write a note',
+    description: 'Keeps a note; whoever listens is told',
+    inputSchema: { day: z.string().regex(/^[a-z0-9-]{1,40}$/), text: z.string().max(10_000) },
+    annotations: { idempotentHint: true, destructiveHint: false },
+  },
+  ({ day, text }, ctx) => {
+    const isNew = notes.read(day) === undefined
+    notes.write({ day, text })
+    ctx.log.info(`note://${day} was written`)
+    if (isNew) server.sendResourceListChanged()
+    server.sendResourceUpdated(`note://${day}`)
+    return `Written: note://${day}`
+  },
+)
+
+server.registerTool(
+  'search_notes',
+  {
+    title: 'Search notes',
+    description: 'Finds notes by a part of their text',
+    inputSchema: { words: z.string() },
+    outputSchema: { notes: z.array(z.object({ day: z.string(), text: z.string() })) },
+    annotations: { readOnlyHint: true },
+  },
+  ({ words }) => ({ notes: notes.search(words) }),
+)
 
 server.registerResource(
   'about',
@@ -58,11 +86,11 @@ server.registerResource(
 server.registerResource(
   'note',
   new ResourceTemplate('note://{day}', {
-    list: () => [...notes.keys()].map((day) => ({ uri: `note://${day}`, name: day })),
-    complete: { day: (typed) => [...notes.keys()].filter((day) => day.startsWith(typed)) },
+    list: () => notes.list().map(({ day }) => ({ uri: `note://${day}`, name: day })),
+    complete: { day: (typed) => notes.list().flatMap(({ day }) => (day.startsWith(typed) ? [day] : [])) },
   }),
   { title: 'Note', mimeType: 'text/plain' },
-  (_uri, { day }) => notes.get(String(day)),
+  (_uri, { day }) => notes.read(String(day)),
 )
 
 server.registerPrompt(
