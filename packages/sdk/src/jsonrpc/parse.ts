@@ -36,10 +36,11 @@ const envelope = ['"method"', '"id"', '"params"', '"jsonrpc"', '"result"', '"err
 /** Quick, and wrong only to the safe side: such a name may also be that of an argument, or a key may be escaped. */
 function mayRepeat(text: string): boolean {
   if (text.includes('\\u')) return true
-  return envelope.some((name) => {
+  for (const name of envelope) {
     const first = text.indexOf(name)
-    return first !== -1 && text.indexOf(name, first + name.length) !== -1
-  })
+    if (first !== -1 && text.indexOf(name, first + name.length) !== -1) return true
+  }
+  return false
 }
 
 /** Walks valid JSON and looks at the members of its outermost objects: the message, or those of a batch. */

@@ -39,6 +39,8 @@ export interface Transport {
   readonly peerKey?: string | undefined
   /** True on HTTP, where a tool's `x-mcp-header` annotations become headers. */
   readonly readsHeaders?: boolean | undefined
+  /** True where only revisions with a handshake can be spoken, as on HTTP+SSE. */
+  readonly handshakeOnly?: boolean | undefined
   /** The last of what the peer wrote beside its messages. */
   readonly stderr?: string | undefined
   readonly sessionId?: string | undefined

@@ -1,10 +1,14 @@
 import { PassThrough } from 'node:stream'
 import { Client, type ClientOptions } from '../client/client.ts'
 import type { Connectable } from '../doors/connect.ts'
+import { serveHttp } from '../doors/serve-http.ts'
 import type { RpcMessage } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { Revision, RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
+import type { McpServer } from '../server/mcp-server.ts'
+import { StreamableHTTPClientTransport } from '../transport/http/client.ts'
+import type { HttpOptions } from '../transport/http/options.ts'
 import { InMemoryTransport } from '../transport/memory/memory.ts'
 import { createReader, defaultMaxMessageBytes } from '../transport/stdio/lines.ts'
 import { StdioServerTransport } from '../transport/stdio/server.ts'
@@ -12,7 +16,7 @@ import { LineWriter } from '../transport/stdio/writer.ts'
 import { Judge, OfficialSchema } from './official-schemas.ts'
 import { record, Transcript } from './transcript.ts'
 
-export type WireTransport = 'memory' | 'stdio'
+export type WireTransport = 'memory' | 'stdio' | 'http' | 'http-stateless' | 'sse'
 
 /** A client and a server that are connected, and what they said. Closes itself with `await using`. */
 export interface Pair {
@@ -44,7 +48,10 @@ export interface WireOptions {
 export function wires(options: WireOptions = {}): Wire[] {
   const transports = options.transports ?? ['memory', 'stdio']
   return chooseRevisions(options.revisions).flatMap((revision) =>
-    transports.map((transport) => createWire(revision, transport, options.schemas)),
+    transports
+      // The old transport has sessions of its own kind, and 2026-07-28 has none.
+      .filter((transport) => transport !== 'sse' || revision.era === 'handshake')
+      .map((transport) => createWire(revision, transport, options.schemas)),
   )
 }
 
@@ -74,7 +81,7 @@ export function everyWire(
 }
 
 function createWire(revision: Revision, transport: WireTransport, schemas: string | undefined): Wire {
-  const open = transport === 'memory' ? openMemory : openPipes
+  const open = openers[transport]
   return {
     revision,
     transport,
@@ -119,6 +126,26 @@ async function openPipes(server: Connectable): Promise<Transport> {
   const toClient = new PassThrough()
   await server.connect(new StdioServerTransport({ stdin: toServer, stdout: toClient }))
   return new PipeTransport(toServer, toClient)
+}
+
+/** A real server on a port of its own, which ends with the connection. */
+async function openHttp(server: Connectable, options: HttpOptions): Promise<Transport> {
+  const http = await serveHttp(server as McpServer, { port: 0, exit: false, graceMs: 1_000, ...options })
+  const transport = new StreamableHTTPClientTransport(http.url)
+  const close = transport.close.bind(transport)
+  transport.close = async () => {
+    await close()
+    await http.close()
+  }
+  return transport
+}
+
+const openers: Readonly<Record<WireTransport, Wire['open']>> = {
+  memory: openMemory,
+  stdio: openPipes,
+  http: (server) => openHttp(server, {}),
+  'http-stateless': (server) => openHttp(server, { stateless: true }),
+  sse: (server) => openHttp(server, { sse: true }),
 }
 
 class PipeTransport implements Transport {

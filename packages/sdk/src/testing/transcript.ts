@@ -37,7 +37,7 @@ export class Transcript {
 
 /** Notes down everything that passes a client's transport. Call it before connecting. */
 export function record(transport: Transport, transcript = new Transcript()): Transcript {
-  const { send, sendText } = transport
+  const { send, sendText, sendRequest } = transport
   let isNoted = false
   transport.send = (message) => {
     transcript.add('client', message)
@@ -53,6 +53,12 @@ export function record(transport: Transport, transcript = new Transcript()): Tra
     transport.sendText = (text) => {
       if (!isNoted) transcript.add('client', JSON.parse(text))
       sendText.call(transport, text)
+    }
+  }
+  if (sendRequest) {
+    transport.sendRequest = (text, request) => {
+      transcript.add('client', JSON.parse(text))
+      return sendRequest.call(transport, text, request)
     }
   }
   let handler: Transport['onmessage']

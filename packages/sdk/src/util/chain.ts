@@ -1,4 +1,6 @@
 /** Go on with a value now if it is here, later if it is a promise. Saves a microtask where nothing is awaited. */
+export function chain<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R>
+export function chain<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R>
 export function chain<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
   return isThenable(value) ? value.then(next) : next(value)
 }

@@ -1,5 +1,6 @@
 import type { RequestId } from '../../jsonrpc/message.ts'
 import type { HttpRequest } from '../../jsonrpc/transport.ts'
+import type { Deadlines } from '../../util/deadlines.ts'
 
 export type HeaderFields = Readonly<Record<string, string>>
 
@@ -10,8 +11,8 @@ export type HeaderFields = Readonly<Record<string, string>>
 export interface HttpCall {
   readonly method: string
   readonly request: CallRequest
-  /** Rejects with a `Refusal` when it is too large, too slow or not UTF-8. */
-  body(limits: BodyLimits): Promise<Body>
+  /** Hands over the body, or a `Refusal` when it is too large, too slow or not UTF-8. No promise: this is every call's way. */
+  body(limits: BodyLimits, done: (body: Body | Refusal) => void): void
   reply(status: number, headers: HeaderFields, text?: string): void
   /** Answers with a stream of events. */
   stream(headers: HeaderFields): EventSink
@@ -29,10 +30,12 @@ export interface CallRequest extends HttpRequest {
 export interface BodyLimits {
   readonly maxBodyBytes: number
   readonly bodyTimeoutMs: number
+  /** Bodies that are on their way. */
+  readonly deadlines: Deadlines
 }
 
 /** The body as text, or as the value that a framework in front of us made of it. */
-export type Body = { readonly text: string } | { readonly value: unknown }
+export type Body = string | { readonly value: unknown }
 
 /** The open end of a stream. */
 export interface EventSink {

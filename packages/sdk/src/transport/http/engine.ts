@@ -5,9 +5,20 @@ import { parseUnambiguous } from '../../jsonrpc/parse.ts'
 import { standardHeadersProblem } from '../../protocol/mirrored-headers.ts'
 import { revisionWithoutHeader } from '../../protocol/revisions/index.ts'
 import { MemoryEventStore } from '../../store/memory.ts'
+import { chain } from '../../util/chain.ts'
+import { Deadlines } from '../../util/deadlines.ts'
 import { isObject } from '../../util/objects.ts'
 import { SseEndpoints } from '../sse/endpoints.ts'
-import { type HeaderFields, type HttpCall, jsonHeaders, Refusal, refusedCode, sessionNotFoundCode } from './call.ts'
+import {
+  type Body,
+  type BodyLimits,
+  type HeaderFields,
+  type HttpCall,
+  jsonHeaders,
+  Refusal,
+  refusedCode,
+  sessionNotFoundCode,
+} from './call.ts'
 import { Fleet } from './fleet.ts'
 import { Guard, getProblem, postProblem } from './guard.ts'
 import { checkModern, isModern } from './modern.ts'
@@ -41,7 +52,7 @@ export class HttpEngine {
   readonly #callHost: CallHost
   readonly #fleet: Fleet | undefined
   readonly #sse: SseEndpoints | undefined
-  readonly #bodyLimits: { maxBodyBytes: number; bodyTimeoutMs: number }
+  readonly #bodyLimits: BodyLimits
   readonly #handshakes: readonly RevisionFacts[]
   #draining = false
 
@@ -53,7 +64,7 @@ export class HttpEngine {
     this.#rateLimit = options.rateLimit && new RateLimit(options.rateLimit)
     this.#streams = new OpenStreams(options)
     this.#sessions = new Sessions(options)
-    this.#bodyLimits = { maxBodyBytes, bodyTimeoutMs }
+    this.#bodyLimits = { maxBodyBytes, bodyTimeoutMs, deadlines: new Deadlines(bodyTimeoutMs) }
     this.#handshakes = endpoint.revisions.filter(({ era }) => era === 'handshake')
     const shared = {
       endpoint,
@@ -80,12 +91,23 @@ export class HttpEngine {
 
   /** Answers; never throws. */
   handle(call: HttpCall): void {
-    this.#serve(call).catch((error) => {
-      const extra = this.#guard.corsHeaders(call)
-      if (error instanceof Refusal) return error.send(call, extra)
-      this.#endpoint.reportError(error)
-      new Refusal(500, RpcCode.InternalError, 'Internal error').send(call, extra)
-    })
+    this.#guarded(call, () => this.#serve(call))
+  }
+
+  /** Runs a part of the way; what it throws, now or later, becomes the answer. */
+  #guarded(call: HttpCall, work: () => Promise<void> | void): void {
+    try {
+      work()?.catch((error) => this.#failed(call, error))
+    } catch (error) {
+      this.#failed(call, error)
+    }
+  }
+
+  #failed(call: HttpCall, error: unknown): void {
+    const extra = this.#guard.corsHeaders(call)
+    if (error instanceof Refusal) return error.send(call, extra)
+    this.#endpoint.reportError(error)
+    new Refusal(500, RpcCode.InternalError, 'Internal error').send(call, extra)
   }
 
   /** Lets what is under way finish, ends every stream, refuses what comes from now on. */
@@ -97,13 +119,25 @@ export class HttpEngine {
     await this.#fleet?.close()
   }
 
-  async #serve(call: HttpCall): Promise<void> {
+  /** Nothing is awaited here that need not be: a promise more is a measurable part of a small call. */
+  #serve(call: HttpCall): Promise<void> | void {
     const foreign = this.#guard.check(call)
     if (foreign) throw foreign
     if (call.method === 'OPTIONS') return this.#preflight(call)
     if (this.#draining) throw shuttingDown()
     const { request } = call
-    request.principal = this.#options.principal ? await this.#options.principal(request) : principalOf(request.auth)
+    if (this.#options.principal) return this.#identify(call, this.#options.principal)
+    request.principal = principalOf(request.auth)
+    return this.#route(call)
+  }
+
+  async #identify(call: HttpCall, principal: NonNullable<HttpOptions['principal']>): Promise<void> {
+    call.request.principal = await principal(call.request)
+    await this.#route(call)
+  }
+
+  #route(call: HttpCall): Promise<void> | void {
+    const { request } = call
     const tooMany = this.#rateLimit?.check(request.principal ?? request.peer ?? '', Date.now())
     if (tooMany) throw tooMany
     if (this.#sse?.handles(call)) return this.#sse.answer(call, this.#guard.corsHeaders(call))
@@ -113,16 +147,20 @@ export class HttpEngine {
     throw this.#notAllowed()
   }
 
-  async #post(call: HttpCall): Promise<void> {
+  #post(call: HttpCall): void {
     const problem = postProblem(call)
     if (problem) throw problem
+    call.body(this.#bodyLimits, (body) => this.#guarded(call, () => this.#received(call, body)))
+  }
+
+  #received(call: HttpCall, body: Body | Refusal): Promise<void> | void {
+    if (body instanceof Refusal) throw body
     const version = call.request.header('mcp-protocol-version')?.trim()
-    const body = await call.body(this.#bodyLimits)
-    const value = 'text' in body ? parseUnambiguous(body.text) : body.value
+    const value = typeof body === 'string' ? parseUnambiguous(body) : body.value
     if (value instanceof Fault) throw this.#unreadable(value, version)
     const cors = this.#guard.corsHeaders(call)
-    if (isModern(this.#endpoint, version, value)) this.#answerModern(call, value, cors)
-    else await this.#answerLegacy(call, value, version, cors)
+    if (isModern(this.#endpoint, version, value)) return this.#answerModern(call, value, cors)
+    return this.#answerLegacy(call, value, version, cors)
   }
 
   #answerModern(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
@@ -136,24 +174,31 @@ export class HttpEngine {
     one.link.receive(value, new PostReply(call, one, cors))
   }
 
-  async #answerLegacy(
+  #answerLegacy(
     call: HttpCall,
     value: unknown,
     version: string | undefined,
     cors: HeaderFields | undefined,
-  ): Promise<void> {
+  ): Promise<void> | void {
     this.#checkVersion(version, value)
     this.#checkStandardHeaders(call, value)
     if (this.#options.stateless) return this.#answerOnce(call, value, version, cors)
     const id = call.request.header('mcp-session-id')
     if (isInitialize(value) && (id === undefined || !this.#sessions.get(id)))
       return this.#openSession(call, value, cors)
-    const session = await this.#findSession(call)
+    return chain(this.#findSession(call), (session) => this.#answerInSession(session, call, value, cors))
+  }
+
+  #answerInSession(
+    session: HttpSession,
+    call: HttpCall,
+    value: unknown,
+    cors: HeaderFields | undefined,
+  ): Promise<void> | void {
     session.lastSeen = Date.now()
     if (isSilent(value, session.link.batching)) {
       session.link.receive(value)
-      await this.#fleet?.save(session, value)
-      return call.reply(202, cors ?? noHeaders)
+      return chain(this.#fleet?.save(session, value), () => call.reply(202, cors ?? noHeaders))
     }
     const reply = new PostReply(call, session, cors)
     if (this.#fleet?.changesSession(value)) reply.beforeLast = () => this.#fleet!.save(session, value)
@@ -227,16 +272,18 @@ export class HttpEngine {
   }
 
   /** A session that is not there and one that belongs to somebody else are the same to the caller. */
-  async #findSession(call: HttpCall): Promise<HttpSession> {
+  #findSession(call: HttpCall): Promise<HttpSession> | HttpSession {
     const id = call.request.header('mcp-session-id')
     if (id === undefined) {
       throw new Refusal(400, refusedCode, 'The header Mcp-Session-Id is missing: call initialize first', null)
     }
     const { principal } = call.request
-    const session =
-      this.#sessions.get(id) ?? (await this.#fleet?.restore(id, principal, () => this.#attach(id, principal)))
-    if (session && session.principal === principal) return session
-    throw new Refusal(404, sessionNotFoundCode, 'Session not found: start a new one with initialize', null)
+    const session = this.#sessions.get(id)
+    if (session) return ownedBy(principal, session)
+    if (!this.#fleet) throw sessionNotFound()
+    return this.#fleet
+      .restore(id, principal, () => this.#attach(id, principal))
+      .then((restored) => ownedBy(principal, restored))
   }
 
   #closed(session: HttpSession): void {
@@ -299,6 +346,15 @@ export class HttpEngine {
     const allow = this.#handshakes.length > 0 && !this.#options.stateless ? 'GET, POST, DELETE' : 'POST'
     return new Refusal(405, refusedCode, `Method not allowed: use ${allow}`, null, { allow })
   }
+}
+
+function ownedBy(principal: string | undefined, session: HttpSession | undefined): HttpSession {
+  if (session && session.principal === principal) return session
+  throw sessionNotFound()
+}
+
+function sessionNotFound(): Refusal {
+  return new Refusal(404, sessionNotFoundCode, 'Session not found: start a new one with initialize', null)
 }
 
 function isRequest(value: unknown): value is RpcRequest {

@@ -38,12 +38,9 @@ export class NodeCall implements HttpCall {
     this.#parsed = parsed
   }
 
-  async body(limits: BodyLimits): Promise<Body> {
-    if (this.#parsed !== undefined) return { value: this.#parsed }
-    const bytes = await readBytes(this.#incoming, limits)
-    const text = decode(bytes)
-    if (text === undefined) throw notUtf8()
-    return { text }
+  body(limits: BodyLimits, done: (body: Body | Refusal) => void): void {
+    if (this.#parsed !== undefined) return done({ value: this.#parsed })
+    readText(this.#incoming, limits, done)
   }
 
   reply(status: number, headers: HeaderFields, text = ''): void {
@@ -74,10 +71,12 @@ export class NodeCall implements HttpCall {
 
 class NodeRequestFacts implements CallRequest {
   readonly #incoming: NodeRequest
+  readonly #headers: IncomingMessage['headers']
   principal: string | undefined
 
   constructor(incoming: NodeRequest) {
     this.#incoming = incoming
+    this.#headers = incoming.headers
   }
 
   get url(): string {
@@ -85,7 +84,7 @@ class NodeRequestFacts implements CallRequest {
   }
 
   header(name: string): string | undefined {
-    const value = this.#incoming.headers[name]
+    const value = this.#headers[name]
     if (name === 'host' && value !== undefined) return distinct(this.#incoming.rawHeaders, 'host') ?? (value as string)
     if (typeof value === 'string' || value === undefined) return value ?? this.#otherCase(name)
     return value.join(', ')
@@ -97,7 +96,7 @@ class NodeRequestFacts implements CallRequest {
   }
 
   get headers(): Readonly<Record<string, string>> {
-    const entries = Object.entries(this.#incoming.headers)
+    const entries = Object.entries(this.#headers)
     return Object.fromEntries(entries.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value!]))
   }
 
@@ -151,7 +150,8 @@ class NodeSink implements EventSink {
 const strict = new TextDecoder('utf-8', { fatal: true })
 
 /** `toString` is much faster than a strict decoder for short texts; only one with U+FFFD in it is looked at again. */
-function decode(bytes: Buffer): string | undefined {
+function decode(bytes: Buffer | undefined): string | undefined {
+  if (!bytes) return ''
   const text = bytes.toString('utf8')
   if (!text.includes('\uFFFD')) return text
   try {
@@ -161,28 +161,31 @@ function decode(bytes: Buffer): string | undefined {
   }
 }
 
-function readBytes(incoming: IncomingMessage, { maxBodyBytes, bodyTimeoutMs }: BodyLimits): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes) return reject(tooLarge(maxBodyBytes))
-    const chunks: Buffer[] = []
-    let length = 0
-    const timer = setTimeout(() => stop(tooSlow(bodyTimeoutMs)), bodyTimeoutMs)
-    const stop = (problem: Refusal) => {
-      clearTimeout(timer)
-      incoming.off('data', take)
-      incoming.pause()
-      reject(problem)
-    }
-    const take = (chunk: Buffer) => {
-      length += chunk.length
-      if (length > maxBodyBytes) return stop(tooLarge(maxBodyBytes))
-      chunks.push(chunk)
-    }
-    incoming.on('data', take)
-    incoming.on('end', () => {
-      clearTimeout(timer)
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length))
-    })
-    incoming.on('error', () => stop(new Refusal(400, -32700, 'The body was cut off')))
+function readText(incoming: IncomingMessage, limits: BodyLimits, done: (body: string | Refusal) => void): void {
+  const { maxBodyBytes, bodyTimeoutMs, deadlines } = limits
+  if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes) return done(tooLarge(maxBodyBytes))
+  let chunks: Buffer | Buffer[] | undefined
+  let length = 0
+  let isDone = false
+  const late = () => finish(tooSlow(bodyTimeoutMs))
+  const finish = (body: string | Refusal) => {
+    if (isDone) return
+    isDone = true
+    deadlines.delete(late)
+    if (body instanceof Refusal) incoming.pause()
+    done(body)
+  }
+  deadlines.add(late)
+  incoming.on('data', (chunk: Buffer) => {
+    length += chunk.length
+    if (length > maxBodyBytes) return finish(tooLarge(maxBodyBytes))
+    // Nearly every body comes in one piece.
+    if (chunks === undefined) chunks = chunk
+    else if (Array.isArray(chunks)) chunks.push(chunk)
+    else chunks = [chunks, chunk]
   })
+  incoming.on('end', () => {
+    if (!isDone) finish(decode(Array.isArray(chunks) ? Buffer.concat(chunks, length) : chunks) ?? notUtf8())
+  })
+  incoming.on('error', () => finish(new Refusal(400, -32700, 'The body was cut off')))
 }

@@ -6,6 +6,7 @@ import {
   type HeaderFields,
   type HttpCall,
   notUtf8,
+  Refusal,
   tooLarge,
   tooSlow,
 } from './call.ts'
@@ -37,14 +38,9 @@ export class WebCall implements HttpCall {
     })
   }
 
-  async body(limits: BodyLimits): Promise<Body> {
-    if (this.#extras.parsedBody !== undefined) return { value: this.#extras.parsedBody }
-    const bytes = await readBytes(this.#request, limits)
-    try {
-      return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
-    } catch {
-      throw notUtf8()
-    }
+  body(limits: BodyLimits, done: (body: Body | Refusal) => void): void {
+    if (this.#extras.parsedBody !== undefined) return done({ value: this.#extras.parsedBody })
+    readText(this.#request, limits).then(done, () => done(new Refusal(400, -32700, 'The body was cut off')))
   }
 
   reply(status: number, headers: HeaderFields, text = ''): void {
@@ -136,31 +132,50 @@ class WebSink implements EventSink {
   }
 }
 
-async function readBytes(request: Request, { maxBodyBytes, bodyTimeoutMs }: BodyLimits): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes)
-  if (!request.body) return new Uint8Array()
+async function readText(request: Request, limits: BodyLimits): Promise<string | Refusal> {
+  const { maxBodyBytes, bodyTimeoutMs, deadlines } = limits
+  if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) return tooLarge(maxBodyBytes)
+  if (!request.body) return ''
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
-  const chunks: Uint8Array[] = []
-  let length = 0
   let isLate = false
-  const timer = setTimeout(() => {
+  const late = () => {
     isLate = true
     void reader.cancel().catch(() => {})
-  }, bodyTimeoutMs)
+  }
+  deadlines.add(late)
   try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (isLate) throw tooSlow(bodyTimeoutMs)
-      if (done) return join(chunks, length)
-      length += value.byteLength
-      if (length > maxBodyBytes) {
-        void reader.cancel().catch(() => {})
-        throw tooLarge(maxBodyBytes)
-      }
-      chunks.push(value)
-    }
+    const bytes = await readUpTo(reader, maxBodyBytes)
+    if (isLate) return tooSlow(bodyTimeoutMs)
+    return bytes ? decode(bytes) : tooLarge(maxBodyBytes)
   } finally {
-    clearTimeout(timer)
+    deadlines.delete(late)
+  }
+}
+
+/** Undefined when there is more. */
+async function readUpTo(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return join(chunks, length)
+    length += value.byteLength
+    if (length > maxBytes) {
+      void reader.cancel().catch(() => {})
+      return undefined
+    }
+    chunks.push(value)
+  }
+}
+
+function decode(bytes: Uint8Array): string | Refusal {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return notUtf8()
   }
 }
 

@@ -1,6 +1,7 @@
 import { Fault } from '../../jsonrpc/message.ts'
 import { parseUnambiguous } from '../../jsonrpc/parse.ts'
 import {
+  type Body,
   type BodyLimits,
   type HeaderFields,
   type HttpCall,
@@ -76,8 +77,9 @@ export async function readMessage(call: HttpCall, limits: BodyLimits): Promise<u
   if (!/^application\/json[ \t]*(?:;|$)/i.test(type)) {
     throw new Refusal(415, refusedCode, 'Content-Type must be application/json')
   }
-  const body = await call.body(limits)
-  const value = 'text' in body ? parseUnambiguous(body.text) : body.value
+  const body = await new Promise<Body | Refusal>((resolve) => call.body(limits, resolve))
+  if (body instanceof Refusal) throw body
+  const value = typeof body === 'string' ? parseUnambiguous(body) : body.value
   if (value instanceof Fault) throw new Refusal(400, value.code, value.message, value.id ?? null)
   return value
 }

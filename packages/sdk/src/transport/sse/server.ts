@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http'
 import { ClosedError } from '../../errors.ts'
 import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
-import { type EventSink, eventHeaders, type HttpCall, Refusal, refusedCode } from '../http/call.ts'
+import { Deadlines } from '../../util/deadlines.ts'
+import { type BodyLimits, type EventSink, eventHeaders, type HttpCall, Refusal, refusedCode } from '../http/call.ts'
 import { Guard, type GuardOptions } from '../http/guard.ts'
 import { NodeCall, type NodeRequest } from '../http/node.ts'
 import { readMessage } from './endpoints.ts'
@@ -30,7 +31,7 @@ export class SSEServerTransport implements Transport {
   readonly sessionId = crypto.randomUUID()
   readonly #endpoint: string
   readonly #response: ServerResponse
-  readonly #options: SSEServerTransportOptions
+  readonly #bodyLimits: BodyLimits
   readonly #guard: Guard
   #sink: EventSink | undefined
 
@@ -38,7 +39,8 @@ export class SSEServerTransport implements Transport {
   constructor(endpoint: string, response: ServerResponse, options: SSEServerTransportOptions = {}) {
     this.#endpoint = endpoint
     this.#response = response
-    this.#options = options
+    const { maxBodyBytes = 4 * 1024 * 1024, bodyTimeoutMs = 30_000 } = options
+    this.#bodyLimits = { maxBodyBytes, bodyTimeoutMs, deadlines: new Deadlines(bodyTimeoutMs) }
     const isUnchecked = options.enableDnsRebindingProtection === false
     this.#guard = new Guard(isUnchecked ? { allowAnyHost: true, allowAnyOrigin: true } : options)
   }
@@ -87,8 +89,7 @@ export class SSEServerTransport implements Transport {
     const foreign = this.#guard.check(call)
     if (foreign) throw foreign
     if (!this.#sink) throw new Refusal(500, refusedCode, 'The stream is not open', null)
-    const { maxBodyBytes = 4 * 1024 * 1024, bodyTimeoutMs = 30_000 } = this.#options
-    const value = await readMessage(call, { maxBodyBytes, bodyTimeoutMs })
+    const value = await readMessage(call, this.#bodyLimits)
     const kind = Array.isArray(value) ? undefined : kindOf(value)
     if (kind instanceof Fault) throw new Refusal(400, kind.code, kind.message, kind.id ?? null)
     this.onmessage?.(value)

@@ -1,0 +1,32 @@
+/** One timer for any number of things that must not take longer than a given time. It looks at them now and then. */
+export class Deadlines {
+  readonly #waiting = new Map<() => void, number>()
+  readonly #ms: number
+  #timer: ReturnType<typeof setInterval> | undefined
+
+  constructor(ms: number) {
+    this.#ms = ms
+  }
+
+  /** Calls `onLate`, unless it is deleted in time. */
+  add(onLate: () => void): void {
+    this.#waiting.set(onLate, Date.now() + this.#ms)
+    this.#timer ??= setInterval(() => this.#look(), Math.max(5, Math.min(1_000, this.#ms / 4)))
+  }
+
+  delete(onLate: () => void): void {
+    this.#waiting.delete(onLate)
+  }
+
+  #look(): void {
+    const now = Date.now()
+    for (const [onLate, at] of this.#waiting) {
+      if (at > now) continue
+      this.#waiting.delete(onLate)
+      onLate()
+    }
+    if (this.#waiting.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
