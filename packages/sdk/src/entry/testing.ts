@@ -1,4 +1,12 @@
 export {
+  type BusDriver,
+  busContract,
+  type EventStoreDriver,
+  eventStoreContract,
+  type SessionStoreDriver,
+  sessionStoreContract,
+} from '../store/contract.ts'
+export {
   type EveryWireOptions,
   everyWire,
   type Pair,
