@@ -83,6 +83,7 @@ async function checkPortable(subpath, file) {
     external: ['node:*', 'cross-spawn'],
     write: false,
     metafile: true,
+    logLevel: 'error',
   })
   for (const { imports } of Object.values(metafile.outputs)) {
     for (const { path, kind } of imports) {
@@ -143,6 +144,7 @@ async function bundleSize() {
     format: 'esm',
     platform: 'node',
     write: false,
+    logLevel: 'error',
   }
   const { outputFiles } = await build(options)
   return gzipSync(outputFiles[0].contents, { level: 9 }).length

@@ -46,7 +46,8 @@ const maxHeaderSize = 16_384
 export async function serveHttp(server: McpServer | Server, options: ServeHttpOptions = {}): Promise<ServingHttp> {
   const { port = 3000, host = '127.0.0.1', path = '/mcp', graceMs = 5_000, exit = true, ...httpOptions } = options
   const handler = createMcpHandler(server, httpOptions)
-  const { createServer } = await import('node:http')
+  // Not by an import, which a bundle for browsers would have to resolve.
+  const { createServer } = process.getBuiltinModule('node:http')
   const http = createServer(
     { headersTimeout, requestTimeout, keepAliveTimeout, maxHeaderSize },
     (request, response) => {

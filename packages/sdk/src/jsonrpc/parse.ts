@@ -25,58 +25,54 @@ export function parseText(text: string): unknown | Fault {
  */
 export function parseUnambiguous(text: string): unknown | Fault {
   const value = parseText(text)
-  if (value instanceof Fault || !mayRepeat(text)) return value
-  return repeatsMember(text)
-    ? new Fault(-32600, 'A member of the message comes twice', isObject(value) ? readId(value) : undefined)
-    : value
+  if (value instanceof Fault || !repeatsMember(text)) return value
+  return new Fault(-32600, 'A member of the message comes twice', isObject(value) ? readId(value) : undefined)
 }
 
-const envelope = ['"method"', '"id"', '"params"', '"jsonrpc"', '"result"', '"error"']
-
-/** Quick, and wrong only to the safe side: such a name may also be that of an argument, or a key may be escaped. */
-function mayRepeat(text: string): boolean {
-  if (text.includes('\\u')) return true
-  for (const name of envelope) {
-    const first = text.indexOf(name)
-    if (first !== -1 && text.indexOf(name, first + name.length) !== -1) return true
-  }
-  return false
-}
+const quote = 34
+const comma = 44
+const backslash = 92
+const openBrace = 123
+const closeBrace = 125
+const openBracket = 91
+const closeBracket = 93
 
 /** Walks valid JSON and looks at the members of its outermost objects: the message, or those of a batch. */
 function repeatsMember(text: string): boolean {
-  const outermost = text.trimStart()[0] === '[' ? 2 : 1
-  let names = new Set<string>()
+  const outermost = text.trimStart().startsWith('[') ? 2 : 1
+  let names: string[] = []
   let depth = 0
   let isName = false
   for (let at = 0; at < text.length; at++) {
-    const char = text[at]
-    if (char === '"') {
+    const code = text.charCodeAt(at)
+    if (code === quote) {
       const end = endOfString(text, at)
-      if (depth === outermost && isName) {
-        const name = JSON.parse(text.slice(at, end + 1)) as string
-        if (names.has(name)) return true
-        names.add(name)
+      if (isName && depth === outermost) {
+        const name = unquote(text.slice(at, end + 1))
+        if (names.includes(name)) return true
+        names.push(name)
         isName = false
       }
       at = end
-    } else if (char === '{' || char === '[') {
+    } else if (code === comma) isName = depth === outermost
+    else if (code === openBrace || code === openBracket) {
       depth++
-      if (depth === outermost) {
-        names = new Set()
-        isName = char === '{'
-      }
-    } else if (char === '}' || char === ']') depth--
-    else if (char === ',' && depth === outermost) isName = true
+      if (depth !== outermost) continue
+      names = []
+      isName = code === openBrace
+    } else if (code === closeBrace || code === closeBracket) depth--
   }
   return false
 }
 
+function unquote(quoted: string): string {
+  return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1)
+}
+
 function endOfString(text: string, start: number): number {
-  for (let at = start + 1; ; at++) {
-    at = text.indexOf('"', at)
+  for (let at = text.indexOf('"', start + 1); ; at = text.indexOf('"', at + 1)) {
     let backslashes = 0
-    while (text[at - 1 - backslashes] === '\\') backslashes++
+    while (text.charCodeAt(at - 1 - backslashes) === backslash) backslashes++
     if (backslashes % 2 === 0) return at
   }
 }
