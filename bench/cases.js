@@ -1,6 +1,10 @@
 import { bundleSize } from './bundle.js'
+import { echoes, listsAll } from './checks.js'
 import { Child } from './child.js'
+import { clientLoad } from './client-load.js'
 import { formArguments } from './definitions.js'
+import { median, rate } from './figures.js'
+import { httpGroups } from './http-cases.js'
 import { payload, pump, WrongAnswer } from './load.js'
 import { Deck, handshake, initialize, initialized, request, stateless } from './messages.js'
 
@@ -32,6 +36,7 @@ export const groups = [
   coldStart(),
   memory(),
   bundle(),
+  ...httpGroups,
 ]
 
 function calls(revision, contestants, cases) {
@@ -98,19 +103,6 @@ function list() {
   }
 }
 
-function listsAll({ tools, nextCursor }) {
-  if (nextCursor !== undefined) return 'not all tools in one page'
-  const complete = tools.filter(
-    ({ name, description, inputSchema }) =>
-      name.startsWith('search_') &&
-      description.length > 50 &&
-      Object.keys(inputSchema.properties).length === 5 &&
-      inputSchema.properties.query.description.length > 20,
-  )
-  // The thousandth is `echo`.
-  if (tools.length !== 1000 || complete.length !== 999) return `${tools.length} tools, ${complete.length} as expected`
-}
-
 function echo(cases) {
   return {
     contestants: all,
@@ -135,10 +127,6 @@ function echo(cases) {
   }
 }
 
-function echoes({ content }, text) {
-  if (content?.length !== 1 || content[0].text !== text) return 'not the text that was sent'
-}
-
 /**
  * A server under load. The warm-up ends at its count or after its time, whichever comes first: slow servers need the
  * time, because their code is compiled while they run, and fast ones do not.
@@ -151,11 +139,6 @@ function load({ deck, warmUpCount, stretch = 1, amount = 1, ...options }) {
     slice: (child, { sliceSeconds }) => pump(child, deck, { ...options, seconds: sliceSeconds * stretch }),
     figure: (samples) => rate(samples, amount),
   }
-}
-
-function rate(samples, amount = 1) {
-  const sum = (key) => samples.reduce((total, sample) => total + sample[key], 0)
-  return { value: (sum('count') * amount) / sum('seconds'), cpu: (sum('cpuSeconds') * 1e6) / sum('count') }
 }
 
 async function openServer(contestant, revision, env) {
@@ -183,15 +166,10 @@ async function greet(child, revision) {
 
 /** Here the contestant is the client; all of them call the bare server. */
 function clientCalls(name, revision, contestants, { target, maxRounds }) {
-  const run = async (child, seconds) => {
-    const sample = await child.ask({ seconds })
-    if (sample.wrong) throw new WrongAnswer(sample.wrong)
-    return sample
-  }
   return {
     contestants,
     maxRounds,
-    start: async (contestant) => new Child(`clients/${contestant}.js`, { args: [revision, '16'] }),
+    start: async (contestant) => new Child(`clients/${contestant}.js`, { args: [revision] }),
     cases: [
       {
         name,
@@ -199,12 +177,7 @@ function clientCalls(name, revision, contestants, { target, maxRounds }) {
         unit: 'calls/s',
         target,
         slices: 4,
-        // In pieces, because the code that starts and ends a slice has to be warm too.
-        async warmUp(child, { warmUpSeconds }) {
-          for (let n = 0; n < 10; n++) await run(child, warmUpSeconds / 10)
-        },
-        slice: (child, { sliceSeconds }) => run(child, sliceSeconds * 2),
-        figure: (samples) => rate(samples),
+        ...clientLoad(16),
       },
     ],
   }
@@ -291,10 +264,4 @@ function bundle() {
       },
     ],
   }
-}
-
-export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }

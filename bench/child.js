@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url'
 /** A contestant cannot do what was asked: it ended, or fell silent. */
 export class Failure extends Error {}
 
-const silenceMs = 20_000
+/** A contestant that says nothing for so long is out. */
+export const silenceMs = 20_000
 const patienceMs = 500
 const ticksPerSecond = 100
 
@@ -23,9 +24,9 @@ export class Child {
   #ended = false
   #watch
 
-  constructor(program, { args = [], env = {} } = {}) {
+  constructor(program, { args = [], nodeArgs = [], env = {} } = {}) {
     const path = fileURLToPath(new URL(program, import.meta.url))
-    this.#process = spawn(process.execPath, [path, ...args], {
+    this.#process = spawn(process.execPath, [...nodeArgs, path, ...args], {
       stdio: ['pipe', 'pipe', process.env.BENCH_STDERR === '1' ? 'inherit' : 'ignore'],
       env: { ...cleanEnvironment, ...env },
     })

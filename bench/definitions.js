@@ -1,4 +1,4 @@
-// What every contestant offers, as plain data: the zod twins are in zod-schemas.js, so that a server which needs no
+// What every contestant offers, as plain data: the zod twins are in zod-tools.js, so that a server which needs no
 // schema library does not pay for loading one.
 
 export const serverInfo = { name: 'bench', version: '1.0.0' }

@@ -54,7 +54,8 @@ export async function pump(child, deck, { inFlight, seconds = Infinity, count = 
   return figures
 }
 
-function verify(line, from, to, check) {
+/** Checks the text of one answer; its number has to be among those that were sent. */
+export function verify(line, from, to, check) {
   const answer = JSON.parse(line.toString())
   if (!(answer.id >= from && answer.id < to)) throw new WrongAnswer(`an answer with the id ${answer.id}`)
   if (answer.result === undefined || answer.result.isError) throw new WrongAnswer(line.toString().slice(0, 500))

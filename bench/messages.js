@@ -27,6 +27,23 @@ export function request(revision, method, params) {
 export const firstNumber = 1_000_000
 const digits = String(firstNumber).length
 
+/** Where a message holds its number: the offset of the last digit of each. */
+export function numberPlaces(bytes) {
+  const places = []
+  for (let at = bytes.indexOf(String(firstNumber)); at !== -1; at = bytes.indexOf(String(firstNumber), at + digits)) {
+    places.push(at + digits - 1)
+  }
+  return places
+}
+
+/** Renews the number of the message that begins at `start`. */
+export function writeNumber(bytes, start, places, value) {
+  for (let n = 0; n < places.length; n++) {
+    let at = start + places[n]
+    for (let rest = value; rest > 0; rest = (rest - (rest % 10)) / 10) bytes[at--] = 48 + (rest % 10)
+  }
+}
+
 /**
  * Endless copies of one request, each with its own number, ready as bytes. The copies lie side by side in a ring, so
  * that any number of them goes out in one write; before it is sent again, only the digits of a copy are renewed.
@@ -36,13 +53,11 @@ export class Deck {
   #bytes
   #size
   #slots
-  #places = []
+  #places
 
   constructor(template, slots) {
     const copy = Buffer.from(`${JSON.stringify(template)}\n`)
-    for (let at = copy.indexOf(String(firstNumber)); at !== -1; at = copy.indexOf(String(firstNumber), at + digits)) {
-      this.#places.push(at + digits - 1)
-    }
+    this.#places = numberPlaces(copy)
     this.#size = copy.length
     this.#slots = slots
     this.#bytes = Buffer.alloc(copy.length * slots, copy)
@@ -53,18 +68,9 @@ export class Deck {
     while (count > 0) {
       const slot = (this.next - firstNumber) % this.#slots
       const run = Math.min(count, this.#slots - slot)
-      for (let n = 0; n < run; n++) this.#number(slot + n, this.next++)
+      for (let n = 0; n < run; n++) writeNumber(this.#bytes, (slot + n) * this.#size, this.#places, this.next++)
       write(this.#bytes.subarray(slot * this.#size, (slot + run) * this.#size))
       count -= run
-    }
-  }
-
-  #number(slot, value) {
-    const start = slot * this.#size
-    const places = this.#places
-    for (let n = 0; n < places.length; n++) {
-      let at = start + places[n]
-      for (let rest = value; rest > 0; rest = (rest - (rest % 10)) / 10) this.#bytes[at--] = 48 + (rest % 10)
     }
   }
 }

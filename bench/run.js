@@ -9,7 +9,7 @@ import { report, writeReport } from './report.js'
 // node run.js [--rounds N] [--quick] [--only case,...] [--patient] [--write] [--file path]
 //
 // --quick    two short rounds, for development
-// --only     some cases
+// --only     some cases: their names, or what several names begin with, such as `http`
 // --patient  waits for a quiet machine, and measures again what others have disturbed
 // --write    renews docs/performance.md, or the file given
 
@@ -44,7 +44,9 @@ for (let round = 0; round < rounds; round++) {
   }
 }
 
-const cases = chosen.flatMap((group) => group.cases.map((each) => ({ ...each, contestants: group.contestants })))
+const cases = chosen.flatMap((group) =>
+  group.cases.map((each) => ({ ...each, contestants: group.contestants, labels: group.labels })),
+)
 const text = report(cases, results, { rounds, ...times, foreignShare: mean(foreignShares) })
 console.log(text)
 if (options.write) {
@@ -56,10 +58,12 @@ if (failed().some((contestant) => /^(bare|tenon)/.test(contestant))) process.exi
 
 function choose(names) {
   if (names === undefined) return groups
-  const wanted = names.split(',')
   const known = groups.flatMap((group) => group.cases.map(({ name }) => name))
-  const unknown = wanted.find((name) => !known.includes(name))
-  if (unknown !== undefined) throw new Error(`No case ${unknown}; there are ${known.join(', ')}`)
+  const wanted = names.split(',').flatMap((wish) => {
+    const meant = known.includes(wish) ? [wish] : known.filter((name) => name.startsWith(`${wish}-`))
+    if (meant.length === 0) throw new Error(`No case ${wish}; there are ${known.join(', ')}`)
+    return meant
+  })
   return groups
     .map((group) => ({ ...group, cases: group.cases.filter(({ name }) => wanted.includes(name)) }))
     .filter((group) => group.cases.length > 0)

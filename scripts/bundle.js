@@ -1,6 +1,6 @@
 // Joins the compiled modules into one file per public subpath, with shared chunks. Loading a hundred small modules
 // takes Node five times as long as loading these, and every stdio server pays that at each start.
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 
@@ -8,10 +8,13 @@ const sdk = new URL('../packages/sdk', import.meta.url).pathname
 const { dependencies } = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8'))
 const names = ['index', 'server', 'client', 'testing']
 
-rmSync(join(sdk, 'dist/lib'), { recursive: true, force: true })
+const output = join(sdk, 'dist/lib')
+const fresh = join(sdk, 'dist/lib.new')
+
+rmSync(fresh, { recursive: true, force: true })
 await build({
   entryPoints: names.map((name) => join(sdk, `dist/entry/${name}.js`)),
-  outdir: join(sdk, 'dist/lib'),
+  outdir: fresh,
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -20,3 +23,6 @@ await build({
   external: ['node:*', ...Object.keys(dependencies)],
   logLevel: 'warning',
 })
+// Swapped at once, so that programs which start meanwhile find all of it.
+rmSync(output, { recursive: true, force: true })
+renameSync(fresh, output)

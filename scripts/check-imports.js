@@ -44,8 +44,7 @@ console.log('imports: every arrow points the right way')
 
 function check(path, folder, file, specifier) {
   if (specifier.startsWith('node:')) {
-    if (!nodeAllowed.some((place) => path.startsWith(place)))
-      problems.push(`${path}: ${specifier} is not allowed here`)
+    if (!nodeAllowed.some((place) => path.startsWith(place))) problems.push(`${path}: ${specifier} is not allowed here`)
     return
   }
   if (!specifier.startsWith('.') || folder === undefined) return

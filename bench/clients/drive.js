@@ -1,29 +1,32 @@
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-const [given, inFlight] = process.argv.slice(2)
+const [given, address] = process.argv.slice(2)
 
 /** The revision to speak. */
 export const revision = given
 
-/** The server that all clients call. */
+/** Where the bare server is, for clients over HTTP. */
+export const url = address
+
+/** How the bare server is started, by clients over stdio. */
 export const bareServer = {
   command: process.execPath,
   args: [fileURLToPath(new URL('../servers/bare.js', import.meta.url))],
 }
 
 /**
- * Serves the one who measures: every line `{ "seconds": n }` on stdin makes the client call for so long, and is
- * answered by a line with the figures. Ends when stdin does.
+ * Serves the one who measures: every line `{ "seconds": n, "inFlight": n }` on stdin makes the client call for so long,
+ * and is answered by a line with the figures. Ends when stdin does.
  */
 export async function drive(call) {
   for await (const line of createInterface({ input: process.stdin })) {
-    console.log(JSON.stringify(await run(call, JSON.parse(line).seconds)))
+    console.log(JSON.stringify(await run(call, JSON.parse(line))))
   }
 }
 
 /** Keeps the wanted number of calls open and checks every answer. */
-async function run(call, seconds) {
+async function run(call, { seconds, inFlight }) {
   const { user, system } = process.cpuUsage()
   const start = performance.now()
   let count = 0
@@ -37,7 +40,7 @@ async function run(call, seconds) {
       if (count % 64 === 0) over = performance.now() - start >= seconds * 1000
     }
   }
-  await Promise.all(Array.from({ length: Number(inFlight) }, worker))
+  await Promise.all(Array.from({ length: inFlight }, worker))
   const elapsed = (performance.now() - start) / 1000
   const cpu = process.cpuUsage()
   return { count, seconds: elapsed, cpuSeconds: (cpu.user - user + cpu.system - system) / 1e6, wrong }

@@ -3,11 +3,16 @@ import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
 import { connect, StdioClientTransport } from 'tenon/client'
 import { connectTenon } from './clients/tenon.js'
+import { startServer } from './support/http.js'
 import { handshakes, isAlive, program } from './support/programs.js'
 
 // The official server that exercises every feature. It is made with the official v1 package.
 
-const everything = program('node_modules/@modelcontextprotocol/server-everything/dist/index.js', 'stdio')
+const file = 'node_modules/@modelcontextprotocol/server-everything/dist/index.js'
+const everything = program(file, 'stdio')
+
+/** By the word that it takes on its command line; over HTTP, with the path that it serves. */
+const ways = { stdio: undefined, streamableHttp: '/mcp', sse: '/sse' }
 
 test('Tenon finds out that server-everything speaks 2025-11-25 at best', async (t) => {
   const client = await connect(everything)
@@ -27,17 +32,41 @@ test('Tenon ends server-everything even while its timers run', async () => {
   assert.ok(!isAlive(pid))
 })
 
-for (const revision of handshakes) {
-  describe(`Tenon client, server-everything, ${revision}`, () => {
-    let peer
-    before(async () => {
-      peer = await connectTenon(everything, revision)
-    })
-    after(() => peer?.close())
-    testTools(() => peer, revision)
-    testResourcesAndPrompts(() => peer, revision)
-    testNotifications(() => peer)
+for (const [way, path] of Object.entries(ways).filter(([, path]) => path)) {
+  test(`connect(url) finds server-everything over ${way}`, async (t) => {
+    const server = await startServer(file, way)
+    t.after(server.stop)
+    const client = await connect(new URL(path, server.origin))
+    assert.equal(client.revision, '2025-11-25')
+    assert.equal((await client.callTool('echo', { message: 'hi' })).text, 'Echo: hi')
+    await client.close()
   })
+}
+
+for (const way of Object.keys(ways)) {
+  for (const revision of handshakes) {
+    describe(`Tenon client, server-everything, ${way}, ${revision}`, () => {
+      let started
+      let peer
+      before(async () => {
+        started = await start(way)
+        peer = await connectTenon(started.target, revision)
+      })
+      after(async () => {
+        await peer?.close()
+        await started?.stop()
+      })
+      testTools(() => peer, revision)
+      testResourcesAndPrompts(() => peer, revision)
+      testNotifications(() => peer)
+    })
+  }
+}
+
+async function start(way) {
+  if (way === 'stdio') return { target: everything, stop: async () => {} }
+  const { origin, stop } = await startServer(file, way)
+  return { target: { url: new URL(ways[way], origin), isSse: way === 'sse' }, stop }
 }
 
 function testTools(peer, revision) {

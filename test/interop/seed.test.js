@@ -11,7 +11,7 @@ import { blocks, withOurSpecifiers } from './seed/blocks.js'
 import { buildSeed } from './seed/build.js'
 import { handshakes, program, revisions } from './support/programs.js'
 
-// The stdio and server examples of the document that this project started from run with other import specifiers only.
+// The examples of the document that this project started from run with other import specifiers only: here those for stdio.
 
 const seed = new URL('../../../shared/seeds/004_b1b8046a82e92d2d.txt', import.meta.url)
 
@@ -33,7 +33,7 @@ describe('the blocks kept here', { skip: !existsSync(seed) && 'the seed document
     )
   })
 
-  for (const { title, file, line } of blocks.filter(({ file }) => file)) {
+  for (const { title, file, line } of blocks) {
     test(`are what the document says, but for import specifiers: ${title}`, () => {
       const lines = readFileSync(seed, 'utf8').split('\n')
       const block = lines.slice(line, lines.indexOf('```', line))
@@ -41,16 +41,6 @@ describe('the blocks kept here', { skip: !existsSync(seed) && 'the seed document
       assert.equal(kept, withOurSpecifiers(`${block.join('\n')}\n`))
     })
   }
-})
-
-for (const { title, leftOut } of blocks.filter(({ leftOut }) => leftOut)) test(title, { skip: leftOut })
-
-test('Quick Start defines a server that adds and greets', async (t) => {
-  const peer = await connectTenon(program('seed/run.js', 'quick-start'))
-  t.after(() => peer.close())
-  assert.deepEqual(peer.info, { name: 'demo-server', version: '1.0.0' })
-  assert.deepEqual((await peer.call('add', { a: 2, b: 3 })).structuredContent, { result: 5 })
-  assert.equal((await peer.read('greeting://Ada')).contents[0].text, 'Hello, Ada!')
 })
 
 test('Core Concepts, Server: connects with nothing registered', async (t) => {

@@ -39,7 +39,7 @@ test('says so when the server does not speak the only revision that it may', asy
 })
 
 test('speaks 2026-07-28 to an official v2 server that rejects all others, and says so when it may not', async (t) => {
-  const target = program('servers/official-v2.js', 'reject')
+  const target = program('servers/official-v2.js', '--legacy', 'reject')
   const client = await connect(target)
   t.after(() => client.close())
   assert.equal(client.revision, '2026-07-28')

@@ -1,12 +1,14 @@
 import { EventEmitter } from 'node:events'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import * as types from '@modelcontextprotocol/sdk/types.js'
 
-/** The official v1 client behind the few words the tests use. */
-export async function connectOfficialV1(program, revision = types.LATEST_PROTOCOL_VERSION) {
+/** The official v1 client behind the few words the tests use. The target is a program, or `{ url, isSse }`. */
+export async function connectOfficialV1(target, revision = types.LATEST_PROTOCOL_VERSION) {
   const client = new Client({ name: 'official-v1', version: '1.0.0' })
-  const transport = new AskingTransport({ ...program, stderr: 'ignore' }, revision)
+  const transport = createTransport(target, revision)
   await client.connect(transport)
   const events = new EventEmitter()
   const forward = (schema, emit) => client.setNotificationHandler(schema, ({ params }) => emit(params))
@@ -36,29 +38,36 @@ export async function connectOfficialV1(program, revision = types.LATEST_PROTOCO
     subscribe: (uri) => client.subscribeResource({ uri }),
     unsubscribe: (uri) => client.unsubscribeResource({ uri }),
     ping: () => client.ping(),
-    close: () => client.close(),
+    sessionId: () => transport.sessionId,
+    close: async () => {
+      await transport.terminateSession?.()
+      await client.close()
+    },
     rpcCode: (error) => error.code,
     isCancelled: (error) => error.name === 'AbortError' || /abort/i.test(String(error.message)),
     isBadOutput: (error) => /does not match the tool's output schema/.test(error.message),
   }
 }
 
+function createTransport(target, revision) {
+  if (!target.url) return new (asking(StdioClientTransport, revision))({ ...target, stderr: 'ignore' })
+  return new (asking(target.isSse ? SSEClientTransport : StreamableHTTPClientTransport, revision))(target.url)
+}
+
 /** v1 always asks for the newest revision that it knows. This asks for another, and notes what was agreed on. */
-class AskingTransport extends StdioClientTransport {
-  agreed
+function asking(Transport, revision) {
+  return class extends Transport {
+    agreed
 
-  constructor(program, revision) {
-    super(program)
-    this.revision = revision
-  }
+    send(message, options) {
+      if (message.method !== 'initialize') return super.send(message, options)
+      return super.send({ ...message, params: { ...message.params, protocolVersion: revision } }, options)
+    }
 
-  send(message) {
-    if (message.method !== 'initialize') return super.send(message)
-    return super.send({ ...message, params: { ...message.params, protocolVersion: this.revision } })
-  }
-
-  setProtocolVersion(version) {
-    this.agreed = version
+    setProtocolVersion(version) {
+      this.agreed = version
+      super.setProtocolVersion?.(version)
+    }
   }
 }
 

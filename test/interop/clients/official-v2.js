@@ -1,11 +1,21 @@
 import { EventEmitter } from 'node:events'
-import { Client, LOG_LEVEL_META_KEY, SdkErrorCode } from '@modelcontextprotocol/client'
+import {
+  Client,
+  LOG_LEVEL_META_KEY,
+  SdkErrorCode,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
-/** The official v2 client behind the few words the tests use. A revision, or 'auto' for its own negotiation. */
-export async function connectOfficialV2(program, revision) {
+/**
+ * The official v2 client behind the few words the tests use. The target is a program, or `{ url, isSse }`; the revision one of
+ * them, or 'auto' for its own negotiation.
+ */
+export async function connectOfficialV2(target, revision) {
   const client = new Client({ name: 'official-v2', version: '1.0.0' }, speaking(revision))
-  await client.connect(new StdioClientTransport({ ...program, stderr: 'ignore' }))
+  const transport = createTransport(target)
+  await client.connect(transport)
   const isModern = client.getProtocolEra() === 'modern'
   const events = new EventEmitter()
   const forward = (method, emit) => client.setNotificationHandler(method, ({ params }) => emit(params))
@@ -52,13 +62,22 @@ export async function connectOfficialV2(program, revision) {
     },
     // 2026-07-28 has no ping.
     ping: () => (isModern ? client.discover() : client.ping()),
-    close: () => client.close(),
+    sessionId: () => transport.sessionId,
+    close: async () => {
+      await transport.terminateSession?.()
+      await client.close()
+    },
     rpcCode: (error) => error.code,
     // It shows -32002, the code of earlier revisions, as that of 2026-07-28.
     notFoundCode: -32602,
     isCancelled: (error) => error.name === 'AbortError' || error.code === SdkErrorCode.RequestTimeout,
     isBadOutput: (error) => /does not match the tool's output schema/.test(error.message),
   }
+}
+
+function createTransport(target) {
+  if (!target.url) return new StdioClientTransport({ ...target, stderr: 'ignore' })
+  return new (target.isSse ? SSEClientTransport : StreamableHTTPClientTransport)(target.url)
 }
 
 function speaking(revision) {

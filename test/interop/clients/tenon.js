@@ -1,11 +1,15 @@
 import { EventEmitter } from 'node:events'
-import { connect } from 'tenon/client'
+import { connect, SSEClientTransport, StreamableHTTPClientTransport } from 'tenon/client'
 
 const allLists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
 
-/** Tenon's client behind the few words the tests use. Without a revision it finds out for itself. */
-export async function connectTenon(program, revision) {
-  const client = await connect(program, { ...(revision && { revision }) })
+/**
+ * Tenon's client behind the few words the tests use. The target is a program, or `{ url, isSse }`; without a revision it finds
+ * out for itself.
+ */
+export async function connectTenon(target, revision) {
+  const transport = target.url ? createTransport(target) : target
+  const client = await connect(transport, { ...(revision && { revision }) })
   const events = new EventEmitter()
   client.on('toolsChanged', () => events.emit('tools'))
   client.on('promptsChanged', () => events.emit('prompts'))
@@ -32,10 +36,15 @@ export async function connectTenon(program, revision) {
     subscribe: (uri) => client.subscribeResource(uri),
     unsubscribe: (uri) => client.unsubscribeResource(uri),
     ping: () => client.ping(),
+    sessionId: () => transport.sessionId,
     close: () => client.close(),
     // What the errors of this client look like.
     rpcCode: (error) => error.rpcCode,
     isCancelled: (error) => error.code === 'cancelled',
     isBadOutput: (error) => error.code === 'invalid-output',
   }
+}
+
+function createTransport({ url, isSse }) {
+  return new (isSse ? SSEClientTransport : StreamableHTTPClientTransport)(url)
 }

@@ -1,13 +1,11 @@
 /** The TypeScript blocks of the seed document, in its order, each with the line of its opening fence. */
-const needsHttp = 'needs Streamable HTTP and express, which a later issue brings'
-
 export const blocks = [
-  { line: 19, title: 'Quick Start', file: 'quick-start.ts', leftOut: `its HTTP part ${needsHttp}` },
+  { line: 19, title: 'Quick Start', file: 'quick-start.ts' },
   { line: 105, title: 'Core Concepts, Server', file: 'server.ts' },
-  { line: 152, title: 'Streamable HTTP, without session management', leftOut: needsHttp },
-  { line: 190, title: 'Streamable HTTP, with session management', leftOut: needsHttp },
-  { line: 269, title: 'CORS configuration', leftOut: needsHttp },
-  { line: 285, title: 'DNS rebinding protection', leftOut: needsHttp },
+  { line: 152, title: 'Streamable HTTP, without session management', file: 'without-sessions.ts' },
+  { line: 190, title: 'Streamable HTTP, with session management', file: 'with-sessions.ts' },
+  { line: 269, title: 'CORS configuration', file: 'cors.ts' },
+  { line: 285, title: 'DNS rebinding protection', file: 'dns-rebinding.ts' },
   { line: 298, title: 'stdio', file: 'stdio.ts' },
   { line: 321, title: 'Node.js Web Crypto compatibility', file: 'web-crypto.ts' },
   { line: 333, title: 'Echo Server', file: 'echo.ts' },
@@ -18,6 +16,8 @@ export const blocks = [
 export const specifiers = {
   '@modelcontextprotocol/sdk/server/mcp.js': 'tenon/server',
   '@modelcontextprotocol/sdk/server/stdio.js': 'tenon/server',
+  '@modelcontextprotocol/sdk/server/streamableHttp.js': 'tenon/server',
+  '@modelcontextprotocol/sdk/types.js': 'tenon',
   // The package sqlite3 downloads a binary when it is installed; this one has its API.
   sqlite3: './sqlite3.js',
 }

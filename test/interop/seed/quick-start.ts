@@ -1,5 +1,5 @@
 import { McpServer, ResourceTemplate } from 'tenon/server';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { StreamableHTTPServerTransport } from 'tenon/server';
 import express from 'express';
 import * as z from 'zod/v4';
 

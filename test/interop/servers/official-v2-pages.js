@@ -1,8 +1,8 @@
 import { Server } from '@modelcontextprotocol/server'
-import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { info, lie, page } from './pages.js'
+import { serve } from './serve-official-v2.js'
 
-serveStdio(() => {
+serve(() => {
   const server = new Server(info, { capabilities: { tools: {} } })
   server.setRequestHandler('tools/list', ({ params }) => page(params?.cursor))
   server.setRequestHandler('tools/call', () => lie)

@@ -1,12 +1,10 @@
 import { completable, McpServer, ResourceTemplate } from '@modelcontextprotocol/server'
-import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { serve } from './serve-official-v2.js'
 import { defineWorkshop, info, instructions } from './workshop.js'
 
-// On the command line: what to do with clients of earlier revisions, 'serve' or 'reject'.
-const [, , legacy = 'serve'] = process.argv
 const capabilities = { logging: {}, resources: { subscribe: true, listChanged: true } }
 
-serveStdio(createServer, { legacy })
+const notify = serve(createServer)
 
 function createServer({ era }) {
   const server = new McpServer(info, { instructions, capabilities })
@@ -14,8 +12,13 @@ function createServer({ era }) {
   defineWorkshop(server, {
     ResourceTemplate,
     completable,
-    // On 2026-07-28 serveStdio knows who listens to what; before, the server has to.
-    updated: (uri) => (era === 'modern' || subscribed.has(uri)) && server.server.sendResourceUpdated({ uri }),
+    updated: (uri) => {
+      // On 2026-07-28 the one that serves knows who listens to what; before, the server has to.
+      if (era === 'modern' && notify) notify.resourceUpdated(uri)
+      else if (era === 'modern' || subscribed.has(uri)) return server.server.sendResourceUpdated({ uri })
+    },
+    // Over HTTP a server lives for one request there, and those that listen have others.
+    grown: (what) => era === 'modern' && notify?.[`${what}sChanged`](),
     acts: ({ mcpReq }) => ({
       signal: mcpReq.signal,
       progress: async (progress, total, message) => {

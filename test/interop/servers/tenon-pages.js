@@ -1,5 +1,6 @@
-import { McpServer, serveStdio } from 'tenon/server'
+import { McpServer } from 'tenon/server'
 import { info, lie, tools } from './pages.js'
+import { serve } from './serve-tenon.js'
 
 const server = new McpServer(info, { pageSize: 2 })
 for (const { name, inputSchema, outputSchema } of tools) {
@@ -7,4 +8,4 @@ for (const { name, inputSchema, outputSchema } of tools) {
 }
 // Below the checks of McpServer, which would not let the lie pass.
 server.server.setRequestHandler('tools/call', () => lie)
-await serveStdio(server)
+await serve(server)

@@ -1,8 +1,14 @@
-import { completable, McpServer, ResourceTemplate, serveStdio } from 'tenon/server'
+import { parseArgs } from 'node:util'
+import { completable, McpServer, ResourceTemplate } from 'tenon/server'
+import { serve } from './serve-tenon.js'
 import { defineWorkshop, info, instructions } from './workshop.js'
 
 // Revisions may be named on the command line; all of them otherwise.
-const [, , ...revisions] = process.argv
+const { positionals: revisions } = parseArgs({
+  strict: false,
+  allowPositionals: true,
+  options: { http: { type: 'string' } },
+})
 const server = new McpServer(info, { instructions, ...(revisions.length > 0 && { revisions }) })
 defineWorkshop(server, {
   ResourceTemplate,
@@ -14,4 +20,4 @@ defineWorkshop(server, {
     log: (level, data) => ctx.log[level](data),
   }),
 })
-await serveStdio(server)
+await serve(server)

@@ -10,12 +10,17 @@ const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
 const woods = { hard: ['oak', 'ash'], soft: ['pine', 'fir'] }
 const planks = ['oak', 'ash', 'pine', 'fir']
 
+// Some SDKs make a server for every request; what calls do to each other is kept here, for all of them.
+let stopped = 0
+let goOn = () => {}
+const grown = new Set()
+
 /**
  * The same server in every SDK, so that one list of tests serves all pairs.
  *
  * @param server An `McpServer` of any SDK.
- * @param sdk What differs between them: `ResourceTemplate`, `completable`, `updated(uri)` and
- *   `acts(ctx)`, which gives `{ signal, progress(n, total, message), log(level, data) }`.
+ * @param sdk What differs between them: `ResourceTemplate`, `completable`, `updated(uri)`, `grown(what)` where the server does
+ *   not tell of it by itself, and `acts(ctx)`, which gives `{ signal, progress(n, total, message), log(level, data) }`.
  */
 export function defineWorkshop(server, sdk) {
   defineTools(server, sdk)
@@ -67,8 +72,6 @@ function defineTools(server) {
 }
 
 function defineLongTools(server, { acts }) {
-  let stopped = 0
-  let goOn = () => {}
   server.registerTool(
     'work',
     {
@@ -110,9 +113,9 @@ function defineLongTools(server, { acts }) {
   })
 }
 
-function defineChangingTools(server, { updated }) {
+function defineChangingTools(server, sdk) {
   server.registerTool('touch', { inputSchema: z.object({ uri: z.string() }) }, async ({ uri }) => {
-    await updated(uri)
+    await sdk.updated(uri)
     return { content: [] }
   })
   const more = {
@@ -131,9 +134,12 @@ function defineChangingTools(server, { updated }) {
     { inputSchema: z.object({ what: z.enum(['tool', 'prompt', 'resource']) }) },
     async ({ what }) => {
       more[what]()
+      grown.add(what)
+      sdk.grown?.(what)
       return { content: [] }
     },
   )
+  for (const what of grown) more[what]()
 }
 
 function defineResources(server, { ResourceTemplate }) {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
-import { isAlive, program } from './programs.js'
+import { post } from './http.js'
+import { isAlive } from './programs.js'
+import { sse, stdio } from './ways.js'
 
 /**
  * What servers answer differently, each within the rules of its time.
@@ -39,18 +41,25 @@ export const servers = {
 /**
  * One client against one server on one revision: everything both of them can do.
  *
- * @param pair `client` and `server` by name, `connect(program)`, and the `revision` that it must land on.
+ * @param pair `client` and `server` by name, `connect(target)`, the `revision` that it must land on, and the `way` between
+ *   them (ways.js).
  */
-export function describePair({ client, server: serverName, connect, revision, note = '' }) {
+export function describePair({ client, server: serverName, connect, revision, way = stdio, note = '' }) {
   const server = servers[serverName]
-  describe(`${client} client, ${serverName} server, ${revision}${note}`, () => {
+  describe(`${client} client, ${serverName} server, ${way.name}, ${revision}${note}`, () => {
+    let started
     let peer
     before(async () => {
-      peer = await connect(program(server.file))
+      started = await way.start(server.file)
+      peer = await connect(started.target)
     })
-    after(() => peer?.close())
+    after(async () => {
+      await peer?.close()
+      await started?.stop()
+    })
 
-    const context = { revision, server, peer: () => peer }
+    const forgets = !way.hasSessions && revision < '2026-07-28' && 'without a session nothing is remembered'
+    const context = { revision, server, way, forgets, peer: () => peer, target: () => started.target }
     testOpening(context)
     testTools(context)
     testLongCalls(context)
@@ -150,7 +159,7 @@ function testTools({ revision, server, peer }) {
   })
 }
 
-function testLongCalls({ revision, server, peer }) {
+function testLongCalls({ revision, server, way, forgets, peer }) {
   test('hears how far a call is', async () => {
     const heard = []
     const onProgress = (progress) => {
@@ -166,16 +175,19 @@ function testLongCalls({ revision, server, peer }) {
     )
   })
 
-  test('cancels a call, and the server stops working on it', async () => {
+  test('cancels a call, and the server stops working on it', { skip: forgets }, async () => {
     const before = await stopped(peer())
     const stop = new AbortController()
     const call = peer().call('wait', {}, { signal: stop.signal, onProgress: () => stop.abort() })
     await assert.rejects(call, (error) => peer().isCancelled(error))
+    // Over HTTP one request may overtake another.
+    const inVain = AbortSignal.timeout(5000)
+    while (!way.isOrdered && !inVain.aborted && (await stopped(peer())) === before);
     assert.equal(await stopped(peer()), before + 1)
   })
 }
 
-function testResources({ revision, server, peer }) {
+function testResources({ revision, server, forgets, peer }) {
   test('lists resources, those of templates too', async () => {
     const resources = await peer().resources()
     assert.deepEqual(resources.map(({ uri }) => uri).slice(0, 6), [
@@ -208,7 +220,7 @@ function testResources({ revision, server, peer }) {
     await assert.rejects(peer().read('shop://nothing'), (error) => peer().rpcCode(error) === code)
   })
 
-  test('hears of changes of a resource while it is subscribed', async () => {
+  test('hears of changes of a resource while it is subscribed', { skip: forgets }, async () => {
     const heard = []
     const listener = (uri) => heard.push(uri)
     peer().events.on('updated', listener)
@@ -220,9 +232,13 @@ function testResources({ revision, server, peer }) {
     await update
     await peer().unsubscribe('shop://about')
     await peer().call('touch', { uri: 'shop://about' })
-    // The answer to a later request: whatever was sent before has arrived.
-    await peer().ping()
-    assert.deepEqual(heard, ['shop://about'])
+    // When this one is heard, whatever was sent before has arrived.
+    await peer().subscribe('shop://plank/oak')
+    const last = next(peer(), 'updated')
+    await peer().call('touch', { uri: 'shop://plank/oak' })
+    await last
+    await peer().unsubscribe('shop://plank/oak')
+    assert.deepEqual(heard, ['shop://about', 'shop://plank/oak'])
     peer().events.off('updated', listener)
   })
 }
@@ -281,29 +297,22 @@ function testPrompts({ revision, peer }) {
   })
 }
 
-function testNotifications({ revision, peer }) {
-  test('hears log messages from the level that it asked for', async () => {
-    const heard = []
-    const listener = (entry) => heard.push(entry)
-    peer().events.on('log', listener)
+function testNotifications({ revision, forgets, peer }) {
+  test('hears log messages from the level that it asked for', { skip: forgets }, async () => {
     await peer().setLogLevel('warning')
-    await peer().call('chatter', {})
-    await peer().ping()
-    assert.deepEqual(heard.splice(0), [
+    assert.deepEqual(await chatter(peer()), [
       { level: 'warning', data: { said: 'warning' } },
       { level: 'error', data: { said: 'error' } },
     ])
     await peer().setLogLevel('debug')
-    await peer().call('chatter', {})
-    await peer().ping()
+    const heard = await chatter(peer())
     assert.deepEqual(
       heard.map(({ level }) => level),
       ['debug', 'warning', 'error'],
     )
-    peer().events.off('log', listener)
   })
 
-  test('hears that lists changed, and finds the new items', async () => {
+  test('hears that lists changed, and finds the new items', { skip: forgets }, async () => {
     const honoured = await peer().hearChanges()
     // Only there does one ask for it, and is told what one will hear.
     if (revision === '2026-07-28') {
@@ -323,13 +332,18 @@ function testNotifications({ revision, peer }) {
   })
 }
 
-function testPages(connect, { revision, server }) {
+function testPages(connect, { revision, server, way }) {
   describe('with a list in pages', () => {
+    let started
     let peer
     before(async () => {
-      peer = await connect(program(server.pages))
+      started = await way.start(server.pages)
+      peer = await connect(started.target)
     })
-    after(() => peer?.close())
+    after(async () => {
+      await peer?.close()
+      await started?.stop()
+    })
 
     test('turns them one by one, or all at once', async () => {
       const sizes = []
@@ -352,12 +366,26 @@ function testPages(connect, { revision, server }) {
   })
 }
 
-function testEnd({ peer }) {
-  test('leaves no process behind', async () => {
-    const pid = Number(await textOf(peer().call('pid', {})))
-    assert.ok(isAlive(pid))
+function testEnd({ revision, way, peer, target }) {
+  if (way === stdio) {
+    test('leaves no process behind', async () => {
+      const pid = Number(await textOf(peer().call('pid', {})))
+      assert.ok(isAlive(pid))
+      await peer().close()
+      assert.ok(!isAlive(pid))
+    })
+    return
+  }
+  // 2024-11-05 ended a session with its stream; the id is in an address that only the transport knows.
+  const skip = way === sse && 'the old transport shows no session'
+  test('leaves no session behind', { skip }, async () => {
+    const id = peer().sessionId()
+    assert.equal(id !== undefined, way.hasSessions && revision < '2026-07-28')
     await peer().close()
-    assert.ok(!isAlive(pid))
+    if (id === undefined) return
+    const headers = { 'mcp-session-id': id, 'mcp-protocol-version': revision }
+    const { status } = await post(target().url, { id: 1, method: 'ping' }, headers)
+    assert.equal(status, 404)
   })
 }
 
@@ -374,6 +402,20 @@ async function assertFails(peer, how, call, words) {
 /** The next event of a kind; a test that waits in vain fails with its name. */
 function next(peer, event) {
   return once(peer.events, event, { signal: AbortSignal.timeout(5000) })
+}
+
+/** All log messages of a call of the tool that logs. The last one is an error, which every level lets pass. */
+async function chatter(peer) {
+  const heard = []
+  const last = new Promise((resolve) => {
+    peer.events.on('log', (entry) => {
+      heard.push(entry)
+      if (entry.level === 'error') resolve()
+    })
+  })
+  await Promise.all([last, peer.call('chatter', {})])
+  peer.events.removeAllListeners('log')
+  return heard
 }
 
 async function stopped(peer) {

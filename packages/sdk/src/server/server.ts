@@ -122,8 +122,11 @@ export class Server {
   async connect(transport: Transport): Promise<Link> {
     transport.serves?.(this.endpoint)
     const link = this.#attach(transport)
+    const { onclose } = transport
     try {
       await link.open()
+      // Who set a handler before wants to hear of the end too.
+      if (onclose) chainClose(transport, onclose)
     } catch (error) {
       this.#links.delete(link)
       throw error
@@ -238,6 +241,14 @@ export class Server {
     } catch (error) {
       this.reportError(error)
     }
+  }
+}
+
+function chainClose(transport: Transport, before: NonNullable<Transport['onclose']>): void {
+  const ended = transport.onclose
+  transport.onclose = (detail) => {
+    ended?.(detail)
+    before(detail)
   }
 }
 

@@ -10,6 +10,7 @@ import type { McpServer } from '../server/mcp-server.ts'
 import { StreamableHTTPClientTransport } from '../transport/http/client.ts'
 import type { HttpOptions } from '../transport/http/options.ts'
 import { InMemoryTransport } from '../transport/memory/memory.ts'
+import { SSEClientTransport } from '../transport/sse/client.ts'
 import { createReader, defaultMaxMessageBytes } from '../transport/stdio/lines.ts'
 import { StdioServerTransport } from '../transport/stdio/server.ts'
 import { LineWriter } from '../transport/stdio/writer.ts'
@@ -131,7 +132,9 @@ async function openPipes(server: Connectable): Promise<Transport> {
 /** A real server on a port of its own, which ends with the connection. */
 async function openHttp(server: Connectable, options: HttpOptions): Promise<Transport> {
   const http = await serveHttp(server as McpServer, { port: 0, exit: false, graceMs: 1_000, ...options })
-  const transport = new StreamableHTTPClientTransport(http.url)
+  const transport = options.sse
+    ? new SSEClientTransport(new URL('/sse', http.url))
+    : new StreamableHTTPClientTransport(http.url)
   const close = transport.close.bind(transport)
   transport.close = async () => {
     await close()

@@ -29,6 +29,11 @@ async function link(revision: RevisionId) {
   return { link: own, caller }
 }
 
+/** Why nothing is said about a request that is given up, if so. */
+function closesInstead(transport: string, era: string): string | undefined {
+  return transport === 'http' && era === 'stateless' ? 'closing the stream says it' : undefined
+}
+
 const sampling = { messages: [], maxTokens: 1 }
 
 describe('a client that gives up', () => {
@@ -55,6 +60,26 @@ describe('a client that gives up', () => {
       await pair.client.ping()
       expect(said(pair.transcript, 'server').filter(({ id }) => id === asked.id)).toEqual([])
     },
+    { skip: ({ transport, revision }) => closesInstead(transport, revision.era) },
+  )
+
+  everyWire(
+    'on HTTP closes the stream of its request instead, and the handler stops [CANC-001, HTTP-054, HTTP-055, HTTP-056]',
+    async (wire) => {
+      const { server, started, seen } = testServer()
+      await using pair = await wire.connect(server)
+      const stop = new AbortController()
+      const call = pair.client.callTool('wait', {}, { signal: stop.signal })
+      await started
+      stop.abort('Enough')
+      expect(await errorOf(call)).toMatchObject({ code: 'cancelled', cause: 'Enough' })
+      const asked = said(pair.transcript, 'client', 'tools/call')[0]!
+      if (!seen.signal!.aborted) await new Promise((resolve) => seen.signal!.addEventListener('abort', resolve))
+      await pair.client.ping()
+      expect(said(pair.transcript, 'client', 'notifications/cancelled')).toEqual([])
+      expect(said(pair.transcript, 'server').filter(({ id }) => id === asked.id)).toEqual([])
+    },
+    { transports: ['http', 'http-stateless'], revisions: ['2026-07-28'] },
   )
 
   it.each(everyRevision)('before it asked sends nothing at all (%s) [CANC-001, CANC-013]', async (revision) => {

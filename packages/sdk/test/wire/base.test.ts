@@ -1,11 +1,11 @@
 import { metaKeys } from 'tenon'
 import { McpServer } from 'tenon/server'
 import { describe, expect } from 'vitest'
-import { everyWire } from '../support/every-wire.ts'
+import { everyPipe } from '../support/every-wire.ts'
 import { clientOf, everyRevision, handshakeRevisions, type Message, script, scriptedServer } from './support.ts'
 
 describe('the base of the protocol', () => {
-  everyWire(
+  everyPipe(
     'is there on both sides: a handshake, work and an orderly end [RPC-047]',
     async (wire) => {
       const server = new McpServer({ name: 'small', version: '1' })
@@ -25,7 +25,7 @@ describe('the base of the protocol', () => {
     { revisions: handshakeRevisions },
   )
 
-  everyWire(
+  everyPipe(
     'is there on both sides: discovery, versions in every request, and the patterns [RPC-048]',
     async (wire) => {
       const server = new McpServer({ name: 'small', version: '1' })
@@ -70,7 +70,7 @@ describe('the base of the protocol', () => {
     { revisions: ['2026-07-28'] },
   )
 
-  everyWire('is enough: a server need not offer anything else [RPC-049]', async (wire) => {
+  everyPipe('is enough: a server need not offer anything else [RPC-049]', async (wire) => {
     await using pair = await wire.connect(new McpServer({ name: 'empty', version: '1' }, { logging: false }))
     const { client } = pair
     expect(client.getServerCapabilities()).toEqual({})
@@ -102,7 +102,7 @@ describe('capabilities that nobody knows', () => {
     expect(await client.listTools().all()).toEqual([])
   })
 
-  everyWire('do not trouble a server when a client declares them [RPC-050]', async (wire) => {
+  everyPipe('do not trouble a server when a client declares them [RPC-050]', async (wire) => {
     const server = new McpServer({ name: 'small', version: '1' })
     let seen: unknown
     server.registerTool('hello', {}, (_args, ctx) => {

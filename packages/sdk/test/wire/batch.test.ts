@@ -3,7 +3,7 @@ import { InMemoryTransport, McpServer } from 'tenon/server'
 import { record } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { server as demo } from '../../../../examples/demo/server.ts'
-import { everyWire } from '../support/every-wire.ts'
+import { everyPipe } from '../support/every-wire.ts'
 import { answersIn, clientOf, everyRevision, type Message, script, scriptedServer } from './support.ts'
 
 const batching: RevisionId[] = ['2025-03-26']
@@ -17,7 +17,7 @@ const call = (id: unknown, name = 'echo', args: object = { text: String(id) }) =
 })
 
 describe('a server of 2025-03-26', () => {
-  everyWire(
+  everyPipe(
     'answers every member of a batch, in one batch [RPC-020, RPC-021, STDIO-003]',
     async (wire) => {
       await using client = await script(wire, demo)
@@ -50,7 +50,7 @@ describe('a server of 2025-03-26', () => {
     { revisions: batching },
   )
 
-  everyWire(
+  everyPipe(
     'answers a batch of one with a batch of one [RPC-020]',
     async (wire) => {
       await using client = await script(wire, demo)
@@ -61,7 +61,7 @@ describe('a server of 2025-03-26', () => {
     { revisions: batching },
   )
 
-  everyWire(
+  everyPipe(
     'does not answer a batch of nothing but notifications [RPC-018, RPC-020]',
     async (wire) => {
       await using client = await script(wire, demo)
@@ -76,7 +76,7 @@ describe('a server of 2025-03-26', () => {
     { revisions: batching },
   )
 
-  everyWire(
+  everyPipe(
     'handles the notifications of a batch [RPC-020]',
     async (wire) => {
       const server = new McpServer({ name: 'hears', version: '1' })
@@ -90,7 +90,7 @@ describe('a server of 2025-03-26', () => {
     { revisions: batching },
   )
 
-  everyWire(
+  everyPipe(
     'refuses an empty batch with one error [RPC-025]',
     async (wire) => {
       await using client = await script(wire, demo)
@@ -102,7 +102,7 @@ describe('a server of 2025-03-26', () => {
     { revisions: batching },
   )
 
-  everyWire(
+  everyPipe(
     'refuses initialize inside a batch, and does the rest [RPC-022]',
     async (wire) => {
       await using client = await script(wire, demo)
@@ -135,7 +135,7 @@ describe('a server of 2025-03-26', () => {
     await ours.close()
   })
 
-  everyWire(
+  everyPipe(
     'answers the rest of a batch when one member is cancelled [RPC-020]',
     async (wire) => {
       await using client = await script(wire, demo)
@@ -147,7 +147,7 @@ describe('a server of 2025-03-26', () => {
     { revisions: batching },
   )
 
-  everyWire(
+  everyPipe(
     'refuses an id that is twice in a batch, and answers the first [RPC-020]',
     async (wire) => {
       await using client = await script(wire, demo)
@@ -161,7 +161,7 @@ describe('a server of 2025-03-26', () => {
     { revisions: batching },
   )
 
-  everyWire(
+  everyPipe(
     'refuses a batch that is too long as a whole',
     async (wire) => {
       await using client = await script(wire, demo)
@@ -218,7 +218,7 @@ describe('a client of 2025-03-26', () => {
 })
 
 describe('revisions without batches', () => {
-  everyWire(
+  everyPipe(
     'refuse an array and send none [RPC-023, RPC-025, STDIO-003]',
     async (wire) => {
       await using client = await script(wire, demo)
@@ -229,7 +229,7 @@ describe('revisions without batches', () => {
         expect(id ?? null).toBeNull()
         expect(error?.code).toBe(-32600)
       }
-      expect((await client.request('tools/list')).result?.tools).toHaveLength(3)
+      expect((await client.request('tools/list')).result?.tools).toHaveLength(5)
       expect(client.transcript.lines.filter(({ from, message }) => from === 'server' && isArray(message))).toEqual([])
       expect(JSON.stringify(client.transcript.from('server'))).not.toContain('"id":"a"')
     },

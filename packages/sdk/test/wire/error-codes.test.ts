@@ -3,7 +3,7 @@ import { McpServer, Server } from 'tenon/server'
 import { ScriptedServer } from 'tenon/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { server as demo } from '../../../../examples/demo/server.ts'
-import { everyWire } from '../support/every-wire.ts'
+import { everyPipe } from '../support/every-wire.ts'
 import { clientOf, type Message, script, scriptedServer } from './support.ts'
 
 const modern = { revisions: ['2026-07-28'] as const }
@@ -11,7 +11,7 @@ const fromSpecification = new Set([-32700, -32600, -32601, -32602, -32603, -3202
 const version = 'io.modelcontextprotocol/protocolVersion'
 
 describe('a server of 2026-07-28', () => {
-  everyWire(
+  everyPipe(
     'sends no error code but those that the specification names, whatever it is asked [RPC-030, RPC-032, RPC-033, RPC-035]',
     async (wire) => {
       await using client = await script(wire, demo)
@@ -51,7 +51,7 @@ describe('a server of 2026-07-28', () => {
     modern,
   )
 
-  everyWire(
+  everyPipe(
     'says -32022 for a version that it does not speak, and for nothing else [RPC-031]',
     async (wire) => {
       await using client = await script(wire, demo)
@@ -63,7 +63,7 @@ describe('a server of 2026-07-28', () => {
     modern,
   )
 
-  everyWire('says -32602 for a resource that is not there, and -32002 before 2026-07-28 [RPC-035]', async (wire) => {
+  everyPipe('says -32602 for a resource that is not there, and -32002 before 2026-07-28 [RPC-035]', async (wire) => {
     await using client = await script(wire, demo)
     for (const uri of ['none://there', 'note://never']) {
       const { error } = await client.request('resources/read', { uri })
@@ -71,7 +71,7 @@ describe('a server of 2026-07-28', () => {
     }
   })
 
-  everyWire(
+  everyPipe(
     'does not let a handler send -32002 or -32042, which this revision no longer has [RPC-035]',
     async (wire) => {
       const server = new McpServer({ name: 'codes', version: '1' }, { onError: () => {} })
@@ -90,7 +90,7 @@ describe('a server of 2026-07-28', () => {
     modern,
   )
 
-  everyWire(
+  everyPipe(
     'answers -32601 to a method behind a capability that it did not declare [RPC-027]',
     async (wire) => {
       const server = new McpServer({ name: 'bare', version: '1' }, { logging: false })
@@ -118,7 +118,7 @@ describe('a server of 2026-07-28', () => {
     modern,
   )
 
-  everyWire(
+  everyPipe(
     'sends codes of the application as they are [RPC-036]',
     async (wire) => {
       const server = new Server({ name: 'codes', version: '1' })

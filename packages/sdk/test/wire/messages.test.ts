@@ -4,7 +4,7 @@ import { McpServer, ProtocolError, Server, StdioServerTransport } from 'tenon/se
 import { InMemoryTransport, record } from 'tenon/testing'
 import { describe, expect } from 'vitest'
 import { server as demo } from '../../../../examples/demo/server.ts'
-import { everyWire } from '../support/every-wire.ts'
+import { everyPipe } from '../support/every-wire.ts'
 import {
   answersIn,
   clientOf,
@@ -16,7 +16,7 @@ import {
 } from './support.ts'
 
 describe('every message that either side sends', () => {
-  everyWire(
+  everyPipe(
     'has the form of JSON-RPC 2.0 [RPC-001, RPC-002, RPC-003, RPC-006, RPC-007, RPC-008, RPC-009, RPC-010, RPC-016, RPC-017]',
     async (wire) => {
       await using pair = await wire.connect(demo)
@@ -51,7 +51,7 @@ describe('every message that either side sends', () => {
     },
   )
 
-  everyWire('carries an id that its sender did not use before [RPC-004, RPC-005]', async (wire) => {
+  everyPipe('carries an id that its sender did not use before [RPC-004, RPC-005]', async (wire) => {
     await using pair = await wire.connect(demo)
     await Promise.all([talk(pair.client), talk(pair.client)])
     const ids = (pair.transcript.from('client') as Message[]).filter(({ method, id }) => method && id !== undefined)
@@ -81,7 +81,7 @@ describe('every message that either side sends', () => {
 })
 
 describe('a server', () => {
-  everyWire('repeats the id of a request, value and type [RPC-008, RPC-002]', async (wire) => {
+  everyPipe('repeats the id of a request, value and type [RPC-008, RPC-002]', async (wire) => {
     await using client = await script(wire, demo)
     const ids = ['1', 1, 0, -7, '', 'é€😀', '__proto__', 9007199254740991, 'x'.repeat(1000), '"quoted"\n']
     // All at once, so that "1" and 1 are in flight together.
@@ -92,7 +92,7 @@ describe('a server', () => {
     expect(answers.every(({ result }) => Array.isArray(result?.tools))).toBe(true)
   })
 
-  everyWire('repeats the id in errors too [RPC-008, RPC-011, RPC-012]', async (wire) => {
+  everyPipe('repeats the id in errors too [RPC-008, RPC-011, RPC-012]', async (wire) => {
     await using client = await script(wire, demo)
     for (const id of ['a', 77]) {
       const answer = await client.send({ jsonrpc: '2.0', id, method: 'no/such', params: client.params() })
@@ -102,19 +102,19 @@ describe('a server', () => {
     }
   })
 
-  everyWire(
+  everyPipe(
     'answers a request whose id was used before, once that one is answered [RPC-005]',
     async (wire) => {
       await using client = await script(wire, demo)
       for (let time = 0; time < 3; time++) {
         const answer = await client.send({ jsonrpc: '2.0', id: 'again', method: 'tools/list', params: client.params() })
-        expect(answer.result?.tools).toHaveLength(3)
+        expect(answer.result?.tools).toHaveLength(5)
       }
     },
     { revisions: ['2026-07-28'] },
   )
 
-  everyWire('takes a request without params where it needs none [RPC-007]', async (wire) => {
+  everyPipe('takes a request without params where it needs none [RPC-007]', async (wire) => {
     if (wire.revision.id === '2026-07-28') {
       // Here params always hold `_meta`; without it the request is refused as one with bad params.
       await using client = await script(wire, demo)
@@ -123,11 +123,11 @@ describe('a server', () => {
       return
     }
     await using client = await script(wire, demo)
-    expect((await client.send({ jsonrpc: '2.0', id: 'bare', method: 'tools/list' })).result?.tools).toHaveLength(3)
+    expect((await client.send({ jsonrpc: '2.0', id: 'bare', method: 'tools/list' })).result?.tools).toHaveLength(5)
     expect((await client.send({ jsonrpc: '2.0', id: 'ping', method: 'ping' })).result).toEqual({})
   })
 
-  everyWire('answers -32602 to params that are wrong [RPC-028, RPC-012]', async (wire) => {
+  everyPipe('answers -32602 to params that are wrong [RPC-028, RPC-012]', async (wire) => {
     await using client = await script(wire, demo)
     const wrong: [string, Record<string, unknown>][] = [
       ['tools/call', {}],
@@ -149,7 +149,7 @@ describe('a server', () => {
     }
   })
 
-  everyWire('answers -32603 when something breaks inside [RPC-029, RPC-012]', async (wire) => {
+  everyPipe('answers -32603 when something breaks inside [RPC-029, RPC-012]', async (wire) => {
     const errors: unknown[] = []
     const server = new Server({ name: 'broken', version: '1' }, { onError: (error) => errors.push(error) })
     const bug = new TypeError('a secret of the inside')
@@ -168,7 +168,7 @@ describe('a server', () => {
     expect(errors).toEqual([bug, bug])
   })
 
-  everyWire('sends the data of an error as it is, or none [RPC-013, RPC-012]', async (wire) => {
+  everyPipe('sends the data of an error as it is, or none [RPC-013, RPC-012]', async (wire) => {
     const server = new Server({ name: 'data', version: '1' })
     server.setRequestHandler('custom/fail', ({ data }: { data?: unknown }) => {
       throw new ProtocolError(1234, 'Failed on purpose', data)
@@ -181,7 +181,7 @@ describe('a server', () => {
     expect((await client.request('custom/fail')).error).toEqual({ code: 1234, message: 'Failed on purpose' })
   })
 
-  everyWire('sends any object as a result [RPC-015]', async (wire) => {
+  everyPipe('sends any object as a result [RPC-015]', async (wire) => {
     const server = new Server({ name: 'result', version: '1' })
     const result = { anything: [1, null, { deep: true }], 'x.y/z': '', nothing: null }
     server.setRequestHandler('custom/any', () => result)
@@ -189,7 +189,7 @@ describe('a server', () => {
     expect((await client.request('custom/any')).result).toMatchObject(result)
   })
 
-  everyWire(
+  everyPipe(
     'keeps its error messages to one short sentence [RPC-014]',
     async (wire) => {
       await using client = await script(wire, demo)

@@ -3,7 +3,7 @@ import { Client } from 'tenon/client'
 import { McpServer, Server } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import { server as demo } from '../../../../examples/demo/server.ts'
-import { everyWire } from '../support/every-wire.ts'
+import { everyPipe } from '../support/every-wire.ts'
 import {
   answersIn,
   clientOf,
@@ -18,7 +18,7 @@ const revision: RevisionId = '2026-07-28'
 const modern = { revisions: [revision] }
 
 describe('on 2026-07-28', () => {
-  everyWire(
+  everyPipe(
     'every result says that it is complete [RPC-041, RPC-042]',
     async (wire) => {
       await using client = await script(wire, demo)
@@ -43,7 +43,7 @@ describe('on 2026-07-28', () => {
     modern,
   )
 
-  everyWire(
+  everyPipe(
     'a custom method and the end of a subscription are complete too [RPC-041, RPC-042]',
     async (wire) => {
       const server = new Server({ name: 'custom', version: '1' }, { capabilities: { tools: { listChanged: true } } })
@@ -60,7 +60,7 @@ describe('on 2026-07-28', () => {
     modern,
   )
 
-  everyWire(
+  everyPipe(
     'a result that asks for input says so [RPC-041, RPC-042]',
     async (wire) => {
       const server = new Server({ name: 'asking', version: '1' }, { capabilities: { tools: {} } })
@@ -78,7 +78,7 @@ describe('on 2026-07-28', () => {
     modern,
   )
 
-  everyWire(
+  everyPipe(
     'a server sends answers and notifications and never asks [RPC-038, RPC-040]',
     async (wire) => {
       const server = new McpServer({ name: 'busy', version: '1' })
@@ -220,7 +220,7 @@ describe('a client of 2026-07-28', () => {
 })
 
 describe('a server of 2026-07-28 with an extension', () => {
-  everyWire(
+  everyPipe(
     'may answer with a result type of its own [RPC-046]',
     async (wire) => {
       const extensions = { 'com.example/later': {} }

@@ -1,6 +1,6 @@
 import { McpServer } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import { everyWire } from '../support/every-wire.ts'
+import { everyPipe } from '../support/every-wire.ts'
 import { everyRevision, RawProcess, script } from './support.ts'
 
 describe('a server process whose stdin is closed half-way', () => {
@@ -136,7 +136,7 @@ describe('a client that does not read', () => {
 })
 
 describe('a server of 2026-07-28 whose request is cancelled', () => {
-  everyWire(
+  everyPipe(
     'says nothing more of it, even if the handler goes on [STDIO-018, STDIO-019]',
     async (wire) => {
       const server = new McpServer({ name: 'deaf', version: '1' })

@@ -75,7 +75,13 @@ async function converse(transport: Transport, revision: RevisionId): Promise<Mes
   const client = new Client({ name: 'custom', version: '1' }, { revision })
   await client.connect(transport)
   expect(client.revision).toBe(revision)
-  expect((await client.listTools().all()).map(({ name }) => name)).toEqual(['echo', 'add', 'sleep'])
+  expect((await client.listTools().all()).map(({ name }) => name)).toEqual([
+    'echo',
+    'add',
+    'sleep',
+    'write_note',
+    'search_notes',
+  ])
   expect((await client.callTool('echo', { text: 'é\n€' })).text).toBe('é\n€')
   const steps: number[] = []
   await client.callTool('sleep', { ms: 5 }, { onProgress: ({ progress }) => steps.push(progress) })

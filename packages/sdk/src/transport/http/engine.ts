@@ -297,7 +297,11 @@ export class HttpEngine {
     const id = isRequest(value) ? value.id : undefined
     if (this.#handshakes.length === 0) {
       if (version === undefined) {
-        throw new Refusal(400, RpcCode.HeaderMismatch, 'The header MCP-Protocol-Version is missing', id)
+        const supported = this.#endpoint.revisions.map((revision) => revision.id)
+        const message = `The header MCP-Protocol-Version is missing; this server speaks ${supported.join(', ')}`
+        const refusal = new Refusal(400, RpcCode.HeaderMismatch, message, id)
+        refusal.data = { supported }
+        throw refusal
       }
       throw this.#unsupported(RpcCode.UnsupportedProtocolVersion, version, id)
     }

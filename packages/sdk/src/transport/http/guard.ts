@@ -6,7 +6,7 @@ export interface GuardOptions {
    * names of this machine (`localhost`, `127.0.0.1`, `[::1]`) and IP addresses, which no foreign page can make its own.
    */
   allowedHosts?: readonly string[] | undefined
-  /** Web origins that may call, such as `https://app.example.com`. Default: the server's own, and pages on this machine. */
+  /** Web origins that may call besides the server's own, such as `https://app.example.com`. Default: pages on this machine. */
   allowedOrigins?: readonly string[] | undefined
   /** Answers under any name. Only behind a proxy that checks the `Host` header itself. */
   allowAnyHost?: boolean | undefined
@@ -104,6 +104,7 @@ export class Guard {
     if (page === undefined) return false
     // A page of the very same host; and, where this machine is called by its own name, any page of this machine.
     if (page === host?.toLowerCase()) return true
+    if (this.#options.allowedOrigins) return false
     return host !== undefined && loopback.test(withoutPort(host)) && loopback.test(withoutPort(page))
   }
 }

@@ -1,0 +1,87 @@
+// The client that the conformance suite listens to: node conformance/client.mjs URL. The suite says by environment
+// variables which scenario to play, on which revision, and with what data.
+import { connect } from 'tenon/client'
+
+/** What to do once connected; `capabilities` where the scenario looks at those that the client declares. */
+const scenarios = {
+  initialize: { play: listUnasked },
+  tools_call: { play: addNumbers },
+  'sse-retry': { play: callThatReconnects },
+  'request-metadata': { play: listUnasked, capabilities: { roots: {}, sampling: {}, elicitation: {} } },
+  'http-standard-headers': { play: useEveryFeature },
+  'http-custom-headers': { play: makeGivenCalls },
+  'http-invalid-tool-headers': { play: callAllTools },
+  'json-schema-ref-no-deref': { play: listTools },
+  'json-schema-2020-12-preservation': { play: sendSchemaBack },
+}
+
+const { MCP_CONFORMANCE_SCENARIO: name, MCP_CONFORMANCE_PROTOCOL_VERSION: revision } = process.env
+const scenario = Object.hasOwn(scenarios, name ?? '') ? scenarios[name] : undefined
+try {
+  if (!scenario) throw new Error(`No scenario ${name}; there are ${Object.keys(scenarios).join(', ')}`)
+  await run(scenario)
+} catch (error) {
+  console.error(error.message, error.cause ?? '')
+  process.exitCode = 1
+}
+
+async function run({ play, capabilities }) {
+  const client = await connect(process.argv.at(-1), {
+    info: { name: 'tenon-conformance-client', version: '1.0.0' },
+    revision,
+    capabilities,
+  })
+  client.on('warning', ({ message }) => console.error(message))
+  try {
+    await play(client, JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}'))
+  } finally {
+    await client.close()
+  }
+}
+
+/** These servers declare no tools, so that `listTools` would not ask them. */
+async function listUnasked(client) {
+  await client.request('tools/list', {})
+}
+
+function listTools(client) {
+  return client.listTools().all()
+}
+
+async function addNumbers(client) {
+  await listTools(client)
+  await client.callTool('add_numbers', { a: 5, b: 3 })
+}
+
+async function callThatReconnects(client) {
+  await listTools(client)
+  await client.callTool('test_reconnection', {})
+}
+
+async function useEveryFeature(client) {
+  await listTools(client)
+  await client.callTool('test_headers', {})
+  const [resource] = await client.listResources().all()
+  await client.readResource(resource.uri)
+  await client.listPrompts().all()
+  await client.getPrompt('test_prompt')
+}
+
+async function makeGivenCalls(client, { toolCalls }) {
+  await listTools(client)
+  for (const { name, arguments: args } of toolCalls) await client.callTool(name, args)
+}
+
+/** Whatever the SDK still shows may be called; tools whose header annotations are wrong must be gone. */
+async function callAllTools(client) {
+  for (const { name, inputSchema } of await listTools(client)) {
+    const args = Object.fromEntries(Object.keys(inputSchema.properties ?? {}).map((property) => [property, 'test']))
+    await client.callTool(name, args)
+  }
+}
+
+async function sendSchemaBack(client) {
+  const tools = await listTools(client)
+  const { inputSchema } = tools.find((tool) => tool.name === 'json_schema_2020_12_tool')
+  await client.callTool('json_schema_echo', { schema: inputSchema })
+}

@@ -1,0 +1,103 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { report } from './report.js'
+import { clientSubject, Suite, startServer } from './suite.js'
+import { judge } from './verdicts.js'
+
+// npm run conformance -- [--only server|client] [--scenario NAME] [--revision R] [--verbose]
+//
+// --only      one side
+// --scenario  one scenario, by name
+// --revision  one revision
+// --verbose   prints all that the suite says, and keeps what it wrote
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    scenario: { type: 'string' },
+    revision: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+  },
+})
+const expected = JSON.parse(readFileSync(new URL('expected.json', import.meta.url), 'utf8'))
+const sides = choose(options.only, ['server', 'client'])
+const known = sides.flatMap((side) => Object.keys(expected[side]))
+const scenarios = choose(options.scenario, known)
+const modes = sides.filter((side) => scenarios.some((name) => name in expected[side]))
+const revisions = choose(options.revision, ['2025-11-25', '2026-07-28'])
+
+const results = mkdtempSync(join(tmpdir(), 'conformance-'))
+process.once('exit', () => {
+  if (options.verbose) console.log(`\nWhat the suite wrote is in ${results}`)
+  else rmSync(results, { recursive: true, force: true })
+})
+const suite = new Suite(results, (output) => options.verbose && console.log(output))
+console.log(`${suite.description}\n`)
+
+const rows = []
+if (modes.includes('server')) rows.push(...(await runServer()))
+if (modes.includes('client')) rows.push(...(await runRevisions(clientSubject)))
+console.log(report(rows))
+if (rows.length === 0 || rows.some(({ verdict }) => verdict === 'FAIL')) process.exitCode = 1
+
+async function runServer() {
+  const server = await startServer()
+  try {
+    return await runRevisions(server.subject)
+  } finally {
+    server.close()
+  }
+}
+
+/** Nothing else runs meanwhile: scenarios look at what comes within parts of a second. */
+async function runRevisions(subject) {
+  const found = []
+  for (const revision of revisions) found.push(...(await runRevision(subject, revision)))
+  return found
+}
+
+async function runRevision(subject, revision) {
+  const table = expected[subject.mode]
+  const names = Object.keys(table).filter((name) => revision in table[name] && scenarios.includes(name))
+  if (names.length === 0) return []
+  const set = options.scenario === undefined ? await suite.set(subject, revision) : new Map()
+  const strangers = [...set.keys()].filter((name) => !names.includes(name))
+  const inSet = [...names.filter((name) => set.has(name)), ...strangers].map((scenario) =>
+    judge({ scenario, revision, mode: subject.mode }, table[scenario], set.get(scenario)),
+  )
+  const byName = names.filter((name) => isRunByName(name, subject, set))
+  return [...inSet, ...(await runByName(subject, revision, byName))]
+}
+
+/**
+ * What no set has is run by name. So is every client scenario that is due, once more, because only then does the suite
+ * look at how the client's process ended.
+ */
+function isRunByName(name, { mode }, set) {
+  return !set.has(name) || (mode === 'client' && expected[mode][name].notDue === undefined)
+}
+
+/** Clients go two at a time; the server is one, and what one scenario does to it another would see. */
+async function runByName(subject, revision, names) {
+  const mode = `${subject.mode} by name`
+  const found = new Map()
+  const waiting = [...names]
+  const work = async () => {
+    for (let scenario = waiting.shift(); scenario !== undefined; scenario = waiting.shift()) {
+      const result = await suite.byName(subject, revision, scenario)
+      found.set(scenario, judge({ scenario, revision, mode }, expected[subject.mode][scenario], result))
+    }
+  }
+  await Promise.all(subject.mode === 'client' ? [work(), work()] : [work()])
+  return names.map((name) => found.get(name))
+}
+
+/** What was asked for, or everything there is. */
+function choose(wanted, known) {
+  if (wanted === undefined) return known
+  if (known.includes(wanted)) return [wanted]
+  console.error(`There is no ${wanted} here, only ${known.join(', ')}`)
+  process.exit(1)
+}

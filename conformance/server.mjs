@@ -1,0 +1,202 @@
+// The server that the conformance suite questions: node conformance/server.mjs [--port N], default 3001.
+// Names, arguments and results are those the suite's scenarios ask for.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { completable, McpServer, ProtocolError, ResourceTemplate, RpcCode, serveHttp } from 'tenon/server'
+import * as z from 'zod'
+
+// One grey pixel, and half a millisecond of silence.
+const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=='
+const wav = 'UklGRigAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQQAAACAgICA'
+const image = { type: 'image', data: png, mimeType: 'image/png' }
+
+const server = new McpServer({ name: 'tenon-conformance-server', version: '1.0.0' })
+registerPlainTools()
+registerTalkingTools()
+registerTriggers()
+registerSchemaTools()
+registerResources()
+registerPrompts()
+
+const { values: options } = parseArgs({ options: { port: { type: 'string', default: '3001' } } })
+const { url } = await serveHttp(server, { port: Number(options.port) })
+console.log(`listening on ${url}`)
+
+/** `test_simple_text` comes first: the suite calls whatever is listed first, without arguments. */
+function registerPlainTools() {
+  tool('test_simple_text', 'Returns text', () => 'This is a simple text response for testing.')
+  tool('test_image_content', 'Returns an image', () => ({ content: [image] }))
+  tool('test_audio_content', 'Returns a sound', () => ({
+    content: [{ type: 'audio', data: wav, mimeType: 'audio/wav' }],
+  }))
+  tool('test_embedded_resource', 'Returns a resource', () => ({
+    content: [embedded('test://embedded-resource', 'This is an embedded resource content.')],
+  }))
+  tool('test_multiple_content_types', 'Returns text, an image and a resource', () => ({
+    content: [
+      { type: 'text', text: 'Multiple content types test:' },
+      image,
+      embedded('test://mixed-content-resource', '{"test":"data","value":123}', 'application/json'),
+    ],
+  }))
+  tool('test_error_handling', 'Always fails', () => {
+    throw new Error('This tool intentionally returns an error for testing')
+  })
+}
+
+/** Tools that say something before they answer, or look at who is asking. */
+function registerTalkingTools() {
+  tool('test_tool_with_logging', 'Logs what it does', async (_args, ctx) => {
+    ctx.log.info('Tool execution started')
+    await sleep(50)
+    ctx.log.info('Tool processing data')
+    await sleep(50)
+    ctx.log.info('Tool execution completed')
+    return 'Tool with logging executed successfully'
+  })
+  tool('test_logging_tool', 'Logs to whoever asked for it', (_args, ctx) => {
+    ctx.log.info('Only those who named a level see this')
+    return 'Logged'
+  })
+  tool('test_tool_with_progress', 'Tells how far it is', async (_args, ctx) => {
+    ctx.progress(0, { total: 100 })
+    await sleep(50)
+    ctx.progress(50, { total: 100 })
+    await sleep(50)
+    ctx.progress(100, { total: 100 })
+    return 'Tool with progress executed successfully'
+  })
+  tool('test_reconnection', 'Lets go of the connection and answers later', async (_args, ctx) => {
+    ctx.closeStream({ retryMs: 500 })
+    await sleep(100)
+    return 'Reconnection test completed successfully'
+  })
+  tool('test_missing_capability', 'Works only for clients that can sample', (_args, ctx) => {
+    if (ctx.caller.capabilities.sampling) return 'The client can sample'
+    throw new ProtocolError(RpcCode.MissingClientCapability, 'This tool needs a client that can sample', {
+      requiredCapabilities: { sampling: {} },
+    })
+  })
+  tool('test_streaming_elicitation', 'Answers without a request of its own', () => 'Nothing to ask')
+}
+
+/** Both publish a change and leave the list as it is: other scenarios rely on its order. */
+function registerTriggers() {
+  tool('test_trigger_tool_change', 'Tells listeners that the tools changed', () => {
+    server.sendToolListChanged()
+    return 'Told'
+  })
+  tool('test_trigger_prompt_change', 'Tells listeners that the prompts changed', () => {
+    server.sendPromptListChanged()
+    return 'Told'
+  })
+}
+
+function registerSchemaTools() {
+  const text = { type: 'string' }
+  server.registerTool(
+    'test_x_mcp_header',
+    {
+      description: 'Takes a region, which the client repeats in a header',
+      inputSchema: { type: 'object', properties: { region: { ...text, 'x-mcp-header': 'Region' } } },
+    },
+    ({ region }) => `Region: ${region}`,
+  )
+  server.registerTool(
+    'json_schema_2020_12_tool',
+    {
+      description: 'Has an input schema with the keywords of JSON Schema 2020-12',
+      inputSchema: {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        type: 'object',
+        $defs: { address: { $anchor: 'addressDef', type: 'object', properties: { street: text, city: text } } },
+        properties: {
+          name: text,
+          address: { $ref: '#/$defs/address' },
+          contactMethod: { ...text, enum: ['phone', 'email'] },
+          phone: text,
+          email: text,
+        },
+        allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+        if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+        // biome-ignore lint/suspicious/noThenProperty: it is the keyword of JSON Schema
+        then: { required: ['phone'] },
+        else: { required: ['email'] },
+        additionalProperties: false,
+      },
+    },
+    (args) => `Taken: ${JSON.stringify(args)}`,
+  )
+}
+
+function registerResources() {
+  server.registerResource(
+    'static-text',
+    'test://static-text',
+    { description: 'Text that never changes', mimeType: 'text/plain' },
+    () => 'This is the content of the static text resource.',
+  )
+  server.registerResource(
+    'static-binary',
+    'test://static-binary',
+    { description: 'An image that never changes', mimeType: 'image/png' },
+    () => Buffer.from(png, 'base64'),
+  )
+  server.registerResource(
+    'watched-resource',
+    'test://watched-resource',
+    { description: 'Something to subscribe to', mimeType: 'text/plain' },
+    () => 'Watched resource content',
+  )
+  server.registerResource(
+    'template',
+    new ResourceTemplate('test://template/{id}/data'),
+    { description: 'One resource for each id', mimeType: 'application/json' },
+    (_uri, { id }) => JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }),
+  )
+}
+
+function registerPrompts() {
+  server.registerPrompt(
+    'test_simple_prompt',
+    { description: 'Text without arguments' },
+    () => 'This is a simple prompt for testing.',
+  )
+  server.registerPrompt(
+    'test_prompt_with_arguments',
+    {
+      description: 'Text with two arguments',
+      argsSchema: {
+        arg1: completable(z.string().describe('First test argument'), (typed) =>
+          ['testValue1', 'otherValue1'].filter((value) => value.startsWith(typed)),
+        ),
+        arg2: z.string().describe('Second test argument'),
+      },
+    },
+    ({ arg1, arg2 }) => `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`,
+  )
+  server.registerPrompt(
+    'test_prompt_with_embedded_resource',
+    { description: 'A resource to look at', argsSchema: { resourceUri: z.string().describe('URI of the resource') } },
+    ({ resourceUri }) => ({
+      messages: [
+        { role: 'user', content: embedded(resourceUri, 'Embedded resource content for testing.') },
+        { role: 'user', content: { type: 'text', text: 'Please process the embedded resource above.' } },
+      ],
+    }),
+  )
+  server.registerPrompt('test_prompt_with_image', { description: 'An image to look at' }, () => ({
+    messages: [
+      { role: 'user', content: image },
+      { role: 'user', content: { type: 'text', text: 'Please analyze the image above.' } },
+    ],
+  }))
+}
+
+function tool(name, description, handler) {
+  server.registerTool(name, { description }, handler)
+}
+
+function embedded(uri, text, mimeType = 'text/plain') {
+  return { type: 'resource', resource: { uri, mimeType, text } }
+}

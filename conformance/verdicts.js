@@ -1,0 +1,52 @@
+/**
+ * Judges one result more strictly than the suite does: a warning is a failure, and so is a tick that stands for fewer
+ * checks than it should, or for none.
+ *
+ * @param row What was run and how: scenario, revision, mode.
+ * @param expected The scenario's entry in expected.json; undefined when it has none.
+ * @param result What the suite wrote; undefined when it did not run the scenario.
+ */
+export function judge(row, expected, result) {
+  const checks = result?.checks ?? []
+  const passed = count(checks, 'SUCCESS')
+  const total = passed + count(checks, 'FAILURE') + count(checks, 'WARNING')
+  const problems = problemsOf(row, expected, result, passed)
+  return { ...row, passed, total, ...verdictOf(expected, problems) }
+}
+
+/**
+ * A scenario that is not due and passes is a problem as well, because the table would no longer tell the truth; except
+ * for one that passes by failing, which the table calls vacuous.
+ */
+function verdictOf({ notDue, vacuous } = {}, problems) {
+  if (notDue === undefined) return { verdict: problems.length === 0 ? 'pass' : 'FAIL', problems }
+  if (vacuous !== undefined) return { verdict: 'not due', reason: `${notDue}; ${vacuous}`, problems: [] }
+  if (problems.length > 0) return { verdict: 'not due', reason: notDue, problems: [] }
+  return { verdict: 'FAIL', problems: [`passes, although expected.json has it as not due (${notDue})`] }
+}
+
+function problemsOf(row, expected, result, passed) {
+  if (!expected) return ['has no entry in expected.json']
+  if (!result) return ['was not run']
+  if (!result.checks) return ['did not get to its end']
+  const minimum = expected[row.revision]
+  if (minimum === undefined) return [`has no minimum for ${row.revision} in expected.json`]
+  const problems = result.checks
+    .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+    .map(({ status, id, description, errorMessage }) => `${status} ${id}: ${errorMessage ?? description}`)
+  if (passed === 0) problems.push('nothing was checked')
+  else if (passed < minimum) problems.push(`only ${passed} checks passed, of ${minimum} at least`)
+  // The exit code is known only of scenarios that ran by name.
+  const isFailed = (result.exitCode ?? 0) !== 0
+  if (problems.length === 0 && isFailed) problems.push('every check passed, but the client failed')
+  if (problems.length > 0 && result.stderr !== '') problems.push(`the client said:\n${lastLines(result.stderr)}`)
+  return problems
+}
+
+function lastLines(text) {
+  return text.trim().split('\n').slice(-8).join('\n')
+}
+
+function count(checks, status) {
+  return checks.filter((check) => check.status === status).length
+}
