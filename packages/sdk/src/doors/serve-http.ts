@@ -55,6 +55,8 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
       else notFound(response, path)
     },
   )
+  // Their size is bounded; by number, Node would leave out the last ones without a word.
+  http.maxHeadersCount = 0
   http.on('clientError', answerClientError)
   await listen(http, port, host)
   const close = once(() => closeAll(http, handler, graceMs))

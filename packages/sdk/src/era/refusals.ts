@@ -12,7 +12,7 @@ export function unsupportedVersion(requested: string, offered: readonly Revision
 
 /** 2026-07-28 has no initialize; the versions are named all the same, for the client that comes with it. */
 export function noHandshake(requested: unknown, offered: readonly Revision[]): ProtocolError {
-  return refusal(RpcCode.MethodNotFound, 'This server has no initialize', requested, offered)
+  return refusal(RpcCode.MethodNotFound, 'There is no initialize in this revision', requested, offered)
 }
 
 function refusal(code: number, what: string, requested: unknown, offered: readonly Revision[]): ProtocolError {

@@ -1,5 +1,6 @@
 import { McpError } from '../errors.ts'
 import type { Params } from '../jsonrpc/message.ts'
+import { trimBlanks } from '../util/blanks.ts'
 import { isObject } from '../util/objects.ts'
 
 /** Reads one header of a request; names in lower case. */
@@ -47,7 +48,7 @@ export function encodeHeaderValue(value: string): string {
 
 /** The text that a header value stands for; undefined when it is malformed. */
 export function decodeHeaderValue(header: string): string | undefined {
-  const value = header.replace(/^[ \t]+|[ \t]+$/g, '')
+  const value = trimBlanks(header)
   if (!looksEncoded(value)) return /^[\t\x20-\x7e]*$/.test(value) ? value : undefined
   const inner = value.slice(sentinelStart.length, -sentinelEnd.length)
   if (!base64.test(inner)) return undefined
@@ -71,7 +72,8 @@ export function standardHeadersProblem(
   const said = header('mcp-method')
   if (said === undefined) {
     if (required) return 'The header Mcp-Method is missing'
-  } else if (said !== method && said.trim() !== method) return 'The header Mcp-Method is not the method of the body'
+  } else if (said !== method && trimBlanks(said) !== method)
+    return 'The header Mcp-Method is not the method of the body'
   const name = nameOf(method, params)
   if (name === undefined) return undefined
   const mirrored = header('mcp-name')

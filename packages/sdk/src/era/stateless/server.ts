@@ -15,7 +15,7 @@ import { isUri } from '../../protocol/uri.ts'
 import { chain } from '../../util/chain.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import { withCheckedParams } from '../checked.ts'
-import { unsupportedVersion } from '../refusals.ts'
+import { noHandshake, unsupportedVersion } from '../refusals.ts'
 import type { Caller, Definition, EraMethod, Outcome, Reply, ServerEra } from '../server.ts'
 import { Subscription } from './subscription.ts'
 
@@ -37,6 +37,8 @@ export class StatelessServer implements ServerEra {
     this.methods = withCheckedParams({
       'server/discover': (exchange) => this.#discover(exchange),
       'subscriptions/listen': (exchange) => this.#listen(exchange),
+    }).set('initialize', ({ request }) => {
+      throw noHandshake(request.params?.protocolVersion, definition.revisions)
     })
   }
 

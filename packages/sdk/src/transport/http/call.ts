@@ -23,6 +23,8 @@ export interface HttpCall {
 /** The request, and who makes it once that is known. */
 export interface CallRequest extends HttpRequest {
   principal: string | undefined
+  /** Whether some headers were left out because there were too many. */
+  readonly truncated: boolean
   /** The address at the other end, where it is known. */
   readonly peer: string | undefined
 }
@@ -42,6 +44,8 @@ export interface EventSink {
   write(text: string): void
   /** Bytes that the client has not taken yet. */
   readonly waiting: number
+  /** Settles when the client has taken what was written, or is gone; undefined when there is nothing to wait for. */
+  drained(): Promise<void> | undefined
   end(): void
   /** Cuts the connection. */
   destroy(): void

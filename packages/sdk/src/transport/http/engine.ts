@@ -8,6 +8,7 @@ import { MemoryEventStore } from '../../store/memory.ts'
 import { chain } from '../../util/chain.ts'
 import { Deadlines } from '../../util/deadlines.ts'
 import { isObject } from '../../util/objects.ts'
+import { settle } from '../../util/settle.ts'
 import { SseEndpoints } from '../sse/endpoints.ts'
 import {
   type Body,
@@ -21,7 +22,7 @@ import {
 } from './call.ts'
 import { Fleet } from './fleet.ts'
 import { Guard, getProblem, postProblem } from './guard.ts'
-import { checkModern, isModern } from './modern.ts'
+import { checkModern, isModern, versionOf } from './modern.ts'
 import { type CallHost, OneCall } from './one-call.ts'
 import { OpenStreams } from './open-streams.ts'
 import type { HttpOptions } from './options.ts'
@@ -78,6 +79,9 @@ export class HttpEngine {
       ...shared,
       eventStore: options.eventStore === false ? undefined : (options.eventStore ?? new MemoryEventStore()),
       maxStreamsPerSession: options.maxStreamsPerSession ?? 16,
+      node: randomId().slice(0, 6).replaceAll(/[-_]/g, '0'),
+      shared: options.sessionStore !== undefined,
+      listening: (session, isListening) => this.#fleet?.listening(session, isListening),
       onUnread: (stream) => this.#streams.delete(stream),
       closed: (session) => this.#closed(session),
     }
@@ -155,7 +159,9 @@ export class HttpEngine {
 
   #received(call: HttpCall, body: Body | Refusal): Promise<void> | void {
     if (body instanceof Refusal) throw body
-    const version = call.request.header('mcp-protocol-version')?.trim()
+    // It may have been asked to end while the body was on its way.
+    if (this.#draining) throw shuttingDown()
+    const version = versionOf((name) => call.request.header(name))
     const value = typeof body === 'string' ? parseUnambiguous(body) : body.value
     if (value instanceof Fault) throw this.#unreadable(value, version)
     const cors = this.#guard.corsHeaders(call)
@@ -184,8 +190,7 @@ export class HttpEngine {
     this.#checkStandardHeaders(call, value)
     if (this.#options.stateless) return this.#answerOnce(call, value, version, cors)
     const id = call.request.header('mcp-session-id')
-    if (isInitialize(value) && (id === undefined || !this.#sessions.get(id)))
-      return this.#openSession(call, value, cors)
+    if (isInitialize(value) && id === undefined) return this.#openSession(call, value, cors)
     return chain(this.#findSession(call), (session) => this.#answerInSession(session, call, value, cors))
   }
 
@@ -212,16 +217,26 @@ export class HttpEngine {
     const session = this.#attach(this.#createId(), principal)
     const reply = new PostReply(call, session, { ...cors, 'mcp-session-id': session.sessionId })
     reply.beforeLast = (errorCode) => {
-      if (errorCode === undefined) {
-        this.#options.onSession?.('opened', session.sessionId)
-        return this.#fleet?.save(session, value)
-      }
+      if (errorCode === undefined) return this.#opened(session, value)
       reply.headers = cors
       void session.close()
       return undefined
     }
     session.asked()
     session.link.receive(value, reply)
+  }
+
+  /** What must be over before the client is told of its session. */
+  #opened(session: HttpSession, value: unknown): Promise<void> | undefined {
+    if (!this.#options.onSession) return this.#fleet?.save(session, value)
+    return this.#tell('opened', session).then(() => this.#fleet?.save(session, value))
+  }
+
+  #tell(event: 'opened' | 'closed', { sessionId }: HttpSession): Promise<void> {
+    return settle(
+      () => this.#options.onSession?.(event, sessionId),
+      (error) => this.#endpoint.reportError(error),
+    )
   }
 
   #attach(id: string, principal: string | undefined): HttpSession {
@@ -254,7 +269,10 @@ export class HttpEngine {
     if (this.#handshakes.length === 0 || this.#options.stateless) throw this.#notAllowed()
     const problem = getProblem(call)
     if (problem) throw problem
-    this.#checkVersion(call.request.header('mcp-protocol-version')?.trim(), undefined)
+    this.#checkVersion(
+      versionOf((name) => call.request.header(name)),
+      undefined,
+    )
     const session = await this.#findSession(call)
     session.lastSeen = Date.now()
     const cors = this.#guard.corsHeaders(call)
@@ -265,9 +283,14 @@ export class HttpEngine {
 
   async #delete(call: HttpCall): Promise<void> {
     if (this.#handshakes.length === 0 || this.#options.stateless) throw this.#notAllowed()
+    this.#checkVersion(
+      versionOf((name) => call.request.header(name)),
+      undefined,
+    )
     const session = await this.#findSession(call)
     await session.close()
     await this.#fleet?.delete(session)
+    this.#forgetEvents(session)
     call.reply(200, this.#guard.corsHeaders(call) ?? noHeaders)
   }
 
@@ -279,8 +302,8 @@ export class HttpEngine {
     }
     const { principal } = call.request
     const session = this.#sessions.get(id)
-    if (session) return ownedBy(principal, session)
-    if (!this.#fleet) throw sessionNotFound()
+    if (!this.#fleet) return ownedBy(principal, session)
+    if (session) return chain(this.#fleet.use(session), (isThere) => ownedBy(principal, isThere ? session : undefined))
     return this.#fleet
       .restore(id, principal, () => this.#attach(id, principal))
       .then((restored) => ownedBy(principal, restored))
@@ -288,8 +311,19 @@ export class HttpEngine {
 
   #closed(session: HttpSession): void {
     this.#sessions.delete(session)
+    // Where others know the session, it may go on there, with what can be resumed.
+    if (!this.#options.sessionStore) this.#forgetEvents(session)
     // One that never got past `initialize` was never told of.
-    if (this.#endpoint.revisionOf(session.link)) this.#options.onSession?.('closed', session.sessionId)
+    if (this.#options.onSession && this.#endpoint.revisionOf(session.link)) void this.#tell('closed', session)
+  }
+
+  #forgetEvents({ sessionId }: HttpSession): void {
+    const { eventStore } = this.#sessionHost
+    if (!eventStore?.forget) return
+    void settle(
+      () => eventStore.forget!(sessionId),
+      (error) => this.#endpoint.reportError(error),
+    )
   }
 
   /** 2025-06-18 transports: a version that is not served is a 400; none at all is taken for the oldest one with HTTP. */

@@ -10,6 +10,8 @@ export interface EventStreamOptions {
   reportError(error: unknown): void
 }
 
+type Send = (id: string | undefined, text: string) => Promise<void>
+
 interface Held {
   readonly id: string | undefined
   readonly text: string
@@ -56,7 +58,10 @@ export class EventStream {
 
   /** An event with nothing but an id, so that a client which loses the stream at once can resume it. */
   prime(retryMs?: number): void {
-    if (this.#store) this.#keep('', (id) => this.#write(`${retryLine(retryMs)}id: ${id}\ndata: \n\n`))
+    if (!this.#store) return
+    this.#keep('', (id) => {
+      if (id !== undefined) this.#write(`${retryLine(retryMs)}id: ${id}\ndata: \n\n`)
+    })
   }
 
   send(message: string): void {
@@ -74,7 +79,10 @@ export class EventStream {
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    this.#afterStoring(() => this.#letGo())
+    this.#afterStoring(() => {
+      // What is being replayed is finished first.
+      if (!this.#held) this.#letGo()
+    })
   }
 
   /** Ends the connection, not the stream: the client is to come back after a while. */
@@ -92,24 +100,30 @@ export class EventStream {
     this.#options.onUnread(this)
   }
 
-  /** Goes on with another connection: first what it missed, then what came meanwhile. */
-  async resume(sink: EventSink, replay: (send: (id: string, text: string) => void) => Promise<void>): Promise<void> {
+  /**
+   * Goes on with another connection: first what it missed, as fast as it is taken, then what came meanwhile.
+   * @param replay Sends what was kept; it may have been interrupted by yet another connection.
+   */
+  async resume(sink: EventSink, replay: (send: Send) => Promise<void>): Promise<void> {
     this.#sink?.end()
     this.#sink = sink
     const held: Held[] = []
     this.#held = held
     const sent = new Set<string | undefined>()
-    try {
-      await replay((id, text) => {
-        sent.add(id)
-        this.#write(toEvent({ id, text }))
-      })
-      await this.#storing
-    } finally {
-      this.#held = undefined
+    const send: Send = async (id, text) => {
+      if (this.#sink !== sink) return
+      sent.add(id)
+      if (text !== '') sink.write(toEvent({ id, text }))
+      await sink.drained()
     }
-    for (const event of held) if (!sent.has(event.id)) this.#write(toEvent(event))
-    if (this.#ended) this.#letGo()
+    await replay(send)
+    await this.#storing
+    // Taken one by one, since more may come while the client takes these.
+    for (let event = held.shift(); event; event = held.shift()) {
+      if (event.id === undefined || !sent.has(event.id)) await send(event.id, event.text)
+    }
+    if (this.#held === held) this.#held = undefined
+    if (this.#ended && this.#sink === sink) this.#letGo()
   }
 
   #letGo(): void {
@@ -134,12 +148,22 @@ export class EventStream {
   }
 
   /** Memory answers at once; a store that does not is waited for, in order. */
-  #keep(message: string, then: (id: string) => void): void {
-    const store = this.#store!
-    if (this.#storing) return this.#chain(async () => then(await store.storeEvent(this.id, message)))
-    const id = store.storeEvent(this.id, message)
+  #keep(message: string, then: (id: string | undefined) => void): void {
+    if (this.#storing) return this.#chain(async () => then(await this.#storeEvent(message)))
+    const id = this.#storeEvent(message)
     if (isThenable(id)) this.#chain(async () => then(await id))
     else then(id)
+  }
+
+  /** A store that fails costs the event its id, and nobody the event. */
+  #storeEvent(message: string): string | undefined | Promise<string | undefined> {
+    const failed = (error: unknown) => void this.#options.reportError(error)
+    try {
+      const id = this.#store!.storeEvent(this.id, message)
+      return isThenable(id) ? id.then(undefined, failed) : id
+    } catch (error) {
+      return failed(error) as undefined
+    }
   }
 
   #chain(work: () => Promise<void>): void {

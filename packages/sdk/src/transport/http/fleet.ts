@@ -1,11 +1,23 @@
 import type { Endpoint } from '../../jsonrpc/endpoint.ts'
 import type { Bus, SessionStore } from '../../store/ports.ts'
 import { isObject } from '../../util/objects.ts'
+import { settle } from '../../util/settle.ts'
 import type { HttpOptions } from './options.ts'
 import type { HttpSession } from './session.ts'
 import type { Sessions } from './sessions.ts'
 
 const topic = 'tenon'
+
+/** One of these is there, beside whom it comes from. */
+interface BusMessage {
+  node: string
+  change?: object
+  /** Sessions, by id: its state was saved, it was ended, its client listens there, or no longer does. */
+  saved?: string
+  ended?: string
+  listens?: string
+  stopped?: string
+}
 
 /** After these a session is no longer what it was. */
 const changing: ReadonlySet<unknown> = new Set([
@@ -54,11 +66,34 @@ export class Fleet {
       : isObject(value) && changing.has(value.method)
   }
 
-  /** Keeps what the session is now, if this message may have changed it; else that it is still in use. */
+  /**
+   * Says that a session is in use, so that it stays; false when it was ended elsewhere. By a bus we hear of that at once;
+   * without one the store is asked each time.
+   */
+  use(session: HttpSession): boolean | Promise<boolean> {
+    const store = this.#store
+    if (!store) return true
+    if (!this.#bus) return this.#isThere(store, session)
+    const now = Date.now()
+    if (now - (this.#touched.get(session) ?? session.createdAt) < this.#sessions.idleMs / 4) return true
+    this.#touched.set(session, now)
+    void settle(
+      () => store.touch(session.sessionId, this.#sessions.idleMs),
+      (error) => this.#endpoint.reportError(error),
+    )
+    return true
+  }
+
+  async #isThere(store: SessionStore, session: HttpSession): Promise<boolean> {
+    const isThere = await store.touch(session.sessionId, this.#sessions.idleMs)
+    if (!isThere) await session.close()
+    return isThere
+  }
+
+  /** Keeps what the session is now, if this message may have changed it. */
   async save(session: HttpSession, value: unknown): Promise<void> {
     const store = this.#store
-    if (!store) return
-    if (!this.changesSession(value)) return this.#touch(store, session)
+    if (!store || !this.changesSession(value)) return
     const { sessionId: id, principal, createdAt, link } = session
     const state = this.#endpoint.saveSession(link)
     if (state === undefined) return
@@ -91,11 +126,9 @@ export class Fleet {
     for (const stop of await Promise.all(this.#stops)) stop()
   }
 
-  async #touch(store: SessionStore, session: HttpSession): Promise<void> {
-    const now = Date.now()
-    if (now - (this.#touched.get(session) ?? session.createdAt) < this.#sessions.idleMs / 4) return
-    this.#touched.set(session, now)
-    await store.touch(session.sessionId, this.#sessions.idleMs)
+  /** Each message belongs on one stream, so only the process where the client listened last tells it anything. */
+  listening({ sessionId }: HttpSession, isListening: boolean): void {
+    this.#publish(isListening ? { listens: sessionId } : { stopped: sessionId })
   }
 
   #changed(change: object): void {
@@ -104,18 +137,22 @@ export class Fleet {
 
   #publish(message: object): void {
     if (!this.#bus) return
-    const published = this.#bus.publish(topic, JSON.stringify({ node: this.#node, ...message }))
-    published?.catch((error) => this.#endpoint.reportError(error))
+    const bus = this.#bus
+    void settle(
+      () => bus.publish(topic, JSON.stringify({ node: this.#node, ...message })),
+      (error) => this.#endpoint.reportError(error),
+    )
   }
 
   #heard(text: string): void {
-    const message = JSON.parse(text) as { node: string; change?: object; saved?: string; ended?: string }
+    const message = JSON.parse(text) as BusMessage
     if (message.node === this.#node) return
-    if (message.change) this.#tell(message.change)
-    const session = this.#sessions.get(message.saved ?? message.ended ?? '')
+    if (message.change) return this.#tell(message.change)
+    const session = this.#sessions.get(message.saved ?? message.ended ?? message.listens ?? message.stopped ?? '')
     if (!session) return
     if (message.ended !== undefined) void session.close()
-    else this.#reload(session).catch((error) => this.#endpoint.reportError(error))
+    else if (message.saved !== undefined) void settle(() => this.#reload(session), this.#endpoint.reportError)
+    else session.listensElsewhere = message.listens !== undefined
   }
 
   #tell(change: object): void {

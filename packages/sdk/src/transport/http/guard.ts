@@ -51,6 +51,7 @@ export class Guard {
     if (!this.#options.allowAnyHost) {
       if (host === undefined || !keep(this.#hosts, host, () => this.#allowsHost(host))) return foreignHost(host)
     }
+    if (call.request.truncated) return new Refusal(431, refusedCode, 'There are too many headers')
     const origin = call.request.header('origin')
     if (origin === undefined || this.#options.allowAnyOrigin) return undefined
     return keep(this.#origins, `${origin} ${host}`, () => this.#allowsOrigin(origin, host))
@@ -157,7 +158,16 @@ function keep(kept: Map<string, boolean>, key: string, judge: () => boolean): bo
 
 /** What is wrong with the headers of a POST, or undefined. */
 export function postProblem(call: HttpCall): Refusal | undefined {
-  const { request } = call
+  const accept = call.request.header('accept') ?? ''
+  const acceptsBoth = accept === bothTypes || (accepts(accept, 'application/json') && accepts(accept, events))
+  if (acceptsBoth) return contentProblem(call)
+  return (
+    contentProblem(call) ?? new Refusal(406, refusedCode, `Accept must list both ${bothTypes.replace(',', ' and')}`)
+  )
+}
+
+/** What is wrong with how a body is sent, or undefined. */
+export function contentProblem({ request }: HttpCall): Refusal | undefined {
   const type = request.header('content-type')
   if (type === undefined || (type !== 'application/json' && !/^application\/json[ \t]*(?:;|$)/i.test(type))) {
     return new Refusal(415, refusedCode, 'Content-Type must be application/json')
@@ -166,10 +176,7 @@ export function postProblem(call: HttpCall): Refusal | undefined {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     return new Refusal(415, refusedCode, 'Content-Encoding is not supported: send the body as it is')
   }
-  const accept = request.header('accept') ?? ''
-  const acceptsBoth = accept === bothTypes || (accepts(accept, 'application/json') && accepts(accept, events))
-  if (acceptsBoth) return undefined
-  return new Refusal(406, refusedCode, 'Accept must list both application/json and text/event-stream')
+  return undefined
 }
 
 /** What is wrong with the headers of a GET, or undefined. */

@@ -3,6 +3,7 @@ import type { Endpoint } from '../../jsonrpc/endpoint.ts'
 import { Fault, kindOf, type RpcRequest } from '../../jsonrpc/message.ts'
 import { type HeaderReader, standardHeadersProblem } from '../../protocol/mirrored-headers.ts'
 import { metaKeys } from '../../protocol/types.ts'
+import { trimBlanks } from '../../util/blanks.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import { Refusal } from './call.ts'
 
@@ -33,7 +34,7 @@ export function checkModern(endpoint: Endpoint, value: unknown, header: HeaderRe
 
 function checkRequest(endpoint: Endpoint, request: RpcRequest, header: HeaderReader): void {
   const { id, method, params } = request
-  const said = header('mcp-protocol-version')?.trim()
+  const said = versionOf(header)
   const meta = metaOf(request)
   const version = meta?.[metaKeys.protocolVersion]
   if (typeof version !== 'string') throw invalidMeta(request, metaKeys.protocolVersion, 'a string')
@@ -46,6 +47,12 @@ function checkRequest(endpoint: Endpoint, request: RpcRequest, header: HeaderRea
   // A version that is not served is refused by the era, which knows what to offer instead.
   const problem = isServed ? standardHeadersProblem(method, params, header, true) : undefined
   if (problem !== undefined) throw new Refusal(400, RpcCode.HeaderMismatch, problem, id)
+}
+
+/** What the version header says, if it is there. */
+export function versionOf(header: HeaderReader): string | undefined {
+  const said = header('mcp-protocol-version')
+  return said === undefined ? undefined : trimBlanks(said)
 }
 
 function isStateless(endpoint: Endpoint, version: string): boolean {

@@ -85,7 +85,7 @@ class NodeRequestFacts implements CallRequest {
 
   header(name: string): string | undefined {
     const value = this.#headers[name]
-    if (name === 'host' && value !== undefined) return distinct(this.#incoming.rawHeaders, 'host') ?? (value as string)
+    if (value !== undefined && keptOnce.has(name)) return distinct(this.#incoming.rawHeaders, name) ?? (value as string)
     if (typeof value === 'string' || value === undefined) return value ?? this.#otherCase(name)
     return value.join(', ')
   }
@@ -104,14 +104,24 @@ class NodeRequestFacts implements CallRequest {
     return this.#incoming.auth
   }
 
+  get truncated(): boolean {
+    return this.#incoming.rawHeaders.length === 2 * maxHeadersKept
+  }
+
   get peer(): string | undefined {
     return this.#incoming.socket.remoteAddress
   }
 }
 
+/** Node drops those beyond without a word, unless its server is told otherwise. */
+const maxHeadersKept = 2_000
+
+/** Headers that decide, and of which Node shows only the first. */
+const keptOnce: ReadonlySet<string> = new Set(['host', 'content-type'])
+
 /**
  * Node keeps the first of several `Host` headers and drops the others, while a proxy may have looked at the last: joined,
- * they are no valid host any more. Undefined when there is only one.
+ * they are no valid host any more. The same with `Content-Type`. Undefined when there is only one.
  */
 function distinct(rawHeaders: readonly string[], name: string): string | undefined {
   let found: string | undefined
@@ -136,6 +146,20 @@ class NodeSink implements EventSink {
 
   get waiting(): number {
     return this.#response.writableLength
+  }
+
+  drained(): Promise<void> | undefined {
+    const response = this.#response
+    if (!response.writableNeedDrain || response.destroyed) return undefined
+    return new Promise((resolve) => {
+      const done = () => {
+        response.off('drain', done)
+        response.off('close', done)
+        resolve()
+      }
+      response.on('drain', done)
+      response.on('close', done)
+    })
   }
 
   end(): void {

@@ -55,23 +55,22 @@ export class StreamableHTTPServerTransport implements Transport {
   send(): void {}
 
   async close(): Promise<void> {
-    if (this.#isClosed) return
-    this.#isClosed = true
     await this.#engine?.close()
-    this.onclose?.()
+    this.#ended()
   }
 
   /** Answers a request of `node:http`, Express and their like. */
   async handleRequest(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void> {
     const call = new NodeCall(request, response, parsedBody)
     if (this.#engine) return this.#engine.handle(call)
-    new Refusal(500, refusedCode, 'The transport is not connected: call server.connect(transport) first').send(call)
+    notConnected().send(call)
   }
 
   /** Answers a web-standard request. */
   async handleFetch(request: Request, extras?: FetchExtras): Promise<Response> {
     const call = new WebCall(request, extras)
-    this.#engine?.handle(call)
+    if (this.#engine) this.#engine.handle(call)
+    else notConnected().send(call)
     return call.response
   }
 
@@ -83,16 +82,29 @@ export class StreamableHTTPServerTransport implements Transport {
     return id
   }
 
-  #onSession(event: 'opened' | 'closed', id: string): void {
+  async #onSession(event: 'opened' | 'closed', id: string): Promise<void> {
     const { onsessioninitialized, onsessionclosed } = this.#options
     if (event === 'opened') {
       this.sessionId = id
-      void onsessioninitialized?.(id)
-    } else {
-      void onsessionclosed?.(id)
-      void this.close()
+      return onsessioninitialized?.(id)
+    }
+    try {
+      await onsessionclosed?.(id)
+    } finally {
+      this.#ended()
     }
   }
+
+  /** The session is all there is of this transport; requests that still name it are answered that it is gone. */
+  #ended(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.onclose?.()
+  }
+}
+
+function notConnected(): Refusal {
+  return new Refusal(500, refusedCode, 'The transport is not connected: call server.connect(transport) first')
 }
 
 /** Stores of this interface were written for messages, not for their texts. */

@@ -15,6 +15,12 @@ export interface SessionHost extends EventStreamOptions {
   readonly eventStore: EventStore | undefined
   readonly maxStreamsPerSession: number
   readonly plainAnswers: boolean
+  /** A part of the ids of streams that no other process uses. */
+  readonly node: string
+  /** Whether other processes know the sessions too. */
+  readonly shared: boolean
+  /** A client began or stopped to listen to what belongs to no request. */
+  listening(session: HttpSession, isListening: boolean): void
   closed(session: HttpSession): void
 }
 
@@ -38,6 +44,8 @@ export class HttpSession implements Transport, PostOwner {
   #nextStream = 1
   #answering = 0
   #closed = false
+  /** The client listens at another process, which tells it what there is to tell. */
+  listensElsewhere = false
   link!: Link
 
   constructor(sessionId: string, principal: string | undefined, host: SessionHost) {
@@ -63,9 +71,12 @@ export class HttpSession implements Transport, PostOwner {
 
   /** What belongs to no request goes to exactly one stream (2025-11-25 transports, multiple connections). */
   sendText(text: string): void {
+    if (this.listensElsewhere) return
     const streams = this.#standalone
     const stream = streams?.find((candidate) => candidate.connected) ?? streams?.find(({ resumable }) => resumable)
     if (stream) return stream.send(text)
+    // Another process may be the one that it listens to, or will.
+    if (this.#host.shared) return
     this.#waiting ??= []
     if (this.#waiting.length >= maxWaiting) this.#waiting.shift()
     this.#waiting.push(text)
@@ -75,7 +86,6 @@ export class HttpSession implements Transport, PostOwner {
     if (this.#closed) return
     this.#closed = true
     for (const stream of [...(this.#streams?.values() ?? [])]) stream.end()
-    void this.#host.eventStore?.forget?.(this.sessionId)
     this.#host.closed(this)
     this.link.ended()
   }
@@ -107,6 +117,8 @@ export class HttpSession implements Transport, PostOwner {
     const stream = this.#open(call, { ...eventHeaders, ...headers })
     this.#standalone ??= []
     this.#standalone.push(stream)
+    this.listensElsewhere = false
+    this.#host.listening(this, true)
     const waiting = this.#waiting
     this.#waiting = undefined
     for (const text of waiting ?? []) stream.send(text)
@@ -115,34 +127,56 @@ export class HttpSession implements Transport, PostOwner {
   /** Answers a GET that wants to go on after an event: what followed it on the same stream, and no other. */
   async resume(call: HttpCall, lastEventId: string, headers: HeaderFields | undefined): Promise<void> {
     const store = this.#host.eventStore
-    const missed: [string, string][] = []
-    const streamId = store && (await replay(store, lastEventId, (id, text) => missed.push([id, text])))
+    const streamId = store && (await replay(store, lastEventId, async () => {}))
     // Also the id of an event of another session ends here: its stream does not begin with our id.
     if (!store || !streamId?.startsWith(`${this.sessionId}/`)) return unknownEvent().send(call, headers)
     if (!this.#hasRoom()) return tooManyStreams().send(call, headers)
     const sink = call.stream({ ...eventHeaders, ...headers })
-    const live = this.#streams?.get(streamId)
-    if (!live) return finishWith(sink, missed)
-    call.onClose(() => live.lost(sink))
-    this.#host.streams.add(live, this.principal)
-    // Once more from the store: with the stream attached now, nothing can fall between.
-    await live.resume(sink, async (send) => void (await replay(store, lastEventId, send)))
+    const stream = this.#streams?.get(streamId) ?? this.#reopen(streamId)
+    call.onClose(() => stream.lost(sink))
+    this.#host.streams.add(stream, this.principal)
+    // Only now is anything sent: with the stream attached, nothing can fall between what was kept and what comes.
+    await stream.resume(sink, async (send) => void (await replay(store, lastEventId, send)))
+  }
+
+  /** One that is over, or goes on in another process: the client gets what was kept, and the end of the connection. */
+  #reopen(id: string): EventStream {
+    const stream = this.#create(id, undefined)
+    stream.end()
+    // To be counted among those of the session while it is read.
+    this.#streams ??= new Map()
+    this.#streams.set(`${id} ${this.#nextStream++}`, stream)
+    return stream
   }
 
   /** @internal For the host: a stream has no reader any more. */
   unread(stream: EventStream): void {
     this.lastSeen = Date.now()
+    if (this.#standalone?.includes(stream) && !this.#standalone.some(({ connected }) => connected)) {
+      this.#host.listening(this, false)
+    }
     const isOver = stream.ended || !stream.resumable
     if (!isOver) return
-    this.#streams?.delete(stream.id)
+    for (const [key, other] of this.#streams ?? []) if (other === stream) this.#streams!.delete(key)
     this.#standalone = this.#standalone?.filter((other) => other !== stream)
   }
 
   #open(call: HttpCall, headers: HeaderFields): EventStream {
     const sink = call.stream(headers)
     const host = this.#host
-    const id = `${this.sessionId}/${this.#nextStream++}`
-    const stream = new EventStream(id, sink, host.eventStore, {
+    const id = `${this.sessionId}/${host.node}${this.#nextStream++}`
+    const stream = this.#create(id, sink)
+    this.#streams ??= new Map()
+    this.#streams.set(id, stream)
+    host.streams.add(stream, this.principal)
+    call.onClose(() => stream.lost(sink))
+    if (host.endpoint.revisionOf(this.link)?.primesStreams) stream.prime()
+    return stream
+  }
+
+  #create(id: string, sink: EventSink | undefined): EventStream {
+    const host = this.#host
+    return new EventStream(id, sink, host.eventStore, {
       maxQueuedBytes: host.maxQueuedBytes,
       reportError: host.reportError,
       onUnread: (unread) => {
@@ -150,12 +184,6 @@ export class HttpSession implements Transport, PostOwner {
         this.unread(unread)
       },
     })
-    this.#streams ??= new Map()
-    this.#streams.set(id, stream)
-    host.streams.add(stream, this.principal)
-    call.onClose(() => stream.lost(sink))
-    if (host.endpoint.revisionOf(this.link)?.primesStreams) stream.prime()
-    return stream
   }
 
   #hasRoom(): boolean {
@@ -167,7 +195,7 @@ export class HttpSession implements Transport, PostOwner {
 async function replay(
   store: EventStore,
   lastEventId: string,
-  send: (id: string, text: string) => void,
+  send: (id: string, text: string) => Promise<void>,
 ): Promise<string | undefined> {
   try {
     return await store.replayEventsAfter(lastEventId, {
@@ -177,12 +205,6 @@ async function replay(
     // A store that does not know the event says so by failing, each in its own way.
     return undefined
   }
-}
-
-/** The stream was over before the client came back: it gets the rest, and the end. */
-function finishWith(sink: EventSink, missed: readonly [string, string][]): void {
-  for (const [id, text] of missed) if (text !== '') sink.write(`event: message\nid: ${id}\ndata: ${text}\n\n`)
-  sink.end()
 }
 
 function unknownEvent(): Refusal {

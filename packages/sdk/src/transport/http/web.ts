@@ -66,6 +66,7 @@ class WebRequestFacts implements CallRequest {
   readonly #request: Request
   readonly auth: unknown
   readonly peer = undefined
+  readonly truncated = false
   principal: string | undefined
 
   constructor(request: Request, auth: unknown) {
@@ -89,21 +90,27 @@ class WebRequestFacts implements CallRequest {
   }
 }
 
+/** Bytes that may wait before a writer who can wait does. */
+const highWaterMark = 65_536
+
 class WebSink implements EventSink {
   readonly readable: ReadableStream<Uint8Array>
   readonly #encoder = new TextEncoder()
   #controller!: ReadableStreamDefaultController<Uint8Array>
+  #onTaken: (() => void) | undefined
   #isOpen = true
 
   constructor(onCancel: () => void) {
-    const strategy = { highWaterMark: 0, size: (chunk: Uint8Array | undefined) => chunk?.byteLength ?? 0 }
+    const strategy = { highWaterMark, size: (chunk: Uint8Array | undefined) => chunk?.byteLength ?? 0 }
     this.readable = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.#controller = controller
         },
+        pull: () => this.#onTaken?.(),
         cancel: () => {
           this.#isOpen = false
+          this.#onTaken?.()
           onCancel()
         },
       },
@@ -116,7 +123,17 @@ class WebSink implements EventSink {
   }
 
   get waiting(): number {
-    return this.#isOpen ? -(this.#controller.desiredSize ?? 0) : 0
+    return this.#isOpen ? Math.max(0, -(this.#controller.desiredSize ?? 0)) : 0
+  }
+
+  drained(): Promise<void> | undefined {
+    if (this.waiting <= highWaterMark) return undefined
+    return new Promise((resolve) => {
+      this.#onTaken = () => {
+        this.#onTaken = undefined
+        resolve()
+      }
+    })
   }
 
   end(): void {

@@ -9,7 +9,7 @@ import {
   refusedCode,
   sessionNotFoundCode,
 } from '../http/call.ts'
-import { getProblem } from '../http/guard.ts'
+import { contentProblem, getProblem } from '../http/guard.ts'
 import type { CallHost } from '../http/one-call.ts'
 import type { SsePaths } from '../http/options.ts'
 import { SsePeer } from './peer.ts'
@@ -73,10 +73,8 @@ export class SseEndpoints {
 
 /** The message in a POST; throws a `Refusal`. */
 export async function readMessage(call: HttpCall, limits: BodyLimits): Promise<unknown> {
-  const type = call.request.header('content-type') ?? ''
-  if (!/^application\/json[ \t]*(?:;|$)/i.test(type)) {
-    throw new Refusal(415, refusedCode, 'Content-Type must be application/json')
-  }
+  const problem = contentProblem(call)
+  if (problem) throw problem
   const body = await new Promise<Body | Refusal>((resolve) => call.body(limits, resolve))
   if (body instanceof Refusal) throw body
   const value = typeof body === 'string' ? parseUnambiguous(body) : body.value

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest'
+import { eachRevision, gate, type Message, modern, Peer, serve, workshop } from './support.ts'
+
+const revision = '2025-03-26'
+
+const call = (id: string | number, text: string, meta?: object): Message => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name: 'echo', arguments: { text }, ...(meta && { _meta: meta as Record<string, unknown> }) },
+})
+const steps = (id: string | number): Message => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name: 'steps', arguments: {}, _meta: { progressToken: `of ${id}` } },
+})
+const notification: Message = { jsonrpc: '2.0', method: 'notifications/x' }
+const response: Message = { jsonrpc: '2.0', id: 99, result: {} }
+
+const byId = (answers: readonly Message[]) =>
+  Object.fromEntries(answers.map(({ id, result, error }) => [id, result?.content?.[0]?.text ?? error?.code]))
+
+describe(`batches on ${revision}`, () => {
+  for (const [title, stateless] of [
+    ['in a session', false],
+    ['where no sessions are kept', true],
+  ] as const) {
+    it(`${title}: several requests are answered with as many responses [HTTP-016, HTTP-018]`, async () => {
+      await using http = await serve(workshop(), { stateless })
+      await using peer = await Peer.open(http.url, revision)
+      const answer = await peer.post([call(1, 'one'), call('two', 'two'), { jsonrpc: '2.0', id: 3, method: 'no/such' }])
+      expect([answer.status, answer.type]).toEqual([200, 'application/json'])
+      const answers = JSON.parse(await answer.text()) as Message[]
+      expect(answers).toHaveLength(3)
+      expect(byId(answers)).toEqual({ 1: 'one', two: 'two', 3: -32601 })
+    })
+
+    it(`${title}: nothing but notifications and responses is a 202 without body [HTTP-013]`, async () => {
+      await using http = await serve(workshop({ onError: () => {} }), { stateless })
+      await using peer = await Peer.open(http.url, revision)
+      for (const batch of [[notification, notification], [response], [notification, response]]) {
+        const answer = await peer.post(batch)
+        expect([answer.status, await answer.text()]).toEqual([202, ''])
+      }
+    })
+
+    it(`${title}: requests among notifications are answered, and only they`, async () => {
+      await using http = await serve(workshop({ onError: () => {} }), { stateless })
+      await using peer = await Peer.open(http.url, revision)
+      const answer = await peer.post([notification, call(1, 'one'), response, notification])
+      expect(byId(JSON.parse(await answer.text()))).toEqual({ 1: 'one' })
+    })
+
+    it(`${title}: a batch that streams has every response before its end [HTTP-018, HTTP-020, HTTP-024]`, async () => {
+      await using http = await serve(workshop(), { stateless })
+      await using peer = await Peer.open(http.url, revision)
+      const stream = await peer.post([steps(1), call(2, 'plain'), steps(3)])
+      expect([stream.status, stream.type, await stream.ended]).toEqual([200, 'text/event-stream', 'ended'])
+      const answers = stream.messages.filter(({ method }) => method === undefined)
+      expect(byId(answers)).toEqual({ 1: 'three steps', 2: 'plain', 3: 'three steps' })
+      const tokens = stream.messages.flatMap(({ params }) => params?.progressToken ?? [])
+      expect(tokens.sort()).toEqual([...Array(3).fill('of 1'), ...Array(3).fill('of 3')])
+    })
+
+    it(`${title}: a batch of nothing is refused with 400`, async () => {
+      await using http = await serve(workshop(), { stateless })
+      await using peer = await Peer.open(http.url, revision)
+      const answer = await peer.post([])
+      expect([answer.status, (await answer.json()).error?.code]).toEqual([400, -32600])
+    })
+  }
+
+  it('a member that takes its time holds back the whole array, not the server [HTTP-018]', async () => {
+    const server = workshop()
+    const finish = gate()
+    server.registerTool('late', {}, async () => {
+      await finish.opened
+      return 'late'
+    })
+    await using http = await serve(server)
+    await using peer = await Peer.open(http.url, revision)
+    const late = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'late', arguments: {} } }
+    const batch = peer.post([late, call(2, 'soon')])
+    expect(await peer.textOf('echo', { text: 'meanwhile' })).toBe('meanwhile')
+    finish.open()
+    expect(byId(JSON.parse(await (await batch).text()))).toEqual({ 1: 'late', 2: 'soon' })
+  })
+
+  it('a cancelled member is left out, and the others are answered', async () => {
+    const server = workshop()
+    const began = gate()
+    server.registerTool('forever', {}, (_, ctx) => {
+      began.open()
+      return new Promise<string>((_resolve, reject) => ctx.signal.addEventListener('abort', () => reject(new Error())))
+    })
+    await using http = await serve(server)
+    await using peer = await Peer.open(http.url, revision)
+    const forever = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'forever', arguments: {} } }
+    const batch = peer.post([forever, call(2, 'here')])
+    await began.opened
+    await peer.notify('notifications/cancelled', { requestId: 1 })
+    expect(byId(JSON.parse(await (await batch).text()))).toEqual({ 2: 'here' })
+  })
+
+  it('initialize cannot be part of one, and no session is opened', async () => {
+    await using http = await serve(workshop())
+    await using peer = new Peer(http.url, revision)
+    const answer = await peer.post([peer.message('initialize', peer.greeting()), notification])
+    expect(answer.status).toBe(400)
+    expect(answer.headers['mcp-session-id']).toBeUndefined()
+    expect(http.metrics.sessions.opened).toBe(0)
+  })
+})
+
+describe('batches on other revisions', () => {
+  eachRevision(
+    ['2025-06-18', '2025-11-25', modern],
+    'are refused with 400, and nothing in them is done',
+    async (other) => {
+      const server = workshop()
+      let calls = 0
+      server.use((_, next) => {
+        calls++
+        return next()
+      })
+      await using http = await serve(server)
+      await using peer = await Peer.open(http.url, other)
+      for (const batch of [[peer.message('tools/list')], [peer.message('tools/list'), notification], [notification]]) {
+        const answer = await peer.send('POST', {}, JSON.stringify(batch))
+        expect([answer.status, (await answer.json()).error?.code]).toEqual([400, -32600])
+      }
+      expect(calls).toBe(0)
+    },
+  )
+})

@@ -1,0 +1,295 @@
+import type { RevisionId } from 'tenon'
+import {
+  createMcpHandler,
+  type HttpOptions,
+  type McpServer,
+  MemoryBus,
+  MemoryEventStore,
+  MemorySessionStore,
+} from 'tenon/server'
+import { describe, expect, it } from 'vitest'
+import {
+  type Answer,
+  door,
+  eachRevision,
+  eventually,
+  fetchDoor,
+  gate,
+  listenWith,
+  modern,
+  Peer,
+  type PeerOptions,
+  sessionRevisions,
+  withProgress,
+  workshop,
+} from './support.ts'
+
+const acknowledgement = 'notifications/subscriptions/acknowledged'
+
+/** Two nodes that serve the same, each with a server object of its own, as two processes would have. */
+async function fleet(options: HttpOptions = {}, make: () => McpServer = workshop) {
+  const shared = { sessionStore: new MemorySessionStore(), eventStore: new MemoryEventStore(), bus: new MemoryBus() }
+  const nodes = await Promise.all([make(), make()].map((server) => node(server, { ...shared, ...options })))
+  const [first, second] = nodes as [Node, Node]
+  return {
+    first,
+    second,
+    ...shared,
+    [Symbol.asyncDispose]: async () => {
+      for (const each of nodes) await each.close()
+    },
+  }
+}
+
+type Node = Awaited<ReturnType<typeof node>>
+
+async function node(server: McpServer, options: HttpOptions) {
+  const handler = createMcpHandler(server, options)
+  const http = await listenWith(handler.node)
+  const close = async () => {
+    await handler.close(100)
+    await http[Symbol.asyncDispose]()
+  }
+  const open = (revision: RevisionId, peer?: PeerOptions) => Peer.open(http.url, revision, peer)
+  return { server, handler, url: http.url, door: door(http.url), close, open }
+}
+
+const byUser: HttpOptions = { principal: (request) => request.header('x-user') }
+
+describe('two nodes that share stores and a bus', () => {
+  eachRevision(sessionRevisions, 'a session opened on one is used on the other', async (revision) => {
+    await using nodes = await fleet()
+    await using here = await nodes.first.open(revision)
+    await using there = here.at(nodes.second.url)
+    expect(await there.textOf('session')).toBe(here.sessionId)
+    expect(await there.textOf('revision')).toBe(revision)
+    expect(await here.textOf('echo', { text: 'back again' })).toBe('back again')
+  })
+
+  eachRevision(sessionRevisions, 'what the session has settled is known on both', async (revision) => {
+    await using nodes = await fleet()
+    await using here = await nodes.first.open(revision)
+    await using there = here.at(nodes.second.url)
+    await there.textOf('echo')
+    await (await here.request('resources/subscribe', { uri: 'note://a' })).json()
+    const stream = await there.get()
+    nodes.second.server.sendResourceUpdated('note://a')
+    expect((await stream.notified('notifications/resources/updated')).params?.uri).toBe('note://a')
+    await (await there.request('logging/setLevel', { level: 'error' })).json()
+    nodes.second.server.sendLoggingMessage({ level: 'info', data: 'too low' })
+    nodes.second.server.sendLoggingMessage({ level: 'error', data: 'loud' })
+    expect((await stream.notified('notifications/message')).params?.data).toBe('loud')
+  })
+
+  eachRevision(sessionRevisions, 'a change on one reaches the GET stream on the other', async (revision) => {
+    await using nodes = await fleet()
+    await using peer = await nodes.first.open(revision)
+    const stream = await peer.get()
+    nodes.second.server.registerTool('new', {}, () => 'x')
+    await stream.notified('notifications/tools/list_changed')
+    nodes.second.server.sendPromptListChanged()
+    await stream.notified('notifications/prompts/list_changed')
+    expect(stream.methods).toHaveLength(2)
+  })
+
+  it(`${modern}: a change on one reaches the listen stream on the other`, async () => {
+    await using nodes = await fleet()
+    await using peer = new Peer(nodes.first.url, modern)
+    const stream = await peer.listen({ toolsListChanged: true, resourceSubscriptions: ['note://a'] })
+    await stream.notified(acknowledgement)
+    nodes.second.server.sendToolListChanged()
+    await stream.notified('notifications/tools/list_changed')
+    nodes.second.server.sendResourceUpdated('note://a')
+    await stream.notified('notifications/resources/updated')
+    nodes.first.server.sendToolListChanged()
+    await stream.notified('notifications/tools/list_changed', 2)
+    expect(stream.messages).toHaveLength(4)
+  })
+
+  eachRevision(
+    sessionRevisions,
+    'a session that both nodes know hears of a change once, not on a stream of each [HTTP-036]',
+    async (revision) => {
+      await using nodes = await fleet()
+      await using here = await nodes.first.open(revision)
+      await using there = here.at(nodes.second.url)
+      const streams = [await here.get(), await there.get()]
+      nodes.first.server.sendToolListChanged()
+      const count = () => streams.flatMap(({ methods }) => methods).length
+      await eventually(() => count() > 0)
+      // Calls on both nodes after it, so that nothing is still on its way.
+      await here.textOf('echo')
+      await there.textOf('echo')
+      expect(count()).toBe(1)
+    },
+    it,
+  )
+
+  eachRevision(
+    sessionRevisions,
+    'what one node has told is not told again by the other when a stream is opened there [HTTP-036]',
+    async (revision) => {
+      await using nodes = await fleet()
+      await using here = await nodes.first.open(revision)
+      await using there = here.at(nodes.second.url)
+      await there.textOf('echo')
+      const stream = await here.get()
+      nodes.first.server.sendToolListChanged()
+      await stream.notified('notifications/tools/list_changed')
+      const second = await there.get()
+      nodes.second.server.sendPromptListChanged()
+      const heard = () => [...stream.methods, ...second.methods]
+      await eventually(() => heard().includes('notifications/prompts/list_changed'))
+      expect(heard().filter((method) => method === 'notifications/tools/list_changed')).toHaveLength(1)
+    },
+    it,
+  )
+
+  eachRevision(sessionRevisions, 'DELETE on one ends the session on both [SESS-008]', async (revision) => {
+    await using nodes = await fleet()
+    await using here = await nodes.first.open(revision)
+    await using there = here.at(nodes.second.url)
+    const streams = [await here.get(), await there.get()]
+    expect((await there.delete()).status).toBe(200)
+    expect(await Promise.all(streams.map(({ ended }) => ended))).toEqual(['ended', 'ended'])
+    expect([(await here.call('echo')).status, (await there.call('echo')).status]).toEqual([404, 404])
+    expect(nodes.sessionStore.size).toBe(0)
+  })
+
+  eachRevision(
+    sessionRevisions,
+    'DELETE on a node that never saw the session ends it too [SESS-008]',
+    async (revision) => {
+      await using nodes = await fleet()
+      await using here = await nodes.first.open(revision)
+      await using there = here.at(nodes.second.url)
+      expect((await there.delete()).status).toBe(200)
+      expect([(await here.call('echo')).status, (await there.call('echo')).status]).toEqual([404, 404])
+    },
+  )
+
+  eachRevision(
+    sessionRevisions,
+    'without a bus, DELETE on one node ends the session on the other as well [SESS-008]',
+    async (revision) => {
+      await using nodes = await fleet({ bus: undefined })
+      await using here = await nodes.first.open(revision)
+      await using there = here.at(nodes.second.url)
+      await there.delete()
+      expect((await here.call('echo')).status).toBe(404)
+    },
+    it,
+  )
+
+  eachRevision(sessionRevisions, 'a foreign principal is refused on both [SESS-012, SESS-014]', async (revision) => {
+    await using nodes = await fleet(byUser)
+    await using alice = await nodes.first.open(revision, { headers: { 'x-user': 'alice' } })
+    for (const { url } of [nodes.second, nodes.first]) {
+      await using thief = alice.at(url, { 'x-user': 'mallory' })
+      const answers = [await thief.call('echo'), await thief.get(), await thief.notify('x'), await thief.delete()]
+      expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404])
+    }
+    await using there = alice.at(nodes.second.url)
+    expect(await there.textOf('session')).toBe(alice.sessionId)
+  })
+
+  eachRevision(sessionRevisions, 'a stream that ended on one is replayed by the other [SSE-016]', async (revision) => {
+    await using nodes = await fleet()
+    await using here = await nodes.first.open(revision)
+    await using there = here.at(nodes.second.url)
+    const stream = await here.call('steps', {}, { ...withProgress, id: 12 })
+    await stream.ended
+    const from = stream.events.find(({ data }) => data)!.id!
+    const resumed = await there.resume(from)
+    expect(await resumed.ended).toBe('ended')
+    expect(resumed.messages).toEqual(stream.messages.slice(1))
+  })
+
+  eachRevision(
+    sessionRevisions,
+    'streams of one session on two nodes have different event ids and are never mixed up [SSE-013, SSE-017]',
+    async (revision) => {
+      await using nodes = await fleet()
+      await using here = await nodes.first.open(revision)
+      await using there = here.at(nodes.second.url)
+      const one = await here.call('steps', {}, { id: 1, meta: { progressToken: 'here' } })
+      await one.ended
+      const two = await there.call('steps', {}, { id: 2, meta: { progressToken: 'there' } })
+      await two.ended
+      expect(new Set([...one.ids, ...two.ids]).size).toBe(one.ids.length + two.ids.length)
+      const resumed = await here.resume(one.ids[0]!)
+      await resumed.ended
+      const tokens = resumed.messages.flatMap(({ params }) => params?.progressToken ?? [])
+      expect(new Set(tokens)).toEqual(new Set(['here']))
+      expect(resumed.messages.filter(({ method }) => method === undefined).map(({ id }) => id)).toEqual([1])
+    },
+    it,
+  )
+
+  eachRevision(
+    sessionRevisions,
+    'a node that lets go of an idle session does not take it from the node that serves it [SSE-016]',
+    async (revision) => {
+      const expired = gate<string>()
+      const onSession = (event: 'opened' | 'closed', id: string) => event === 'closed' && expired.open(id)
+      const shared = {
+        sessionStore: new MemorySessionStore(),
+        eventStore: new MemoryEventStore(),
+        bus: new MemoryBus(),
+      }
+      // Its own clock: nobody comes to the first node any more, while the second one is in use.
+      const first = await node(workshop(), { ...shared, sessionIdleMs: 200, onSession })
+      const second = await node(workshop(), shared)
+      try {
+        await using here = await first.open(revision)
+        await using there = here.at(second.url)
+        const stream = await there.call('steps', {}, withProgress)
+        await stream.ended
+        await (await there.request('logging/setLevel', { level: 'error' })).json()
+        await eventually(() => first.handler.metrics.sessions.open === 0)
+        expect(await there.textOf('echo', { text: 'still in use' })).toBe('still in use')
+        const resumed = await there.resume(stream.ids[0]!)
+        expect(resumed.status).toBe(200)
+        expect((await resumed.response()).result?.content?.[0]?.text).toBe('three steps')
+      } finally {
+        await first.close()
+        await second.close()
+      }
+    },
+    it,
+  )
+
+  eachRevision(
+    sessionRevisions,
+    'a node that shuts down leaves its sessions to the other, with what can be resumed [SSE-016]',
+    async (revision) => {
+      await using nodes = await fleet()
+      await using here = await nodes.first.open(revision)
+      const stream = await here.call('steps', {}, withProgress)
+      await stream.ended
+      await nodes.first.handler.close()
+      await using there = here.at(nodes.second.url)
+      expect(await there.textOf('session')).toBe(here.sessionId)
+      const resumed = await there.resume(stream.ids[0]!)
+      expect(resumed.status).toBe(200)
+    },
+    it,
+  )
+
+  it(`${modern}: any node answers any request, without any store`, async () => {
+    const nodes = [createMcpHandler(workshop()), createMcpHandler(workshop())]
+    const texts: unknown[] = []
+    for (const handler of [...nodes, ...nodes]) {
+      await using peer = new Peer(fetchDoor(handler), modern)
+      texts.push(await peer.textOf('revision'))
+    }
+    expect(texts).toEqual(Array(4).fill(modern))
+  })
+
+  it('sessions of two nodes that share nothing are strangers', async () => {
+    const [one, two] = [createMcpHandler(workshop()), createMcpHandler(workshop())]
+    await using here = await Peer.open(fetchDoor(one), '2025-11-25')
+    const answer: Answer = await here.at(fetchDoor(two)).call('echo')
+    expect(answer.status).toBe(404)
+  })
+})

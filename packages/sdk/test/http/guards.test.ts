@@ -1,0 +1,387 @@
+import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { revisionIds } from 'tenon'
+import { createMcpHandler, type HttpOptions } from 'tenon/server'
+import { describe, expect, it } from 'vitest'
+import {
+  type Door,
+  door,
+  eachRevision,
+  fetchDoor,
+  httpRevisions,
+  modern,
+  Peer,
+  registerSlow,
+  serve,
+  sessionRevisions,
+  withProgress,
+  workshop,
+} from './support.ts'
+
+const post = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+const byUser: HttpOptions = { principal: (request) => request.header('x-user') }
+
+/** The status of a harmless request with these headers. */
+async function statusOf(way: Door, headers: Record<string, string>, method = 'POST'): Promise<number> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+  await using answer = await way({ method, headers: { ...post, ...headers }, ...(method === 'POST' && { body }) })
+  return answer.status
+}
+
+/** What is answered to a ping outside of any session, once the guards have let it pass. */
+const passed = 400
+
+describe('Origin', () => {
+  eachRevision(
+    httpRevisions,
+    'a foreign one is refused with 403 whatever is asked [HTTP-003, HTTP-004]',
+    async (revision) => {
+      await using http = await serve(workshop())
+      await using peer = await Peer.open(http.url, revision)
+      const origin = { origin: 'https://evil.example' }
+      const answers = [
+        await peer.request('tools/list', {}, { headers: origin }),
+        await peer.post({ jsonrpc: '2.0', method: 'notifications/initialized' }, origin),
+        await peer.request('initialize', peer.greeting(), { headers: { ...origin, 'mcp-session-id': undefined } }),
+        await peer.get(origin),
+        await peer.send('DELETE', origin),
+        await peer.send('OPTIONS', origin),
+        await peer.send('PUT', origin),
+      ]
+      expect(answers.map(({ status }) => status)).toEqual(Array(7).fill(403))
+      expect(await peer.textOf('echo', { text: 'still here' })).toBe('still here')
+    },
+  )
+
+  it('the refusal has a JSON-RPC error without id as its body [HTTP-005]', async () => {
+    await using http = await serve(workshop())
+    const answer = await door(http.url)({ headers: { ...post, origin: 'https://evil.example' }, body: '{}' })
+    const body = await answer.json()
+    expect([answer.type, body.jsonrpc, body.error?.code, 'id' in body]).toEqual([
+      'application/json',
+      '2.0',
+      -32000,
+      false,
+    ])
+    expect(body.error?.message).toContain("allowedOrigins: ['https://evil.example']")
+  })
+
+  for (const origin of [
+    'null',
+    'https://evil.example',
+    'http://localhost.evil.example',
+    'http://evil.example#localhost',
+    'http://localhost@evil.example',
+    'http://127.0.0.1.evil.example',
+    'file://',
+    'chrome-extension://abcdef',
+    '',
+    'localhost',
+  ]) {
+    it(`${JSON.stringify(origin)} is foreign [HTTP-003, HTTP-004]`, async () => {
+      await using http = await serve(workshop())
+      expect(await statusOf(door(http.url), { origin })).toBe(403)
+    })
+  }
+
+  for (const origin of ['http://localhost:5173', 'http://127.0.0.1:8080', 'https://localhost', 'http://[::1]:3000']) {
+    it(`${origin} is a page of this machine`, async () => {
+      await using http = await serve(workshop())
+      expect(await statusOf(door(http.url), { origin })).toBe(passed)
+    })
+  }
+
+  it('can be allowed by name, and only exactly [SDK-008]', async () => {
+    await using http = await serve(workshop(), { allowedOrigins: ['https://app.example'] })
+    const way = door(http.url)
+    expect(await statusOf(way, { origin: 'https://app.example' })).toBe(passed)
+    for (const origin of ['http://app.example', 'https://app.example:8443', 'https://app.example.evil.example']) {
+      expect(await statusOf(way, { origin })).toBe(403)
+    }
+  })
+
+  it('is checked no more with allowAnyOrigin', async () => {
+    await using http = await serve(workshop(), { allowAnyOrigin: true })
+    expect(await statusOf(door(http.url), { origin: 'https://anyone.example' })).toBe(passed)
+  })
+})
+
+describe('Host', () => {
+  for (const host of [
+    'localhost',
+    'localhost:80',
+    'LOCALHOST',
+    '127.0.0.1:1',
+    '[::1]',
+    '[::1]:8080',
+    '192.168.7.9:3000',
+  ]) {
+    it(`${host} is a name of this machine or an address`, async () => {
+      await using http = await serve(workshop())
+      expect(await statusOf(door(http.url), { host })).toBe(passed)
+    })
+  }
+
+  for (const host of ['evil.example', 'localhost.evil.example', 'evil.example:80', 'localhost:80:80', 'local host']) {
+    it(`${host} is a foreign name, with and without an Origin that says the same [HTTP-003, SDK-008]`, async () => {
+      await using http = await serve(workshop())
+      const way = door(http.url)
+      expect(await statusOf(way, { host })).toBe(403)
+      expect(await statusOf(way, { host, origin: `http://${host}` })).toBe(403)
+      expect(await statusOf(way, { host }, 'GET')).toBe(403)
+    })
+  }
+
+  it('can be allowed by name, for any port or for one [SDK-008]', async () => {
+    await using http = await serve(workshop(), { allowedHosts: ['mcp.example', 'other.example:8080'] })
+    const way = door(http.url)
+    const statuses = new Map<string, number>()
+    for (const host of ['mcp.example', 'MCP.Example:99', 'other.example:8080', 'other.example', 'localhost']) {
+      statuses.set(host, await statusOf(way, { host }))
+    }
+    expect([...statuses.values()]).toEqual([passed, passed, passed, 403, 403])
+    // A page of the very same host may call.
+    expect(await statusOf(way, { host: 'mcp.example', origin: 'https://mcp.example' })).toBe(passed)
+    expect(await statusOf(way, { host: 'mcp.example', origin: 'http://localhost:5173' })).toBe(403)
+  })
+
+  it('is checked no more with allowAnyHost', async () => {
+    await using http = await serve(workshop(), { allowAnyHost: true })
+    expect(await statusOf(door(http.url), { host: 'anything.example' })).toBe(passed)
+  })
+})
+
+describe('where it listens', () => {
+  it('only on 127.0.0.1, unless told otherwise [HTTP-006]', async () => {
+    await using http = await serve(workshop())
+    expect(new URL(http.url).hostname).toBe('127.0.0.1')
+    const others = Object.values(networkInterfaces())
+      .flatMap((addresses) => addresses ?? [])
+      .map(({ address, scopeid }) => (scopeid ? `${address}%${scopeid}` : address))
+      .filter((address) => address !== '127.0.0.1')
+    for (const address of others) expect([address, await reaches(address, http.port)]).toEqual([address, false])
+    expect(await reaches('127.0.0.1', http.port)).toBe(true)
+  })
+
+  it('a port that is taken is told in words', async () => {
+    await using http = await serve(workshop())
+    await expect(serve(workshop(), { port: http.port })).rejects.toMatchObject({
+      code: 'listen-failed',
+      message: `serveHttp cannot listen: port ${http.port} is taken; choose another, or 0 for any that is free`,
+    })
+  })
+})
+
+function reaches(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 2_000 })
+    const tell = (answer: boolean) => () => {
+      socket.destroy()
+      resolve(answer)
+    }
+    socket.once('connect', tell(true)).once('error', tell(false)).once('timeout', tell(false))
+  })
+}
+
+describe('CORS', () => {
+  const cors = { origins: ['https://app.example'] }
+  const origin = 'https://app.example'
+
+  it('is off: no page may read an answer, and OPTIONS is a 405', async () => {
+    await using http = await serve(workshop())
+    await using peer = new Peer(http.url, modern, { headers: { origin: 'http://localhost:5173' } })
+    const answer = await peer.call('echo')
+    expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([200, undefined])
+    expect((await peer.send('OPTIONS', {})).status).toBe(405)
+  })
+
+  for (const revision of revisionIds) {
+    it(`${revision}: a page of an origin on the list may call, and read the answer with its session id [SDK-007]`, async () => {
+      await using http = await serve(workshop(), { cors })
+      await using peer = await Peer.open(http.url, revision, { headers: { origin } })
+      const answers = [
+        peer.opening,
+        await peer.call('echo'),
+        await peer.call('steps', {}, withProgress),
+        await peer.notify('x'),
+      ]
+      for (const answer of answers) {
+        if (!answer) continue
+        expect(answer.headers).toMatchObject({ 'access-control-allow-origin': origin, vary: 'origin' })
+        expect(answer.headers['access-control-expose-headers']?.toLowerCase()).toContain('mcp-session-id')
+      }
+    })
+  }
+
+  it('errors can be read too, so that a page learns what is wrong', async () => {
+    await using http = await serve(workshop(), { cors })
+    await using peer = new Peer(http.url, '2025-11-25', { headers: { origin } })
+    peer.sessionId = 'never-was'
+    const answer = await peer.call('echo')
+    expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([404, origin])
+  })
+
+  it('a preflight allows the methods and headers that MCP needs [SDK-007]', async () => {
+    await using http = await serve(workshop(), { cors: { ...cors, allowedHeaders: ['x-mine'], maxAgeSeconds: 60 } })
+    const answer = await door(http.url)({
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type, mcp-session-id, mcp-param-region, x-other',
+      },
+    })
+    expect([answer.status, await answer.text()]).toEqual([204, ''])
+    expect(answer.headers['access-control-allow-origin']).toBe(origin)
+    expect(answer.headers['access-control-max-age']).toBe('60')
+    expect(answer.headers['access-control-allow-methods']?.split(', ').sort()).toEqual(['DELETE', 'GET', 'POST'])
+    const allowed = answer.headers['access-control-allow-headers']?.toLowerCase().split(', ')
+    for (const name of [
+      'content-type',
+      'accept',
+      'authorization',
+      'last-event-id',
+      'mcp-session-id',
+      'mcp-protocol-version',
+      'mcp-method',
+      'mcp-name',
+      'mcp-param-region',
+      'x-mine',
+    ]) {
+      expect(allowed).toContain(name)
+    }
+    expect(allowed).not.toContain('x-other')
+  })
+
+  it('origins that are not on the list stay out', async () => {
+    await using http = await serve(workshop(), { cors })
+    const answer = await door(http.url)({ method: 'OPTIONS', headers: { origin: 'https://evil.example' } })
+    expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([403, undefined])
+  })
+
+  it('a page of this machine that is not on the list may call but not read', async () => {
+    await using http = await serve(workshop(), { cors })
+    await using peer = new Peer(http.url, modern, { headers: { origin: 'http://localhost:5173' } })
+    const answer = await peer.call('echo')
+    expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([200, undefined])
+    expect((await peer.send('OPTIONS', {})).status).toBe(405)
+  })
+
+  it("'*' lets every page in", async () => {
+    await using http = await serve(workshop(), { cors: { origins: '*' } })
+    await using peer = new Peer(http.url, modern, { headers: { origin: 'https://anyone.example' } })
+    const answer = await peer.call('echo')
+    expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([200, 'https://anyone.example'])
+  })
+})
+
+describe('the rate limit', () => {
+  // So slow that no token comes back while the test runs.
+  const rateLimit = { perSecond: 0.001, burst: 3 }
+
+  eachRevision(httpRevisions, 'refuses what is too much with 429 and Retry-After', async (revision) => {
+    await using http = await serve(workshop(), { rateLimit })
+    await using peer = new Peer(http.url, revision)
+    const answers = []
+    for (let count = 0; count < 5; count++) answers.push(await peer.request('tools/list'))
+    const { status } = answers[0]!
+    expect(answers.map((answer) => answer.status)).toEqual([status, status, status, 429, 429])
+    expect(status).not.toBe(429)
+    expect(Number(answers[4]!.headers['retry-after'])).toBeGreaterThanOrEqual(1)
+    expect((await answers[4]!.json()).error?.code).toBe(-32000)
+  })
+
+  it('counts each principal on its own', async () => {
+    await using http = await serve(workshop(), { rateLimit, ...byUser })
+    const statuses = async (user: string) => {
+      await using peer = new Peer(http.url, modern, { headers: { 'x-user': user } })
+      const seen: number[] = []
+      for (let count = 0; count < 4; count++) seen.push((await peer.call('echo')).status)
+      return seen
+    }
+    expect(await statuses('alice')).toEqual([200, 200, 200, 429])
+    expect(await statuses('bob')).toEqual([200, 200, 200, 429])
+  })
+
+  it('a limit that makes no sense is refused at the start', async () => {
+    await expect(serve(workshop(), { rateLimit: { perSecond: 0 } })).rejects.toThrow(/rateLimit/)
+  })
+})
+
+describe('caps', () => {
+  eachRevision(sessionRevisions, 'on sessions: 503 with Retry-After, until one is gone', async (revision) => {
+    await using http = await serve(workshop(), { maxSessions: 2 })
+    await using first = await Peer.open(http.url, revision)
+    await using second = await Peer.open(http.url, revision)
+    await using third = new Peer(http.url, revision)
+    const refused = await third.request('initialize', third.greeting())
+    expect([refused.status, refused.headers['mcp-session-id']]).toEqual([503, undefined])
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect(await first.textOf('session')).toBe(first.sessionId)
+    await second.delete()
+    await third.initialize()
+    expect(http.metrics.sessions).toMatchObject({ open: 2, opened: 3, refused: 1 })
+  })
+
+  eachRevision(sessionRevisions, 'on sessions of one principal: 429, and others are not harmed', async (revision) => {
+    await using http = await serve(workshop(), { maxSessionsPerPrincipal: 1, ...byUser })
+    const headers = { 'x-user': 'alice' }
+    await using first = await Peer.open(http.url, revision, { headers })
+    await using second = new Peer(http.url, revision, { headers })
+    expect((await second.request('initialize', second.greeting())).status).toBe(429)
+    await using bob = await Peer.open(http.url, revision, { headers: { 'x-user': 'bob' } })
+    expect(await bob.textOf('session')).toBe(bob.sessionId)
+    expect(await first.textOf('session')).toBe(first.sessionId)
+  })
+
+  for (const [name, options] of [
+    ['in all', { maxStreams: 1 }],
+    ['of one session', { maxStreamsPerSession: 1 }],
+    ['of one principal', { maxStreamsPerPrincipal: 1, principal: () => 'alice' }],
+  ] as const) {
+    eachRevision(
+      sessionRevisions,
+      `on streams ${name}: a second GET is a 429, until the first is closed`,
+      async (revision) => {
+        await using http = await serve(workshop(), options)
+        await using peer = await Peer.open(http.url, revision)
+        const first = await peer.get()
+        const refused = await peer.get()
+        expect([refused.status, Number(refused.headers['retry-after']) > 0]).toEqual([429, true])
+        first.close()
+        await first.ended
+        // A call goes on without a stream where there is no room for one.
+        const answer = await peer.call('steps', {}, withProgress)
+        expect((await answer.response()).result?.content?.[0]?.text).toBe('three steps')
+      },
+    )
+  }
+
+  it(`${modern}: a listen request beyond them is a 429, and calls are answered as JSON`, async () => {
+    await using http = await serve(workshop(), { maxStreams: 1 })
+    await using peer = new Peer(http.url, modern)
+    const listening = await peer.listen({ toolsListChanged: true })
+    expect(listening.isStream).toBe(true)
+    const refused = await peer.listen({ toolsListChanged: true })
+    expect([refused.status, Number(refused.headers['retry-after']) > 0]).toEqual([429, true])
+    const answer = await peer.call('steps', {}, withProgress)
+    expect([answer.status, answer.type]).toEqual([200, 'application/json'])
+  })
+})
+
+describe('while it closes', () => {
+  eachRevision(httpRevisions, 'new requests on old connections are refused with 503', async (revision) => {
+    const server = workshop()
+    const slow = registerSlow(server)
+    const handler = createMcpHandler(server)
+    await using peer = await Peer.open(fetchDoor(handler), revision)
+    const call = peer.call('slow')
+    await slow.began
+    const closed = handler.close()
+    const refused = await peer.call('echo')
+    expect([refused.status, Number(refused.headers['retry-after']) > 0]).toEqual([503, true])
+    slow.finish('done')
+    expect((await (await call).response()).result?.content?.[0]?.text).toBe('done')
+    await closed
+  })
+})

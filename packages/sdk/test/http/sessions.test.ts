@@ -1,0 +1,356 @@
+import { describe, expect, it } from 'vitest'
+import {
+  eachRevision,
+  eventually,
+  gate,
+  handshakes,
+  modern,
+  Peer,
+  RawClient,
+  registerSlow,
+  serve,
+  sessionRevisions,
+  withProgress,
+  workshop,
+} from './support.ts'
+
+/** Who calls is what this header says, as an authenticating proxy would. */
+const byUser = { principal: (request: { header(name: string): string | undefined }) => request.header('x-user') }
+
+const as = (user: string) => ({ headers: { 'x-user': user } })
+
+describe('the id of a session', () => {
+  eachRevision(sessionRevisions, 'comes on the answer to initialize, and only there [SESS-001]', async (revision) => {
+    await using http = await serve(workshop())
+    await using peer = await Peer.open(http.url, revision)
+    expect(peer.opening?.headers['mcp-session-id']).toBe(peer.sessionId)
+    expect(await peer.textOf('session')).toBe(peer.sessionId)
+    const later = await peer.call('echo')
+    expect(later.headers['mcp-session-id']).toBeUndefined()
+  })
+
+  eachRevision(
+    sessionRevisions,
+    'is unique, random, and made of visible ASCII only [SESS-002, SESS-003, SESS-013]',
+    async (revision) => {
+      await using http = await serve(workshop())
+      await using peer = new Peer(http.url, revision)
+      const ids: string[] = []
+      for (let count = 0; count < 100; count++) {
+        const answer = await peer.request('initialize', peer.greeting())
+        ids.push(answer.headers['mcp-session-id'] ?? '')
+      }
+      expect(new Set(ids).size).toBe(100)
+      for (const id of ids) expect(id).toMatch(/^[\x21-\x7e]+$/)
+      const bytes = ids.map((id) => Buffer.from(id, 'base64url'))
+      expect(bytes.every(({ length }) => length === 32)).toBe(true)
+      // Each of the 256 bits is 0 in some ids and 1 in others; by chance it fails once in 2^91 runs.
+      for (let bit = 0; bit < 256; bit++) {
+        const values = bytes.map((id) => (id[bit >> 3]! >> (bit & 7)) & 1)
+        expect(new Set(values).size).toBe(2)
+      }
+    },
+  )
+
+  for (const [what, id] of [
+    ['a blank', 'a b'],
+    ['a tab', 'a\tb'],
+    ['a line break', 'a\r\nb: c'],
+    ['letters beyond ASCII', 'sitzung-ä'],
+    ['nothing', ''],
+  ] as const) {
+    it(`is never one with ${what} in it, even when a generator makes such [SESS-003]`, async () => {
+      const errors: unknown[] = []
+      const server = workshop({ onError: (error) => errors.push(error) })
+      await using http = await serve(server, { sessionIdGenerator: () => id })
+      await using peer = new Peer(http.url, '2025-11-25')
+      const answer = await peer.request('initialize', peer.greeting())
+      expect([answer.status, answer.headers['mcp-session-id']]).toEqual([500, undefined])
+      expect(String(errors[0])).toContain('sessionIdGenerator')
+    })
+  }
+
+  it('can be made by a generator of your own [SDK-005]', async () => {
+    let count = 0
+    await using http = await serve(workshop(), { sessionIdGenerator: () => `mine-${++count}!~` })
+    await using first = await Peer.open(http.url, '2025-11-25')
+    await using second = await Peer.open(http.url, '2025-06-18')
+    expect([first.sessionId, second.sessionId]).toEqual(['mine-1!~', 'mine-2!~'])
+    expect(await first.textOf('session')).toBe('mine-1!~')
+  })
+
+  for (const name of ['Mcp-Session-Id', 'MCP-Session-Id', 'mcp-session-id', 'MCP-SESSION-ID']) {
+    eachRevision(sessionRevisions, `is read from a header spelled ${name} [SESS-015]`, async (revision) => {
+      await using http = await serve(workshop())
+      await using peer = await Peer.open(http.url, revision)
+      await using raw = await RawClient.open(http.port)
+      const { status, message } = await raw.post(
+        [
+          `Host: 127.0.0.1:${http.port}`,
+          'Content-Type: application/json',
+          'Accept: application/json, text/event-stream',
+          `${name}: ${peer.sessionId}`,
+        ],
+        JSON.stringify(peer.message('tools/call', { name: 'session' })),
+      )
+      expect([status, message.result?.content?.[0]?.text]).toEqual([200, peer.sessionId])
+    })
+  }
+
+  it('belongs to no answer when initialize fails', async () => {
+    await using http = await serve(workshop())
+    await using peer = new Peer(http.url, '2025-11-25')
+    const answer = await peer.request('initialize', { protocolVersion: 7 })
+    expect([(await answer.json()).error?.code, answer.headers['mcp-session-id']]).toEqual([-32602, undefined])
+    expect(http.metrics.sessions.open).toBe(0)
+  })
+})
+
+describe('requests outside of a session', () => {
+  eachRevision(
+    sessionRevisions,
+    'POST, GET and DELETE without the header are a 400 with -32000 and id null [SESS-006, SDK-006]',
+    async (revision) => {
+      await using http = await serve(workshop())
+      await using peer = new Peer(http.url, revision)
+      for (const answer of [await peer.call('echo'), await peer.get(), await peer.delete()]) {
+        const { id, error } = await answer.json()
+        expect([answer.status, id, error?.code]).toEqual([400, null, -32000])
+      }
+    },
+  )
+
+  eachRevision(sessionRevisions, 'POST, GET and DELETE with an id that never was are a 404', async (revision) => {
+    await using http = await serve(workshop())
+    await using peer = new Peer(http.url, revision)
+    peer.sessionId = 'never-was'
+    for (const answer of [await peer.call('echo'), await peer.get(), await peer.delete(), await peer.notify('x')]) {
+      expect([answer.status, (await answer.json()).error?.code]).toEqual([404, -32001])
+    }
+  })
+})
+
+describe('the end of a session', () => {
+  eachRevision(sessionRevisions, 'DELETE ends it, and afterwards everything is a 404 [SESS-008]', async (revision) => {
+    await using http = await serve(workshop())
+    await using peer = await Peer.open(http.url, revision)
+    expect((await peer.delete()).status).toBe(200)
+    for (const answer of [await peer.call('echo'), await peer.get(), await peer.delete(), await peer.notify('x')]) {
+      expect([answer.status, (await answer.json()).error?.code]).toEqual([404, -32001])
+    }
+    expect(http.metrics.sessions.open).toBe(0)
+  })
+
+  eachRevision(
+    sessionRevisions,
+    'initialize that bears the id of an ended session is a 404 too [SESS-008]',
+    async (revision) => {
+      await using http = await serve(workshop())
+      await using peer = await Peer.open(http.url, revision)
+      await peer.delete()
+      expect((await peer.request('initialize', peer.greeting())).status).toBe(404)
+    },
+    it,
+  )
+
+  eachRevision(sessionRevisions, 'a new initialize opens another one', async (revision) => {
+    await using http = await serve(workshop())
+    await using peer = await Peer.open(http.url, revision)
+    const first = peer.sessionId
+    await peer.delete()
+    peer.sessionId = undefined
+    await peer.initialize()
+    expect(peer.sessionId).not.toBe(first)
+    expect(await peer.textOf('echo', { text: 'again' })).toBe('again')
+  })
+
+  eachRevision(
+    sessionRevisions,
+    'the server ends one that nobody uses, and then answers 404 [SESS-007, SESS-008]',
+    async (revision) => {
+      const closed = gate<string>()
+      const onSession = (event: 'opened' | 'closed', id: string) => event === 'closed' && closed.open(id)
+      await using http = await serve(workshop(), { sessionIdleMs: 150, onSession })
+      await using peer = await Peer.open(http.url, revision)
+      expect(await closed.opened).toBe(peer.sessionId)
+      expect((await peer.call('echo')).status).toBe(404)
+      expect(http.metrics.sessions).toMatchObject({ open: 0, opened: 1, expired: 1 })
+    },
+  )
+
+  eachRevision(sessionRevisions, 'one with an open stream or a call under way is in use', async (revision) => {
+    const server = workshop()
+    const slow = registerSlow(server)
+    await using http = await serve(server, { sessionIdleMs: 250 })
+    await using listener = await Peer.open(http.url, revision)
+    await listener.get()
+    await using caller = await Peer.open(http.url, revision)
+    const call = caller.call('slow')
+    await slow.began
+    await using idle = await Peer.open(http.url, revision)
+    await eventually(() => http.metrics.sessions.expired > 0)
+    expect((await idle.call('echo')).status).toBe(404)
+    expect(http.metrics.sessions.open).toBe(2)
+    slow.finish('done')
+    expect((await (await call).response()).result?.content?.[0]?.text).toBe('done')
+    expect(await listener.textOf('echo', { text: 'here' })).toBe('here')
+  })
+
+  eachRevision(sessionRevisions, 'ends its streams and cancels its calls', async (revision) => {
+    const server = workshop()
+    const slow = registerSlow(server)
+    await using http = await serve(server)
+    await using peer = await Peer.open(http.url, revision)
+    const listening = await peer.get()
+    const call = await peer.call('slow', {}, withProgress)
+    await slow.began
+    await peer.delete()
+    expect([await listening.ended, await call.ended]).toEqual(['ended', 'ended'])
+    await slow.aborted
+    slow.finish('too late')
+    expect(call.messages.every(({ method }) => method !== undefined)).toBe(true)
+    expect(http.metrics).toMatchObject({ streams: 0, sessions: { open: 0 } })
+  })
+
+  eachRevision(
+    sessionRevisions,
+    'where no sessions are kept, DELETE is a 405 [SESS-011, HTTP-030]',
+    async (revision) => {
+      await using http = await serve(workshop(), { stateless: true })
+      await using peer = new Peer(http.url, revision)
+      const answer = await peer.delete()
+      expect([answer.status, answer.headers.allow]).toEqual([405, 'POST'])
+    },
+  )
+
+  it('is told of by onSession, as its beginning is [SDK-005]', async () => {
+    const told: string[] = []
+    await using http = await serve(workshop(), { onSession: (event, id) => told.push(`${event} ${id}`) })
+    await using first = await Peer.open(http.url, '2025-11-25')
+    await using second = await Peer.open(http.url, '2025-03-26')
+    await first.delete()
+    expect(told).toEqual([`opened ${first.sessionId}`, `opened ${second.sessionId}`, `closed ${first.sessionId}`])
+    await http.close()
+    expect(told.at(-1)).toBe(`closed ${second.sessionId}`)
+  })
+})
+
+describe('onSession that throws', () => {
+  it('does not leave the client without an answer, and is reported', async () => {
+    const errors: unknown[] = []
+    const onSession = () => {
+      throw new Error('the callback failed')
+    }
+    await using http = await serve(workshop({ onError: (error) => errors.push(error) }), { onSession })
+    await using peer = new Peer(http.url, '2025-11-25')
+    const silence = new Promise<'no answer'>((resolve) => setTimeout(resolve, 500, 'no answer'))
+    expect(await Promise.race([peer.request('initialize', peer.greeting()), silence])).not.toBe('no answer')
+    expect(String(errors[0])).toContain('the callback failed')
+  })
+})
+
+describe('one session beside another', () => {
+  eachRevision(sessionRevisions, 'remembers its own log level and subscriptions only', async (revision) => {
+    const server = workshop()
+    await using http = await serve(server)
+    await using first = await Peer.open(http.url, revision)
+    await using second = await Peer.open(http.url, revision)
+    await (await first.request('resources/subscribe', { uri: 'note://a' })).json()
+    const [one, two] = [await first.get(), await second.get()]
+    server.sendResourceUpdated('note://a')
+    server.sendToolListChanged()
+    await two.notified('notifications/tools/list_changed')
+    await one.notified('notifications/tools/list_changed')
+    expect(one.methods).toEqual(['notifications/resources/updated', 'notifications/tools/list_changed'])
+    expect(two.methods).toEqual(['notifications/tools/list_changed'])
+  })
+
+  it('equal request ids of different sessions never meet', async () => {
+    const server = workshop()
+    const slow = [registerSlow(server, 'first'), registerSlow(server, 'second')]
+    await using http = await serve(server)
+    await using first = await Peer.open(http.url, '2025-11-25')
+    await using second = await Peer.open(http.url, '2025-11-25')
+    const one = first.call('first', {}, { id: 7 })
+    const two = second.call('second', {}, { id: 7 })
+    await Promise.all(slow.map(({ began }) => began))
+    await first.notify('notifications/cancelled', { requestId: 7 })
+    await slow[0]!.aborted
+    slow[1]!.finish('mine')
+    expect((await (await two).response()).result?.content?.[0]?.text).toBe('mine')
+    expect(await (await one).text()).toBe('')
+  })
+
+  it('a second initialize in a session is refused, and the session goes on', async () => {
+    await using http = await serve(workshop())
+    await using peer = await Peer.open(http.url, '2025-11-25')
+    const answer = await peer.request('initialize', peer.greeting())
+    expect([answer.status, (await answer.json()).error?.code]).toEqual([400, -32600])
+    expect(await peer.textOf('session')).toBe(peer.sessionId)
+  })
+})
+
+describe('whom a session belongs to', () => {
+  eachRevision(
+    sessionRevisions,
+    'knowing its id is no permission: for anybody else it is not there [SESS-012, SESS-014]',
+    async (revision) => {
+      await using http = await serve(workshop(), byUser)
+      await using alice = await Peer.open(http.url, revision, as('alice'))
+      const stream = await alice.get()
+      for (const headers of [{ 'x-user': 'mallory' }, {}] as Record<string, string>[]) {
+        await using thief = new Peer(http.url, revision, { headers })
+        thief.sessionId = alice.sessionId
+        const answers = [await thief.call('echo'), await thief.get(), await thief.notify('x'), await thief.delete()]
+        expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404])
+      }
+      expect(await alice.textOf('session')).toBe(alice.sessionId)
+      expect(stream.isOver).toBe(false)
+    },
+  )
+
+  eachRevision(
+    sessionRevisions,
+    'the caller is asked for anew on every request, also within a session [SESS-012]',
+    async (revision) => {
+      let asked = 0
+      const principal = async () => {
+        asked++
+        return 'alice'
+      }
+      await using http = await serve(workshop(), { principal })
+      await using peer = await Peer.open(http.url, revision)
+      expect(asked).toBe(2)
+      await peer.call('echo')
+      await peer.get()
+      await peer.delete()
+      expect(asked).toBe(5)
+    },
+  )
+
+  it('a principal that cannot be found out lets nobody in', async () => {
+    const errors: unknown[] = []
+    const principal = () => {
+      throw new Error('the directory is down')
+    }
+    await using http = await serve(workshop({ onError: (error) => errors.push(error) }), { principal })
+    await using peer = new Peer(http.url, modern)
+    const answer = await peer.call('echo')
+    expect([answer.status, (await answer.json()).error]).toEqual([500, { code: -32603, message: 'Internal error' }])
+    expect(String(errors[0])).toContain('the directory is down')
+  })
+})
+
+describe('the session that a handler sees', () => {
+  eachRevision(handshakes, 'is the one of its caller', async (revision) => {
+    await using http = await serve(workshop())
+    await using peer = await Peer.open(http.url, revision)
+    expect(await peer.textOf('session')).toBe(peer.sessionId)
+  })
+
+  it(`${modern}: there is none`, async () => {
+    await using http = await serve(workshop())
+    await using peer = new Peer(http.url, modern)
+    expect(await peer.textOf('session')).toBe('none')
+  })
+})
