@@ -40,7 +40,14 @@ import { Emitter } from '../util/emitter.ts'
 import { isObject } from '../util/objects.ts'
 import { warnOnce } from '../util/warn.ts'
 import { ResponseCache } from './cache.ts'
-import { type ClientState, Connection, notConnected, type StateChange, type Subscription } from './connection.ts'
+import {
+  type ClientState,
+  Connection,
+  notConnected,
+  type SessionRenewed,
+  type StateChange,
+  type Subscription,
+} from './connection.ts'
 import { ListCall, type ListPage } from './list-call.ts'
 import { ToolResult } from './results.ts'
 import { ToolBook } from './tool-book.ts'
@@ -68,6 +75,8 @@ export interface ClientOptions {
 
 export interface ClientEvents {
   state: StateChange
+  /** The server forgot the session, and there is a new one. */
+  sessionRenewed: SessionRenewed
   toolsChanged: undefined
   promptsChanged: undefined
   resourcesChanged: undefined
@@ -83,6 +92,24 @@ type RequestHandler = (params: Params, request: { method: string; signal: AbortS
 
 /** A long tool that tells how far it is must not time out, so progress is always asked for. */
 const withProgress: SendOptions = { progress: true }
+
+/** Requests that may be made again when it is not known whether the server saw them. */
+const idempotent: ReadonlySet<string> = new Set([
+  'server/discover',
+  'ping',
+  'tools/list',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'completion/complete',
+  'tasks/get',
+  'tasks/list',
+])
+
+/** More pages of tools than are worth reading to find one. */
+const maxToolPages = 1_000
 
 const listChanges = {
   'notifications/tools/list_changed': { event: 'toolsChanged', stale: ['tools/list'] },
@@ -105,9 +132,11 @@ export class Client {
   readonly #subscribed = new Map<string, Subscription>()
   readonly #tools = new ToolBook(
     (message) => this.#warn(message),
-    () => this.#connection.transport?.readsHeaders === true,
+    () => this.#mirrorsArguments,
   )
   #logLevel: LoggingLevel | undefined
+  /** Whether the server was told the level, and must be told again in another session. */
+  #isLevelTold = false
 
   constructor(info: Implementation, options: ClientOptions = {}) {
     checkExtensions(options.capabilities?.extensions)
@@ -127,10 +156,13 @@ export class Client {
         notification: (notification) => this.#notified(notification),
         error: (error) => this.#events.emit('error', { error }),
       },
+      isIdempotent: (method, params) => this.#isIdempotent(method, params),
       onState: (change) => {
-        if (change.state === 'ready') this.#forgetServer()
+        if (change.state === 'ready') this.#metServer()
         this.#events.emit('state', change)
       },
+      onRenewed: (renewed) => this.#events.emit('sessionRenewed', renewed),
+      onGap: () => this.#cache?.clear(),
     })
   }
 
@@ -184,6 +216,7 @@ export class Client {
     params?: M extends keyof ClientRequests ? ClientRequests[M]['params'] : Params,
     options?: RequestOptions,
   ): Promise<M extends keyof ClientRequests ? ClientRequests[M]['result'] : ResultObject> {
+    if (method === 'tools/call') return (await this.#callTool(params as unknown as CallToolParams, options)) as never
     return (await this.#call(method, params as Params | undefined, options)) as never
   }
 
@@ -223,7 +256,7 @@ export class Client {
     const options = typeof call === 'string' ? third : (second as RequestOptions | undefined)
     const sent = options ? { ...options, progress: true } : withProgress
     try {
-      const read = new ToolResult((await this.#call('tools/call', params as unknown as Params, sent)) as CallToolResult)
+      const read = new ToolResult(await this.#callTool(params, sent))
       this.#tools.checkOutput(params.name, read)
       return read
     } catch (error) {
@@ -292,7 +325,9 @@ export class Client {
     const { revision } = await this.#facts()
     await this.#needs('logging')
     this.#logLevel = level
-    if (!revision.lacks('logging/setLevel')) await this.#call('logging/setLevel', { level }, options)
+    if (revision.lacks('logging/setLevel')) return
+    await this.#call('logging/setLevel', { level }, options)
+    this.#isLevelTold = true
   }
 
   /** Hears of changes until it is closed; they come as events of the client. Opened anew when the connection is. */
@@ -325,6 +360,52 @@ export class Client {
     if (problem !== undefined) return Promise.reject(new McpError('invalid-argument', `${method}: ${problem}`))
     const defaults = this.#options.request
     return this.#connection.call(method, this.#withLogLevel(params), defaults ? { ...defaults, ...options } : options)
+  }
+
+  /** True where a tool's annotated arguments are repeated in headers. */
+  get #mirrorsArguments(): boolean {
+    const { live, transport } = this.#connection
+    return transport?.readsHeaders === true && live?.era.answersRequests === false
+  }
+
+  async #callTool(params: CallToolParams, options: SendOptions | undefined): Promise<CallToolResult> {
+    const headers = this.#mirrorsArguments ? this.#tools.headersOf(params) : undefined
+    try {
+      return await this.#callWith(headers, params, options)
+    } catch (error) {
+      const isMismatch = error instanceof PeerError && error.rpcCode === RpcCode.HeaderMismatch
+      if (!isMismatch || !this.#mirrorsArguments) throw error
+      // 2026-07-28 streamable-http, client behaviour: the tool may want other headers than when it was listed.
+      await this.#learnTool(params.name)
+      const fresh = this.#tools.headersOf(params)
+      if (JSON.stringify(fresh) === JSON.stringify(headers)) throw error
+      return this.#callWith(fresh, params, options)
+    }
+  }
+
+  #callWith(
+    headers: Record<string, string> | undefined,
+    params: CallToolParams,
+    options: SendOptions | undefined,
+  ): Promise<CallToolResult> {
+    const sent = headers ? { ...options, headers } : options
+    return this.#call('tools/call', params as unknown as Params, sent) as Promise<unknown> as Promise<CallToolResult>
+  }
+
+  /** Reads the list of tools anew, as far as this tool; what was kept of it is no longer good. */
+  async #learnTool(name: string): Promise<void> {
+    this.#cache?.forget((method) => method === 'tools/list')
+    let cursor: unknown
+    for (let page = 0; page < maxToolPages; page++) {
+      const result = await this.#call('tools/list', cursor === undefined ? {} : { cursor }, undefined)
+      const tools = Array.isArray(result.tools) ? this.#tools.read(result.tools) : []
+      cursor = result.nextCursor
+      if (typeof cursor !== 'string' || tools.some((tool) => tool.name === name)) return
+    }
+  }
+
+  #isIdempotent(method: string, params: Params | undefined): boolean {
+    return idempotent.has(method) || (method === 'tools/call' && this.#tools.isIdempotent(params?.name))
   }
 
   #withLogLevel(params: Params | undefined): Params | undefined {
@@ -463,10 +544,14 @@ export class Client {
     }
   }
 
-  /** Another process may offer something else. */
-  #forgetServer(): void {
+  /** Another process, or another session, may offer something else and knows nothing of us. */
+  #metServer(): void {
     this.#cache?.clear()
     this.#tools.clear()
+    if (!this.#isLevelTold) return
+    this.#call('logging/setLevel', { level: this.#logLevel }, undefined).catch((error) =>
+      this.#events.emit('error', { error }),
+    )
   }
 
   #warn(message: string): void {

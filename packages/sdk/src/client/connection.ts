@@ -1,11 +1,12 @@
 import type { ClientIdentity, Listening } from '../era/client.ts'
 import { type Negotiated, negotiate } from '../era/negotiate.ts'
-import { type CloseDetail, ClosedError, McpError, TimeoutError } from '../errors.ts'
+import { type CloseDetail, ClosedError, HttpError, McpError, TimeoutError } from '../errors.ts'
 import { Link, type Receiver, type SendOptions } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { SubscriptionFilter } from '../protocol/types.ts'
+import { type Backoff, backoffMs, defaultBackoff } from '../util/backoff.ts'
 import { deferred } from '../util/deferred.ts'
 
 export type ClientState = 'idle' | 'connecting' | 'ready' | 'reconnecting' | 'needs-auth' | 'closed'
@@ -26,7 +27,18 @@ export interface ConnectionOptions {
   /** How often in a minute a server that ended by itself is started again. */
   readonly restarts: number
   readonly receiver: Omit<Receiver, 'closed'>
+  /** Whether making the request twice does no more than making it once. */
+  isIdempotent(method: string, params: Params | undefined): boolean
   onState(change: StateChange): void
+  /** A session took the place of one that the server forgot. */
+  onRenewed(renewed: SessionRenewed): void
+  /** Changes may have gone unheard for a while. */
+  onGap(): void
+}
+
+export interface SessionRenewed {
+  sessionId: string | undefined
+  previous: string | undefined
 }
 
 /** A wish to hear of changes that outlives a lost connection. */
@@ -41,16 +53,31 @@ interface OpenSubscription {
   readonly filter: SubscriptionFilter
   /** The one on the present connection. */
   listening: Listening
+  /** When that began, and how often it was lost right after it did. */
+  since: number
+  losses: number
   end(): void
 }
 
 const minute = 60_000
 const firstDelayMs = 100
+const longestDelayMs = 10_000
+
+/** Sessions made anew in a minute; a server that forgets more is not worth talking to. */
+const maxRenewals = 10
+
+/** How often a call that may be repeated is. */
+const maxRepeats = 2
+
+/** A stream of changes that lasted this long was a good one. */
+const goodStreamMs = 10_000
+const listenBackoff: Backoff = { ...defaultBackoff, maxDelayMs: 30_000, maxRetries: 10 }
 
 /** The life of a connection: made, lost, made again, closed. */
 export class Connection {
   readonly #options: ConnectionOptions
   readonly #open = new Map<Subscription, OpenSubscription>()
+  readonly #pauses = new Set<() => void>()
   #transport: Transport | undefined
   #live: Negotiated | undefined
   #coming: Promise<Negotiated> | undefined
@@ -58,6 +85,9 @@ export class Connection {
   #state: ClientState = 'idle'
   #reason: string | undefined
   #closing = false
+  /** Over a network calls and sessions get lost on servers that are fine. */
+  #isRemote = false
+  #sessionId: string | undefined
   /** Counts the connections made: what belongs to one is of no use on the next. */
   generation = 0
 
@@ -82,6 +112,7 @@ export class Connection {
       throw new McpError('invalid-argument', 'This client was connected already; make another for another server')
     }
     this.#transport = transport
+    this.#isRemote = transport.readsHeaders === true || transport.handshakeOnly === true
     this.#setState('connecting')
     try {
       await this.#connect()
@@ -99,6 +130,7 @@ export class Connection {
     this.#closing = true
     const live = this.#live
     this.#live = undefined
+    for (const end of this.#pauses) end()
     if (live) {
       for (const { listening } of this.#open.values()) if (!live.era.answersRequests) await listening.close()
       await live.link.close()
@@ -109,34 +141,95 @@ export class Connection {
 
   /** Goes out at once when the connection is there, and waits for one that is being made again. */
   call(method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject> {
+    const answer = this.#send(method, params, options)
+    return this.#isRemote ? this.#insist(answer, method, params, options) : answer
+  }
+
+  #send(method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject> {
     const live = this.#live
     if (live) return live.era.call(live.link, method, params, options)
     return this.ready().then(({ era, link }) => era.call(link, method, params, options))
   }
 
+  /** 2026-07-28 streamable-http: what broke is never resumed but asked for again, as a new request. */
+  async #insist(
+    first: Promise<ResultObject>,
+    method: string,
+    params: Params | undefined,
+    options: SendOptions | undefined,
+  ): Promise<ResultObject> {
+    let answer = first
+    for (let repeats = 0; ; repeats++) {
+      try {
+        return await answer
+      } catch (error) {
+        const isIdempotent = this.#options.isIdempotent(method, params)
+        const mayRepeat = isIdempotent && repeats < maxRepeats
+        if (isSessionLoss(error)) await this.#renewed(error, mayRepeat, notRepeated(method, isIdempotent))
+        else if (mayRepeat && isBroken(error)) await this.#pause(backoffMs(defaultBackoff, repeats))
+        else throw error
+      }
+      answer = this.#send(method, params, options)
+    }
+  }
+
+  /** Waits for the next session; a call that may have had an effect is not made again in it unasked. */
+  async #renewed(cause: ClosedError, mayRepeat: boolean, otherwise: string): Promise<void> {
+    await this.ready().catch(() => Promise.reject(cause))
+    if (!mayRepeat) throw new McpError('session-renewed', otherwise, { cause })
+  }
+
   async listen(filter: SubscriptionFilter): Promise<Subscription> {
-    const { era, link } = await this.ready()
+    const live = await this.ready()
     const over = deferred<void>()
-    const open: OpenSubscription = { filter, listening: await era.listen(link, filter), end: over.resolve }
+    const listening = await live.era.listen(live.link, filter)
+    const open: OpenSubscription = { filter, listening, since: Date.now(), losses: 0, end: over.resolve }
     const subscription: Subscription = {
       ended: over.promise,
       get honoured() {
         return open.listening.honoured
       },
-      close: () => open.listening.close(),
+      close: async () => {
+        this.#open.delete(subscription)
+        await open.listening.close()
+        open.end()
+      },
     }
     this.#open.set(subscription, open)
-    this.#watch(subscription, open)
+    this.#watch(subscription, open, live)
     return subscription
   }
 
-  /** A lost connection is made again and listened on again; any other end is the end. */
-  #watch(subscription: Subscription, open: OpenSubscription): void {
+  /** A lost connection is made again and listened on again; so is a stream that was lost alone. Any other end is the end. */
+  #watch(subscription: Subscription, open: OpenSubscription, live: Negotiated): void {
     void open.listening.ended.then((how) => {
-      if (how === 'lost' && !this.#closing) return
-      this.#open.delete(subscription)
-      open.end()
+      if (how === 'closed' || this.#closing) this.#over(subscription, open)
+      else if (this.#live === live) void this.#listenAgain(subscription, open, live)
     })
+  }
+
+  async #listenAgain(subscription: Subscription, open: OpenSubscription, live: Negotiated): Promise<void> {
+    if (Date.now() - open.since > goodStreamMs) open.losses = 0
+    while (open.losses <= listenBackoff.maxRetries) {
+      await this.#pause(backoffMs(listenBackoff, open.losses++))
+      if (this.#live !== live || !this.#open.has(subscription)) return
+      try {
+        const listening = await live.era.listen(live.link, open.filter)
+        if (!this.#open.has(subscription)) return await listening.close()
+        open.listening = listening
+        open.since = Date.now()
+        this.#options.onGap()
+        return this.#watch(subscription, open, live)
+      } catch (error) {
+        this.#options.receiver.error(error)
+      }
+    }
+    this.#over(subscription, open)
+  }
+
+  #over(subscription: Subscription, open: OpenSubscription): void {
+    this.#open.delete(subscription)
+    open.end()
   }
 
   async ready(): Promise<Negotiated> {
@@ -163,9 +256,13 @@ export class Connection {
     // Nothing of a subscription survives the connection it was made on (2026-07-28 subscriptions).
     for (const [subscription, open] of this.#open) {
       open.listening = await live.era.listen(live.link, open.filter)
-      this.#watch(subscription, open)
+      open.since = Date.now()
+      this.#watch(subscription, open, live)
     }
+    const renewed = { sessionId: this.#transport!.sessionId, previous: this.#sessionId }
+    this.#sessionId = renewed.sessionId
     this.#setState('ready')
+    if (this.#isRemote && this.generation > 1) this.#options.onRenewed(renewed)
     return live
   }
 
@@ -207,12 +304,12 @@ export class Connection {
   #mayRestart(): boolean {
     const now = Date.now()
     this.#restarted = this.#restarted.filter((at) => now - at < minute)
-    return this.#restarted.length < this.#options.restarts
+    return this.#restarted.length < (this.#isRemote ? maxRenewals : this.#options.restarts)
   }
 
   async #reconnect(): Promise<Negotiated> {
     for (;;) {
-      await delay(firstDelayMs * 2 ** this.#restarted.length * (0.5 + Math.random()))
+      await this.#pause(this.#restartDelayMs())
       if (this.#closing) throw notConnected('closed')
       this.#restarted.push(Date.now())
       try {
@@ -227,6 +324,26 @@ export class Connection {
         throw error
       }
     }
+  }
+
+  /** Ends early when the client is closed, so that nothing waits for it. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        this.#pauses.delete(end)
+        resolve()
+      }
+      const timer = setTimeout(end, ms)
+      this.#pauses.add(end)
+    })
+  }
+
+  /** A server that forgot a session is there and can be greeted at once; one that ended is given a moment. */
+  #restartDelayMs(): number {
+    const recent = this.#restarted.length
+    if (this.#isRemote && recent === 0) return 0
+    return Math.min(longestDelayMs, firstDelayMs * 2 ** recent) * (0.5 + Math.random())
   }
 
   #setState(state: ClientState, reason?: string, error?: unknown): void {
@@ -246,9 +363,20 @@ export function notConnected(state: ClientState, reason?: string): McpError {
 
 function describeEnd(detail: CloseDetail | undefined): string {
   if (!detail) return 'The server closed the connection'
+  if (detail.reason !== undefined) return `The connection was lost: ${detail.reason}`
   return detail.signal ? `The server was ended by ${detail.signal}` : `The server exited with code ${detail.exitCode}`
 }
 
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
+function notRepeated(method: string, isIdempotent: boolean): string {
+  const why = isIdempotent ? ' once more: it was tried in several sessions' : ', because it may have had an effect'
+  return `${method} was under way when the server lost the session. There is a new one; the call was not repeated${why}`
+}
+
+function isSessionLoss(error: unknown): error is ClosedError {
+  return error instanceof ClosedError && error.detail?.sessionLost === true
+}
+
+/** The request was sent and the connection broke before the answer came. */
+function isBroken(error: unknown): boolean {
+  return error instanceof HttpError && error.outcome === 'unknown'
 }

@@ -1,5 +1,6 @@
 import { McpError } from '../errors.ts'
-import type { CallToolResult, Tool } from '../protocol/types.ts'
+import { findMirroredArguments, type MirroredArgument, mirrorArguments } from '../protocol/mirrored-headers.ts'
+import type { CallToolParams, CallToolResult, Tool } from '../protocol/types.ts'
 import { headerAnnotationProblem } from '../protocol/x-mcp-header.ts'
 import { describeIssues, toStandardIssues } from '../schema/issues.ts'
 import { compileJsonSchema, type JsonSchemaCheck } from '../schema/json-schema.ts'
@@ -9,6 +10,8 @@ interface Known {
   tool: Tool
   /** Compiled when first needed; null when it cannot be. */
   check?: JsonSchemaCheck | null
+  /** The arguments that go into headers too; found when first needed. */
+  mirrored?: readonly MirroredArgument[]
 }
 
 /** Definitions kept; a list longer than this is not checked against. */
@@ -23,7 +26,7 @@ export class ToolBook {
   readonly #warn: (message: string) => void
   readonly #readsHeaders: () => boolean
 
-  /** @param readsHeaders True on HTTP, where `x-mcp-header` is acted on. */
+  /** @param readsHeaders True where `x-mcp-header` is acted on. */
   constructor(warn: (message: string) => void, readsHeaders: () => boolean) {
     this.#warn = warn
     this.#readsHeaders = readsHeaders
@@ -50,6 +53,20 @@ export class ToolBook {
       'invalid-output',
       `The tool ${name} returned structured content that its schema refuses: ${what}`,
     )
+  }
+
+  /** The headers that a call carries on HTTP (2026-07-28 streamable-http, custom headers); none for an unknown tool. */
+  headersOf({ name, arguments: args }: CallToolParams): Record<string, string> | undefined {
+    const known = this.#known.get(name)
+    if (!known) return undefined
+    known.mirrored ??= findMirroredArguments(known.tool.inputSchema)
+    return known.mirrored.length === 0 ? undefined : mirrorArguments(known.mirrored, args)
+  }
+
+  /** Whether the server says that a second call does no more than the first. */
+  isIdempotent(name: unknown): boolean {
+    const annotations = this.#known.get(name as string)?.tool.annotations
+    return annotations?.readOnlyHint === true || annotations?.idempotentHint === true
   }
 
   clear(): void {

@@ -3,18 +3,21 @@ import { McpError } from '../errors.ts'
 import type { Link } from '../jsonrpc/link.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { Implementation } from '../protocol/types.ts'
+import type { HttpClientOptions } from '../transport/http/client-destination.ts'
 import { InMemoryTransport } from '../transport/memory/memory.ts'
 import { StdioClientTransport, type StdioServerParameters } from '../transport/stdio/client.ts'
+import { connectUrl } from './connect-url.ts'
 
 /** Something that serves peers: a `McpServer` or a `Server`. */
 export interface Connectable {
   connect(transport: Transport): Promise<Link>
 }
 
-/** A program to start, a server in this process, or a transport of your own. */
-export type Target = StdioServerParameters | Connectable | Transport
+/** The URL of a server, a program to start, a server in this process, or a transport of your own. */
+export type Target = string | URL | StdioServerParameters | Connectable | Transport
 
-export interface ConnectOptions extends ClientOptions {
+/** The options for HTTP count where the target is a URL. */
+export interface ConnectOptions extends ClientOptions, HttpClientOptions {
   /** Who we are. Default: `{ name: 'tenon', version: '0.1.0' }`. */
   info?: Implementation | undefined
 }
@@ -23,18 +26,22 @@ export interface ConnectOptions extends ClientOptions {
  * Connects to a server and finds out what it speaks.
  *
  * @example
- * await using client = await connect({ command: 'node', args: ['server.js'] })
+ * await using client = await connect('https://example.com/mcp', { headers: { 'x-key': key } })
  * const sum = await client.callTool('add', { a: 1, b: 2 })
+ *
+ * @example
+ * await using client = await connect({ command: 'node', args: ['server.js'] })
  */
 export async function connect(target: Target, options: ConnectOptions = {}): Promise<Client> {
-  const { info = { name: 'tenon', version: '0.1.0' }, ...clientOptions } = options
-  const client = new Client(info, clientOptions)
+  const { info = { name: 'tenon', version: '0.1.0' } } = options
+  if (typeof target === 'string' || target instanceof URL) return connectUrl(target, info, options)
+  const client = new Client(info, options)
   await client.connect(await toTransport(target))
   return client
 }
 
-async function toTransport(target: Target): Promise<Transport> {
-  if (typeof target !== 'object' || target === null || target instanceof URL) throw badTarget()
+async function toTransport(target: Exclude<Target, string | URL>): Promise<Transport> {
+  if (typeof target !== 'object' || target === null) throw badTarget()
   if ('command' in target) return new StdioClientTransport(target)
   if ('start' in target) return target
   if (!('connect' in target)) throw badTarget()
@@ -46,6 +53,6 @@ async function toTransport(target: Target): Promise<Transport> {
 function badTarget(): McpError {
   return new McpError(
     'invalid-argument',
-    'connect() takes a program to start ({ command, args }), a server object, or a transport',
+    'connect() takes a URL, a program to start ({ command, args }), a server object, or a transport',
   )
 }

@@ -36,6 +36,8 @@ const requestTimeout = 30_000
 /** Longer than what clients and proxies usually keep connections for, so that they close them and not we. */
 const keepAliveTimeout = 75_000
 const maxHeaderSize = 16_384
+/** How often Node looks for senders that are late. */
+const connectionsCheckingInterval = 1_000
 
 /**
  * Serves every revision over HTTP on one URL.
@@ -49,7 +51,7 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   // Not by an import, which a bundle for browsers would have to resolve.
   const { createServer } = process.getBuiltinModule('node:http')
   const http = createServer(
-    { headersTimeout, requestTimeout, keepAliveTimeout, maxHeaderSize },
+    { headersTimeout, requestTimeout, keepAliveTimeout, maxHeaderSize, connectionsCheckingInterval },
     (request, response) => {
       if (isServed(request.url ?? '/', path, httpOptions)) handler.node(request, response)
       else notFound(response, path)

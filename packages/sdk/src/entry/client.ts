@@ -1,13 +1,31 @@
 export { Client, type ClientEvents, type ClientOptions } from '../client/client.ts'
-export type { ClientState, StateChange, Subscription } from '../client/connection.ts'
+export type { ClientState, SessionRenewed, StateChange, Subscription } from '../client/connection.ts'
 export type { ListCall, ListPage } from '../client/list-call.ts'
 export type { ToolResult } from '../client/results.ts'
 export { displayName, hintsOf } from '../client/tool-display.ts'
 export { type Connectable, type ConnectOptions, connect, type Target } from '../doors/connect.ts'
 export type { ServerFacts } from '../era/client.ts'
-export { CapabilityError, ClosedError, McpError, PeerError, ProtocolError, RpcCode, TimeoutError } from '../errors.ts'
+export {
+  CapabilityError,
+  ClosedError,
+  HttpError,
+  type HttpErrorDetail,
+  type HttpOutcome,
+  McpError,
+  PeerError,
+  ProtocolError,
+  RpcCode,
+  TimeoutError,
+} from '../errors.ts'
 export type { Progress, RequestOptions } from '../jsonrpc/pending.ts'
 export type { Transport } from '../jsonrpc/transport.ts'
 export type { RevisionId } from '../protocol/revision.ts'
+export {
+  StreamableHTTPClientTransport,
+  type StreamableHTTPClientTransportOptions,
+} from '../transport/http/client.ts'
+export type { HeadersLike, HttpClientOptions } from '../transport/http/client-destination.ts'
+export type { FetchInit, FetchLike } from '../transport/http/client-web.ts'
 export { InMemoryTransport } from '../transport/memory/memory.ts'
+export { SSEClientTransport, type SSEClientTransportOptions } from '../transport/sse/client.ts'
 export { StdioClientTransport, type StdioServerParameters } from '../transport/stdio/client.ts'

@@ -2,6 +2,7 @@ export {
   CapabilityError,
   type CloseDetail,
   ClosedError,
+  HttpError,
   McpError,
   type McpErrorCode,
   PeerError,

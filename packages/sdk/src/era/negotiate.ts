@@ -1,4 +1,4 @@
-import { ClosedError, McpError, PeerError, RpcCode } from '../errors.ts'
+import { ClosedError, HttpError, McpError, PeerError, RpcCode } from '../errors.ts'
 import type { Link } from '../jsonrpc/link.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
 import type { EraName, Revision } from '../protocol/revision.ts'
@@ -31,13 +31,16 @@ const modernErrors: ReadonlySet<number> = new Set([
   RpcCode.UnsupportedProtocolVersion,
 ])
 
+/** These are about who asks, or about the server's health; asking in another way would not help. */
+const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 429, 502, 503, 504])
+
 /** What was learned about servers, so that a second connection need not find out again (2026-07-28 versioning). */
 const verdicts = new Map<string, EraName>()
 const maxVerdicts = 1_000
 
 /**
- * Finds out what the server speaks (2026-07-28 versioning, stdio): `server/discover` first; a discover result or a
- * modern error means modern; anything else, silence and even a dead server mean a handshake.
+ * Finds out what the server speaks (2026-07-28 versioning, backward compatibility): `server/discover` first; a discover
+ * result or a modern error means modern; anything else, silence and even a dead server mean a handshake.
  */
 export async function negotiate(negotiation: Negotiation): Promise<Negotiated> {
   const negotiated = await findOut(negotiation)
@@ -48,12 +51,12 @@ export async function negotiate(negotiation: Negotiation): Promise<Negotiated> {
 async function findOut(negotiation: Negotiation): Promise<Negotiated> {
   const link = await negotiation.open()
   const { modern, legacy } = split(negotiation.revisions)
-  if (modern.length === 0) return shakeHands(negotiation, link)
+  if (modern.length === 0 || link.transport.handshakeOnly) return shakeHands(negotiation, link)
   if (legacy.length > 0 && verdicts.get(link.transport.peerKey ?? '') === 'handshake') {
     try {
       return await shakeHands(negotiation, link)
     } catch (error) {
-      if (!(error instanceof McpError && (error.code === 'peer' || error.code === 'no-common-revision'))) throw error
+      if (!isRefusal(error)) throw error
       // What we knew no longer holds: find out anew.
     }
   }
@@ -64,15 +67,24 @@ async function findOut(negotiation: Negotiation): Promise<Negotiated> {
 
 async function probe(negotiation: Negotiation, link: Link, revision: Revision): Promise<Negotiated> {
   const answer = discover(negotiation, link, revision)
+  // On HTTP every request gets an answer of its own, and a second question would only double the work.
+  if (link.transport.readsHeaders) return takeAnswer(negotiation, link, answer)
   // A server may take its time, or not know the method and say nothing: wait a little, but keep listening.
   const first = await orSilence(answer, negotiation.probeTimeoutMs)
   if (first === 'silence') return shakeHandsOr(negotiation, link, answer)
   return first.error === undefined ? accept(negotiation, link, first.value!) : fallBack(negotiation, link, first.error)
 }
 
+function takeAnswer(negotiation: Negotiation, link: Link, answer: Promise<ResultObject>): Promise<Negotiated> {
+  return answer.then(
+    (result) => accept(negotiation, link, result),
+    (error) => fallBack(negotiation, link, error),
+  )
+}
+
 /** Both questions are out; the first useful answer decides. */
 async function shakeHandsOr(negotiation: Negotiation, link: Link, late: Promise<ResultObject>): Promise<Negotiated> {
-  if (split(negotiation.revisions).legacy.length === 0) return accept(negotiation, link, await late)
+  if (split(negotiation.revisions).legacy.length === 0) return takeAnswer(negotiation, link, late)
   let isSettled = false
   const modern = late.then((result) => {
     if (isSettled) throw new McpError('invalid-response', 'The answer to discovery came too late')
@@ -105,6 +117,7 @@ async function fallBack(negotiation: Negotiation, link: Link, error: unknown): P
     if (modernErrors.has(error.rpcCode)) throw error
     return shakeHands(negotiation, link)
   }
+  if (error instanceof HttpError && isRefusal(error)) return shakeHands(negotiation, link)
   if (!(error instanceof ClosedError) || !link.transport.restartable) throw error
   // Some servers die of a request they do not know. Start it again and greet it the old way.
   return shakeHands(negotiation, await negotiation.open())
@@ -132,6 +145,12 @@ async function shakeHands(negotiation: Negotiation, link: Link): Promise<Negotia
     if (others.length === 0) throw noCommonRevision(supported.join(', '), revisions)
     return shakeHands({ ...negotiation, revisions: others }, link)
   }
+}
+
+/** The server was there and would not have it this way; another way may do. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof HttpError) return error.outcome !== 'not-sent' && !unrelatedStatuses.has(error.status ?? 0)
+  return error instanceof McpError && (error.code === 'peer' || error.code === 'no-common-revision')
 }
 
 function discover({ identity, timeoutMs }: Negotiation, link: Link, revision: Revision): Promise<ResultObject> {

@@ -257,7 +257,7 @@ export class Link {
 
   #receiveMember(message: unknown, batch: Batch, stream: ReplyStream | undefined): void {
     const kind = kindOf(message)
-    if (kind instanceof Fault && kind.meant === 'answer') return this.refuse(kind)
+    if (kind instanceof Fault && kind.meant === 'answer' && !stream) return this.refuse(kind)
     if (kind instanceof Fault) return batch.answer(this.#faultResponse(kind))
     if (kind !== 'request') return this.receive(message)
     const request = message as RpcRequest
@@ -354,8 +354,10 @@ function isLast(message: RpcMessage | RpcMessage[]): boolean {
   return Array.isArray(message) || !('method' in message)
 }
 
+/** The number of the error; of a batch only if nothing in it could be taken. */
 function codeOf(message: RpcMessage | RpcMessage[]): number | undefined {
-  return 'error' in message ? message.error?.code : undefined
+  if (!Array.isArray(message)) return 'error' in message ? message.error?.code : undefined
+  return message.every((member) => codeOf(member) === -32600) ? -32600 : undefined
 }
 
 function toText(method: string, encode: () => string): string {

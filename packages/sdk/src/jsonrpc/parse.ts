@@ -37,29 +37,36 @@ const closeBrace = 125
 const openBracket = 91
 const closeBracket = 93
 
-/** Walks valid JSON and looks at the members of its outermost objects: the message, or those of a batch. */
+/** Members that decide what a message is, and what it is about; of the others, any number may come any number of times. */
+const ofEnvelope: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
+const ofParams: ReadonlySet<string> = new Set(['name', 'uri', 'arguments', 'taskId', '_meta'])
+
+/** Walks valid JSON and looks at the deciding members of its outermost objects: the message, or those of a batch. */
 function repeatsMember(text: string): boolean {
   const outermost = text.trimStart().startsWith('[') ? 2 : 1
-  let names: string[] = []
+  let seen: string[] = []
   let depth = 0
   let isName = false
+  let isParams = false
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === quote) {
       const end = endOfString(text, at)
-      if (isName && depth === outermost) {
+      if (isName) {
         const name = unquote(text.slice(at, end + 1))
-        if (names.includes(name)) return true
-        names.push(name)
+        if (depth === outermost) isParams = name === 'params'
+        const known = depth === outermost ? ofEnvelope : ofParams
+        const key = known.has(name) ? `${depth} ${name}` : undefined
+        if (key !== undefined && seen.includes(key)) return true
+        if (key !== undefined) seen.push(key)
         isName = false
       }
       at = end
-    } else if (code === comma) isName = depth === outermost
+    } else if (code === comma) isName = depth === outermost || (isParams && depth === outermost + 1)
     else if (code === openBrace || code === openBracket) {
       depth++
-      if (depth !== outermost) continue
-      names = []
-      isName = code === openBrace
+      if (depth === outermost) seen = []
+      isName = code === openBrace && (depth === outermost || (isParams && depth === outermost + 1))
     } else if (code === closeBrace || code === closeBracket) depth--
   }
   return false

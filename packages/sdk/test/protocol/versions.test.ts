@@ -742,3 +742,23 @@ describe('both eras at once', () => {
     await Promise.all(clients.map((client) => client.close()))
   })
 })
+
+describe('a server that takes its time to refuse a version', () => {
+  it('is asked again with one that it names, as if it had answered at once [VER-023]', async () => {
+    const [ours, theirs] = InMemoryTransport.createLinkedPair()
+    const asked: string[] = []
+    theirs.onmessage = (message) => {
+      const { id, method } = message as { id: number; method: string }
+      asked.push(method)
+      const refusal = { code: -32022, message: 'Unsupported', data: { supported: [modern], requested: modern } }
+      if (asked.length === 1) setTimeout(() => theirs.send({ jsonrpc: '2.0', id, error: refusal }), 60)
+      else theirs.send({ jsonrpc: '2.0', id, result: discovery([modern]) })
+    }
+    await theirs.start()
+    const client = new Client({ name: 'c', version: '1' }, { revision: modern, probeTimeoutMs: 10 })
+    await client.connect(ours)
+    expect(client.revision).toBe(modern)
+    expect(asked).toEqual(['server/discover', 'server/discover'])
+    await client.close()
+  })
+})

@@ -1,4 +1,4 @@
-import { ClosedError, McpError } from '../../errors.ts'
+import { ClosedError, HttpError, McpError } from '../../errors.ts'
 import type { Link, SendOptions } from '../../jsonrpc/link.ts'
 import type { Params, RequestId, ResultObject, RpcNotification } from '../../jsonrpc/message.ts'
 import type { Revision } from '../../protocol/revision.ts'
@@ -80,7 +80,7 @@ export class StatelessClient implements ClientEra {
     const finish = (error: unknown) => {
       if (id !== undefined) this.#listening.delete(id)
       acknowledged.reject(error)
-      ended.resolve(error instanceof ClosedError ? 'lost' : 'closed')
+      ended.resolve(isLoss(error) ? 'lost' : 'closed')
     }
     request.then(() => finish(new McpError('cancelled', 'The server ended the subscription')), finish)
     const timer = setTimeout(() => stop.abort('No acknowledgement came'), acknowledgeTimeoutMs)
@@ -104,6 +104,11 @@ export class StatelessClient implements ClientEra {
       this.#listening.get(params?.requestId as RequestId)?.ended()
     }
   }
+}
+
+/** 2026-07-28 subscriptions: a stream that closes without a response was not ended on purpose. */
+function isLoss(error: unknown): boolean {
+  return error instanceof ClosedError || (error instanceof HttpError && error.outcome !== 'refused')
 }
 
 export function requestMeta(identity: ClientIdentity, revision: Revision): JsonObject {

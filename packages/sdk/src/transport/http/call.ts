@@ -1,6 +1,7 @@
 import type { RequestId } from '../../jsonrpc/message.ts'
 import type { HttpRequest } from '../../jsonrpc/transport.ts'
 import type { Deadlines } from '../../util/deadlines.ts'
+import { isObject } from '../../util/objects.ts'
 
 export type HeaderFields = Readonly<Record<string, string>>
 
@@ -101,6 +102,13 @@ export function tooSlow(bodyTimeoutMs: number): Refusal {
 
 export function notUtf8(): Refusal {
   return new Refusal(400, -32700, 'The body is not valid UTF-8')
+}
+
+/** What authenticating layers in front of us usually leave: the client, and the user on whose behalf it calls. */
+export function principalOf(auth: unknown): string | undefined {
+  if (!isObject(auth) || typeof auth.clientId !== 'string') return undefined
+  const user = isObject(auth.extra) ? (auth.extra.sub ?? auth.extra.userId) : undefined
+  return typeof user === 'string' ? `${auth.clientId} ${user}` : auth.clientId
 }
 
 const closing: HeaderFields = { connection: 'close' }

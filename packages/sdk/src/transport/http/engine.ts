@@ -16,6 +16,7 @@ import {
   type HeaderFields,
   type HttpCall,
   jsonHeaders,
+  principalOf,
   Refusal,
   refusedCode,
   sessionNotFoundCode,
@@ -408,13 +409,6 @@ function isSilent(value: unknown, batching: boolean): boolean {
   if (Array.isArray(value)) return batching && value.length > 0 && value.every((member) => isSilent(member, false))
   const kind = kindOf(value)
   return kind === 'notification' || kind === 'response'
-}
-
-/** What authenticating layers in front of us usually leave: the client, and the user on whose behalf it calls. */
-function principalOf(auth: unknown): string | undefined {
-  if (!isObject(auth) || typeof auth.clientId !== 'string') return undefined
-  const user = isObject(auth.extra) ? (auth.extra.sub ?? auth.extra.userId) : undefined
-  return typeof user === 'string' ? `${auth.clientId} ${user}` : auth.clientId
 }
 
 function randomId(): string {

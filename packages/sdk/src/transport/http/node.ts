@@ -105,7 +105,7 @@ class NodeRequestFacts implements CallRequest {
   }
 
   get truncated(): boolean {
-    return this.#incoming.rawHeaders.length === 2 * maxHeadersKept
+    return this.#incoming.rawHeaders.length > maxHeaders
   }
 
   get peer(): string | undefined {
@@ -113,8 +113,8 @@ class NodeRequestFacts implements CallRequest {
   }
 }
 
-/** Node drops those beyond without a word, unless its server is told otherwise. */
-const maxHeadersKept = 2_000
+/** Names and values. Node drops what is beyond, give or take a few, without a word, unless its server is told otherwise. */
+const maxHeaders = 2_000
 
 /** Headers that decide, and of which Node shows only the first. */
 const keptOnce: ReadonlySet<string> = new Set(['host', 'content-type'])

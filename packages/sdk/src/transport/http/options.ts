@@ -40,7 +40,7 @@ export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits {
   /** Makes the ids of sessions. Default: 256 random bits. */
   sessionIdGenerator?: (() => string) | undefined
   /** Told of every session that begins and ends here. The client has its first answer when this is done. */
-  onSession?: ((event: 'opened' | 'closed', sessionId: string) => void | Promise<void>) | undefined
+  onSession?: ((event: 'opened' | 'closed', sessionId: string) => unknown) | undefined
   /** The old transport of 2024-11-05 beside the new one. Default false. */
   sse?: boolean | SsePaths | undefined
 }

@@ -61,7 +61,7 @@ export class SseEndpoints {
   }
 
   async #take(call: HttpCall, headers: HeaderFields | undefined): Promise<void> {
-    const id = new URL(call.request.url, 'http://localhost').searchParams.get('sessionId')
+    const id = /[?&]sessionId=([^&#]*)/.exec(call.request.url)?.[1] ?? null
     const peer = id === null ? undefined : this.#peers.get(id)
     if (!peer || peer.principal !== call.request.principal) {
       throw new Refusal(404, sessionNotFoundCode, 'Session not found: open the stream again', null)
@@ -82,8 +82,9 @@ export async function readMessage(call: HttpCall, limits: BodyLimits): Promise<u
   return value
 }
 
-function pathOf(call: HttpCall): string {
-  return new URL(call.request.url, 'http://localhost').pathname
+/** Node gives the path alone, `fetch` the whole URL. */
+function pathOf({ request }: HttpCall): string {
+  return request.url.replace(/^https?:\/\/[^/]*/, '').replace(/[?#].*$/s, '')
 }
 
 function notAllowed(allow: string): Refusal {

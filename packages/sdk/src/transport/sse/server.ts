@@ -3,7 +3,16 @@ import { ClosedError } from '../../errors.ts'
 import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
 import { Deadlines } from '../../util/deadlines.ts'
-import { type BodyLimits, type EventSink, eventHeaders, type HttpCall, Refusal, refusedCode } from '../http/call.ts'
+import {
+  type BodyLimits,
+  type EventSink,
+  eventHeaders,
+  type HttpCall,
+  principalOf,
+  Refusal,
+  refusedCode,
+  sessionNotFoundCode,
+} from '../http/call.ts'
 import { Guard, type GuardOptions } from '../http/guard.ts'
 import { NodeCall, type NodeRequest } from '../http/node.ts'
 import { readMessage } from './endpoints.ts'
@@ -33,6 +42,7 @@ export class SSEServerTransport implements Transport {
   readonly #response: ServerResponse
   readonly #bodyLimits: BodyLimits
   readonly #guard: Guard
+  #principal: string | undefined
   #sink: EventSink | undefined
 
   /** @param endpoint Where the client is to post, such as `/messages`. */
@@ -52,6 +62,7 @@ export class SSEServerTransport implements Transport {
       foreign.send(call)
       throw new ClosedError(foreign.message)
     }
+    this.#principal = principalOf(call.request.auth)
     this.#sink = call.stream({ ...eventHeaders, ...this.#guard.corsHeaders(call) })
     call.onClose(() => this.#end())
     const separator = this.#endpoint.includes('?') ? '&' : '?'
@@ -89,6 +100,10 @@ export class SSEServerTransport implements Transport {
     const foreign = this.#guard.check(call)
     if (foreign) throw foreign
     if (!this.#sink) throw new Refusal(500, refusedCode, 'The stream is not open', null)
+    // Whoever opened the stream, and nobody else.
+    if (principalOf(call.request.auth) !== this.#principal) {
+      throw new Refusal(404, sessionNotFoundCode, 'Session not found: open the stream again', null)
+    }
     const value = await readMessage(call, this.#bodyLimits)
     const kind = Array.isArray(value) ? undefined : kindOf(value)
     if (kind instanceof Fault) throw new Refusal(400, kind.code, kind.message, kind.id ?? null)

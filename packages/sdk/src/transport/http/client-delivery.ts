@@ -1,0 +1,268 @@
+import { HttpError } from '../../errors.ts'
+import { backoffMs, maxTimerMs, retryAfterMs } from '../../util/backoff.ts'
+import { isThenable } from '../../util/chain.ts'
+import type { Answer, HeaderReader, HttpCall } from './client-call.ts'
+import { type Destination, redirectTarget } from './client-destination.ts'
+
+/** Takes what became of a request. Exactly one of `ended` and `failed` is called, unless it was given up before. */
+export interface Taker {
+  /** The server said yes. How its body is wanted: as one text, as it comes, or not at all. May throw an `HttpError`. */
+  accepted(status: number, header: HeaderReader): 'text' | 'bytes' | 'none'
+  /** A part of a body that is wanted as it comes. */
+  bytes(chunk: Uint8Array): void
+  /** The body is complete; `text` is empty unless it was wanted. */
+  ended(text: string): void
+  failed(error: HttpError, header: HeaderReader): void
+}
+
+export interface Request {
+  readonly method: HttpCall['method']
+  /** What it is about, for error messages: a JSON-RPC method. */
+  readonly about: string
+  /** Headers besides the caller's. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+  /** Where it goes, if not to the destination's own URL. */
+  readonly url?: URL | undefined
+  /** Whether to try again at all. Default true. */
+  readonly insists?: boolean | undefined
+}
+
+/** What is read of a refusal. */
+const maxRefusalBytes = 65_536
+
+/** A server that wants us to stay away for longer is not waited for. */
+const longestRetryAfterMs = 60_000
+
+const noHeader: HeaderReader = () => undefined
+
+/**
+ * One HTTP request until its answer is complete. Redirects are followed; while the server cannot be reached, or says
+ * when to come again, it is tried again.
+ */
+export class Delivery implements Answer {
+  readonly #destination: Destination
+  readonly #request: Request
+  readonly #taker: Taker
+  #attempt = 0
+  #redirects = 0
+  #url: URL
+  #abort: (() => void) | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isOver = false
+  #mode: 'text' | 'bytes' | 'none' | 'refusal' = 'none'
+  #status = 0
+  #header: HeaderReader = noHeader
+  #chunks: Uint8Array[] = []
+  #size = 0
+
+  constructor(destination: Destination, request: Request, taker: Taker) {
+    this.#destination = destination
+    this.#request = request
+    this.#taker = taker
+    this.#url = request.url ?? destination.url
+  }
+
+  /** False once the request has left for good or is over: whether giving it up now means that it was never made. */
+  get isWaiting(): boolean {
+    return this.#timer !== undefined
+  }
+
+  start(): this {
+    const headers = this.#destination.headers()
+    if (isThenable(headers))
+      headers.then(
+        (own) => this.#send(own),
+        (cause) => this.#noHeaders(cause),
+      )
+    else this.#send(headers)
+    return this
+  }
+
+  /** Gives it up; the taker hears nothing more. */
+  abort(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#abort?.()
+  }
+
+  #send(headers: Record<string, string>): void {
+    if (this.#isOver) return
+    const { method, body, headers: ours } = this.#request
+    for (const name in ours) headers[name] = ours[name]!
+    this.#chunks = []
+    this.#size = 0
+    this.#status = 0
+    try {
+      this.#abort = this.#destination.port.call({ method, url: this.#url, headers, body }, this)
+    } catch (cause) {
+      // A header of the caller's that cannot be sent, or a transport that was closed.
+      this.#fail(`could not be sent: ${messageOf(cause)}`, 'not-sent', cause)
+    }
+  }
+
+  #noHeaders(cause: unknown): void {
+    if (!this.#isOver) this.#fail(`was not sent: the headers function failed: ${messageOf(cause)}`, 'not-sent', cause)
+  }
+
+  head(status: number, header: HeaderReader): void {
+    if (this.#isOver) return
+    this.#status = status
+    this.#header = header
+    const location = status >= 300 && status < 400 ? header('location') : undefined
+    if (location !== undefined) return this.#redirect(location)
+    if (status < 200 || status >= 300) {
+      this.#mode = 'refusal'
+      return
+    }
+    try {
+      this.#mode = this.#taker.accepted(status, header)
+    } catch (error) {
+      this.#giveUp(error as HttpError)
+    }
+  }
+
+  data(chunk: Uint8Array): void {
+    if (this.#isOver) return
+    if (this.#mode === 'bytes') return this.#pass(chunk)
+    if (this.#mode === 'none') return
+    this.#size += chunk.length
+    if (this.#mode === 'refusal') return this.#keepRefusal(chunk)
+    const { maxMessageBytes } = this.#destination
+    if (this.#size <= maxMessageBytes) this.#chunks.push(chunk)
+    else this.#giveUp(this.#error(`was answered with more than ${maxMessageBytes} bytes (maxMessageBytes)`, 'refused'))
+  }
+
+  end(): void {
+    if (this.#isOver) return
+    if (this.#mode === 'refusal') return this.#refused()
+    let text = ''
+    try {
+      if (this.#mode === 'text') text = this.#destination.port.decode(this.#chunks)
+    } catch (cause) {
+      return this.#giveUp(this.#unreadable(cause))
+    }
+    this.#isOver = true
+    this.#taker.ended(text)
+  }
+
+  failed(cause: unknown, reached: boolean): void {
+    if (this.#isOver) return
+    if (!reached && this.#mayTryAgain()) return this.#again(backoffMs(this.#destination.backoff, this.#attempt))
+    if (!reached) return this.#fail(`could not reach the server: ${messageOf(cause)}`, 'not-sent', cause)
+    if (this.#mode === 'refusal' && this.#status !== 0) return this.#refused()
+    this.#fail(`got no complete answer: ${messageOf(cause)}`, 'unknown', cause)
+  }
+
+  #pass(chunk: Uint8Array): void {
+    try {
+      this.#taker.bytes(chunk)
+    } catch (cause) {
+      this.#giveUp(this.#unreadable(cause))
+    }
+  }
+
+  #unreadable(cause: unknown): HttpError {
+    return this.#error(`was answered with something unreadable: ${messageOf(cause)}`, 'refused', cause)
+  }
+
+  #redirect(location: string): void {
+    this.#abort?.()
+    try {
+      if (++this.#redirects > this.#destination.maxRedirects) {
+        throw this.#error(`was redirected more than ${this.#destination.maxRedirects} times (maxRedirects)`, 'refused')
+      }
+      this.#url = redirectTarget(this.#url, this.#request.method, this.#status, location)
+      if (this.#status === 308 && !this.#request.url) this.#destination.move(this.#url)
+    } catch (error) {
+      return this.#giveUp(error as HttpError)
+    }
+    this.start()
+  }
+
+  /** The rest of a long refusal is of no interest. */
+  #keepRefusal(chunk: Uint8Array): void {
+    this.#chunks.push(chunk)
+    if (this.#size < maxRefusalBytes) return
+    this.#abort?.()
+    this.#refused()
+  }
+
+  #refused(): void {
+    const status = this.#status
+    const waitMs = status === 429 || status === 503 ? retryAfterMs(this.#header('retry-after')) : undefined
+    // Neither was acted on (RFC 6585, 4; RFC 9110, 15.6.4), so it may be made again whatever it is.
+    if (waitMs !== undefined && waitMs <= longestRetryAfterMs && this.#mayTryAgain()) {
+      return this.#again(waitMs + backoffMs(this.#destination.backoff, 0))
+    }
+    const body = refusalText(this.#chunks, this.#size)
+    this.#giveUp(this.#error(`was refused: HTTP ${status}${excerpt(body)}`, 'refused', undefined, body))
+  }
+
+  #mayTryAgain(): boolean {
+    return this.#request.insists !== false && this.#attempt < this.#destination.backoff.maxRetries
+  }
+
+  #again(waitMs: number): void {
+    this.#attempt++
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined
+        this.start()
+      },
+      Math.min(waitMs, maxTimerMs),
+    )
+  }
+
+  #fail(what: string, outcome: HttpError['outcome'], cause: unknown): void {
+    this.#giveUp(this.#error(what, outcome, cause))
+  }
+
+  #giveUp(error: HttpError): void {
+    const header = this.#header
+    this.abort()
+    this.#taker.failed(error, header)
+  }
+
+  #error(what: string, outcome: HttpError['outcome'], cause?: unknown, body?: string): HttpError {
+    const { method, about } = this.#request
+    return new HttpError(`${about} (${method} ${this.#url.origin}${this.#url.pathname}) ${what}`, {
+      outcome,
+      status: this.#status || undefined,
+      body,
+      ...(cause !== undefined && { cause }),
+    })
+  }
+}
+
+function refusalText(chunks: Uint8Array[], size: number): string {
+  return new TextDecoder().decode(join(chunks, size).subarray(0, maxRefusalBytes))
+}
+
+function join(chunks: Uint8Array[], size: number): Uint8Array {
+  const all = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    all.set(chunk, at)
+    at += chunk.length
+  }
+  return all
+}
+
+/** The beginning of a refusal, on one line: it may be a page. */
+function excerpt(body: string): string {
+  const text = body
+    .slice(0, 1_000)
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim()
+  return text === '' ? '' : `, ${JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text)}`
+}
+
+function messageOf(cause: unknown): string {
+  const { message, code } = cause as { message?: unknown; code?: unknown }
+  const said = typeof message === 'string' && message !== '' ? message : String(code ?? cause)
+  const inner = (cause as { cause?: unknown } | undefined)?.cause
+  return inner instanceof Error && inner.message !== '' ? `${said} (${inner.message})` : said
+}

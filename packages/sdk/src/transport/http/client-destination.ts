@@ -1,0 +1,162 @@
+import { ClosedError, HttpError, McpError } from '../../errors.ts'
+import { type Backoff, defaultBackoff } from '../../util/backoff.ts'
+import type { HttpPort } from './client-call.ts'
+import { type FetchLike, WebPort } from './client-web.ts'
+
+/** Headers as an object, pairs or a `Headers`. */
+export type HeadersLike = Readonly<Record<string, string>> | Iterable<readonly [string, string]>
+
+export interface HttpClientOptions {
+  /** Headers for every request; a function is asked each time. */
+  headers?: HeadersLike | (() => HeadersLike | Promise<HeadersLike>) | undefined
+  /** Makes the requests. Default: Node's own HTTP client on Node, the global `fetch` elsewhere. */
+  fetch?: FetchLike | undefined
+  /** `headers` for every request; anything else goes to `fetch`, where that makes the requests. */
+  requestInit?: ({ headers?: HeadersLike | undefined } & Record<string, unknown>) | undefined
+  /**
+   * How to try again when the server cannot be reached, is busy, or a stream broke. Default: waits of at most 200 ms,
+   * doubled each time up to 10,000 ms, 5 times.
+   */
+  reconnect?: Partial<Backoff> | undefined
+  /** The same under other names. */
+  reconnectionOptions?:
+    | {
+        initialReconnectionDelay?: number | undefined
+        maxReconnectionDelay?: number | undefined
+        reconnectionDelayGrowFactor?: number | undefined
+        maxRetries?: number | undefined
+      }
+    | undefined
+  /** Longer messages are refused. Default 16 MiB. */
+  maxMessageBytes?: number | undefined
+  /** Redirects followed for one request, all within the origin. Default 5. */
+  maxRedirects?: number | undefined
+}
+
+/** Where requests go, and what goes with each of them. */
+export class Destination {
+  readonly backoff: Backoff
+  readonly maxMessageBytes: number
+  readonly maxRedirects: number
+  readonly #options: HttpClientOptions
+  readonly #fixed: Record<string, string> | undefined
+  #url: URL
+  #port: HttpPort | undefined
+
+  constructor(url: string | URL, options: HttpClientOptions) {
+    this.#url = parseUrl(url)
+    this.#options = options
+    this.backoff = readBackoff(options)
+    this.maxMessageBytes = options.maxMessageBytes ?? 16 * 1024 * 1024
+    this.maxRedirects = options.maxRedirects ?? 5
+    if (typeof options.headers !== 'function') {
+      this.#fixed = { ...toRecord(options.requestInit?.headers), ...toRecord(options.headers) }
+    }
+  }
+
+  get url(): URL {
+    return this.#url
+  }
+
+  /** For messages and keys: a query may hold secrets. */
+  get name(): string {
+    return this.#url.origin + this.#url.pathname
+  }
+
+  get port(): HttpPort {
+    if (!this.#port) throw new ClosedError('The transport was closed')
+    return this.#port
+  }
+
+  /** Loads what makes the requests. */
+  async open(): Promise<void> {
+    this.#port ??= await createPort(this.#options)
+  }
+
+  close(): void {
+    this.#port?.close()
+    this.#port = undefined
+  }
+
+  /** The server moved for good (308). */
+  move(url: URL): void {
+    this.#url = url
+  }
+
+  /** The caller's headers; a copy, to which others may be added. */
+  headers(): Record<string, string> | Promise<Record<string, string>> {
+    return this.#fixed ? { ...this.#fixed } : this.#askForHeaders()
+  }
+
+  async #askForHeaders(): Promise<Record<string, string>> {
+    const { headers, requestInit } = this.#options
+    const asked = typeof headers === 'function' ? await headers() : undefined
+    return { ...toRecord(requestInit?.headers), ...toRecord(asked) }
+  }
+}
+
+/** The URL, if it is one to speak HTTP with. */
+export function parseUrl(text: string | URL): URL {
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch (cause) {
+    throw new McpError('invalid-argument', `${JSON.stringify(String(text))} is no URL`, { cause })
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new McpError('invalid-argument', `A server is reached by http: or https:, not by ${url.protocol}`)
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new McpError('invalid-argument', 'The URL holds a user name or password; send them in headers instead')
+  }
+  return url
+}
+
+/**
+ * Where a redirect leads, if it may be followed. The caller's headers, the session and what is asked for are meant for
+ * one origin only, so another one is refused rather than asked without them.
+ */
+export function redirectTarget(from: URL, method: string, status: number, location: string): URL {
+  const refuse = (why: string) =>
+    new HttpError(`${from.origin}${from.pathname} redirects (HTTP ${status}) ${why}`, { outcome: 'refused', status })
+  const isKept = status === 307 || status === 308
+  if (method !== 'GET' && !isKept) throw refuse('in a way that would turn the request into a GET; it is not followed')
+  let target: URL
+  try {
+    target = new URL(location, from)
+  } catch {
+    throw refuse('to something that is no URL')
+  }
+  if (target.origin !== from.origin) {
+    throw refuse(`to another origin, ${target.origin}; connect to that one if you trust it`)
+  }
+  if (target.username !== '' || target.password !== '') throw refuse('to a URL with credentials')
+  return target
+}
+
+function readBackoff({ reconnect = {}, reconnectionOptions: other = {} }: HttpClientOptions): Backoff {
+  return {
+    initialDelayMs: reconnect.initialDelayMs ?? other.initialReconnectionDelay ?? defaultBackoff.initialDelayMs,
+    maxDelayMs: reconnect.maxDelayMs ?? other.maxReconnectionDelay ?? defaultBackoff.maxDelayMs,
+    growth: reconnect.growth ?? other.reconnectionDelayGrowFactor ?? defaultBackoff.growth,
+    maxRetries: reconnect.maxRetries ?? other.maxRetries ?? defaultBackoff.maxRetries,
+  }
+}
+
+async function createPort({ fetch, requestInit = {} }: HttpClientOptions): Promise<HttpPort> {
+  if (!fetch && typeof process === 'object' && process.versions?.node && 'getBuiltinModule' in process) {
+    const { NodePort } = await import('./client-node.ts')
+    return new NodePort()
+  }
+  const { headers: _, ...init } = requestInit
+  return new WebPort(fetch ?? ((url, options) => globalThis.fetch(url, options)), init)
+}
+
+/** Names in lower case, so that one header is not there twice. */
+function toRecord(headers: HeadersLike | undefined): Record<string, string> {
+  if (!headers) return {}
+  const pairs = Symbol.iterator in headers ? headers : Object.entries(headers)
+  return Object.fromEntries(
+    Array.from(pairs as Iterable<[string, string]>, ([name, value]) => [name.toLowerCase(), value]),
+  )
+}

@@ -1,0 +1,223 @@
+import { HttpError, McpError } from '../../errors.ts'
+import { Fault, type RequestId } from '../../jsonrpc/message.ts'
+import { parseText } from '../../jsonrpc/parse.ts'
+import { maxTimerMs } from '../../util/backoff.ts'
+import { isObject, type JsonObject } from '../../util/objects.ts'
+import type { HeaderReader } from './client-call.ts'
+import type { Asked, Conversation } from './client-conversation.ts'
+import { Delivery, type Taker } from './client-delivery.ts'
+import { isEventStream, mediaType, readSessionId, unreadable } from './client-read.ts'
+import { ResumableStream } from './client-stream.ts'
+
+export interface PostContent {
+  readonly asked: Asked
+  readonly text: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Whether the request belongs to the stateless era, where nothing is resumed and closing is cancelling. */
+  readonly isModern: boolean
+}
+
+/** A server that answered and does not end the stream gets this long. */
+const lingerMs = 1_000
+
+/** One request on its way: its POST, the answer in whatever form, and the stream that the answer may need. */
+export class RequestPost implements Taker {
+  readonly isModern: boolean
+  readonly #conversation: Conversation
+  readonly #content: PostContent
+  readonly #resolve: () => void
+  readonly #reject: (error: Error) => void
+  #delivery: Delivery | undefined
+  #stream: ResumableStream | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isOver = false
+  /** What was wrong with the last message that could not be used. */
+  #problem: string | undefined
+
+  constructor(conversation: Conversation, content: PostContent, resolve: () => void, reject: (error: Error) => void) {
+    this.#conversation = conversation
+    this.#content = content
+    this.isModern = content.isModern
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  get id(): RequestId {
+    return this.#content.asked.id
+  }
+
+  get method(): string {
+    return this.#content.asked.method
+  }
+
+  /** False while the server was not reached, so that there is nothing to tell it. */
+  get wasSent(): boolean {
+    return this.#delivery !== undefined && !this.#delivery.isWaiting
+  }
+
+  start(): void {
+    if (this.#isOver) return
+    const { text, headers } = this.#content
+    const request = { method: 'POST', about: this.method, headers, body: text } as const
+    this.#delivery = new Delivery(this.#conversation.destination, request, this)
+    this.#delivery.start()
+  }
+
+  /** Nobody waits for it any more. */
+  drop(): void {
+    if (!this.#isOver) this.#finish()
+    this.#letGo()
+  }
+
+  fail(error: Error): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#letGo()
+    this.#reject(error)
+  }
+
+  accepted(status: number, header: HeaderReader): 'text' | 'bytes' {
+    this.#greeted(status)
+    if (this.method === 'initialize' && !this.#stream) this.#conversation.sessionId = readSessionId(header)
+    if (isEventStream(header)) {
+      this.#stream ??= new ResumableStream(this.#conversation.destination.maxMessageBytes, ({ data }) =>
+        this.#take(data),
+      )
+      this.#stream.begin()
+      return 'bytes'
+    }
+    const type = mediaType(header)
+    if (type === 'application/json' && !this.#stream) return 'text'
+    throw new HttpError(`${this.method} was answered with ${describeBody(status, type)}`, {
+      outcome: 'refused',
+      status,
+    })
+  }
+
+  bytes(chunk: Uint8Array): void {
+    this.#stream!.push(chunk)
+  }
+
+  ended(text: string): void {
+    if (this.#isOver) return this.#letGo()
+    if (this.#stream) return this.#broken(undefined)
+    this.#take(text)
+    if (!this.#isOver) this.fail(this.#unanswered('was answered with something that is no answer to it'))
+  }
+
+  failed(error: HttpError): void {
+    if (this.#isOver) return
+    if (error.status !== undefined) this.#greeted(error.status)
+    if (!this.isModern && this.method !== 'initialize' && this.#conversation.isSessionLost(error)) {
+      return this.#conversation.loseSession()
+    }
+    if (this.#stream && error.outcome === 'unknown') return this.#broken(error)
+    if (this.#stream) return this.fail(this.#lostStream(error))
+    const answer = error.outcome === 'refused' ? answerIn(error) : undefined
+    if (!answer) return this.fail(error)
+    // The refusal is an answer in the terms of JSON-RPC; those about a request that could not be read have no id.
+    this.#conversation.receive({ ...answer, id: this.id })
+    this.#settle()
+  }
+
+  #take(text: string): void {
+    if (this.#isOver) return
+    const value = parseText(text)
+    if (value instanceof Fault) return this.#note(unreadable(value))
+    if (Array.isArray(value) && !this.#conversation.batching) {
+      return this.#note(new McpError('invalid-response', 'The server sent a batch, which its revision does not have'))
+    }
+    const isAnswer = Array.isArray(value) ? value.some((each) => this.#isAnswer(each)) : this.#isAnswer(value)
+    this.#conversation.receive(value)
+    if (isAnswer) this.#settle()
+  }
+
+  #isAnswer(value: unknown): boolean {
+    return isObject(value) && value.method === undefined && value.id === this.id
+  }
+
+  #note(error: McpError): void {
+    this.#problem = error.message
+    this.#conversation.report(error)
+  }
+
+  #settle(): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#resolve()
+    this.#conversation.reached()
+    if (this.#stream) this.#linger()
+  }
+
+  /** Most servers end the stream now; one that does not must not keep a connection. */
+  #linger(): void {
+    this.#timer = setTimeout(() => this.#letGo(), lingerMs)
+    // On Node: nobody waits for it.
+    if (typeof this.#timer === 'object') this.#timer.unref()
+  }
+
+  /** The stream ended, or broke, before the answer came. */
+  #broken(error: HttpError | undefined): void {
+    const stream = this.#stream!
+    if (this.isModern || stream.lastEventId === '') return this.fail(this.#lostStream(error))
+    const waitMs = stream.nextWaitMs(this.#conversation.destination.backoff)
+    if (waitMs === undefined) return this.fail(this.#lostStream(error))
+    this.#timer = setTimeout(() => this.#resume(stream), Math.min(waitMs, maxTimerMs))
+  }
+
+  /** 2025-11-25 transports, resumability: always by GET, however the stream began. */
+  #resume(stream: ResumableStream): void {
+    const headers = { ...this.#conversation.streamHeaders(), ...stream.headers }
+    const request = { method: 'GET', about: `The rest of the answer to ${this.method}`, headers } as const
+    this.#delivery = new Delivery(this.#conversation.destination, request, this)
+    this.#delivery.start()
+  }
+
+  #lostStream(cause: HttpError | undefined): HttpError {
+    const why = cause ? ` (${cause.message})` : ''
+    return this.#unanswered(`lost its stream before the answer came${why}; the server may have acted on it`, cause)
+  }
+
+  #unanswered(what: string, cause?: HttpError): HttpError {
+    const problem = this.#problem === undefined ? '' : `. ${this.#problem}`
+    return new HttpError(`${this.method} ${what}${problem}`, {
+      outcome: this.#stream ? 'unknown' : 'refused',
+      status: cause?.status,
+      ...(cause && { cause }),
+    })
+  }
+
+  #greeted(status: number): void {
+    if (this.method === 'initialize' || this.method === 'server/discover') {
+      this.#conversation.greetings.set(this.method, status)
+    }
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#conversation.forget(this)
+  }
+
+  #letGo(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#delivery?.abort()
+  }
+}
+
+/** A JSON-RPC error in the body of a refusal. What is about who we are is for HTTP to say. */
+function answerIn({ status, body }: HttpError): JsonObject | undefined {
+  if (body === undefined || status === 401 || status === 403) return undefined
+  const value = parseText(body)
+  if (value instanceof Fault || !isObject(value) || !isObject(value.error)) return undefined
+  const { code, message } = value.error
+  return Number.isInteger(code) && typeof message === 'string' ? { ...value, jsonrpc: '2.0' } : undefined
+}
+
+function describeBody(status: number, type: string): string {
+  return type === ''
+    ? `HTTP ${status} and no content`
+    : `HTTP ${status} and ${JSON.stringify(type)}, which is no answer`
+}

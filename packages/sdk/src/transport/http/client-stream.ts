@@ -1,0 +1,89 @@
+import { type Backoff, backoffMs } from '../../util/backoff.ts'
+import { EventReader, type ServerSentEvent } from './event-reader.ts'
+
+/** Ids remembered of one stream; a server that repeats older events is not noticed. */
+const maxSeen = 1_000
+
+/** A stream that lasted this long was a good one, even if nothing was said on it. */
+const goodMs = 10_000
+
+/**
+ * An SSE stream, over however many connections it takes (2025-11-25 transports, resumability): where it has come to, and
+ * when to ask for the rest.
+ */
+export class ResumableStream {
+  readonly #maxBytes: number
+  readonly #onEvent: (event: ServerSentEvent) => void
+  readonly #seen = new Set<string>()
+  #reader: EventReader | undefined
+  #isResumed = false
+  #retryMs: number | undefined
+  #attempts = 0
+  #hadProgress = false
+  #openedAt = 0
+
+  constructor(maxBytes: number, onEvent: (event: ServerSentEvent) => void) {
+    this.#maxBytes = maxBytes
+    this.#onEvent = onEvent
+  }
+
+  /** Empty when the stream cannot be resumed. */
+  get lastEventId(): string {
+    return this.#reader?.lastEventId ?? ''
+  }
+
+  /** What to say when asking for the rest. */
+  get headers(): Record<string, string> {
+    const id = this.lastEventId
+    return id === '' ? {} : { 'last-event-id': toHeader(id) }
+  }
+
+  /** One more connection. */
+  begin(): void {
+    this.#isResumed = this.#reader !== undefined
+    this.#openedAt = Date.now()
+    this.#reader = new EventReader({
+      maxBytes: this.#maxBytes,
+      lastEventId: this.lastEventId,
+      onEvent: (event) => this.#take(event),
+    })
+  }
+
+  push(chunk: Uint8Array): void {
+    const reader = this.#reader!
+    const before = reader.lastEventId
+    reader.push(chunk)
+    if (reader.lastEventId !== before) this.#hadProgress = true
+    this.#retryMs = reader.retryMs ?? this.#retryMs
+  }
+
+  /** How long to wait before the next connection; undefined when it is not worth another. */
+  nextWaitMs(backoff: Backoff): number | undefined {
+    if (this.#hadProgress || (this.#openedAt > 0 && Date.now() - this.#openedAt > goodMs)) this.#attempts = 0
+    this.#hadProgress = false
+    this.#openedAt = 0
+    const attempt = this.#attempts++
+    if (attempt > backoff.maxRetries) return undefined
+    // 2025-11-25 transports: the client MUST wait for as long as `retry` says. Longer, when that did not help.
+    if (this.#retryMs === undefined) return backoffMs(backoff, attempt)
+    return attempt === 0 ? this.#retryMs : this.#retryMs + backoffMs(backoff, attempt)
+  }
+
+  /** A server that sends again what was there already is not to be heard twice. */
+  #take(event: ServerSentEvent): void {
+    this.#hadProgress = true
+    if (event.id !== '') {
+      if (this.#isResumed && this.#seen.has(event.id)) return
+      if (this.#seen.size >= maxSeen) this.#seen.delete(this.#seen.values().next().value!)
+      this.#seen.add(event.id)
+    }
+    if (event.type === 'message') this.#onEvent(event)
+  }
+}
+
+/** Header values are bytes; the id is sent as its UTF-8 (HTML, 9.2.4). */
+function toHeader(id: string): string {
+  let bytes = ''
+  for (const byte of new TextEncoder().encode(id)) bytes += String.fromCharCode(byte)
+  return bytes
+}

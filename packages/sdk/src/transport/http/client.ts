@@ -1,0 +1,111 @@
+import { ClosedError } from '../../errors.ts'
+import type { RpcMessage } from '../../jsonrpc/message.ts'
+import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
+import { revisions } from '../../protocol/revisions/index.ts'
+import { type Asked, Conversation } from './client-conversation.ts'
+import { Destination, type HttpClientOptions } from './client-destination.ts'
+
+export interface StreamableHTTPClientTransportOptions extends HttpClientOptions {
+  /** A session to go on with, for those who send messages themselves; a handshake begins another. */
+  sessionId?: string | undefined
+}
+
+/**
+ * A client's end of Streamable HTTP, on every revision that has it.
+ *
+ * @example
+ * await client.connect(new StreamableHTTPClientTransport('https://example.com/mcp', { headers: { 'x-key': key } }))
+ */
+export class StreamableHTTPClientTransport implements Transport {
+  onmessage?: Transport['onmessage'] | undefined
+  onclose?: Transport['onclose'] | undefined
+  onerror?: Transport['onerror'] | undefined
+  readonly restartable = true
+  readonly readsHeaders = true
+  readonly peerKey: string
+  readonly #destination: Destination
+  #givenSession: string | undefined
+  #conversation: Conversation | undefined
+  #version: string | undefined
+  #greetings: ReadonlyMap<string, number> = new Map()
+
+  constructor(url: string | URL, options: StreamableHTTPClientTransportOptions = {}) {
+    this.#destination = new Destination(url, options)
+    this.#givenSession = options.sessionId
+    this.peerKey = this.#destination.name
+  }
+
+  get sessionId(): string | undefined {
+    return this.#conversation ? this.#conversation.sessionId : this.#givenSession
+  }
+
+  /** The revision that was agreed on. */
+  get protocolVersion(): string | undefined {
+    return this.#version
+  }
+
+  /** @internal The HTTP status that `server/discover` and `initialize` were answered with. */
+  get greetings(): ReadonlyMap<string, number> {
+    return this.#greetings
+  }
+
+  /** Begins, or begins anew: nothing of what was before comes any more. */
+  async start(): Promise<void> {
+    this.#conversation?.end()
+    this.#version = undefined
+    await this.#destination.open()
+    const conversation = new Conversation(
+      this.#destination,
+      {
+        message: (value) => this.onmessage?.(value),
+        error: (error) => this.onerror?.(error),
+        lost: () => this.onclose?.({ sessionLost: true, reason: 'the server no longer knows the session' }),
+      },
+      this.#givenSession,
+    )
+    this.#givenSession = undefined
+    this.#greetings = conversation.greetings
+    this.#conversation = conversation
+  }
+
+  send(message: RpcMessage | RpcMessage[]): Promise<void> {
+    const conversation = this.#open()
+    if (Array.isArray(message) || !('method' in message) || !('id' in message)) return conversation.notify(message)
+    const { id, method, params } = message
+    return conversation.request(JSON.stringify(message), { id, method, params, headers: undefined })
+  }
+
+  sendRequest(text: string, request: OutgoingRequest): Promise<void> {
+    return this.#open().request(text, request satisfies Asked)
+  }
+
+  cancelRequest(id: number): boolean {
+    return this.#conversation?.cancel(id) ?? true
+  }
+
+  setProtocolVersion(version: string): void {
+    this.#version = version
+    const revision = revisions.find(({ id }) => id === version)
+    this.#conversation?.agree(revision ?? { id: version, era: 'handshake', batching: false })
+  }
+
+  /** Ends the session at the server; a server that does not let clients do so keeps it. */
+  async terminateSession(): Promise<void> {
+    await this.#conversation?.terminate()
+  }
+
+  async close(): Promise<void> {
+    const conversation = this.#conversation
+    if (!conversation) return
+    this.#conversation = undefined
+    conversation.end()
+    await conversation.terminate()
+    this.#destination.close()
+    this.onclose?.()
+  }
+
+  #open(): Conversation {
+    if (!this.#conversation) throw new ClosedError('The transport was not started, or it is closed')
+    return this.#conversation
+  }
+}

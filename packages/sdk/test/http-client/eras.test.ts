@@ -1,0 +1,284 @@
+import {
+  Client,
+  type ConnectOptions,
+  connect,
+  type FetchLike,
+  HttpError,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+} from 'tenon/client'
+import { describe, expect, it } from 'vitest'
+import { answer, discovered, event, initialized, modern, once, type Received, script, sessions } from './support.ts'
+
+/** A server of the old transport: a stream by GET, and messages to where its first event says. */
+function sse(
+  onGet: (received: Received) => void = (received) => received.stream('event: endpoint\ndata: /messages?session=7\n\n'),
+  onPost: (received: Received) => boolean = () => false,
+) {
+  let stream: Received | undefined
+  return script((received) => {
+    const { method, path, message } = received
+    if (method === 'GET') {
+      stream = received
+      return onGet(received)
+    }
+    if (!path.startsWith('/messages')) return received.status(404, 'Cannot POST')
+    if (onPost(received)) return
+    received.status(202, 'Accepted')
+    if (message.id === undefined) return
+    const result =
+      message.method === 'initialize' ? initialized('2024-11-05') : { content: [{ type: 'text', text: 'done' }] }
+    stream!.response.write(`event: message\n${event(answer(message.id, result))}`)
+  })
+}
+
+describe('Finding out what a server over HTTP speaks', () => {
+  it('begins with a modern question, which is all that a modern server needs [VER-021]', async () => {
+    await using server = await modern()
+    await using client = await connect(server.url)
+    expect(client.revision).toBe('2026-07-28')
+    expect(server.methods()).toEqual(['server/discover'])
+    expect(server.received[0]!.headers['mcp-protocol-version']).toBe('2026-07-28')
+  })
+
+  it.each([
+    ['400 and nothing', (probe: Received) => probe.status(400)],
+    ['400 and words', (probe: Received) => probe.status(400, 'Bad Request: No valid session ID provided')],
+    ['400 and an error that older servers have too', (probe: Received) => probe.error(-32000, 'No session', 400)],
+    ['404 and a page', (probe: Received) => probe.status(404, '<html>', { 'Content-Type': 'text/html' })],
+    ['404 and an unknown method', (probe: Received) => probe.error(-32601, 'Method not found', 404)],
+    ['405', (probe: Received) => probe.status(405)],
+    ['406', (probe: Received) => probe.status(406)],
+    ['415', (probe: Received) => probe.status(415)],
+    ['422', (probe: Received) => probe.json({ detail: 'nope' }, 422)],
+    ['500', (probe: Received) => probe.status(500)],
+    ['200 and an unknown method', (probe: Received) => probe.error(-32601, 'Method not found')],
+    ['200 and a page', (probe: Received) => probe.status(200, '<html>', { 'Content-Type': 'text/html' })],
+    ['202', (probe: Received) => probe.status(202)],
+    ['a broken connection', (probe: Received) => void probe.response.destroy()],
+  ] as [string, (probe: Received) => void][])(
+    'goes on with a handshake after %s, and stays with it [VER-024, VER-031, VER-022]',
+    async (_, refuse) => {
+      await using server = await sessions((received) => {
+        if (received.message.method !== 'server/discover') return false
+        refuse(received)
+        return true
+      })
+      await using client = await connect(server.url)
+      expect(client.revision).toBe('2025-11-25')
+      await client.listTools()
+      expect(server.methods()).toEqual(['server/discover', 'initialize', 'notifications/initialized', 'tools/list'])
+      const [, greeting, , list] = server.received.filter(({ method }) => method === 'POST')
+      expect(greeting!.headers['mcp-method']).toBeUndefined()
+      expect(list!.headers['mcp-method']).toBeUndefined()
+      expect(list!.message.params?._meta).toBeUndefined()
+    },
+  )
+
+  it('sends the very version again that the server names when it refused it [VER-023]', async () => {
+    await using server = await modern((received) => {
+      if (server.received.length > 1) return false
+      received.error(-32022, 'Unsupported protocol version', 400, {
+        supported: ['2026-07-28'],
+        requested: '2026-07-28',
+      })
+      return true
+    })
+    await using client = await connect(server.url)
+    expect(client.revision).toBe('2026-07-28')
+    expect(server.methods()).toEqual(['server/discover', 'server/discover'])
+    expect(server.received[1]!.headers['mcp-protocol-version']).toBe('2026-07-28')
+  })
+
+  it.each([-32020, -32021, -32022])(
+    'does not fall back when a modern server refuses with %s [VER-022, VER-023]',
+    async (code) => {
+      await using server = await script((received) => received.error(code, 'No', 400, { supported: ['2099-01-01'] }))
+      const error = await connect(server.url).catch((each) => each)
+      expect(error.code === 'peer' || error.code === 'no-common-revision').toBe(true)
+      expect(server.methods()).toEqual(['server/discover'])
+    },
+  )
+
+  it('takes an older version that a modern refusal names [VER-023]', async () => {
+    await using server = await sessions(
+      (received) => {
+        if (received.message.method !== 'server/discover') return false
+        received.error(-32022, 'Unsupported', 400, { supported: ['2025-06-18'] })
+        return true
+      },
+      { version: '2025-06-18' },
+    )
+    await using client = await connect(server.url)
+    expect(client.revision).toBe('2025-06-18')
+    expect(server.of('initialize')[0]!.message.params!.protocolVersion).toBe('2025-06-18')
+  })
+
+  it.each([401, 403])('stops at %s, which is about who asks', async (status) => {
+    await using server = await script((received) => received.status(status, 'Who are you?'))
+    await expect(connect(server.url)).rejects.toMatchObject({ code: 'http', status })
+    expect(server.received).toHaveLength(1)
+  })
+
+  it('waits for a slow server instead of asking twice', async () => {
+    let hold: Received | undefined
+    await using server = await modern((received) => {
+      if (received.message.method !== 'server/discover') return false
+      hold = received
+      setTimeout(() => received.result(discovered()), 60)
+      return true
+    })
+    await using client = await connect(server.url, { probeTimeoutMs: 10 })
+    expect(client.revision).toBe('2026-07-28')
+    expect(server.received).toEqual([hold])
+  })
+
+  it('is remembered, and found out anew when it no longer holds [VER-025, VER-026]', async () => {
+    const old = await sessions()
+    const first = await connect(old.url)
+    await first.close()
+    const second = await connect(old.url)
+    await second.close()
+    expect(old.of('server/discover')).toHaveLength(1)
+    await old.close()
+    await using server = await modern((received) => {
+      if (received.message.method !== 'initialize') return false
+      received.status(400)
+      return true
+    }, old.port)
+    await using third = await connect(server.url)
+    expect(third.revision).toBe('2026-07-28')
+    expect(server.methods()).toEqual(['initialize', 'server/discover'])
+  })
+})
+
+describe('A server that has only HTTP+SSE', () => {
+  it('is found after both ways to begin failed, and spoken to that way from then on [SSE-003, SSE-006, SSE-008, SSE-009, SSE-010, VER-031, SDK-015]', async () => {
+    await using server = await sse()
+    await using client = await connect(server.url, { headers: { 'x-key': 'k' } })
+    expect(client.revision).toBe('2024-11-05')
+    expect((await client.callTool('act')).text).toBe('done')
+    expect(
+      server.received.map(({ method, path, message }) => `${method} ${path} ${message.method ?? ''}`.trim()),
+    ).toEqual([
+      'POST /mcp server/discover',
+      'POST /mcp initialize',
+      'GET /mcp',
+      'POST /messages?session=7 initialize',
+      'POST /messages?session=7 notifications/initialized',
+      'POST /messages?session=7 tools/call',
+    ])
+    expect(server.of('GET')[0]!.headers.accept).toBe('text/event-stream')
+    expect(server.received.every(({ headers }) => headers['x-key'] === 'k')).toBe(true)
+    await using again = await connect(server.url)
+    expect(again.revision).toBe('2024-11-05')
+    expect(server.received[6]).toMatchObject({ method: 'GET' })
+  })
+
+  it.each([400, 404, 405, 406, 415, 422])('may refuse a POST with %s [SSE-007, SSE-008, SSE-009]', async (status) => {
+    let stream: Received | undefined
+    await using server = await script((received) => {
+      const { method, path, message } = received
+      if (method === 'GET') {
+        stream = received
+        return received.stream('event: endpoint\ndata: /messages\n\n')
+      }
+      if (path !== '/messages') return received.status(status)
+      received.status(202)
+      if (message.method === 'initialize') stream!.response.write(event(answer(message.id, initialized('2024-11-05'))))
+    })
+    await using client = await connect(server.url)
+    expect(client.revision).toBe('2024-11-05')
+  })
+
+  it('is not looked for where a modern server refuses the handshake [SSE-009]', async () => {
+    await using server = await script((received) =>
+      received.message.method === 'initialize' ? received.error(-32601, 'Method not found', 404) : received.status(400),
+    )
+    await expect(connect(server.url)).rejects.toMatchObject({ code: 'peer', rpcCode: -32601 })
+    expect(server.of('GET')).toHaveLength(0)
+  })
+
+  it('is not looked for where the server names revisions that are none of ours [SSE-009]', async () => {
+    await using server = await script((received) =>
+      received.error(-32022, 'Unsupported', 400, { supported: ['2026-07-28'] }),
+    )
+    await expect(connect(server.url, { revision: '2025-06-18' })).rejects.toMatchObject({ code: 'no-common-revision' })
+    expect(server.of('GET')).toHaveLength(0)
+  })
+
+  it('is not looked for by a client that speaks 2026-07-28 alone', async () => {
+    await using server = await sse()
+    await expect(connect(server.url, { revision: '2026-07-28' })).rejects.toMatchObject({ code: 'no-common-revision' })
+    expect(server.of('GET')).toHaveLength(0)
+  })
+
+  it('is not looked for by a client that was given its transport', async () => {
+    await using server = await sse()
+    const client = new Client({ name: 'x', version: '1' })
+    await expect(client.connect(new StreamableHTTPClientTransport(server.url))).rejects.toMatchObject({ status: 404 })
+    expect(server.of('GET')).toHaveLength(0)
+  })
+
+  it.each([
+    ['a refusal', (received: Received) => received.status(405), /event stream by GET: HTTP 405/],
+    ['a page', (received: Received) => received.status(200, 'x', { 'Content-Type': 'text/html' }), /by GET: HTTP 200/],
+    [
+      'another origin to send messages to',
+      (received: Received) => received.stream('event: endpoint\ndata: http://localhost:1/messages\n\n'),
+      /another origin, http:\/\/localhost:1/,
+    ],
+    [
+      'the end of the stream',
+      (received: Received) => {
+        received.stream()
+        received.response.end()
+      },
+      /did not say where messages go/,
+    ],
+  ] as [string, (received: Received) => void, RegExp][])(
+    'is not there after %s, and the error names all that was tried',
+    async (_, onGet, what) => {
+      await using server = await sse(onGet)
+      const error = await connect(server.url).catch((each) => each)
+      expect(error).toBeInstanceOf(HttpError)
+      expect(error.message).toMatch(/server\/discover by POST: HTTP 404; initialize by POST: HTTP 404/)
+      expect(error.message + (error.cause as AggregateError).errors.map(String).join()).toMatch(what)
+    },
+  )
+
+  it('may be what the caller knows: then nothing else is tried, over fetch as over node:http', async () => {
+    await using server = await sse()
+    for (const fetcher of [undefined, (...args: Parameters<FetchLike>) => fetch(...args)]) {
+      const client = new Client({ name: 'x', version: '1' })
+      await client.connect(new SSEClientTransport(server.url, { fetch: fetcher }))
+      expect((await client.callTool('act')).text).toBe('done')
+      await client.close()
+    }
+    expect(server.of('server/discover')).toEqual([])
+    expect(server.received.filter(({ path }) => path === '/mcp').map(({ method }) => method)).toEqual(['GET', 'GET'])
+    expect(server.of('tools/call').every(({ headers }) => headers['mcp-protocol-version'] === '2024-11-05')).toBe(true)
+  })
+
+  it('has its session made anew when the stream breaks', async () => {
+    await using server = await sse()
+    const options: ConnectOptions = { reconnect: { initialDelayMs: 5 } }
+    await using client = await connect(server.url, options)
+    const renewed = once<object>((listener) => client.on('sessionRenewed', listener))
+    server.of('GET')[0]!.response.destroy()
+    await renewed
+    expect((await client.callTool('act')).text).toBe('done')
+    expect(server.of('GET')).toHaveLength(2)
+  })
+
+  it('fails a call whose message it refuses, and no other', async () => {
+    await using server = await sse(undefined, (received) => {
+      if (received.message.method !== 'tools/call' || server.of('tools/call').length > 1) return false
+      received.status(500, 'broken')
+      return true
+    })
+    await using client = await connect(server.url)
+    await expect(client.callTool('act')).rejects.toMatchObject({ code: 'http', status: 500 })
+    expect((await client.callTool('act')).text).toBe('done')
+  })
+})

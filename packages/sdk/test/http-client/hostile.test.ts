@@ -1,0 +1,150 @@
+import { type ConnectOptions, connect } from 'tenon/client'
+import { describe, expect, it } from 'vitest'
+import { initialized, modern, plainly, type Received, script, sessions } from './support.ts'
+
+const rims: [string, ConnectOptions][] = [
+  ['node:http', {}],
+  ['fetch', { fetch: (url, init) => fetch(url, init) }],
+]
+const secret = { authorization: 'Bearer secret', 'x-key': 'secret' }
+
+describe.each(rims)('Over %s, a redirect', (_, rim) => {
+  it('GHSA-9g45-5xwm-f3wc: to another origin is refused, and nothing of ours goes there [SESS-004]', async () => {
+    await using thief = await script((received) => received.status(200))
+    await using server = await sessions((received) => {
+      if (received.message.method !== 'tools/list') return false
+      received.status(307, '', { Location: `${thief.url}?x=1` })
+      return true
+    })
+    await using client = await connect(server.url, { ...rim, headers: secret })
+    const error = await Promise.resolve(client.listTools()).catch((each) => each)
+    expect(error).toMatchObject({ code: 'http', status: 307 })
+    expect(error.message).toContain(`another origin, ${thief.origin}`)
+    expect(error.message).not.toMatch(/secret|session-1/)
+    expect(thief.received).toEqual([])
+  })
+
+  it.each([307, 308])('within the origin is followed, as a POST with its body (%s)', async (status) => {
+    await using server = await modern((received) => {
+      if (received.path !== '/mcp') return false
+      received.status(status, '', { Location: '/moved/here' })
+      return true
+    })
+    await using client = await connect(server.url, { ...rim, headers: secret })
+    expect((await client.callTool('act')).text).toBe('done')
+    const [first, second] = server.received
+    expect(second).toMatchObject({ method: 'POST', path: '/moved/here', text: first!.text })
+    expect(second!.headers).toMatchObject({ ...secret, 'mcp-method': 'server/discover' })
+    // 308 is for good, so the way is taken once.
+    expect(server.received.filter(({ path }) => path === '/mcp')).toHaveLength(status === 308 ? 1 : 2)
+  })
+
+  it.each([301, 302, 303])('that would make a GET of a POST is not followed (%s)', async (status) => {
+    await using server = await modern((received) => {
+      if (received.message.method !== 'tools/call') return false
+      received.status(status, '', { Location: '/elsewhere' })
+      return true
+    })
+    await using client = await connect(server.url, rim)
+    await expect(client.callTool('act')).rejects.toThrow(/into a GET/)
+    expect(server.received.some(({ path }) => path === '/elsewhere')).toBe(false)
+  })
+
+  it('in circles is left after five rounds', async () => {
+    await using server = await modern((received) => {
+      if (received.message.method !== 'tools/call') return false
+      received.status(307, '', { Location: `/round/${server.received.length}` })
+      return true
+    })
+    await using client = await connect(server.url, rim)
+    await expect(client.callTool('act')).rejects.toThrow(/more than 5 times/)
+    expect(server.of('tools/call')).toHaveLength(6)
+  })
+
+  it.each(['file:///etc/passwd', 'http://[', 'http://user:pass@'])('to %s is refused', async (location) => {
+    await using server = await modern((received) => {
+      if (received.message.method !== 'tools/call') return false
+      const target = location.endsWith('@') ? `${location}${server.origin.slice(7)}/x` : location
+      received.status(307, '', { Location: target })
+      return true
+    })
+    await using client = await connect(server.url, rim)
+    await expect(client.callTool('act')).rejects.toMatchObject({ code: 'http', status: 307 })
+    expect(server.of('tools/call')).toHaveLength(1)
+  })
+})
+
+describe('A client of a hostile server', () => {
+  it('unpacks nothing', async () => {
+    await using server = await modern()
+    await using client = await connect(server.url)
+    await client.callTool('act')
+    expect(server.received.every(({ headers }) => headers['accept-encoding'] === 'identity')).toBe(true)
+  })
+
+  it('is not kept waiting by a stream that goes on after the answer', async () => {
+    await using server = await modern((received) => {
+      if (received.message.method !== 'tools/call') return false
+      received.stream(
+        `data: ${JSON.stringify({ jsonrpc: '2.0', id: received.message.id, result: { content: [] } })}\n\n`,
+      )
+      return true
+    })
+    await using client = await connect(server.url)
+    await client.callTool('act')
+    const { response } = server.of('tools/call')[0]!
+    await new Promise((resolve) => response.on('close', resolve))
+  })
+
+  it('does not wait for a server that never lets go of the session', async () => {
+    await using server = await sessions((received) => received.method === 'DELETE')
+    const client = await connect(server.url)
+    await client.listTools()
+    await client.close()
+    expect(server.of('DELETE')).toHaveLength(1)
+  })
+
+  it('says nothing of secrets in the query of a URL', async () => {
+    await using server = await script((received) => received.status(500))
+    const error = await connect(`${server.url}?token=secret`, { revision: '2026-07-28' }).catch((each) => each)
+    expect(`${error.message}${error.stack}`).not.toMatch(/secret/)
+  })
+})
+
+describe('Fifty clients of a server that is killed and started again', () => {
+  it.each(['2025-11-25', '2026-07-28'] as const)('recover by themselves (%s)', async (revision) => {
+    const start = (port = 0) => {
+      const known = new Set<unknown>()
+      const act = (received: Received) => {
+        const { method, message, headers } = received
+        if (message.method === 'initialize') {
+          const id = `s${Math.random()}`
+          known.add(id)
+          received.result(initialized(), { 'Mcp-Session-Id': id })
+          return true
+        }
+        if (revision === '2026-07-28' || method === 'DELETE') return false
+        if (!known.has(headers['mcp-session-id'])) received.status(404)
+        else if (method === 'GET') received.stream()
+        else plainly(received)
+        return true
+      }
+      return revision === '2026-07-28' ? modern(act, port) : sessions(act, {}, port)
+    }
+    let server = await start()
+    const reconnect = { initialDelayMs: 20, maxDelayMs: 100, maxRetries: 200 }
+    const clients = await Promise.all(Array.from({ length: 50 }, () => connect(server.url, { revision, reconnect })))
+    for (let round = 0; round < 2; round++) {
+      const { port } = server
+      await server.close()
+      const lists = Promise.all(clients.map((client) => client.listTools()))
+      server = await start(port)
+      expect((await lists).every(({ tools }) => tools.length === 1)).toBe(true)
+      const calls = await Promise.all(clients.map((client) => client.callTool('act')))
+      expect(calls.every(({ text }) => text === 'done')).toBe(true)
+      expect(clients.every(({ state }) => state === 'ready')).toBe(true)
+    }
+    await Promise.all(clients.map((client) => client.close()))
+    await server.close()
+  })
+})

@@ -1,0 +1,412 @@
+import { Client, connect, McpError, StreamableHTTPClientTransport } from 'tenon/client'
+import { describe, expect, it } from 'vitest'
+import { answer, changed, event, once, type Received, type Scripted, sessions } from './support.ts'
+
+const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const
+const quick = { initialDelayMs: 5, maxDelayMs: 20 }
+
+/** Forgets every session, as a server that was started again does. */
+function forgetful(answerToo: (received: Received) => unknown = () => false) {
+  const known = new Set<string>()
+  let count = 0
+  const forget = () => known.clear()
+  const server = sessions((received) => {
+    const { message, headers, method } = received
+    if (message.method === 'initialize') {
+      const id = `s${++count}`
+      known.add(id)
+      received.result(
+        {
+          protocolVersion: '2025-11-25',
+          capabilities: { tools: {}, resources: { subscribe: true }, logging: {} },
+          serverInfo: { name: 'x', version: '1' },
+        },
+        { 'mcp-session-id': id },
+      )
+      return true
+    }
+    if (message.method === 'server/discover' || method === 'DELETE') return false
+    if (!known.has(String(headers['mcp-session-id']))) {
+      received.error(-32001, 'Session not found', 404)
+      return true
+    }
+    if (answerToo(received)) return true
+    if (method !== 'GET') return false
+    received.stream()
+    return true
+  })
+  return server.then((scripted) => Object.assign(scripted, { forget }))
+}
+
+const readsOnly = { name: 'look', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } }
+
+describe('A session', () => {
+  it.each(revisions)(
+    'goes with every request once it was given, and so does the version that was agreed on [SESS-005, SESS-010, SESS-015, HTTP-037, HTTP-038, HTTP-028] (%s)',
+    async (revision) => {
+      await using server = await sessions(undefined, { version: revision })
+      const client = await connect(server.url, { revision })
+      await client.listTools()
+      await server.until('GET')
+      await client.close()
+      const [greeting, ...later] = server.received
+      expect(greeting!.message.method).toBe('initialize')
+      expect(greeting!.headers['mcp-session-id']).toBeUndefined()
+      expect(greeting!.headers['mcp-protocol-version']).toBeUndefined()
+      expect(later.map(({ method }) => method).sort()).toEqual(['DELETE', 'GET', 'POST', 'POST'])
+      for (const { headers } of later) {
+        expect(headers['mcp-session-id']).toBe('session-1')
+        expect(headers['mcp-protocol-version']).toBe(revision)
+        expect(headers['mcp-method']).toBeUndefined()
+      }
+      expect(later.find(({ method }) => method === 'GET')!.headers.accept).toBe('text/event-stream')
+    },
+  )
+
+  it('need not be: without one nothing is said of any, and nothing ended', async () => {
+    await using server = await sessions((received) => {
+      if (received.message.method !== 'initialize') return false
+      received.result({
+        protocolVersion: '2025-11-25',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'x', version: '1' },
+      })
+      return true
+    })
+    const client = await connect(server.url)
+    await client.listTools()
+    await client.close()
+    expect(server.received.some(({ headers }) => 'mcp-session-id' in headers)).toBe(false)
+    expect(server.of('DELETE')).toHaveLength(0)
+  })
+
+  it('begins before anything is asked: requests wait until the server took notifications/initialized', async () => {
+    let hold: Received | undefined
+    await using server = await sessions((received) => {
+      if (received.message.method !== 'notifications/initialized') return false
+      hold = received
+      return true
+    })
+    await using client = await connect(server.url)
+    const listed = client.listTools()
+    await server.until('notifications/initialized')
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(server.of('tools/list')).toHaveLength(0)
+    hold!.status(202)
+    await listed
+  })
+
+  it('with an id that no header should carry is refused [SESS-004]', async () => {
+    await using server = await sessions((received) => {
+      if (received.message.method !== 'initialize') return false
+      received.result({}, { 'mcp-session-id': 'a b' })
+      return true
+    })
+    await expect(connect(server.url)).rejects.toThrow(/session id/)
+  })
+
+  it('can be ended before the client is', async () => {
+    await using server = await sessions()
+    const transport = new StreamableHTTPClientTransport(server.url)
+    await using client = new Client({ name: 'x', version: '1' })
+    await client.connect(transport)
+    expect(transport).toMatchObject({ sessionId: 'session-1', protocolVersion: '2025-11-25' })
+    await transport.terminateSession()
+    expect(transport.sessionId).toBeUndefined()
+    expect(server.of('DELETE')).toHaveLength(1)
+  })
+})
+
+describe('A session that the server forgot', () => {
+  it('is begun anew without its id, told, and what may be repeated is [SESS-009]', async () => {
+    await using server = await forgetful()
+    await using client = await connect(server.url)
+    const renewed = once<object>((listener) => client.on('sessionRenewed', listener))
+    await client.listTools()
+    server.forget()
+    expect((await client.listTools()).tools).toHaveLength(1)
+    expect(await renewed).toEqual({ sessionId: 's2', previous: 's1' })
+    const [, second] = server.of('initialize')
+    expect(second!.headers['mcp-session-id']).toBeUndefined()
+    expect(server.of('tools/list').map(({ headers }) => headers['mcp-session-id'])).toEqual(['s1', 's1', 's2'])
+  })
+
+  it('fails a call that may have had an effect, with the reason, and serves the next', async () => {
+    await using server = await forgetful()
+    await using client = await connect(server.url)
+    await client.ping()
+    server.forget()
+    const error = await client.callTool('act').catch((each) => each)
+    expect(error).toBeInstanceOf(McpError)
+    expect(error).toMatchObject({ code: 'session-renewed' })
+    expect(error.message).toMatch(/tools\/call .* new one; the call was not repeated/)
+    expect(server.of('tools/call')).toHaveLength(1)
+    expect((await client.callTool('act')).text).toBe('done')
+  })
+
+  it('does not keep a call that only reads from being made again', async () => {
+    await using server = await forgetful((received) => {
+      if (received.message.method !== 'tools/list') return false
+      received.result({ tools: [readsOnly] })
+      return true
+    })
+    await using client = await connect(server.url)
+    await client.listTools()
+    server.forget()
+    expect((await client.callTool('look')).text).toBe('done')
+    expect(server.of('tools/call')).toHaveLength(2)
+  })
+
+  it('is begun anew once, however many calls find out', async () => {
+    await using server = await forgetful()
+    await using client = await connect(server.url)
+    server.forget()
+    const lists = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        client.listPrompts().then(
+          () => 1,
+          () => client.ping().then(() => 1),
+        ),
+      ),
+    )
+    expect(lists).toHaveLength(20)
+    expect(server.of('initialize')).toHaveLength(2)
+  })
+
+  it('has what was subscribed to subscribed again, and the log level set again', async () => {
+    await using server = await forgetful()
+    await using client = await connect(server.url)
+    await client.subscribeResource('file:///a')
+    await client.setLoggingLevel('error')
+    server.forget()
+    await client.ping()
+    await server.until('logging/setLevel', 2)
+    const subscribed = server.of('resources/subscribe')
+    expect(subscribed.map(({ headers, message }) => [headers['mcp-session-id'], message.params])).toEqual([
+      ['s1', { uri: 'file:///a' }],
+      ['s2', { uri: 'file:///a' }],
+    ])
+  })
+
+  it('is noticed on its stream too, without any call', async () => {
+    await using server = await forgetful()
+    await using client = await connect(server.url, { reconnect: quick })
+    const renewed = once<object>((listener) => client.on('sessionRenewed', listener))
+    const stream = await server.until('GET')
+    server.forget()
+    stream.response.end()
+    await renewed
+    expect(client.state).toBe('ready')
+  })
+
+  it('is not begun anew for ever', async () => {
+    await using server = await sessions((received) => {
+      if (received.message.method !== 'tools/list') return false
+      received.status(404)
+      return true
+    })
+    await using client = await connect(server.url)
+    await expect(client.listTools()).rejects.toMatchObject({ code: 'session-renewed' })
+    expect(server.of('tools/list')).toHaveLength(3)
+    expect(server.of('initialize')).toHaveLength(4)
+  })
+
+  it('sends nothing of what it still says to the session after it', async () => {
+    let late: Received | undefined
+    await using server = await forgetful((received) => {
+      if (received.message.method !== 'tools/call') return false
+      late = received
+      received.stream()
+      return true
+    })
+    await using client = await connect(server.url)
+    const heard: string[] = []
+    client.setNotificationHandler('notifications/tools/list_changed', () => heard.push('changed'))
+    const call = client.callTool('act').catch((error) => error)
+    await server.until('tools/call')
+    const gone = new Promise((resolve) => late!.response.on('close', resolve))
+    server.forget()
+    await client.ping()
+    late!.response.write(event(changed))
+    late!.response.end(event(answer(late!.message.id)))
+    expect(await call).toMatchObject({ code: 'session-renewed' })
+    await gone
+    expect(heard).toEqual([])
+  })
+})
+
+describe('The stream of what a server says by itself', () => {
+  it('is opened after the handshake and brings messages [HTTP-027]', async () => {
+    await using server = await sessions(undefined, { stream: true })
+    await using client = await connect(server.url)
+    const told = once<undefined>((listener) => client.on('toolsChanged', listener))
+    const stream = await server.until('GET')
+    expect(server.methods()).toContain('notifications/initialized')
+    stream.response.write(event(changed))
+    await told
+  })
+
+  it.each([400, 404, 405, 501])('may be missing: %s is no fault, also with a session', async (status) => {
+    await using server = await sessions((received) => {
+      if (received.method !== 'GET') return false
+      received.status(status)
+      return true
+    })
+    await using client = await connect(server.url)
+    const errors: unknown[] = []
+    client.on('error', ({ error }) => errors.push(error))
+    await server.until('GET')
+    await client.ping()
+    expect(errors).toEqual([])
+    expect(server.of('initialize')).toHaveLength(1)
+    expect(server.of('GET')).toHaveLength(1)
+  })
+
+  it('is asked for again where it broke, by the id of the last event, after the time that the server wants [SSE-015, SSE-024, HTTP-034]', async () => {
+    const times: number[] = []
+    await using server = await sessions((received) => {
+      if (received.method !== 'GET') return false
+      times.push(Date.now())
+      if (times.length > 1) received.stream(event(changed, 'e2'))
+      else {
+        received.stream('retry: 300\n', event(changed, 'e-ż'))
+        setImmediate(() => received.response.destroy())
+      }
+      return true
+    })
+    await using client = await connect(server.url, { reconnect: quick })
+    let told = 0
+    const twice = new Promise<void>((resolve) => {
+      client.on('toolsChanged', () => {
+        if (++told === 2) resolve()
+      })
+    })
+    await twice
+    const [, second] = server.of('GET')
+    expect(Buffer.from(String(second!.headers['last-event-id']), 'latin1').toString()).toBe('e-ż')
+    // The rule is a least time, so this holds on any machine; timers may fire a millisecond early.
+    expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(299)
+  })
+
+  it('tells nothing twice, even if the server sends it again', async () => {
+    await using server = await sessions((received) => {
+      if (received.method !== 'GET') return false
+      if (received.headers['last-event-id'])
+        received.stream(
+          event(changed, 'e1'),
+          event(changed, 'e2'),
+          event({ ...changed, method: 'notifications/prompts/list_changed' }, 'e3'),
+        )
+      else {
+        received.stream(event(changed, 'e1'))
+        received.response.end()
+      }
+      return true
+    })
+    await using client = await connect(server.url, { reconnect: quick })
+    let told = 0
+    client.on('toolsChanged', () => told++)
+    await once<undefined>((listener) => client.on('promptsChanged', listener))
+    expect(told).toBe(2)
+  })
+
+  it('is given up after some tries, told, and asked for again once the server answers', async () => {
+    let isFine = false
+    await using server = await sessions((received) => {
+      if (received.method !== 'GET') return false
+      if (isFine) received.stream(event(changed))
+      else {
+        received.stream()
+        received.response.end()
+      }
+      return true
+    })
+    await using client = await connect(server.url, { reconnect: { ...quick, maxRetries: 2 } })
+    const { error } = await once<{ error: unknown }>((listener) => client.on('error', listener))
+    expect((error as Error).message).toMatch(/again and again/)
+    expect(server.of('GET')).toHaveLength(4)
+    isFine = true
+    const told = once<undefined>((listener) => client.on('toolsChanged', listener))
+    await client.ping()
+    await told
+  })
+})
+
+describe('A call whose stream ends before the answer', () => {
+  function resumable(resume: (received: Received, call: Received) => void): Promise<Scripted> {
+    let call: Received | undefined
+    return sessions((received) => {
+      if (received.message.method === 'tools/call') {
+        call = received
+        received.stream('id: p1\nretry: 50\ndata: \n\n')
+        received.response.end()
+        return true
+      }
+      if (received.method !== 'GET' || !received.headers['last-event-id']) return false
+      resume(received, call!)
+      return true
+    })
+  }
+
+  it('asks for the rest by GET, as often as it takes [SSE-018, SSE-020, SSE-022, SSE-015]', async () => {
+    let polls = 0
+    await using server = await resumable((received, call) => {
+      polls++
+      if (polls < 3) received.stream(`id: p${polls + 1}\ndata:\n\n`)
+      else received.stream(event(answer(call.message.id), 'last'))
+      received.response.end()
+    })
+    await using client = await connect(server.url)
+    const errors: unknown[] = []
+    client.on('error', ({ error }) => errors.push(error))
+    expect((await client.callTool('act')).text).toBe('done')
+    const rest = server.of('GET').filter(({ headers }) => headers['last-event-id'])
+    expect(rest.map(({ headers }) => headers['last-event-id'])).toEqual(['p1', 'p2', 'p3'])
+    expect(rest.every(({ headers }) => headers['mcp-session-id'] === 'session-1')).toBe(true)
+    expect(server.of('tools/call')).toHaveLength(1)
+    expect(errors).toEqual([])
+  })
+
+  it('fails when the server does not have the rest', async () => {
+    await using server = await resumable((received) => received.status(400, 'What stream?'))
+    await using client = await connect(server.url)
+    const error = await client.callTool('act').catch((each) => each)
+    expect(error).toMatchObject({ code: 'http', outcome: 'unknown' })
+    expect(error.message).toMatch(/lost its stream before the answer came.*HTTP 400/)
+  })
+
+  it('fails at once when there is nothing to go on from, and is made again if it only reads', async () => {
+    await using server = await sessions((received) => {
+      const { method } = received.message
+      if (method !== 'tools/call' && method !== 'resources/read') return false
+      if (method === 'resources/read' && server.of('resources/read').length > 2) return false
+      received.stream(': nothing\n\n')
+      received.response.end()
+      return true
+    })
+    await using client = await connect(server.url)
+    await expect(client.callTool('act')).rejects.toThrow(/lost its stream/)
+    expect(server.of('tools/call')).toHaveLength(1)
+    expect((await client.readResource('x:y')).contents).toEqual([])
+    const ids = server.of('resources/read').map(({ message }) => message.id)
+    expect(new Set(ids).size).toBe(3)
+  })
+
+  it('is cancelled by a notification, and then its stream is let go [HTTP-026]', async () => {
+    await using server = await sessions((received) => {
+      if (received.message.method !== 'tools/call') return false
+      received.stream()
+      return true
+    })
+    await using client = await connect(server.url)
+    const stop = new AbortController()
+    const call = client.callTool('act', {}, { signal: stop.signal }).catch((error) => error)
+    const { message, response } = await server.until('tools/call')
+    const gone = new Promise((resolve) => response.on('close', resolve))
+    stop.abort()
+    expect(await call).toMatchObject({ code: 'cancelled' })
+    const told = await server.until('notifications/cancelled')
+    expect(told.message.params).toMatchObject({ requestId: message.id })
+    await gone
+  })
+})
