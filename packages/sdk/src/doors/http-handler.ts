@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { Endpoint } from '../jsonrpc/endpoint.ts'
 import type { McpServer } from '../server/mcp-server.ts'
 import type { Server } from '../server/server.ts'
 import { HttpEngine, type HttpMetrics } from '../transport/http/engine.ts'
@@ -25,7 +26,7 @@ export interface McpHandler {
  * app.all('/mcp', handler.node)
  */
 export function createMcpHandler(server: McpServer | Server, options: HttpOptions = {}): McpHandler {
-  const engine = new HttpEngine(('server' in server ? server.server : server).endpoint, options)
+  const engine = new HttpEngine(endpointOf(server), options)
   return {
     fetch: (request, extras) => {
       const call = new WebCall(request, extras)
@@ -42,4 +43,8 @@ export function createMcpHandler(server: McpServer | Server, options: HttpOption
       return engine.metrics
     },
   }
+}
+
+export function endpointOf(server: McpServer | Server): Endpoint {
+  return ('server' in server ? server.server : server).endpoint
 }

@@ -3,9 +3,10 @@ import type { AddressInfo, Socket } from 'node:net'
 import { McpError } from '../errors.ts'
 import type { McpServer } from '../server/mcp-server.ts'
 import type { Server } from '../server/server.ts'
-import type { HttpMetrics } from '../transport/http/engine.ts'
+import { HttpEngine, type HttpMetrics } from '../transport/http/engine.ts'
+import { NodeCall } from '../transport/http/node.ts'
 import type { HttpOptions } from '../transport/http/options.ts'
-import { createMcpHandler, type McpHandler } from './http-handler.ts'
+import { endpointOf } from './http-handler.ts'
 
 export interface ServeHttpOptions extends HttpOptions {
   /** Default 3000; 0 for any that is free. */
@@ -32,12 +33,9 @@ export interface ServingHttp {
 
 /** Our own deadlines against senders that never finish; Node's are minutes. */
 const headersTimeout = 15_000
-const requestTimeout = 30_000
 /** Longer than what clients and proxies usually keep connections for, so that they close them and not we. */
 const keepAliveTimeout = 75_000
 const maxHeaderSize = 16_384
-/** How often Node looks for senders that are late. */
-const connectionsCheckingInterval = 1_000
 
 /**
  * Serves every revision over HTTP on one URL.
@@ -47,21 +45,27 @@ const connectionsCheckingInterval = 1_000
  */
 export async function serveHttp(server: McpServer | Server, options: ServeHttpOptions = {}): Promise<ServingHttp> {
   const { port = 3000, host = '127.0.0.1', path = '/mcp', graceMs = 5_000, exit = true, ...httpOptions } = options
-  const handler = createMcpHandler(server, httpOptions)
+  const { bodyTimeoutMs = 30_000 } = options
+  const engine = new HttpEngine(endpointOf(server), httpOptions, false)
+  const settings = {
+    headersTimeout: Math.min(headersTimeout, bodyTimeoutMs),
+    requestTimeout: bodyTimeoutMs,
+    keepAliveTimeout,
+    maxHeaderSize,
+    // How often Node looks for senders that are late.
+    connectionsCheckingInterval: Math.min(1_000, bodyTimeoutMs),
+  }
   // Not by an import, which a bundle for browsers would have to resolve.
   const { createServer } = process.getBuiltinModule('node:http')
-  const http = createServer(
-    { headersTimeout, requestTimeout, keepAliveTimeout, maxHeaderSize, connectionsCheckingInterval },
-    (request, response) => {
-      if (isServed(request.url ?? '/', path, httpOptions)) handler.node(request, response)
-      else notFound(response, path)
-    },
-  )
+  const http = createServer(settings, (request, response) => {
+    if (isServed(request.url ?? '/', path, httpOptions)) engine.handle(new NodeCall(request, response))
+    else notFound(response, path)
+  })
   // Their size is bounded; by number, Node would leave out the last ones without a word.
   http.maxHeadersCount = 0
   http.on('clientError', answerClientError)
   await listen(http, port, host)
-  const close = once(() => closeAll(http, handler, graceMs))
+  const close = once(() => closeAll(http, engine, graceMs))
   const forget = exit ? closeOnSignal(close) : () => {}
   const { port: actual } = http.address() as AddressInfo
   const name = host.includes(':') ? `[${host}]` : host
@@ -73,7 +77,7 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
     url: `http://${name}:${actual}${path}`,
     port: actual,
     get metrics() {
-      return handler.metrics
+      return engine.metrics
     },
     close: end,
     [Symbol.asyncDispose]: end,
@@ -125,9 +129,9 @@ function notListening(cause: NodeJS.ErrnoException, port: number, host: string):
   return new McpError('listen-failed', `serveHttp cannot listen: ${why ?? cause.message}`, { cause })
 }
 
-async function closeAll(http: HttpServer, handler: McpHandler, graceMs: number): Promise<void> {
+async function closeAll(http: HttpServer, engine: HttpEngine, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => http.close(() => resolve()))
-  await handler.close(graceMs)
+  await engine.close(graceMs)
   http.closeIdleConnections()
   // Answers are on their way; who does not take them is not waited for.
   const timer = setTimeout(() => http.closeAllConnections(), 500)

@@ -335,7 +335,9 @@ export class Link {
   ended(detail?: CloseDetail): void {
     if (this.#closed) return
     this.#closed = detail ?? true
-    for (const exchange of [...this.#inFlight.values()]) exchange.cancel('The connection closed')
+    if (this.#inFlight.size > 0) {
+      for (const exchange of [...this.#inFlight.values()]) exchange.cancel('The connection closed')
+    }
     this.#pending?.failAll(this.#closedError())
     this.#receiver.closed?.(this, detail)
   }

@@ -58,6 +58,8 @@ export class Server {
   readonly #parents = new Set<Server>()
   #logBucket: Bucket | undefined
   #endpoint: Endpoint | undefined
+  /** Kept until something is registered, because every request outside of sessions needs them. */
+  #capabilities: ServerCapabilities | undefined
   #declare: (() => ServerCapabilities) | undefined
 
   constructor(info: Implementation, options: ServerOptions = {}) {
@@ -73,7 +75,10 @@ export class Server {
       revisions: chooseRevisions(options.revisions),
       changes: new Changes(options.listChangedDelayMs ?? 10),
       cacheHints: checkHints(options.cache ?? {}),
-      capabilities: () => this.getCapabilities(),
+      capabilities: () => {
+        this.#capabilities ??= this.getCapabilities()
+        return this.#capabilities
+      },
     }
     this.#handshake = new HandshakeServer(this.#definition)
     const eras = { handshake: this.#handshake, stateless: new StatelessServer(this.#definition) }
@@ -201,17 +206,24 @@ export class Server {
   /** @internal */
   setMethod(method: string, entry: MethodEntry): void {
     this.#dispatch.methods.set(method, entry)
-    this.#dispatch.forget()
+    this.#forget()
   }
 
   /** @internal */
   setDeclared(declare: () => ServerCapabilities): void {
     this.#declare = declare
+    this.#forget()
+  }
+
+  /** What was made of what is registered is out of date. */
+  #forget(): void {
+    this.#dispatch.forget()
+    this.#capabilities = undefined
   }
 
   /** @internal */
   listChanged(list: ListName): void {
-    this.#dispatch.forget()
+    this.#forget()
     this.changes.listChanged(list)
     for (const parent of this.#parents) parent.listChanged(list)
   }

@@ -33,8 +33,8 @@ export interface CallRequest extends HttpRequest {
 export interface BodyLimits {
   readonly maxBodyBytes: number
   readonly bodyTimeoutMs: number
-  /** Bodies that are on their way. */
-  readonly deadlines: Deadlines
+  /** Bodies that are on their way; undefined where the server below us has an eye on them. */
+  readonly deadlines: Deadlines | undefined
 }
 
 /** The body as text, or as the value that a framework in front of us made of it. */

@@ -58,7 +58,8 @@ export class HttpEngine {
   readonly #handshakes: readonly RevisionFacts[]
   #draining = false
 
-  constructor(endpoint: Endpoint, options: HttpOptions = {}) {
+  /** @param timesBodies False where the HTTP server itself ends bodies that are too slow. */
+  constructor(endpoint: Endpoint, options: HttpOptions = {}, timesBodies = true) {
     const { maxBodyBytes = 4 * 1024 * 1024, bodyTimeoutMs = 30_000, maxQueuedBytes = 4 * 1024 * 1024 } = options
     this.#endpoint = endpoint
     this.#options = options
@@ -66,7 +67,11 @@ export class HttpEngine {
     this.#rateLimit = options.rateLimit && new RateLimit(options.rateLimit)
     this.#streams = new OpenStreams(options)
     this.#sessions = new Sessions(options)
-    this.#bodyLimits = { maxBodyBytes, bodyTimeoutMs, deadlines: new Deadlines(bodyTimeoutMs) }
+    this.#bodyLimits = {
+      maxBodyBytes,
+      bodyTimeoutMs,
+      deadlines: timesBodies ? new Deadlines(bodyTimeoutMs) : undefined,
+    }
     this.#handshakes = endpoint.revisions.filter(({ era }) => era === 'handshake')
     const shared = {
       endpoint,
@@ -94,15 +99,10 @@ export class HttpEngine {
     return { sessions: this.#sessions.metrics, streams: this.#streams.size, calls: this.#callHost.calls.size }
   }
 
-  /** Answers; never throws. */
+  /** Answers; never throws. What goes wrong on the way, now or later, becomes the answer. */
   handle(call: HttpCall): void {
-    this.#guarded(call, () => this.#serve(call))
-  }
-
-  /** Runs a part of the way; what it throws, now or later, becomes the answer. */
-  #guarded(call: HttpCall, work: () => Promise<void> | void): void {
     try {
-      work()?.catch((error) => this.#failed(call, error))
+      this.#serve(call)?.catch((error) => this.#failed(call, error))
     } catch (error) {
       this.#failed(call, error)
     }
@@ -155,7 +155,13 @@ export class HttpEngine {
   #post(call: HttpCall): void {
     const problem = postProblem(call)
     if (problem) throw problem
-    call.body(this.#bodyLimits, (body) => this.#guarded(call, () => this.#received(call, body)))
+    call.body(this.#bodyLimits, (body) => {
+      try {
+        this.#received(call, body)?.catch((error) => this.#failed(call, error))
+      } catch (error) {
+        this.#failed(call, error)
+      }
+    })
   }
 
   #received(call: HttpCall, body: Body | Refusal): Promise<void> | void {
@@ -176,9 +182,10 @@ export class HttpEngine {
     if (kind === 'request' && (value as RpcRequest).method === 'subscriptions/listen') this.#checkRoom(principal)
     const one = new OneCall(this.#callHost, principal, undefined)
     if (kind === 'notification') return this.#takeOnce(one, call, value, cors)
-    // 2026-07-28 streamable-http, cancellation: whoever goes away cancels.
-    call.onClose(() => one.answered())
-    one.link.receive(value, new PostReply(call, one, cors))
+    const reply = new PostReply(call, one, cors)
+    one.link.receive(value, reply)
+    // 2026-07-28 streamable-http, cancellation: whoever goes away cancels. Most answers are on their way by now.
+    if (!reply.done) call.onClose(() => one.answered())
   }
 
   #answerLegacy(

@@ -49,14 +49,16 @@ export class Guard {
   check(call: HttpCall): Refusal | undefined {
     const host = call.request.header('host')
     if (!this.#options.allowAnyHost) {
-      if (host === undefined || !keep(this.#hosts, host, () => this.#allowsHost(host))) return foreignHost(host)
+      if (host === undefined) return foreignHost(host)
+      const isAllowed = this.#hosts.get(host) ?? keep(this.#hosts, host, this.#allowsHost(host))
+      if (!isAllowed) return foreignHost(host)
     }
     if (call.request.truncated) return new Refusal(431, refusedCode, 'There are too many headers')
     const origin = call.request.header('origin')
     if (origin === undefined || this.#options.allowAnyOrigin) return undefined
-    return keep(this.#origins, `${origin} ${host}`, () => this.#allowsOrigin(origin, host))
-      ? undefined
-      : foreignOrigin(origin)
+    const key = `${origin} ${host}`
+    const isAllowed = this.#origins.get(key) ?? keep(this.#origins, key, this.#allowsOrigin(origin, host))
+    return isAllowed ? undefined : foreignOrigin(origin)
   }
 
   /** The headers that let the page behind this call read the answer. */
@@ -147,10 +149,7 @@ function withoutPort(host: string): string {
   return host.replace(/:\d{1,5}$/, '')
 }
 
-function keep(kept: Map<string, boolean>, key: string, judge: () => boolean): boolean {
-  const known = kept.get(key)
-  if (known !== undefined) return known
-  const verdict = judge()
+function keep(kept: Map<string, boolean>, key: string, verdict: boolean): boolean {
   if (kept.size >= maxKept) kept.clear()
   kept.set(key, verdict)
   return verdict

@@ -6,6 +6,7 @@ import {
   type EventSink,
   type HeaderFields,
   type HttpCall,
+  jsonHeaders,
   notUtf8,
   Refusal,
   tooLarge,
@@ -40,14 +41,15 @@ export class NodeCall implements HttpCall {
 
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void {
     if (this.#parsed !== undefined) return done({ value: this.#parsed })
-    readText(this.#incoming, limits, done)
+    const length = Number(this.request.header('content-length') ?? 0)
+    if (length > limits.maxBodyBytes) done(tooLarge(limits.maxBodyBytes))
+    else readText(this.#incoming, limits, done)
   }
 
   reply(status: number, headers: HeaderFields, text = ''): void {
     const response = this.#response
     if (response.headersSent || response.destroyed) return
-    const length = text === '' && status === 204 ? undefined : Buffer.byteLength(text)
-    response.writeHead(status, length === undefined ? headers : { ...headers, 'content-length': length })
+    response.writeHead(status, status === 204 ? headers : withLength(headers, Buffer.byteLength(text)))
     response.end(text)
   }
 
@@ -69,6 +71,12 @@ export class NodeCall implements HttpCall {
   }
 }
 
+/** As a literal for nearly every answer: Node takes twice as long over an object that was spread. */
+function withLength(headers: HeaderFields, length: number): Record<string, string | number> {
+  if (headers === jsonHeaders) return { 'content-type': 'application/json', 'content-length': length }
+  return { ...headers, 'content-length': length }
+}
+
 class NodeRequestFacts implements CallRequest {
   readonly #incoming: NodeRequest
   readonly #headers: IncomingMessage['headers']
@@ -85,9 +93,9 @@ class NodeRequestFacts implements CallRequest {
 
   header(name: string): string | undefined {
     const value = this.#headers[name]
-    if (value !== undefined && keptOnce.has(name)) return distinct(this.#incoming.rawHeaders, name) ?? (value as string)
-    if (typeof value === 'string' || value === undefined) return value ?? this.#otherCase(name)
-    return value.join(', ')
+    if (value === undefined) return this.#otherCase(name)
+    if (keptOnce.has(name) && isRepeated(this.#incoming.rawHeaders, name)) return twice
+    return typeof value === 'string' ? value : value.join(', ')
   }
 
   #otherCase(name: string): string | undefined {
@@ -119,18 +127,15 @@ const maxHeaders = 2_000
 /** Headers that decide, and of which Node shows only the first. */
 const keptOnce: ReadonlySet<string> = new Set(['host', 'content-type'])
 
-/**
- * Node keeps the first of several `Host` headers and drops the others, while a proxy may have looked at the last: joined,
- * they are no valid host any more. The same with `Content-Type`. Undefined when there is only one.
- */
-function distinct(rawHeaders: readonly string[], name: string): string | undefined {
-  let found: string | undefined
+/** In place of a header that came more than once, while someone on the way may have looked at another one: no valid value. */
+const twice = ', '
+
+function isRepeated(rawHeaders: readonly string[], name: string): boolean {
+  let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]!.length !== name.length || rawHeaders[index]!.toLowerCase() !== name) continue
-    if (found !== undefined) return `${found}, ${rawHeaders[index + 1]}`
-    found = rawHeaders[index + 1]
+    if (rawHeaders[index]!.length === name.length && rawHeaders[index]!.toLowerCase() === name) count++
   }
-  return undefined
+  return count > 1
 }
 
 class NodeSink implements EventSink {
@@ -187,7 +192,6 @@ function decode(bytes: Buffer | undefined): string | undefined {
 
 function readText(incoming: IncomingMessage, limits: BodyLimits, done: (body: string | Refusal) => void): void {
   const { maxBodyBytes, bodyTimeoutMs, deadlines } = limits
-  if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes) return done(tooLarge(maxBodyBytes))
   let chunks: Buffer | Buffer[] | undefined
   let length = 0
   let isDone = false
@@ -195,11 +199,11 @@ function readText(incoming: IncomingMessage, limits: BodyLimits, done: (body: st
   const finish = (body: string | Refusal) => {
     if (isDone) return
     isDone = true
-    deadlines.delete(late)
+    deadlines?.delete(late)
     if (body instanceof Refusal) incoming.pause()
     done(body)
   }
-  deadlines.add(late)
+  deadlines?.add(late)
   incoming.on('data', (chunk: Buffer) => {
     length += chunk.length
     if (length > maxBodyBytes) return finish(tooLarge(maxBodyBytes))

@@ -35,6 +35,10 @@ export class PostReply implements ReplyStream {
     this.headers = headers
   }
 
+  get done(): boolean {
+    return this.#done
+  }
+
   get request(): HttpRequest {
     return this.#call.request
   }

@@ -159,13 +159,13 @@ async function readText(request: Request, limits: BodyLimits): Promise<string | 
     isLate = true
     void reader.cancel().catch(() => {})
   }
-  deadlines.add(late)
+  deadlines?.add(late)
   try {
     const bytes = await readUpTo(reader, maxBodyBytes)
     if (isLate) return tooSlow(bodyTimeoutMs)
     return bytes ? decode(bytes) : tooLarge(maxBodyBytes)
   } finally {
-    deadlines.delete(late)
+    deadlines?.delete(late)
   }
 }
 
