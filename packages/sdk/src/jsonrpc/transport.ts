@@ -64,6 +64,8 @@ export interface OutgoingRequest {
 export interface ReplyStream {
   /** @param errorCode The number of the error that `text` answers with; undefined for everything else. */
   sendText(text: string, isLast: boolean, errorCode?: number): void
+  /** An answer that is UTF-8 already. */
+  sendBytes?(bytes: Uint8Array): void
   /** Nothing more will be sent, not even an answer: the request was cancelled. */
   end(): void
   /** Lets go of the connection before the answer; the client asks for the rest after `retryMs` (2025-11-25). */

@@ -3,8 +3,10 @@ import type { Params } from '../jsonrpc/message.ts'
 import { trimBlanks } from '../util/blanks.ts'
 import { isObject } from '../util/objects.ts'
 
-/** Reads one header of a request; names in lower case. */
-export type HeaderReader = (name: string) => string | undefined
+/** Reads the headers of a request by name, in lower case. */
+export interface HeaderReader {
+  header(name: string): string | undefined
+}
 
 /** An argument of a tool that its schema wants mirrored into a header. */
 export interface MirroredArgument {
@@ -66,17 +68,17 @@ export function decodeHeaderValue(header: string): string | undefined {
 export function standardHeadersProblem(
   method: string,
   params: Params | undefined,
-  header: HeaderReader,
+  headers: HeaderReader,
   required: boolean,
 ): string | undefined {
-  const said = header('mcp-method')
+  const said = headers.header('mcp-method')
   if (said === undefined) {
     if (required) return 'The header Mcp-Method is missing'
   } else if (said !== method && trimBlanks(said) !== method)
     return 'The header Mcp-Method is not the method of the body'
   const name = nameOf(method, params)
   if (name === undefined) return undefined
-  const mirrored = header('mcp-name')
+  const mirrored = headers.header('mcp-name')
   if (mirrored === undefined) return required ? 'The header Mcp-Name is missing' : undefined
   return mirrored === name && !looksEncoded(name) ? plainProblem(name) : nameProblem(mirrored, name)
 }
@@ -119,10 +121,10 @@ export function mirrorArguments(mirrored: readonly MirroredArgument[], args: unk
 export function mirroredArgumentsProblem(
   mirrored: readonly MirroredArgument[],
   args: unknown,
-  header: HeaderReader,
+  headers: HeaderReader,
 ): string | undefined {
   for (const { header: name, path } of mirrored) {
-    const problem = argumentProblem(valueAt(args, path), header(name))
+    const problem = argumentProblem(valueAt(args, path), headers.header(name))
     if (problem !== undefined) return `The header ${name} ${problem} (argument ${path.join('.')})`
   }
   return undefined

@@ -18,7 +18,7 @@ export interface MethodEntry {
   /** False while the capability behind the method is not declared; then the method does not exist. */
   readonly isOffered?: () => boolean
   /** What is wrong with headers that repeat the params, where there are any; undefined when nothing is. */
-  readonly headersProblem?: ((params: Params, header: HeaderReader) => string | undefined) | undefined
+  readonly headersProblem?: ((params: Params, headers: HeaderReader) => string | undefined) | undefined
   /** The result depends on nothing but the params and what is registered, so its text may be kept until that changes. */
   readonly keeps?: ((params: Params) => string | undefined) | undefined
 }
@@ -178,7 +178,7 @@ function checkHeaders(
   { stream }: Exchange,
 ): void {
   const { request } = stream ?? {}
-  const problem = request && headersProblem(params, (name) => request.header(name))
+  const problem = request && headersProblem(params, request)
   if (problem !== undefined) throw new ProtocolError(RpcCode.HeaderMismatch, problem)
 }
 

@@ -179,7 +179,7 @@ export class McpServer {
     this.server.setMethod('tools/call', {
       handler: (params, ctx) => tools.call(params, ctx),
       isOffered: () => this.#offers('tools'),
-      headersProblem: (params, header) => tools.headersProblem(params, header),
+      headersProblem: (params, headers) => tools.headersProblem(params, headers),
     })
     answer('prompts', 'prompts/list', (params) => prompts.list(params), firstPage('prompts/list'))
     answer('prompts', 'prompts/get', (params, ctx) => prompts.get(params, ctx))

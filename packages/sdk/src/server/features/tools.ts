@@ -124,12 +124,12 @@ export class Tools {
   }
 
   /** What is wrong with the headers that repeat arguments of the call, or undefined. */
-  headersProblem(params: Params, header: HeaderReader): string | undefined {
+  headersProblem(params: Params, headers: HeaderReader): string | undefined {
     const name = params.name as string
     const entry = this.#entries.get(name)
-    if (entry) return mirroredArgumentsProblem(entry.mirrored, params.arguments, header)
+    if (entry) return mirroredArgumentsProblem(entry.mirrored, params.arguments, headers)
     const mount = findMount(this.#host.mounts, name, hasTool)
-    return mount?.server.features.tools.headersProblem({ ...params, name: mount.name }, header)
+    return mount?.server.features.tools.headersProblem({ ...params, name: mount.name }, headers)
   }
 
   #check(entry: Entry, args: unknown, ctx: Context): Outcome {

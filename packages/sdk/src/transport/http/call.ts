@@ -14,7 +14,7 @@ export interface HttpCall {
   readonly request: CallRequest
   /** Hands over the body, or a `Refusal` when it is too large, too slow or not UTF-8. No promise: this is every call's way. */
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void
-  reply(status: number, headers: HeaderFields, text?: string): void
+  reply(status: number, headers: HeaderFields, body?: string | Uint8Array): void
   /** Answers with a stream of events. */
   stream(headers: HeaderFields): EventSink
   /** Called when the client is gone before the answer was complete. */

@@ -29,6 +29,7 @@ import { OpenStreams } from './open-streams.ts'
 import type { HttpOptions } from './options.ts'
 import { PostReply } from './post-reply.ts'
 import { RateLimit } from './rate-limit.ts'
+import { Revisions } from './revisions.ts'
 import { HttpSession, type SessionHost } from './session.ts'
 import { type SessionMetrics, Sessions } from './sessions.ts'
 
@@ -55,7 +56,7 @@ export class HttpEngine {
   readonly #fleet: Fleet | undefined
   readonly #sse: SseEndpoints | undefined
   readonly #bodyLimits: BodyLimits
-  readonly #handshakes: readonly RevisionFacts[]
+  readonly #revisions: Revisions
   #draining = false
 
   /** @param timesBodies False where the HTTP server itself ends bodies that are too slow. */
@@ -72,7 +73,7 @@ export class HttpEngine {
       bodyTimeoutMs,
       deadlines: timesBodies ? new Deadlines(bodyTimeoutMs) : undefined,
     }
-    this.#handshakes = endpoint.revisions.filter(({ era }) => era === 'handshake')
+    this.#revisions = new Revisions(endpoint.revisions)
     const shared = {
       endpoint,
       streams: this.#streams,
@@ -168,16 +169,16 @@ export class HttpEngine {
     if (body instanceof Refusal) throw body
     // It may have been asked to end while the body was on its way.
     if (this.#draining) throw shuttingDown()
-    const version = versionOf((name) => call.request.header(name))
+    const version = versionOf(call.request)
     const value = typeof body === 'string' ? parseUnambiguous(body) : body.value
     if (value instanceof Fault) throw this.#unreadable(value, version)
     const cors = this.#guard.corsHeaders(call)
-    if (isModern(this.#endpoint, version, value)) return this.#answerModern(call, value, cors)
+    if (isModern(this.#revisions, version, value)) return this.#answerModern(call, value, cors)
     return this.#answerLegacy(call, value, version, cors)
   }
 
   #answerModern(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
-    const kind = checkModern(this.#endpoint, value, (name) => call.request.header(name))
+    const kind = checkModern(this.#revisions, value, call.request)
     const { principal } = call.request
     if (kind === 'request' && (value as RpcRequest).method === 'subscriptions/listen') this.#checkRoom(principal)
     const one = new OneCall(this.#callHost, principal, undefined)
@@ -274,13 +275,10 @@ export class HttpEngine {
   }
 
   async #get(call: HttpCall): Promise<void> {
-    if (this.#handshakes.length === 0 || this.#options.stateless) throw this.#notAllowed()
+    if (!this.#revisions.hasHandshake || this.#options.stateless) throw this.#notAllowed()
     const problem = getProblem(call)
     if (problem) throw problem
-    this.#checkVersion(
-      versionOf((name) => call.request.header(name)),
-      undefined,
-    )
+    this.#checkVersion(versionOf(call.request), undefined)
     const session = await this.#findSession(call)
     session.lastSeen = Date.now()
     const cors = this.#guard.corsHeaders(call)
@@ -290,11 +288,8 @@ export class HttpEngine {
   }
 
   async #delete(call: HttpCall): Promise<void> {
-    if (this.#handshakes.length === 0 || this.#options.stateless) throw this.#notAllowed()
-    this.#checkVersion(
-      versionOf((name) => call.request.header(name)),
-      undefined,
-    )
+    if (!this.#revisions.hasHandshake || this.#options.stateless) throw this.#notAllowed()
+    this.#checkVersion(versionOf(call.request), undefined)
     const session = await this.#findSession(call)
     await session.close()
     await this.#fleet?.delete(session)
@@ -337,7 +332,7 @@ export class HttpEngine {
   /** 2025-06-18 transports: a version that is not served is a 400; none at all is taken for the oldest one with HTTP. */
   #checkVersion(version: string | undefined, value: unknown): void {
     const id = isRequest(value) ? value.id : undefined
-    if (this.#handshakes.length === 0) {
+    if (!this.#revisions.hasHandshake) {
       if (version === undefined) {
         const supported = this.#endpoint.revisions.map((revision) => revision.id)
         const message = `The header MCP-Protocol-Version is missing; this server speaks ${supported.join(', ')}`
@@ -347,7 +342,7 @@ export class HttpEngine {
       }
       throw this.#unsupported(RpcCode.UnsupportedProtocolVersion, version, id)
     }
-    if (version === undefined || this.#handshakes.some((revision) => revision.id === version)) return
+    if (version === undefined || this.#revisions.eraOf(version) === 'handshake') return
     throw this.#unsupported(refusedCode, version, id ?? null)
   }
 
@@ -359,15 +354,15 @@ export class HttpEngine {
   }
 
   #assumed(version: string | undefined): RevisionFacts {
-    const wanted = version ?? revisionWithoutHeader
-    return this.#handshakes.find(({ id }) => id === wanted) ?? this.#handshakes[0]!
+    return this.#revisions.handshake(version ?? revisionWithoutHeader)
   }
 
   #checkStandardHeaders(call: HttpCall, value: unknown): void {
     const mode = this.#options.standardHeaders ?? 'validate'
-    if (mode === 'ignore' || !isRequest(value)) return
-    const header = (name: string) => call.request.header(name)
-    const problem = standardHeadersProblem(value.method, value.params, header, mode === 'require')
+    const { request } = call
+    const isAbsent = request.header('mcp-method') === undefined && request.header('mcp-name') === undefined
+    if (mode === 'ignore' || (isAbsent && mode === 'validate') || !isRequest(value)) return
+    const problem = standardHeadersProblem(value.method, value.params, request, mode === 'require')
     // The number that the draft of these headers had, before 2026-07-28 gave it another.
     if (problem !== undefined) throw new Refusal(400, -32001, problem, value.id)
   }
@@ -389,7 +384,7 @@ export class HttpEngine {
   }
 
   #notAllowed(): Refusal {
-    const allow = this.#handshakes.length > 0 && !this.#options.stateless ? 'GET, POST, DELETE' : 'POST'
+    const allow = this.#revisions.hasHandshake && !this.#options.stateless ? 'GET, POST, DELETE' : 'POST'
     return new Refusal(405, refusedCode, `Method not allowed: use ${allow}`, null, { allow })
   }
 }

@@ -1,18 +1,18 @@
 import { RpcCode } from '../../errors.ts'
-import type { Endpoint } from '../../jsonrpc/endpoint.ts'
 import { Fault, kindOf, type RpcRequest } from '../../jsonrpc/message.ts'
 import { type HeaderReader, standardHeadersProblem } from '../../protocol/mirrored-headers.ts'
 import { metaKeys } from '../../protocol/types.ts'
 import { trimBlanks } from '../../util/blanks.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import { Refusal } from './call.ts'
+import type { Revisions } from './revisions.ts'
 
 /**
  * Whether a POST belongs to the stateless era: the version header or the body's own `_meta` says so, never the method's
  * name. A stray notification or answer decides nothing.
  */
-export function isModern(endpoint: Endpoint, version: string | undefined, value: unknown): boolean {
-  if (version !== undefined && isStateless(endpoint, version)) return true
+export function isModern(revisions: Revisions, version: string | undefined, value: unknown): boolean {
+  if (version !== undefined && isStateless(revisions, version)) return true
   return metaOf(value)?.[metaKeys.protocolVersion] !== undefined
 }
 
@@ -21,42 +21,42 @@ export function isModern(endpoint: Endpoint, version: string | undefined, value:
  * last word in everything (2026-07-28 basic, `_meta`), so a header that disagrees with it is refused: someone on the way
  * may have acted on the header.
  */
-export function checkModern(endpoint: Endpoint, value: unknown, header: HeaderReader): 'request' | 'notification' {
+export function checkModern(revisions: Revisions, value: unknown, headers: HeaderReader): 'request' | 'notification' {
   const kind = Array.isArray(value)
     ? new Fault(RpcCode.InvalidRequest, 'This revision has no batches: send one message at a time')
     : kindOf(value)
   if (kind instanceof Fault) throw new Refusal(400, kind.code, kind.message, kind.id)
   if (kind === 'response') throw new Refusal(400, RpcCode.InvalidRequest, 'This revision has no responses of clients')
   if (kind === 'notification') return kind
-  checkRequest(endpoint, value as RpcRequest, header)
+  checkRequest(revisions, value as RpcRequest, headers)
   return kind
 }
 
-function checkRequest(endpoint: Endpoint, request: RpcRequest, header: HeaderReader): void {
+function checkRequest(revisions: Revisions, request: RpcRequest, headers: HeaderReader): void {
   const { id, method, params } = request
-  const said = versionOf(header)
+  const said = versionOf(headers)
   const meta = metaOf(request)
   const version = meta?.[metaKeys.protocolVersion]
   if (typeof version !== 'string') throw invalidMeta(request, metaKeys.protocolVersion, 'a string')
-  const isServed = isStateless(endpoint, version)
+  const isServed = isStateless(revisions, version)
   if (isServed && !isObject(meta![metaKeys.clientCapabilities])) {
     throw invalidMeta(request, metaKeys.clientCapabilities, 'an object')
   }
   if (said === undefined) throw mismatch(request, 'The header MCP-Protocol-Version is missing')
   if (said !== version) throw mismatch(request, 'The header MCP-Protocol-Version is not the version in the body')
   // A version that is not served is refused by the era, which knows what to offer instead.
-  const problem = isServed ? standardHeadersProblem(method, params, header, true) : undefined
+  const problem = isServed ? standardHeadersProblem(method, params, headers, true) : undefined
   if (problem !== undefined) throw new Refusal(400, RpcCode.HeaderMismatch, problem, id)
 }
 
 /** What the version header says, if it is there. */
-export function versionOf(header: HeaderReader): string | undefined {
-  const said = header('mcp-protocol-version')
+export function versionOf(headers: HeaderReader): string | undefined {
+  const said = headers.header('mcp-protocol-version')
   return said === undefined ? undefined : trimBlanks(said)
 }
 
-function isStateless(endpoint: Endpoint, version: string): boolean {
-  return endpoint.revisions.some((revision) => revision.id === version && revision.era === 'stateless')
+function isStateless(revisions: Revisions, version: string): boolean {
+  return revisions.eraOf(version) === 'stateless'
 }
 
 function metaOf(value: unknown): JsonObject | undefined {

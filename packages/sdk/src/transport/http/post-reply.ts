@@ -63,6 +63,14 @@ export class PostReply implements ReplyStream {
       .catch((error) => this.#owner.reportError(error))
   }
 
+  sendBytes(bytes: Uint8Array): void {
+    if (this.#stream || this.beforeLast) return this.sendText(new TextDecoder().decode(bytes), true)
+    if (this.#done) return
+    this.#done = true
+    this.#call.reply(200, this.headers ? { ...jsonHeaders, ...this.headers } : jsonHeaders, bytes)
+    this.#owner.answered(this)
+  }
+
   /** The request was cancelled and gets no answer; the call must end all the same. */
   end(): void {
     if (this.#done) return

@@ -43,7 +43,7 @@ export class WebCall implements HttpCall {
     readText(this.#request, limits).then(done, () => done(new Refusal(400, -32700, 'The body was cut off')))
   }
 
-  reply(status: number, headers: HeaderFields, text = ''): void {
+  reply(status: number, headers: HeaderFields, text: string | Uint8Array = ''): void {
     const { connection: _hop, ...fields } = headers
     const hasBody = status !== 204 && text !== ''
     this.#resolve(new Response(hasBody ? text : null, { status, headers: fields }))
