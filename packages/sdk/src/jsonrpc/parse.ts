@@ -37,14 +37,18 @@ const closeBrace = 125
 const openBracket = 91
 const closeBracket = 93
 
-/** Members that decide what a message is, and what it is about; of the others, any number may come any number of times. */
-const ofEnvelope: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
-const ofParams: ReadonlySet<string> = new Set(['name', 'uri', 'arguments', 'taskId', '_meta'])
+/** Members that decide what a message is, and what it is about; of the others, any may come any number of times. */
+const ofEnvelope = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
+const ofParams = ['name', 'uri', 'arguments', 'taskId', '_meta']
 
-/** Walks valid JSON and looks at the deciding members of its outermost objects: the message, or those of a batch. */
+/**
+ * Walks valid JSON and looks at the deciding members of its outermost objects: the message, or those of a batch. What was
+ * seen is a set of bits, and nothing is cut out of the text: this is the way of every small call.
+ */
 function repeatsMember(text: string): boolean {
-  const outermost = text.trimStart().startsWith('[') ? 2 : 1
-  let seen: string[] = []
+  const outermost = firstCode(text) === openBracket ? 2 : 1
+  let seen = 0
+  let seenInParams = 0
   let depth = 0
   let isName = false
   let isParams = false
@@ -52,28 +56,54 @@ function repeatsMember(text: string): boolean {
     const code = text.charCodeAt(at)
     if (code === quote) {
       const end = endOfString(text, at)
-      if (isName) {
-        const name = unquote(text.slice(at, end + 1))
-        if (depth === outermost) isParams = name === 'params'
-        const known = depth === outermost ? ofEnvelope : ofParams
-        const key = known.has(name) ? `${depth} ${name}` : undefined
-        if (key !== undefined && seen.includes(key)) return true
-        if (key !== undefined) seen.push(key)
-        isName = false
+      if (isName && depth === outermost) {
+        const bit = bitOf(ofEnvelope, text, at + 1, end)
+        if ((seen & bit) !== 0) return true
+        seen |= bit
+        isParams = bit === paramsBit
+      } else if (isName) {
+        const bit = bitOf(ofParams, text, at + 1, end)
+        if ((seenInParams & bit) !== 0) return true
+        seenInParams |= bit
       }
+      isName = false
       at = end
     } else if (code === comma) isName = depth === outermost || (isParams && depth === outermost + 1)
     else if (code === openBrace || code === openBracket) {
       depth++
-      if (depth === outermost) seen = []
       isName = code === openBrace && (depth === outermost || (isParams && depth === outermost + 1))
+      if (depth === outermost) {
+        seen = 0
+        seenInParams = 0
+      }
     } else if (code === closeBrace || code === closeBracket) depth--
   }
   return false
 }
 
-function unquote(quoted: string): string {
-  return quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1)
+const paramsBit = 1 << ofEnvelope.indexOf('params')
+
+/** The bit of a member's name, which lies between its quotes; 0 when it decides nothing. */
+function bitOf(names: readonly string[], text: string, start: number, end: number): number {
+  for (let at = start; at < end; at++) {
+    // An escaped name may be one of ours in disguise.
+    if (text.charCodeAt(at) === backslash) return bitOfEscaped(names, text.slice(start - 1, end + 1))
+  }
+  for (let index = 0; index < names.length; index++) {
+    if (names[index]!.length === end - start && text.startsWith(names[index]!, start)) return 1 << index
+  }
+  return 0
+}
+
+function bitOfEscaped(names: readonly string[], quoted: string): number {
+  const index = names.indexOf(JSON.parse(quoted) as string)
+  return index === -1 ? 0 : 1 << index
+}
+
+function firstCode(text: string): number {
+  let at = 0
+  while (text.charCodeAt(at) <= 32) at++
+  return text.charCodeAt(at)
 }
 
 /** Short strings are walked; the rest of a long one is searched, which is much faster there. */

@@ -45,6 +45,13 @@ describe(`batches on ${revision}`, () => {
       }
     })
 
+    it(`${title}: nothing but answers that are none is refused with 400 [HTTP-014]`, async () => {
+      await using http = await serve(workshop({ onError: () => {} }), { stateless })
+      await using peer = await Peer.open(http.url, revision)
+      const answer = await peer.post([{ jsonrpc: '2.0', id: 1.5, result: {} }] as unknown as Message[])
+      expect(answer.status).toBe(400)
+    })
+
     it(`${title}: requests among notifications are answered, and only they`, async () => {
       await using http = await serve(workshop({ onError: () => {} }), { stateless })
       await using peer = await Peer.open(http.url, revision)

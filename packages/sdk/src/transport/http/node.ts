@@ -219,5 +219,4 @@ function readText(incoming: IncomingMessage, limits: BodyLimits, done: (body: st
   incoming.on('end', () => {
     if (!isDone) finish(decode(Array.isArray(chunks) ? Buffer.concat(chunks, length) : chunks) ?? notUtf8())
   })
-  incoming.on('error', () => finish(new Refusal(400, -32700, 'The body was cut off')))
 }

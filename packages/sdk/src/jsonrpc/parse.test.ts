@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { Fault } from './message.ts'
+import { parseUnambiguous } from './parse.ts'
+
+const call =
+  '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"name":1,"id":2,"method":"x"}}}'
+
+describe('a message that somebody on the way may have read too', () => {
+  it.each([
+    call,
+    ` \n${call}`,
+    '{"a":1,"a":2,"method":"x"}',
+    '{"method":"x","params":{"arguments":{"a":1,"a":2},"other":1,"other":2}}',
+    '{"params":{"name":"a"},"result":{"name":"b"}}',
+    '{"id":"a\\\\","method":"id"}',
+    `{"id":"${'x'.repeat(200)}\\"","method":"\\"id\\":"}`,
+    '[{"id":1,"method":"a"},{"id":1,"method":"a","params":{"name":"x"}}]',
+    '"method"',
+    '[]',
+    '7',
+  ])('is what it says: %s', (text) => {
+    expect(parseUnambiguous(text)).toEqual(JSON.parse(text))
+  })
+
+  it.each([
+    '{"id":1,"id":2}',
+    '{"method":"a","params":{},"method":"b"}',
+    '{"method":"a","m\\u0065thod":"b"}',
+    '{"params":{"name":"a","name":"b"}}',
+    '{"params":{"name":"a","n\\u0061me":"b"}}',
+    '{"params":{"_meta":{},"x":[{"name":1}],"_meta":{}}}',
+    '{"result":{},"result":{}}',
+    '[{"method":"x"},{"method":"a","method":"b"}]',
+    `{"id":"${'x'.repeat(200)}\\\\","method":"a","method":"b"}`,
+    ' { "method" : "a" , "params" : { } , "params" : { "name" : "x" } } ',
+  ])('is refused when a deciding member comes twice: %s', (text) => {
+    const fault = parseUnambiguous(text)
+    expect(fault).toBeInstanceOf(Fault)
+    expect((fault as Fault).code).toBe(-32600)
+  })
+
+  it('is refused as ever when it is no JSON', () => {
+    expect((parseUnambiguous('{"a"') as Fault).code).toBe(-32700)
+  })
+
+  it('costs no more than its length, however many members it has', () => {
+    const members = Array.from({ length: 200_000 }, (_, index) => `"m${index}":1`).join(',')
+    expect(parseUnambiguous(`{${members}}`)).not.toBeInstanceOf(Fault)
+  })
+})
