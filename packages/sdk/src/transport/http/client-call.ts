@@ -1,14 +1,14 @@
 /** The port to "make one HTTP request": `client-node.ts` and `client-web.ts` are the two ways to do it. */
 export interface HttpPort {
   /** Returns the way to give it up, after which nothing more is told. */
-  call(call: HttpCall, answer: Answer): () => void
+  call(call: OutgoingCall, answer: Answer): () => void
   /** The text of a body. Throws when it is not UTF-8. */
   decode(chunks: Uint8Array[]): string
   /** Lets go of idle connections. */
   close(): void
 }
 
-export interface HttpCall {
+export interface OutgoingCall {
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly url: URL
   /** Names in lower case. */
@@ -17,11 +17,11 @@ export interface HttpCall {
 }
 
 /** Reads one header by its name in lower case. */
-export type HeaderReader = (name: string) => string | undefined
+export type ReadHeader = (name: string) => string | undefined
 
 /** Takes the answer to one request: `head`, any number of `data`, then `end`; or `failed` at any point. */
 export interface Answer {
-  head(status: number, header: HeaderReader): void
+  head(status: number, header: ReadHeader): void
   data(chunk: Uint8Array): void
   end(): void
   /** @param reached False when the server was certainly not reached, so that nothing was sent. */

@@ -1,22 +1,23 @@
 import { HttpError } from '../../errors.ts'
 import { backoffMs, maxTimerMs, retryAfterMs } from '../../util/backoff.ts'
+import { joinBytes } from '../../util/bytes.ts'
 import { isThenable } from '../../util/chain.ts'
-import type { Answer, HeaderReader, HttpCall } from './client-call.ts'
+import type { Answer, OutgoingCall, ReadHeader } from './client-call.ts'
 import { type Destination, redirectTarget } from './client-destination.ts'
 
 /** Takes what became of a request. Exactly one of `ended` and `failed` is called, unless it was given up before. */
 export interface Taker {
   /** The server said yes. How its body is wanted: as one text, as it comes, or not at all. May throw an `HttpError`. */
-  accepted(status: number, header: HeaderReader): 'text' | 'bytes' | 'none'
+  accepted(status: number, header: ReadHeader): 'text' | 'bytes' | 'none'
   /** A part of a body that is wanted as it comes. */
   bytes(chunk: Uint8Array): void
   /** The body is complete; `text` is empty unless it was wanted. */
   ended(text: string): void
-  failed(error: HttpError, header: HeaderReader): void
+  failed(error: HttpError, header: ReadHeader): void
 }
 
 export interface Request {
-  readonly method: HttpCall['method']
+  readonly method: OutgoingCall['method']
   /** What it is about, for error messages: a JSON-RPC method. */
   readonly about: string
   /** Headers besides the caller's. */
@@ -34,7 +35,7 @@ const maxRefusalBytes = 65_536
 /** A server that wants us to stay away for longer is not waited for. */
 const longestRetryAfterMs = 60_000
 
-const noHeader: HeaderReader = () => undefined
+const noHeader: ReadHeader = () => undefined
 
 /**
  * One HTTP request until its answer is complete. Redirects are followed; while the server cannot be reached, or says
@@ -52,7 +53,7 @@ export class Delivery implements Answer {
   #isOver = false
   #mode: 'text' | 'bytes' | 'none' | 'refusal' = 'none'
   #status = 0
-  #header: HeaderReader = noHeader
+  #header: ReadHeader = noHeader
   #chunks: Uint8Array[] = []
   #size = 0
 
@@ -107,7 +108,7 @@ export class Delivery implements Answer {
     if (!this.#isOver) this.#fail(`was not sent: the headers function failed: ${messageOf(cause)}`, 'not-sent', cause)
   }
 
-  head(status: number, header: HeaderReader): void {
+  head(status: number, header: ReadHeader): void {
     if (this.#isOver) return
     this.#status = status
     this.#header = header
@@ -238,17 +239,7 @@ export class Delivery implements Answer {
 }
 
 function refusalText(chunks: Uint8Array[], size: number): string {
-  return new TextDecoder().decode(join(chunks, size).subarray(0, maxRefusalBytes))
-}
-
-function join(chunks: Uint8Array[], size: number): Uint8Array {
-  const all = new Uint8Array(size)
-  let at = 0
-  for (const chunk of chunks) {
-    all.set(chunk, at)
-    at += chunk.length
-  }
-  return all
+  return new TextDecoder().decode(joinBytes(chunks, size).subarray(0, maxRefusalBytes))
 }
 
 /** The beginning of a refusal, on one line: it may be a page. */

@@ -2,7 +2,7 @@ import { HttpError } from '../../errors.ts'
 import { Fault } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import { maxTimerMs } from '../../util/backoff.ts'
-import type { HeaderReader } from './client-call.ts'
+import type { ReadHeader } from './client-call.ts'
 import type { Conversation } from './client-conversation.ts'
 import { Delivery, type Taker } from './client-delivery.ts'
 import { isEventStream, unreadable } from './client-read.ts'
@@ -43,7 +43,7 @@ export class ListenStream implements Taker {
     this.#delivery?.abort()
   }
 
-  accepted(status: number, header: HeaderReader): 'bytes' {
+  accepted(status: number, header: ReadHeader): 'bytes' {
     if (!isEventStream(header)) throw new HttpError('The server answered a GET with no event stream', refusal(status))
     this.#wasOpen = true
     this.#stream.begin()

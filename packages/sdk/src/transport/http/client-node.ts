@@ -1,14 +1,13 @@
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Answer, type HttpCall, type HttpPort, isConnectFailure } from './client-call.ts'
+import { decodeUtf8 } from '../../util/bytes.ts'
+import { type Answer, type HttpPort, isConnectFailure, type OutgoingCall } from './client-call.ts'
 
 /** Idle connections are dropped this long before the server would, so that a request does not meet a closing one. */
 const marginMs = 1_000
 
 /** What servers that do not say are taken for; it is what Node's own do. */
 const assumedIdleMs = 5_000
-
-const strict = new TextDecoder('utf-8', { fatal: true })
 
 interface Target {
   readonly protocol: string
@@ -27,7 +26,7 @@ export class NodePort implements HttpPort {
   /** Reading the parts of a URL takes time, and most requests go to the same one. */
   readonly #targets = new WeakMap<URL, Target>()
 
-  call({ method, url, headers, body }: HttpCall, answer: Answer): () => void {
+  call({ method, url, headers, body }: OutgoingCall, answer: Answer): () => void {
     const { protocol, hostname, port, path, host } = this.#target(url)
     const { request } = protocol === 'https:' ? this.#https : this.#http
     // A flat list is written as it is; an object would be copied header by header first.
@@ -43,14 +42,10 @@ export class NodePort implements HttpPort {
     )
   }
 
-  /**
-   * `toString` puts U+FFFD where bytes are wrong and is faster than a strict decoder for short texts; so only a text with
-   * that character, which may also be there rightly, is decoded again.
-   */
   decode(chunks: Uint8Array[]): string {
-    const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
-    const text = bytes.toString('utf8')
-    return text.includes('\uFFFD') ? strict.decode(bytes) : text
+    const text = decodeUtf8(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+    if (text === null) throw new TypeError('The answer is not valid UTF-8')
+    return text
   }
 
   #target(url: URL): Target {

@@ -3,7 +3,7 @@ import { Fault, type RequestId } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import { maxTimerMs } from '../../util/backoff.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
-import type { HeaderReader } from './client-call.ts'
+import type { ReadHeader } from './client-call.ts'
 import type { Asked, Conversation } from './client-conversation.ts'
 import { Delivery, type Taker } from './client-delivery.ts'
 import { isEventStream, mediaType, readSessionId, unreadable } from './client-read.ts'
@@ -76,7 +76,7 @@ export class RequestPost implements Taker {
     this.#reject(error)
   }
 
-  accepted(status: number, header: HeaderReader): 'text' | 'bytes' {
+  accepted(status: number, header: ReadHeader): 'text' | 'bytes' {
     this.#greeted(status)
     if (this.method === 'initialize' && !this.#stream) this.#conversation.sessionId = readSessionId(header)
     if (isEventStream(header)) {

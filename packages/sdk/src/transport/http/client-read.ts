@@ -1,19 +1,19 @@
 import { McpError } from '../../errors.ts'
 import type { Fault } from '../../jsonrpc/message.ts'
-import type { HeaderReader } from './client-call.ts'
+import type { ReadHeader } from './client-call.ts'
 
-export function isEventStream(header: HeaderReader): boolean {
+export function isEventStream(header: ReadHeader): boolean {
   return mediaType(header) === 'text/event-stream'
 }
 
-export function mediaType(header: HeaderReader): string {
+export function mediaType(header: ReadHeader): string {
   const type = header('content-type') ?? ''
   const end = type.indexOf(';')
   return (end === -1 ? type : type.slice(0, end)).trim().toLowerCase()
 }
 
 /** A session id is visible ASCII (2025-11-25 transports, session management). */
-export function readSessionId(header: HeaderReader): string | undefined {
+export function readSessionId(header: ReadHeader): string | undefined {
   const id = header('mcp-session-id')
   if (id === undefined || /^[\x21-\x7e]{1,1024}$/.test(id)) return id
   throw new McpError('invalid-response', 'The server gave a session id that is not made of visible ASCII characters')

@@ -1,4 +1,4 @@
-import { type Answer, type HttpCall, type HttpPort, isConnectFailure } from './client-call.ts'
+import { type Answer, type HttpPort, isConnectFailure, type OutgoingCall } from './client-call.ts'
 
 /** The part of `fetch` that is used, so that one of your own is easily written. */
 export type FetchLike = (url: string, init: FetchInit) => Promise<Response>
@@ -22,7 +22,7 @@ export class WebPort implements HttpPort {
     this.#init = init
   }
 
-  call({ method, url, headers, body }: HttpCall, answer: Answer): () => void {
+  call({ method, url, headers, body }: OutgoingCall, answer: Answer): () => void {
     const stop = new AbortController()
     const init: FetchInit = {
       ...this.#init,

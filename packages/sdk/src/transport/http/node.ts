@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { decodeUtf8 } from '../../util/bytes.ts'
 import {
   type Body,
   type BodyLimits,
@@ -180,20 +181,6 @@ class NodeSink implements EventSink {
   }
 }
 
-const strict = new TextDecoder('utf-8', { fatal: true })
-
-/** `toString` is much faster than a strict decoder for short texts; only one with U+FFFD in it is looked at again. */
-function decode(bytes: Buffer | undefined): string | undefined {
-  if (!bytes) return ''
-  const text = bytes.toString('utf8')
-  if (!text.includes('\uFFFD')) return text
-  try {
-    return strict.decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
 function readText(incoming: IncomingMessage, limits: BodyLimits, done: (body: string | Refusal) => void): void {
   const { maxBodyBytes, bodyTimeoutMs, deadlines } = limits
   let chunks: Buffer | Buffer[] | undefined
@@ -217,6 +204,8 @@ function readText(incoming: IncomingMessage, limits: BodyLimits, done: (body: st
     else chunks = [chunks, chunk]
   })
   incoming.on('end', () => {
-    if (!isDone) finish(decode(Array.isArray(chunks) ? Buffer.concat(chunks, length) : chunks) ?? notUtf8())
+    if (isDone) return
+    const bytes = Array.isArray(chunks) ? Buffer.concat(chunks, length) : chunks
+    finish(bytes ? (decodeUtf8(bytes) ?? notUtf8()) : '')
   })
 }

@@ -1,3 +1,4 @@
+import { joinBytes } from '../../util/bytes.ts'
 import {
   type Body,
   type BodyLimits,
@@ -178,7 +179,7 @@ async function readUpTo(
   let length = 0
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return join(chunks, length)
+    if (done) return joinBytes(chunks, length)
     length += value.byteLength
     if (length > maxBytes) {
       void reader.cancel().catch(() => {})
@@ -194,15 +195,4 @@ function decode(bytes: Uint8Array): string | Refusal {
   } catch {
     return notUtf8()
   }
-}
-
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  if (chunks.length === 1) return chunks[0]!
-  const joined = new Uint8Array(length)
-  let offset = 0
-  for (const chunk of chunks) {
-    joined.set(chunk, offset)
-    offset += chunk.byteLength
-  }
-  return joined
 }

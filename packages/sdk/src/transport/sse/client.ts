@@ -2,7 +2,7 @@ import { HttpError } from '../../errors.ts'
 import { Fault, type RpcMessage } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
-import type { HeaderReader } from '../http/client-call.ts'
+import type { ReadHeader } from '../http/client-call.ts'
 import { Delivery, type Taker } from '../http/client-delivery.ts'
 import { Destination, type HttpClientOptions, parseUrl } from '../http/client-destination.ts'
 import { isEventStream, unreadable } from '../http/client-read.ts'
@@ -144,7 +144,7 @@ class ServerStream implements Taker {
     this.#delivery.abort()
   }
 
-  accepted(status: number, header: HeaderReader): 'bytes' {
+  accepted(status: number, header: ReadHeader): 'bytes' {
     if (isEventStream(header)) return 'bytes'
     throw new HttpError('The server answered a GET with no event stream', { outcome: 'refused', status })
   }

@@ -2,6 +2,7 @@ import { LineSplitter } from '../../jsonrpc/lines.ts'
 import { Fault } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
+import { decodeUtf8 } from '../../util/bytes.ts'
 
 /** Room for the largest message anyone sends on purpose; more than this is refused, not buffered. */
 export const defaultMaxMessageBytes = 16 * 1024 * 1024
@@ -13,7 +14,7 @@ export const defaultMaxMessageBytes = 16 * 1024 * 1024
 export function createReader(transport: Transport, maxMessageBytes: number, quotes = false): LineSplitter {
   return new LineSplitter({
     maxBytes: maxMessageBytes,
-    decode,
+    decode: decodeUtf8,
     join: (parts, length) => Buffer.concat(parts, length),
     onLine: (line) => {
       const value = parseText(line)
@@ -26,24 +27,4 @@ export function createReader(transport: Transport, maxMessageBytes: number, quot
 
 function withQuote(fault: Fault, line: string): Fault {
   return new Fault(fault.code, `${fault.message}: ${JSON.stringify(line.slice(0, 80))}`, fault.id, fault.meant)
-}
-
-const strict = new TextDecoder('utf-8', { fatal: true })
-
-/**
- * Strict UTF-8. `toString` puts U+FFFD where bytes are wrong and is much faster than a strict decoder for short
- * messages; so only a text with that character, which may also be there rightly, is decoded again.
- */
-function decode(bytes: Uint8Array): string | null {
-  const text = asBuffer(bytes).toString('utf8')
-  if (!text.includes('\uFFFD')) return text
-  try {
-    return strict.decode(bytes)
-  } catch {
-    return null
-  }
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
