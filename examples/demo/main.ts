@@ -2,13 +2,13 @@ import { parseArgs } from 'node:util'
 import { McpError } from 'tenon'
 import { type ServingHttp, serveHttp } from 'tenon/server'
 
-const { values } = parseArgs({ options: { port: { type: 'string', default: '3000' } } })
+const wanted = readPort()
 
 // The definition opens its database when it is loaded.
 process.env.TENON_DEMO_DB ??= 'tenon-demo.db'
 const { server } = await import('./server.ts')
 
-const { url } = await serve(Number(values.port))
+const { url } = await serve(wanted)
 console.log(`The demo server speaks every revision of MCP on ${url}
 
   Claude Code     claude mcp add --transport http tenon-demo ${url}
@@ -28,7 +28,19 @@ async function serve(port: number): Promise<ServingHttp> {
     return await serveHttp(server, { port, sse: true })
   } catch (error) {
     if (!(error instanceof McpError) || error.code !== 'listen-failed' || port === 0) throw error
-    console.log(`Port ${port} is taken, so another is used.`)
+    console.log(`${error.message}. Another port is used.`)
     return serveHttp(server, { port: 0, sse: true })
   }
+}
+
+function readPort(): number {
+  try {
+    const { values } = parseArgs({ options: { port: { type: 'string', default: '3000' } } })
+    const port = Number(values.port)
+    if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
+  } catch {
+    // Told below.
+  }
+  console.error('Usage: npm start -- --port <0 to 65535>')
+  process.exit(2)
 }

@@ -249,6 +249,12 @@ export class Client {
     second?: Record<string, unknown> | RequestOptions,
     third?: RequestOptions,
   ): Promise<ToolResult> {
+    if (typeof call !== 'string' && !isObject(call)) {
+      throw new McpError(
+        'invalid-argument',
+        "callTool() takes a tool's name and its arguments: callTool('add', { a: 1 })",
+      )
+    }
     const missing = this.#needs('tools')
     if (missing) await missing
     const params: CallToolParams =

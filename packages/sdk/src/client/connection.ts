@@ -148,7 +148,7 @@ export class Connection {
   #send(method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject> {
     const live = this.#live
     if (live) return live.era.call(live.link, method, params, options)
-    return this.ready().then(({ era, link }) => era.call(link, method, params, options))
+    return within(this.ready(), method, options).then(({ era, link }) => era.call(link, method, params, options))
   }
 
   /** 2026-07-28 streamable-http: what broke is never resumed but asked for again, as a new request. */
@@ -165,8 +165,9 @@ export class Connection {
       } catch (error) {
         const isIdempotent = this.#options.isIdempotent(method, params)
         const mayRepeat = isIdempotent && repeats < maxRepeats
-        if (isSessionLoss(error)) await this.#renewed(error, mayRepeat, notRepeated(method, isIdempotent))
-        else if (mayRepeat && isBroken(error)) await this.#pause(backoffMs(defaultBackoff, repeats))
+        if (isSessionLoss(error)) {
+          await within(this.#renewed(error, mayRepeat, notRepeated(method, isIdempotent)), method, options)
+        } else if (mayRepeat && isBroken(error)) await this.#pause(backoffMs(defaultBackoff, repeats))
         else throw error
       }
       answer = this.#send(method, params, options)
@@ -379,4 +380,23 @@ function isSessionLoss(error: unknown): error is ClosedError {
 /** The request was sent and the connection broke before the answer came. */
 function isBroken(error: unknown): boolean {
   return error instanceof HttpError && error.outcome === 'unknown'
+}
+
+/** Waiting for a connection counts as waiting for the answer: the caller's time and signal hold there too. */
+function within<T>(work: Promise<T>, method: string, options: SendOptions | undefined): Promise<T> {
+  const { timeoutMs = 60_000, signal } = options ?? {}
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(new McpError('cancelled', `${method} was cancelled`, { cause: signal?.reason }))
+    if (signal?.aborted) return giveUp()
+    const late = () => {
+      const what = `${method} waited longer than ${timeoutMs} ms for the connection to be made again (timeoutMs)`
+      reject(new TimeoutError(what, timeoutMs))
+    }
+    const timer = timeoutMs > 0 ? setTimeout(late, timeoutMs) : undefined
+    signal?.addEventListener('abort', giveUp, { once: true })
+    work.then(resolve, reject).finally(() => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', giveUp)
+    })
+  })
 }

@@ -75,7 +75,8 @@ function allFailed(key: string, transport: StreamableHTTPClientTransport, first:
   const tried = [...transport.greetings].map(([method, status]) => `${method} by POST: HTTP ${status}`)
   const status = last instanceof HttpError && last.status !== undefined ? `HTTP ${last.status}` : messageOf(last)
   const all = [...tried, `an event stream by GET: ${status}`].join('; ')
-  return new HttpError(`${key} does not speak MCP in any way that this client knows. Tried ${all}`, {
+  const said = first instanceof PeerError ? `. It said: ${first.message.slice(0, 200)}` : ''
+  return new HttpError(`${key} does not speak MCP in any way that this client knows. Tried ${all}${said}`, {
     outcome: 'refused',
     status: transport.greetings.get('initialize'),
     body: first instanceof HttpError ? first.body : undefined,
@@ -87,8 +88,13 @@ function readTarget(target: string | URL): URL {
   try {
     return parseUrl(target)
   } catch (cause) {
-    const hint =
-      typeof target === 'string' && !target.includes('://') ? '. A program is started by { command, args }' : ''
+    const isBare = typeof target === 'string' && !target.includes('://')
+    const isAddress = isBare && /^[\w.-]+:\d+(?:\/|$)/.test(target)
+    const hint = isAddress
+      ? `. Did you mean http://${target}?`
+      : isBare
+        ? '. A program is started by { command, args }'
+        : ''
     throw new McpError('invalid-argument', (cause as Error).message + hint, { cause })
   }
 }

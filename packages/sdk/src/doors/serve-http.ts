@@ -46,6 +46,8 @@ const maxHeaderSize = 16_384
 export async function serveHttp(server: McpServer | Server, options: ServeHttpOptions = {}): Promise<ServingHttp> {
   const { port = 3000, host = '127.0.0.1', path = '/mcp', graceMs = 5_000, exit = true, ...httpOptions } = options
   const { bodyTimeoutMs = 30_000 } = options
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new TypeError('port must be a number from 0 to 65535')
+  if (!path.startsWith('/')) throw new TypeError(`path must begin with a slash: '/${path}'`)
   const engine = new HttpEngine(endpointOf(server), httpOptions, false)
   const settings = {
     headersTimeout: Math.min(headersTimeout, bodyTimeoutMs),
@@ -68,7 +70,7 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   const close = once(() => closeAll(http, engine, graceMs))
   const forget = exit ? closeOnSignal(close) : () => {}
   const { port: actual } = http.address() as AddressInfo
-  const name = host.includes(':') ? `[${host}]` : host
+  const name = isEveryAddress(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
   const end = () => {
     forget()
     return close()
@@ -82,6 +84,11 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
     close: end,
     [Symbol.asyncDispose]: end,
   }
+}
+
+/** Fine to listen on, but no address to go to. */
+function isEveryAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::'
 }
 
 function isServed(url: string, path: string, { sse }: HttpOptions): boolean {
@@ -101,7 +108,9 @@ function notFound(response: ServerResponse, path: string): void {
 
 /** What `node:http` could not read as a request is told why, in the form of every other answer. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  // What is said in the middle of an answer would be taken for a part of it.
+  const isAnswering = (socket as { _httpMessage?: ServerResponse })._httpMessage?.headersSent
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) return void socket.destroy()
   const status = clientErrors[error.code ?? ''] ?? '400 Bad Request'
   const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message: status.slice(4) } })
   const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`

@@ -243,8 +243,12 @@ export class Server {
 
   /** @internal */
   reportError(error: unknown): void {
-    if (this.#options.onError) this.#options.onError(error)
-    else console.error(`[tenon] ${this.info.name}:`, error)
+    try {
+      if (this.#options.onError) return this.#options.onError(error)
+    } catch (failure) {
+      console.error(`[tenon] ${this.info.name}: onError failed:`, failure)
+    }
+    console.error(`[tenon] ${this.info.name}:`, error)
   }
 
   #callNotificationHandler(method: string, params: Params): void {

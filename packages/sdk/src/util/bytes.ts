@@ -14,6 +14,47 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
   }
 }
 
+/**
+ * Collects what arrives in pieces. Small pieces are copied together: kept as they are, each would cost a hundred times its
+ * size, and a peer chooses how small they are.
+ */
+export class ByteCollector {
+  readonly #pieces: Uint8Array[] = []
+  #block: Uint8Array | undefined
+  #used = 0
+  length = 0
+
+  push(chunk: Uint8Array): void {
+    this.length += chunk.length
+    // Nearly everything comes in one piece, or in large ones.
+    if (this.#pieces.length === 0 || chunk.length >= largePiece) {
+      this.#flush()
+      this.#pieces.push(chunk)
+      return
+    }
+    if (!this.#block || this.#block.length - this.#used < chunk.length) {
+      this.#flush()
+      this.#block = new Uint8Array(4 * largePiece)
+    }
+    this.#block.set(chunk, this.#used)
+    this.#used += chunk.length
+  }
+
+  /** All of it. */
+  take(): Uint8Array {
+    this.#flush()
+    return joinBytes(this.#pieces, this.length)
+  }
+
+  #flush(): void {
+    if (this.#block && this.#used > 0) this.#pieces.push(this.#block.subarray(0, this.#used))
+    this.#block = undefined
+    this.#used = 0
+  }
+}
+
+const largePiece = 4_096
+
 /** @param length Of all of them together. */
 export function joinBytes(chunks: readonly Uint8Array[], length: number): Uint8Array {
   if (chunks.length === 1) return chunks[0]!

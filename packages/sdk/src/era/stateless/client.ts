@@ -64,6 +64,8 @@ export class StatelessClient implements ClientEra {
     let id: RequestId | undefined
     const ended = deferred<'closed' | 'lost'>()
     const acknowledged = deferred<SubscriptionFilter>()
+    // Over HTTP a server ends its streams when it is replaced by another, which can be listened to.
+    const byServer = link.transport.readsHeaders ? 'lost' : 'closed'
     const request = link.request(
       'subscriptions/listen',
       { notifications: filter },
@@ -73,7 +75,7 @@ export class StatelessClient implements ClientEra {
         timeoutMs: 0,
         onSent: (sent) => {
           id = sent
-          this.#listening.set(sent, { acknowledged: acknowledged.resolve, ended: () => ended.resolve('closed') })
+          this.#listening.set(sent, { acknowledged: acknowledged.resolve, ended: () => ended.resolve(byServer) })
         },
       },
     )
@@ -82,7 +84,10 @@ export class StatelessClient implements ClientEra {
       acknowledged.reject(error)
       ended.resolve(isLoss(error) ? 'lost' : 'closed')
     }
-    request.then(() => finish(new McpError('cancelled', 'The server ended the subscription')), finish)
+    request.then(() => {
+      ended.resolve(byServer)
+      finish(new McpError('cancelled', 'The server ended the subscription'))
+    }, finish)
     const timer = setTimeout(() => stop.abort('No acknowledgement came'), acknowledgeTimeoutMs)
     const honoured = await acknowledged.promise.finally(() => clearTimeout(timer))
     return {

@@ -2,6 +2,7 @@ import type { RequestId } from '../../jsonrpc/message.ts'
 import type { HttpRequest } from '../../jsonrpc/transport.ts'
 import type { Deadlines } from '../../util/deadlines.ts'
 import { isObject } from '../../util/objects.ts'
+import { warnOnce } from '../../util/warn.ts'
 
 export type HeaderFields = Readonly<Record<string, string>>
 
@@ -104,11 +105,21 @@ export function notUtf8(): Refusal {
   return new Refusal(400, -32700, 'The body is not valid UTF-8')
 }
 
-/** What authenticating layers in front of us usually leave: the client, and the user on whose behalf it calls. */
+/**
+ * What authenticating layers in front of us usually leave: the client, and the user on whose behalf it calls. As JSON, so
+ * that no two pairs give the same text.
+ */
 export function principalOf(auth: unknown): string | undefined {
-  if (!isObject(auth) || typeof auth.clientId !== 'string') return undefined
-  const user = isObject(auth.extra) ? (auth.extra.sub ?? auth.extra.userId) : undefined
-  return typeof user === 'string' ? `${auth.clientId} ${user}` : auth.clientId
+  if (auth === undefined || auth === null) return undefined
+  const { clientId, extra } = auth as { clientId?: unknown; extra?: unknown }
+  const user = isObject(extra) ? (extra.sub ?? extra.userId) : undefined
+  if (clientId === undefined && user === undefined) {
+    warnOnce(
+      'auth-without-principal',
+      'The auth of a request names no client or user: set `principal` to tell callers apart.',
+    )
+  }
+  return JSON.stringify([clientId, user])
 }
 
 const closing: HeaderFields = { connection: 'close' }

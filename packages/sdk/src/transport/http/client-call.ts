@@ -3,7 +3,7 @@ export interface HttpPort {
   /** Returns the way to give it up, after which nothing more is told. */
   call(call: OutgoingCall, answer: Answer): () => void
   /** The text of a body. Throws when it is not UTF-8. */
-  decode(chunks: Uint8Array[]): string
+  decode(bytes: Uint8Array): string
   /** Lets go of idle connections. */
   close(): void
 }

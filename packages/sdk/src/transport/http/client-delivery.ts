@@ -1,6 +1,6 @@
 import { HttpError } from '../../errors.ts'
 import { backoffMs, maxTimerMs, retryAfterMs } from '../../util/backoff.ts'
-import { joinBytes } from '../../util/bytes.ts'
+import { ByteCollector } from '../../util/bytes.ts'
 import { isThenable } from '../../util/chain.ts'
 import type { Answer, OutgoingCall, ReadHeader } from './client-call.ts'
 import { type Destination, redirectTarget } from './client-destination.ts'
@@ -54,7 +54,7 @@ export class Delivery implements Answer {
   #mode: 'text' | 'bytes' | 'none' | 'refusal' = 'none'
   #status = 0
   #header: ReadHeader = noHeader
-  #chunks: Uint8Array[] = []
+  #collected = new ByteCollector()
   #size = 0
 
   constructor(destination: Destination, request: Request, taker: Taker) {
@@ -93,7 +93,7 @@ export class Delivery implements Answer {
     if (this.#isOver) return
     const { method, body, headers: ours } = this.#request
     for (const name in ours) headers[name] = ours[name]!
-    this.#chunks = []
+    this.#collected = new ByteCollector()
     this.#size = 0
     this.#status = 0
     try {
@@ -128,12 +128,19 @@ export class Delivery implements Answer {
   data(chunk: Uint8Array): void {
     if (this.#isOver) return
     if (this.#mode === 'bytes') return this.#pass(chunk)
-    if (this.#mode === 'none') return
     this.#size += chunk.length
+    if (this.#mode === 'none') return this.#ignore()
     if (this.#mode === 'refusal') return this.#keepRefusal(chunk)
     const { maxMessageBytes } = this.#destination
-    if (this.#size <= maxMessageBytes) this.#chunks.push(chunk)
+    if (this.#size <= maxMessageBytes) this.#collected.push(chunk)
     else this.#giveUp(this.#error(`was answered with more than ${maxMessageBytes} bytes (maxMessageBytes)`, 'refused'))
+  }
+
+  /** What nobody wants is not read for ever. */
+  #ignore(): void {
+    if (this.#size < maxRefusalBytes) return
+    this.#abort?.()
+    this.end()
   }
 
   end(): void {
@@ -141,7 +148,7 @@ export class Delivery implements Answer {
     if (this.#mode === 'refusal') return this.#refused()
     let text = ''
     try {
-      if (this.#mode === 'text') text = this.#destination.port.decode(this.#chunks)
+      if (this.#mode === 'text') text = this.#destination.port.decode(this.#collected.take())
     } catch (cause) {
       return this.#giveUp(this.#unreadable(cause))
     }
@@ -185,7 +192,7 @@ export class Delivery implements Answer {
 
   /** The rest of a long refusal is of no interest. */
   #keepRefusal(chunk: Uint8Array): void {
-    this.#chunks.push(chunk)
+    this.#collected.push(chunk)
     if (this.#size < maxRefusalBytes) return
     this.#abort?.()
     this.#refused()
@@ -198,7 +205,7 @@ export class Delivery implements Answer {
     if (waitMs !== undefined && waitMs <= longestRetryAfterMs && this.#mayTryAgain()) {
       return this.#again(waitMs + backoffMs(this.#destination.backoff, 0))
     }
-    const body = refusalText(this.#chunks, this.#size)
+    const body = refusalText(this.#collected.take())
     this.#giveUp(this.#error(`was refused: HTTP ${status}${excerpt(body)}`, 'refused', undefined, body))
   }
 
@@ -238,8 +245,8 @@ export class Delivery implements Answer {
   }
 }
 
-function refusalText(chunks: Uint8Array[], size: number): string {
-  return new TextDecoder().decode(joinBytes(chunks, size).subarray(0, maxRefusalBytes))
+function refusalText(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes.subarray(0, maxRefusalBytes))
 }
 
 /** The beginning of a refusal, on one line: it may be a page. */

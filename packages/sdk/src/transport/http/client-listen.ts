@@ -60,7 +60,8 @@ export class ListenStream implements Taker {
 
   failed(error: HttpError): void {
     const { status } = error
-    if (status === undefined || this.#wasOpen) {
+    const isPassing = status === undefined || status >= 500 || status === 429
+    if (isPassing || this.#wasOpen) {
       if (this.#wasOpen && this.#conversation.isSessionLost(error)) return this.#conversation.loseSession()
       return this.#openAgain(error)
     }

@@ -42,8 +42,8 @@ export class NodePort implements HttpPort {
     )
   }
 
-  decode(chunks: Uint8Array[]): string {
-    const text = decodeUtf8(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+  decode(bytes: Uint8Array): string {
+    const text = decodeUtf8(bytes)
     if (text === null) throw new TypeError('The answer is not valid UTF-8')
     return text
   }
@@ -73,7 +73,7 @@ export class NodePort implements HttpPort {
     let agent = this.#agents.get(protocol)
     if (!agent) {
       const { Agent: KeepAlive } = protocol === 'https:' ? this.#https : this.#http
-      agent = new KeepAlive({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY, scheduling: 'lifo' })
+      agent = new KeepAlive({ keepAlive: true, maxSockets: 1_024, scheduling: 'lifo' })
       // Node heeds the hint only together with a timeout for every request.
       ;(agent as unknown as { keepSocketAlive(socket: Socket): boolean }).keepSocketAlive = keepForReuse
       this.#agents.set(protocol, agent)
@@ -101,6 +101,8 @@ function watch(request: ClientRequest, answer: Answer, body: string | undefined)
     answer.head(response.statusCode!, (name) => response.headers[name] as string | undefined)
   })
   request.on('error', (cause) => fail(cause, !isConnectFailure(cause)))
+  // An answer that switches protocols is neither a response nor an error.
+  request.on('close', () => fail(new Error('the connection was closed'), true))
   request.end(body)
   return () => {
     if (isOver) return
@@ -117,7 +119,8 @@ function keepForReuse(socket: Kept): boolean {
   socket.unref()
   // It was seen to when it was first kept.
   if (socket.timeout) return true
-  const hint = /timeout=(\d+)/.exec(String(socket._httpMessage?.res?.headers['keep-alive']))?.[1]
+  // Few digits: a timer takes no more, and what it throws here nobody could catch.
+  const hint = /timeout=(\d{1,5})(?!\d)/.exec(String(socket._httpMessage?.res?.headers['keep-alive']))?.[1]
   const idleMs = (hint === undefined ? assumedIdleMs : Number(hint) * 1000) - marginMs
   if (idleMs <= 0) return false
   socket.setKeepAlive(true, 1_000)

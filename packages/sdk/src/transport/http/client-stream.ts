@@ -5,6 +5,7 @@ import { EventReader, type ServerSentEvent } from './event-reader.ts'
 const maxSeen = 1_000
 
 /** A stream that lasted this long was a good one, even if nothing was said on it. */
+const leastWaitMs = 50
 const goodMs = 10_000
 
 /**
@@ -66,7 +67,9 @@ export class ResumableStream {
     if (attempt > backoff.maxRetries) return undefined
     // 2025-11-25 transports: the client MUST wait for as long as `retry` says. Longer, when that did not help.
     if (this.#retryMs === undefined) return backoffMs(backoff, attempt)
-    return attempt === 0 ? this.#retryMs : this.#retryMs + backoffMs(backoff, attempt)
+    // Whatever it says, a server cannot make us knock without pause.
+    const asked = Math.max(this.#retryMs, leastWaitMs)
+    return attempt === 0 ? asked : asked + backoffMs(backoff, attempt)
   }
 
   /** A server that sends again what was there already is not to be heard twice. */

@@ -36,9 +36,8 @@ export class WebPort implements HttpPort {
     return () => stop.abort()
   }
 
-  decode(chunks: Uint8Array[]): string {
-    const decoder = new TextDecoder('utf-8', { fatal: true })
-    return chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('') + decoder.decode()
+  decode(bytes: Uint8Array): string {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   }
 
   close(): void {}

@@ -122,7 +122,7 @@ export class HttpEngine {
     const links = [...this.#sessions.all(), ...this.#callHost.calls].map(({ link }) => link)
     await Promise.all([...links.map((link) => link.close(graceMs)), this.#sse?.close(graceMs)])
     this.#streams.endAll()
-    await this.#fleet?.close()
+    this.#fleet?.close()
   }
 
   /** Nothing is awaited here that need not be: a promise more is a measurable part of a small call. */
@@ -130,7 +130,6 @@ export class HttpEngine {
     const foreign = this.#guard.check(call)
     if (foreign) throw foreign
     if (call.method === 'OPTIONS') return this.#preflight(call)
-    if (this.#draining) throw shuttingDown()
     const { request } = call
     if (this.#options.principal) return this.#identify(call, this.#options.principal)
     request.principal = principalOf(request.auth)
@@ -143,6 +142,7 @@ export class HttpEngine {
   }
 
   #route(call: HttpCall): Promise<void> | void {
+    if (this.#draining) throw shuttingDown()
     const { request } = call
     const tooMany = this.#rateLimit?.check(request.principal ?? request.peer ?? '', Date.now())
     if (tooMany) throw tooMany

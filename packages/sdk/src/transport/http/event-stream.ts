@@ -28,6 +28,7 @@ export class EventStream {
   #sink: EventSink | undefined
   /** What came while earlier events are replayed; they go first. */
   #held: Held[] | undefined
+  #heldSize = 0
   /** The last store operation under way, for stores that take their time. */
   #storing: Promise<void> | undefined
   #ended = false
@@ -109,6 +110,7 @@ export class EventStream {
     this.#sink = sink
     const held: Held[] = []
     this.#held = held
+    this.#heldSize = 0
     const sent = new Set<string | undefined>()
     const send: Send = async (id, text) => {
       if (this.#sink !== sink) return
@@ -133,8 +135,20 @@ export class EventStream {
   }
 
   #deliver(event: Held): void {
-    if (this.#held) this.#held.push(event)
+    if (this.#held) this.#hold(this.#held, event)
     else this.#write(toEvent(event))
+  }
+
+  /** A reader that does not take what it came back for may not make us keep ever more for it. */
+  #hold(held: Held[], event: Held): void {
+    held.push(event)
+    this.#heldSize += event.text.length
+    const sink = this.#sink
+    if (this.#heldSize <= this.#options.maxQueuedBytes || !sink) return
+    held.length = 0
+    this.#held = undefined
+    sink.destroy()
+    this.lost(sink)
   }
 
   #write(text: string): void {

@@ -40,7 +40,9 @@ export class Fleet {
   /** Tells our own messages from those of others. */
   readonly #node = crypto.randomUUID()
   readonly #touched = new WeakMap<HttpSession, number>()
-  readonly #stops: Promise<() => void>[] = []
+  #stopChanges: (() => void) | undefined
+  #stopHearing: (() => void) | undefined
+  #isClosed = false
   #isTelling = false
 
   /** Undefined when nothing is shared. */
@@ -55,8 +57,11 @@ export class Fleet {
     this.#store = store
     this.#bus = bus
     if (!bus) return
-    this.#stops.push(Promise.resolve(endpoint.changes.on((change) => this.#changed(change))))
-    this.#stops.push(Promise.resolve(bus.subscribe(topic, (message) => this.#heard(message))))
+    this.#stopChanges = endpoint.changes.on((change) => this.#changed(change))
+    void settle(async () => {
+      this.#stopHearing = await bus.subscribe(topic, (message) => this.#heard(message))
+      if (this.#isClosed) this.#stopHearing()
+    }, endpoint.reportError)
   }
 
   changesSession(value: unknown): boolean {
@@ -112,8 +117,14 @@ export class Fleet {
     // Another request may have brought it here while we waited.
     const present = this.#sessions.get(id)
     if (present) return present
+    this.#sessions.makeRoom(principal)
     const session = attach()
-    this.#endpoint.restoreSession(session.link, record.state)
+    try {
+      this.#endpoint.restoreSession(session.link, record.state)
+    } catch (error) {
+      await session.close()
+      throw error
+    }
     return session
   }
 
@@ -122,8 +133,10 @@ export class Fleet {
     this.#publish({ ended: session.sessionId })
   }
 
-  async close(): Promise<void> {
-    for (const stop of await Promise.all(this.#stops)) stop()
+  close(): void {
+    this.#isClosed = true
+    this.#stopChanges?.()
+    this.#stopHearing?.()
   }
 
   /** Each message belongs on one stream, so only the process where the client listened last tells it anything. */
@@ -145,8 +158,8 @@ export class Fleet {
   }
 
   #heard(text: string): void {
-    const message = JSON.parse(text) as BusMessage
-    if (message.node === this.#node) return
+    const message = readMessage(text)
+    if (!message || message.node === this.#node) return
     if (message.change) return this.#tell(message.change)
     const session = this.#sessions.get(message.saved ?? message.ended ?? message.listens ?? message.stopped ?? '')
     if (!session) return
@@ -167,5 +180,15 @@ export class Fleet {
   async #reload(session: HttpSession): Promise<void> {
     const record = await this.#store?.get(session.sessionId)
     if (record) this.#endpoint.restoreSession(session.link, record.state)
+  }
+}
+
+/** Others may use the same bus. */
+function readMessage(text: string): BusMessage | undefined {
+  try {
+    const message: unknown = JSON.parse(text)
+    return isObject(message) ? (message as unknown as BusMessage) : undefined
+  } catch {
+    return undefined
   }
 }

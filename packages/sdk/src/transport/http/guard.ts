@@ -42,6 +42,7 @@ export class Guard {
   readonly #origins = new Map<string, boolean>()
 
   constructor(options: GuardOptions) {
+    checkGuardOptions(options)
     this.#options = options
   }
 
@@ -110,6 +111,24 @@ export class Guard {
     if (this.#options.allowedOrigins) return false
     return host !== undefined && loopback.test(withoutPort(host)) && loopback.test(withoutPort(page))
   }
+}
+
+/** What would never match, or fail at the first request, is better told at once. */
+function checkGuardOptions({ allowedHosts, allowedOrigins, cors }: GuardOptions): void {
+  for (const host of list('allowedHosts', allowedHosts)) {
+    if (!hostShape.test(host)) throw new TypeError(`allowedHosts: '${host}' is no host; write 'mcp.example.com'`)
+  }
+  const origins = cors?.origins === '*' ? [] : list('cors.origins', cors?.origins)
+  for (const origin of [...list('allowedOrigins', allowedOrigins), ...origins]) {
+    if (hostOf(origin) === undefined)
+      throw new TypeError(`'${origin}' is no origin; write 'https://app.example.com', without a slash at the end`)
+  }
+}
+
+function list(name: string, values: unknown): readonly string[] {
+  if (values === undefined) return []
+  if (Array.isArray(values) && values.every((value) => typeof value === 'string')) return values
+  throw new TypeError(`${name} must be an array of strings`)
 }
 
 const needed = [

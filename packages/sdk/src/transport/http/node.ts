@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { decodeUtf8 } from '../../util/bytes.ts'
+import type { Socket } from 'node:net'
+import { ByteCollector, decodeUtf8 } from '../../util/bytes.ts'
 import {
   type Body,
   type BodyLimits,
@@ -67,11 +68,36 @@ export class NodeCall implements HttpCall {
 
   onClose(listener: () => void): void {
     const response = this.#response
-    if (response.destroyed) return listener()
+    const { socket } = this.#incoming
+    if (response.destroyed || socket.destroyed) return listener()
+    const forget = onSocketClose(socket, listener)
     response.on('close', () => {
+      forget()
       if (!response.writableFinished) listener()
     })
+    response.on('finish', forget)
   }
+}
+
+/** Those who wait for the end of a socket; one listener of it serves all. */
+const waiting = new WeakMap<Socket, Set<() => void>>()
+
+/**
+ * A response that is queued behind another on its connection (pipelining) does not hear that the connection is gone.
+ * Gives the way to wait no longer.
+ */
+function onSocketClose(socket: Socket, listener: () => void): () => void {
+  let listeners = waiting.get(socket)
+  if (!listeners) {
+    const all = new Set<() => void>()
+    listeners = all
+    waiting.set(socket, all)
+    socket.on('close', () => {
+      for (const each of [...all]) each()
+    })
+  }
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
 }
 
 const longText = 16_384
@@ -93,7 +119,10 @@ class NodeRequestFacts implements CallRequest {
   }
 
   get url(): string {
-    return this.#incoming.originalUrl ?? this.#incoming.url ?? '/'
+    const { originalUrl, url = '/', socket } = this.#incoming
+    const path = originalUrl ?? url
+    if (!path.startsWith('/')) return path
+    return `${'encrypted' in socket ? 'https' : 'http'}://${this.#headers.host ?? 'localhost'}${path}`
   }
 
   header(name: string): string | undefined {
@@ -183,8 +212,7 @@ class NodeSink implements EventSink {
 
 function readText(incoming: IncomingMessage, limits: BodyLimits, done: (body: string | Refusal) => void): void {
   const { maxBodyBytes, bodyTimeoutMs, deadlines } = limits
-  let chunks: Buffer | Buffer[] | undefined
-  let length = 0
+  const collected = new ByteCollector()
   let isDone = false
   const late = () => finish(tooSlow(bodyTimeoutMs))
   const finish = (body: string | Refusal) => {
@@ -196,16 +224,11 @@ function readText(incoming: IncomingMessage, limits: BodyLimits, done: (body: st
   }
   deadlines?.add(late)
   incoming.on('data', (chunk: Buffer) => {
-    length += chunk.length
-    if (length > maxBodyBytes) return finish(tooLarge(maxBodyBytes))
-    // Nearly every body comes in one piece.
-    if (chunks === undefined) chunks = chunk
-    else if (Array.isArray(chunks)) chunks.push(chunk)
-    else chunks = [chunks, chunk]
+    if (isDone) return
+    collected.push(chunk)
+    if (collected.length > maxBodyBytes) finish(tooLarge(maxBodyBytes))
   })
   incoming.on('end', () => {
-    if (isDone) return
-    const bytes = Array.isArray(chunks) ? Buffer.concat(chunks, length) : chunks
-    finish(bytes ? (decodeUtf8(bytes) ?? notUtf8()) : '')
+    if (!isDone) finish(decodeUtf8(collected.take()) ?? notUtf8())
   })
 }

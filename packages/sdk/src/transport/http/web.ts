@@ -1,4 +1,4 @@
-import { joinBytes } from '../../util/bytes.ts'
+import { ByteCollector } from '../../util/bytes.ts'
 import {
   type Body,
   type BodyLimits,
@@ -175,23 +175,20 @@ async function readUpTo(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
-  const chunks: Uint8Array[] = []
-  let length = 0
+  const collected = new ByteCollector()
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return joinBytes(chunks, length)
-    length += value.byteLength
-    if (length > maxBytes) {
-      void reader.cancel().catch(() => {})
-      return undefined
-    }
-    chunks.push(value)
+    if (done) return collected.take()
+    collected.push(value)
+    if (collected.length <= maxBytes) continue
+    void reader.cancel().catch(() => {})
+    return undefined
   }
 }
 
 function decode(bytes: Uint8Array): string | Refusal {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
     return notUtf8()
   }

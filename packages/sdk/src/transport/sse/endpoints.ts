@@ -45,7 +45,7 @@ export class SseEndpoints {
   }
 
   async close(graceMs: number): Promise<void> {
-    await Promise.all([...this.#peers.values()].map(({ link }) => link.close(graceMs)))
+    await Promise.all([...this.#peers.values()].map(({ link }) => link?.close(graceMs)))
   }
 
   #open(call: HttpCall, headers: HeaderFields | undefined): void {
@@ -55,7 +55,9 @@ export class SseEndpoints {
     if (!this.#host.streams.hasRoom(principal)) {
       throw new Refusal(429, refusedCode, 'Too many streams are open', null, { 'retry-after': '5' })
     }
-    const peer = new SsePeer(call, this.#messagesPath, this.#host, headers, () => this.#peers.delete(peer.sessionId))
+    const peer = new SsePeer(call, this.#messagesPath, this.#host, headers, (id) => this.#peers.delete(id))
+    // The client may be gone already.
+    if (peer.isClosed) return
     this.#peers.set(peer.sessionId, peer)
     peer.attach(this.#host.endpoint.attach(peer))
   }

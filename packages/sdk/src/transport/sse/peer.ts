@@ -12,15 +12,16 @@ export class SsePeer implements Transport {
   readonly #host: CallHost
   readonly #stream: EventStream
   readonly #sink: EventSink
-  readonly #onClosed: () => void
-  link!: Link
+  readonly #onClosed: (sessionId: string) => void
+  isClosed = false
+  link: Link | undefined
 
   constructor(
     call: HttpCall,
     messagesPath: string,
     host: CallHost,
     headers: HeaderFields | undefined,
-    onClosed: () => void,
+    onClosed: (sessionId: string) => void,
   ) {
     this.principal = call.request.principal
     this.#host = host
@@ -41,7 +42,7 @@ export class SsePeer implements Transport {
   }
 
   receive(value: unknown): void {
-    this.link.receive(value)
+    this.link?.receive(value)
   }
 
   async start(): Promise<void> {}
@@ -59,8 +60,9 @@ export class SsePeer implements Transport {
   }
 
   #ended(): void {
+    this.isClosed = true
     this.#host.streams.delete(this.#stream)
-    this.#onClosed()
-    this.link.ended()
+    this.#onClosed(this.sessionId)
+    this.link?.ended()
   }
 }
