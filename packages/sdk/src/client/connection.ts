@@ -85,6 +85,7 @@ export class Connection {
   #state: ClientState = 'idle'
   #reason: string | undefined
   #closing = false
+  #isConnecting = false
   /** Over a network calls and sessions get lost on servers that are fine. */
   #isRemote = false
   #sessionId: string | undefined
@@ -240,6 +241,15 @@ export class Connection {
   }
 
   async #connect(): Promise<Negotiated> {
+    this.#isConnecting = true
+    try {
+      return await this.#negotiate()
+    } finally {
+      this.#isConnecting = false
+    }
+  }
+
+  async #negotiate(): Promise<Negotiated> {
     const { identity, revisions, probeTimeoutMs, connectTimeoutMs } = this.#options
     const live = await negotiate({
       identity,
@@ -260,6 +270,7 @@ export class Connection {
       open.since = Date.now()
       this.#watch(subscription, open, live)
     }
+    if (this.#live !== live) throw new ClosedError('The connection was lost while it was being made')
     const renewed = { sessionId: this.#transport!.sessionId, previous: this.#sessionId }
     this.#sessionId = renewed.sessionId
     this.#setState('ready')
@@ -284,6 +295,8 @@ export class Connection {
     // A server that dies while it is being greeted is the business of negotiation.
     if (this.#closing || this.#live?.link !== link) return
     this.#live = undefined
+    // Whoever makes the connection finds out, and tries again; two at once would end each other's.
+    if (this.#isConnecting) return
     const reason = describeEnd(detail)
     if (!this.#transport!.restartable || !this.#mayRestart()) {
       this.#closing = true

@@ -4,7 +4,6 @@ import { warnOnce } from '../util/warn.ts'
 import { Batch } from './batch.ts'
 import { Exchange } from './exchange.ts'
 import {
-  encodePrepared,
   encodeRequest,
   encodeResult,
   Fault,
@@ -138,9 +137,7 @@ export class Link {
     const { batch, stream, request } = exchange
     if (batch) return batch.settle(this.#toResponse(request.id, result))
     if (this.#closed) return
-    if (stream?.sendBytes && result instanceof Prepared && result.json.length > longText) {
-      return stream.sendBytes(encodePrepared(request.id, result))
-    }
+    if (result instanceof Prepared && stream?.sendPrepared?.(request.id, result)) return
     if (!stream && !this.transport.sendText) {
       return this.#sendMessage({ jsonrpc: '2.0', id: request.id, result: materialise(result) })
     }
@@ -354,9 +351,6 @@ export class Link {
     return new ClosedError(what + describe(detail), detail)
   }
 }
-
-/** Characters from which on it is worth to keep an answer as bytes. */
-const longText = 16_384
 
 /** Answers end a stream; notifications and our own requests do not. */
 function isLast(message: RpcMessage | RpcMessage[]): boolean {

@@ -49,16 +49,9 @@ export class Fault {
 /** A result that is JSON text already, so that a list is serialised once and not for every caller. */
 export class Prepared {
   readonly json: string
-  #bytes: Uint8Array | undefined
 
   constructor(json: string) {
     this.json = json
-  }
-
-  /** The same as UTF-8, made once. */
-  get bytes(): Uint8Array {
-    this.#bytes ??= new TextEncoder().encode(this.json)
-    return this.#bytes
   }
 }
 
@@ -114,18 +107,6 @@ export function encodeResult(id: RequestId, result: ResultObject | Prepared): st
   const body = result instanceof Prepared ? result.json : JSON.stringify(result)
   return `{"jsonrpc":"2.0","id":${typeof id === 'number' ? id : JSON.stringify(id)},"result":${body}}`
 }
-
-/** The answer as bytes, for a prepared result that is long: copying bytes is much cheaper than encoding text again. */
-export function encodePrepared(id: RequestId, { bytes }: Prepared): Uint8Array {
-  const head = new TextEncoder().encode(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`)
-  const whole = new Uint8Array(head.length + bytes.length + 1)
-  whole.set(head)
-  whole.set(bytes, head.length)
-  whole[whole.length - 1] = closeBrace
-  return whole
-}
-
-const closeBrace = 125
 
 /**
  * The request's text. `_meta` is put in as text too: a token for each request, and what a client says with every one,

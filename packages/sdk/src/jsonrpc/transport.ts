@@ -1,6 +1,6 @@
 import type { CloseDetail } from '../errors.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { Fault, Params, RpcMessage } from './message.ts'
+import type { Fault, Params, Prepared, RequestId, RpcMessage } from './message.ts'
 
 /**
  * The port to any channel that carries JSON-RPC messages both ways. A custom transport implements `start`, `send` and
@@ -64,8 +64,8 @@ export interface OutgoingRequest {
 export interface ReplyStream {
   /** @param errorCode The number of the error that `text` answers with; undefined for everything else. */
   sendText(text: string, isLast: boolean, errorCode?: number): void
-  /** An answer that is UTF-8 already. */
-  sendBytes?(bytes: Uint8Array): void
+  /** Answers with a result that is text already. False: it wants the whole answer as text. */
+  sendPrepared?(id: RequestId, result: Prepared): boolean
   /** Nothing more will be sent, not even an answer: the request was cancelled. */
   end(): void
   /** Lets go of the connection before the answer; the client asks for the rest after `retryMs` (2025-11-25). */

@@ -1,4 +1,6 @@
+import type { Prepared, RequestId } from '../../jsonrpc/message.ts'
 import type { HttpRequest, ReplyStream } from '../../jsonrpc/transport.ts'
+import { joinBytes } from '../../util/bytes.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { eventHeaders, type HeaderFields, type HttpCall, jsonHeaders } from './call.ts'
 import type { EventStream } from './event-stream.ts'
@@ -63,12 +65,12 @@ export class PostReply implements ReplyStream {
       .catch((error) => this.#owner.reportError(error))
   }
 
-  sendBytes(bytes: Uint8Array): void {
-    if (this.#stream || this.beforeLast) return this.sendText(new TextDecoder().decode(bytes), true)
-    if (this.#done) return
+  sendPrepared(id: RequestId, result: Prepared): boolean {
+    if (this.#done || this.#stream || this.beforeLast || result.json.length < longText) return false
     this.#done = true
-    this.#call.reply(200, this.headers ? { ...jsonHeaders, ...this.headers } : jsonHeaders, bytes)
+    this.#call.reply(200, this.headers ? { ...jsonHeaders, ...this.headers } : jsonHeaders, toBytes(id, result))
     this.#owner.answered(this)
+    return true
   }
 
   /** The request was cancelled and gets no answer; the call must end all the same. */
@@ -104,6 +106,20 @@ export class PostReply implements ReplyStream {
     this.#owner.answered(this)
   }
 }
+
+/** Characters from which on a prepared result is kept as bytes too: copying them is much cheaper than encoding again. */
+const longText = 16_384
+const encoded = new WeakMap<Prepared, Uint8Array>()
+
+function toBytes(id: RequestId, result: Prepared): Uint8Array {
+  const encoder = new TextEncoder()
+  const body = encoded.get(result) ?? encoder.encode(result.json)
+  encoded.set(result, body)
+  const head = encoder.encode(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`)
+  return joinBytes([head, body, closeBrace], head.length + body.length + 1)
+}
+
+const closeBrace = new Uint8Array([125])
 
 /** 2026-07-28 gives some errors a status of their own; before, an answered request is a 200 unless it was unreadable. */
 function statusOf(code: number, era: 'handshake' | 'stateless'): number {
