@@ -6,7 +6,13 @@ describe('the demo server', () => {
   everyWire('answers what every part of it is asked', async (wire) => {
     await using pair = await wire.connect(server)
     const { client } = pair
-    expect((await client.listTools().all()).map(({ name }) => name)).toEqual(['echo', 'add', 'sleep', 'write_note', 'search_notes'])
+    expect((await client.listTools().all()).map(({ name }) => name)).toEqual([
+      'echo',
+      'add',
+      'sleep',
+      'write_note',
+      'search_notes',
+    ])
     expect((await client.callTool('echo', { text: 'hi' })).text).toBe('hi')
     expect((await client.callTool('add', { a: 1, b: 2 })).text).toBe('{"result":3}')
     const progress: number[] = []
