@@ -101,6 +101,11 @@ export function tooSlow(bodyTimeoutMs: number): Refusal {
   return new Refusal(408, refusedCode, `The body did not arrive within ${bodyTimeoutMs} ms`, undefined, closing)
 }
 
+/** @param id Null on the revisions whose clients expect it so. */
+export function tooManyStreams(id?: null): Refusal {
+  return new Refusal(429, refusedCode, 'Too many streams are open: close one first', id, { 'retry-after': '5' })
+}
+
 export function notUtf8(): Refusal {
   return new Refusal(400, -32700, 'The body is not valid UTF-8')
 }

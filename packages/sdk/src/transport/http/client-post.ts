@@ -3,6 +3,7 @@ import { Fault, type RequestId } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import { maxTimerMs } from '../../util/backoff.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
+import { unref } from '../../util/unref.ts'
 import type { ReadHeader } from './client-call.ts'
 import type { Asked, Conversation } from './client-conversation.ts'
 import { Delivery, type Taker } from './client-delivery.ts'
@@ -153,7 +154,7 @@ export class RequestPost implements Taker {
   #linger(): void {
     this.#timer = setTimeout(() => this.#letGo(), lingerMs)
     // On Node: nobody waits for it.
-    if (typeof this.#timer === 'object') this.#timer.unref()
+    unref(this.#timer)
   }
 
   /** The stream ended, or broke, before the answer came. */

@@ -15,11 +15,11 @@ import {
   type BodyLimits,
   type HeaderFields,
   type HttpCall,
-  jsonHeaders,
   principalOf,
   Refusal,
   refusedCode,
   sessionNotFoundCode,
+  tooManyStreams,
 } from './call.ts'
 import { Fleet } from './fleet.ts'
 import { Guard, getProblem, postProblem } from './guard.ts'
@@ -369,7 +369,7 @@ export class HttpEngine {
 
   #checkRoom(principal: string | undefined): void {
     if (this.#streams.hasRoom(principal) && !this.#callHost.plainAnswers) return
-    throw new Refusal(429, refusedCode, 'Too many streams are open: close one first', undefined, { 'retry-after': '5' })
+    throw tooManyStreams()
   }
 
   #unreadable(fault: Fault, version: string | undefined): Refusal {
@@ -423,7 +423,6 @@ function randomId(): string {
 
 function shuttingDown(): Refusal {
   return new Refusal(503, refusedCode, 'The server is shutting down', undefined, {
-    ...jsonHeaders,
     'retry-after': '1',
     connection: 'close',
   })

@@ -58,10 +58,10 @@ export class EventStream {
   }
 
   /** An event with nothing but an id, so that a client which loses the stream at once can resume it. */
-  prime(retryMs?: number): void {
+  prime(): void {
     if (!this.#store) return
     this.#keep('', (id) => {
-      if (id !== undefined) this.#write(`${retryLine(retryMs)}id: ${id}\ndata: \n\n`)
+      if (id !== undefined) this.#write(`id: ${id}\ndata: \n\n`)
     })
   }
 
@@ -197,8 +197,4 @@ export class EventStream {
 
 function toEvent({ id, text }: Held): string {
   return id === undefined ? `event: message\ndata: ${text}\n\n` : `event: message\nid: ${id}\ndata: ${text}\n\n`
-}
-
-function retryLine(retryMs: number | undefined): string {
-  return retryMs === undefined ? '' : `retry: ${retryMs}\n`
 }

@@ -1,3 +1,5 @@
+import { Tally } from '../../util/tally.ts'
+import { unref } from '../../util/unref.ts'
 import type { EventStream } from './event-stream.ts'
 
 export interface StreamLimits {
@@ -13,7 +15,7 @@ export interface StreamLimits {
 export class OpenStreams {
   readonly #limits: StreamLimits
   readonly #open = new Map<EventStream, string | undefined>()
-  readonly #perPrincipal = new Map<string, number>()
+  readonly #perPrincipal = new Tally()
   #timer: ReturnType<typeof setInterval> | undefined
 
   constructor(limits: StreamLimits) {
@@ -28,32 +30,25 @@ export class OpenStreams {
   hasRoom(principal: string | undefined): boolean {
     const { maxStreams = 10_000, maxStreamsPerPrincipal = 1_000 } = this.#limits
     if (this.#open.size >= maxStreams) return false
-    return principal === undefined || (this.#perPrincipal.get(principal) ?? 0) < maxStreamsPerPrincipal
+    return this.#perPrincipal.of(principal) < maxStreamsPerPrincipal
   }
 
   add(stream: EventStream, principal: string | undefined): void {
     if (this.#open.has(stream)) return
     this.#open.set(stream, principal)
-    this.#count(principal, 1)
+    this.#perPrincipal.add(principal, 1)
     this.#timer ??= this.#startTimer()
   }
 
   delete(stream: EventStream): void {
     if (!this.#open.has(stream)) return
-    this.#count(this.#open.get(stream), -1)
+    this.#perPrincipal.add(this.#open.get(stream), -1)
     this.#open.delete(stream)
     if (this.#open.size === 0) this.#stopTimer()
   }
 
   endAll(): void {
     for (const stream of [...this.#open.keys()]) stream.end()
-  }
-
-  #count(principal: string | undefined, by: number): void {
-    if (principal === undefined) return
-    const count = (this.#perPrincipal.get(principal) ?? 0) + by
-    if (count > 0) this.#perPrincipal.set(principal, count)
-    else this.#perPrincipal.delete(principal)
   }
 
   #startTimer(): ReturnType<typeof setInterval> {
@@ -68,9 +63,4 @@ export class OpenStreams {
     clearInterval(this.#timer)
     this.#timer = undefined
   }
-}
-
-/** Node keeps a process alive for a timer unless told otherwise; other runtimes have nothing to tell. */
-export function unref(timer: unknown): void {
-  ;(timer as { unref?: () => void }).unref?.()
 }

@@ -3,7 +3,15 @@ import type { Link } from '../../jsonrpc/link.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
 import type { EventStore } from '../../store/ports.ts'
-import { type EventSink, eventHeaders, type HeaderFields, type HttpCall, Refusal, refusedCode } from './call.ts'
+import {
+  type EventSink,
+  eventHeaders,
+  type HeaderFields,
+  type HttpCall,
+  Refusal,
+  refusedCode,
+  tooManyStreams,
+} from './call.ts'
 import { EventStream, type EventStreamOptions } from './event-stream.ts'
 import type { OpenStreams } from './open-streams.ts'
 import type { PostOwner } from './post-reply.ts'
@@ -111,7 +119,7 @@ export class HttpSession implements Transport, PostOwner {
 
   /** Answers a GET with a stream for what belongs to no request. */
   listen(call: HttpCall, headers: HeaderFields | undefined): void {
-    if (!this.#hasRoom()) return tooManyStreams().send(call, headers)
+    if (!this.#hasRoom()) return tooManyStreams(null).send(call, headers)
     // One that nobody reads and nobody came back for is given up.
     for (const old of this.#standalone?.filter((stream) => !stream.connected) ?? []) old.end()
     const stream = this.#open(call, { ...eventHeaders, ...headers })
@@ -130,7 +138,7 @@ export class HttpSession implements Transport, PostOwner {
     const streamId = store && (await replay(store, lastEventId, async () => {}))
     // Also the id of an event of another session ends here: its stream does not begin with our id.
     if (!store || !streamId?.startsWith(`${this.sessionId}/`)) return unknownEvent().send(call, headers)
-    if (!this.#hasRoom()) return tooManyStreams().send(call, headers)
+    if (!this.#hasRoom()) return tooManyStreams(null).send(call, headers)
     const sink = call.stream({ ...eventHeaders, ...headers })
     const stream = this.#streams?.get(streamId) ?? this.#reopen(streamId)
     call.onClose(() => stream.lost(sink))
@@ -209,9 +217,4 @@ async function replay(
 
 function unknownEvent(): Refusal {
   return new Refusal(400, refusedCode, 'Last-Event-ID names no event of this session that can be resumed from', null)
-}
-
-function tooManyStreams(): Refusal {
-  const message = 'Too many streams are open: close one first'
-  return new Refusal(429, refusedCode, message, null, { 'retry-after': '5' })
 }

@@ -1,5 +1,6 @@
+import { Tally } from '../../util/tally.ts'
+import { unref } from '../../util/unref.ts'
 import { Refusal, refusedCode } from './call.ts'
-import { unref } from './open-streams.ts'
 import type { HttpSession } from './session.ts'
 
 export interface SessionLimits {
@@ -28,7 +29,7 @@ const evictableAfterMs = 60_000
 export class Sessions {
   readonly #limits: Required<SessionLimits>
   readonly #open = new Map<string, HttpSession>()
-  readonly #perPrincipal = new Map<string, number>()
+  readonly #perPrincipal = new Tally()
   #opened = 0
   #expired = 0
   #refused = 0
@@ -57,7 +58,7 @@ export class Sessions {
   /** Makes room for one more; throws a `Refusal` when there is none. */
   makeRoom(principal: string | undefined): void {
     const { maxSessions, maxSessionsPerPrincipal } = this.#limits
-    const own = principal === undefined ? 0 : (this.#perPrincipal.get(principal) ?? 0)
+    const own = this.#perPrincipal.of(principal)
     if (own >= maxSessionsPerPrincipal && !this.#evict((session) => session.principal === principal)) this.#refuse(429)
     if (this.#open.size >= maxSessions && !this.#evict(() => true)) this.#refuse(503)
   }
@@ -65,13 +66,13 @@ export class Sessions {
   add(session: HttpSession): void {
     this.#open.set(session.sessionId, session)
     this.#opened++
-    this.#count(session.principal, 1)
+    this.#perPrincipal.add(session.principal, 1)
     this.#timer ??= this.#startTimer()
   }
 
   delete(session: HttpSession): void {
     if (!this.#open.delete(session.sessionId)) return
-    this.#count(session.principal, -1)
+    this.#perPrincipal.add(session.principal, -1)
     if (this.#open.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
@@ -106,12 +107,5 @@ export class Sessions {
   #refuse(status: number): never {
     this.#refused++
     throw new Refusal(status, refusedCode, 'Too many sessions: try again later', null, { 'retry-after': '60' })
-  }
-
-  #count(principal: string | undefined, by: number): void {
-    if (principal === undefined) return
-    const count = (this.#perPrincipal.get(principal) ?? 0) + by
-    if (count > 0) this.#perPrincipal.set(principal, count)
-    else this.#perPrincipal.delete(principal)
   }
 }

@@ -8,6 +8,7 @@ import {
   Refusal,
   refusedCode,
   sessionNotFoundCode,
+  tooManyStreams,
 } from '../http/call.ts'
 import { contentProblem, getProblem } from '../http/guard.ts'
 import type { CallHost } from '../http/one-call.ts'
@@ -52,9 +53,7 @@ export class SseEndpoints {
     const problem = getProblem(call)
     if (problem) throw problem
     const { principal } = call.request
-    if (!this.#host.streams.hasRoom(principal)) {
-      throw new Refusal(429, refusedCode, 'Too many streams are open', null, { 'retry-after': '5' })
-    }
+    if (!this.#host.streams.hasRoom(principal)) throw tooManyStreams(null)
     const peer = new SsePeer(call, this.#messagesPath, this.#host, headers, (id) => this.#peers.delete(id))
     // The client may be gone already.
     if (peer.isClosed) return
