@@ -12,6 +12,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^tenon$/, replacement: entry('index') },
+      { find: /^tenon\/client\/terminal$/, replacement: entry('terminal') },
       { find: /^tenon\/(.+)$/, replacement: entry('$1') },
     ],
   },

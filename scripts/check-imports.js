@@ -9,7 +9,7 @@ const allowed = {
   util: [],
   jsonrpc: [],
   schema: [],
-  protocol: ['jsonrpc'],
+  protocol: ['jsonrpc', 'schema'],
   store: [],
   transport: ['jsonrpc', 'protocol', 'store'],
   era: ['jsonrpc', 'protocol'],
@@ -21,7 +21,13 @@ const allowed = {
 }
 
 /** Where Node's own modules may be used. */
-const nodeAllowed = ['transport/stdio/', 'transport/http/client-node.ts', 'doors/serve-http.ts', 'testing/']
+const nodeAllowed = [
+  'transport/stdio/',
+  'transport/http/client-node.ts',
+  'doors/serve-http.ts',
+  'client/terminal/',
+  'testing/',
+]
 
 /** Dates of revisions belong into these folders; elsewhere a field of `Caller` or `Revision` says what is meant. */
 const revisionsAllowed = ['protocol', 'era', 'testing']

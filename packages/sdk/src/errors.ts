@@ -15,6 +15,7 @@ export type McpErrorCode =
   | 'http'
   | 'session-renewed'
   | 'protocol'
+  | 'suspended'
   | 'peer'
 
 /** The base of every error that Tenon throws. `code` says what happened; subclasses carry the details. */
@@ -116,10 +117,26 @@ export class CapabilityError extends McpError {
   override name = 'CapabilityError'
   declare readonly code: 'capability-missing'
   readonly capability: string
+  /** What a client would have to declare, in the form of its capabilities; undefined when it is the server's. */
+  readonly required: Readonly<Record<string, object>> | undefined
 
-  constructor(capability: string, message: string) {
+  constructor(capability: string, message: string, required?: Readonly<Record<string, object>>) {
     super('capability-missing', message)
     this.capability = capability
+    this.required = required
+  }
+}
+
+/**
+ * Goes through a handler whose question has no answer yet, on revisions where the client answers by calling again; the
+ * handler then runs anew and gets past the question. Let it pass: catching it changes nothing.
+ */
+export class Suspended extends McpError {
+  override name = 'Suspended'
+  declare readonly code: 'suspended'
+
+  constructor(key: string) {
+    super('suspended', `Waits for the client to answer ${JSON.stringify(key)}; let this pass`)
   }
 }
 
@@ -137,8 +154,31 @@ export class ProtocolError extends McpError {
   }
 
   /** As it goes out. */
-  toBody(code = this.rpcCode): { code: number; message: string; data?: unknown } {
-    return { code, message: this.message, ...(this.data !== undefined && { data: this.data }) }
+  toBody(code = this.rpcCode, message = this.message): { code: number; message: string; data?: unknown } {
+    return { code, message, ...(this.data !== undefined && { data: this.data }) }
+  }
+}
+
+/** A page that a user must visit before a request can be served. */
+export interface RequiredUrl {
+  message: string
+  url: string
+  /** 2025-11-25: what a later completion names. Made up when absent. */
+  elicitationId?: string | undefined
+}
+
+/**
+ * Throw it in a handler that cannot go on before the user has visited a page: the client shows the page and calls again
+ * (2025-11-25 elicitation, -32042). On 2026-07-28 it becomes a question with the same effect.
+ */
+export class UrlElicitationRequiredError extends ProtocolError {
+  override name = 'UrlElicitationRequiredError'
+  readonly elicitations: readonly RequiredUrl[]
+
+  constructor(elicitations: readonly RequiredUrl[], message = 'Visit the page first, then call again') {
+    const named = elicitations.map((each) => ({ elicitationId: crypto.randomUUID(), ...each }))
+    super(RpcCode.UrlElicitationRequired, message, { elicitations: named.map((each) => ({ mode: 'url', ...each })) })
+    this.elicitations = named
   }
 }
 

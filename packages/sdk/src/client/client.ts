@@ -39,6 +39,7 @@ import {
 import { Emitter } from '../util/emitter.ts'
 import { isObject } from '../util/objects.ts'
 import { warnOnce } from '../util/warn.ts'
+import { Answerer } from './answerer.ts'
 import { ResponseCache } from './cache.ts'
 import {
   type ClientState,
@@ -48,12 +49,16 @@ import {
   type StateChange,
   type Subscription,
 } from './connection.ts'
+import type { AskingServer, ClientHandlers, RootList } from './handlers.ts'
 import { ListCall, type ListPage } from './list-call.ts'
 import { ToolResult } from './results.ts'
+import { driveRounds, type Rounds } from './rounds.ts'
 import { ToolBook } from './tool-book.ts'
 
 export interface ClientOptions {
-  /** What this client can do for servers. */
+  /** What this client does for servers: forms, pages, a model, roots. */
+  handlers?: ClientHandlers | undefined
+  /** What this client can do for servers beyond what follows from its handlers. */
   capabilities?: ClientCapabilities | undefined
   /** The one revision to speak. Default: the newest that both sides know. */
   revision?: RevisionId | undefined
@@ -69,6 +74,8 @@ export interface ClientOptions {
   cache?: boolean | undefined
   /** Start a server process again that ended by itself, up to so many times a minute. Default 3; 0 for never. */
   restarts?: number | undefined
+  /** How often a server may ask in one call before it is given up. Default 32. */
+  maxRounds?: number | undefined
   /** The least severe log messages to ask for on 2026-07-28, where servers send none unasked. */
   logLevel?: LoggingLevel | undefined
 }
@@ -82,6 +89,8 @@ export interface ClientEvents {
   resourcesChanged: undefined
   resourceUpdated: { uri: string }
   log: LoggingMessageParams
+  /** What the user was to do on a page is done, says the server (2025-11-25). */
+  elicitationComplete: { elicitationId: string }
   /** Something the server sent was left out, or could not be used. */
   warning: { message: string }
   /** Something failed that no call could report. */
@@ -127,6 +136,7 @@ export class Client {
   readonly #connection: Connection
   readonly #events: Emitter<ClientEvents>
   readonly #cache: ResponseCache | undefined
+  readonly #answerer: Answerer
   readonly #requestHandlers = new Map<string, RequestHandler>([['ping', () => ({})]])
   readonly #notificationHandlers = new Map<string, (params: Params) => void>()
   readonly #subscribed = new Map<string, Subscription>()
@@ -143,10 +153,14 @@ export class Client {
     this.info = info
     this.#options = options
     this.#logLevel = options.logLevel
+    this.#answerer = new Answerer(options.handlers ?? {}, options.capabilities ?? {})
+    for (const [method, answer] of this.#answerer.methods) {
+      this.#requestHandlers.set(method, (params, { signal }) => answer(params, { signal, server: this.#askingServer }))
+    }
     this.#events = new Emitter((error) => console.error('[tenon] A listener failed:', error))
     this.#cache = options.cache === false ? undefined : new ResponseCache()
     this.#connection = new Connection({
-      identity: { info, capabilities: options.capabilities ?? {} },
+      identity: { info, capabilities: this.#answerer.capabilities },
       revisions: chooseRevisions(options.revision ? [options.revision] : options.revisions),
       probeTimeoutMs: options.probeTimeoutMs ?? 2_000,
       connectTimeoutMs: options.connectTimeoutMs ?? 60_000,
@@ -217,7 +231,8 @@ export class Client {
     options?: RequestOptions,
   ): Promise<M extends keyof ClientRequests ? ClientRequests[M]['result'] : ResultObject> {
     if (method === 'tools/call') return (await this.#callTool(params as unknown as CallToolParams, options)) as never
-    return (await this.#call(method, params as Params | undefined, options)) as never
+    const result = await this.#call(method, params as Params | undefined, options)
+    return (await this.#final(result, method, params as Params | undefined, options)) as never
   }
 
   notify(method: string, params?: Params): void {
@@ -233,6 +248,14 @@ export class Client {
 
   setNotificationHandler(method: string, handler: (params: Params) => void): void {
     this.#notificationHandlers.set(method, handler)
+  }
+
+  /** The folders that servers may work in, from now on. Those who remember the old ones are told. */
+  setRoots(roots: RootList): void {
+    this.#answerer.setRoots(roots)
+    const live = this.#connection.live
+    const method = 'notifications/roots/list_changed'
+    if (live && !live.era.facts.revision.lacks(method)) live.link.notify(method)
   }
 
   /** Asks whether the server is there. Revisions without `ping` are asked what they are instead. */
@@ -294,7 +317,8 @@ export class Client {
     const missing = this.#needs('resources')
     if (missing) await missing
     const params = typeof resource === 'string' ? { uri: resource } : resource
-    const result = (await this.#cached('resources/read', params, options)) as ReadResourceResult
+    const answer = await this.#cached('resources/read', params, options)
+    const result = (await this.#final(answer, 'resources/read', params, options)) as ReadResourceResult
     if (!Array.isArray(result.contents)) throw invalid('resources/read', 'contents')
     return result
   }
@@ -311,7 +335,8 @@ export class Client {
     const isName = typeof prompt === 'string'
     const params = isName ? { name: prompt, ...(second && { arguments: second }) } : prompt
     const options = isName ? third : (second as RequestOptions | undefined)
-    const result = (await this.#call('prompts/get', params as unknown as Params, options)) as GetPromptResult
+    const answer = await this.#call('prompts/get', params as unknown as Params, options)
+    const result = (await this.#final(answer, 'prompts/get', params as unknown as Params, options)) as GetPromptResult
     if (!Array.isArray(result.messages)) throw invalid('prompts/get', 'messages')
     return result
   }
@@ -375,6 +400,43 @@ export class Client {
   }
 
   async #callTool(params: CallToolParams, options: SendOptions | undefined): Promise<CallToolResult> {
+    const result = await this.#callToolOnce(params, options)
+    if (!this.#asksBack(result)) return result
+    const rounds = this.#rounds('tools/call', params as unknown as Params, options, (next) =>
+      this.#callToolOnce(next as unknown as CallToolParams, options),
+    )
+    return (await driveRounds(result as unknown as ResultObject, rounds)) as unknown as CallToolResult
+  }
+
+  /** A result that asks for something first is answered, until it is final. */
+  #final(
+    result: ResultObject,
+    method: string,
+    params: Params | undefined,
+    options: SendOptions | undefined,
+  ): ResultObject | Promise<ResultObject> {
+    if (!this.#asksBack(result)) return result
+    const call = (next: Params) => this.#call(method, next, options)
+    return driveRounds(result, this.#rounds(method, params ?? {}, options, call))
+  }
+
+  /** Only where servers cannot make requests of their own. */
+  #asksBack(result: { resultType?: unknown }): boolean {
+    return result.resultType === 'input_required' && this.#connection.live?.era.answersRequests === false
+  }
+
+  #rounds(method: string, params: Params, options: SendOptions | undefined, call: Rounds['call']): Rounds {
+    return {
+      method,
+      params,
+      maxRounds: this.#options.maxRounds ?? 32,
+      signal: options?.signal,
+      call,
+      answer: (asked, question, signal) => this.#respond(asked, question, { method: asked, signal }),
+    }
+  }
+
+  async #callToolOnce(params: CallToolParams, options: SendOptions | undefined): Promise<CallToolResult> {
     const headers = this.#mirrorsArguments ? this.#tools.headersOf(params) : undefined
     try {
       return await this.#callWith(headers, params, options)
@@ -429,7 +491,7 @@ export class Client {
     if (kept) return kept
     const stamp = this.#cache?.stamp ?? 0
     const result = await this.#call(method, params, options)
-    this.#cache?.put(method, params, result, stamp)
+    if (!this.#asksBack(result)) this.#cache?.put(method, params, result, stamp)
     return result
   }
 
@@ -509,16 +571,36 @@ export class Client {
       exchange.cancel('Requests from servers are not part of this revision')
       return exchange.handled()
     }
+    // A user takes their time, which is not the server's.
+    const goOn = exchange.link.pauseTimeouts()
     try {
-      const handler = this.#requestHandlers.get(method)
-      if (!handler) throw methodNotFound(method)
-      checkParams(method, params)
-      exchange.reply((await handler(params, exchangeInfo(exchange))) as ResultObject)
+      const result = await this.#respond(method, params, exchangeInfo(exchange))
+      const revision = this.#connection.live?.era.facts.revision
+      exchange.reply(revision?.toResult(method, result) ?? result)
     } catch (error) {
       exchange.fail(this.#toErrorBody(error))
     } finally {
+      goOn()
       exchange.handled()
     }
+  }
+
+  /** The answer to a question of the server, whichever way it came. */
+  async #respond(
+    method: string,
+    params: Params,
+    request: { method: string; signal: AbortSignal },
+  ): Promise<ResultObject> {
+    const handler = this.#requestHandlers.get(method)
+    if (!handler) throw methodNotFound(method)
+    checkParams(method, params)
+    return (await handler(params, request)) as ResultObject
+  }
+
+  get #askingServer(): AskingServer {
+    const { live, transport } = this.#connection
+    const info = live?.era.facts.info
+    return { name: info?.title ?? info?.name ?? 'a server without a name', address: transport?.address }
   }
 
   #toErrorBody(error: unknown): RpcErrorBody {
@@ -542,6 +624,9 @@ export class Client {
       this.#events.emit('resourceUpdated', { uri })
     } else if (method === 'notifications/message') {
       this.#events.emit('log', params as unknown as LoggingMessageParams)
+    } else if (method === 'notifications/elicitation/complete') {
+      const { elicitationId } = params as { elicitationId: string }
+      if (this.#answerer.completed(elicitationId)) this.#events.emit('elicitationComplete', { elicitationId })
     }
     try {
       this.#notificationHandlers.get(method)?.(params)

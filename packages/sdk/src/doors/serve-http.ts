@@ -141,6 +141,8 @@ function notListening(cause: NodeJS.ErrnoException, port: number, host: string):
 async function closeAll(http: HttpServer, engine: HttpEngine, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => http.close(() => resolve()))
   await engine.close(graceMs)
+  // The last answers leave at the end of this turn.
+  await new Promise((resolve) => setImmediate(resolve))
   http.closeIdleConnections()
   // Answers are on their way; who does not take them is not waited for.
   const timer = setTimeout(() => http.closeAllConnections(), 500)

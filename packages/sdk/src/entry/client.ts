@@ -1,5 +1,15 @@
+export { chooseModel } from '../client/choose-model.ts'
 export { Client, type ClientEvents, type ClientOptions } from '../client/client.ts'
 export type { ClientState, SessionRenewed, StateChange, Subscription } from '../client/connection.ts'
+export type {
+  Asking,
+  AskingServer,
+  ClientHandlers,
+  FormQuestion,
+  RootList,
+  UrlQuestion,
+  UrlResult,
+} from '../client/handlers.ts'
 export type { ListCall, ListPage } from '../client/list-call.ts'
 export type { ToolResult } from '../client/results.ts'
 export { displayName, hintsOf } from '../client/tool-display.ts'

@@ -7,8 +7,11 @@ export {
   type McpErrorCode,
   PeerError,
   ProtocolError,
+  type RequiredUrl,
   RpcCode,
+  Suspended,
   TimeoutError,
+  UrlElicitationRequiredError,
 } from '../errors.ts'
 export { isInitializeRequest } from '../protocol/initialize.ts'
 export type { Revision, RevisionId } from '../protocol/revision.ts'

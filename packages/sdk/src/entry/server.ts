@@ -1,8 +1,17 @@
 export { createMcpHandler, type McpHandler } from '../doors/http-handler.ts'
 export { type ServeHttpOptions, type ServingHttp, serveHttp } from '../doors/serve-http.ts'
 export { type ServeStdioOptions, serveStdio } from '../doors/serve-stdio.ts'
-export type { Caller } from '../era/server.ts'
-export { McpError, ProtocolError, RpcCode } from '../errors.ts'
+export type { Askable } from '../era/questions.ts'
+export type { AskOptions, Caller, UsedStates } from '../era/server.ts'
+export {
+  CapabilityError,
+  McpError,
+  ProtocolError,
+  type RequiredUrl,
+  RpcCode,
+  Suspended,
+  UrlElicitationRequiredError,
+} from '../errors.ts'
 export type { Link } from '../jsonrpc/link.ts'
 export type { HttpRequest, Transport } from '../jsonrpc/transport.ts'
 export type { Revision, RevisionId } from '../protocol/revision.ts'
@@ -10,6 +19,7 @@ export type { JsonSchema } from '../schema/json-schema.ts'
 export type { InferInput, InferOutput, SchemaLike, SchemaShape, StandardSchema } from '../schema/standard.ts'
 export type { Ability, Context } from '../server/context.ts'
 export type { Middleware, MiddlewareRequest } from '../server/dispatch.ts'
+export type { ElicitAnswer, UrlAnswer, UrlOptions } from '../server/elicit.ts'
 export { type Completer, type CompletionContext, completable, type Suggestions } from '../server/features/completion.ts'
 export type { PromptConfig, PromptHandler, PromptReturn, RegisteredPrompt } from '../server/features/prompts.ts'
 export {
@@ -24,9 +34,11 @@ export {
   type TemplateVariables,
 } from '../server/features/resources.ts'
 export type { RegisteredTool, ToolConfig, ToolHandler, ToolReturn } from '../server/features/tools.ts'
+export { acceptedContent, type InputRequiredSpec, inputRequired } from '../server/input-required.ts'
 export type { Log } from '../server/log.ts'
 export { McpServer, type McpServerOptions } from '../server/mcp-server.ts'
-export { Server, type ServerOptions } from '../server/server.ts'
+export type { SampledMessage } from '../server/sample.ts'
+export { type QuestionOptions, Server, type ServerOptions } from '../server/server.ts'
 export { ToolError } from '../server/tool-error.ts'
 export { MemoryBus, MemoryEventStore, MemorySessionStore } from '../store/memory.ts'
 export {

@@ -1,14 +1,19 @@
+import type { ProtocolError } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Link } from '../jsonrpc/link.ts'
-import type { Prepared, ResultObject, RpcNotification } from '../jsonrpc/message.ts'
+import type { Prepared, ResultObject, RpcErrorBody, RpcNotification } from '../jsonrpc/message.ts'
+import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type {
   CacheHints,
   ClientCapabilities,
   Implementation,
+  InputRequest,
+  InputResponses,
   LoggingLevel,
   ServerCapabilities,
 } from '../protocol/types.ts'
+import type { Sealer } from '../util/seal.ts'
 import type { Changes } from './changes.ts'
 
 /** Who is calling, whatever the era: from the handshake, or from the request itself. */
@@ -18,6 +23,8 @@ export interface Caller {
   readonly capabilities: ClientCapabilities
   /** The least severe log message the caller wants; undefined means none. */
   readonly logLevel: LoggingLevel | undefined
+  /** False where nothing can be asked of the client, whatever it declares: it has no session that answers could come to. */
+  readonly answers: boolean
 }
 
 /** What an era needs to know of the server that it serves. */
@@ -30,6 +37,28 @@ export interface Definition {
   /** How long, and for whom, lists and the answer to discovery may be kept. */
   readonly cacheHints: Required<CacheHints>
   capabilities(): ServerCapabilities
+  /** Seals what clients carry for us. */
+  readonly sealer: Sealer
+  readonly questions: QuestionLimits
+}
+
+export interface QuestionLimits {
+  /** How often one request may ask; questions that are open at the same time count once. */
+  readonly maxRounds: number
+  /** How long the answer to a form, a page or a model may take. */
+  readonly timeoutMs: number
+  /** How long a client may take to come back with answers, where it carries the state. */
+  readonly stateTtlMs: number
+  /** How much a client is given to carry. */
+  readonly maxStateBytes: number
+  /** Lets each state be used once. Undefined: as long as it is valid. */
+  readonly usedStates: UsedStates | undefined
+}
+
+/** Remembers which states were used, for as long as they are valid. */
+export interface UsedStates {
+  /** True the first time that it is called with this id. */
+  claim(id: string, ttlMs: number): boolean | Promise<boolean>
 }
 
 export type Outcome = ResultObject | PromiseLike<ResultObject>
@@ -43,18 +72,35 @@ export type Reply = ResultObject | Prepared
  */
 export type EraMethod = (exchange: Exchange) => Reply | PromiseLike<Reply> | undefined
 
+export interface AskOptions extends Pick<RequestOptions, 'timeoutMs' | 'signal' | 'onProgress'> {
+  /** Names the question, where the order of questions may change from one run of the handler to the next. */
+  key?: string | undefined
+}
+
+/** One request, and what is asked back while it is served. */
+export interface Conversation {
+  /** Runs the request and gives its result the form that the caller's revision knows. */
+  run(work: () => Outcome): Reply | PromiseLike<Reply>
+  /** Puts a question to the client. */
+  ask(question: InputRequest, options: AskOptions): Promise<ResultObject>
+  /** Does work that must not be done again when the handler runs anew. */
+  once<T>(key: string, work: () => T | Promise<T>): Promise<T>
+  /** For handlers that return `inputRequired` by hand: what came back for it. */
+  readonly inputResponses: InputResponses
+  readonly requestState: unknown
+}
+
 /** How one era answers. Two of them exist; nothing outside asks which. */
 export interface ServerEra {
   /** Methods only this era has: initialize, ping ... or server/discover, subscriptions/listen. */
   readonly methods: ReadonlyMap<string, EraMethod>
   /** Who is calling? Throws the error answer when that cannot be told. */
   identify(exchange: Exchange): Caller
-  /** Runs the request and gives its result the form that the caller's revision knows. */
-  serve(exchange: Exchange, caller: Caller, run: () => Outcome): Reply | PromiseLike<Reply>
+  converse(exchange: Exchange, caller: Caller): Conversation
   /** Whether HTTP headers repeat what requests say, and must agree with it. */
   readonly mirrors: boolean
-  /** The number under which this era knows an error. */
-  toErrorCode(code: number): number
+  /** The error as this era knows it. */
+  toError(error: ProtocolError, exchange: Exchange): RpcErrorBody
   notified(notification: RpcNotification, link: Link): void
   /** The link will end: answer what would stay open for ever. */
   drain(link: Link): void

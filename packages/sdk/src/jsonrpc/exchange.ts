@@ -1,6 +1,7 @@
 import type { Batch } from './batch.ts'
 import type { Link } from './link.ts'
 import type { Params, Prepared, ResultObject, RpcErrorBody, RpcRequest } from './message.ts'
+import type { RequestOptions } from './pending.ts'
 import type { ReplyStream } from './transport.ts'
 
 /** One request that came in, up to its one reply. */
@@ -54,6 +55,12 @@ export class Exchange {
   /** A notification that belongs to this request; silently dropped once the request has ended. */
   notify(method: string, params?: Params): void {
     if (!this.#ended) this.link.notify(method, params, this.stream)
+  }
+
+  /** A question to the peer that belongs to this request, and is taken back when the request ends. */
+  ask(method: string, params: Params | undefined, options: RequestOptions): Promise<ResultObject> {
+    const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
+    return this.link.request(method, params, { ...options, progress: true, signal, stream: this.stream })
   }
 
   /** Ends without a reply, as a cancelled request must. */

@@ -3,6 +3,7 @@ import { isThenable } from '../util/chain.ts'
 import { warnOnce } from '../util/warn.ts'
 import { Batch } from './batch.ts'
 import { Exchange } from './exchange.ts'
+import { InFlight } from './in-flight.ts'
 import {
   encodeRequest,
   encodeResult,
@@ -40,6 +41,8 @@ export interface SendOptions extends RequestOptions {
   onSent?: ((id: number) => void) | undefined
   /** Members that every request carries in `_meta`, as JSON text without braces. */
   meta?: string | undefined
+  /** The stream of the peer's request that this one belongs to. */
+  stream?: ReplyStream | undefined
   /** For HTTP: headers that this request alone carries. */
   headers?: Readonly<Record<string, string>> | undefined
 }
@@ -61,7 +64,7 @@ export class Link {
   readonly #limits: LinkLimits
   /** Made on first use: a link of one HTTP call asks nothing. */
   #pending: PendingRequests | undefined
-  readonly #inFlight = new Map<RequestId, Exchange>()
+  readonly #inFlight = new InFlight()
   #running = 0
   #closed: CloseDetail | true | undefined
   #onIdle: (() => void) | undefined
@@ -74,6 +77,8 @@ export class Link {
   omitsUnknownId = true
   /** What an era remembers about this peer. */
   session: unknown
+  /** Among the links of its server. */
+  place = -1
 
   constructor(transport: Transport, receiver: Receiver, limits: LinkLimits = {}) {
     this.transport = transport
@@ -101,12 +106,19 @@ export class Link {
       options?.onSent?.(id)
       const text = toText(method, () => encodeRequest(id, method, params, metaOf(id, options)))
       const { transport } = this
-      if (transport.sendRequest) {
+      if (options?.stream) {
+        if (options.stream.sendText(text, false) === false) throw noWayBack(method)
+      } else if (transport.sendRequest) {
         const sent = transport.sendRequest(text, { id, method, params, headers: options?.headers })
         if (isThenable(sent)) sent.then(undefined, (error) => this.#pending!.fail(id, error))
       } else if (transport.sendText) transport.sendText(text)
       else this.#sendMessage(JSON.parse(text), undefined, (error) => this.#pending!.fail(id, error))
     })
+  }
+
+  /** While a question of the peer is being answered, the time for our own requests stands still. */
+  pauseTimeouts(): () => void {
+    return this.#pending?.pause() ?? (() => {})
   }
 
   #waiting(): PendingRequests {
@@ -182,7 +194,7 @@ export class Link {
 
   /** For exchanges only. */
   forget(exchange: Exchange): void {
-    this.#inFlight.delete(exchange.request.id)
+    this.#inFlight.delete(exchange)
     if (this.#onIdle && this.#inFlight.size === 0) this.#onIdle()
   }
 
@@ -201,13 +213,13 @@ export class Link {
     // Not as the answer to the other request of this id, which may be a member of a batch.
     if (problem) return this.#sendMessage(errorResponse(request.id, -32600, problem), stream)
     const exchange = new Exchange(request, this, stream, batch)
-    this.#inFlight.set(request.id, exchange)
+    this.#inFlight.add(exchange)
     this.#running++
     this.#receiver.request(exchange)
   }
 
   #problemWith(request: RpcRequest): string | undefined {
-    if (this.#inFlight.has(request.id)) return 'A request with this id is still in progress'
+    if (this.#inFlight.get(request.id)) return 'A request with this id is still in progress'
     if (this.#running >= (this.#limits.maxInFlight ?? 10_000)) return 'Too many requests in progress'
     return undefined
   }
@@ -301,7 +313,7 @@ export class Link {
   #sendMessage(message: RpcMessage | RpcMessage[], stream?: ReplyStream, onFailure?: (error: unknown) => void): void {
     const failed = onFailure ?? ((error: unknown) => this.#receiver.error(error))
     try {
-      if (stream) return stream.sendText(JSON.stringify(message), isLast(message), codeOf(message))
+      if (stream) return void stream.sendText(JSON.stringify(message), isLast(message), codeOf(message))
       if (this.transport.sendText) return this.transport.sendText(JSON.stringify(message))
       const sent = this.transport.send(message)
       if (isThenable(sent)) sent.then(undefined, failed)
@@ -337,7 +349,7 @@ export class Link {
     if (this.#closed) return
     this.#closed = detail ?? true
     if (this.#inFlight.size > 0) {
-      for (const exchange of [...this.#inFlight.values()]) exchange.cancel('The connection closed')
+      for (const exchange of this.#inFlight.all()) exchange.cancel('The connection closed')
     }
     this.#pending?.failAll(this.#closedError())
     this.#receiver.closed?.(this, detail)
@@ -373,6 +385,13 @@ function toText(method: string, encode: () => string): string {
       { cause },
     )
   }
+}
+
+function noWayBack(method: string): McpError {
+  return new McpError(
+    'capability-missing',
+    `${method} cannot be sent: the server gives plain answers only (enableJsonResponse), or has too many streams open`,
+  )
 }
 
 function unreadable(fault: Fault): McpError {

@@ -27,6 +27,7 @@ interface Waiting {
   reject(error: unknown): void
   timeoutMs: number
   maxTotalTimeoutMs: number
+  since: number
   deadline: number
   lastDeadline: number
   options: RequestOptions | undefined
@@ -45,6 +46,8 @@ export class PendingRequests {
   readonly #giveUp: (id: number, method: string, reason: string) => void
   readonly #onError: (error: unknown) => void
   #nextId = 1
+  #pauses = 0
+  #pausedAt = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #timerAt = forever
 
@@ -121,6 +124,31 @@ export class PendingRequests {
     }
   }
 
+  /** Stops the clock until what it gives is called; pauses may overlap. */
+  pause(): () => void {
+    if (this.#pauses++ === 0) {
+      this.#pausedAt = Date.now()
+      this.#disarm()
+    }
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      if (--this.#pauses === 0) this.#resume()
+    }
+  }
+
+  #resume(): void {
+    const pausedMs = Date.now() - this.#pausedAt
+    for (const waiting of this.#waiting.values()) {
+      // One that was made meanwhile has not waited all of it.
+      const missedMs = Math.min(pausedMs, Math.max(0, Date.now() - waiting.since))
+      waiting.deadline += missedMs
+      waiting.lastDeadline += missedMs
+    }
+    this.#sweep()
+  }
+
   #create(
     method: string,
     options: RequestOptions | undefined,
@@ -138,6 +166,7 @@ export class PendingRequests {
       reject,
       timeoutMs,
       maxTotalTimeoutMs,
+      since: now,
       deadline: timeoutMs > 0 ? Math.min(now + timeoutMs, lastDeadline) : lastDeadline,
       lastDeadline,
       options,
@@ -161,6 +190,7 @@ export class PendingRequests {
   }
 
   #arm(deadline: number): void {
+    if (this.#pauses > 0) return
     if (deadline >= this.#timerAt) {
       if (this.#waiting.size === 1) hold(this.#timer, true)
       return
@@ -179,6 +209,7 @@ export class PendingRequests {
 
   #sweep(): void {
     this.#disarm()
+    if (this.#waiting.size === 0) return
     const now = Date.now()
     let next = forever
     for (const waiting of [...this.#waiting.values()]) {

@@ -37,6 +37,8 @@ export interface Transport {
   readonly restartable?: boolean | undefined
   /** Names the place at the other end, so that what was learned about it can be remembered. */
   readonly peerKey?: string | undefined
+  /** The place at the other end, for people: a URL, a command line. */
+  readonly address?: string | undefined
   /** True on HTTP, where a tool's `x-mcp-header` annotations become headers. */
   readonly readsHeaders?: boolean | undefined
   /** True where only revisions with a handshake can be spoken, as on HTTP+SSE. */
@@ -62,8 +64,11 @@ export interface OutgoingRequest {
  * all messages, there is none.
  */
 export interface ReplyStream {
-  /** @param errorCode The number of the error that `text` answers with; undefined for everything else. */
-  sendText(text: string, isLast: boolean, errorCode?: number): void
+  /**
+   * False: there is no way for anything but the answer.
+   * @param errorCode The number of the error that `text` answers with; undefined for everything else.
+   */
+  sendText(text: string, isLast: boolean, errorCode?: number): boolean
   /** Answers with a result that is text already. False: it wants the whole answer as text. */
   sendPrepared?(id: RequestId, result: Prepared): boolean
   /** Nothing more will be sent, not even an answer: the request was cancelled. */

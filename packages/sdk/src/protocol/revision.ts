@@ -21,6 +21,10 @@ export interface RevisionData {
   readonly resourceNotFound: number
   /** Whether servers declare that they complete arguments. */
   readonly announcesCompletions: boolean
+  /** What servers may ask of clients that declare it, beyond plain sampling and roots, which every revision has. */
+  readonly asks: readonly ('form' | 'url' | 'tools')[]
+  /** How a request fails that needs what the client did not declare: in a result the model can read, or as an error. */
+  readonly missingCapability: 'result' | 'protocol'
   /** Whether an SSE stream begins with an event that has only an id, so that it can be resumed from the start. */
   readonly primesStreams: boolean
   /** Methods and notifications that its successor does not have. */

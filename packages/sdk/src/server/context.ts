@@ -1,14 +1,18 @@
-import type { Caller } from '../era/server.ts'
+import { type Askable, canAsk } from '../era/questions.ts'
+import type { AskOptions, Caller, Conversation } from '../era/server.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
-import type { RequestId } from '../jsonrpc/message.ts'
+import type { RequestId, ResultObject } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { HttpRequest } from '../jsonrpc/transport.ts'
-import type { ProgressToken, RequestMeta } from '../protocol/types.ts'
+import type { CreateMessageParams, InputResponses, ProgressToken, RequestMeta, Root } from '../protocol/types.ts'
+import type { InferOutput, SchemaLike } from '../schema/standard.ts'
+import { checkPage, type ElicitAnswer, elicit, type UrlAnswer, type UrlOptions } from './elicit.ts'
 import { createLog, type Log } from './log.ts'
 import { ProgressSender } from './progress.ts'
+import { type SampledMessage, sample } from './sample.ts'
 
 /** What a handler can ask of its caller. */
-export type Ability = 'progress' | 'log'
+export type Ability = Askable | 'progress' | 'log'
 
 /**
  * What a handler knows about the request it serves, and what it can do besides answering it. Everything costly is made
@@ -18,12 +22,15 @@ export class Context {
   /** Who is calling: revision, client and its capabilities. */
   readonly caller: Caller
   readonly #exchange: Exchange
+  readonly #conversation: Conversation
   #log: Log | undefined
   #progress: ProgressSender | undefined
+  #roots: Promise<ResultObject> | undefined
 
-  constructor(exchange: Exchange, caller: Caller) {
+  constructor(exchange: Exchange, caller: Caller, conversation: Conversation) {
     this.#exchange = exchange
     this.caller = caller
+    this.#conversation = conversation
   }
 
   /** Aborts when the caller cancels, when the connection closes and when the server shuts down. */
@@ -55,9 +62,77 @@ export class Context {
     return (this.#exchange.request.params?._meta ?? {}) as RequestMeta
   }
 
-  /** Whether the caller will see it: what it did not ask for is not sent. */
+  /** Whether the caller can be asked for it, and whether it will see progress and logs: what it did not ask for is not sent. */
   can(ability: Ability): boolean {
-    return ability === 'progress' ? this.#progressToken !== undefined : this.caller.logLevel !== undefined
+    if (ability === 'progress') return this.#progressToken !== undefined
+    return ability === 'log' ? this.caller.logLevel !== undefined : canAsk(this.caller, ability)
+  }
+
+  /**
+   * Lets the user fill in a form, or agree or not where there is no schema. On 2026-07-28 the handler runs again with the
+   * answer: what comes before a question may happen again, so put effects after the last one or into `once`.
+   */
+  elicit<S extends SchemaLike = Record<string, never>>(
+    message: string,
+    schema?: S,
+    options: AskOptions = {},
+  ): Promise<ElicitAnswer<InferOutput<S>>> {
+    return awaitedLate(elicit(this.#conversation, message, schema, options))
+  }
+
+  /** Asks the user to visit a page, for what no client may see: passwords, payments, the consent of a third party. */
+  elicitUrl(message: string, url: string | URL, { elicitationId, ...options }: UrlOptions = {}): Promise<UrlAnswer> {
+    return awaitedLate(this.#elicitUrl(message, url, elicitationId ?? crypto.randomUUID(), options))
+  }
+
+  async #elicitUrl(
+    message: string,
+    page: string | URL,
+    elicitationId: string,
+    options: AskOptions,
+  ): Promise<UrlAnswer> {
+    const params = { mode: 'url' as const, message, url: checkPage(page), elicitationId }
+    const { action } = await this.#conversation.ask({ method: 'elicitation/create', params }, options)
+    return {
+      action: action as UrlAnswer['action'],
+      complete: () => this.#tellComplete(elicitationId),
+    }
+  }
+
+  /** 2025-11-25 elicitation: to the client that was asked, also when its request is over. */
+  #tellComplete(elicitationId: string): void {
+    const method = 'notifications/elicitation/complete'
+    if (!this.caller.revision.lacks(method)) this.#exchange.link.notify(method, { elicitationId })
+  }
+
+  /** Has the client's model write a message. */
+  sample(params: CreateMessageParams, options: AskOptions = {}): Promise<SampledMessage> {
+    return awaitedLate(sample(this.#conversation, params, options))
+  }
+
+  /** The folders that the client lets servers work in; remembered until the client says that they changed. */
+  roots(options: AskOptions = {}): Promise<Root[]> {
+    return awaitedLate(this.#listRoots(options))
+  }
+
+  async #listRoots(options: AskOptions): Promise<Root[]> {
+    this.#roots ??= this.#conversation.ask({ method: 'roots/list' }, options)
+    return (await this.#roots).roots as Root[]
+  }
+
+  /** Does work that must happen once though the handler may run again, and gives what JSON keeps of its value. */
+  once<T>(key: string, work: () => T | Promise<T>): Promise<T> {
+    return awaitedLate(this.#conversation.once(key, work))
+  }
+
+  /** For handlers that return `inputRequired()`: the answers, as the client gave them. Nothing has been checked. */
+  get inputResponses(): InputResponses {
+    return this.#conversation.inputResponses
+  }
+
+  /** For handlers that return `inputRequired()`: the state that went with the questions. */
+  get requestState(): unknown {
+    return this.#conversation.requestState
   }
 
   /** Tells the caller how far the work is. Values must rise; without a total they mean nothing but "more". */
@@ -95,4 +170,10 @@ export class Context {
   get #progressToken(): ProgressToken | undefined {
     return this.meta.progressToken
   }
+}
+
+/** Several questions may be asked before the first is awaited; one that is awaited late, or never, is no crash. */
+function awaitedLate<T>(answer: Promise<T>): Promise<T> {
+  answer.catch(() => {})
+  return answer
 }

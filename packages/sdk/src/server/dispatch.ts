@@ -1,7 +1,7 @@
 import { eraOf } from '../era/era-of.ts'
 import { methodNotFound } from '../era/refusals.ts'
 import type { Caller, EraMethod, Outcome, Reply, ServerEra } from '../era/server.ts'
-import { ProtocolError, RpcCode } from '../errors.ts'
+import { CapabilityError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import { type Params, Prepared, type ResultObject } from '../jsonrpc/message.ts'
 import type { HeaderReader } from '../protocol/mirrored-headers.ts'
@@ -124,7 +124,8 @@ export class Dispatch {
     const outcome = method(exchange)
     const watcher = this.methods.get(exchange.request.method)
     if (!watcher || outcome === undefined) return outcome
-    const ctx = new Context(exchange, era.identify(exchange))
+    const caller = era.identify(exchange)
+    const ctx = new Context(exchange, caller, era.converse(exchange, caller))
     return chain(outcome, (reply) => chain(watcher.handler(params, ctx), () => reply))
   }
 
@@ -135,10 +136,12 @@ export class Dispatch {
     caller: Caller,
     params: Params,
   ): Reply | PromiseLike<Reply> {
-    const ctx = new Context(exchange, caller)
+    const conversation = era.converse(exchange, caller)
+    const ctx = new Context(exchange, caller, conversation)
     const { method } = exchange.request
-    const run = () => chain(this.#runLayers(entry, method, params, ctx), (result) => asResult(method, result))
-    const outcome = era.serve(exchange, caller, run)
+    const outcome = conversation.run(() =>
+      chain(this.#runLayers(entry, method, params, ctx), (result) => asResult(method, result)),
+    )
     return chain(outcome, (result) => ctx.finish()?.then(() => result) ?? result)
   }
 
@@ -163,7 +166,11 @@ export class Dispatch {
   #fail(exchange: Exchange, error: unknown): void {
     if (error instanceof ProtocolError) {
       const era = this.#eras[eraOf(exchange.request, exchange.stream?.era)]
-      return exchange.fail(error.toBody(era.toErrorCode(error.rpcCode)))
+      return exchange.fail(era.toError(error, exchange))
+    }
+    // The handler went on without what the client would have had to declare, and the client may as well know.
+    if (error instanceof CapabilityError) {
+      return exchange.fail({ code: RpcCode.InternalError, message: error.message })
     }
     // Never the message: it may tell about the inside. `onError` has it whole.
     this.#onError(error)

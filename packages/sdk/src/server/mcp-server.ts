@@ -3,7 +3,6 @@ import type { Params } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { Implementation, LoggingMessageParams, ServerCapabilities } from '../protocol/types.ts'
 import type { SchemaLike } from '../schema/standard.ts'
-import { Sealer } from '../util/seal.ts'
 import type { MethodEntry, Middleware, RequestHandler } from './dispatch.ts'
 import { Completions } from './features/completion.ts'
 import type { FeatureHost, Mount } from './features/feature.ts'
@@ -26,8 +25,6 @@ export interface McpServerOptions extends ServerOptions {
   maskErrors?: boolean | undefined
   /** Items in one page of a list. Default 1000. */
   pageSize?: number | undefined
-  /** Seals what clients carry for us, such as cursors. Share it between the nodes of a fleet; newest first. */
-  stateKeys?: readonly (string | Uint8Array)[] | undefined
   /** Let handlers log to clients. Default true. */
   logging?: boolean | undefined
 }
@@ -48,7 +45,7 @@ export class McpServer {
     this.#options = options
     this.server = new Server(info, options)
     const host: FeatureHost = {
-      pages: new Pages(new Sealer(options.stateKeys), options.pageSize ?? 1000),
+      pages: new Pages(this.server.sealer, options.pageSize ?? 1000),
       mounts: this.#mounts,
       maskErrors: options.maskErrors ?? false,
       changed: (list) => this.server.listChanged(list),

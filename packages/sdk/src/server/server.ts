@@ -1,7 +1,8 @@
 import { type Change, Changes, type ListName } from '../era/changes.ts'
 import { HandshakeServer } from '../era/handshake/server.ts'
-import type { Definition, Outcome, ServerEra } from '../era/server.ts'
+import type { Definition, Outcome, QuestionLimits, ServerEra, UsedStates } from '../era/server.ts'
 import { StatelessServer } from '../era/stateless/server.ts'
+import { UsedStatesHere } from '../era/stateless/used-states.ts'
 import type { Endpoint, RevisionFacts } from '../jsonrpc/endpoint.ts'
 import { Link, type LinkLimits, type Receiver } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
@@ -18,7 +19,9 @@ import type {
   Result,
   ServerCapabilities,
 } from '../protocol/types.ts'
+import { Bag } from '../util/bag.ts'
 import type { Bucket } from '../util/bucket.ts'
+import { Sealer } from '../util/seal.ts'
 import type { Context } from './context.ts'
 import { Dispatch, type MethodEntry, type Middleware } from './dispatch.ts'
 import { createLogBucket, takeLog } from './log.ts'
@@ -37,6 +40,28 @@ export interface ServerOptions {
   /** How long, and for whom, clients of 2026-07-28 may keep lists. Default: `{ ttlMs: 0, cacheScope: 'private' }`. */
   cache?: CacheHints | undefined
   limits?: LinkLimits | undefined
+  /** Seals what clients carry for us, such as cursors and the state of calls. Share it between the nodes of a fleet. */
+  stateKey?: string | Uint8Array | undefined
+  /** The same with rotation, newest first: the first seals, every one opens. */
+  stateKeys?: readonly (string | Uint8Array)[] | undefined
+  questions?: QuestionOptions | undefined
+}
+
+/** What handlers may ask of clients. */
+export interface QuestionOptions {
+  /** How often one request may ask; questions that are open at the same time count once. Default 32. */
+  maxRounds?: number | undefined
+  /** How long the answer to a form, a page or a model may take where the client is called back. Default 600,000. */
+  timeoutMs?: number | undefined
+  /** How long a client of 2026-07-28 may take to come back with answers. Default 900,000. */
+  stateTtlMs?: number | undefined
+  /** How many bytes of state a client of 2026-07-28 is given to carry. Default 262,144. */
+  maxStateBytes?: number | undefined
+  /**
+   * Take each state once, so that a repeated call finds the work done or has to begin anew. True remembers in this
+   * process; nodes of a fleet share something that can. Default: a state is good until it expires.
+   */
+  singleUse?: boolean | UsedStates | undefined
 }
 
 type ParamsOf<M extends string> = M extends keyof ClientRequests ? ClientRequests[M]['params'] : Params
@@ -53,7 +78,7 @@ export class Server {
   readonly #handshake: HandshakeServer
   readonly #dispatch: Dispatch
   readonly #receiver: Receiver
-  readonly #links = new Set<Link>()
+  readonly #links = new Bag<Link>()
   readonly #notified = new Map<string, (params: Params) => void>()
   readonly #parents = new Set<Server>()
   #logBucket: Bucket | undefined
@@ -75,6 +100,8 @@ export class Server {
       revisions: chooseRevisions(options.revisions),
       changes: new Changes(options.listChangedDelayMs ?? 10),
       cacheHints: checkHints(options.cache ?? {}),
+      sealer: new Sealer(options.stateKeys ?? (options.stateKey === undefined ? [] : [options.stateKey])),
+      questions: toLimits(options.questions),
       capabilities: () => {
         this.#capabilities ??= this.getCapabilities()
         return this.#capabilities
@@ -104,6 +131,11 @@ export class Server {
   /** @internal */
   get changes(): Changes {
     return this.#definition.changes
+  }
+
+  /** @internal */
+  get sealer(): Sealer {
+    return this.#definition.sealer
   }
 
   /** @internal What a transport needs that carries many peers, such as HTTP. */
@@ -147,7 +179,7 @@ export class Server {
 
   /** Answers what is in flight, then closes every connection. */
   async close(): Promise<void> {
-    await Promise.all([...this.#links].map((link) => link.close()))
+    await Promise.all(this.#links.all().map((link) => link.close()))
   }
 
   /** Says what a method answers; custom methods are welcome. The last word counts. */
@@ -200,7 +232,7 @@ export class Server {
   sendLoggingMessage(message: LoggingMessageParams): void {
     this.#logBucket ??= createLogBucket()
     if (!takeLog(this.#logBucket)) return
-    for (const link of this.#links) this.#handshake.log(link, message)
+    for (const link of this.#links.all()) this.#handshake.log(link, message)
   }
 
   /** @internal */
@@ -270,6 +302,12 @@ function chainClose(transport: Transport, before: NonNullable<Transport['onclose
 
 /** Methods whose answer follows from what the server is. */
 const answeredHere: ReadonlySet<string> = new Set(['initialize', 'ping', 'server/discover', 'subscriptions/listen'])
+
+function toLimits(options: QuestionOptions = {}): QuestionLimits {
+  const { maxRounds = 32, timeoutMs = 600_000, stateTtlMs = 900_000, maxStateBytes = 262_144, singleUse } = options
+  const usedStates = singleUse === true ? new UsedStatesHere() : singleUse || undefined
+  return { maxRounds, timeoutMs, stateTtlMs, maxStateBytes, usedStates }
+}
 
 /** Throws on hints that the wire does not allow. */
 function checkHints({ ttlMs = 0, cacheScope = 'private' }: CacheHints): Required<CacheHints> {

@@ -1,7 +1,7 @@
-import { ProtocolError, RpcCode } from '../../errors.ts'
+import { ProtocolError, RpcCode, UrlElicitationRequiredError } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
-import type { ResultObject, RpcNotification } from '../../jsonrpc/message.ts'
+import type { ResultObject, RpcErrorBody, RpcNotification } from '../../jsonrpc/message.ts'
 import { isAtLeast } from '../../protocol/logging.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import type {
@@ -13,17 +13,18 @@ import type {
   ServerCapabilities,
 } from '../../protocol/types.ts'
 import { isUri } from '../../protocol/uri.ts'
-import { chain } from '../../util/chain.ts'
 import type { Change } from '../changes.ts'
 import { withCheckedParams } from '../checked.ts'
+import { canAsk } from '../questions.ts'
 import { methodNotFound, noHandshake } from '../refusals.ts'
-import type { Caller, Definition, EraMethod, Outcome, ServerEra } from '../server.ts'
+import type { Caller, Conversation, Definition, EraMethod, ServerEra } from '../server.ts'
+import { HandshakeConversation, type RootsMemory } from './conversation.ts'
 
 /** Subscriptions one session may hold, so that a client cannot fill the memory. */
 const maxSubscriptions = 10_000
 
 /** What `initialize` settled, for as long as the link lasts. It is the caller of every later request. */
-class Session implements Caller {
+class Session implements Caller, RootsMemory {
   readonly revision: Revision
   readonly clientInfo: Implementation | undefined
   readonly capabilities: ClientCapabilities
@@ -35,8 +36,11 @@ class Session implements Caller {
   /** The client said that it is ready; until then it is sent nothing but answers. */
   initialized = false
   stopListening: (() => void) | undefined
+  roots: RootsMemory['roots']
+  readonly answers: boolean
 
-  constructor(revision: Revision, client: Partial<InitializeParams>, declared: ServerCapabilities) {
+  constructor(revision: Revision, client: Partial<InitializeParams>, declared: ServerCapabilities, answers: boolean) {
+    this.answers = answers
     this.revision = revision
     this.clientInfo = client.clientInfo
     this.capabilities = client.capabilities ?? {}
@@ -89,17 +93,23 @@ export class HandshakeServer implements ServerEra {
     )
   }
 
-  serve(exchange: Exchange, caller: Caller, run: () => Outcome): Outcome {
-    return chain(run(), (result) => caller.revision.toResult(exchange.request.method, result))
+  converse(exchange: Exchange, caller: Caller): Conversation {
+    return new HandshakeConversation(exchange, caller as Session, this.#definition.questions)
   }
 
-  toErrorCode(code: number): number {
-    return code
+  toError(error: ProtocolError, exchange: Exchange): RpcErrorBody {
+    const isForUrls = error instanceof UrlElicitationRequiredError
+    const { session } = exchange.link
+    if (!isForUrls || (session instanceof Session && canAsk(session, 'elicitUrl'))) return error.toBody()
+    // 2025-11-25 elicitation, -32042: only for clients that can show pages.
+    return error.toBody(RpcCode.InternalError, `${error.message}; this client cannot be asked to visit a URL`)
   }
 
   notified(notification: RpcNotification, link: Link): void {
     const session = link.session
-    if (session instanceof Session && notification.method === 'notifications/initialized') session.initialized = true
+    if (!(session instanceof Session)) return
+    if (notification.method === 'notifications/initialized') session.initialized = true
+    else if (notification.method === 'notifications/roots/list_changed') session.roots = undefined
   }
 
   drain(): void {}
@@ -164,7 +174,7 @@ export class HandshakeServer implements ServerEra {
   }
 
   #begin(link: Link, revision: Revision, client: Partial<InitializeParams>, declared: ServerCapabilities): Session {
-    const session = new Session(revision, client, declared)
+    const session = new Session(revision, client, declared, true)
     link.session = session
     link.batching = revision.batching
     link.omitsUnknownId = revision.omitsUnknownId
@@ -175,7 +185,7 @@ export class HandshakeServer implements ServerEra {
   /** Where no sessions are kept, a request is taken for one of a client that can do nothing but ask. */
   #assume(link: Link, id: string): Session {
     const revision = this.#agree(id)
-    const session = new Session(revision, {}, this.#definition.capabilities())
+    const session = new Session(revision, {}, this.#definition.capabilities(), false)
     link.session = session
     return session
   }

@@ -2,9 +2,15 @@ import { ClosedError, HttpError, McpError } from '../../errors.ts'
 import type { Link, SendOptions } from '../../jsonrpc/link.ts'
 import type { Params, RequestId, ResultObject, RpcNotification } from '../../jsonrpc/message.ts'
 import type { Revision } from '../../protocol/revision.ts'
-import { type DiscoverResult, type Implementation, metaKeys, type SubscriptionFilter } from '../../protocol/types.ts'
+import {
+  type ClientCapabilities,
+  type DiscoverResult,
+  type Implementation,
+  metaKeys,
+  type SubscriptionFilter,
+} from '../../protocol/types.ts'
 import { deferred } from '../../util/deferred.ts'
-import { isObject, type JsonObject } from '../../util/objects.ts'
+import { isObject, type JsonObject, omit } from '../../util/objects.ts'
 import type { ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
 
 /** How long a server may take to acknowledge a subscription. */
@@ -53,6 +59,8 @@ export class StatelessClient implements ClientEra {
     const type = result.resultType
     // A result of an earlier revision has none; any other than these comes from an extension that we did not declare.
     if (type === undefined || type === 'complete' || this.#extensionTypes.has(type)) return result
+    // Whoever made the call answers the questions and makes it again.
+    if (type === 'input_required') return result
     throw new McpError(
       'invalid-response',
       `${method} was answered with resultType ${JSON.stringify(type)}, which this client did not declare`,
@@ -120,8 +128,14 @@ export function requestMeta(identity: ClientIdentity, revision: Revision): JsonO
   return {
     [metaKeys.protocolVersion]: revision.id,
     [metaKeys.clientInfo]: identity.info,
-    [metaKeys.clientCapabilities]: identity.capabilities,
+    [metaKeys.clientCapabilities]: withoutListChanged(identity.capabilities),
   }
+}
+
+/** 2026-07-28 roots: there is nobody who could be told of changes. */
+function withoutListChanged(capabilities: ClientCapabilities): ClientCapabilities {
+  const { roots } = capabilities
+  return roots ? { ...capabilities, roots: omit(roots, ['listChanged']) } : capabilities
 }
 
 /** What a discover result says; undefined when it is none. */

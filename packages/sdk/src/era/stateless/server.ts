@@ -1,7 +1,7 @@
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
-import { Prepared, type ResultObject } from '../../jsonrpc/message.ts'
+import { Prepared, type ResultObject, type RpcErrorBody } from '../../jsonrpc/message.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import {
   type ClientCapabilities,
@@ -12,11 +12,12 @@ import {
   type SubscriptionFilter,
 } from '../../protocol/types.ts'
 import { isUri } from '../../protocol/uri.ts'
-import { chain } from '../../util/chain.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import { withCheckedParams } from '../checked.ts'
 import { noHandshake, unsupportedVersion } from '../refusals.ts'
-import type { Caller, Definition, EraMethod, Outcome, Reply, ServerEra } from '../server.ts'
+import type { Caller, Conversation, Definition, EraMethod, Reply, ServerEra } from '../server.ts'
+import { type ConversationHost, StatelessConversation } from './conversation.ts'
+import { States } from './states.ts'
 import { Subscription } from './subscription.ts'
 
 /** 2026-07-28: no session. Each request says who is calling, and each result says who answers. */
@@ -25,6 +26,7 @@ export class StatelessServer implements ServerEra {
   readonly #revisions: ReadonlyMap<string, Revision>
   readonly #ending: string
   readonly #subscriptions = new Map<Link, Set<Subscription>>()
+  readonly #host: ConversationHost
   readonly mirrors = true
   readonly methods: ReadonlyMap<string, EraMethod>
 
@@ -34,6 +36,12 @@ export class StatelessServer implements ServerEra {
     this.#revisions = new Map(modern.map((revision) => [revision.id, revision]))
     const signature = { resultType: 'complete', _meta: { [metaKeys.serverInfo]: definition.info } }
     this.#ending = JSON.stringify(signature).slice(1)
+    this.#host = {
+      states: new States(definition),
+      complete: (method, { revision }, result) =>
+        this.#complete(revision.toResult(method, this.#withHints(method, result))),
+      sign: (result) => this.#complete(result),
+    }
     this.methods = withCheckedParams({
       'server/discover': (exchange) => this.#discover(exchange),
       'subscriptions/listen': (exchange) => this.#listen(exchange),
@@ -65,16 +73,16 @@ export class StatelessServer implements ServerEra {
       // What was not declared is not sent, even when it is asked for.
       logLevel:
         logLevel !== undefined && this.#definition.capabilities().logging ? (logLevel as LoggingLevel) : undefined,
+      answers: true,
     }
   }
 
-  serve(exchange: Exchange, caller: Caller, run: () => Outcome): Reply | PromiseLike<Reply> {
-    const { method } = exchange.request
-    return chain(run(), (result) => this.#complete(caller.revision.toResult(method, this.#withHints(method, result))))
+  converse(exchange: Exchange, caller: Caller): Conversation {
+    return new StatelessConversation(exchange, caller, this.#host)
   }
 
-  toErrorCode(code: number): number {
-    return olderCodes.get(code) ?? code
+  toError(error: ProtocolError): RpcErrorBody {
+    return error.toBody(olderCodes.get(error.rpcCode) ?? error.rpcCode)
   }
 
   notified(): void {}

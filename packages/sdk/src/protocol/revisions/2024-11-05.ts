@@ -10,6 +10,8 @@ export const revision: RevisionData = {
   argumentErrors: 'protocol',
   resourceNotFound: -32002,
   announcesCompletions: false,
+  asks: [],
+  missingCapability: 'result',
   primesStreams: false,
   adds: [],
   removes: [],
@@ -19,8 +21,10 @@ export const revision: RevisionData = {
     'tools/list': withoutFields('tools', ['annotations']),
     'tools/call': (result) => mapToolContent(result, withoutAudio),
     'prompts/get': (result) => mapContents(result, withoutAudio),
+    'sampling/createMessage': (result) => ({ ...result, content: withoutAudio(result.content as JsonObject) }),
   },
   params: {
+    'sampling/createMessage': (params) => mapContents(params, withoutAudio),
     'notifications/progress': (params) => (params.message === undefined ? params : omit(params, ['message'])),
   },
 }

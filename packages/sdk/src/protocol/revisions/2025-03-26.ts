@@ -12,6 +12,8 @@ export const revision: RevisionData = {
   argumentErrors: 'protocol',
   resourceNotFound: -32002,
   announcesCompletions: true,
+  asks: [],
+  missingCapability: 'result',
   primesStreams: false,
   adds: [],
   removes: ['elicitation/create'],

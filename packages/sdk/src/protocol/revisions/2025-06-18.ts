@@ -1,5 +1,8 @@
 import { type JsonObject, omit, pick } from '../../util/objects.ts'
+import { olderForm } from '../form.ts'
 import type { RevisionData } from '../revision.ts'
+import { singleContent, splitMessages } from '../sampling.ts'
+import type { CreateMessageResult, ElicitSchema, SamplingMessage } from '../types.ts'
 import { withoutFields, withoutMembers } from './steps.ts'
 
 const implementation = (info: unknown) => pick(info as JsonObject, ['name', 'version', 'title'])
@@ -12,6 +15,8 @@ export const revision: RevisionData = {
   argumentErrors: 'protocol',
   resourceNotFound: -32002,
   announcesCompletions: true,
+  asks: ['form'],
+  missingCapability: 'result',
   primesStreams: false,
   adds: [],
   removes: [
@@ -32,12 +37,24 @@ export const revision: RevisionData = {
     'prompts/list': withoutFields('prompts', ['icons']),
     'resources/list': withoutFields('resources', ['icons']),
     'resources/templates/list': withoutFields('resourceTemplates', ['icons']),
+    'sampling/createMessage': (result) => ({
+      ...result,
+      content: singleContent(result.content as CreateMessageResult['content']),
+    }),
   },
   params: {
     initialize: (params) => ({
       ...params,
       clientInfo: implementation(params.clientInfo),
       capabilities: olderCapabilities(params.capabilities as JsonObject),
+    }),
+    'elicitation/create': ({ mode: _mode, ...params }) => ({
+      ...params,
+      requestedSchema: olderForm(params.requestedSchema as ElicitSchema),
+    }),
+    'sampling/createMessage': (params) => ({
+      ...omit(params, ['tools', 'toolChoice']),
+      messages: splitMessages(params.messages as SamplingMessage[]),
     }),
   },
 }

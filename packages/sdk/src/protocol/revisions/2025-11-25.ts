@@ -12,6 +12,8 @@ export const revision: RevisionData = {
   argumentErrors: 'result',
   resourceNotFound: -32002,
   announcesCompletions: true,
+  asks: ['form', 'url', 'tools'],
+  missingCapability: 'result',
   primesStreams: true,
   adds: [
     'initialize',

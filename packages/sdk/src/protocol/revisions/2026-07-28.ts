@@ -9,6 +9,8 @@ export const revision: RevisionData = {
   argumentErrors: 'result',
   resourceNotFound: -32602,
   announcesCompletions: true,
+  asks: ['form', 'url', 'tools'],
+  missingCapability: 'protocol',
   primesStreams: false,
   adds: [
     'server/discover',

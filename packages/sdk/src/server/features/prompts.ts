@@ -1,7 +1,8 @@
+import { isInputRequired } from '../../era/questions.ts'
 import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
-import type { Params } from '../../jsonrpc/message.ts'
-import type { GetPromptResult, Icon, Meta, Prompt, PromptArgument } from '../../protocol/types.ts'
+import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import type { GetPromptResult, Icon, InputRequiredResult, Meta, Prompt, PromptArgument } from '../../protocol/types.ts'
 import { describeIssues } from '../../schema/issues.ts'
 import type { InferOutput, SchemaLike } from '../../schema/standard.ts'
 import { compileSchema, type UserSchema } from '../../schema/user-schema.ts'
@@ -24,7 +25,7 @@ export interface PromptConfig<Args> {
 }
 
 /** A prompt may return its messages, or plain text as a single message of the user. */
-export type PromptReturn = string | GetPromptResult
+export type PromptReturn = string | GetPromptResult | InputRequiredResult
 
 export type PromptHandler<Args> = (args: InferOutput<Args>, ctx: Context) => PromptReturn | Promise<PromptReturn>
 
@@ -79,14 +80,13 @@ export class Prompts {
     return this.#host.pages.list('prompts', this.definitions(), ({ name }) => name, params)
   }
 
-  async get(params: Params, ctx: Context): Promise<GetPromptResult> {
+  async get(params: Params, ctx: Context): Promise<ResultObject> {
     const name = params.name as string
     const entry = this.#entries.get(name)
     if (entry?.enabled) return this.#render(entry, params.arguments ?? {}, ctx)
     const mount = this.mountOf(name)
     if (!mount) throw unknownPrompt(name)
-    const result = await mount.server.server.delegate('prompts/get', { ...params, name: mount.name }, ctx)
-    return result as GetPromptResult
+    return mount.server.server.delegate('prompts/get', { ...params, name: mount.name }, ctx)
   }
 
   has(name: string): boolean {
@@ -117,13 +117,14 @@ export class Prompts {
     })
   }
 
-  async #render(entry: Entry, args: unknown, ctx: Context): Promise<GetPromptResult> {
+  async #render(entry: Entry, args: unknown, ctx: Context): Promise<ResultObject> {
     const checked = entry.args ? await entry.args.validate(args) : { value: {} }
     if (checked.issues) {
       const text = `Invalid arguments for prompt ${entry.name}: ${describeIssues(checked.issues)}`
       throw new ProtocolError(RpcCode.InvalidParams, text)
     }
     const returned = await entry.handler(checked.value as never, ctx)
+    if (isInputRequired(returned)) return returned
     if (isResultWith(returned, 'messages')) {
       const { description } = entry.definition
       return { ...(description !== undefined && { description }), ...returned } as GetPromptResult

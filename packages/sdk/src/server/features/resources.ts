@@ -1,11 +1,13 @@
+import { isInputRequired } from '../../era/questions.ts'
 import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
-import type { Params } from '../../jsonrpc/message.ts'
+import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import { annotationsProblem, cacheHintsProblem } from '../../protocol/hints.ts'
 import type {
   Annotations,
   CacheHints,
   Icon,
+  InputRequiredResult,
   Meta,
   ReadResourceResult,
   Resource,
@@ -33,7 +35,7 @@ export interface ResourceConfig extends CacheHints {
 }
 
 /** A read may return full contents, plain text or bytes; undefined means that there is no such resource. */
-export type ReadReturn = string | Uint8Array | ReadResourceResult | undefined
+export type ReadReturn = string | Uint8Array | ReadResourceResult | InputRequiredResult | undefined
 
 export type ReadResource = (uri: URL, ctx: Context) => ReadReturn | Promise<ReadReturn>
 export type TemplateVariables = Record<string, string | string[]>
@@ -151,15 +153,17 @@ export class Resources {
     return uniqueBy([...own, ...mounted], ({ uriTemplate }) => uriTemplate)
   }
 
-  async read(params: Params, ctx: Context): Promise<ReadResourceResult> {
+  async read(params: Params, ctx: Context): Promise<ResultObject> {
     const uri = parseUri(params.uri as string)
     const found = this.#find(params.uri as string)
     if (found) {
-      const result = toReadResult(await found.read(uri, ctx), params.uri as string, found.config)
+      const returned = await found.read(uri, ctx)
+      if (isInputRequired(returned)) return returned
+      const result = toReadResult(returned, params.uri as string, found.config)
       if (result) return result
     } else {
       const mount = this.#host.mounts.find(({ server }) => server.features.resources.knows(params.uri as string))
-      if (mount) return (await mount.server.server.delegate('resources/read', params, ctx)) as ReadResourceResult
+      if (mount) return mount.server.server.delegate('resources/read', params, ctx)
     }
     const what = `Resource not found: ${(params.uri as string).slice(0, 200)}`
     throw new ProtocolError(ctx.caller.revision.resourceNotFound, what, { uri: params.uri })

@@ -1,5 +1,6 @@
+import { isInputRequired } from '../../era/questions.ts'
 import type { Outcome } from '../../era/server.ts'
-import { ProtocolError, RpcCode } from '../../errors.ts'
+import { CapabilityError, ProtocolError, RpcCode, Suspended } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
 import {
   findMirroredArguments,
@@ -11,6 +12,7 @@ import type {
   CallToolResult,
   ContentBlock,
   Icon,
+  InputRequiredResult,
   JsonObjectSchema,
   Meta,
   Tool,
@@ -45,8 +47,11 @@ export interface ToolConfig<In, Out> {
 }
 
 /** What a tool may return: a full result, or with an output schema the plain value, or without one text or nothing. */
-// biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing is fine
-export type ToolReturn<Out> = CallToolResult | (Out extends SchemaLike ? InferInput<Out> : string | void)
+export type ToolReturn<Out> =
+  | CallToolResult
+  | InputRequiredResult
+  // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing is fine
+  | (Out extends SchemaLike ? InferInput<Out> : string | void)
 
 export type ToolHandler<In, Out> = (args: InferOutput<In>, ctx: Context) => ToolReturn<Out> | Promise<ToolReturn<Out>>
 
@@ -151,17 +156,21 @@ export class Tools {
     try {
       returned = entry.handler(args as never, ctx)
     } catch (error) {
-      return this.#failed(entry, error)
+      return this.#failed(entry, error, ctx)
     }
     if (!(returned instanceof Promise)) return this.#finish(entry, returned)
     return returned.then(
       (value) => this.#finish(entry, value),
-      (error) => this.#failed(entry, error),
+      (error) => this.#failed(entry, error, ctx),
     )
   }
 
-  #failed(entry: Entry, error: unknown): CallToolResult {
-    if (error instanceof ProtocolError) throw error
+  #failed(entry: Entry, error: unknown, ctx: Context): CallToolResult {
+    if (error instanceof ProtocolError || error instanceof Suspended) throw error
+    if (error instanceof CapabilityError) {
+      if (ctx.caller.revision.missingCapability === 'protocol') throw error
+      return failure(error.message)
+    }
     if (error instanceof ToolError) return { content: error.content, isError: true }
     if (!this.#host.maskErrors) return failure(messageOf(error))
     this.#host.reportError(error)
@@ -169,6 +178,7 @@ export class Tools {
   }
 
   #finish(entry: Entry, returned: unknown): Outcome {
+    if (isInputRequired(returned)) return returned
     if (isResult(returned)) {
       const isPlain = !entry.output || returned.isError
       return isPlain ? withContent(returned) : this.#checkOutput(entry, entry.output!, returned)

@@ -23,6 +23,7 @@ export class StreamableHTTPClientTransport implements Transport {
   readonly restartable = true
   readonly readsHeaders = true
   readonly peerKey: string
+  readonly address: string
   readonly #destination: Destination
   #givenSession: string | undefined
   #conversation: Conversation | undefined
@@ -32,6 +33,7 @@ export class StreamableHTTPClientTransport implements Transport {
   constructor(url: string | URL, options: StreamableHTTPClientTransportOptions = {}) {
     this.#destination = new Destination(url, options)
     this.#givenSession = options.sessionId
+    this.address = this.#destination.name
     this.peerKey = this.#destination.name
   }
 

@@ -5,6 +5,7 @@ import { parseUnambiguous } from '../../jsonrpc/parse.ts'
 import { standardHeadersProblem } from '../../protocol/mirrored-headers.ts'
 import { revisionWithoutHeader } from '../../protocol/revisions/index.ts'
 import { MemoryEventStore } from '../../store/memory.ts'
+import { Bag } from '../../util/bag.ts'
 import { chain } from '../../util/chain.ts'
 import { Deadlines } from '../../util/deadlines.ts'
 import { isObject } from '../../util/objects.ts'
@@ -81,7 +82,7 @@ export class HttpEngine {
       plainAnswers: options.enableJsonResponse ?? false,
       reportError: (error: unknown) => endpoint.reportError(error),
     }
-    this.#callHost = { ...shared, calls: new Set() }
+    this.#callHost = { ...shared, calls: new Bag() }
     this.#sessionHost = {
       ...shared,
       eventStore: options.eventStore === false ? undefined : (options.eventStore ?? new MemoryEventStore()),
@@ -119,7 +120,7 @@ export class HttpEngine {
   /** Lets what is under way finish, ends every stream, refuses what comes from now on. */
   async close(graceMs = 5_000): Promise<void> {
     this.#draining = true
-    const links = [...this.#sessions.all(), ...this.#callHost.calls].map(({ link }) => link)
+    const links = [...this.#sessions.all(), ...this.#callHost.calls.all()].map(({ link }) => link)
     await Promise.all([...links.map((link) => link.close(graceMs)), this.#sse?.close(graceMs)])
     this.#streams.endAll()
     this.#fleet?.close()

@@ -54,7 +54,7 @@ export class NodeCall implements HttpCall {
     // A long text is encoded once here, rather than measured first and joined to the headers then.
     const content = typeof body === 'string' && body.length > longText ? Buffer.from(body) : body
     response.writeHead(status, status === 204 ? headers : withLength(headers, Buffer.byteLength(content)))
-    response.end(content)
+    leave(response, content)
   }
 
   stream(headers: HeaderFields): EventSink {
@@ -98,6 +98,23 @@ function onSocketClose(socket: Socket, listener: () => void): () => void {
   }
   listeners.add(listener)
   return () => void listeners.delete(listener)
+}
+
+/** Answers of this turn of the event loop. */
+let leaving: { response: ServerResponse; content: string | Uint8Array }[] = []
+
+/**
+ * Answers leave together, at the end of the turn in which their requests came in. Each write wakes whoever reads at the
+ * other end; while that one is awake already, a write costs a third.
+ */
+function leave(response: ServerResponse, content: string | Uint8Array): void {
+  if (leaving.push({ response, content }) === 1) setImmediate(sendLeaving)
+}
+
+function sendLeaving(): void {
+  const answers = leaving
+  leaving = []
+  for (const { response, content } of answers) response.end(content)
 }
 
 const longText = 16_384

@@ -1,6 +1,7 @@
 import type { Endpoint, RevisionFacts } from '../../jsonrpc/endpoint.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
+import type { Bag, InBag } from '../../util/bag.ts'
 import type { HeaderFields, HttpCall } from './call.ts'
 import { EventStream, type EventStreamOptions } from './event-stream.ts'
 import type { OpenStreams } from './open-streams.ts'
@@ -13,14 +14,15 @@ export interface CallHost {
   readonly maxQueuedBytes: number
   readonly plainAnswers: boolean
   /** Those under way, so that they can be waited for. */
-  readonly calls: Set<OneCall>
+  readonly calls: Bag<OneCall>
 }
 
 /**
  * The peer behind one POST that belongs to no session: on 2026-07-28 always, before where the server keeps none. It lasts as
  * long as its call, so equal ids of different clients never meet.
  */
-export class OneCall implements Transport, PostOwner {
+export class OneCall implements Transport, PostOwner, InBag {
+  place = -1
   readonly era: 'handshake' | 'stateless'
   readonly assumedRevision: string | undefined
   readonly link: Link

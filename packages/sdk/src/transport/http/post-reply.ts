@@ -53,16 +53,20 @@ export class PostReply implements ReplyStream {
     return this.#owner.assumedRevision
   }
 
-  sendText(text: string, isLast: boolean, errorCode?: number): void {
-    if (this.#done) return
-    if (!isLast) return this.#open()?.send(text)
+  sendText(text: string, isLast: boolean, errorCode?: number): boolean {
+    if (this.#done) return false
+    if (!isLast) return this.#sendBefore(text)
     this.#done = true
     const waiting = this.beforeLast?.(errorCode)
-    if (!waiting) return this.#finish(text, errorCode)
-    waiting
-      .catch((error) => this.#owner.reportError(error))
-      .then(() => this.#finish(text, errorCode))
-      .catch((error) => this.#owner.reportError(error))
+    if (waiting) this.#finishAfter(waiting, text, errorCode)
+    else this.#finish(text, errorCode)
+    return true
+  }
+
+  #sendBefore(text: string): boolean {
+    const stream = this.#open()
+    stream?.send(text)
+    return stream !== undefined
   }
 
   sendPrepared(id: RequestId, result: Prepared): boolean {
@@ -93,6 +97,13 @@ export class PostReply implements ReplyStream {
     if (!this.#stream)
       warnOnce('json-only', 'Answers are plain JSON here: progress and logs of a request are not sent.')
     return this.#stream
+  }
+
+  #finishAfter(waiting: Promise<void>, text: string, errorCode: number | undefined): void {
+    waiting
+      .catch((error) => this.#owner.reportError(error))
+      .then(() => this.#finish(text, errorCode))
+      .catch((error) => this.#owner.reportError(error))
   }
 
   #finish(text: string, errorCode: number | undefined): void {

@@ -24,6 +24,7 @@ export class SSEClientTransport implements Transport {
   readonly restartable = true
   readonly handshakeOnly = true
   readonly peerKey: string
+  readonly address: string
   readonly #options: SSEClientTransportOptions
   readonly #destination: Destination
   #stream: ServerStream | undefined
@@ -32,6 +33,7 @@ export class SSEClientTransport implements Transport {
   constructor(url: string | URL, options: SSEClientTransportOptions = {}) {
     this.#options = options
     this.#destination = new Destination(url, options)
+    this.address = this.#destination.name
     this.peerKey = `sse ${this.#destination.name}`
   }
 

@@ -44,6 +44,7 @@ export class StdioClientTransport implements Transport {
   onerror?: Transport['onerror'] | undefined
   readonly restartable = true
   readonly peerKey: string
+  readonly address: string
   readonly #parameters: StdioServerParameters
   #process: ChildProcess | undefined
   #writer: LineWriter | undefined
@@ -53,6 +54,7 @@ export class StdioClientTransport implements Transport {
 
   constructor(parameters: StdioServerParameters) {
     this.#parameters = parameters
+    this.address = [parameters.command, ...(parameters.args ?? [])].join(' ')
     this.peerKey = JSON.stringify(['stdio', parameters.command, parameters.args ?? [], parameters.cwd])
   }
 

@@ -1,0 +1,134 @@
+import { McpError, ProtocolError, RpcCode } from '../errors.ts'
+import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import { fillDefaults, formProblem } from '../protocol/form.ts'
+import { sampledProblem, samplingProblem } from '../protocol/sampling.ts'
+import type {
+  ClientCapabilities,
+  CreateMessageParams,
+  ElicitFormParams,
+  ElicitParams,
+  ElicitUrlParams,
+  Root,
+} from '../protocol/types.ts'
+import type { Asking, ClientHandlers, RootList } from './handlers.ts'
+import { checkRoots } from './roots.ts'
+import { urlWarnings } from './url-warnings.ts'
+
+/** Ids of pages that were asked for and may still be told to be complete. */
+const maxPages = 1_000
+
+type Answer = (params: Params, asking: Asking) => Promise<ResultObject>
+
+/** Answers what servers ask, whichever way the question came. */
+export class Answerer {
+  readonly #handlers: ClientHandlers
+  /** What is declared to servers: it follows from the handlers, and from what the user adds. */
+  readonly capabilities: ClientCapabilities
+  /** By method, those that there is a handler for. */
+  readonly methods: ReadonlyMap<string, Answer>
+  readonly #pages = new Set<string>()
+  #roots: RootList | undefined
+
+  constructor(handlers: ClientHandlers, given: ClientCapabilities) {
+    this.#handlers = handlers
+    this.capabilities = declare(handlers, given)
+    if (Array.isArray(handlers.roots)) this.#roots = checkRoots(handlers.roots)
+    const methods = new Map<string, Answer>()
+    if (handlers.elicit || handlers.elicitUrl)
+      methods.set('elicitation/create', (params, asking) => this.#elicit(params, asking))
+    if (handlers.sample) methods.set('sampling/createMessage', (params, asking) => this.#sample(params, asking))
+    if (handlers.roots) methods.set('roots/list', (_params, asking) => this.#listRoots(asking))
+    this.methods = methods
+  }
+
+  /** From now on these; throws on what is no folder of this machine, and when servers were not told that there are roots. */
+  setRoots(roots: RootList): void {
+    if (!this.#handlers.roots) {
+      throw new McpError(
+        'invalid-argument',
+        'setRoots(): servers learn at the start that a client has roots; give handlers: { roots: [] } to the client',
+      )
+    }
+    this.#roots = checkRoots(roots)
+  }
+
+  /** True once for each page that was asked for (2025-11-25 elicitation: others are ignored). */
+  completed(elicitationId: string): boolean {
+    return this.#pages.delete(elicitationId)
+  }
+
+  #elicit(params: Params, asking: Asking): Promise<ResultObject> {
+    const question = params as unknown as ElicitParams
+    return question.mode === 'url' ? this.#visit(question, asking) : this.#fillIn(question, asking)
+  }
+
+  async #fillIn({ message, requestedSchema }: ElicitFormParams, asking: Asking): Promise<ResultObject> {
+    const { elicit } = this.#handlers
+    if (!elicit) throw notDeclared('elicitation.form')
+    const { action, content } = await elicit({ message, requestedSchema }, asking)
+    checkAction(action)
+    if (action !== 'accept') return { action }
+    const filled = fillDefaults(requestedSchema, content)
+    const problem = formProblem(requestedSchema, filled)
+    if (problem === undefined) return { action, content: filled }
+    throw new McpError('invalid-argument', `The handler elicit gave content that does not fit the form: ${problem}`)
+  }
+
+  async #visit({ message, url: address, elicitationId }: ElicitUrlParams, asking: Asking): Promise<ResultObject> {
+    const { elicitUrl } = this.#handlers
+    if (!elicitUrl) throw notDeclared('elicitation.url')
+    const url = URL.canParse(address) ? new URL(address) : undefined
+    if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
+      throw new ProtocolError(RpcCode.InvalidParams, 'params.url must be an https: URL')
+    }
+    if (elicitationId !== undefined) this.#remember(elicitationId)
+    const { action } = await elicitUrl({ message, url, elicitationId, warnings: urlWarnings(url) }, asking)
+    checkAction(action)
+    return { action }
+  }
+
+  #remember(elicitationId: string): void {
+    const [oldest] = this.#pages
+    if (this.#pages.size >= maxPages) this.#pages.delete(oldest!)
+    this.#pages.add(elicitationId)
+  }
+
+  async #sample(given: Params, asking: Asking): Promise<ResultObject> {
+    const params = given as unknown as CreateMessageParams
+    const hasTools = params.tools !== undefined || params.toolChoice !== undefined
+    if (hasTools && !this.capabilities.sampling?.tools) throw notDeclared('sampling.tools')
+    const problem = samplingProblem(params)
+    if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
+    const result = await this.#handlers.sample!(params, asking)
+    const wrong = sampledProblem(result, params)
+    if (wrong === undefined) return result as unknown as ResultObject
+    throw new McpError('invalid-argument', `The handler sample gave no message: ${wrong}`)
+  }
+
+  async #listRoots(asking: Asking): Promise<ResultObject> {
+    const { roots } = this.#handlers
+    const list: Root[] = checkRoots(this.#roots ?? (typeof roots === 'function' ? await roots(asking) : []))
+    return { roots: list }
+  }
+}
+
+function declare(handlers: ClientHandlers, given: ClientCapabilities): ClientCapabilities {
+  const { elicit, elicitUrl, sample, roots } = handlers
+  const elicitation = { ...(elicit && { form: {} }), ...(elicitUrl && { url: {} }), ...given.elicitation }
+  return {
+    ...given,
+    ...((elicit || elicitUrl) && { elicitation }),
+    ...(sample && { sampling: { ...given.sampling } }),
+    ...(roots && { roots: { listChanged: true, ...given.roots } }),
+  }
+}
+
+function checkAction(action: unknown): void {
+  if (action === 'accept' || action === 'decline' || action === 'cancel') return
+  throw new McpError('invalid-argument', 'An elicitation is answered with { action: "accept", "decline" or "cancel" }')
+}
+
+/** 2025-11-25 elicitation, error handling; sampling, `tools`. */
+function notDeclared(what: string): ProtocolError {
+  return new ProtocolError(RpcCode.InvalidParams, `This client did not declare ${what}`)
+}

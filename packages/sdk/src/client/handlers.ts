@@ -1,0 +1,48 @@
+import type { CreateMessageParams, CreateMessageResult, ElicitResult, ElicitSchema, Root } from '../protocol/types.ts'
+
+/** Who asks, and whether they still want to know. */
+export interface Asking {
+  readonly server: AskingServer
+  /** Aborts when the server takes the question back, or the call that it belongs to is given up. */
+  readonly signal: AbortSignal
+}
+
+export interface AskingServer {
+  /** What the server calls itself, which nobody has checked. */
+  readonly name: string
+  /** Where it is: a URL or a command line. Undefined where the transport does not say. */
+  readonly address: string | undefined
+}
+
+/** A form for the user to fill in. */
+export interface FormQuestion {
+  readonly message: string
+  readonly requestedSchema: ElicitSchema
+}
+
+/** A page that the user is asked to visit. Nothing has been fetched from it. */
+export interface UrlQuestion {
+  readonly message: string
+  readonly url: URL
+  /** 2025-11-25 only: what a later `elicitationComplete` event names. */
+  readonly elicitationId?: string | undefined
+  /** What is suspicious about the URL, in words for the user. */
+  readonly warnings: readonly string[]
+}
+
+/** What this client does for servers. The capabilities that it declares follow from what is given. */
+export interface ClientHandlers {
+  /** Lets the user fill in a form. Fields that have a default may be left out of the answer. */
+  elicit?: ((form: FormQuestion, asking: Asking) => ElicitResult | Promise<ElicitResult>) | undefined
+  /** Shows a URL to the user, who may open it or not; accepting says that they agreed. */
+  elicitUrl?: ((question: UrlQuestion, asking: Asking) => UrlResult | Promise<UrlResult>) | undefined
+  /** Has a model write a message. Declare `sampling: { tools: {} }` as well if it honours `tools`. */
+  sample?:
+    | ((params: CreateMessageParams, asking: Asking) => CreateMessageResult | Promise<CreateMessageResult>)
+    | undefined
+  /** The folders that servers may work in: a list, or a function that gives it when asked. */
+  roots?: readonly (Root | string)[] | ((asking: Asking) => RootList | Promise<RootList>) | undefined
+}
+
+export type UrlResult = Pick<ElicitResult, 'action'>
+export type RootList = readonly (Root | string)[]

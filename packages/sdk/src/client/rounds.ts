@@ -1,0 +1,91 @@
+import { interactive } from '../era/questions.ts'
+import { McpError } from '../errors.ts'
+import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import type { InputRequiredResult } from '../protocol/types.ts'
+import { backoffMs, defaultBackoff } from '../util/backoff.ts'
+import { define, isObject, type JsonObject } from '../util/objects.ts'
+
+/** More questions at a time than any user would answer. */
+const maxQuestions = 100
+
+export interface Rounds {
+  readonly method: string
+  readonly params: Params
+  readonly maxRounds: number
+  readonly signal: AbortSignal | undefined
+  /** Makes the request once, under a new id. */
+  call(params: Params): Promise<ResultObject>
+  answer(method: string, params: Params, signal: AbortSignal): Promise<ResultObject>
+}
+
+/** Answers what the server asks and calls again, until there is a result (2026-07-28 mrtr, client requirements). */
+export async function driveRounds(first: ResultObject, rounds: Rounds): Promise<ResultObject> {
+  const { method, params, maxRounds } = rounds
+  let result = first
+  for (let round = 1; result.resultType === 'input_required'; round++) {
+    if (round > maxRounds) {
+      throw new McpError(
+        'invalid-response',
+        `${method}: the server asked ${maxRounds} times without coming to a result`,
+      )
+    }
+    const { inputRequests, requestState } = readQuestions(method, result)
+    const inputResponses = inputRequests && (await gather(rounds, inputRequests))
+    // A server that asks nothing wants to be called again later.
+    if (!inputRequests) await pause(backoffMs(defaultBackoff, round - 1), rounds.signal)
+    result = await rounds.call({
+      ...params,
+      ...(inputResponses && { inputResponses }),
+      ...(requestState !== undefined && { requestState }),
+    })
+  }
+  return result
+}
+
+function readQuestions(
+  method: string,
+  result: ResultObject,
+): { inputRequests: [string, JsonObject][] | undefined; requestState: unknown } {
+  const { inputRequests, requestState } = result as ResultObject & InputRequiredResult
+  const wrong = (what: string) => new McpError('invalid-response', `${method} was answered with questions, but ${what}`)
+  if (!interactive.has(method)) throw wrong('its revision allows none there')
+  if (inputRequests === undefined && requestState === undefined) throw wrong('there are none')
+  if (requestState !== undefined && typeof requestState !== 'string') throw wrong('requestState is no string')
+  if (inputRequests === undefined) return { inputRequests: undefined, requestState }
+  if (!isObject(inputRequests)) throw wrong('inputRequests is no object')
+  const entries = Object.entries(inputRequests as JsonObject)
+  if (entries.length > maxQuestions) throw wrong(`there are more than ${maxQuestions}`)
+  const stranger = entries.find(([, request]) => !isObject(request) || typeof request.method !== 'string')
+  if (stranger) throw wrong(`${JSON.stringify(stranger[0].slice(0, 100))} is none`)
+  return { inputRequests: entries as [string, JsonObject][], requestState }
+}
+
+/** All at the same time; when one cannot be answered, the others are taken back. */
+async function gather({ signal, answer }: Rounds, questions: [string, JsonObject][]): Promise<JsonObject> {
+  const failed = new AbortController()
+  const until = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal
+  const answers: JsonObject = {}
+  try {
+    await Promise.all(
+      questions.map(async ([key, { method, params }]) => {
+        define(answers, key, await answer(method as string, (params as Params | undefined) ?? {}, until))
+      }),
+    )
+  } catch (error) {
+    failed.abort(error)
+    throw error
+  }
+  return answers
+}
+
+function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, delayMs)
+    signal?.addEventListener('abort', done)
+  })
+}

@@ -1,0 +1,1 @@
+export { type TerminalHandlers, type TerminalOptions, terminalHandlers } from '../client/terminal/terminal.ts'

@@ -1,0 +1,113 @@
+import { McpError } from '../../errors.ts'
+import type { Exchange } from '../../jsonrpc/exchange.ts'
+import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import type { InputRequest, InputRequiredResult, InputResponses } from '../../protocol/types.ts'
+import { chain } from '../../util/chain.ts'
+import { OnceOnly, tooManyRounds } from '../once.ts'
+import { answerProblem, checkAskable, isInputRequired } from '../questions.ts'
+import type { AskOptions, Caller, Conversation, Outcome, QuestionLimits } from '../server.ts'
+
+/** What a session keeps of its client's answers. */
+export interface RootsMemory {
+  /** The roots as the client gave them, until it says that they changed. */
+  roots: Promise<ResultObject> | undefined
+}
+
+const noResponses: InputResponses = Object.freeze({})
+
+/** Questions are requests to the client, on the stream of the call that they belong to. */
+export class HandshakeConversation implements Conversation {
+  readonly #exchange: Exchange
+  readonly #caller: Caller & RootsMemory
+  readonly #limits: QuestionLimits
+  /** Made on first use: most requests ask nothing. */
+  #once: OnceOnly | undefined
+  #rounds = 0
+  #open = 0
+  inputResponses: InputResponses = noResponses
+  requestState: unknown
+
+  constructor(exchange: Exchange, caller: Caller & RootsMemory, limits: QuestionLimits) {
+    this.#exchange = exchange
+    this.#caller = caller
+    this.#limits = limits
+  }
+
+  run(work: () => Outcome): Outcome {
+    return chain(work(), (result) => {
+      if (isInputRequired(result)) return this.#fulfil(result, work)
+      return this.#caller.revision.toResult(this.#exchange.request.method, result)
+    })
+  }
+
+  once<T>(key: string, work: () => T | Promise<T>): Promise<T> {
+    this.#once ??= new OnceOnly()
+    return this.#once.do(key, work)
+  }
+
+  async ask(question: InputRequest, options: AskOptions): Promise<ResultObject> {
+    checkAskable(this.#caller, question)
+    return question.method === 'roots/list' ? this.#askRoots(question, options) : this.#ask(question, options)
+  }
+
+  /** Asked once per session, where the client tells of changes (2025-11-25 roots). */
+  #askRoots(question: InputRequest, options: AskOptions): Promise<ResultObject> {
+    const caller = this.#caller
+    if (!caller.capabilities.roots?.listChanged) return this.#ask(question, options)
+    if (caller.roots) return caller.roots
+    const asked = this.#ask(question, options)
+    caller.roots = asked
+    asked.catch(() => {
+      if (caller.roots === asked) caller.roots = undefined
+    })
+    return asked
+  }
+
+  async #ask(question: InputRequest, { key: _key, timeoutMs, ...options }: AskOptions): Promise<ResultObject> {
+    this.#countRound()
+    this.#open++
+    try {
+      const { method } = question
+      const params = this.#paramsOf(question)
+      const answer = await this.#exchange.ask(method, params, {
+        ...options,
+        timeoutMs: timeoutMs ?? (method === 'roots/list' ? undefined : this.#limits.timeoutMs),
+      })
+      const problem = answerProblem(question, answer)
+      if (problem !== undefined) {
+        throw new McpError('invalid-response', `The client's answer to ${method} is no answer: ${problem}`)
+      }
+      return answer
+    } finally {
+      this.#open--
+    }
+  }
+
+  #paramsOf({ method, params = {} }: InputRequest): Params {
+    const { revision } = this.#caller
+    const isUrl = (params as Params).mode === 'url'
+    // 2025-11-25 elicitation, URL mode: each has an id of its own.
+    const named = isUrl ? { elicitationId: crypto.randomUUID(), ...params } : params
+    return revision.toParams(method, named as Params)
+  }
+
+  #countRound(): void {
+    if (this.#open === 0 && ++this.#rounds > this.#limits.maxRounds) throw tooManyRounds(this.#limits.maxRounds)
+  }
+
+  /** A handler that returns its questions is given the answers and runs again, as it would on 2026-07-28. */
+  async #fulfil(first: InputRequiredResult, work: () => Outcome): Promise<ResultObject> {
+    let result: ResultObject = first as ResultObject & InputRequiredResult
+    while (isInputRequired(result)) {
+      const questions = Object.entries(result.inputRequests ?? {})
+      if (questions.length === 0) this.#countRound()
+      const answers = await Promise.all(
+        questions.map(async ([key, question]) => [key, await this.ask(question, {})] as const),
+      )
+      this.inputResponses = Object.fromEntries(answers) as unknown as InputResponses
+      this.requestState = result.requestState
+      result = await work()
+    }
+    return this.#caller.revision.toResult(this.#exchange.request.method, result)
+  }
+}

@@ -1,0 +1,94 @@
+import { CapabilityError } from '../errors.ts'
+import type { ResultObject } from '../jsonrpc/message.ts'
+import { sampledProblem } from '../protocol/sampling.ts'
+import type { ClientCapabilities, InputRequest, InputRequiredResult } from '../protocol/types.ts'
+import { isObject } from '../util/objects.ts'
+import type { Caller } from './server.ts'
+
+/** What a client can be asked for. */
+export type Askable = 'elicit' | 'elicitUrl' | 'sample' | 'sampleTools' | 'roots'
+
+/** Requests that may be answered with questions instead of a result (2026-07-28 mrtr, supported requests). */
+export const interactive: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
+
+export function isInputRequired(result: unknown): result is ResultObject & InputRequiredResult {
+  return isObject(result) && result.resultType === 'input_required'
+}
+
+/** Whether the client can be asked: it said so, and its revision has the question. */
+export function canAsk(caller: Caller, what: Askable): boolean {
+  const { revision, capabilities } = caller
+  if (!caller.answers) return false
+  if (what === 'roots') return isObject(capabilities.roots)
+  if (what === 'sample') return isObject(capabilities.sampling)
+  if (what === 'sampleTools') return revision.asks.includes('tools') && isObject(capabilities.sampling?.tools)
+  const { elicitation } = capabilities
+  if (!isObject(elicitation)) return false
+  if (what === 'elicitUrl') return revision.asks.includes('url') && isObject(elicitation.url)
+  // 2025-11-25 elicitation: a client that names no mode has forms.
+  return revision.asks.includes('form') && (isObject(elicitation.form) || !isObject(elicitation.url))
+}
+
+/** Throws what tells the handler, and the client, that this cannot be asked. */
+export function checkAskable(caller: Caller, question: InputRequest): void {
+  const what = askableOf(question)
+  if (canAsk(caller, what)) return
+  throw new CapabilityError(what, reason(caller, what), required[what] as Record<string, object>)
+}
+
+function askableOf({ method, params }: InputRequest): Askable {
+  if (method === 'roots/list') return 'roots'
+  if (method === 'elicitation/create') return params.mode === 'url' ? 'elicitUrl' : 'elicit'
+  return params.tools || params.toolChoice ? 'sampleTools' : 'sample'
+}
+
+const required: Readonly<Record<Askable, ClientCapabilities>> = {
+  elicit: { elicitation: { form: {} } },
+  elicitUrl: { elicitation: { url: {} } },
+  sample: { sampling: {} },
+  sampleTools: { sampling: { tools: {} } },
+  roots: { roots: {} },
+}
+
+const words: Readonly<Record<Askable, string>> = {
+  elicit: 'fill in a form',
+  elicitUrl: 'visit a URL',
+  sample: 'sample a model',
+  sampleTools: 'sample a model with tools',
+  roots: 'list its roots',
+}
+
+function reason(caller: Caller, what: Askable): string {
+  const asked = `The client cannot be asked to ${words[what]}`
+  if (!caller.answers) {
+    return `${asked}: this server keeps no sessions for clients of ${caller.revision.id}, so nothing can be asked of them`
+  }
+  return `${asked}: it did not declare ${JSON.stringify(required[what])} (ask ctx.can('${what}') first)`
+}
+
+/** What is wrong with the form of an answer, or undefined. */
+export function answerProblem(question: InputRequest, answer: unknown): string | undefined {
+  if (!isObject(answer)) return 'must be an object'
+  if (question.method === 'elicitation/create') return elicitProblem(answer)
+  if (question.method === 'roots/list') return rootsProblem(answer)
+  return sampledProblem(answer as never, question.params)
+}
+
+function elicitProblem({ action, content }: ResultObject): string | undefined {
+  if (action !== 'accept' && action !== 'decline' && action !== 'cancel') {
+    return 'action must be "accept", "decline" or "cancel"'
+  }
+  if (content === undefined) return undefined
+  if (!isObject(content)) return 'content must be an object'
+  return Object.values(content).every(isFieldValue) ? undefined : 'content holds something that no form can'
+}
+
+function isFieldValue(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((item) => typeof item === 'string')
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+function rootsProblem({ roots }: ResultObject): string | undefined {
+  if (!Array.isArray(roots)) return 'roots must be a list'
+  return roots.every((root) => isObject(root) && typeof root.uri === 'string') ? undefined : 'a root has no uri'
+}

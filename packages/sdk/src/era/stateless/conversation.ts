@@ -1,0 +1,180 @@
+import { CapabilityError, McpError, ProtocolError, RpcCode, UrlElicitationRequiredError } from '../../errors.ts'
+import type { Exchange } from '../../jsonrpc/exchange.ts'
+import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import type { InputRequest, InputRequests, InputRequiredResult, InputResponses } from '../../protocol/types.ts'
+import { isThenable } from '../../util/chain.ts'
+import { omit } from '../../util/objects.ts'
+import { tooManyRounds } from '../once.ts'
+import { checkAskable, interactive, isInputRequired } from '../questions.ts'
+import type { AskOptions, Caller, Conversation, Outcome, Reply } from '../server.ts'
+import { Journal } from './journal.ts'
+import type { OpenedState, States } from './states.ts'
+
+/** What all conversations of one server share. */
+export interface ConversationHost {
+  readonly states: States
+  /** Gives a final result its form. */
+  complete(method: string, caller: Caller, result: ResultObject): Reply
+  /** Says who answers. */
+  sign(result: ResultObject): Reply
+}
+
+const noResponses: InputResponses = Object.freeze({})
+
+/**
+ * Questions are a result, and their answers come with the next call of the same request. The handler runs again from the
+ * start; what the journal knows of earlier runs lets it get past what was asked and done.
+ */
+export class StatelessConversation implements Conversation {
+  readonly #exchange: Exchange
+  readonly #caller: Caller
+  readonly #host: ConversationHost
+  #opened: OpenedState | undefined
+  /** Made on first use: most requests ask nothing. */
+  #journal: Journal | undefined
+
+  constructor(exchange: Exchange, caller: Caller, host: ConversationHost) {
+    this.#exchange = exchange
+    this.#caller = caller
+    this.#host = host
+  }
+
+  get inputResponses(): InputResponses {
+    return (this.#params.inputResponses as InputResponses | undefined) ?? noResponses
+  }
+
+  get requestState(): unknown {
+    return this.#opened?.byHand
+  }
+
+  run(work: () => Outcome): Reply | PromiseLike<Reply> {
+    const { requestState } = this.#params
+    if (typeof requestState !== 'string' || !this.#mayAsk) return this.#try(work)
+    return this.#host.states.open(requestState, this.#exchange).then((opened) => {
+      this.#opened = opened
+      this.#journal = new Journal(opened.journal, this.inputResponses)
+      return this.#try(work)
+    })
+  }
+
+  async ask(question: InputRequest, { key }: AskOptions): Promise<ResultObject> {
+    if (!this.#mayAsk) throw notHere(this.#exchange.request.method)
+    checkAskable(this.#caller, question)
+    this.#journal ??= new Journal()
+    return this.#journal.ask(question, key)
+  }
+
+  once<T>(key: string, work: () => T | Promise<T>): Promise<T> {
+    this.#journal ??= new Journal()
+    return this.#journal.doOnce(key, work)
+  }
+
+  get #params(): Params {
+    return this.#exchange.request.params!
+  }
+
+  get #mayAsk(): boolean {
+    return interactive.has(this.#exchange.request.method)
+  }
+
+  #try(work: () => Outcome): Reply | PromiseLike<Reply> {
+    let outcome: Outcome
+    try {
+      outcome = work()
+    } catch (error) {
+      return this.#failed(error)
+    }
+    if (!isThenable(outcome)) return this.#ended(outcome)
+    return outcome.then(
+      (result) => this.#ended(result),
+      (error) => this.#failed(error),
+    )
+  }
+
+  /** A handler that swallows the suspension changes nothing: as long as a question is open, the questions are the answer. */
+  #ended(result: ResultObject): Reply | PromiseLike<Reply> {
+    if (this.#journal)
+      return this.#settled().then(() => (this.#journal!.isWaiting ? this.#askAll() : this.#last(result)))
+    return this.#last(result)
+  }
+
+  async #failed(error: unknown): Promise<Reply> {
+    await this.#settled()
+    if (this.#journal?.isWaiting) return this.#askAll()
+    if (error instanceof UrlElicitationRequiredError && this.#mayAsk) return this.#askUrls(error)
+    throw toProtocolError(error)
+  }
+
+  async #settled(): Promise<void> {
+    await this.#journal?.settled()
+  }
+
+  #last(result: ResultObject): Reply | PromiseLike<Reply> {
+    if (isInputRequired(result)) return this.#byHand(result)
+    return this.#host.complete(this.#exchange.request.method, this.#caller, result)
+  }
+
+  #askAll(): Promise<Reply> {
+    const journal = this.#journal!
+    return this.#inputRequired(Object.fromEntries(journal.questions), journal, undefined)
+  }
+
+  /** The page was shown when the same request comes again, so there is nothing to remember. */
+  #askUrls({ elicitations }: UrlElicitationRequiredError): Promise<Reply> {
+    const questions = elicitations.map(({ message, url }, index): [string, InputRequest] => [
+      `url#${index + 1}`,
+      { method: 'elicitation/create', params: { mode: 'url', message, url } },
+    ])
+    return this.#byHand({ resultType: 'input_required', inputRequests: Object.fromEntries(questions) })
+  }
+
+  async #byHand({ inputRequests = {}, requestState, _meta }: InputRequiredResult): Promise<Reply> {
+    if (!this.#mayAsk) throw notHere(this.#exchange.request.method)
+    try {
+      for (const question of Object.values(inputRequests)) checkAskable(this.#caller, question)
+    } catch (error) {
+      throw toProtocolError(error)
+    }
+    return this.#inputRequired(inputRequests, this.#journal, requestState, _meta)
+  }
+
+  async #inputRequired(
+    inputRequests: InputRequests,
+    journal: Journal | undefined,
+    byHand: unknown,
+    _meta?: InputRequiredResult['_meta'],
+  ): Promise<Reply> {
+    const { maxRounds } = this.#host.states
+    const round = (journal?.round ?? 0) + 1
+    if (round > maxRounds) throw tooManyRounds(maxRounds)
+    const isRemembered = byHand !== undefined || (journal && !journal.isEmpty)
+    const requestState = isRemembered
+      ? await this.#host.states.seal({ journal: await (journal ?? new Journal()).toState(), byHand }, this.#exchange)
+      : undefined
+    const entries = Object.entries(inputRequests).map(([key, question]) => [key, toWire(question)])
+    return this.#host.sign({
+      resultType: 'input_required',
+      ...(entries.length > 0 && { inputRequests: Object.fromEntries(entries) }),
+      ...(requestState !== undefined && { requestState }),
+      ...(_meta && { _meta }),
+    })
+  }
+}
+
+/** 2026-07-28 elicitation has no ids for pages. */
+function toWire({ method, params }: InputRequest): object {
+  return { method, ...(params && { params: omit(params, ['elicitationId']) }) }
+}
+
+/** 2026-07-28 basic, -32021: the client is told what it would have to declare. */
+function toProtocolError(error: unknown): unknown {
+  if (!(error instanceof CapabilityError) || !error.required) return error
+  return new ProtocolError(RpcCode.MissingClientCapability, error.message, { requiredCapabilities: error.required })
+}
+
+function notHere(method: string): McpError {
+  return new McpError(
+    'capability-missing',
+    `Nothing can be asked of a client while ${method} is served: only tools, prompts and reading a resource may ask`,
+  )
+}

@@ -1,0 +1,79 @@
+import { ProtocolError, RpcCode } from '../../errors.ts'
+import type { Exchange } from '../../jsonrpc/exchange.ts'
+import { isObject, omit } from '../../util/objects.ts'
+import type { Definition } from '../server.ts'
+import type { JournalState } from './journal.ts'
+
+export interface OpenedState {
+  journal: JournalState
+  /** What a handler that returns its questions by hand wants to have back. */
+  byHand: unknown
+}
+
+interface Sealed extends OpenedState {
+  id: string
+  expires: number
+}
+
+/**
+ * The `requestState` that clients carry: sealed, and good only for the same request of the same caller, for a while
+ * (2026-07-28 mrtr, server requirements).
+ */
+export class States {
+  readonly #definition: Pick<Definition, 'info' | 'sealer' | 'questions'>
+
+  constructor(definition: Pick<Definition, 'info' | 'sealer' | 'questions'>) {
+    this.#definition = definition
+  }
+
+  get maxRounds(): number {
+    return this.#definition.questions.maxRounds
+  }
+
+  async seal(state: OpenedState, exchange: Exchange): Promise<string> {
+    const { sealer, questions } = this.#definition
+    const sealed: Sealed = { ...state, id: crypto.randomUUID(), expires: Date.now() + questions.stateTtlMs }
+    const text = await sealer.seal(sealed, this.#purpose(exchange))
+    if (text.length <= questions.maxStateBytes) return text
+    throw new ProtocolError(
+      RpcCode.InternalError,
+      `The answers so far and what ctx.once keeps take ${text.length} bytes; a client carries at most ${questions.maxStateBytes}`,
+    )
+  }
+
+  async open(text: string, exchange: Exchange): Promise<OpenedState> {
+    const { sealer, questions } = this.#definition
+    const sealed =
+      text.length <= questions.maxStateBytes
+        ? ((await sealer.open(text, this.#purpose(exchange))) as Sealed | undefined)
+        : undefined
+    if (!sealed) throw refused('was not given out for this request')
+    const leftMs = sealed.expires - Date.now()
+    if (leftMs <= 0) throw refused('has expired')
+    if (questions.usedStates && !(await questions.usedStates.claim(sealed.id, leftMs))) throw refused('was used before')
+    return sealed
+  }
+
+  /** What the seal is bound to; a state opens for nothing else. */
+  #purpose({ request, stream }: Exchange): string {
+    const salient = omit(request.params ?? {}, ['_meta', 'inputResponses', 'requestState'])
+    const bound = [this.#definition.info.name, stream?.request?.principal ?? null, request.method, sorted(salient)]
+    return `requestState ${JSON.stringify(bound)}`
+  }
+}
+
+function refused(why: string): ProtocolError {
+  return new ProtocolError(
+    RpcCode.InvalidParams,
+    `params.requestState ${why}; call again without it and without inputResponses`,
+  )
+}
+
+/** The order of members has no meaning, and somebody on the way may change it. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  return Object.keys(value)
+    .sort()
+    .map((key) => [key, sorted(value[key])])
+}

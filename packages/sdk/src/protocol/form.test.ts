@@ -1,0 +1,267 @@
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { SchemaError } from '../schema/json-schema.ts'
+import { OfficialSchema } from '../testing/official-schemas.ts'
+import { fillDefaults, formProblem, olderForm, secretField } from './form.ts'
+import type { ElicitSchema, PrimitiveSchemaDefinition } from './types.ts'
+
+const schemaFolder = fileURLToPath(new URL('../../../../../shared/spec/schema/', import.meta.url))
+const options = [
+  { const: 'a', title: 'A' },
+  { const: 'b', title: 'B' },
+]
+const form = (properties: Record<string, unknown>, required?: string[]) =>
+  ({ type: 'object', properties, ...(required && { required }) }) as ElicitSchema
+
+describe('defaults', () => {
+  const asked = form({
+    name: { type: 'string', default: 'Jo' },
+    tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, default: ['a'] },
+    agreed: { type: 'boolean', default: false },
+    note: { type: 'string' },
+  })
+
+  it('fill in what is missing and nothing else', () => {
+    expect(fillDefaults(asked, { name: 'Al', more: 1 })).toEqual({ name: 'Al', more: 1, tags: ['a'], agreed: false })
+    expect(fillDefaults(asked, undefined)).toEqual({ name: 'Jo', tags: ['a'], agreed: false })
+  })
+
+  it('leave what they were given as it was', () => {
+    const content = { name: 'Al' }
+    const filled = fillDefaults(asked, content)
+    ;(filled.tags as string[]).push('b')
+    expect(content).toEqual({ name: 'Al' })
+    expect(asked.properties.tags!.default).toEqual(['a'])
+  })
+
+  it('that their own field refuses are not used', () => {
+    expect(fillDefaults(form({ a: { type: 'string', default: 1 }, b: null, c: { default: {} } }), {})).toEqual({})
+  })
+
+  it('do not mistake what every object inherits for an answer, nor change it', () => {
+    const odd = form(
+      JSON.parse('{"__proto__":{"type":"string","default":"x"},"toString":{"type":"string","default":"y"}}'),
+    )
+    const filled = fillDefaults(odd, JSON.parse('{"constructor":"z"}'))
+    expect(Object.entries(filled)).toEqual([
+      ['constructor', 'z'],
+      ['__proto__', 'x'],
+      ['toString', 'y'],
+    ])
+    expect(Object.getPrototypeOf(filled)).toBe(Object.prototype)
+  })
+})
+
+describe('a filled-in form', () => {
+  const asked = form(
+    {
+      text: { type: 'string', minLength: 2, maxLength: 3 },
+      mail: { type: 'string', format: 'email' },
+      page: { type: 'string', format: 'uri' },
+      day: { type: 'string', format: 'date' },
+      time: { type: 'string', format: 'date-time' },
+      count: { type: 'integer', minimum: 1, maximum: 9 },
+      share: { type: 'number' },
+      agreed: { type: 'boolean' },
+      one: { type: 'string', enum: ['a', 'b'], enumNames: ['A', 'B'] },
+      titled: { type: 'string', oneOf: options },
+      some: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, minItems: 1, maxItems: 2 },
+      someTitled: { type: 'array', items: { anyOf: options } },
+    },
+    ['text'],
+  )
+  const full = {
+    text: 'abc',
+    mail: 'a@b.co',
+    page: 'https://a.b/c',
+    day: '2024-02-29',
+    time: '2024-02-29T12:00:00Z',
+    count: 9,
+    share: 0.5,
+    agreed: false,
+    one: 'b',
+    titled: 'a',
+    some: ['a', 'b'],
+    someTitled: [],
+  }
+
+  it('is fine when every field is [ELIC-012] [ELIC-014]', () => {
+    expect(formProblem(asked, full)).toBe(undefined)
+    expect(formProblem(asked, { text: 'ab' })).toBe(undefined)
+  })
+
+  it.each([
+    ['text', 'a', 'must have 2 or more characters'],
+    ['text', 'abcd', 'must have 3 or fewer characters'],
+    ['text', 12, 'must be a string'],
+    ['mail', 'a', 'must be a valid email'],
+    ['page', 'a', 'must be a valid uri'],
+    ['day', '2024-02-30', 'must be a valid date'],
+    ['time', '2024-02-29', 'must be a valid date-time'],
+    ['count', 0, 'must be 1 or more'],
+    ['count', 10, 'must be 9 or less'],
+    ['count', 1.5, 'must be a whole number'],
+    ['count', '1', 'must be a number'],
+    ['share', Number.NaN, 'must be a number'],
+    ['agreed', 'yes', 'must be true or false'],
+    ['one', 'c', 'must be one of ["a","b"]'],
+    ['titled', 'A', 'must be one of ["a","b"]'],
+    ['some', [], 'must have 1 or more choices'],
+    ['some', ['a', 'b', 'a'], 'must have 2 or fewer choices'],
+    ['some', 'a', 'must be an array of strings'],
+    ['someTitled', ['a', 'c'], 'must have only choices of ["a","b"]'],
+    ['someTitled', [1], 'must be an array of strings'],
+    ['more', { a: 1 }, 'must be a string, a number, true, false or an array of strings'],
+    ['more', null, 'must be a string, a number, true, false or an array of strings'],
+  ])('whose %s is %j is told so [ELIC-012] [ELIC-014]', (name, value, problem) => {
+    expect(formProblem(asked, { ...full, [name]: value })).toBe(`field "${name}" ${problem}`)
+  })
+
+  it('needs what is required and may have more than was asked', () => {
+    expect(formProblem(asked, { count: 1 })).toBe('field "text" is missing')
+    expect(formProblem(asked, { text: undefined })).toBe('field "text" is missing')
+    expect(formProblem(asked, { text: 'ab', more: 'x', list: ['y'] })).toBe(undefined)
+    expect(formProblem(form({}, ['toString']), {})).toBe('field "toString" is missing')
+  })
+
+  it('counts a character outside of the basic plane once', () => {
+    expect(formProblem(asked, { text: '😀😀😀' })).toBe(undefined)
+    expect(formProblem(asked, { text: '😀' })).toBe('field "text" must have 2 or more characters')
+  })
+
+  it.each([[undefined], [null], ['text'], [['ab']]])('is an object, not %j', (content) => {
+    expect(formProblem(asked, content)).toBe('content must be an object')
+  })
+
+  it.each([
+    [null],
+    ['string'],
+    [[]],
+    [{}],
+    [{ type: 'object', properties: {} }],
+    [{ type: ['string'] }],
+    [{ type: 'string', enum: 'ab' }],
+    [{ type: 'string', enum: [1] }],
+    [{ type: 'string', oneOf: [null] }],
+    [{ type: 'string', oneOf: {} }],
+    [{ type: 'string', minLength: '1' }],
+    [{ type: 'number', minimum: {} }],
+    [{ type: 'array' }],
+    [{ type: 'array', items: { type: 'string' } }],
+    [{ type: 'array', items: { enum: ['a'] }, maxItems: null }],
+  ])('of a field like %j cannot be understood, and says so', (field) => {
+    expect(formProblem(form({ x: field }), { x: 'a' })).toBe('field "x" cannot be understood')
+    expect(formProblem(form({ x: field }), {})).toBe(undefined)
+  })
+
+  it('whose form is not one cannot be understood either', () => {
+    for (const odd of [null, 1, {}, { properties: [] }, { properties: {}, required: [{ toString: 1 }] }]) {
+      expect(formProblem(odd as never, {})).toBe('the form cannot be understood')
+    }
+  })
+
+  it('never runs a pattern of the peer', () => {
+    const hostile = form({ x: { type: 'string', pattern: '^(a+)+$', format: '(a+)+$' } })
+    expect(formProblem(hostile, { x: `${'a'.repeat(5_000)}!` })).toBe(undefined)
+  })
+})
+
+describe('a form for clients of 2025-06-18', () => {
+  const asked: ElicitSchema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    ...form(
+      {
+        text: { type: 'string', title: 'Text', default: 'x', maxLength: 3 },
+        count: { type: 'integer', default: 1 },
+        agreed: { type: 'boolean', default: true },
+        one: { type: 'string', enum: ['a', 'b'], default: 'a' },
+        titled: { type: 'string', description: 'Choose', oneOf: options, default: 'a' },
+      },
+      ['titled'],
+    ),
+  }
+
+  it('has enumNames for titles, and defaults of booleans only [ELIC-013]', () => {
+    expect(olderForm(asked)).toEqual({
+      type: 'object',
+      properties: {
+        text: { type: 'string', title: 'Text', maxLength: 3 },
+        count: { type: 'integer' },
+        agreed: { type: 'boolean', default: true },
+        one: { type: 'string', enum: ['a', 'b'] },
+        titled: { type: 'string', description: 'Choose', enum: ['a', 'b'], enumNames: ['A', 'B'] },
+      },
+      required: ['titled'],
+    })
+  })
+
+  it('is what the official schema wants [ELIC-013]', () => {
+    const params = { message: 'Please', requestedSchema: olderForm(asked) }
+    const official = OfficialSchema.load(schemaFolder, '2025-06-18')
+    expect(official?.problem({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params })).toBe(undefined)
+  })
+
+  it('cannot let the user choose several', () => {
+    const several = form({ tags: { type: 'array', items: { type: 'string', enum: ['a'] } } })
+    expect(() => olderForm(several)).toThrow(SchemaError)
+    expect(() => olderForm(several)).toThrow(
+      'Field "tags": choosing several needs a client of 2025-11-25 or later (at /properties/tags)',
+    )
+  })
+})
+
+describe('a field that asks for a secret', () => {
+  const text = (name: string, title?: string) =>
+    form({ fine: { type: 'string' }, [name]: { type: 'string', ...(title && { title }) } })
+
+  it.each([
+    ...[
+      'password',
+      'Password',
+      'userPassword',
+      'new_password',
+      'password2',
+      'passwordConfirmation',
+      'passwd',
+      'PASSWORD',
+    ],
+    ...['passphrase', 'secret', 'clientSecret', 'client-secret', 'token', 'apiToken', 'access_token', 'OAuthToken'],
+    ...['apiKey', 'api_key', 'APIKey', 'apikey', 'accessKey', 'privateKey', 'private_key_pem', 'secretKey'],
+    ...['creditCard', 'credit_card_number', 'cardNumber', 'cvv', 'CVC', 'cvv2', 'ssn', 'socialSecurityNumber'],
+  ])('is found by the name %s', (name) => {
+    expect(secretField(text(name))).toBe(name)
+  })
+
+  it.each([
+    ...[
+      'Password',
+      'Your API key',
+      'Password for GitHub',
+      'Password (8 letters or more)',
+      'Enter your access token, please',
+    ],
+    ...['Credit card', 'Social Security Number'],
+  ])('is found by the title %s', (title) => {
+    expect(secretField(text('value', title))).toBe('value')
+  })
+
+  it.each([
+    ...['tokenCount', 'max_tokens', 'token_limit', 'tokenizer', 'passwordLength', 'password_policy', 'secretary'],
+    ...['secretSanta', 'keyboard', 'api', 'apiKeyName', 'card', 'cardType', 'pin', 'compass', 'email', 'key', 'number'],
+  ])('is not seen in %s', (name) => {
+    expect(secretField(text(name, name))).toBe(undefined)
+  })
+
+  it('may be a number, but nothing to tick or to choose', () => {
+    const fieldOf = (field: PrimitiveSchemaDefinition) => secretField(form({ password: field }))
+    expect(fieldOf({ type: 'integer' })).toBe('password')
+    expect(fieldOf({ type: 'boolean' })).toBe(undefined)
+    expect(fieldOf({ type: 'string', enum: ['keep', 'reset'] })).toBe(undefined)
+    expect(fieldOf({ type: 'string', oneOf: options })).toBe(undefined)
+    expect(fieldOf({ type: 'array', items: { anyOf: options } })).toBe(undefined)
+  })
+
+  it('is looked for in forms of any peer', () => {
+    expect(secretField(form({ a: null, b: { type: 'string', title: {} }, token: { type: 'string' } }))).toBe('token')
+  })
+})

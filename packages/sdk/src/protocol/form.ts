@@ -1,0 +1,204 @@
+import { formats } from '../schema/formats.ts'
+import { SchemaError } from '../schema/schema-error.ts'
+import { escapeToken, has, show } from '../schema/values.ts'
+import { define, isObject, type JsonObject, omit } from '../util/objects.ts'
+import type { ElicitContent, ElicitSchema, PrimitiveSchemaDefinition } from './types.ts'
+
+/** The formats that a text field may have (2025-11-25 elicitation, requested schema). */
+export const FORM_FORMATS: ReadonlySet<unknown> = new Set(['email', 'uri', 'date', 'date-time'])
+
+/** What was filled in, with the default of every field that was not. A default that its own field refuses is none. */
+export function fillDefaults(form: ElicitSchema, content: ElicitContent | undefined): ElicitContent {
+  const filled: ElicitContent = omit(content ?? {}, [])
+  for (const [name, field] of Object.entries<unknown>(form.properties)) {
+    if (has(filled, name) || !isObject(field) || !has(field, 'default')) continue
+    const value = field.default
+    if (fieldProblem(field, value) === undefined) define(filled, name, Array.isArray(value) ? [...value] : value)
+  }
+  return filled
+}
+
+/**
+ * Says what is wrong with a filled-in form, or nothing. The form may come from a peer that means harm: whatever it holds,
+ * the answer is a sentence, and takes time in proportion to the sizes of both.
+ */
+export function formProblem(form: ElicitSchema, content: unknown): string | undefined {
+  if (!isObject(form) || !isObject(form.properties)) return 'the form cannot be understood'
+  if (!isObject(content)) return 'content must be an object'
+  const { required = [] } = form
+  if (!isStrings(required)) return 'the form cannot be understood'
+  const missing = required.find((name) => !has(content, name))
+  if (missing !== undefined) return `field ${show(missing)} is missing`
+  for (const [name, value] of Object.entries(content)) {
+    if (value === undefined) continue
+    const problem = has(form.properties, name) ? fieldProblem(form.properties[name], value) : kindProblem(value)
+    if (problem !== undefined) return `field ${show(name)} ${problem}`
+  }
+  return undefined
+}
+
+/** Says what is wrong with the value of one field, without naming it. */
+export function fieldProblem(field: unknown, value: unknown): string | undefined {
+  if (!isObject(field)) return NO_FIELD
+  switch (field.type) {
+    case 'string':
+      return has(field, 'enum') || has(field, 'oneOf') ? choiceProblem(field, value) : textProblem(field, value)
+    case 'number':
+    case 'integer':
+      return numberProblem(field, value)
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : 'must be true or false'
+    case 'array':
+      return choicesProblem(field, value)
+    default:
+      return NO_FIELD
+  }
+}
+
+/**
+ * The form as clients of 2025-06-18 know it: titles of choices in a list of their own, and defaults for booleans only.
+ *
+ * @throws SchemaError when several may be chosen, which those clients cannot show
+ */
+export function olderForm(form: ElicitSchema): ElicitSchema {
+  const properties: JsonObject = {}
+  for (const [name, field] of Object.entries(form.properties)) define(properties, name, olderField(name, field))
+  return {
+    type: 'object',
+    properties: properties as ElicitSchema['properties'],
+    ...(form.required && { required: form.required }),
+  }
+}
+
+/**
+ * The name of a field that seems to ask for a secret, which no form may do (2025-11-25 elicitation, security). It is
+ * judged by the words of names and titles; a field to tick or to choose in cannot hold a secret.
+ */
+export function secretField(form: ElicitSchema): string | undefined {
+  const found = Object.entries<unknown>(form.properties).find(
+    ([name, field]) => isObject(field) && isWrittenIn(field) && (isSecret(name) || isSecret(String(field.title ?? ''))),
+  )
+  return found?.[0]
+}
+
+const NO_FIELD = 'cannot be understood'
+
+function kindProblem(value: unknown): string | undefined {
+  const fine = typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value) || isStrings(value)
+  return fine ? undefined : 'must be a string, a number, true, false or an array of strings'
+}
+
+function textProblem(field: JsonObject, value: unknown): string | undefined {
+  const { minLength, maxLength, format } = field
+  if (!isLimit(minLength) || !isLimit(maxLength)) return NO_FIELD
+  if (typeof value !== 'string') return 'must be a string'
+  const length = minLength === undefined && maxLength === undefined ? 0 : countCharacters(value)
+  if (minLength !== undefined && length < minLength) return `must have ${minLength} or more characters`
+  if (maxLength !== undefined && length > maxLength) return `must have ${maxLength} or fewer characters`
+  // Other formats than those of forms are notes for the reader.
+  const isSound = FORM_FORMATS.has(format) ? formats.get(format as string) : undefined
+  return isSound?.(value) === false ? `must be a valid ${format}` : undefined
+}
+
+/** JSON Schema counts code points, not the code units of JavaScript. */
+function countCharacters(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}
+
+function numberProblem({ type, minimum, maximum }: JsonObject, value: unknown): string | undefined {
+  if (!isLimit(minimum) || !isLimit(maximum)) return NO_FIELD
+  if (typeof value !== 'number' || !Number.isFinite(value)) return 'must be a number'
+  if (type === 'integer' && !Number.isInteger(value)) return 'must be a whole number'
+  if (minimum !== undefined && value < minimum) return `must be ${minimum} or more`
+  return maximum !== undefined && value > maximum ? `must be ${maximum} or less` : undefined
+}
+
+function choiceProblem(field: JsonObject, value: unknown): string | undefined {
+  const values = valuesOf(field.enum, field.oneOf)
+  if (!values) return NO_FIELD
+  return values.includes(value) ? undefined : `must be one of ${show(values)}`
+}
+
+function choicesProblem({ items, minItems, maxItems }: JsonObject, value: unknown): string | undefined {
+  const values = isObject(items) ? valuesOf(items.enum, items.anyOf) : undefined
+  if (!values || !isLimit(minItems) || !isLimit(maxItems)) return NO_FIELD
+  if (!isStrings(value)) return 'must be an array of strings'
+  if (minItems !== undefined && value.length < minItems) return `must have ${minItems} or more choices`
+  if (maxItems !== undefined && value.length > maxItems) return `must have ${maxItems} or fewer choices`
+  const known = new Set(values)
+  return value.every((item) => known.has(item)) ? undefined : `must have only choices of ${show(values)}`
+}
+
+/** What can be chosen, from bare values or from options with titles. */
+function valuesOf(values: unknown, options: unknown): unknown[] | undefined {
+  if (values !== undefined) return isStrings(values) ? values : undefined
+  if (!Array.isArray(options)) return undefined
+  const found = options.map((option) => (isObject(option) ? option.const : undefined))
+  return isStrings(found) ? found : undefined
+}
+
+function isStrings(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}
+
+function isLimit(value: unknown): value is number | undefined {
+  return value === undefined || Number.isFinite(value)
+}
+
+function olderField(name: string, field: PrimitiveSchemaDefinition): PrimitiveSchemaDefinition {
+  if (field.type === 'boolean') return field
+  if (field.type === 'array') {
+    throw new SchemaError(
+      `Field ${show(name)}: choosing several needs a client of 2025-11-25 or later`,
+      `/properties/${escapeToken(name)}`,
+    )
+  }
+  if (!('oneOf' in field)) return omit(field, ['default'])
+  return {
+    ...omit<JsonObject>({ ...field }, ['default', 'oneOf']),
+    type: 'string',
+    enum: field.oneOf.map((option) => option.const),
+    enumNames: field.oneOf.map((option) => option.title),
+  }
+}
+
+function isWrittenIn(field: JsonObject): boolean {
+  if (field.type === 'number' || field.type === 'integer') return true
+  return field.type === 'string' && !has(field, 'enum') && !has(field, 'oneOf')
+}
+
+/** Whether one of the clauses of a text speaks of a secret: `apiToken` and "Password (8 letters)", but not `tokenCount`. */
+function isSecret(text: string): boolean {
+  return text.split(/[^\p{L}\p{N}\s_-]+/u).some((clause) => {
+    const words = clause.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{N}+/gu) ?? []
+    return hasSecret(words.map((word) => word.toLowerCase()))
+  })
+}
+
+function hasSecret(words: readonly string[]): boolean {
+  return words.some((_, start) =>
+    [1, 2, 3].some((length) => {
+      const next = words[start + length]
+      const ends = next === undefined || CONTINUES.has(next) || /^\p{N}/u.test(next)
+      return ends && start + length <= words.length && SECRETS.has(words.slice(start, start + length).join(''))
+    }),
+  )
+}
+
+/** Written as one word, as some do; the same of separate words is found by joining them. */
+const SECRETS = new Set(
+  (
+    'password passwords passwd pwd passphrase secret secrets clientsecret token apitoken accesstoken authtoken ' +
+    'refreshtoken apikey apikeys accesskey secretkey privatekey privatekeys creditcard creditcardnumber cardnumber ' +
+    'cvv cvc ssn socialsecuritynumber'
+  ).split(' '),
+)
+
+/** After other words it is not the secret that is asked for, but its length, name or age. */
+const CONTINUES = new Set(
+  'for of to from on in at here please again repeat repeated confirm confirmation value text string pem number'.split(
+    ' ',
+  ),
+)

@@ -1,0 +1,315 @@
+import { fileURLToPath } from 'node:url'
+import { type } from 'arktype'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { z as z3 } from 'zod/v3'
+import { SchemaError } from '../schema/json-schema.ts'
+import type { SchemaLike } from '../schema/standard.ts'
+import { compileSchema } from '../schema/user-schema.ts'
+import { OfficialSchema } from '../testing/official-schemas.ts'
+import { toForm } from './to-form.ts'
+
+const formOf = (schema: SchemaLike) => toForm(compileSchema(schema, 'input').json)
+/** The one field that a property becomes. */
+const fieldOf = (json: unknown) => toForm({ type: 'object', properties: { field: json } }).properties.field
+const faultOf = (schema: SchemaLike): SchemaError => {
+  try {
+    formOf(schema)
+  } catch (error) {
+    if (error instanceof SchemaError) return error
+  }
+  throw new Error('The schema was taken')
+}
+
+const schemaFolder = fileURLToPath(new URL('../../../../../shared/spec/schema/', import.meta.url))
+const choices = {
+  single: { type: 'string', enum: ['a', 'b'], default: 'b' },
+  titled: {
+    oneOf: [
+      { const: 'a', title: 'A' },
+      { const: 'b', title: 'B' },
+    ],
+    default: 'b',
+  },
+  several: { type: 'array', items: { enum: ['a', 'b'] }, minItems: 1, maxItems: 2, default: ['a'] },
+  severalTitled: {
+    type: 'array',
+    items: { anyOf: [{ const: 'a', title: 'A' }, { const: 'b' }] },
+    uniqueItems: true,
+    default: ['b'],
+  },
+  legacy: { type: 'string', enum: ['a', 'b'], enumNames: ['A', 'B'] },
+} as const
+
+describe('a form', () => {
+  it('is made of a zod 4 schema, with nothing but what forms have [ELIC-011] [ELIC-012]', () => {
+    const name = z.string().min(1).max(50).meta({ id: 'Name', title: 'Name' })
+    const form = formOf(
+      z.object({
+        first: name,
+        last: name.optional(),
+        mail: z.email().describe('Where to write to'),
+        page: z.url(),
+        day: z.iso.date(),
+        time: z.iso.datetime(),
+        count: z.int().default(3),
+        positive: z.int().positive(),
+        share: z.number().min(0).max(1),
+        agreed: z.boolean().default(false),
+        color: z.enum(['red', 'blue']).default('red'),
+        size: z.union([z.literal('s').meta({ title: 'Small' }), z.literal('l').meta({ title: 'Large' })]),
+        extras: z
+          .array(z.enum(['hat', 'bag']))
+          .min(1)
+          .max(2)
+          .default(['hat']),
+      }),
+    )
+    expect(form).toEqual({
+      type: 'object',
+      properties: {
+        first: { type: 'string', title: 'Name', minLength: 1, maxLength: 50 },
+        last: { type: 'string', title: 'Name', minLength: 1, maxLength: 50 },
+        mail: { type: 'string', format: 'email', description: 'Where to write to' },
+        page: { type: 'string', format: 'uri' },
+        day: { type: 'string', format: 'date' },
+        time: { type: 'string', format: 'date-time' },
+        count: { type: 'integer', default: 3 },
+        positive: { type: 'integer', minimum: 1 },
+        share: { type: 'number', minimum: 0, maximum: 1 },
+        agreed: { type: 'boolean', default: false },
+        color: { type: 'string', enum: ['red', 'blue'], default: 'red' },
+        size: {
+          type: 'string',
+          oneOf: [
+            { const: 's', title: 'Small' },
+            { const: 'l', title: 'Large' },
+          ],
+        },
+        extras: {
+          type: 'array',
+          items: { type: 'string', enum: ['hat', 'bag'] },
+          minItems: 1,
+          maxItems: 2,
+          default: ['hat'],
+        },
+      },
+      required: ['first', 'mail', 'page', 'day', 'time', 'positive', 'share', 'size'],
+    })
+  })
+
+  it('is made of a zod 3 schema', () => {
+    const form = formOf(
+      z3.object({
+        mail: z3.string().email().describe('Where to write to'),
+        count: z3.number().int().positive(),
+        agreed: z3.boolean().default(false),
+        color: z3.enum(['red', 'blue']).optional(),
+        size: z3.union([z3.literal('s'), z3.literal('l')]),
+        extras: z3.array(z3.enum(['hat', 'bag'])).min(1),
+      }),
+    )
+    expect(form).toEqual({
+      type: 'object',
+      properties: {
+        mail: { type: 'string', format: 'email', description: 'Where to write to' },
+        count: { type: 'integer', minimum: 1 },
+        agreed: { type: 'boolean', default: false },
+        color: { type: 'string', enum: ['red', 'blue'] },
+        size: { type: 'string', enum: ['s', 'l'] },
+        extras: { type: 'array', items: { type: 'string', enum: ['hat', 'bag'] }, minItems: 1 },
+      },
+      required: ['mail', 'count', 'size', 'extras'],
+    })
+  })
+
+  it('is made of an arktype', () => {
+    const form = formOf(type({ mail: 'string.email', 'color?': "'red' | 'blue'", count: 'number.integer > 1' }))
+    expect(form.properties).toEqual({
+      mail: { type: 'string', format: 'email' },
+      color: { type: 'string', enum: expect.arrayContaining(['red', 'blue']) },
+      count: { type: 'integer', minimum: 2 },
+    })
+    expect([...form.required!].sort()).toEqual(['count', 'mail'])
+  })
+
+  it('is made of a shape whose properties are schemas, references inside of them included', () => {
+    const name = z.string().meta({ id: 'Name' })
+    expect(formOf({ name, more: z.union([z.literal('a'), z.literal('b')]).optional() })).toEqual({
+      type: 'object',
+      properties: { name: { type: 'string' }, more: { type: 'string', enum: ['a', 'b'] } },
+      required: ['name'],
+    })
+  })
+
+  it('of another revision of JSON Schema keeps only what the wire has', () => {
+    const form = formOf({
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      title: 'Order',
+      description: 'What to send',
+      properties: { name: { $ref: '#/definitions/name', description: 'Yours' }, more: { type: ['string'] } },
+      additionalProperties: false,
+      definitions: { name: { type: 'string', title: 'Name', $comment: 'for people', examples: ['Jo'], 'x-order': 1 } },
+    })
+    expect(form).toEqual({
+      type: 'object',
+      properties: { name: { type: 'string', title: 'Name', description: 'Yours' }, more: { type: 'string' } },
+    })
+  })
+
+  it('may have no fields, where only yes or no is asked', () => {
+    expect(formOf(z.object({}))).toEqual({ type: 'object', properties: {} })
+  })
+
+  it('keeps a field that is named like a member of every object', () => {
+    const properties = JSON.parse('{ "__proto__": { "type": "boolean" }, "constructor": { "type": "string" } }')
+    const form = toForm({ type: 'object', properties, required: ['__proto__'] })
+    expect(Object.keys(form.properties)).toEqual(['__proto__', 'constructor'])
+    expect(form.required).toEqual(['__proto__'])
+  })
+
+  it('has choices of one or several, with titles or without [ELIC-014]', () => {
+    expect(toForm({ type: 'object', properties: choices }).properties).toEqual({
+      single: { type: 'string', enum: ['a', 'b'], default: 'b' },
+      titled: {
+        type: 'string',
+        oneOf: [
+          { const: 'a', title: 'A' },
+          { const: 'b', title: 'B' },
+        ],
+        default: 'b',
+      },
+      several: {
+        type: 'array',
+        items: { type: 'string', enum: ['a', 'b'] },
+        minItems: 1,
+        maxItems: 2,
+        default: ['a'],
+      },
+      severalTitled: {
+        type: 'array',
+        items: {
+          anyOf: [
+            { const: 'a', title: 'A' },
+            { const: 'b', title: 'b' },
+          ],
+        },
+        default: ['b'],
+      },
+      legacy: { type: 'string', enum: ['a', 'b'], enumNames: ['A', 'B'] },
+    })
+  })
+
+  it.each(['2025-11-25', '2026-07-28'] as const)(
+    'is what the official schema of %s wants [ELIC-011] [ELIC-014] [ELIC-015]',
+    (revision) => {
+      const requestedSchema = toForm({
+        type: 'object',
+        properties: {
+          ...choices,
+          text: { type: 'string', minLength: 1, format: 'email', default: 'a@b.co' },
+          number: { type: 'number', minimum: 0, default: 1.5 },
+          agreed: { type: 'boolean', default: true },
+        },
+        required: ['text'],
+      })
+      const params = { mode: 'form', message: 'Please', requestedSchema }
+      const official = OfficialSchema.load(schemaFolder, revision)
+      // The folder with the official schemas is not everywhere.
+      expect(official?.problem({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params })).toBe(undefined)
+    },
+  )
+
+  it.each([
+    ['a bare enum', { enum: ['a', 'b'] }, { type: 'string', enum: ['a', 'b'] }],
+    ['a constant', { const: 'a', title: 'T' }, { type: 'string', title: 'T', enum: ['a'] }],
+    [
+      'constants without titles',
+      { anyOf: [{ const: 'a' }, { type: 'string', enum: ['b'] }] },
+      { type: 'string', enum: ['a', 'b'] },
+    ],
+    ['an integer below', { type: 'integer', exclusiveMaximum: 5 }, { type: 'integer', maximum: 4 }],
+    [
+      'an integer between',
+      { type: 'integer', exclusiveMinimum: 0.5, minimum: -3, exclusiveMaximum: 4.5, maximum: 9 },
+      { type: 'integer', minimum: 1, maximum: 4 },
+    ],
+    ['a multiple of one', { type: 'number', multipleOf: 1 }, { type: 'integer' }],
+    [
+      'an integer as wide as can be',
+      { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
+      { type: 'integer' },
+    ],
+  ])('says %s in its own way', (_, json, field) => {
+    expect(fieldOf(json)).toEqual(field)
+  })
+})
+
+describe('what a form cannot say', () => {
+  const refinement = 'check it with a refinement: what JSON Schema does not show is checked on the answer'
+
+  it.each([
+    ['a pattern', z.string().regex(/^a/), `A form cannot say pattern; say it in the description and ${refinement}`],
+    ['several patterns', z.string().startsWith('a').endsWith('b'), 'A form cannot say'],
+    ['a format and a pattern', z.email().regex(/x/), 'A form cannot say allOf'],
+    ['another format', z.uuid(), 'A form cannot say the format "uuid"'],
+    ['an encoding', z.base64(), 'A form cannot say the format "base64"'],
+    ['an open range', z.number().gt(1), 'A form cannot say exclusiveMinimum'],
+    ['a step', z.number().multipleOf(5), 'A form cannot say multipleOf'],
+    ['a boolean that has to be true', z.literal(true), 'A form takes a choice only among strings'],
+    ['a choice of numbers', z.literal([1, 2]), 'A form takes a choice only among strings'],
+    ['null', z.string().nullable(), 'A form knows no null; make the field optional instead of nullable'],
+    ['a choice or null', z.enum(['a']).nullable(), 'A form knows no null'],
+    ['an object', z.object({ a: z.string() }), 'A form is flat and takes no object inside'],
+    ['a record', z.record(z.string(), z.string()), 'A form is flat and takes no object inside'],
+    ['a list of texts', z.array(z.string()), 'A form takes a list only as a choice; let items be an enum of strings'],
+    ['a list of objects', z.array(z.object({})), 'A form takes a list only as a choice'],
+    ['a tuple', z.tuple([z.enum(['a'])]), 'A form takes a list only as a choice'],
+    ['a union', z.union([z.string().min(2), z.number()]), 'A form takes a choice only among strings'],
+    ['anything', z.any(), 'A form needs one type for a field'],
+  ])('%s is refused by the name of the field [ELIC-012]', (_, schema, message) => {
+    const fault = faultOf(z.object({ fine: z.string(), 'odd/one': schema }))
+    expect(fault.message).toContain(`Field "odd/one": ${message}`)
+    expect(fault.pointer).toMatch(/^\/properties\/odd~1one/)
+  })
+
+  it.each([
+    ['null in an enum', { enum: ['a', null] }, 'knows no null'],
+    ['two types', { type: ['string', 'number'] }, 'needs one type'],
+    ['nothing', {}, 'needs one type'],
+    ['a length beside a choice', { enum: ['a'], minLength: 1 }, 'cannot say minLength'],
+    ['an enum beside a union', { enum: ['a'], oneOf: [{ const: 'a' }] }, 'cannot say oneOf'],
+    ['a condition', { type: 'string', if: {} }, 'cannot say if'],
+    ['an encoding', { type: 'string', contentEncoding: 'base64' }, 'cannot say contentEncoding'],
+    ['an empty choice', { enum: [] }, 'takes a choice only among strings'],
+    ['names that are too few', { enum: ['a', 'b'], enumNames: ['A'] }, 'needs a name for each value of enum'],
+    ['an unknown reference', { $ref: '#/$defs/none' }, 'cannot follow the reference "#/$defs/none"'],
+    ['a remote reference', { $ref: 'https://a.b/c' }, 'cannot follow the reference "https://a.b/c"'],
+    ['a reference to itself', { $ref: '#/properties/field' }, 'cannot follow the reference'],
+    ['a reference to the form', { $ref: '#' }, 'is flat and takes no object inside'],
+    ['a reference that is no URI', { $ref: '#/%' }, 'cannot follow the reference'],
+    ['a default of another type', { type: 'string', default: 1 }, 'Its default must be a string'],
+    ['a default that is no choice', { enum: ['a'], default: 'b' }, 'Its default must be one of ["a"]'],
+    ['a default out of range', { type: 'integer', minimum: 2, default: 1 }, 'Its default must be 2 or more'],
+  ])('%s is refused', (_, json, message) => {
+    expect(() => fieldOf(json)).toThrow(SchemaError)
+    expect(() => fieldOf(json)).toThrow(message)
+  })
+
+  it.each([
+    ['a bare string', z.string(), 'A form is one object'],
+    ['one of two objects', z.union([z.object({ a: z.string() }), z.object({})]), 'A form is one object'],
+    ['a record', z.record(z.string(), z.string()), 'A form has only the fields that it names'],
+    ['a number of properties', { type: 'object', minProperties: 1 }, 'A form cannot say minProperties'],
+    ['a field that is nowhere', { type: 'object', required: ['a'] }, 'Field "a": A form has to say what'],
+  ])('as a whole, %s is refused [ELIC-011]', (_, schema, message) => {
+    expect(faultOf(schema as SchemaLike).message).toContain(message)
+  })
+
+  it('are more fields than anybody fills in', () => {
+    const many = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, { type: 'string' }]))
+    expect(Object.keys(toForm({ type: 'object', properties: many(100) }).properties)).toHaveLength(100)
+    expect(() => toForm({ type: 'object', properties: many(101) })).toThrow('A form has at most 100 fields, not 101')
+  })
+})

@@ -1,0 +1,78 @@
+import type { AskOptions, Conversation } from '../era/server.ts'
+import { McpError } from '../errors.ts'
+import { secretField } from '../protocol/form.ts'
+import { toForm } from '../protocol/to-form.ts'
+import type { ElicitResult, ElicitSchema } from '../protocol/types.ts'
+import { describeIssues } from '../schema/issues.ts'
+import type { InferOutput, SchemaLike } from '../schema/standard.ts'
+import { compileSchema, type UserSchema } from '../schema/user-schema.ts'
+
+/** What the user made of a form. Only an accepted one has content. */
+export type ElicitAnswer<T> =
+  | { readonly action: 'accept'; readonly content: T }
+  | { readonly action: 'decline' | 'cancel'; readonly content?: undefined }
+
+/** What the user made of a page that they were asked to visit. */
+export interface UrlAnswer {
+  /** `accept` says that the user agreed to go there, not that they are done. */
+  readonly action: 'accept' | 'decline' | 'cancel'
+  /** Tells the client that what happens on the page is over. 2025-11-25 only; nothing elsewhere. */
+  complete(): void
+}
+
+export interface UrlOptions extends AskOptions {
+  /** 2025-11-25: the id that completion names, if the page must know it. Made up when absent. */
+  elicitationId?: string | undefined
+}
+
+/** One question asked in many calls is compiled once. */
+const forms = new WeakMap<object, { form: ElicitSchema; check: UserSchema }>()
+
+const noFields: ElicitSchema = { type: 'object', properties: {} }
+
+export async function elicit<S extends SchemaLike>(
+  conversation: Conversation,
+  message: string,
+  schema: S | undefined,
+  options: AskOptions,
+): Promise<ElicitAnswer<InferOutput<S>>> {
+  if (typeof message !== 'string' || message === '') throw new TypeError('elicit() needs a message for the user')
+  const compiled = schema && compileForm(schema)
+  const params = { mode: 'form' as const, message, requestedSchema: compiled?.form ?? noFields }
+  const answer = (await conversation.ask({ method: 'elicitation/create', params }, options)) as unknown as ElicitResult
+  if (answer.action !== 'accept') return { action: answer.action }
+  const checked = compiled ? await compiled.check.validate(answer.content ?? {}) : { value: {} }
+  if (!checked.issues) return { action: 'accept', content: checked.value as InferOutput<S> }
+  const what = describeIssues(checked.issues)
+  throw new McpError('invalid-response', `The form was filled in wrongly: ${what}`)
+}
+
+/** Throws on what the wire cannot express, before anything is sent. */
+export function compileForm(schema: SchemaLike): { form: ElicitSchema; check: UserSchema } {
+  const known = forms.get(schema)
+  if (known) return known
+  const check = compileSchema(schema, 'input')
+  const form = toForm(check.json)
+  const secret = secretField(form)
+  if (secret !== undefined) {
+    // 2025-11-25 elicitation: forms never ask for secrets, which the client and its model would see.
+    throw new TypeError(
+      `The field ${JSON.stringify(secret)} looks like a secret, which no form may ask for; let the user enter it on a page of yours: ctx.elicitUrl()`,
+    )
+  }
+  const compiled = { form, check }
+  forms.set(schema, compiled)
+  return compiled
+}
+
+/** Throws on a page that users should not be sent to (2025-11-25 elicitation, safe URL handling). */
+export function checkPage(page: string | URL): string {
+  const url = URL.canParse(String(page)) ? new URL(page) : undefined
+  if (!url) throw new TypeError(`elicitUrl() needs a URL, not ${JSON.stringify(String(page).slice(0, 200))}`)
+  if (url.username !== '' || url.password !== '') {
+    throw new TypeError('elicitUrl(): the URL must not carry a user name or a password')
+  }
+  const isLocal = url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  if (url.protocol === 'https:' || isLocal) return url.href
+  throw new TypeError(`elicitUrl(): users are sent to https: only (http: on this machine), not ${url.protocol}`)
+}

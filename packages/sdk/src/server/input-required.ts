@@ -1,0 +1,77 @@
+import type { AskOptions } from '../era/server.ts'
+import type {
+  CreateMessageParams,
+  ElicitContent,
+  ElicitFormParams,
+  ElicitUrlParams,
+  InputRequest,
+  InputRequests,
+  InputRequiredResult,
+  InputResponses,
+} from '../protocol/types.ts'
+import type { InferOutput, SchemaLike } from '../schema/standard.ts'
+import { isObject } from '../util/objects.ts'
+import { checkPage, compileForm } from './elicit.ts'
+
+export type { AskOptions }
+
+export interface InputRequiredSpec {
+  inputRequests?: InputRequests | undefined
+  /** Any JSON value; it is sealed on its way, and is `ctx.requestState` when the client calls again. */
+  requestState?: unknown
+}
+
+/**
+ * For handlers that ask by hand: return it, and run again with the answers in `ctx.inputResponses`. It works on every
+ * revision. `ctx.elicit` and its like need none of this.
+ */
+export function inputRequired({ inputRequests, requestState }: InputRequiredSpec): InputRequiredResult {
+  if (!inputRequests && requestState === undefined) {
+    throw new TypeError('inputRequired() needs inputRequests, requestState or both')
+  }
+  return {
+    resultType: 'input_required',
+    ...(inputRequests && { inputRequests }),
+    ...(requestState !== undefined && { requestState: requestState as string }),
+  }
+}
+
+inputRequired.elicit = (
+  params: Omit<ElicitFormParams, 'requestedSchema'> & { requestedSchema: SchemaLike },
+): InputRequest => {
+  const requestedSchema = compileForm(params.requestedSchema).form
+  return { method: 'elicitation/create', params: { mode: 'form', ...params, requestedSchema } }
+}
+
+inputRequired.elicitUrl = (params: Omit<ElicitUrlParams, 'mode'>): InputRequest => ({
+  method: 'elicitation/create',
+  params: { ...params, mode: 'url', url: checkPage(params.url) },
+})
+
+inputRequired.createMessage = (params: CreateMessageParams): InputRequest => ({
+  method: 'sampling/createMessage',
+  params,
+})
+
+inputRequired.listRoots = (): InputRequest => ({ method: 'roots/list' })
+
+/**
+ * The content of a form that was accepted; undefined when it was not, when there is no answer, and when the answer does not
+ * fit the schema.
+ */
+export function acceptedContent<S extends SchemaLike>(
+  responses: InputResponses | undefined,
+  key: string,
+  schema: S,
+): InferOutput<S> | undefined
+export function acceptedContent(responses: InputResponses | undefined, key: string): ElicitContent | undefined
+export function acceptedContent(responses: InputResponses | undefined, key: string, schema?: SchemaLike): unknown {
+  const response: unknown = responses && Object.hasOwn(responses, key) ? responses[key] : undefined
+  if (!isObject(response) || response.action !== 'accept' || !isObject(response.content)) return undefined
+  if (!schema) return response.content
+  const checked = compileForm(schema).check.validate(response.content)
+  if (checked instanceof Promise) {
+    throw new TypeError('acceptedContent() takes schemas that check at once; await ctx.elicit() for others')
+  }
+  return checked.issues ? undefined : checked.value
+}

@@ -1,0 +1,22 @@
+import type { AskOptions, Conversation } from '../era/server.ts'
+import { samplingProblem } from '../protocol/sampling.ts'
+import type { CreateMessageParams, CreateMessageResult } from '../protocol/types.ts'
+
+/** What the client's model wrote. */
+export interface SampledMessage extends CreateMessageResult {
+  /** All text of it. */
+  readonly text: string
+}
+
+export async function sample(
+  conversation: Conversation,
+  params: CreateMessageParams,
+  options: AskOptions,
+): Promise<SampledMessage> {
+  const problem = samplingProblem(params)
+  if (problem !== undefined) throw new TypeError(`sample(): ${problem}`)
+  const result = await conversation.ask({ method: 'sampling/createMessage', params }, options)
+  const { content } = result as unknown as CreateMessageResult
+  const text = [content].flat().flatMap((block) => (block.type === 'text' ? [block.text] : []))
+  return { ...(result as unknown as CreateMessageResult), text: text.join('\n') }
+}

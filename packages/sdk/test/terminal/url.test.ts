@@ -1,0 +1,63 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Person } from './support.ts'
+
+const page = 'https://xn--pple-43d.com:8443/login?client_id=1&state=abc%1B#top'
+
+describe('a page to visit, on the terminal', () => {
+  it('shows who asks, the whole URL and its host before it asks for consent [ELIC-046, ELIC-050]', async () => {
+    const long = `${page}${'x'.repeat(6_000)}`
+    const person = new Person()
+    const result = person.visit(long)
+    await person.sees('Do you agree')
+    const before = person.screen
+    expect(before).toContain('From  weather (as it calls itself)\nAt    https://weather.example/mcp\n')
+    expect(before).toContain(`\n${long}\n`)
+    expect(before).toContain('\nHost  xn--pple-43d.com:8443\n')
+    person.type('yes')
+    expect(await result).toEqual({ action: 'accept' })
+  })
+
+  it('highlights the host and marks each warning [ELIC-047]', async () => {
+    const person = new Person({ color: true }).type('no')
+    await person.visit(page, { warnings: ['The host is written in punycode.', 'The port is unusual.'] })
+    expect(person.screen).toContain('Host  \u001b[1mxn--pple-43d.com:8443\u001b[0m\n')
+    expect(person.screen).toContain('\u001b[33m! Warning: The host is written in punycode.\u001b[0m\n')
+    expect(person.screen).toContain('\u001b[33m! Warning: The port is unusual.\u001b[0m\n')
+  })
+
+  it.each([
+    ['yes', 'accept'],
+    ['y', 'accept'],
+    ['no', 'decline'],
+    ['decline', 'decline'],
+    ['!decline', 'decline'],
+    ['cancel', 'cancel'],
+    ['!cancel', 'cancel'],
+  ])('understands %s', async (line, action) => {
+    expect(await new Person().type(line).visit(page)).toEqual({ action })
+  })
+
+  it('takes nothing but a yes for consent [ELIC-045]', async () => {
+    const person = new Person().type('', 'ok', 'accept', '1', 'cancel')
+    expect(await person.visit(page)).toEqual({ action: 'cancel' })
+    expect(person.screen.match(/Please type yes, decline or cancel\./g)).toHaveLength(4)
+  })
+
+  it('fetches nothing, neither before consent nor after [ELIC-044]', async () => {
+    let connections = 0
+    const site = createServer((_, response) => response.end())
+    site.on('connection', () => connections++)
+    await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void site.close())
+    const url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`
+    const person = new Person().type('yes')
+    await person.visit(url)
+    expect(person.screen).toContain('Nothing was opened.')
+    expect(connections).toBe(0)
+    // The count works.
+    await fetch(url)
+    expect(connections).toBe(1)
+  })
+})
