@@ -2,18 +2,23 @@
 // variables which scenario to play, on which revision, and with what data.
 import { connect } from 'tenon/client'
 
-/** What to do once connected; `capabilities` where the scenario looks at those that the client declares. */
+/** What to do once connected, with the handlers that the scenario wants to see used. */
 const scenarios = {
   initialize: { play: listUnasked },
   tools_call: { play: addNumbers },
   'sse-retry': { play: callThatReconnects },
-  'request-metadata': { play: listUnasked, capabilities: { roots: {}, sampling: {}, elicitation: {} } },
+  'request-metadata': { play: listUnasked, handlers: { roots: [], sample: refuse, elicit: refuse } },
   'http-standard-headers': { play: useEveryFeature },
   'http-custom-headers': { play: makeGivenCalls },
   'http-invalid-tool-headers': { play: callAllTools },
   'json-schema-ref-no-deref': { play: listTools },
   'json-schema-2020-12-preservation': { play: sendSchemaBack },
+  'elicitation-sep1034-client-defaults': { play: takeDefaults, handlers: { elicit: () => ({ action: 'accept' }) } },
+  'sep-2322-client-request-state': { play: playRounds, handlers: { elicit: confirm } },
 }
+
+/** A call to make while another is between its rounds. */
+let unrelated
 
 const { MCP_CONFORMANCE_SCENARIO: name, MCP_CONFORMANCE_PROTOCOL_VERSION: revision } = process.env
 const scenario = Object.hasOwn(scenarios, name ?? '') ? scenarios[name] : undefined
@@ -25,11 +30,11 @@ try {
   process.exitCode = 1
 }
 
-async function run({ play, capabilities }) {
+async function run({ play, handlers }) {
   const client = await connect(process.argv.at(-1), {
     info: { name: 'tenon-conformance-client', version: '1.0.0' },
     revision,
-    capabilities,
+    handlers,
   })
   client.on('warning', ({ message }) => console.error(message))
   try {
@@ -84,4 +89,29 @@ async function sendSchemaBack(client) {
   const tools = await listTools(client)
   const { inputSchema } = tools.find((tool) => tool.name === 'json_schema_2020_12_tool')
   await client.callTool('json_schema_echo', { schema: inputSchema })
+}
+
+async function takeDefaults(client) {
+  await listTools(client)
+  await client.callTool('test_client_elicitation_defaults')
+}
+
+/** The unrelated call is made while the other is between its rounds. */
+async function playRounds(client) {
+  await listTools(client)
+  unrelated = () => client.callTool('test_mrtr_unrelated')
+  await client.callTool('test_mrtr_echo_state')
+  await client.callTool('test_mrtr_no_state')
+  await client.callTool('test_mrtr_no_result_type')
+}
+
+async function confirm() {
+  const call = unrelated
+  unrelated = undefined
+  await call?.()
+  return { action: 'accept', content: { confirmed: true } }
+}
+
+function refuse() {
+  throw new Error('Nothing is asked in this scenario')
 }

@@ -2,7 +2,7 @@
 // Names, arguments and results are those the suite's scenarios ask for.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { completable, McpServer, ProtocolError, ResourceTemplate, RpcCode, serveHttp } from 'tenon/server'
+import { acceptedContent, completable, inputRequired, McpServer, ResourceTemplate, serveHttp } from 'tenon/server'
 import * as z from 'zod'
 
 // One grey pixel, and half a millisecond of silence.
@@ -13,6 +13,8 @@ const image = { type: 'image', data: png, mimeType: 'image/png' }
 const server = new McpServer({ name: 'tenon-conformance-server', version: '1.0.0' })
 registerPlainTools()
 registerTalkingTools()
+registerAskingTools()
+registerRoundTools()
 registerTriggers()
 registerSchemaTools()
 registerResources()
@@ -71,13 +73,109 @@ function registerTalkingTools() {
     await sleep(100)
     return 'Reconnection test completed successfully'
   })
-  tool('test_missing_capability', 'Works only for clients that can sample', (_args, ctx) => {
-    if (ctx.caller.capabilities.sampling) return 'The client can sample'
-    throw new ProtocolError(RpcCode.MissingClientCapability, 'This tool needs a client that can sample', {
-      requiredCapabilities: { sampling: {} },
-    })
+}
+
+/** Tools that ask the client. */
+function registerAskingTools() {
+  server.registerTool(
+    'test_sampling',
+    { description: 'Has a model answer a prompt', inputSchema: { prompt: z.string() } },
+    async ({ prompt }, ctx) => `LLM response: ${(await ctx.sample(oneMessage(prompt))).text}`,
+  )
+  server.registerTool(
+    'test_elicitation',
+    { description: 'Asks for a user name and an address', inputSchema: { message: z.string() } },
+    async ({ message }, ctx) => {
+      const { action, content } = await ctx.elicit(message, z.object({ username: z.string(), email: z.string() }))
+      return `User response: ${action}, ${JSON.stringify(content)}`
+    },
+  )
+  asking('test_elicitation_sep1034_defaults', 'Asks with a default for every kind of field', {
+    name: { type: 'string', default: 'John Doe' },
+    age: { type: 'integer', default: 30 },
+    score: { type: 'number', default: 95.5 },
+    status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
+    verified: { type: 'boolean', default: true },
   })
-  tool('test_streaming_elicitation', 'Answers without a request of its own', () => 'Nothing to ask')
+  const titled = [
+    { const: 'one', title: 'One' },
+    { const: 'two', title: 'Two' },
+  ]
+  const values = ['one', 'two']
+  asking('test_elicitation_sep1330_enums', 'Asks for every kind of choice', {
+    untitledSingle: { type: 'string', enum: values },
+    titledSingle: { type: 'string', oneOf: titled },
+    legacyEnum: { type: 'string', enum: values, enumNames: ['One', 'Two'] },
+    untitledMulti: { type: 'array', items: { type: 'string', enum: values } },
+    titledMulti: { type: 'array', items: { anyOf: titled } },
+  })
+  tool('test_missing_capability', 'Works only for clients that can sample', async (_args, ctx) => {
+    const { text } = await ctx.sample(oneMessage('Hello'))
+    return text
+  })
+  tool('test_streaming_elicitation', 'Asks before it answers', async (_args, ctx) => {
+    const { action } = await ctx.elicit('Go on?')
+    return action
+  })
+}
+
+function asking(name, description, properties) {
+  tool(name, description, async (_args, ctx) => {
+    const { action, content } = await ctx.elicit('Please fill this in', { type: 'object', properties })
+    return `Elicitation completed: ${action}, ${JSON.stringify(content)}`
+  })
+}
+
+function oneMessage(text) {
+  return { messages: [{ role: 'user', content: { type: 'text', text } }], maxTokens: 100 }
+}
+
+/** Tools that need several rounds on 2026-07-28. All but the first simply await. */
+function registerRoundTools() {
+  const prefix = 'test_input_required_result'
+  const named = z.object({ name: z.string() })
+  const agreed = z.object({ ok: z.boolean() })
+  // The suite answers this one without having been asked, and without state.
+  tool(`${prefix}_elicitation`, 'Asks for a name, by hand', (_args, ctx) => {
+    const accepted = acceptedContent(ctx.inputResponses, 'user_name', named)
+    if (accepted) return `Hello, ${accepted.name}!`
+    const question = inputRequired.elicit({ message: 'What is your name?', requestedSchema: named })
+    return inputRequired({ inputRequests: { user_name: question } })
+  })
+  tool(`${prefix}_sampling`, 'Has a model answer', async (_args, ctx) => {
+    const { text } = await ctx.sample(oneMessage('What is the capital of France?'), { key: 'capital' })
+    return text
+  })
+  tool(`${prefix}_list_roots`, 'Asks for the roots', async (_args, ctx) => {
+    const roots = await ctx.roots({ key: 'roots' })
+    return `${roots.length} roots`
+  })
+  tool(`${prefix}_request_state`, 'Asks once and needs its state back', async (_args, ctx) => {
+    await ctx.elicit('Please confirm', agreed, { key: 'confirm' })
+    return 'state-ok'
+  })
+  tool(`${prefix}_multiple_inputs`, 'Asks for three things at once', async (_args, ctx) => {
+    const [name, greeting, roots] = await Promise.all([
+      ctx.elicit('What is your name?', named, { key: 'user_name' }),
+      ctx.sample(oneMessage('Write a greeting'), { key: 'greeting' }),
+      ctx.roots({ key: 'client_roots' }),
+    ])
+    return `${name.content?.name}: ${greeting.text}, ${roots.length} roots`
+  })
+  tool(`${prefix}_multi_round`, 'Asks twice', async (_args, ctx) => {
+    const first = await ctx.elicit('Step 1: What is your name?', named, { key: 'step1' })
+    const second = await ctx.elicit('Step 2: Which color?', z.object({ color: z.string() }), { key: 'step2' })
+    return `${first.content?.name} likes ${second.content?.color}`
+  })
+  tool(`${prefix}_tampered_state`, 'Asks once, and refuses another state', async (_args, ctx) => {
+    await ctx.elicit('Please confirm', agreed, { key: 'confirm' })
+    return 'done'
+  })
+  tool(`${prefix}_capabilities`, 'Asks what the client can answer', async (_args, ctx) => {
+    if (ctx.can('elicit')) await ctx.elicit('Please confirm', agreed, { key: 'confirm' })
+    if (ctx.can('sample')) await ctx.sample(oneMessage('Hello'), { key: 'hello' })
+    return 'done'
+  })
 }
 
 /** Both publish a change and leave the list as it is: other scenarios rely on its order. */
@@ -184,6 +282,15 @@ function registerPrompts() {
         { role: 'user', content: { type: 'text', text: 'Please process the embedded resource above.' } },
       ],
     }),
+  )
+  server.registerPrompt(
+    'test_input_required_result_prompt',
+    { description: 'Asks what it is about' },
+    async (_args, ctx) => {
+      const schema = z.object({ context: z.string() })
+      const { content } = await ctx.elicit('What is it about?', schema, { key: 'user_context' })
+      return `Use this: ${content?.context}`
+    },
   )
   server.registerPrompt('test_prompt_with_image', { description: 'An image to look at' }, () => ({
     messages: [
