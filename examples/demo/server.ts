@@ -8,7 +8,10 @@ const notes = new Notes(process.env.TENON_DEMO_DB ?? ':memory:')
 /** One definition; whoever connects, on whatever revision, gets the same server. */
 export const server = new McpServer(
   { name: 'demo', version: '1.0.0', title: 'Tenon demo' },
-  { instructions: 'A small server to try things on: echo, add, sleep, notes in a database, and a prompt.' },
+  {
+    instructions:
+      'A small server to try things on: echo, add, sleep, notes in a database, a tool that asks, and a prompt.',
+  },
 )
 
 server.registerTool(
@@ -74,6 +77,27 @@ server.registerTool(
     annotations: { readOnlyHint: true },
   },
   ({ words }) => ({ notes: notes.search(words) }),
+)
+
+server.registerTool(
+  'plan_day',
+  { title: 'Plan a day', description: 'Asks the user what to do, and keeps it as a note' },
+  async (_args, ctx) => {
+    const plan = z.object({
+      day: z.string().min(1).max(40).default('tomorrow').describe('A short name for the day'),
+      tasks: z.array(z.enum(['read', 'write', 'rest'])).min(1),
+      hours: z.number().int().min(1).max(12).default(4),
+    })
+    const first = await ctx.elicit('What shall the day look like?', plan)
+    if (first.action !== 'accept') return 'No plan, then.'
+    const { day, tasks, hours } = first.content
+    const text = `${hours} h: ${tasks.join(', ')}`
+    const sure = notes.read(day) === undefined ? undefined : await ctx.elicit(`Replace the note of ${day}?`)
+    if (sure && sure.action !== 'accept') return `The note of ${day} stays.`
+    notes.write({ day, text })
+    server.sendResourceUpdated(`note://${day}`)
+    return `Written: note://${day} (${text})`
+  },
 )
 
 server.registerResource(

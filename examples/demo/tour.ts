@@ -1,16 +1,24 @@
 import { fileURLToPath } from 'node:url'
-import { revisionIds } from 'tenon'
-import { type Client, connect } from 'tenon/client'
+import { type ElicitContent, revisionIds } from 'tenon'
+import { type Client, connect, type FormQuestion } from 'tenon/client'
 
 /** Starts the demo server as a child process, once per revision, and shows what each conversation gave. */
 const program = { command: process.execPath, args: [fileURLToPath(new URL('./stdio.js', import.meta.url))] }
 
 const rows: Record<string, string>[] = []
 for (const revision of revisionIds) {
-  await using client = await connect(program, { revision })
+  await using client = await connect(program, {
+    revision,
+    handlers: { elicit: ({ requestedSchema }) => ({ action: 'accept', content: planFor(requestedSchema) }) },
+  })
   rows.push({ revision: client.revision, ...(await tryEverything(client)) })
 }
 printTable(rows)
+
+/** Clients of 2025-06-18 tick a box for each choice. */
+function planFor({ properties }: FormQuestion['requestedSchema']): ElicitContent {
+  return 'tasks' in properties ? { tasks: ['rest'] } : { 'tasks: rest': true }
+}
 
 async function tryEverything(client: Client): Promise<Record<string, string>> {
   const tools = await client.listTools().all()
@@ -20,6 +28,7 @@ async function tryEverything(client: Client): Promise<Record<string, string>> {
   let steps = 0
   await client.callTool('sleep', { ms: 50 }, { onProgress: () => steps++ })
   const stopped = await cancelled(client)
+  const plan = await client.callTool('plan_day')
   const note = await client.readResource('note://today')
   const prompt = await client.getPrompt('review', { code: 'let x = 1' })
   const { values } = await client.complete({
@@ -32,6 +41,7 @@ async function tryEverything(client: Client): Promise<Record<string, string>> {
     add: add.text,
     progress: `${steps} steps`,
     cancel: stopped,
+    asks: plan.isError ? 'cannot' : plan.text.replace('Written: ', ''),
     resources: String(resources.length),
     note: String((note.contents[0] as { text: string }).text),
     prompt: `${prompt.messages.length} message`,

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { SchemaError } from '../schema/json-schema.ts'
 import { OfficialSchema } from '../testing/official-schemas.ts'
-import { fillDefaults, formProblem, olderForm, secretField } from './form.ts'
+import { fillDefaults, formProblem, secretField } from './form.ts'
+import { joinBoxes, olderForm } from './older-form.ts'
 import type { ElicitSchema, PrimitiveSchemaDefinition } from './types.ts'
 
 const schemaFolder = fileURLToPath(new URL('../../../../../shared/spec/schema/', import.meta.url))
@@ -201,12 +201,20 @@ describe('a form for clients of 2025-06-18', () => {
     expect(official?.problem({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params })).toBe(undefined)
   })
 
-  it('cannot let the user choose several', () => {
-    const several = form({ tags: { type: 'array', items: { type: 'string', enum: ['a'] } } })
-    expect(() => olderForm(several)).toThrow(SchemaError)
-    expect(() => olderForm(several)).toThrow(
-      'Field "tags": choosing several needs a client of 2025-11-25 or later (at /properties/tags)',
-    )
+  it('lets the user tick a box for each where several may be chosen', () => {
+    const tags = { type: 'array', title: 'Tags', items: { anyOf: options }, default: ['b'] }
+    const several = form({ tags, more: { type: 'array', items: { type: 'string', enum: ['x'] } } }, ['tags'])
+    expect(olderForm(several)).toEqual({
+      type: 'object',
+      properties: {
+        'tags: a': { type: 'boolean', title: 'Tags: A', default: false },
+        'tags: b': { type: 'boolean', title: 'Tags: B', default: true },
+        'more: x': { type: 'boolean', title: 'more: x' },
+      },
+    })
+    expect(joinBoxes(several, { 'tags: a': true, 'tags: b': false })).toEqual({ tags: ['a'] })
+    expect(joinBoxes(several, {})).toEqual({ tags: [] })
+    expect(joinBoxes(several, { 'more: x': false, tags: ['b'] })).toEqual({ tags: ['b'], more: [] })
   })
 })
 

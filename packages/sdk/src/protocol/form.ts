@@ -1,8 +1,7 @@
 import { formats } from '../schema/formats.ts'
-import { SchemaError } from '../schema/schema-error.ts'
-import { escapeToken, has, show } from '../schema/values.ts'
+import { has, show } from '../schema/values.ts'
 import { define, isObject, type JsonObject, omit } from '../util/objects.ts'
-import type { ElicitContent, ElicitSchema, PrimitiveSchemaDefinition } from './types.ts'
+import type { ElicitContent, ElicitSchema } from './types.ts'
 
 /** The formats that a text field may have (2025-11-25 elicitation, requested schema). */
 export const FORM_FORMATS: ReadonlySet<unknown> = new Set(['email', 'uri', 'date', 'date-time'])
@@ -52,21 +51,6 @@ export function fieldProblem(field: unknown, value: unknown): string | undefined
       return choicesProblem(field, value)
     default:
       return NO_FIELD
-  }
-}
-
-/**
- * The form as clients of 2025-06-18 know it: titles of choices in a list of their own, and defaults for booleans only.
- *
- * @throws SchemaError when several may be chosen, which those clients cannot show
- */
-export function olderForm(form: ElicitSchema): ElicitSchema {
-  const properties: JsonObject = {}
-  for (const [name, field] of Object.entries(form.properties)) define(properties, name, olderField(name, field))
-  return {
-    type: 'object',
-    properties: properties as ElicitSchema['properties'],
-    ...(form.required && { required: form.required }),
   }
 }
 
@@ -145,23 +129,6 @@ function isStrings(value: unknown): value is string[] {
 
 function isLimit(value: unknown): value is number | undefined {
   return value === undefined || Number.isFinite(value)
-}
-
-function olderField(name: string, field: PrimitiveSchemaDefinition): PrimitiveSchemaDefinition {
-  if (field.type === 'boolean') return field
-  if (field.type === 'array') {
-    throw new SchemaError(
-      `Field ${show(name)}: choosing several needs a client of 2025-11-25 or later`,
-      `/properties/${escapeToken(name)}`,
-    )
-  }
-  if (!('oneOf' in field)) return omit(field, ['default'])
-  return {
-    ...omit<JsonObject>({ ...field }, ['default', 'oneOf']),
-    type: 'string',
-    enum: field.oneOf.map((option) => option.const),
-    enumNames: field.oneOf.map((option) => option.title),
-  }
 }
 
 function isWrittenIn(field: JsonObject): boolean {

@@ -12,6 +12,7 @@ describe('the demo server', () => {
       'sleep',
       'write_note',
       'search_notes',
+      'plan_day',
     ])
     expect((await client.callTool('echo', { text: 'hi' })).text).toBe('hi')
     expect((await client.callTool('add', { a: 1, b: 2 })).text).toBe('{"result":3}')

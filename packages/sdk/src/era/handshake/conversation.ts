@@ -1,8 +1,10 @@
 import { McpError } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
-import type { InputRequest, InputRequiredResult, InputResponses } from '../../protocol/types.ts'
+import { joinBoxes } from '../../protocol/older-form.ts'
+import type { ElicitContent, InputRequest, InputRequiredResult, InputResponses } from '../../protocol/types.ts'
 import { chain } from '../../util/chain.ts'
+import { isObject } from '../../util/objects.ts'
 import { OnceOnly, tooManyRounds } from '../once.ts'
 import { answerProblem, checkAskable, isInputRequired } from '../questions.ts'
 import type { AskOptions, Caller, Conversation, Outcome, QuestionLimits } from '../server.ts'
@@ -77,7 +79,7 @@ export class HandshakeConversation implements Conversation {
       if (problem !== undefined) {
         throw new McpError('invalid-response', `The client's answer to ${method} is no answer: ${problem}`)
       }
-      return answer
+      return toNewest(question, answer)
     } finally {
       this.#open--
     }
@@ -110,4 +112,10 @@ export class HandshakeConversation implements Conversation {
     }
     return this.#caller.revision.toResult(this.#exchange.request.method, result)
   }
+}
+
+/** Forms had no choice of several before 2025-11-25. */
+function toNewest({ method, params }: InputRequest, answer: ResultObject): ResultObject {
+  if (method !== 'elicitation/create' || params.mode === 'url' || !isObject(answer.content)) return answer
+  return { ...answer, content: joinBoxes(params.requestedSchema, answer.content as ElicitContent) }
 }

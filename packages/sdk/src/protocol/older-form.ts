@@ -1,0 +1,70 @@
+import { define, type JsonObject, omit } from '../util/objects.ts'
+import type { ElicitContent, ElicitSchema, EnumOption, PrimitiveSchemaDefinition } from './types.ts'
+
+/**
+ * The form as clients of 2025-06-18 know it: titles of choices in a list of their own, defaults for booleans only, and
+ * instead of a choice of several one box to tick for each.
+ */
+export function olderForm(form: ElicitSchema): ElicitSchema {
+  const properties: JsonObject = {}
+  for (const [name, field] of Object.entries(form.properties)) {
+    if (field.type === 'array') for (const box of boxesOf(name, field)) define(properties, box.name, box.field)
+    else define(properties, name, olderField(field))
+  }
+  const required = form.required?.filter((name) => form.properties[name]?.type !== 'array') ?? []
+  return {
+    type: 'object',
+    properties: properties as ElicitSchema['properties'],
+    ...(required.length > 0 && { required }),
+  }
+}
+
+/** Makes choices of several again of the boxes that were ticked. Content that needs no such thing stays as it is. */
+export function joinBoxes(form: ElicitSchema, content: ElicitContent): ElicitContent {
+  let joined = content
+  for (const [name, field] of Object.entries(form.properties)) {
+    if (field.type !== 'array' || Object.hasOwn(content, name)) continue
+    const boxes = boxesOf(name, field)
+    if (!boxes.some((box) => Object.hasOwn(content, box.name)) && !form.required?.includes(name)) continue
+    const chosen = boxes.filter((box) => Object.hasOwn(content, box.name) && content[box.name] === true)
+    joined = omit(
+      joined,
+      boxes.map((box) => box.name),
+    )
+    define(
+      joined,
+      name,
+      chosen.map((box) => box.value),
+    )
+  }
+  return joined
+}
+
+type Choices = Extract<PrimitiveSchemaDefinition, { type: 'array' }>
+
+function boxesOf(name: string, field: Choices): { name: string; value: string; field: PrimitiveSchemaDefinition }[] {
+  const { items, title = name, description, default: chosen } = field
+  const options: EnumOption[] =
+    'anyOf' in items ? items.anyOf : items.enum.map((value) => ({ const: value, title: value }))
+  return options.map((option) => ({
+    name: `${name}: ${option.const}`,
+    value: option.const,
+    field: {
+      type: 'boolean',
+      title: `${title}: ${option.title}`,
+      ...(description !== undefined && { description }),
+      ...(chosen && { default: chosen.includes(option.const) }),
+    },
+  }))
+}
+
+function olderField(field: Exclude<PrimitiveSchemaDefinition, Choices>): PrimitiveSchemaDefinition {
+  if (field.type === 'boolean') return field
+  if (!('oneOf' in field)) return omit(field, ['default'])
+  return {
+    ...omit<JsonObject>({ ...field }, ['default', 'oneOf']),
+    type: 'string',
+    enum: field.oneOf.map((option) => option.const),
+    enumNames: field.oneOf.map((option) => option.title),
+  }
+}
