@@ -77,6 +77,8 @@ export class Link {
   omitsUnknownId = true
   /** What an era remembers about this peer. */
   session: unknown
+  /** What our requests are numbered from. */
+  firstId = 1
   /** Among the links of its server. */
   place = -1
 
@@ -116,6 +118,16 @@ export class Link {
     })
   }
 
+  /** Whether the message is for what this process asked, or is doing for the peer. */
+  concerns(message: RpcNotification | RpcResponse): boolean {
+    if (!('method' in message)) return this.#pending?.wasOurs(message.id!) ?? false
+    if (message.method === 'notifications/cancelled') {
+      return this.#inFlight.get(message.params?.requestId as RequestId) !== undefined
+    }
+    const token = message.params?.progressToken as RequestId
+    return message.method === 'notifications/progress' && (this.#pending?.wasOurs(token) ?? false)
+  }
+
   /** While a question of the peer is being answered, the time for our own requests stands still. */
   pauseTimeouts(): () => void {
     return this.#pending?.pause() ?? (() => {})
@@ -125,6 +137,7 @@ export class Link {
     this.#pending ??= new PendingRequests(
       (id, method, reason) => this.#giveUp(id, method, reason),
       (error) => this.#receiver.error(error),
+      this.firstId,
     )
     return this.#pending
   }

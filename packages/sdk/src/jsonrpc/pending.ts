@@ -45,7 +45,8 @@ export class PendingRequests {
   readonly #waiting = new Map<RequestId, Waiting>()
   readonly #giveUp: (id: number, method: string, reason: string) => void
   readonly #onError: (error: unknown) => void
-  #nextId = 1
+  readonly #firstId: number
+  #nextId: number
   #pauses = 0
   #pausedAt = 0
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -54,10 +55,17 @@ export class PendingRequests {
   /**
    * @param giveUp Tells the peer that nobody waits any more.
    * @param onError Takes what a progress listener throws.
+   * @param firstId Where several processes ask the same peer, each counts from another number.
    */
-  constructor(giveUp: (id: number, method: string, reason: string) => void, onError: (error: unknown) => void) {
+  constructor(
+    giveUp: (id: number, method: string, reason: string) => void,
+    onError: (error: unknown) => void,
+    firstId: number,
+  ) {
     this.#giveUp = giveUp
     this.#onError = onError
+    this.#firstId = firstId
+    this.#nextId = firstId
   }
 
   /** Ids only ever rise, so none is used twice (2025-11-25 basic, requests). */
@@ -102,7 +110,7 @@ export class PendingRequests {
 
   /** An id that was given out, so that a late answer can be told from one to nobody. */
   wasOurs(id: RequestId): boolean {
-    return typeof id === 'number' && id > 0 && id < this.#nextId
+    return typeof id === 'number' && id >= this.#firstId && id < this.#nextId
   }
 
   /** Progress tokens are request ids: unique among active requests without keeping another table. */

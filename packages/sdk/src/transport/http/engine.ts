@@ -1,6 +1,6 @@
 import { RpcCode } from '../../errors.ts'
 import type { Endpoint, RevisionFacts } from '../../jsonrpc/endpoint.ts'
-import { Fault, kindOf, type RpcRequest } from '../../jsonrpc/message.ts'
+import { Fault, kindOf, type RpcRequest, type RpcResponse } from '../../jsonrpc/message.ts'
 import { parseUnambiguous } from '../../jsonrpc/parse.ts'
 import { standardHeadersProblem } from '../../protocol/mirrored-headers.ts'
 import { revisionWithoutHeader } from '../../protocol/revisions/index.ts'
@@ -212,13 +212,21 @@ export class HttpEngine {
   ): Promise<void> | void {
     session.lastSeen = Date.now()
     if (isSilent(value, session.link.batching)) {
-      session.link.receive(value)
+      this.#takeSilent(session, value)
       return chain(this.#fleet?.save(session, value), () => call.reply(202, cors ?? noHeaders))
     }
     const reply = new PostReply(call, session, cors)
     if (this.#fleet?.changesSession(value)) reply.beforeLast = () => this.#fleet!.save(session, value)
     session.asked()
     session.link.receive(value, reply)
+  }
+
+  /** An answer that another process waits for is passed on there, and is nothing to us. */
+  #takeSilent(session: HttpSession, value: unknown): void {
+    this.#fleet?.forward(session, value)
+    const isForOthers =
+      this.#fleet?.forwards && kindOf(value) === 'response' && !session.link.concerns(value as RpcResponse)
+    if (!isForOthers) session.link.receive(value)
   }
 
   #openSession(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
@@ -252,6 +260,7 @@ export class HttpEngine {
   #attach(id: string, principal: string | undefined): HttpSession {
     const session = new HttpSession(id, principal, this.#sessionHost)
     session.link = this.#endpoint.attach(session)
+    if (this.#options.sessionStore) session.link.firstId = randomNumber()
     this.#sessions.add(session)
     return session
   }
@@ -412,6 +421,12 @@ function isSilent(value: unknown, batching: boolean): boolean {
   if (Array.isArray(value)) return batching && value.length > 0 && value.every((member) => isSilent(member, false))
   const kind = kindOf(value)
   return kind === 'notification' || kind === 'response'
+}
+
+/** Processes that ask the same client must not use the same numbers. */
+function randomNumber(): number {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2))
+  return (high! % 2 ** 20) * 2 ** 32 + low! + 1
 }
 
 function randomId(): string {

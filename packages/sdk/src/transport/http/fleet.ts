@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../jsonrpc/endpoint.ts'
+import { kindOf, type RpcResponse } from '../../jsonrpc/message.ts'
 import type { Bus, SessionStore } from '../../store/ports.ts'
 import { isObject } from '../../util/objects.ts'
 import { settle } from '../../util/settle.ts'
@@ -17,7 +18,17 @@ interface BusMessage {
   ended?: string
   listens?: string
   stopped?: string
+  /** A message of the client of this session that came to the wrong process, or concerns several. */
+  for?: string
+  message?: unknown
 }
+
+/** Beside answers: what a client says of its own requests, of ours, and of what we may remember. */
+const forwarded: ReadonlySet<unknown> = new Set([
+  'notifications/cancelled',
+  'notifications/progress',
+  'notifications/roots/list_changed',
+])
 
 /** After these a session is no longer what it was. */
 const changing: ReadonlySet<unknown> = new Set([
@@ -64,6 +75,11 @@ export class Fleet {
     }, endpoint.reportError)
   }
 
+  /** Whether the others hear what comes here. */
+  get forwards(): boolean {
+    return this.#bus !== undefined
+  }
+
   changesSession(value: unknown): boolean {
     if (!this.#store) return false
     return Array.isArray(value)
@@ -104,6 +120,15 @@ export class Fleet {
     if (state === undefined) return
     await store.set({ id, createdAt, state, ...(principal !== undefined && { principal }) }, this.#sessions.idleMs)
     this.#publish({ saved: id })
+  }
+
+  /** A client answers wherever it is led to; the process that asked may be another. */
+  forward({ sessionId, link }: HttpSession, value: unknown): void {
+    if (!this.#bus) return
+    for (const message of Array.isArray(value) ? value : [value]) {
+      const isWanted = !('method' in message) || forwarded.has(message.method)
+      if (isWanted && !link.concerns(message)) this.#publish({ for: sessionId, message })
+    }
   }
 
   /** Takes over a session that another process opened, if it belongs to this caller. */
@@ -161,11 +186,21 @@ export class Fleet {
     const message = readMessage(text)
     if (!message || message.node === this.#node) return
     if (message.change) return this.#tell(message.change)
-    const session = this.#sessions.get(message.saved ?? message.ended ?? message.listens ?? message.stopped ?? '')
+    const id = message.saved ?? message.ended ?? message.listens ?? message.stopped ?? message.for ?? ''
+    const session = this.#sessions.get(id)
     if (!session) return
-    if (message.ended !== undefined) void session.close()
+    if (message.for !== undefined) this.#receive(session, message.message)
+    else if (message.ended !== undefined) void session.close()
     else if (message.saved !== undefined) void settle(() => this.#reload(session), this.#endpoint.reportError)
     else session.listensElsewhere = message.listens !== undefined
+  }
+
+  /** What another process checked and passed on; it is ours only if we asked, or are doing what it is about. */
+  #receive({ link }: HttpSession, message: unknown): void {
+    const kind = kindOf(message)
+    const isAnswer = kind === 'response'
+    if (!isAnswer && kind !== 'notification') return
+    if (!isAnswer || link.concerns(message as RpcResponse)) link.receive(message)
   }
 
   #tell(change: object): void {
