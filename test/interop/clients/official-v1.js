@@ -4,10 +4,20 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import * as types from '@modelcontextprotocol/sdk/types.js'
+import { capabilitiesOf, methodsOf } from './answers.js'
+
+const askedBy = {
+  'elicitation/create': types.ElicitRequestSchema,
+  'sampling/createMessage': types.CreateMessageRequestSchema,
+  'roots/list': types.ListRootsRequestSchema,
+}
 
 /** The official v1 client behind the few words the tests use. The target is a program, or `{ url, isSse }`. */
-export async function connectOfficialV1(target, revision = types.LATEST_PROTOCOL_VERSION) {
-  const client = new Client({ name: 'official-v1', version: '1.0.0' })
+export async function connectOfficialV1(target, revision = types.LATEST_PROTOCOL_VERSION, answers = {}) {
+  const client = new Client({ name: 'official-v1', version: '1.0.0' }, { capabilities: capabilitiesOf(answers) })
+  for (const [method, answer] of Object.entries(methodsOf(answers))) {
+    client.setRequestHandler(askedBy[method], ({ params }, { signal }) => answer(params, { signal }))
+  }
   const transport = createTransport(target, revision)
   await client.connect(transport)
   const events = new EventEmitter()
@@ -17,6 +27,7 @@ export async function connectOfficialV1(target, revision = types.LATEST_PROTOCOL
   forward(types.ResourceListChangedNotificationSchema, () => events.emit('resources'))
   forward(types.ResourceUpdatedNotificationSchema, ({ uri }) => events.emit('updated', uri))
   forward(types.LoggingMessageNotificationSchema, ({ level, data }) => events.emit('log', { level, data }))
+  forward(types.ElicitationCompleteNotificationSchema, ({ elicitationId }) => events.emit('complete', elicitationId))
   return {
     events,
     revision: transport.agreed,
@@ -37,6 +48,10 @@ export async function connectOfficialV1(target, revision = types.LATEST_PROTOCOL
     hearChanges: async () => {},
     subscribe: (uri) => client.subscribeResource({ uri }),
     unsubscribe: (uri) => client.unsubscribeResource({ uri }),
+    setRoots: async (roots) => {
+      answers.roots = () => roots
+      await client.sendRootsListChanged()
+    },
     ping: () => client.ping(),
     sessionId: () => transport.sessionId,
     close: async () => {

@@ -7,13 +7,18 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { capabilitiesOf, methodsOf } from './answers.js'
 
 /**
  * The official v2 client behind the few words the tests use. The target is a program, or `{ url, isSse }`; the revision one of
  * them, or 'auto' for its own negotiation.
  */
-export async function connectOfficialV2(target, revision) {
-  const client = new Client({ name: 'official-v2', version: '1.0.0' }, speaking(revision))
+export async function connectOfficialV2(target, revision, answers = {}) {
+  const capabilities = capabilitiesOf(answers)
+  const client = new Client({ name: 'official-v2', version: '1.0.0' }, { ...speaking(revision), capabilities })
+  for (const [method, answer] of Object.entries(methodsOf(answers))) {
+    client.setRequestHandler(method, ({ params }, { mcpReq: { signal } }) => answer(params, { signal }))
+  }
   const transport = createTransport(target)
   await client.connect(transport)
   const isModern = client.getProtocolEra() === 'modern'
@@ -24,6 +29,7 @@ export async function connectOfficialV2(target, revision) {
   forward('notifications/resources/list_changed', () => events.emit('resources'))
   forward('notifications/resources/updated', ({ uri }) => events.emit('updated', uri))
   forward('notifications/message', ({ level, data }) => events.emit('log', { level, data }))
+  forward('notifications/elicitation/complete', ({ elicitationId }) => events.emit('complete', elicitationId))
   const subscriptions = new Map()
   let meta
   return {
@@ -59,6 +65,10 @@ export async function connectOfficialV2(target, revision) {
     unsubscribe: async (uri) => {
       if (isModern) await subscriptions.get(uri).close()
       else await client.unsubscribeResource({ uri })
+    },
+    setRoots: async (roots) => {
+      answers.roots = () => roots
+      if (!isModern) await client.sendRootsListChanged()
     },
     // 2026-07-28 has no ping.
     ping: () => (isModern ? client.discover() : client.ping()),

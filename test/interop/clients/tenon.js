@@ -7,15 +7,17 @@ const allLists = { toolsListChanged: true, promptsListChanged: true, resourcesLi
  * Tenon's client behind the few words the tests use. The target is a program, or `{ url, isSse }`; without a revision it finds
  * out for itself.
  */
-export async function connectTenon(target, revision) {
+export async function connectTenon(target, revision, answers = {}) {
   const transport = target.url ? createTransport(target) : target
-  const client = await connect(transport, { ...(revision && { revision }) })
+  const capabilities = answers.sample ? { sampling: { tools: {} } } : {}
+  const client = await connect(transport, { ...(revision && { revision }), handlers: answers, capabilities })
   const events = new EventEmitter()
   client.on('toolsChanged', () => events.emit('tools'))
   client.on('promptsChanged', () => events.emit('prompts'))
   client.on('resourcesChanged', () => events.emit('resources'))
   client.on('resourceUpdated', ({ uri }) => events.emit('updated', uri))
   client.on('log', ({ level, data }) => events.emit('log', { level, data }))
+  client.on('elicitationComplete', ({ elicitationId }) => events.emit('complete', elicitationId))
   return {
     events,
     revision: client.revision,
@@ -35,6 +37,8 @@ export async function connectTenon(target, revision) {
     hearChanges: async () => (await client.listen(allLists)).honoured,
     subscribe: (uri) => client.subscribeResource(uri),
     unsubscribe: (uri) => client.unsubscribeResource(uri),
+    setRoots: async (roots) => client.setRoots(roots),
+    request: (method, params) => client.request(method, params),
     ping: () => client.ping(),
     sessionId: () => transport.sessionId,
     close: () => client.close(),

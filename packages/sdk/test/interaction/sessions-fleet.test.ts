@@ -37,7 +37,7 @@ describe('sessions that are served by several processes', () => {
         fetch: nodes.fetch,
         handlers: { elicit: ({ message }) => ({ action: 'accept', content: { word: message.toUpperCase() } }) },
       })
-      const calls = Array.from({ length: 10 }, () => client.callTool('three'))
+      const calls = Array.from({ length: 11 }, () => client.callTool('three'))
       for (const result of await Promise.all(calls)) expect(result.text).toBe('A B C')
       await client.close()
     })
