@@ -432,7 +432,13 @@ export class Client {
       maxRounds: this.#options.maxRounds ?? 32,
       signal: options?.signal,
       call,
-      answer: (asked, question, signal) => this.#respond(asked, question, { method: asked, signal }),
+      answer: (asked, question, signal) => {
+        if (this.#requestHandlers.has(asked)) return this.#respond(asked, question, { method: asked, signal })
+        throw new McpError(
+          'invalid-response',
+          `${method}: the server asks for ${JSON.stringify(asked.slice(0, 100))}, which this client did not declare`,
+        )
+      },
     }
   }
 

@@ -1,4 +1,4 @@
-import { interactive } from '../era/questions.ts'
+import { interactive, questionMethods } from '../era/questions.ts'
 import { McpError } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { InputRequiredResult } from '../protocol/types.ts'
@@ -55,7 +55,7 @@ function readQuestions(
   if (!isObject(inputRequests)) throw wrong('inputRequests is no object')
   const entries = Object.entries(inputRequests as JsonObject)
   if (entries.length > maxQuestions) throw wrong(`there are more than ${maxQuestions}`)
-  const stranger = entries.find(([, request]) => !isObject(request) || typeof request.method !== 'string')
+  const stranger = entries.find(([, request]) => !isObject(request) || !questionMethods.has(request.method))
   if (stranger) throw wrong(`${JSON.stringify(stranger[0].slice(0, 100))} is none`)
   return { inputRequests: entries as [string, JsonObject][], requestState }
 }

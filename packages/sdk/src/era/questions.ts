@@ -11,6 +11,13 @@ export type Askable = 'elicit' | 'elicitUrl' | 'sample' | 'sampleTools' | 'roots
 /** Requests that may be answered with questions instead of a result (2026-07-28 mrtr, supported requests). */
 export const interactive: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
+/** What may be asked (2026-07-28 mrtr, input requests). */
+export const questionMethods: ReadonlySet<unknown> = new Set<InputRequest['method']>([
+  'elicitation/create',
+  'sampling/createMessage',
+  'roots/list',
+])
+
 export function isInputRequired(result: unknown): result is ResultObject & InputRequiredResult {
   return isObject(result) && result.resultType === 'input_required'
 }

@@ -1,3 +1,4 @@
+import { McpError } from '../errors.ts'
 import type { Batch } from './batch.ts'
 import type { Link } from './link.ts'
 import type { Params, Prepared, ResultObject, RpcErrorBody, RpcRequest } from './message.ts'
@@ -59,6 +60,7 @@ export class Exchange {
 
   /** A question to the peer that belongs to this request, and is taken back when the request ends. */
   ask(method: string, params: Params | undefined, options: RequestOptions): Promise<ResultObject> {
+    if (this.#ended) return Promise.reject(new McpError('cancelled', `${method} was not asked: the request is over`))
     const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
     return this.link.request(method, params, { ...options, progress: true, signal, stream: this.stream })
   }

@@ -15,10 +15,11 @@ import { safeLine } from './safe-text.ts'
 export async function askForm(prompt: Prompt, form: FormQuestion, server: AskingServer): Promise<ElicitResult> {
   const { properties, required = [] } = form.requestedSchema
   const fields = Object.entries(properties).map(([name, schema]) => toField(name, schema, required.includes(name)))
-  prompt.print(
-    ...heading('A server asks you to fill in a form', server, form.message, prompt.layout),
-    prompt.layout.paint.faint('Enter takes the [default] or skips. !decline refuses, !cancel stops.'),
-  )
+  const title = fields.length > 0 ? 'A server asks you to fill in a form' : 'A server asks you to agree'
+  prompt.print(...heading(title, server, form.message, prompt.layout))
+  if (fields.length > 0) {
+    prompt.print(prompt.layout.paint.faint('Enter takes the [default] or skips. !decline refuses, !cancel stops.'))
+  }
   const answers: Answers = new Map()
   for (const field of fields) answers.set(field, await askField(prompt, field, field.fallback))
   for (;;) {

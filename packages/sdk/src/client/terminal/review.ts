@@ -14,7 +14,9 @@ export async function review(prompt: Prompt, answers: Answers, server: AskingSer
   const fields = [...answers.keys()]
   showAnswers(prompt, answers, server)
   for (;;) {
-    const line = (await prompt.ask(`Send? (yes${changes(fields.length)} / decline / cancel) > `)).toLowerCase()
+    const line = (
+      await prompt.ask(`${fields.length > 0 ? 'Send' : 'Agree'}? (yes${changes(fields.length)} / decline / cancel) > `)
+    ).toLowerCase()
     if (line === 'y' || line === 'yes' || line === 'send') return
     if (line === 'd' || line === 'decline') throw new Left('decline')
     if (line === 'c' || line === 'cancel') throw new Left('cancel')
@@ -34,6 +36,7 @@ function changes(count: number): string {
 }
 
 function showAnswers(prompt: Prompt, answers: Answers, server: AskingServer): void {
+  if (answers.size === 0) return prompt.print('')
   const { paint, width } = prompt.layout
   const labels = [...answers.keys()].map((field, index) => `${index + 1}) ${safeLine(field.label, 26)}`)
   const column = Math.min(
@@ -45,5 +48,5 @@ function showAnswers(prompt: Prompt, answers: Answers, server: AskingServer): vo
     return parts.map((part, at) => `  ${padEnd(at === 0 ? labels[index]! : '', column)}  ${part}`)
   })
   const name = paint.strong(serverName(server))
-  prompt.print('', lines.length === 0 ? `${name} wants a yes, and no answers.` : `This would go to ${name}:`, ...lines)
+  prompt.print('', `This would go to ${name}:`, ...lines)
 }
