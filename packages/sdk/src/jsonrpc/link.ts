@@ -403,7 +403,7 @@ function toText(method: string, encode: () => string): string {
 function noWayBack(method: string): McpError {
   return new McpError(
     'capability-missing',
-    `${method} cannot be sent: the server gives plain answers only (enableJsonResponse), or has too many streams open`,
+    `${method} cannot be sent: the server gives plain answers only (enableJsonResponse), or has as many streams open as it may (maxStreams, maxStreamsPerSession)`,
   )
 }
 

@@ -1,10 +1,10 @@
 import type { AskOptions, Conversation } from '../era/server.ts'
 import { McpError } from '../errors.ts'
-import { secretField } from '../protocol/form.ts'
+import { formProblem, secretField } from '../protocol/form.ts'
 import { toForm } from '../protocol/to-form.ts'
 import type { ElicitResult, ElicitSchema } from '../protocol/types.ts'
 import { describeIssues } from '../schema/issues.ts'
-import type { InferOutput, SchemaLike } from '../schema/standard.ts'
+import type { InferOutput, SchemaLike, StandardResult } from '../schema/standard.ts'
 import { compileSchema, type UserSchema } from '../schema/user-schema.ts'
 
 /** What the user made of a form. Only an accepted one has content. */
@@ -25,8 +25,13 @@ export interface UrlOptions extends AskOptions {
   elicitationId?: string | undefined
 }
 
+interface CompiledForm {
+  readonly form: ElicitSchema
+  readonly check: UserSchema
+}
+
 /** One question asked in many calls is compiled once. */
-const forms = new WeakMap<object, { form: ElicitSchema; check: UserSchema }>()
+const forms = new WeakMap<object, CompiledForm>()
 
 const noFields: ElicitSchema = { type: 'object', properties: {} }
 
@@ -41,14 +46,23 @@ export async function elicit<S extends SchemaLike>(
   const params = { mode: 'form' as const, message, requestedSchema: compiled?.form ?? noFields }
   const answer = (await conversation.ask({ method: 'elicitation/create', params }, options)) as unknown as ElicitResult
   if (answer.action !== 'accept') return { action: answer.action }
-  const checked = compiled ? await compiled.check.validate(answer.content ?? {}) : { value: {} }
+  const content = answer.content ?? {}
+  const checked = compiled ? await checkForm(compiled, content) : { value: {} }
   if (!checked.issues) return { action: 'accept', content: checked.value as InferOutput<S> }
-  const what = describeIssues(checked.issues)
-  throw new McpError('invalid-response', `The form was filled in wrongly: ${what}`)
+  throw new McpError('invalid-response', `The form was filled in wrongly: ${describeIssues(checked.issues)}`)
+}
+
+/** By the form that was shown, and by what the user's schema knows beyond it. JSON Schema alone takes formats for notes. */
+export function checkForm(
+  { form, check }: CompiledForm,
+  content: object,
+): StandardResult<unknown> | Promise<StandardResult<unknown>> {
+  const problem = formProblem(form, content)
+  return problem === undefined ? check.validate(content) : { issues: [{ message: problem }] }
 }
 
 /** Throws on what the wire cannot express, before anything is sent. */
-export function compileForm(schema: SchemaLike): { form: ElicitSchema; check: UserSchema } {
+export function compileForm(schema: SchemaLike): CompiledForm {
   const known = forms.get(schema)
   if (known) return known
   const check = compileSchema(schema, 'input')

@@ -11,7 +11,7 @@ import type {
 } from '../protocol/types.ts'
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
 import { isObject } from '../util/objects.ts'
-import { checkPage, compileForm } from './elicit.ts'
+import { checkForm, checkPage, compileForm } from './elicit.ts'
 
 export type { AskOptions }
 
@@ -69,7 +69,7 @@ export function acceptedContent(responses: InputResponses | undefined, key: stri
   const response: unknown = responses && Object.hasOwn(responses, key) ? responses[key] : undefined
   if (!isObject(response) || response.action !== 'accept' || !isObject(response.content)) return undefined
   if (!schema) return response.content
-  const checked = compileForm(schema).check.validate(response.content)
+  const checked = checkForm(compileForm(schema), response.content)
   if (checked instanceof Promise) {
     throw new TypeError('acceptedContent() takes schemas that check at once; await ctx.elicit() for others')
   }

@@ -32,6 +32,8 @@ export class RequestPost implements Taker {
   #stream: ResumableStream | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #isOver = false
+  /** What the server asked on its stream, by id. */
+  #questions: RequestId[] | undefined
   /** What was wrong with the last message that could not be used. */
   #problem: string | undefined
 
@@ -68,12 +70,14 @@ export class RequestPost implements Taker {
   drop(): void {
     if (!this.#isOver) this.#finish()
     this.#letGo()
+    this.#takeBack()
   }
 
   fail(error: Error): void {
     if (this.#isOver) return
     this.#finish()
     this.#letGo()
+    this.#takeBack()
     this.#reject(error)
   }
 
@@ -129,8 +133,25 @@ export class RequestPost implements Taker {
       return this.#note(new McpError('invalid-response', 'The server sent a batch, which its revision does not have'))
     }
     const isAnswer = Array.isArray(value) ? value.some((each) => this.#isAnswer(each)) : this.#isAnswer(value)
+    for (const each of Array.isArray(value) ? value : [value]) this.#noteQuestion(each)
     this.#conversation.receive(value)
     if (isAnswer) this.#settle()
+  }
+
+  #noteQuestion(value: unknown): void {
+    if (!isObject(value) || value.method === undefined || value.id === undefined) return
+    this.#questions ??= []
+    this.#questions.push(value.id as RequestId)
+  }
+
+  /** What was asked for this call has no sense without it, and the stream on which the server would say so is gone. */
+  #takeBack(): void {
+    const questions = this.#questions ?? []
+    this.#questions = undefined
+    for (const requestId of questions) {
+      const params = { requestId, reason: `${this.method}, which it belongs to, was given up` }
+      this.#conversation.receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+    }
   }
 
   #isAnswer(value: unknown): boolean {

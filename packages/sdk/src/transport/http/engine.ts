@@ -86,7 +86,7 @@ export class HttpEngine {
     this.#sessionHost = {
       ...shared,
       eventStore: options.eventStore === false ? undefined : (options.eventStore ?? new MemoryEventStore()),
-      maxStreamsPerSession: options.maxStreamsPerSession ?? 16,
+      maxStreamsPerSession: options.maxStreamsPerSession ?? 64,
       node: randomId().slice(0, 6).replaceAll(/[-_]/g, '0'),
       shared: options.sessionStore !== undefined,
       listening: (session, isListening) => this.#fleet?.listening(session, isListening),

@@ -15,7 +15,7 @@ export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits {
   bodyTimeoutMs?: number | undefined
   /** Bytes that the reader of a stream may be behind before it is cut off. Default 4 MiB. */
   maxQueuedBytes?: number | undefined
-  /** Streams that one session may have open. Default 16. */
+  /** Streams that one session may have open. Default 64. */
   maxStreamsPerSession?: number | undefined
   /** Requests that one caller may make. Default: no limit. */
   rateLimit?: RateLimitOptions | undefined
