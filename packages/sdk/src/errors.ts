@@ -1,3 +1,5 @@
+import { checkPage } from './util/page.ts'
+
 /** Everything Tenon itself can find wrong, plus `'peer'` for what the other side sent. A closed list: switch on it. */
 export type McpErrorCode =
   | 'timeout'
@@ -154,8 +156,8 @@ export class ProtocolError extends McpError {
   }
 
   /** As it goes out. */
-  toBody(code = this.rpcCode, message = this.message): { code: number; message: string; data?: unknown } {
-    return { code, message, ...(this.data !== undefined && { data: this.data }) }
+  toBody(code = this.rpcCode): { code: number; message: string; data?: unknown } {
+    return { code, message: this.message, ...(this.data !== undefined && { data: this.data }) }
   }
 }
 
@@ -168,17 +170,23 @@ export interface RequiredUrl {
 }
 
 /**
- * Throw it in a handler that cannot go on before the user has visited a page: the client shows the page and calls again
- * (2025-11-25 elicitation, -32042). On 2026-07-28 it becomes a question with the same effect.
+ * Throw it in a handler that cannot go on before the user has visited a page; the client may show the page and call again
+ * (2025-11-25 elicitation, -32042). On 2026-07-28 it becomes a question, after which the client does call again.
  */
 export class UrlElicitationRequiredError extends ProtocolError {
   override name = 'UrlElicitationRequiredError'
   readonly elicitations: readonly RequiredUrl[]
 
   constructor(elicitations: readonly RequiredUrl[], message = 'Visit the page first, then call again') {
-    const named = elicitations.map((each) => ({ elicitationId: crypto.randomUUID(), ...each }))
-    super(RpcCode.UrlElicitationRequired, message, { elicitations: named.map((each) => ({ mode: 'url', ...each })) })
-    this.elicitations = named
+    if (elicitations.length === 0) throw new TypeError('UrlElicitationRequiredError names at least one page')
+    const pages = elicitations.map(({ message, url, elicitationId }) => ({
+      mode: 'url',
+      message,
+      url: checkPage(url),
+      elicitationId: elicitationId ?? crypto.randomUUID(),
+    }))
+    super(RpcCode.UrlElicitationRequired, message, { elicitations: pages })
+    this.elicitations = pages
   }
 }
 

@@ -1,4 +1,4 @@
-import { McpError, ProtocolError, RpcCode } from '../errors.ts'
+import { McpError, PeerError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import { fillDefaults, formProblem } from '../protocol/form.ts'
 import { sampledProblem, samplingProblem } from '../protocol/sampling.ts'
@@ -10,6 +10,7 @@ import type {
   ElicitUrlParams,
   Root,
 } from '../protocol/types.ts'
+import { isObject } from '../util/objects.ts'
 import type { Asking, ClientHandlers, RootList } from './handlers.ts'
 import { checkRoots } from './roots.ts'
 import { urlWarnings } from './url-warnings.ts'
@@ -41,15 +42,21 @@ export class Answerer {
     this.methods = methods
   }
 
-  /** From now on these; throws on what is no folder of this machine, and when servers were not told that there are roots. */
-  setRoots(roots: RootList): void {
+  /**
+   * From now on these; throws on what is no folder of this machine, and when servers were not told that there are roots.
+   * True when servers that remember the old ones must be told.
+   */
+  setRoots(roots: RootList): boolean {
     if (!this.#handlers.roots) {
       throw new McpError(
         'invalid-argument',
         'setRoots(): servers learn at the start that a client has roots; give handlers: { roots: [] } to the client',
       )
     }
-    this.#roots = checkRoots(roots)
+    const checked = checkRoots(roots)
+    const isNew = JSON.stringify(checked) !== JSON.stringify(this.#roots)
+    this.#roots = checked
+    return isNew && this.capabilities.roots?.listChanged === true
   }
 
   /** True once for each page that was asked for (2025-11-25 elicitation: others are ignored). */
@@ -87,6 +94,16 @@ export class Answerer {
     return { action }
   }
 
+  /** Pages that an error names may be told to be complete as well (2025-11-25 elicitation, -32042). */
+  noteRequired(error: unknown): void {
+    if (!(error instanceof PeerError) || error.rpcCode !== RpcCode.UrlElicitationRequired) return
+    const { elicitations } = (isObject(error.data) ? error.data : {}) as { elicitations?: unknown }
+    if (!Array.isArray(elicitations)) return
+    for (const page of elicitations.slice(0, maxPages)) {
+      if (isObject(page) && typeof page.elicitationId === 'string') this.#remember(page.elicitationId)
+    }
+  }
+
   #remember(elicitationId: string): void {
     const [oldest] = this.#pages
     if (this.#pages.size >= maxPages) this.#pages.delete(oldest!)
@@ -119,7 +136,8 @@ function declare(handlers: ClientHandlers, given: ClientCapabilities): ClientCap
     ...given,
     ...((elicit || elicitUrl) && { elicitation }),
     ...(sample && { sampling: { ...given.sampling } }),
-    ...(roots && { roots: { listChanged: true, ...given.roots } }),
+    // Nobody can tell when what a function gives changes.
+    ...(roots && { roots: { ...(Array.isArray(roots) && { listChanged: true }), ...given.roots } }),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ServerFacts } from '../era/client.ts'
 import { methodNotFound } from '../era/refusals.ts'
-import { CapabilityError, McpError, PeerError, ProtocolError, RpcCode } from '../errors.ts'
+import { CapabilityError, ClosedError, McpError, PeerError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { SendOptions } from '../jsonrpc/link.ts'
 import type { Params, ResultObject, RpcErrorBody, RpcNotification } from '../jsonrpc/message.ts'
@@ -144,6 +144,7 @@ export class Client {
     (message) => this.#warn(message),
     () => this.#mirrorsArguments,
   )
+  readonly #closing = new AbortController()
   #logLevel: LoggingLevel | undefined
   /** Whether the server was told the level, and must be told again in another session. */
   #isLevelTold = false
@@ -217,6 +218,7 @@ export class Client {
   }
 
   close(): Promise<void> {
+    this.#closing.abort(new ClosedError('The client was closed'))
     return this.#connection.close()
   }
 
@@ -252,7 +254,7 @@ export class Client {
 
   /** The folders that servers may work in, from now on. Those who remember the old ones are told. */
   setRoots(roots: RootList): void {
-    this.#answerer.setRoots(roots)
+    if (!this.#answerer.setRoots(roots)) return
     const live = this.#connection.live
     const method = 'notifications/roots/list_changed'
     if (live && !live.era.facts.revision.lacks(method)) live.link.notify(method)
@@ -390,7 +392,10 @@ export class Client {
     const problem = paramsChecks.get(method)?.(params ?? {})
     if (problem !== undefined) return Promise.reject(new McpError('invalid-argument', `${method}: ${problem}`))
     const defaults = this.#options.request
-    return this.#connection.call(method, this.#withLogLevel(params), defaults ? { ...defaults, ...options } : options)
+    const sent = defaults ? { ...defaults, ...options } : options
+    const answer = this.#connection.call(method, this.#withLogLevel(params), sent)
+    if (this.#options.handlers?.elicitUrl) answer.catch((error) => this.#answerer.noteRequired(error))
+    return answer
   }
 
   /** True where a tool's annotated arguments are repeated in headers. */
@@ -430,7 +435,7 @@ export class Client {
       method,
       params,
       maxRounds: this.#options.maxRounds ?? 32,
-      signal: options?.signal,
+      signal: options?.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal,
       call,
       answer: (asked, question, signal) => {
         if (this.#requestHandlers.has(asked)) return this.#respond(asked, question, { method: asked, signal })

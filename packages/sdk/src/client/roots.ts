@@ -15,6 +15,8 @@ export function checkRoots(roots: RootList): Root[] {
 
 function rootProblem(uri: unknown): string | undefined {
   if (typeof uri !== 'string' || !/^file:\/\//i.test(uri)) return 'is no file:// URI; make one with pathToFileURL()'
+  // URL parsers take tabs and line ends out, which would hide the dots from us.
+  if ([...uri].some((char) => char < ' ' || char === '\x7f')) return 'holds a control character'
   if (!URL.canParse(uri)) return 'is no valid URI'
   const { hostname, search, hash } = new URL(uri)
   if (hostname !== '') return 'is on another machine'

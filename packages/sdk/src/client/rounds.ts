@@ -1,5 +1,5 @@
 import { interactive, questionMethods } from '../era/questions.ts'
-import { McpError } from '../errors.ts'
+import { ClosedError, McpError } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { InputRequiredResult } from '../protocol/types.ts'
 import { backoffMs, defaultBackoff } from '../util/backoff.ts'
@@ -65,17 +65,33 @@ async function gather({ signal, answer }: Rounds, questions: [string, JsonObject
   const failed = new AbortController()
   const until = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal
   const answers: JsonObject = {}
+  const all = Promise.all(
+    questions.map(async ([key, { method, params }]) => {
+      define(answers, key, await answer(method as string, (params as Params | undefined) ?? {}, until))
+    }),
+  )
   try {
-    await Promise.all(
-      questions.map(async ([key, { method, params }]) => {
-        define(answers, key, await answer(method as string, (params as Params | undefined) ?? {}, until))
-      }),
-    )
+    await unlessAborted(all, signal)
   } catch (error) {
     failed.abort(error)
     throw error
   }
   return answers
+}
+
+/** Whoever gives a call up does not wait for a user who thinks. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(stopped(signal.reason))
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+function stopped(reason: unknown): McpError {
+  return reason instanceof ClosedError ? reason : new McpError('cancelled', 'The call was cancelled', { cause: reason })
 }
 
 function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {

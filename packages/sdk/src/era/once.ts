@@ -36,7 +36,8 @@ export class OnceOnly {
 
   async #finish(key: string, work: () => unknown): Promise<string> {
     try {
-      const text = toText(key, await work())
+      // Also what fails at once fails later, when others can know of it.
+      const text = toText(key, await (async () => work())())
       this.#done.set(key, text)
       return text
     } finally {
@@ -47,11 +48,22 @@ export class OnceOnly {
 
 function toText(key: string, value: unknown): string {
   if (value === undefined) return ''
-  const text = JSON.stringify(value)
+  const where = `ctx.once(${JSON.stringify(key)}): what the work gives must be JSON`
+  let text: string | undefined
+  try {
+    text = JSON.stringify(value)
+  } catch (cause) {
+    throw new TypeError(`${where}: ${(cause as Error).message}`, { cause })
+  }
   if (text !== undefined) return text
-  throw new TypeError(`ctx.once(${JSON.stringify(key)}): what the work gives must be JSON, not a ${typeof value}`)
+  throw new TypeError(`${where}, not a ${typeof value}`)
 }
 
 export function tooManyRounds(maxRounds: number): ProtocolError {
   return new ProtocolError(RpcCode.InternalError, `The request asked the client more than ${maxRounds} times`)
+}
+
+/** 2026-07-28 mrtr: a result that asks has questions, state or both. */
+export function nothingAsked(): TypeError {
+  return new TypeError('A handler returned a result of the type input_required that asks nothing and keeps nothing')
 }

@@ -2,7 +2,8 @@ import { CapabilityError } from '../errors.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
 import { sampledProblem } from '../protocol/sampling.ts'
 import type { ClientCapabilities, InputRequest, InputRequiredResult } from '../protocol/types.ts'
-import { isObject } from '../util/objects.ts'
+import { isObject, omit } from '../util/objects.ts'
+import { warnOnce } from '../util/warn.ts'
 import type { Caller } from './server.ts'
 
 /** What a client can be asked for. */
@@ -38,6 +39,9 @@ export function canAsk(caller: Caller, what: Askable): boolean {
 
 /** Throws what tells the handler, and the client, that this cannot be asked. */
 export function checkAskable(caller: Caller, question: InputRequest): void {
+  if (!questionMethods.has(question.method)) {
+    throw new TypeError(`Clients are asked ${[...questionMethods].join(', ')}, not ${JSON.stringify(question.method)}`)
+  }
   const what = askableOf(question)
   if (canAsk(caller, what)) return
   throw new CapabilityError(what, reason(caller, what), required[what] as Record<string, object>)
@@ -97,5 +101,23 @@ function isFieldValue(value: unknown): boolean {
 
 function rootsProblem({ roots }: ResultObject): string | undefined {
   if (!Array.isArray(roots)) return 'roots must be a list'
-  return roots.every((root) => isObject(root) && typeof root.uri === 'string') ? undefined : 'a root has no uri'
+  return roots.every(
+    (root) =>
+      isObject(root) && typeof root.uri === 'string' && (root.name === undefined || typeof root.name === 'string'),
+  )
+    ? undefined
+    : 'a root has no uri, or a name that is no text'
+}
+
+/** 2025-11-25 sampling: context of servers is for clients that declared it; without, a client would not know what is meant. */
+export function withDeclaredContext({ revision, capabilities }: Caller, question: InputRequest): InputRequest {
+  if (question.method !== 'sampling/createMessage') return question
+  const { includeContext = 'none' } = question.params
+  if (includeContext === 'none' || !revision.asks.includes('tools') || isObject(capabilities.sampling?.context))
+    return question
+  warnOnce(
+    'include-context',
+    `sample(): includeContext ${includeContext} is left out: the client did not declare sampling.context`,
+  )
+  return { ...question, params: omit(question.params, ['includeContext']) }
 }

@@ -19,6 +19,8 @@ export class Exchange {
   #cancelled = false
   #handled = false
   #onEnd: (() => void)[] | undefined
+  /** Takes back what was asked and not answered. */
+  #questions: AbortController | undefined
 
   constructor(request: RpcRequest, link: Link, stream?: ReplyStream, batch?: Batch) {
     this.request = request
@@ -61,7 +63,9 @@ export class Exchange {
   /** A question to the peer that belongs to this request, and is taken back when the request ends. */
   ask(method: string, params: Params | undefined, options: RequestOptions): Promise<ResultObject> {
     if (this.#ended) return Promise.reject(new McpError('cancelled', `${method} was not asked: the request is over`))
-    const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
+    this.#questions ??= new AbortController()
+    const over = this.#questions.signal
+    const signal = options.signal ? AbortSignal.any([options.signal, over]) : over
     return this.link.request(method, params, { ...options, progress: true, signal, stream: this.stream })
   }
 
@@ -92,6 +96,7 @@ export class Exchange {
     if (this.#ended) return false
     this.#ended = true
     this.link.forget(this)
+    this.#questions?.abort(this.#reason ?? 'The request is over')
     if (this.#onEnd) for (const callback of this.#onEnd) callback()
     return true
   }

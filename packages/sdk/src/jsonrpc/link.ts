@@ -135,7 +135,7 @@ export class Link {
 
   #waiting(): PendingRequests {
     this.#pending ??= new PendingRequests(
-      (id, method, reason) => this.#giveUp(id, method, reason),
+      (id, method, reason, options) => this.#giveUp(id, method, reason, options),
       (error) => this.#receiver.error(error),
       this.firstId,
     )
@@ -316,10 +316,10 @@ export class Link {
     return response
   }
 
-  #giveUp(id: number, method: string, reason: string): void {
+  #giveUp(id: number, method: string, reason: string, options: SendOptions | undefined): void {
     // 2025-11-25 cancellation: initialize is never cancelled.
     if (this.transport.cancelRequest?.(id)) return
-    if (method !== 'initialize') this.notify('notifications/cancelled', { requestId: id, reason })
+    if (method !== 'initialize') this.notify('notifications/cancelled', { requestId: id, reason }, options?.stream)
   }
 
   /** @param onFailure Takes a failure that comes later; without it, every failure is reported and nothing thrown. */

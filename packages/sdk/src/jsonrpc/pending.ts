@@ -34,6 +34,8 @@ interface Waiting {
   onAbort: (() => void) | undefined
 }
 
+type GiveUp = (id: number, method: string, reason: string, options: RequestOptions | undefined) => void
+
 const defaultTimeoutMs = 60_000
 const forever = Number.POSITIVE_INFINITY
 
@@ -43,7 +45,7 @@ const forever = Number.POSITIVE_INFINITY
  */
 export class PendingRequests {
   readonly #waiting = new Map<RequestId, Waiting>()
-  readonly #giveUp: (id: number, method: string, reason: string) => void
+  readonly #giveUp: GiveUp
   readonly #onError: (error: unknown) => void
   readonly #firstId: number
   #nextId: number
@@ -57,11 +59,7 @@ export class PendingRequests {
    * @param onError Takes what a progress listener throws.
    * @param firstId Where several processes ask the same peer, each counts from another number.
    */
-  constructor(
-    giveUp: (id: number, method: string, reason: string) => void,
-    onError: (error: unknown) => void,
-    firstId: number,
-  ) {
+  constructor(giveUp: GiveUp, onError: (error: unknown) => void, firstId: number) {
     this.#giveUp = giveUp
     this.#onError = onError
     this.#firstId = firstId
@@ -193,7 +191,12 @@ export class PendingRequests {
 
   #abort(waiting: Waiting, reason: unknown): void {
     if (!this.#take(waiting.id)) return
-    this.#giveUp(waiting.id, waiting.method, typeof reason === 'string' ? reason : 'The caller gave up')
+    this.#giveUp(
+      waiting.id,
+      waiting.method,
+      typeof reason === 'string' ? reason : 'The caller gave up',
+      waiting.options,
+    )
     waiting.reject(cancelled(waiting.method, reason))
   }
 
@@ -230,7 +233,7 @@ export class PendingRequests {
   #expire(waiting: Waiting, now: number): void {
     this.#take(waiting.id)
     const total = now >= waiting.lastDeadline
-    this.#giveUp(waiting.id, waiting.method, 'The request timed out')
+    this.#giveUp(waiting.id, waiting.method, 'The request timed out', waiting.options)
     const limitMs = total ? waiting.maxTotalTimeoutMs : waiting.timeoutMs
     const limit = total ? 'in all (maxTotalTimeoutMs)' : 'without an answer or progress (timeoutMs)'
     waiting.reject(new TimeoutError(`${waiting.method} took longer than ${limitMs} ms ${limit}`, limitMs))

@@ -159,7 +159,8 @@ const SECRETS = new Set(
   (
     'password passwords passwd pwd passphrase secret secrets clientsecret token apitoken accesstoken authtoken ' +
     'refreshtoken apikey apikeys accesskey secretkey privatekey privatekeys creditcard creditcardnumber cardnumber ' +
-    'cvv cvc ssn socialsecuritynumber'
+    'cvv cvc securitycode ssn socialsecuritynumber passcode otp seedphrase recoverycode recoverycodes sshkey ' +
+    'encryptionkey credentials connectionstring jwt authcode creditcards'
   ).split(' '),
 )
 

@@ -1,12 +1,13 @@
 import { type Askable, canAsk } from '../era/questions.ts'
 import type { AskOptions, Caller, Conversation } from '../era/server.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
-import type { RequestId, ResultObject } from '../jsonrpc/message.ts'
+import type { RequestId } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { HttpRequest } from '../jsonrpc/transport.ts'
 import type { CreateMessageParams, InputResponses, ProgressToken, RequestMeta, Root } from '../protocol/types.ts'
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
-import { checkPage, type ElicitAnswer, elicit, type UrlAnswer, type UrlOptions } from './elicit.ts'
+import { checkPage } from '../util/page.ts'
+import { checkMessage, type ElicitAnswer, elicit, type UrlAnswer, type UrlOptions } from './elicit.ts'
 import { createLog, type Log } from './log.ts'
 import { ProgressSender } from './progress.ts'
 import { type SampledMessage, sample } from './sample.ts'
@@ -25,7 +26,6 @@ export class Context {
   readonly #conversation: Conversation
   #log: Log | undefined
   #progress: ProgressSender | undefined
-  #roots: Promise<ResultObject> | undefined
 
   constructor(exchange: Exchange, caller: Caller, conversation: Conversation) {
     this.#exchange = exchange
@@ -91,18 +91,24 @@ export class Context {
     elicitationId: string,
     options: AskOptions,
   ): Promise<UrlAnswer> {
+    checkMessage(message)
     const params = { mode: 'url' as const, message, url: checkPage(page), elicitationId }
     const { action } = await this.#conversation.ask({ method: 'elicitation/create', params }, options)
     return {
       action: action as UrlAnswer['action'],
-      complete: () => this.#tellComplete(elicitationId),
+      complete: () => this.elicitationComplete(elicitationId),
     }
   }
 
-  /** 2025-11-25 elicitation: to the client that was asked, also when its request is over. */
-  #tellComplete(elicitationId: string): void {
+  /**
+   * Tells the client that what its user was to do on a page is done: one asked for by `elicitUrl`, or named by a
+   * `UrlElicitationRequiredError`; also when the request is over. 2025-11-25 only; nothing elsewhere.
+   */
+  elicitationComplete(elicitationId: string): void {
     const method = 'notifications/elicitation/complete'
-    if (!this.caller.revision.lacks(method)) this.#exchange.link.notify(method, { elicitationId })
+    if (this.caller.revision.lacks(method)) return
+    if (this.#exchange.ended) this.#exchange.link.notify(method, { elicitationId })
+    else this.#exchange.notify(method, { elicitationId })
   }
 
   /** Has the client's model write a message. */
@@ -116,8 +122,7 @@ export class Context {
   }
 
   async #listRoots(options: AskOptions): Promise<Root[]> {
-    this.#roots ??= this.#conversation.ask({ method: 'roots/list' }, options)
-    return (await this.#roots).roots as Root[]
+    return (await this.#conversation.ask({ method: 'roots/list' }, options)).roots as Root[]
   }
 
   /** Does work that must happen once though the handler may run again, and gives what JSON keeps of its value. */

@@ -41,7 +41,7 @@ export async function elicit<S extends SchemaLike>(
   schema: S | undefined,
   options: AskOptions,
 ): Promise<ElicitAnswer<InferOutput<S>>> {
-  if (typeof message !== 'string' || message === '') throw new TypeError('elicit() needs a message for the user')
+  checkMessage(message)
   const compiled = schema && compileForm(schema)
   const params = { mode: 'form' as const, message, requestedSchema: compiled?.form ?? noFields }
   const answer = (await conversation.ask({ method: 'elicitation/create', params }, options)) as unknown as ElicitResult
@@ -61,6 +61,11 @@ export function checkForm(
   return problem === undefined ? check.validate(content) : { issues: [{ message: problem }] }
 }
 
+/** Every question is put in words (2025-06-18 elicitation). */
+export function checkMessage(message: unknown): void {
+  if (typeof message !== 'string' || message === '') throw new TypeError('A question needs a message for the user')
+}
+
 /** Throws on what the wire cannot express, before anything is sent. */
 export function compileForm(schema: SchemaLike): CompiledForm {
   const known = forms.get(schema)
@@ -77,16 +82,4 @@ export function compileForm(schema: SchemaLike): CompiledForm {
   const compiled = { form, check }
   forms.set(schema, compiled)
   return compiled
-}
-
-/** Throws on a page that users should not be sent to (2025-11-25 elicitation, safe URL handling). */
-export function checkPage(page: string | URL): string {
-  const url = URL.canParse(String(page)) ? new URL(page) : undefined
-  if (!url) throw new TypeError(`elicitUrl() needs a URL, not ${JSON.stringify(String(page).slice(0, 200))}`)
-  if (url.username !== '' || url.password !== '') {
-    throw new TypeError('elicitUrl(): the URL must not carry a user name or a password')
-  }
-  const isLocal = url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
-  if (url.protocol === 'https:' || isLocal) return url.href
-  throw new TypeError(`elicitUrl(): users are sent to https: only (http: on this machine), not ${url.protocol}`)
 }

@@ -11,7 +11,9 @@ import type {
 } from '../protocol/types.ts'
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
 import { isObject } from '../util/objects.ts'
-import { checkForm, checkPage, compileForm } from './elicit.ts'
+import { checkPage } from '../util/page.ts'
+import { checkForm, checkMessage, compileForm } from './elicit.ts'
+import { checkSampling } from './sample.ts'
 
 export type { AskOptions }
 
@@ -39,19 +41,20 @@ export function inputRequired({ inputRequests, requestState }: InputRequiredSpec
 inputRequired.elicit = (
   params: Omit<ElicitFormParams, 'requestedSchema'> & { requestedSchema: SchemaLike },
 ): InputRequest => {
+  checkMessage(params.message)
   const requestedSchema = compileForm(params.requestedSchema).form
   return { method: 'elicitation/create', params: { mode: 'form', ...params, requestedSchema } }
 }
 
-inputRequired.elicitUrl = (params: Omit<ElicitUrlParams, 'mode'>): InputRequest => ({
-  method: 'elicitation/create',
-  params: { ...params, mode: 'url', url: checkPage(params.url) },
-})
+inputRequired.elicitUrl = (params: Omit<ElicitUrlParams, 'mode'>): InputRequest => {
+  checkMessage(params.message)
+  return { method: 'elicitation/create', params: { ...params, mode: 'url', url: checkPage(params.url) } }
+}
 
-inputRequired.createMessage = (params: CreateMessageParams): InputRequest => ({
-  method: 'sampling/createMessage',
-  params,
-})
+inputRequired.createMessage = (params: CreateMessageParams): InputRequest => {
+  checkSampling(params, 'inputRequired.createMessage()')
+  return { method: 'sampling/createMessage', params }
+}
 
 inputRequired.listRoots = (): InputRequest => ({ method: 'roots/list' })
 

@@ -13,10 +13,15 @@ export async function sample(
   params: CreateMessageParams,
   options: AskOptions,
 ): Promise<SampledMessage> {
-  const problem = samplingProblem(params)
-  if (problem !== undefined) throw new TypeError(`sample(): ${problem}`)
+  checkSampling(params, 'sample()')
   const result = await conversation.ask({ method: 'sampling/createMessage', params }, options)
   const { content } = result as unknown as CreateMessageResult
   const text = [content].flat().flatMap((block) => (block.type === 'text' ? [block.text] : []))
   return { ...(result as unknown as CreateMessageResult), text: text.join('\n') }
+}
+
+/** Fails where the author can see it, rather than at the client. */
+export function checkSampling(params: CreateMessageParams, where: string): void {
+  const problem = samplingProblem(params)
+  if (problem !== undefined) throw new TypeError(`${where}: ${problem}`)
 }

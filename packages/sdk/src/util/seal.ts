@@ -66,7 +66,9 @@ function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[\w-]*$/.test(text)) return undefined
   try {
     const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
-    return Uint8Array.from(binary, (character) => character.charCodeAt(0))
+    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
+    // The last character may have bits to spare; only one way to write them is ours.
+    return toBase64Url(bytes) === text ? bytes : undefined
   } catch {
     return undefined
   }

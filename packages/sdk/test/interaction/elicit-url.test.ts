@@ -106,7 +106,7 @@ describe('a page to visit', () => {
     { revisions: [modern] },
   )
 
-  everyPage('is answered with an action and nothing else [ELIC-017, ELIC-018, ELIC-036]', async (wire) => {
+  everyPage('is answered with an action and nothing else [ELIC-017, ELIC-018]', async (wire) => {
     for (const action of ['accept', 'decline', 'cancel'] as const) {
       const server = asking((ctx) => ctx.elicitUrl('Log in there', page))
       const elicitUrl = () => ({ action, content: { code: '123' } })
@@ -149,31 +149,31 @@ describe('a page to visit', () => {
     ['a user', 'https://token@login.example.com/'],
   ]
   for (const [name, url] of bad) {
-    everyPage(`is not sent when it is ${name} [ELIC-022, ELIC-041, ELIC-043]`, async (wire) => {
+    everyPage(`is not sent when it is ${name} [ELIC-022, ELIC-043]`, async (wire) => {
       const server = asking((ctx) => ctx.elicitUrl('Log in there', url))
       const { seen, handlers } = visiting()
       await using pair = await wire.connect(server, { handlers })
       const result = await pair.client.callTool('ask')
-      expect([result.isError, result.text]).toEqual([true, expect.stringMatching(/^elicitUrl\(\)/)])
+      expect([result.isError, result.text]).toEqual([
+        true,
+        expect.stringMatching(/^(A page needs a URL|The URL of a page|Users are sent to https)/),
+      ])
       expect([asked(pair.transcript), seen]).toEqual([[], []])
     })
   }
 
-  everyPage(
-    'is not sent in an error that requires it when it is any of those [ELIC-022, ELIC-041, ELIC-043]',
-    async (wire) => {
-      for (const [, url] of bad) {
-        const server = asking(() => {
-          throw new UrlElicitationRequiredError([{ message: 'Log in there', url }])
-        })
-        const { seen, handlers } = visiting('decline')
-        await using pair = await wire.connect(server, { handlers, maxRounds: 1 })
-        await pair.client.callTool('ask').catch(() => {})
-        expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('"mode":"url"')
-        expect(seen).toEqual([])
-      }
-    },
-  )
+  everyPage('is not sent in an error that requires it when it is any of those [ELIC-022, ELIC-043]', async (wire) => {
+    for (const [, url] of bad) {
+      const server = asking(() => {
+        throw new UrlElicitationRequiredError([{ message: 'Log in there', url }])
+      })
+      const { seen, handlers } = visiting('decline')
+      await using pair = await wire.connect(server, { handlers, maxRounds: 1 })
+      await pair.client.callTool('ask').catch(() => {})
+      expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('"mode":"url"')
+      expect(seen).toEqual([])
+    }
+  })
 
   everyPage('may be on this machine without encryption, for development [ELIC-043]', async (wire) => {
     const server = asking(async (ctx) => {

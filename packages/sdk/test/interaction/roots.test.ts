@@ -556,7 +556,7 @@ describe('roots that cannot be listed', () => {
     handshakes,
   )
 
-  everyAsking('let the server go on [ROOT-009]', async (wire) => {
+  everyAsking('let the server go on', async (wire) => {
     let isBroken = true
     await using pair = await wire.connect(
       server(),

@@ -704,9 +704,19 @@ describe('questions by hand', () => {
     }
     server.registerPrompt('ask', {}, (_args, ctx) => ask(ctx))
     server.registerResource('ask', 'note://ask', {}, (_uri, ctx) => ask(ctx))
-    await using pair = await wire.connect(server, { handlers: echoing })
+    const asked: string[] = []
+    await using pair = await wire.connect(server, {
+      handlers: {
+        elicit: ({ message }) => {
+          asked.push(message)
+          return accepted({ name: message })
+        },
+      },
+    })
     expect(JSON.stringify(await pair.client.getPrompt('ask'))).toContain('1: awaited?,x?,y?')
+    expect(asked).toEqual(['awaited?', 'x?', 'y?'])
     expect(JSON.stringify(await pair.client.readResource('note://ask'))).toContain('2: awaited?,x?,y?')
+    expect(asked).toHaveLength(6)
   })
 
   everyForm('may be none: the handler runs again with its state [MRTR-004, MRTR-012]', async (wire) => {

@@ -1,12 +1,19 @@
-import { McpError } from '../../errors.ts'
+import { McpError, PeerError } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import { joinBoxes } from '../../protocol/older-form.ts'
-import type { ElicitContent, InputRequest, InputRequiredResult, InputResponses } from '../../protocol/types.ts'
+import type {
+  ElicitContent,
+  InputRequest,
+  InputRequests,
+  InputRequiredResult,
+  InputResponses,
+} from '../../protocol/types.ts'
 import { chain } from '../../util/chain.ts'
 import { isObject } from '../../util/objects.ts'
-import { OnceOnly, tooManyRounds } from '../once.ts'
-import { answerProblem, checkAskable, isInputRequired } from '../questions.ts'
+import { nothingAsked, OnceOnly, tooManyRounds } from '../once.ts'
+import { QuestionKeys } from '../question-keys.ts'
+import { answerProblem, checkAskable, isInputRequired, withDeclaredContext } from '../questions.ts'
 import type { AskOptions, Caller, Conversation, Outcome, QuestionLimits } from '../server.ts'
 
 /** What a session keeps of its client's answers. */
@@ -24,6 +31,9 @@ export class HandshakeConversation implements Conversation {
   readonly #limits: QuestionLimits
   /** Made on first use: most requests ask nothing. */
   #once: OnceOnly | undefined
+  #keys = new QuestionKeys()
+  /** By key, so that a handler which runs again gets past what it asked before. */
+  #answers: Map<string, Promise<ResultObject>> | undefined
   #rounds = 0
   #open = 0
   inputResponses: InputResponses = noResponses
@@ -49,14 +59,30 @@ export class HandshakeConversation implements Conversation {
 
   async ask(question: InputRequest, options: AskOptions): Promise<ResultObject> {
     checkAskable(this.#caller, question)
-    return question.method === 'roots/list' ? this.#askRoots(question, options) : this.#ask(question, options)
+    return question.method === 'roots/list' ? this.#askRoots(question, options) : this.#askOnce(question, options)
+  }
+
+  #askOnce(question: InputRequest, options: AskOptions): Promise<ResultObject> {
+    const key = this.#keys.next(question.method, options.key)
+    this.#answers ??= new Map()
+    const answer = this.#answers.get(key) ?? this.#ask(question, options)
+    this.#answers.set(key, answer)
+    answer.catch(() => this.#answers!.delete(key))
+    return answer
   }
 
   /** Asked once per session, where the client tells of changes (2025-11-25 roots). */
-  #askRoots(question: InputRequest, options: AskOptions): Promise<ResultObject> {
+  async #askRoots(question: InputRequest, options: AskOptions): Promise<ResultObject> {
     const caller = this.#caller
     if (!caller.capabilities.roots?.listChanged) return this.#ask(question, options)
-    if (caller.roots) return caller.roots
+    while (caller.roots) {
+      try {
+        return await caller.roots
+      } catch (error) {
+        // Another call asked, and was given up; what the client says holds for all.
+        if (error instanceof PeerError) throw error
+      }
+    }
     const asked = this.#ask(question, options)
     caller.roots = asked
     asked.catch(() => {
@@ -85,12 +111,12 @@ export class HandshakeConversation implements Conversation {
     }
   }
 
-  #paramsOf({ method, params = {} }: InputRequest): Params {
+  #paramsOf(question: InputRequest): Params {
     const { revision } = this.#caller
-    const isUrl = (params as Params).mode === 'url'
+    const { method, params = {} } = withDeclaredContext(this.#caller, question)
+    const { mode, elicitationId = crypto.randomUUID() } = params as Params
     // 2025-11-25 elicitation, URL mode: each has an id of its own.
-    const named = isUrl ? { elicitationId: crypto.randomUUID(), ...params } : params
-    return revision.toParams(method, named as Params)
+    return revision.toParams(method, (mode === 'url' ? { ...params, elicitationId } : params) as Params)
   }
 
   #countRound(): void {
@@ -100,18 +126,33 @@ export class HandshakeConversation implements Conversation {
   /** A handler that returns its questions is given the answers and runs again, as it would on 2026-07-28. */
   async #fulfil(first: InputRequiredResult, work: () => Outcome): Promise<ResultObject> {
     let result: ResultObject = first as ResultObject & InputRequiredResult
-    while (isInputRequired(result)) {
-      const questions = Object.entries(result.inputRequests ?? {})
-      if (questions.length === 0) this.#countRound()
-      const answers = await Promise.all(
-        questions.map(async ([key, question]) => [key, await this.ask(question, {})] as const),
-      )
-      this.inputResponses = Object.fromEntries(answers) as unknown as InputResponses
-      this.requestState = result.requestState
+    for (let run = 1; isInputRequired(result); run++) {
+      if (run > this.#limits.maxRounds) throw tooManyRounds(this.#limits.maxRounds)
+      this.inputResponses = await this.#answerAll(result.inputRequests ?? {}, result.requestState)
+      this.requestState = copyJson(result.requestState)
+      this.#keys = new QuestionKeys()
       result = await work()
     }
     return this.#caller.revision.toResult(this.#exchange.request.method, result)
   }
+
+  async #answerAll(questions: InputRequests, state: unknown): Promise<InputResponses> {
+    const entries = Object.entries(questions)
+    if (entries.length === 0 && state === undefined) throw nothingAsked()
+    const answers = await Promise.all(entries.map(async ([key, question]) => [key, await this.#put(question)] as const))
+    return Object.fromEntries(answers) as unknown as InputResponses
+  }
+
+  /** The handler keeps track of what it asks by hand. */
+  async #put(question: InputRequest): Promise<ResultObject> {
+    checkAskable(this.#caller, question)
+    return question.method === 'roots/list' ? this.#askRoots(question, {}) : this.#ask(question, {})
+  }
+}
+
+/** As it would come back on 2026-07-28. */
+function copyJson(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value))
 }
 
 /** Forms had no choice of several before 2025-11-25. */

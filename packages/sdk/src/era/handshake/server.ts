@@ -102,7 +102,10 @@ export class HandshakeServer implements ServerEra {
     const { session } = exchange.link
     if (!isForUrls || (session instanceof Session && canAsk(session, 'elicitUrl'))) return error.toBody()
     // 2025-11-25 elicitation, -32042: only for clients that can show pages.
-    return error.toBody(RpcCode.InternalError, `${error.message}; this client cannot be asked to visit a URL`)
+    return {
+      code: RpcCode.InternalError,
+      message: `${error.message}; this client cannot be asked to visit a URL`,
+    }
   }
 
   notified(notification: RpcNotification, link: Link): void {

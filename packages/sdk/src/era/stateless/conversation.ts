@@ -3,9 +3,9 @@ import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { InputRequest, InputRequests, InputRequiredResult, InputResponses } from '../../protocol/types.ts'
 import { isThenable } from '../../util/chain.ts'
-import { omit } from '../../util/objects.ts'
-import { tooManyRounds } from '../once.ts'
-import { checkAskable, interactive, isInputRequired } from '../questions.ts'
+import { isObject, omit } from '../../util/objects.ts'
+import { nothingAsked, tooManyRounds } from '../once.ts'
+import { checkAskable, interactive, isInputRequired, withDeclaredContext } from '../questions.ts'
 import type { AskOptions, Caller, Conversation, Outcome, Reply } from '../server.ts'
 import { Journal } from './journal.ts'
 import type { OpenedState, States } from './states.ts'
@@ -32,6 +32,7 @@ export class StatelessConversation implements Conversation {
   #opened: OpenedState | undefined
   /** Made on first use: most requests ask nothing. */
   #journal: Journal | undefined
+  #roots: Promise<ResultObject> | undefined
 
   constructor(exchange: Exchange, caller: Caller, host: ConversationHost) {
     this.#exchange = exchange
@@ -61,7 +62,10 @@ export class StatelessConversation implements Conversation {
     if (!this.#mayAsk) throw notHere(this.#exchange.request.method)
     checkAskable(this.#caller, question)
     this.#journal ??= new Journal()
-    return this.#journal.ask(question, key)
+    if (question.method !== 'roots/list') return this.#journal.ask(question, key)
+    // The same in one run, so that nothing is asked twice.
+    this.#roots ??= this.#journal.ask(question, key)
+    return this.#roots
   }
 
   once<T>(key: string, work: () => T | Promise<T>): Promise<T> {
@@ -121,6 +125,8 @@ export class StatelessConversation implements Conversation {
 
   /** The page was shown when the same request comes again, so there is nothing to remember. */
   #askUrls({ elicitations }: UrlElicitationRequiredError): Promise<Reply> {
+    const refused = elicitations.some((_, index) => isRefused(this.inputResponses[`url#${index + 1}`]))
+    if (refused) throw new ProtocolError(RpcCode.InternalError, 'The user did not agree to visit the page')
     const questions = elicitations.map(({ message, url }, index): [string, InputRequest] => [
       `url#${index + 1}`,
       { method: 'elicitation/create', params: { mode: 'url', message, url } },
@@ -151,7 +157,11 @@ export class StatelessConversation implements Conversation {
     const requestState = isRemembered
       ? await this.#host.states.seal({ journal: await (journal ?? new Journal()).toState(), byHand }, this.#exchange)
       : undefined
-    const entries = Object.entries(inputRequests).map(([key, question]) => [key, toWire(question)])
+    if (requestState === undefined && Object.keys(inputRequests).length === 0) throw nothingAsked()
+    const entries = Object.entries(inputRequests).map(([key, question]) => [
+      key,
+      toWire(withDeclaredContext(this.#caller, question)),
+    ])
     return this.#host.sign({
       resultType: 'input_required',
       ...(entries.length > 0 && { inputRequests: Object.fromEntries(entries) }),
@@ -159,6 +169,10 @@ export class StatelessConversation implements Conversation {
       ...(_meta && { _meta }),
     })
   }
+}
+
+function isRefused(answer: unknown): boolean {
+  return isObject(answer) && (answer.action === 'decline' || answer.action === 'cancel')
 }
 
 /** 2026-07-28 elicitation has no ids for pages. */

@@ -1,8 +1,10 @@
 import { ProtocolError, RpcCode, Suspended } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
+import { formProblem } from '../../protocol/form.ts'
 import type { InputRequest } from '../../protocol/types.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { OnceOnly } from '../once.ts'
+import { QuestionKeys } from '../question-keys.ts'
 import { answerProblem } from '../questions.ts'
 
 /** What the client carries from one round to the next, under seal. */
@@ -29,9 +31,8 @@ export class Journal {
   readonly once: OnceOnly
   readonly #answers = new Map<string, Answered>()
   readonly #open = new Map<string, InputRequest>()
-  readonly #keys = new Set<string>()
+  readonly #keys = new QuestionKeys()
   readonly #checks = new Set<Promise<unknown>>()
-  readonly #counts = new Map<string, number>()
 
   /** @param responses What the client sent. Only what was asked is looked at (2026-07-28 mrtr, server requirements). */
   constructor(state?: JournalState, responses: Readonly<Record<string, unknown>> = {}) {
@@ -57,7 +58,7 @@ export class Journal {
   }
 
   ask(question: InputRequest, givenKey: string | undefined): Promise<ResultObject> {
-    const key = this.#keyOf(question, givenKey)
+    const key = this.#keys.next(question.method, givenKey)
     const answered = this.#answers.get(key)
     if (!answered) return this.#suspend(key, question)
     const checked = this.#check(key, question, answered)
@@ -84,17 +85,6 @@ export class Journal {
     return { round: this.round + 1, once: this.once.entries(), answers, asked }
   }
 
-  #keyOf({ method }: InputRequest, given: string | undefined): string {
-    const count = (this.#counts.get(method) ?? 0) + 1
-    if (given === undefined) this.#counts.set(method, count)
-    const key = given ?? `${method.slice(0, method.indexOf('/'))}#${count}`
-    if (this.#keys.has(key)) {
-      throw new TypeError(`Two questions have the key ${JSON.stringify(key)}; give each its own`)
-    }
-    this.#keys.add(key)
-    return key
-  }
-
   #suspend(key: string, question: InputRequest): Promise<never> {
     this.#open.set(key, question)
     return Promise.reject(new Suspended(key))
@@ -109,10 +99,16 @@ export class Journal {
       )
       return this.#suspend(key, question)
     }
-    const problem = answerProblem(question, answer)
+    const problem = answerProblem(question, answer) ?? formAnswerProblem(question, answer)
     if (problem === undefined) return answer
     throw new ProtocolError(RpcCode.InvalidParams, `params.inputResponses[${JSON.stringify(key)}]: ${problem}`)
   }
+}
+
+/** A client that was shown the form knows what fits it (2026-07-28 mrtr: malformed answers are errors of the request). */
+function formAnswerProblem({ method, params }: InputRequest, { action, content }: ResultObject): string | undefined {
+  if (method !== 'elicitation/create' || params.mode === 'url' || action !== 'accept') return undefined
+  return formProblem(params.requestedSchema, content ?? {})
 }
 
 /**

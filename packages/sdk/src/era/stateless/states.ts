@@ -33,11 +33,13 @@ export class States {
   async seal(state: OpenedState, exchange: Exchange): Promise<string> {
     const { sealer, questions } = this.#definition
     const sealed: Sealed = { ...state, id: crypto.randomUUID(), expires: Date.now() + questions.stateTtlMs }
-    const text = await sealer.seal(sealed, this.#purpose(exchange))
-    if (text.length <= questions.maxStateBytes) return text
+    // Looked at before it is sealed, which takes its time where an answer is large.
+    const length = JSON.stringify(sealed).length
+    const text = length <= questions.maxStateBytes ? await sealer.seal(sealed, this.#purpose(exchange)) : undefined
+    if (text !== undefined && text.length <= questions.maxStateBytes) return text
     throw new ProtocolError(
       RpcCode.InternalError,
-      `The answers so far and what ctx.once keeps take ${text.length} bytes; a client carries at most ${questions.maxStateBytes}`,
+      `The answers so far and what ctx.once keeps take ${length} bytes, sealed a third more; a client carries at most ${questions.maxStateBytes}`,
     )
   }
 
@@ -69,11 +71,12 @@ function refused(why: string): ProtocolError {
   )
 }
 
-/** The order of members has no meaning, and somebody on the way may change it. */
+/** The order of members has no meaning, and somebody on the way may change it. An object stays apart from any list. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (!isObject(value)) return value
-  return Object.keys(value)
+  const members = Object.keys(value)
     .sort()
     .map((key) => [key, sorted(value[key])])
+  return { members }
 }

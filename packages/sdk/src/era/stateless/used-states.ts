@@ -5,7 +5,7 @@ const maxRemembered = 100_000
 
 /** States that were used, remembered in this process until they would have expired anyway. */
 export class UsedStatesHere implements UsedStates {
-  /** By the time of expiry; the oldest entry is first. */
+  /** The time of expiry by id, in the order in which they were used: the first are about the first to expire. */
   readonly #used = new Map<string, number>()
 
   claim(id: string, ttlMs: number): boolean {
@@ -19,7 +19,9 @@ export class UsedStatesHere implements UsedStates {
   }
 
   #forgetExpired(now: number): void {
-    if (this.#used.size < maxRemembered / 2) return
-    for (const [id, expires] of this.#used) if (expires <= now) this.#used.delete(id)
+    for (const [id, expires] of this.#used) {
+      if (expires > now) return
+      this.#used.delete(id)
+    }
   }
 }

@@ -59,11 +59,13 @@ export const revision: RevisionData = {
   },
 }
 
-/** Elicitation and sampling had no members of their own, and there were no tasks. */
+/** Elicitation, which was forms alone, and sampling had no members of their own, and there were no tasks. */
 function olderCapabilities(capabilities: JsonObject): JsonObject {
+  const { form, url } = (capabilities.elicitation ?? {}) as JsonObject
+  const hasForms = capabilities.elicitation !== undefined && (form !== undefined || url === undefined)
   return {
-    ...omit(capabilities, ['tasks']),
-    ...(capabilities.elicitation !== undefined && { elicitation: {} }),
+    ...omit(capabilities, ['tasks', 'elicitation']),
+    ...(hasForms && { elicitation: {} }),
     ...(capabilities.sampling !== undefined && { sampling: {} }),
   }
 }

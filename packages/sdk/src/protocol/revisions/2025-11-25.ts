@@ -50,9 +50,26 @@ export const revision: RevisionData = {
         ? result
         : omit(result, ['structuredContent']),
   },
+  params: {
+    'sampling/createMessage': (params) =>
+      mapItems(mapItems(params, 'messages', withObjectResults), 'tools', withObjectOutputOnly),
+  },
 }
 
 function withObjectOutputOnly(tool: JsonObject): JsonObject {
   const output = tool.outputSchema
   return output === undefined || (isObject(output) && output.type === 'object') ? tool : omit(tool, ['outputSchema'])
+}
+
+function withObjectResults(message: JsonObject): JsonObject {
+  const { content } = message
+  return {
+    ...message,
+    content: Array.isArray(content) ? content.map(withObjectResult) : withObjectResult(content as JsonObject),
+  }
+}
+
+function withObjectResult(block: JsonObject): JsonObject {
+  const { structuredContent } = block
+  return structuredContent === undefined || isObject(structuredContent) ? block : omit(block, ['structuredContent'])
 }
