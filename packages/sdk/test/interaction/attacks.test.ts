@@ -73,7 +73,7 @@ describe('a state that the client was given', () => {
     }
   })
 
-  it('is refused to another user, and to nobody in particular [MRTR-019, MRTR-021]', async () => {
+  it('is refused to another user, and to nobody in particular [MRTR-019, MRTR-021, SEC-011, SEC-012]', async () => {
     const { server, paid } = bank()
     const serving = { principal: (request: { header(name: string): string | undefined }) => request.header('x-user') }
     await using ann = await ways.http(server, { headers: { 'x-user': 'ann' }, serving })

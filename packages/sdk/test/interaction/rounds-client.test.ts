@@ -77,7 +77,7 @@ describe('a client that is asked in a result', () => {
     ],
   ]
   it.each(requests)(
-    'answers everything and makes the same request again, under another id: %s [MRTR-010, MRTR-011, MRTR-013, MRTR-016]',
+    'answers everything and makes the same request again, under another id: %s [MRTR-010, MRTR-011, MRTR-013, MRTR-016, RPC-045]',
     async (method, call, params, last) => {
       const questions = { f: form(), p: page, m: model, r: roots }
       const results = [

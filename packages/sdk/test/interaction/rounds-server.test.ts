@@ -238,7 +238,7 @@ describe('a server of 2026-07-28 that asks', () => {
     ],
   ]
   for (const [what, capabilities, question, ask, requiredCapabilities] of undeclared) {
-    everyRaw(`does not ask for ${what}, awaited or by hand [MRTR-007]`, async (open) => {
+    everyRaw(`does not ask for ${what}, awaited or by hand [MRTR-007, META-016]`, async (open) => {
       const server = serverOf()
       server.registerTool('await', {}, async (_args, ctx) => {
         await ask(ctx)
