@@ -1,5 +1,6 @@
 // The client that the conformance suite listens to: node conformance/client.mjs URL. The suite says by environment
 // variables which scenario to play, on which revision, and with what data.
+import { clientCredentials, enterpriseManaged, oauth, workloadIdentity } from 'tenon/auth'
 import { connect } from 'tenon/client'
 
 /** What to do once connected, with the handlers that the scenario wants to see used. */
@@ -20,8 +21,40 @@ const scenarios = {
 /** A call to make while another is between its rounds. */
 let unrelated
 
+/** The suite's pages send the user back at once. */
+const browserless = {
+  clientName: 'tenon-conformance-client',
+  clientMetadataUrl: 'https://conformance-test.local/client-metadata.json',
+  redirectUrl: 'http://localhost:3000/callback',
+  authorize: async (page) => {
+    const { headers } = await fetch(page, { redirect: 'manual' })
+    return new URL(headers.get('location'))
+  },
+}
+
+const authOf = {
+  'auth/pre-registration': ({ client_id: clientId, client_secret: clientSecret, issuer }) =>
+    oauth({ ...browserless, clientId, clientSecret, issuer }),
+  'auth/client-credentials-basic': ({ client_id: clientId, client_secret: clientSecret }) =>
+    clientCredentials({ clientId, clientSecret }),
+  'auth/client-credentials-jwt': ({ client_id: clientId, private_key_pem: privateKey, signing_algorithm: algorithm }) =>
+    clientCredentials({ clientId, privateKey, algorithm }),
+  'auth/enterprise-managed-authorization': (context) =>
+    enterpriseManaged({
+      clientId: context.client_id,
+      clientSecret: context.client_secret,
+      identityProvider: {
+        tokenEndpoint: context.idp_token_endpoint,
+        issuer: context.idp_issuer,
+        clientId: context.idp_client_id,
+        idToken: context.idp_id_token,
+      },
+    }),
+  'auth/wif-jwt-bearer': ({ client_id: clientId, valid_jwt: assertion }) => workloadIdentity({ clientId, assertion }),
+}
+
 const { MCP_CONFORMANCE_SCENARIO: name, MCP_CONFORMANCE_PROTOCOL_VERSION: revision } = process.env
-const scenario = Object.hasOwn(scenarios, name ?? '') ? scenarios[name] : undefined
+const scenario = Object.hasOwn(scenarios, name ?? '') ? scenarios[name] : authScenario(name ?? '')
 try {
   if (!scenario) throw new Error(`No scenario ${name}; there are ${Object.keys(scenarios).join(', ')}`)
   await run(scenario)
@@ -30,15 +63,17 @@ try {
   process.exitCode = 1
 }
 
-async function run({ play, handlers }) {
+async function run({ play, handlers, auth }) {
+  const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}')
   const client = await connect(process.argv.at(-1), {
     info: { name: 'tenon-conformance-client', version: '1.0.0' },
     revision,
     handlers,
+    auth: auth?.(context),
   })
   client.on('warning', ({ message }) => console.error(message))
   try {
-    await play(client, JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}'))
+    await play(client, context)
   } finally {
     await client.close()
   }
@@ -114,4 +149,16 @@ async function confirm() {
 
 function refuse() {
   throw new Error('Nothing is asked in this scenario')
+}
+
+/** All of them list the tools and call one, once they have permission. */
+function authScenario(name) {
+  if (!name.startsWith('auth/')) return undefined
+  return { play: useTools, auth: authOf[name] ?? (() => oauth(browserless)) }
+}
+
+async function useTools(client) {
+  const [tool] = await listTools(client)
+  if (tool) await client.callTool(tool.name, {})
+  await client.ping()
 }

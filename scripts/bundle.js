@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 
 const sdk = new URL('../packages/sdk', import.meta.url).pathname
 const { dependencies } = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8'))
-const names = ['index', 'server', 'client', 'terminal', 'testing']
+const names = ['index', 'server', 'client', 'auth', 'terminal', 'testing']
 
 const output = join(sdk, 'dist/lib')
 const fresh = join(sdk, 'dist/lib.new')

@@ -25,6 +25,9 @@ const promised = {
     'SSEServerTransport',
     'MemoryEventStore',
     'ToolError',
+    'inputRequired',
+    'acceptedContent',
+    'UrlElicitationRequiredError',
   ],
   './client': [
     'Client',
@@ -37,7 +40,10 @@ const promised = {
     'HttpError',
     'TimeoutError',
   ],
-  './testing': ['everyWire', 'ScriptedClient', 'ScriptedServer', 'record', 'OfficialSchema'],
+  './auth': ['oauth', 'bearer', 'clientCredentials', 'jwtVerifier', 'requireBearerAuth', 'fileTokenStore'],
+  './client/terminal': ['terminalHandlers'],
+  './testing': [
+    'startAuthorizationServer','everyWire', 'ScriptedClient', 'ScriptedServer', 'record', 'OfficialSchema'],
 }
 /** These run on every runtime: Node's modules may be reached by a dynamic import only. */
 const portable = ['.', './server', './client']
@@ -82,7 +88,7 @@ await checkBrowser()
 checkStrictUser()
 
 const size = await bundleSize()
-if (size > 40_000) problems.push(`A bundled stdio server is ${size} bytes gzipped; at most 40,000`)
+if (size > 53_000) problems.push(`A bundled stdio server is ${size} bytes gzipped; at most 53,000`)
 if (problems.length > 0) {
   console.error(problems.join('\n'))
   process.exit(1)

@@ -11,13 +11,14 @@ const allowed = {
   schema: [],
   protocol: ['jsonrpc', 'schema'],
   store: [],
+  auth: ['store'],
   transport: ['jsonrpc', 'protocol', 'store'],
   era: ['jsonrpc', 'protocol'],
   server: ['era', 'schema', 'protocol', 'jsonrpc'],
   client: ['era', 'schema', 'protocol', 'jsonrpc'],
   doors: ['server', 'client', 'transport', 'protocol', 'jsonrpc'],
-  testing: ['store', 'doors', 'server', 'client', 'transport', 'schema', 'protocol', 'jsonrpc'],
-  entry: ['store', 'doors', 'testing', 'server', 'client', 'transport', 'era', 'schema', 'protocol', 'jsonrpc'],
+  testing: ['store', 'auth', 'doors', 'server', 'client', 'transport', 'schema', 'protocol', 'jsonrpc'],
+  entry: ['store', 'auth', 'doors', 'testing', 'server', 'client', 'transport', 'era', 'schema', 'protocol', 'jsonrpc'],
 }
 
 /** Where Node's own modules may be used. */
@@ -26,6 +27,7 @@ const nodeAllowed = [
   'transport/http/client-node.ts',
   'doors/serve-http.ts',
   'client/terminal/',
+  'auth/node/',
   'testing/',
 ]
 

@@ -16,6 +16,7 @@ export type McpErrorCode =
   | 'invalid-argument'
   | 'http'
   | 'session-renewed'
+  | 'auth'
   | 'protocol'
   | 'suspended'
   | 'peer'
@@ -139,6 +140,18 @@ export class Suspended extends McpError {
 
   constructor(key: string) {
     super('suspended', `Waits for the client to answer ${JSON.stringify(key)}; let this pass`)
+  }
+}
+
+/** No permission was had, or none that the server takes. `trace` tells what was tried, without secrets: print it. */
+export class AuthError extends McpError {
+  override name = 'AuthError'
+  declare readonly code: 'auth'
+  readonly trace: { toString(): string }
+
+  constructor(message: string, trace: { toString(): string }, options?: ErrorOptions) {
+    super('auth', message, options)
+    this.trace = trace
   }
 }
 

@@ -5,18 +5,24 @@ import { sampledProblem, samplingProblem } from '../protocol/sampling.ts'
 import type {
   ClientCapabilities,
   CreateMessageParams,
+  ElicitContent,
   ElicitFormParams,
   ElicitParams,
   ElicitUrlParams,
   Root,
 } from '../protocol/types.ts'
 import { isObject } from '../util/objects.ts'
-import type { Asking, ClientHandlers, RootList } from './handlers.ts'
+import type { Asking, ClientHandlers, ElicitOutcome, RootList } from './handlers.ts'
 import { checkRoots } from './roots.ts'
 import { urlWarnings } from './url-warnings.ts'
 
 /** Ids of pages that were asked for and may still be told to be complete. */
 const maxPages = 1_000
+
+const handlerNames: ReadonlySet<string> = new Set(['elicit', 'elicitUrl', 'sample', 'roots'])
+
+/** More fields than anybody fills in; a form of 2025-06-18 has one for each choice. */
+const maxFields = 2_000
 
 type Answer = (params: Params, asking: Asking) => Promise<ResultObject>
 
@@ -31,6 +37,12 @@ export class Answerer {
   #roots: RootList | undefined
 
   constructor(handlers: ClientHandlers, given: ClientCapabilities) {
+    for (const [name, handler] of Object.entries(handlers)) {
+      const isHandler =
+        handler === undefined || typeof handler === 'function' || (name === 'roots' && Array.isArray(handler))
+      if (!isHandler || !handlerNames.has(name))
+        throw new TypeError(`handlers.${name} is no handler; there are elicit, elicitUrl, sample, roots`)
+    }
     this.#handlers = handlers
     this.capabilities = declare(handlers, given)
     if (Array.isArray(handlers.roots)) this.#roots = checkRoots(handlers.roots)
@@ -72,10 +84,12 @@ export class Answerer {
   async #fillIn({ message, requestedSchema }: ElicitFormParams, asking: Asking): Promise<ResultObject> {
     const { elicit } = this.#handlers
     if (!elicit) throw notDeclared('elicitation.form')
-    const { action, content } = await elicit({ message, requestedSchema }, asking)
-    checkAction(action)
+    if (Object.keys(requestedSchema.properties ?? {}).length > maxFields) {
+      throw new ProtocolError(RpcCode.InvalidParams, `A form has at most ${maxFields} fields`)
+    }
+    const { action, content } = checkOutcome(await elicit({ message, requestedSchema }, asking))
     if (action !== 'accept') return { action }
-    const filled = fillDefaults(requestedSchema, content)
+    const filled = fillDefaults(requestedSchema, withoutUndefined(content))
     const problem = formProblem(requestedSchema, filled)
     if (problem === undefined) return { action, content: filled }
     throw new McpError('invalid-argument', `The handler elicit gave content that does not fit the form: ${problem}`)
@@ -89,9 +103,8 @@ export class Answerer {
       throw new ProtocolError(RpcCode.InvalidParams, 'params.url must be an https: URL')
     }
     if (elicitationId !== undefined) this.#remember(elicitationId)
-    const { action } = await elicitUrl({ message, url, elicitationId, warnings: urlWarnings(url) }, asking)
-    checkAction(action)
-    return { action }
+    const outcome = await elicitUrl({ message, url, elicitationId, warnings: urlWarnings(url) }, asking)
+    return { action: checkOutcome(outcome).action }
   }
 
   /** Pages that an error names may be told to be complete as well (2025-11-25 elicitation, -32042). */
@@ -141,8 +154,14 @@ function declare(handlers: ClientHandlers, given: ClientCapabilities): ClientCap
   }
 }
 
-function checkAction(action: unknown): void {
-  if (action === 'accept' || action === 'decline' || action === 'cancel') return
+function withoutUndefined(content: ElicitOutcome['content']): ElicitContent {
+  const given = Object.entries(content ?? {}).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given) as ElicitContent
+}
+
+function checkOutcome(outcome: ElicitOutcome): ElicitOutcome {
+  const action = isObject(outcome) ? outcome.action : undefined
+  if (action === 'accept' || action === 'decline' || action === 'cancel') return outcome
   throw new McpError('invalid-argument', 'An elicitation is answered with { action: "accept", "decline" or "cancel" }')
 }
 

@@ -8,7 +8,7 @@ import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
 import { checkParams, paramsChecks } from '../protocol/params.ts'
-import type { RevisionId } from '../protocol/revision.ts'
+import type { Revision, RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
 import {
   type CallToolParams,
@@ -484,6 +484,8 @@ export class Client {
   }
 
   #isIdempotent(method: string, params: Params | undefined): boolean {
+    // A later round of a call may do what an earlier one only asked about.
+    if (params?.requestState !== undefined) return false
     return idempotent.has(method) || (method === 'tools/call' && this.#tools.isIdempotent(params?.name))
   }
 
@@ -573,7 +575,8 @@ export class Client {
 
   async #answer(exchange: Exchange): Promise<void> {
     const { method, params = {} } = exchange.request
-    if (this.#connection.live?.era.answersRequests === false) {
+    const live = this.#connection.live
+    if (live?.era.answersRequests === false) {
       // 2026-07-28: servers do not ask this way, and clients never answer.
       warnOnce(
         'server-request',
@@ -584,16 +587,26 @@ export class Client {
     }
     // A user takes their time, which is not the server's.
     const goOn = exchange.link.pauseTimeouts()
+    // One that was taken back holds nothing up, though its handler may not hear of it.
+    exchange.onEnd(goOn)
     try {
+      this.#checkAllowed(method, params, live?.era.facts.revision)
       const result = await this.#respond(method, params, exchangeInfo(exchange))
-      const revision = this.#connection.live?.era.facts.revision
-      exchange.reply(revision?.toResult(method, result) ?? result)
+      exchange.reply(live?.era.facts.revision.toResult(method, result) ?? result)
     } catch (error) {
       exchange.fail(this.#toErrorBody(error))
     } finally {
       goOn()
       exchange.handled()
     }
+  }
+
+  /** Nothing but a ping before the handshake is over, and only what the revision has (2025-11-25 lifecycle). */
+  #checkAllowed(method: string, params: Params, revision: Revision | undefined): void {
+    if (method === 'ping') return
+    if (!revision || revision.lacks(method)) throw methodNotFound(method)
+    const isUnknownMode = method === 'elicitation/create' && params.mode === 'url' && !revision.asks.includes('url')
+    if (isUnknownMode) throw new ProtocolError(RpcCode.InvalidParams, `${revision.id} has no elicitation by URL`)
   }
 
   /** The answer to a question of the server, whichever way it came. */
@@ -617,6 +630,9 @@ export class Client {
   #toErrorBody(error: unknown): RpcErrorBody {
     if (error instanceof ProtocolError) return error.toBody()
     this.#events.emit('error', { error })
+    // The server hears as little as it should; somebody here must hear more.
+    if (!this.#events.hasListeners('error'))
+      console.error('[tenon] A question of the server could not be answered:', error)
     return { code: RpcCode.InternalError, message: 'Internal error' }
   }
 

@@ -60,6 +60,9 @@ interface OpenSubscription {
 }
 
 const minute = 60_000
+
+/** What a server may ask at a time. */
+const maxQuestions = 200
 const firstDelayMs = 100
 const longestDelayMs = 10_000
 
@@ -285,7 +288,7 @@ export class Connection {
       ...this.#options.receiver,
       closed: (link, detail) => this.#lost(link, detail),
     }
-    const link = new Link(this.#transport!, receiver)
+    const link = new Link(this.#transport!, receiver, { maxInFlight: maxQuestions })
     link.answersFaults = false
     await link.open()
     return link

@@ -33,7 +33,7 @@ export interface UrlQuestion {
 /** What this client does for servers. The capabilities that it declares follow from what is given. */
 export interface ClientHandlers {
   /** Lets the user fill in a form. Fields that have a default may be left out of the answer. */
-  elicit?: ((form: FormQuestion, asking: Asking) => ElicitResult | Promise<ElicitResult>) | undefined
+  elicit?: ((form: FormQuestion, asking: Asking) => ElicitOutcome | Promise<ElicitOutcome>) | undefined
   /** Shows a URL to the user, who may open it or not; accepting says that they agreed. */
   elicitUrl?: ((question: UrlQuestion, asking: Asking) => UrlResult | Promise<UrlResult>) | undefined
   /** Has a model write a message. Declare `sampling: { tools: {} }` as well if it honours `tools`. */
@@ -42,6 +42,11 @@ export interface ClientHandlers {
     | undefined
   /** The folders that servers may work in: a list, or a function that gives it when asked. */
   roots?: readonly (Root | string)[] | ((asking: Asking) => RootList | Promise<RootList>) | undefined
+}
+
+/** What became of a form: only an accepted one has content. */
+export interface ElicitOutcome extends Pick<ElicitResult, 'action'> {
+  content?: { [field: string]: string | number | boolean | string[] | undefined } | undefined
 }
 
 export type UrlResult = Pick<ElicitResult, 'action'>

@@ -6,6 +6,7 @@ import type { Server } from '../server/server.ts'
 import { HttpEngine, type HttpMetrics } from '../transport/http/engine.ts'
 import { NodeCall } from '../transport/http/node.ts'
 import type { HttpOptions } from '../transport/http/options.ts'
+import { isLoopback } from '../transport/http/resource-metadata.ts'
 import { endpointOf } from './http-handler.ts'
 
 export interface ServeHttpOptions extends HttpOptions {
@@ -48,7 +49,8 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   const { bodyTimeoutMs = 30_000 } = options
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new TypeError('port must be a number from 0 to 65535')
   if (!path.startsWith('/')) throw new TypeError(`path must begin with a slash: '/${path}'`)
-  const engine = new HttpEngine(endpointOf(server), httpOptions, false)
+  checkResource(options, host)
+  const engine = new HttpEngine(endpointOf(server), httpOptions, true)
   const settings = {
     headersTimeout: Math.min(headersTimeout, bodyTimeoutMs),
     requestTimeout: bodyTimeoutMs,
@@ -60,7 +62,8 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   // Not by an import, which a bundle for browsers would have to resolve.
   const { createServer } = process.getBuiltinModule('node:http')
   const http = createServer(settings, (request, response) => {
-    if (isServed(request.url ?? '/', path, httpOptions)) engine.handle(new NodeCall(request, response))
+    const asked = pathOf(request.url ?? '/')
+    if (isServed(asked, path, httpOptions) || engine.describes(asked)) engine.handle(new NodeCall(request, response))
     else notFound(response, path)
   })
   // Their size is bounded; by number, Node would leave out the last ones without a word.
@@ -71,12 +74,14 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   const forget = exit ? closeOnSignal(close) : () => {}
   const { port: actual } = http.address() as AddressInfo
   const name = isEveryAddress(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  const url = `http://${name}:${actual}${path}`
+  engine.servedAt(url)
   const end = () => {
     forget()
     return close()
   }
   return {
-    url: `http://${name}:${actual}${path}`,
+    url,
     port: actual,
     get metrics() {
       return engine.metrics
@@ -86,14 +91,23 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   }
 }
 
+/** Where others call, or somebody passes calls on, only the operator knows what clients call this server. */
+function checkResource({ auth, allowedHosts, allowAnyHost }: HttpOptions, host: string): void {
+  if (!auth || auth.resource !== undefined || (isLoopback(host) && !allowedHosts && !allowAnyHost)) return
+  throw new TypeError("auth.resource is missing: the URL of this server as clients know it: 'https://a.example/mcp'")
+}
+
 /** Fine to listen on, but no address to go to. */
 function isEveryAddress(host: string): boolean {
   return host === '0.0.0.0' || host === '::'
 }
 
-function isServed(url: string, path: string, { sse }: HttpOptions): boolean {
+function pathOf(url: string): string {
   const query = url.indexOf('?')
-  const asked = query === -1 ? url : url.slice(0, query)
+  return query === -1 ? url : url.slice(0, query)
+}
+
+function isServed(asked: string, path: string, { sse }: HttpOptions): boolean {
   if (asked === path) return true
   if (!sse) return false
   const { path: stream = '/sse', messagesPath = '/messages' } = sse === true ? {} : sse

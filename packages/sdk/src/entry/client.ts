@@ -5,6 +5,7 @@ export type {
   Asking,
   AskingServer,
   ClientHandlers,
+  ElicitOutcome,
   FormQuestion,
   RootList,
   UrlQuestion,
@@ -30,6 +31,7 @@ export {
 export type { Progress, RequestOptions } from '../jsonrpc/pending.ts'
 export type { Transport } from '../jsonrpc/transport.ts'
 export type { RevisionId } from '../protocol/revision.ts'
+export type { CreateMessageParams, CreateMessageResult, ElicitResult, Root } from '../protocol/types.ts'
 export {
   StreamableHTTPClientTransport,
   type StreamableHTTPClientTransportOptions,

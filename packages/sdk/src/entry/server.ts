@@ -15,7 +15,9 @@ export {
 export type { Link } from '../jsonrpc/link.ts'
 export type { HttpRequest, Transport } from '../jsonrpc/transport.ts'
 export type { Revision, RevisionId } from '../protocol/revision.ts'
+export type { CreateMessageParams, CreateMessageResult, InputRequest, Root } from '../protocol/types.ts'
 export type { JsonSchema } from '../schema/json-schema.ts'
+export { SchemaError } from '../schema/schema-error.ts'
 export type { InferInput, InferOutput, SchemaLike, SchemaShape, StandardSchema } from '../schema/standard.ts'
 export type { Ability, Context } from '../server/context.ts'
 export type { Middleware, MiddlewareRequest } from '../server/dispatch.ts'
@@ -34,7 +36,7 @@ export {
   type TemplateVariables,
 } from '../server/features/resources.ts'
 export type { RegisteredTool, ToolConfig, ToolHandler, ToolReturn } from '../server/features/tools.ts'
-export { acceptedContent, type InputRequiredSpec, inputRequired } from '../server/input-required.ts'
+export { acceptedContent, elicitAnswer, type InputRequiredSpec, inputRequired } from '../server/input-required.ts'
 export type { Log } from '../server/log.ts'
 export { McpServer, type McpServerOptions } from '../server/mcp-server.ts'
 export type { SampledMessage } from '../server/sample.ts'

@@ -6,6 +6,21 @@ export {
   type SessionStoreDriver,
   sessionStoreContract,
 } from '../store/contract.ts'
+export type { ClientMetadata, RegisteredClient } from '../testing/authorization-server/clients.ts'
+export type { AlteredReply, Fault, Faults } from '../testing/authorization-server/faults.ts'
+export type {
+  AuthorizationServerOptions,
+  ClientAuthMethod,
+  MetadataDocuments,
+  TrustedIssuer,
+} from '../testing/authorization-server/options.ts'
+export {
+  type ReceivedRequest,
+  startAuthorizationServer,
+  type TestAuthorizationServer,
+  type TokenDescription,
+} from '../testing/authorization-server/server.ts'
+export type { EndpointName } from '../testing/authorization-server/state.ts'
 export {
   type EveryWireOptions,
   everyWire,

@@ -74,7 +74,27 @@ function reason(caller: Caller, what: Askable): string {
   if (!caller.answers) {
     return `${asked}: this server keeps no sessions for clients of ${caller.revision.id}, so nothing can be asked of them`
   }
-  return `${asked}: it did not declare ${JSON.stringify(required[what])} (ask ctx.can('${what}') first)`
+  if (!isKnown(caller, what)) return `${asked}: ${caller.revision.id} does not have that`
+  return `${asked}: it did not declare ${JSON.stringify(required[what])}`
+}
+
+function isKnown({ revision }: Caller, what: Askable): boolean {
+  if (what === 'elicit') return revision.asks.includes('form')
+  if (what === 'elicitUrl') return revision.asks.includes('url')
+  return what !== 'sampleTools' || revision.asks.includes('tools')
+}
+
+/**
+ * What an answer was given to: the words and the fields that a user was shown, and the host of a page, whose URL may have a
+ * fresh secret in it each time; or what a model was given. An answer is good for nothing else.
+ */
+export function topicOf({ method, params }: InputRequest): string {
+  if (method === 'roots/list') return method
+  if (method === 'sampling/createMessage') {
+    return JSON.stringify([method, params.messages, params.systemPrompt ?? null, params.tools ?? null])
+  }
+  const shown = params.mode === 'url' ? new URL(params.url).host : params.requestedSchema
+  return JSON.stringify([method, params.message, shown])
 }
 
 /** What is wrong with the form of an answer, or undefined. */

@@ -5,6 +5,8 @@ import type { Params, Prepared, ResultObject, RpcErrorBody, RpcRequest } from '.
 import type { RequestOptions } from './pending.ts'
 import type { ReplyStream } from './transport.ts'
 
+const maxRefused = 100
+
 /** One request that came in, up to its one reply. */
 export class Exchange {
   readonly request: RpcRequest
@@ -19,6 +21,7 @@ export class Exchange {
   #cancelled = false
   #handled = false
   #onEnd: (() => void)[] | undefined
+  #refused = 0
   /** Takes back what was asked and not answered. */
   #questions: AbortController | undefined
 
@@ -62,11 +65,17 @@ export class Exchange {
 
   /** A question to the peer that belongs to this request, and is taken back when the request ends. */
   ask(method: string, params: Params | undefined, options: RequestOptions): Promise<ResultObject> {
-    if (this.#ended) return Promise.reject(new McpError('cancelled', `${method} was not asked: the request is over`))
+    if (this.#ended) return this.refuseLate(method)
     this.#questions ??= new AbortController()
     const over = this.#questions.signal
     const signal = options.signal ? AbortSignal.any([options.signal, over]) : over
     return this.link.request(method, params, { ...options, progress: true, signal, stream: this.stream })
+  }
+
+  /** Nothing is asked for a request that is over. Whoever will not hear it gets no answer at all, rather than loop for ever. */
+  refuseLate(method: string): Promise<never> {
+    if (++this.#refused > maxRefused) return new Promise(() => {})
+    return Promise.reject(new McpError('cancelled', `${method} was not asked: the request is over`))
   }
 
   /** Ends without a reply, as a cancelled request must. */

@@ -104,6 +104,7 @@ export class Link {
 
   request(method: string, params?: Params, options?: SendOptions): Promise<ResultObject> {
     if (this.#closed) return Promise.reject(this.#closedError(method))
+    if (options?.stream && (this.#pending?.size ?? 0) >= maxQuestions) return Promise.reject(tooManyQuestions(method))
     return this.#waiting().add(method, options, (id) => {
       options?.onSent?.(id)
       const text = toText(method, () => encodeRequest(id, method, params, metaOf(id, options)))
@@ -398,6 +399,13 @@ function toText(method: string, encode: () => string): string {
       { cause },
     )
   }
+}
+
+/** Questions that one peer has not answered; each waits, and keeps what waits for it. */
+const maxQuestions = 200
+
+function tooManyQuestions(method: string): McpError {
+  return new McpError('overloaded', `${method} was not sent: ${maxQuestions} questions of this client are open`)
 }
 
 function noWayBack(method: string): McpError {

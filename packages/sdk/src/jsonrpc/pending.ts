@@ -88,6 +88,10 @@ export class PendingRequests {
     })
   }
 
+  get size(): number {
+    return this.#waiting.size
+  }
+
   /** False when nobody waits for this id. */
   settle(id: RequestId, result: ResultObject): boolean {
     const waiting = this.#take(id)
@@ -115,6 +119,7 @@ export class PendingRequests {
   progress(params: Params): void {
     const waiting = this.#waiting.get(params.progressToken as RequestId)
     if (!waiting || !isProgress(params)) return
+    waiting.since = Date.now()
     if (waiting.options?.resetTimeoutOnProgress !== false && waiting.timeoutMs > 0) {
       waiting.deadline = Math.min(Date.now() + waiting.timeoutMs, waiting.lastDeadline)
     }

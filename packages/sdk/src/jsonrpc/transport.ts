@@ -92,6 +92,23 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>
   /** Who is calling, as far as the server's own check found out. */
   readonly principal?: string | undefined
-  /** What an authenticating layer in front of us left on the request. */
-  readonly auth?: unknown
+  /** What the token says of the caller, or what an authenticating layer in front of us left on the request. */
+  readonly auth?: AuthInfo | undefined
+}
+
+/** Whom a token stands for, and what it allows. Never the token itself, which is for this server and nobody else. */
+export interface AuthInfo {
+  /** Who issued the token. */
+  issuer?: string | undefined
+  /** On whose behalf the client calls, as the issuer knows them. */
+  subject?: string | undefined
+  clientId?: string | undefined
+  /** What it allows, with what that implies. */
+  scopes: readonly string[]
+  /** In seconds since 1970: from then on it is not accepted any more. */
+  expiresAt?: number | undefined
+  /** The server that the token was issued for. When given, it must be this one. */
+  resource?: string | URL | undefined
+  /** Whatever else the issuer says. */
+  claims?: Readonly<Record<string, unknown>> | undefined
 }

@@ -21,23 +21,24 @@ export function olderForm(form: ElicitSchema): ElicitSchema {
 
 /** Makes choices of several again of the boxes that were ticked. Content that needs no such thing stays as it is. */
 export function joinBoxes(form: ElicitSchema, content: ElicitContent): ElicitContent {
-  let joined = content
+  const chosen: JsonObject = {}
+  const ticked = new Set<string>()
   for (const [name, field] of Object.entries(form.properties)) {
     if (field.type !== 'array' || Object.hasOwn(content, name)) continue
     const boxes = boxesOf(name, field)
-    if (!boxes.some((box) => Object.hasOwn(content, box.name)) && !form.required?.includes(name)) continue
-    const chosen = boxes.filter((box) => Object.hasOwn(content, box.name) && content[box.name] === true)
-    joined = omit(
-      joined,
-      boxes.map((box) => box.name),
-    )
+    const isAnswered = boxes.some((box) => Object.hasOwn(content, box.name))
+    if (!isAnswered && !form.required?.includes(name)) continue
+    for (const box of boxes) ticked.add(box.name)
+    const values = boxes.filter((box) => Object.hasOwn(content, box.name) && content[box.name] === true)
     define(
-      joined,
+      chosen,
       name,
-      chosen.map((box) => box.value),
+      values.map((box) => box.value),
     )
   }
-  return joined
+  if (Object.keys(chosen).length === 0) return content
+  const rest = Object.entries(content).filter(([name]) => !ticked.has(name))
+  return { ...(Object.fromEntries(rest) as ElicitContent), ...(chosen as ElicitContent) }
 }
 
 type Choices = Extract<PrimitiveSchemaDefinition, { type: 'array' }>

@@ -3,8 +3,8 @@ import type { AskOptions, Caller, Conversation } from '../era/server.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { RequestId } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
-import type { HttpRequest } from '../jsonrpc/transport.ts'
-import type { CreateMessageParams, InputResponses, ProgressToken, RequestMeta, Root } from '../protocol/types.ts'
+import type { AuthInfo, HttpRequest } from '../jsonrpc/transport.ts'
+import type { CreateMessageParams, InputResponse, ProgressToken, RequestMeta, Root } from '../protocol/types.ts'
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
 import { checkPage } from '../util/page.ts'
 import { checkMessage, type ElicitAnswer, elicit, type UrlAnswer, type UrlOptions } from './elicit.ts'
@@ -52,8 +52,11 @@ export class Context {
     return this.#exchange.stream?.request
   }
 
-  /** What authentication found out about the caller, where there is any. */
-  get auth(): unknown {
+  /**
+   * What the caller's token says, where there is one: `auth` of `serveHttp`. A layer of your own in front of us may have left
+   * something else.
+   */
+  get auth(): AuthInfo | undefined {
     return this.#exchange.stream?.request?.auth
   }
 
@@ -72,12 +75,10 @@ export class Context {
    * Lets the user fill in a form, or agree or not where there is no schema. On 2026-07-28 the handler runs again with the
    * answer: what comes before a question may happen again, so put effects after the last one or into `once`.
    */
-  elicit<S extends SchemaLike = Record<string, never>>(
-    message: string,
-    schema?: S,
-    options: AskOptions = {},
-  ): Promise<ElicitAnswer<InferOutput<S>>> {
-    return awaitedLate(elicit(this.#conversation, message, schema, options))
+  elicit<S extends SchemaLike>(message: string, schema: S, options?: AskOptions): Promise<ElicitAnswer<InferOutput<S>>>
+  elicit(message: string, schema?: undefined, options?: AskOptions): Promise<ElicitAnswer<object>>
+  elicit(message: string, schema?: SchemaLike, options: AskOptions = {}): Promise<ElicitAnswer<object>> {
+    return awaitedLate(elicit(this.#conversation, message, schema, options)) as Promise<ElicitAnswer<object>>
   }
 
   /** Asks the user to visit a page, for what no client may see: passwords, payments, the consent of a third party. */
@@ -131,7 +132,7 @@ export class Context {
   }
 
   /** For handlers that return `inputRequired()`: the answers, as the client gave them. Nothing has been checked. */
-  get inputResponses(): InputResponses {
+  get inputResponses(): Readonly<Record<string, InputResponse | undefined>> {
     return this.#conversation.inputResponses
   }
 

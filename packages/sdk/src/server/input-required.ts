@@ -7,12 +7,12 @@ import type {
   InputRequest,
   InputRequests,
   InputRequiredResult,
-  InputResponses,
+  InputResponse,
 } from '../protocol/types.ts'
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
 import { isObject } from '../util/objects.ts'
 import { checkPage } from '../util/page.ts'
-import { checkForm, checkMessage, compileForm } from './elicit.ts'
+import { checkForm, checkMessage, compileForm, type ElicitAnswer } from './elicit.ts'
 import { checkSampling } from './sample.ts'
 
 export type { AskOptions }
@@ -58,17 +58,33 @@ inputRequired.createMessage = (params: CreateMessageParams): InputRequest => {
 
 inputRequired.listRoots = (): InputRequest => ({ method: 'roots/list' })
 
+/** What the user made of a form, like that of `ctx.elicit`; undefined when there is no answer yet, or none that fits. */
+export function elicitAnswer<S extends SchemaLike>(
+  responses: Responses,
+  key: string,
+  schema: S,
+): ElicitAnswer<InferOutput<S>> | undefined {
+  const response: unknown = responses && Object.hasOwn(responses, key) ? responses[key] : undefined
+  if (!isObject(response)) return undefined
+  const { action } = response
+  if (action === 'decline' || action === 'cancel') return { action }
+  const content = acceptedContent(responses, key, schema)
+  return content === undefined ? undefined : { action: 'accept', content }
+}
+
+type Responses = Readonly<Record<string, InputResponse | undefined>> | undefined
+
 /**
  * The content of a form that was accepted; undefined when it was not, when there is no answer, and when the answer does not
  * fit the schema.
  */
 export function acceptedContent<S extends SchemaLike>(
-  responses: InputResponses | undefined,
+  responses: Responses,
   key: string,
   schema: S,
 ): InferOutput<S> | undefined
-export function acceptedContent(responses: InputResponses | undefined, key: string): ElicitContent | undefined
-export function acceptedContent(responses: InputResponses | undefined, key: string, schema?: SchemaLike): unknown {
+export function acceptedContent(responses: Responses, key: string): ElicitContent | undefined
+export function acceptedContent(responses: Responses, key: string, schema?: SchemaLike): unknown {
   const response: unknown = responses && Object.hasOwn(responses, key) ? responses[key] : undefined
   if (!isObject(response) || response.action !== 'accept' || !isObject(response.content)) return undefined
   if (!schema) return response.content

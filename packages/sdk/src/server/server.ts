@@ -100,7 +100,7 @@ export class Server {
       revisions: chooseRevisions(options.revisions),
       changes: new Changes(options.listChangedDelayMs ?? 10),
       cacheHints: checkHints(options.cache ?? {}),
-      sealer: new Sealer(options.stateKeys ?? (options.stateKey === undefined ? [] : [options.stateKey])),
+      sealer: new Sealer(checkKeys(options)),
       questions: toLimits(options.questions),
       capabilities: () => {
         this.#capabilities ??= this.getCapabilities()
@@ -303,8 +303,22 @@ function chainClose(transport: Transport, before: NonNullable<Transport['onclose
 /** Methods whose answer follows from what the server is. */
 const answeredHere: ReadonlySet<string> = new Set(['initialize', 'ping', 'server/discover', 'subscriptions/listen'])
 
+/** A key that can be guessed lets anyone write the state of their calls. */
+function checkKeys({ stateKey, stateKeys }: ServerOptions): readonly (string | Uint8Array)[] {
+  if (stateKey !== undefined && stateKeys) throw new TypeError('Give stateKey or stateKeys, not both')
+  const keys = stateKeys ?? (stateKey === undefined ? [] : [stateKey])
+  for (const key of keys) {
+    const isKey = typeof key === 'string' || key instanceof Uint8Array
+    if (!isKey || key.length < 32) throw new TypeError('A stateKey needs 32 random characters or bytes, or more')
+  }
+  return keys
+}
+
 function toLimits(options: QuestionOptions = {}): QuestionLimits {
   const { maxRounds = 32, timeoutMs = 600_000, stateTtlMs = 900_000, maxStateBytes = 262_144, singleUse } = options
+  for (const [name, value] of Object.entries({ maxRounds, stateTtlMs, maxStateBytes })) {
+    if (!(value > 0)) throw new TypeError(`questions.${name} must be a number above 0`)
+  }
   const usedStates = singleUse === true ? new UsedStatesHere() : singleUse || undefined
   return { maxRounds, timeoutMs, stateTtlMs, maxStateBytes, usedStates }
 }

@@ -17,6 +17,10 @@ export class Emitter<Events extends object> {
     return () => void listeners.delete(listener as Listener<never>)
   }
 
+  hasListeners(name: keyof Events): boolean {
+    return (this.#listeners.get(name)?.size ?? 0) > 0
+  }
+
   emit<K extends keyof Events>(name: K, event: Events[K]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
       try {

@@ -93,7 +93,9 @@ describe('lists of a server', () => {
   })
 
   it('serve the cursor of another connection and of another node with the same key [PAGE-008]', async () => {
-    const [here, there] = [createServer({ stateKeys: ['new', 'shared'] }), createServer({ stateKeys: ['shared'] })]
+    const [here, there] = [['new', 'shared'], ['shared']].map((keys) =>
+      createServer({ stateKeys: keys.map((key) => key.padEnd(32, '!')) }),
+    ) as [ReturnType<typeof createServer>, ReturnType<typeof createServer>]
     await using one = await script(there, '2026-07-28')
     await using two = await script(here, '2025-06-18')
     const { next } = await page(one, 'tools/list')

@@ -15,7 +15,10 @@ const workers = 16
 describe('two server processes behind a proxy that sends every POST to the other one', () => {
   it('share a key and nothing else, and each of 1,000 calls with three questions has its effect exactly once [MRTR-002, MRTR-009]', async () => {
     const notes = takeNotes()
-    const nodes = [await startNode(notes.folder, 'shared'), await startNode(notes.folder, 'shared')]
+    const nodes = [
+      await startNode(notes.folder, 'shared '.repeat(6)),
+      await startNode(notes.folder, 'shared '.repeat(6)),
+    ]
     const proxy = await openProxy(nodes.map(({ port }) => port))
     const clients = await Promise.all(Array.from({ length: workers }, (_, at) => openClient(proxy.url(at))))
 
@@ -45,7 +48,10 @@ describe('two server processes behind a proxy that sends every POST to the other
 
   it('refuse each other where the keys differ [MRTR-019]', async () => {
     const notes = takeNotes()
-    const nodes = [await startNode(notes.folder, 'one key'), await startNode(notes.folder, 'another key')]
+    const nodes = [
+      await startNode(notes.folder, 'one key '.repeat(4)),
+      await startNode(notes.folder, 'another key '.repeat(4)),
+    ]
     const proxy = await openProxy(nodes.map(({ port }) => port))
     const client = await openClient(proxy.url(0))
     const error = await client.callTool('three', { run: 'a' }).catch((reason) => reason)

@@ -12,9 +12,11 @@ export class Person {
   readonly output = new PassThrough()
   readonly handlers: TerminalHandlers
   #shown = ''
+  readonly #isTerminal: boolean
   readonly #watchers = new Set<() => void>()
 
   constructor({ isTerminal = false, color = false } = {}) {
+    this.#isTerminal = isTerminal
     if (isTerminal) {
       Object.assign(this.input, { isTTY: true, setRawMode: () => this.input })
       Object.assign(this.output, { isTTY: true, columns: 80 })
@@ -46,6 +48,8 @@ export class Person {
         this.#watchers.add(watcher)
       })
     }
+    // A person reads before they type; what comes faster is not taken for an answer.
+    if (this.#isTerminal) await new Promise((resolve) => setTimeout(resolve, 350))
   }
 
   fillIn(properties: Properties, options: { required?: string[]; message?: string; asking?: Partial<Asking> } = {}) {

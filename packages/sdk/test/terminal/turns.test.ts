@@ -110,6 +110,31 @@ describe('questions on the terminal', () => {
     expect(await second).toEqual({ action: 'accept' })
   })
 
+  it('are not answered by what was typed before they could be read', async () => {
+    const person = new Person({ isTerminal: true })
+    person.type('yes')
+    const result = person.visit('https://example.com/')
+    person.type('yes')
+    await person.sees('Do you agree')
+    person.type('decline')
+    expect(await result).toEqual({ action: 'decline' })
+  })
+
+  it('are not answered by what was typed for one that was taken back', async () => {
+    const person = new Person()
+    const stop = new AbortController()
+    const first = person.visit('https://one.example/', {}, { signal: stop.signal })
+    await person.sees('Do you agree')
+    person.input.write('ye')
+    await new Promise((resolve) => setImmediate(resolve))
+    stop.abort()
+    expect(await first).toEqual({ action: 'cancel' })
+    const second = person.visit('https://two.example/')
+    await person.sees('Do you agree', 2)
+    person.input.write('s\ndecline\n')
+    expect(await second).toEqual({ action: 'decline' })
+  })
+
   it('can be edited on a terminal, which is left as it was', async () => {
     const person = new Person({ isTerminal: true })
     const modes: boolean[] = []

@@ -53,6 +53,13 @@ describe('text of a server', () => {
     expect(person.screen).not.toContain('\u001b]')
   })
 
+  it('is not shown where a number belongs', async () => {
+    const person = new Person().type('!cancel')
+    const wild = '\u001b[2J' as unknown as number
+    await person.fillIn({ a: { type: 'string', minLength: wild, maxLength: wild } })
+    expect(person.screen).not.toContain('\u001b')
+  })
+
   it('shows what it hides instead of hiding it', async () => {
     const person = new Person().type('!cancel')
     await person.fillIn({ a: { type: 'string' } }, { message: 'a\u001b[1mb \u202ec' })

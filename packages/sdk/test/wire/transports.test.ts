@@ -81,6 +81,7 @@ async function converse(transport: Transport, revision: RevisionId): Promise<Mes
     'sleep',
     'write_note',
     'search_notes',
+    'plan_day',
   ])
   expect((await client.callTool('echo', { text: 'é\n€' })).text).toBe('é\n€')
   const steps: number[] = []

@@ -14,7 +14,8 @@ import { safeLine } from './safe-text.ts'
  */
 export async function askForm(prompt: Prompt, form: FormQuestion, server: AskingServer): Promise<ElicitResult> {
   const { properties, required = [] } = form.requestedSchema
-  const fields = Object.entries(properties).map(([name, schema]) => toField(name, schema, required.includes(name)))
+  const needed = new Set(required)
+  const fields = Object.entries(properties).map(([name, schema]) => toField(name, schema, needed.has(name)))
   const title = fields.length > 0 ? 'A server asks you to fill in a form' : 'A server asks you to agree'
   prompt.print(...heading(title, server, form.message, prompt.layout))
   if (fields.length > 0) {

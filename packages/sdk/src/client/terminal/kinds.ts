@@ -41,7 +41,7 @@ export const yesOrNo: Kind = {
 
 /** How many: "1 to 3", "2", "at least 1", "at most 3", or nothing. */
 export function amount(min: unknown, max: unknown): string {
-  return min !== undefined && min === max ? String(min) : range(min || undefined, max)
+  return typeof min === 'number' && min === max ? String(min) : range(min || undefined, max)
 }
 
 /** What is no number cannot be kept to, so it is not shown. */

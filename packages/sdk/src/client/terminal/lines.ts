@@ -39,9 +39,16 @@ export class PipedLines implements Lines {
   async read(prompt: string, signal: AbortSignal): Promise<string | undefined> {
     this.#output.write(prompt)
     const line = await this.#queue.next(signal)
+    // What was typed for a question that was taken back is no answer to the next one.
+    if (signal.aborted) this.#forget()
     // Nobody echoes the line end of a pipe.
     this.#output.write('\n')
     return line
+  }
+
+  #forget(): void {
+    this.#rest = ''
+    this.#queue.clear()
   }
 
   close(): void {
@@ -81,7 +88,9 @@ export class TypedLines implements Lines {
     if (!this.#input.readable) return this.#queue.end()
     // Answers are nobody else's business, so there is no history.
     this.#keys = createInterface({ input: this.#input, output: this.#output, historySize: 0 })
-    this.#keys.on('line', (line) => this.#queue.push(line))
+    const since = Date.now()
+    // Nobody has read the question yet: what comes now was typed for something else.
+    this.#keys.on('line', (line) => Date.now() - since > unreadMs && this.#queue.push(line))
     this.#keys.on('SIGINT', () => this.#queue.end())
     this.#keys.on('close', () => this.#queue.end())
     this.#input.on('error', this.#fail)
@@ -105,6 +114,9 @@ export class TypedLines implements Lines {
   readonly #fail = () => this.#queue.end()
 }
 
+/** Faster than this no question is read and answered. */
+const unreadMs = 300
+
 class LineQueue {
   readonly #lines: string[] = []
   #reader: ((line: string | undefined) => void) | undefined
@@ -113,6 +125,10 @@ class LineQueue {
   push(line: string): void {
     if (this.#reader) this.#reader(line)
     else this.#lines.push(line)
+  }
+
+  clear(): void {
+    this.#lines.length = 0
   }
 
   end(): void {

@@ -40,5 +40,6 @@ function isJoiner(char: string): boolean {
 
 function cut(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
-  return `${text.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`
+  const kept = text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')
+  return `${kept}… (${text.length - kept.length} more characters)`
 }

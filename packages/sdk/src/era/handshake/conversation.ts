@@ -11,9 +11,9 @@ import type {
 } from '../../protocol/types.ts'
 import { chain } from '../../util/chain.ts'
 import { isObject } from '../../util/objects.ts'
-import { nothingAsked, OnceOnly, tooManyRounds } from '../once.ts'
+import { nothingAsked, OnceOnly, tooManyRounds, warnOpen } from '../once.ts'
 import { QuestionKeys } from '../question-keys.ts'
-import { answerProblem, checkAskable, isInputRequired, withDeclaredContext } from '../questions.ts'
+import { answerProblem, checkAskable, isInputRequired, topicOf, withDeclaredContext } from '../questions.ts'
 import type { AskOptions, Caller, Conversation, Outcome, QuestionLimits } from '../server.ts'
 
 /** What a session keeps of its client's answers. */
@@ -21,6 +21,9 @@ export interface RootsMemory {
   /** The roots as the client gave them, until it says that they changed. */
   roots: Promise<ResultObject> | undefined
 }
+
+/** How often a handler is told that it asked too often, before its request is ended. */
+const maxTold = 100
 
 const noResponses: InputResponses = Object.freeze({})
 
@@ -31,9 +34,9 @@ export class HandshakeConversation implements Conversation {
   readonly #limits: QuestionLimits
   /** Made on first use: most requests ask nothing. */
   #once: OnceOnly | undefined
-  #keys = new QuestionKeys()
+  #keys: QuestionKeys | undefined
   /** By key, so that a handler which runs again gets past what it asked before. */
-  #answers: Map<string, Promise<ResultObject>> | undefined
+  #answers: Map<string, { topic: string; answer: Promise<ResultObject> }> | undefined
   #rounds = 0
   #open = 0
   inputResponses: InputResponses = noResponses
@@ -47,6 +50,7 @@ export class HandshakeConversation implements Conversation {
 
   run(work: () => Outcome): Outcome {
     return chain(work(), (result) => {
+      if (this.#open > 0) warnOpen(this.#exchange.request.method, this.#answers?.keys() ?? [])
       if (isInputRequired(result)) return this.#fulfil(result, work)
       return this.#caller.revision.toResult(this.#exchange.request.method, result)
     })
@@ -63,10 +67,14 @@ export class HandshakeConversation implements Conversation {
   }
 
   #askOnce(question: InputRequest, options: AskOptions): Promise<ResultObject> {
+    this.#keys ??= new QuestionKeys()
     const key = this.#keys.next(question.method, options.key)
     this.#answers ??= new Map()
-    const answer = this.#answers.get(key) ?? this.#ask(question, options)
-    this.#answers.set(key, answer)
+    const topic = topicOf(question)
+    const known = this.#answers.get(key)
+    if (known?.topic === topic) return known.answer
+    const answer = this.#ask(question, options)
+    this.#answers.set(key, { topic, answer })
     answer.catch(() => this.#answers!.delete(key))
     return answer
   }
@@ -92,7 +100,7 @@ export class HandshakeConversation implements Conversation {
   }
 
   async #ask(question: InputRequest, { key: _key, timeoutMs, ...options }: AskOptions): Promise<ResultObject> {
-    this.#countRound()
+    if (!this.#countRound()) return new Promise(() => {})
     this.#open++
     try {
       const { method } = question
@@ -119,8 +127,13 @@ export class HandshakeConversation implements Conversation {
     return revision.toParams(method, (mode === 'url' ? { ...params, elicitationId } : params) as Params)
   }
 
-  #countRound(): void {
-    if (this.#open === 0 && ++this.#rounds > this.#limits.maxRounds) throw tooManyRounds(this.#limits.maxRounds)
+  /** False: the handler was told, will not hear it, and gets no further. */
+  #countRound(): boolean {
+    const { maxRounds } = this.#limits
+    if (this.#open > 0 || ++this.#rounds <= maxRounds) return true
+    if (this.#rounds <= maxRounds + maxTold) throw tooManyRounds(maxRounds)
+    this.#exchange.fail(tooManyRounds(maxRounds).toBody())
+    return false
   }
 
   /** A handler that returns its questions is given the answers and runs again, as it would on 2026-07-28. */
@@ -130,7 +143,7 @@ export class HandshakeConversation implements Conversation {
       if (run > this.#limits.maxRounds) throw tooManyRounds(this.#limits.maxRounds)
       this.inputResponses = await this.#answerAll(result.inputRequests ?? {}, result.requestState)
       this.requestState = copyJson(result.requestState)
-      this.#keys = new QuestionKeys()
+      this.#keys = undefined
       result = await work()
     }
     return this.#caller.revision.toResult(this.#exchange.request.method, result)

@@ -3,8 +3,8 @@ import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { InputRequest, InputRequests, InputRequiredResult, InputResponses } from '../../protocol/types.ts'
 import { isThenable } from '../../util/chain.ts'
-import { isObject, omit } from '../../util/objects.ts'
-import { nothingAsked, tooManyRounds } from '../once.ts'
+import { isObject, omit, pick } from '../../util/objects.ts'
+import { nothingAsked, tooManyRounds, warnOpen } from '../once.ts'
 import { checkAskable, interactive, isInputRequired, withDeclaredContext } from '../questions.ts'
 import type { AskOptions, Caller, Conversation, Outcome, Reply } from '../server.ts'
 import { Journal } from './journal.ts'
@@ -33,6 +33,7 @@ export class StatelessConversation implements Conversation {
   /** Made on first use: most requests ask nothing. */
   #journal: Journal | undefined
   #roots: Promise<ResultObject> | undefined
+  #giveUp: (error: unknown) => void = () => {}
 
   constructor(exchange: Exchange, caller: Caller, host: ConversationHost) {
     this.#exchange = exchange
@@ -41,7 +42,8 @@ export class StatelessConversation implements Conversation {
   }
 
   get inputResponses(): InputResponses {
-    return (this.#params.inputResponses as InputResponses | undefined) ?? noResponses
+    const given = (this.#params.inputResponses as InputResponses | undefined) ?? noResponses
+    return this.#opened?.responses ? ({ ...this.#opened.responses, ...given } as InputResponses) : given
   }
 
   get requestState(): unknown {
@@ -53,15 +55,17 @@ export class StatelessConversation implements Conversation {
     if (typeof requestState !== 'string' || !this.#mayAsk) return this.#try(work)
     return this.#host.states.open(requestState, this.#exchange).then((opened) => {
       this.#opened = opened
-      this.#journal = new Journal(opened.journal, this.inputResponses)
+      this.#journal = new Journal((error) => this.#giveUp(error), opened.journal, this.inputResponses)
       return this.#try(work)
     })
   }
 
   async ask(question: InputRequest, { key }: AskOptions): Promise<ResultObject> {
-    if (!this.#mayAsk) throw notHere(this.#exchange.request.method)
+    const { request, ended } = this.#exchange
+    if (ended) return this.#exchange.refuseLate(question.method)
+    if (!this.#mayAsk) throw notHere(request.method)
     checkAskable(this.#caller, question)
-    this.#journal ??= new Journal()
+    this.#journal ??= this.#createJournal()
     if (question.method !== 'roots/list') return this.#journal.ask(question, key)
     // The same in one run, so that nothing is asked twice.
     this.#roots ??= this.#journal.ask(question, key)
@@ -69,8 +73,12 @@ export class StatelessConversation implements Conversation {
   }
 
   once<T>(key: string, work: () => T | Promise<T>): Promise<T> {
-    this.#journal ??= new Journal()
+    this.#journal ??= this.#createJournal()
     return this.#journal.doOnce(key, work)
+  }
+
+  #createJournal(): Journal {
+    return new Journal((error) => this.#giveUp(error))
   }
 
   get #params(): Params {
@@ -89,14 +97,22 @@ export class StatelessConversation implements Conversation {
       return this.#failed(error)
     }
     if (!isThenable(outcome)) return this.#ended(outcome)
-    return outcome.then(
-      (result) => this.#ended(result),
-      (error) => this.#failed(error),
-    )
+    const running = outcome
+    return new Promise((resolve, reject) => {
+      // A handler that asks without end never comes to an end.
+      this.#giveUp = reject
+      running
+        .then(
+          (result) => this.#ended(result),
+          (error) => this.#failed(error),
+        )
+        .then(resolve, reject)
+    })
   }
 
   /** A handler that swallows the suspension changes nothing: as long as a question is open, the questions are the answer. */
   #ended(result: ResultObject): Reply | PromiseLike<Reply> {
+    if (this.#journal?.isWaiting) warnOpen(this.#exchange.request.method, this.#journal.questions.keys())
     if (this.#journal)
       return this.#settled().then(() => (this.#journal!.isWaiting ? this.#askAll() : this.#last(result)))
     return this.#last(result)
@@ -120,13 +136,27 @@ export class StatelessConversation implements Conversation {
 
   #askAll(): Promise<Reply> {
     const journal = this.#journal!
-    return this.#inputRequired(Object.fromEntries(journal.questions), journal, undefined)
+    return this.#inputRequired(Object.fromEntries(journal.questions), journal, this.#opened?.byHand)
+  }
+
+  /** The handler looks at these itself, also in the next run. */
+  #responsesByHand(): Record<string, unknown> | undefined {
+    const { askedByHand = [], responses = {} } = this.#opened ?? {}
+    const keys = [...askedByHand, ...Object.keys(responses)]
+    return keys.length > 0 ? pick(this.inputResponses as Record<string, unknown>, keys) : undefined
   }
 
   /** The page was shown when the same request comes again, so there is nothing to remember. */
   #askUrls({ elicitations }: UrlElicitationRequiredError): Promise<Reply> {
-    const refused = elicitations.some((_, index) => isRefused(this.inputResponses[`url#${index + 1}`]))
-    if (refused) throw new ProtocolError(RpcCode.InternalError, 'The user did not agree to visit the page')
+    const answers = elicitations.map((_, index) => this.inputResponses[`url#${index + 1}`])
+    if (answers.some(isRefused))
+      throw new ProtocolError(RpcCode.InternalError, 'The user did not agree to visit the page')
+    if (answers.every(isObject)) {
+      throw new ProtocolError(
+        RpcCode.InternalError,
+        'The user agreed to visit the page; call again when they are done there',
+      )
+    }
     const questions = elicitations.map(({ message, url }, index): [string, InputRequest] => [
       `url#${index + 1}`,
       { method: 'elicitation/create', params: { mode: 'url', message, url } },
@@ -155,7 +185,16 @@ export class StatelessConversation implements Conversation {
     if (round > maxRounds) throw tooManyRounds(maxRounds)
     const isRemembered = byHand !== undefined || (journal && !journal.isEmpty)
     const requestState = isRemembered
-      ? await this.#host.states.seal({ journal: await (journal ?? new Journal()).toState(), byHand }, this.#exchange)
+      ? await this.#host.states.seal(
+          {
+            journal: await (journal ?? this.#createJournal()).toState(),
+            byHand,
+            // Only what the handler has not finished with: questions of its own come with answers of their own.
+            askedByHand: journal?.isWaiting ? undefined : Object.keys(inputRequests),
+            responses: journal?.isWaiting ? this.#responsesByHand() : undefined,
+          },
+          this.#exchange,
+        )
       : undefined
     if (requestState === undefined && Object.keys(inputRequests).length === 0) throw nothingAsked()
     const entries = Object.entries(inputRequests).map(([key, question]) => [

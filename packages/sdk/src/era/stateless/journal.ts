@@ -5,7 +5,7 @@ import type { InputRequest } from '../../protocol/types.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { OnceOnly } from '../once.ts'
 import { QuestionKeys } from '../question-keys.ts'
-import { answerProblem } from '../questions.ts'
+import { answerProblem, topicOf } from '../questions.ts'
 
 /** What the client carries from one round to the next, under seal. */
 export interface JournalState {
@@ -15,6 +15,8 @@ export interface JournalState {
   answers: Record<string, Answered>
   /** Questions of the last round, by what they were about. */
   asked: Record<string, string>
+  /** How often a question was another than the one that was answered. */
+  changed: number
 }
 
 interface Answered {
@@ -22,21 +24,36 @@ interface Answered {
   answer: ResultObject
 }
 
+/** Questions of one run; clients answer no more in one round. */
+const maxOpen = 100
+const maxChanges = 3
+
 /**
  * Everything that happened in earlier runs of a handler, so that this run gets past it: answers by the key of their
  * question, and work that is done once.
  */
 export class Journal {
   readonly round: number
+  #changed: number
   readonly once: OnceOnly
   readonly #answers = new Map<string, Answered>()
   readonly #open = new Map<string, InputRequest>()
+  readonly #onFlood: (error: unknown) => void
   readonly #keys = new QuestionKeys()
   readonly #checks = new Set<Promise<unknown>>()
 
-  /** @param responses What the client sent. Only what was asked is looked at (2026-07-28 mrtr, server requirements). */
-  constructor(state?: JournalState, responses: Readonly<Record<string, unknown>> = {}) {
+  /**
+   * @param onFlood Called when more is asked in one run than any user would answer; the handler gets no further then.
+   * @param responses What the client sent. Only what was asked is looked at (2026-07-28 mrtr, server requirements).
+   */
+  constructor(
+    onFlood: (error: unknown) => void,
+    state?: JournalState,
+    responses: Readonly<Record<string, unknown>> = {},
+  ) {
+    this.#onFlood = onFlood
     this.round = state?.round ?? 0
+    this.#changed = state?.changed ?? 0
     this.once = new OnceOnly(state?.once)
     for (const [key, answered] of Object.entries(state?.answers ?? {})) this.#answers.set(key, answered)
     for (const [key, topic] of Object.entries(state?.asked ?? {})) {
@@ -79,24 +96,28 @@ export class Journal {
 
   async toState(): Promise<JournalState> {
     const asked: Record<string, string> = Object.create(null)
-    for (const [key, question] of this.#open) asked[key] = await topicOf(question)
+    for (const [key, question] of this.#open) asked[key] = await digestOf(question)
     const answers: Record<string, Answered> = Object.create(null)
     for (const [key, answered] of this.#answers) if (!this.#open.has(key)) answers[key] = answered
-    return { round: this.round + 1, once: this.once.entries(), answers, asked }
+    return { round: this.round + 1, once: this.once.entries(), answers, asked, changed: this.#changed }
   }
 
   #suspend(key: string, question: InputRequest): Promise<never> {
     this.#open.set(key, question)
-    return Promise.reject(new Suspended(key))
+    if (this.#open.size <= maxOpen) return Promise.reject(new Suspended(key))
+    // Whoever catches what goes through the handler, and asks again, would do so for ever.
+    this.#onFlood(tooMany())
+    return new Promise(() => {})
   }
 
   /** An answer is good for the question that it was given to, and for no other. */
   async #check(key: string, question: InputRequest, { topic, answer }: Answered): Promise<ResultObject> {
-    if ((await topicOf(question)) !== topic) {
-      warnOnce(
-        `topic ${key}`,
-        `The question ${JSON.stringify(key)} changed while it was being answered, so it is asked again. What changes from run to run belongs into ctx.once.`,
-      )
+    if ((await digestOf(question)) !== topic) {
+      const what = `The question ${JSON.stringify(key)} changed while it was being answered`
+      const advice = 'what changes from run to run belongs into ctx.once'
+      if (++this.#changed > maxChanges)
+        throw new ProtocolError(RpcCode.InternalError, `${what}, again and again: ${advice}`)
+      warnOnce('changed-question', `${what}, so it is asked again; ${advice}.`)
       return this.#suspend(key, question)
     }
     const problem = answerProblem(question, answer) ?? formAnswerProblem(question, answer)
@@ -111,17 +132,16 @@ function formAnswerProblem({ method, params }: InputRequest, { action, content }
   return formProblem(params.requestedSchema, content ?? {})
 }
 
-/**
- * What a user agreed to: the words and the fields that were shown, and the host of a page; a URL may have a fresh secret in
- * it each time. What a model was given is not shown to anyone, so it does not count.
- */
-async function topicOf({ method, params }: InputRequest): Promise<string> {
-  const shown = method === 'elicitation/create' ? [params.message, formOf(params)] : []
-  const text = new TextEncoder().encode(JSON.stringify([method, ...shown]))
+/** A topic as it is kept: short, and not to be found another text for. */
+async function digestOf(question: InputRequest): Promise<string> {
+  const text = new TextEncoder().encode(topicOf(question))
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
   return btoa(String.fromCharCode(...digest.subarray(0, 16)))
 }
 
-function formOf(params: { mode?: string; url?: string; requestedSchema?: unknown }): unknown {
-  return params.mode === 'url' ? new URL(params.url!).host : params.requestedSchema
+function tooMany(): ProtocolError {
+  return new ProtocolError(
+    RpcCode.InternalError,
+    `More than ${maxOpen} questions were asked at once; does a loop catch what goes through the handler, and ask again?`,
+  )
 }

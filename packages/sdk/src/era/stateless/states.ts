@@ -1,6 +1,7 @@
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import { isObject, omit } from '../../util/objects.ts'
+import { warnOnce } from '../../util/warn.ts'
 import type { Definition } from '../server.ts'
 import type { JournalState } from './journal.ts'
 
@@ -8,6 +9,9 @@ export interface OpenedState {
   journal: JournalState
   /** What a handler that returns its questions by hand wants to have back. */
   byHand: unknown
+  /** What it asked by hand, and the answers to that when it goes on to ask otherwise. */
+  askedByHand?: string[] | undefined
+  responses?: Record<string, unknown> | undefined
 }
 
 interface Sealed extends OpenedState {
@@ -49,7 +53,13 @@ export class States {
       text.length <= questions.maxStateBytes
         ? ((await sealer.open(text, this.#purpose(exchange))) as Sealed | undefined)
         : undefined
-    if (!sealed) throw refused('was not given out for this request')
+    if (!sealed) {
+      warnOnce(
+        'foreign-state',
+        'A requestState could not be opened: it was changed, it belongs to another request or caller, or processes that should share a stateKey do not.',
+      )
+      throw refused('was not given out for this request')
+    }
     const leftMs = sealed.expires - Date.now()
     if (leftMs <= 0) throw refused('has expired')
     if (questions.usedStates && !(await questions.usedStates.claim(sealed.id, leftMs))) throw refused('was used before')
@@ -74,6 +84,8 @@ function refused(why: string): ProtocolError {
 /** The order of members has no meaning, and somebody on the way may change it. An object stays apart from any list. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
+  // JSON would write these as null.
+  if (typeof value === 'number' && !Number.isFinite(value)) return { number: String(value) }
   if (!isObject(value)) return value
   const members = Object.keys(value)
     .sort()

@@ -1,7 +1,8 @@
-import { HttpError } from '../../errors.ts'
+import { AuthError, HttpError } from '../../errors.ts'
 import { backoffMs, maxTimerMs, retryAfterMs } from '../../util/backoff.ts'
 import { ByteCollector } from '../../util/bytes.ts'
 import { isThenable } from '../../util/chain.ts'
+import type { ClientAuth } from './client-auth.ts'
 import type { Answer, OutgoingCall, ReadHeader } from './client-call.ts'
 import { type Destination, redirectTarget } from './client-destination.ts'
 
@@ -35,6 +36,9 @@ const maxRefusalBytes = 65_536
 /** A server that wants us to stay away for longer is not waited for. */
 const longestRetryAfterMs = 60_000
 
+/** How often one request is made again with other credentials. */
+const maxRefusals = 4
+
 const noHeader: ReadHeader = () => undefined
 
 /**
@@ -56,6 +60,9 @@ export class Delivery implements Answer {
   #header: ReadHeader = noHeader
   #collected = new ByteCollector()
   #size = 0
+  /** The caller's headers and credentials. */
+  #sent: Readonly<Record<string, string>> = {}
+  #refusals = 0
 
   constructor(destination: Destination, request: Request, taker: Taker) {
     this.#destination = destination
@@ -70,7 +77,7 @@ export class Delivery implements Answer {
   }
 
   start(): this {
-    const headers = this.#destination.headers()
+    const headers = this.#destination.headers({ method: this.#request.method, url: this.#url })
     if (isThenable(headers))
       headers.then(
         (own) => this.#send(own),
@@ -91,6 +98,7 @@ export class Delivery implements Answer {
 
   #send(headers: Record<string, string>): void {
     if (this.#isOver) return
+    this.#sent = headers
     const { method, body, headers: ours } = this.#request
     for (const name in ours) headers[name] = ours[name]!
     this.#collected = new ByteCollector()
@@ -105,7 +113,9 @@ export class Delivery implements Answer {
   }
 
   #noHeaders(cause: unknown): void {
-    if (!this.#isOver) this.#fail(`was not sent: the headers function failed: ${messageOf(cause)}`, 'not-sent', cause)
+    if (this.#isOver) return
+    if (cause instanceof AuthError) return this.#fail(`was not sent: ${cause.message}`, 'not-sent', cause)
+    this.#fail(`was not sent: the headers function failed: ${messageOf(cause)}`, 'not-sent', cause)
   }
 
   head(status: number, header: ReadHeader): void {
@@ -118,6 +128,7 @@ export class Delivery implements Answer {
       this.#mode = 'refusal'
       return
     }
+    this.#destination.auth?.taken?.(header)
     try {
       this.#mode = this.#taker.accepted(status, header)
     } catch (error) {
@@ -200,13 +211,34 @@ export class Delivery implements Answer {
 
   #refused(): void {
     const status = this.#status
+    const { auth } = this.#destination
+    if (auth && (status === 401 || status === 403)) return void this.#askForPermission(auth)
     const waitMs = status === 429 || status === 503 ? retryAfterMs(this.#header('retry-after')) : undefined
     // Neither was acted on (RFC 6585, 4; RFC 9110, 15.6.4), so it may be made again whatever it is.
     if (waitMs !== undefined && waitMs <= longestRetryAfterMs && this.#mayTryAgain()) {
       return this.#again(waitMs + backoffMs(this.#destination.backoff, 0))
     }
+    this.#giveUpRefused()
+  }
+
+  #giveUpRefused(cause?: unknown): void {
     const body = refusalText(this.#collected.take())
-    this.#giveUp(this.#error(`was refused: HTTP ${status}${excerpt(body)}`, 'refused', undefined, body))
+    const why = cause instanceof Error ? `: ${cause.message}` : excerpt(body)
+    this.#giveUp(this.#error(`was refused: HTTP ${this.#status}${why}`, 'refused', cause, body))
+  }
+
+  /** With other credentials it may be made again: whoever refuses it for these has not acted on it. */
+  async #askForPermission(auth: ClientAuth): Promise<void> {
+    const { method } = this.#request
+    const refusal = { method, url: this.#url, status: this.#status, header: this.#header, sent: this.#sent }
+    try {
+      const isWorthIt = await auth.refused({ ...refusal, count: ++this.#refusals })
+      if (this.#isOver) return
+      if (isWorthIt && this.#refusals <= maxRefusals) this.start()
+      else this.#giveUpRefused()
+    } catch (error) {
+      if (!this.#isOver) this.#giveUpRefused(error)
+    }
   }
 
   #mayTryAgain(): boolean {

@@ -1,5 +1,7 @@
 import { ClosedError, HttpError, McpError } from '../../errors.ts'
 import { type Backoff, defaultBackoff } from '../../util/backoff.ts'
+import { chain } from '../../util/chain.ts'
+import type { AuthRequest, ClientAuth } from './client-auth.ts'
 import type { HttpPort } from './client-call.ts'
 import { type FetchLike, WebPort } from './client-web.ts'
 
@@ -7,6 +9,8 @@ import { type FetchLike, WebPort } from './client-web.ts'
 export type HeadersLike = Readonly<Record<string, string>> | Iterable<readonly [string, string]>
 
 export interface HttpClientOptions {
+  /** Gives requests their credentials: `oauth()`, `bearer(token)` and others from `tenon/auth`. */
+  auth?: ClientAuth | ((server: URL) => ClientAuth) | undefined
   /** Headers for every request; a function is asked each time. */
   headers?: HeadersLike | (() => HeadersLike | Promise<HeadersLike>) | undefined
   /** Makes the requests. Default: Node's own HTTP client on Node, the global `fetch` elsewhere. */
@@ -38,6 +42,7 @@ export class Destination {
   readonly backoff: Backoff
   readonly maxMessageBytes: number
   readonly maxRedirects: number
+  readonly auth: ClientAuth | undefined
   readonly #options: HttpClientOptions
   readonly #fixed: Record<string, string> | undefined
   #url: URL
@@ -49,6 +54,7 @@ export class Destination {
     this.backoff = readBackoff(options)
     this.maxMessageBytes = options.maxMessageBytes ?? 16 * 1024 * 1024
     this.maxRedirects = options.maxRedirects ?? 5
+    this.auth = typeof options.auth === 'function' ? options.auth(this.#url) : options.auth
     if (typeof options.headers !== 'function') {
       this.#fixed = { ...toRecord(options.requestInit?.headers), ...toRecord(options.headers) }
     }
@@ -83,9 +89,11 @@ export class Destination {
     this.#url = url
   }
 
-  /** The caller's headers; a copy, to which others may be added. */
-  headers(): Record<string, string> | Promise<Record<string, string>> {
-    return this.#fixed ? { ...this.#fixed } : this.#askForHeaders()
+  /** The caller's headers with the credentials; a copy, to which others may be added. */
+  headers(request: AuthRequest): Record<string, string> | Promise<Record<string, string>> {
+    const own = this.#fixed ? { ...this.#fixed } : this.#askForHeaders()
+    if (!this.auth) return own
+    return chain(own, (headers) => chain(this.auth!.headers(request), (more) => ({ ...headers, ...more })))
   }
 
   async #askForHeaders(): Promise<Record<string, string>> {

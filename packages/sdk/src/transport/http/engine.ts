@@ -1,16 +1,15 @@
 import { RpcCode } from '../../errors.ts'
 import type { Endpoint, RevisionFacts } from '../../jsonrpc/endpoint.ts'
-import { Fault, kindOf, type RpcRequest, type RpcResponse } from '../../jsonrpc/message.ts'
+import { Fault, kindOf, type RpcRequest } from '../../jsonrpc/message.ts'
 import { parseUnambiguous } from '../../jsonrpc/parse.ts'
 import { standardHeadersProblem } from '../../protocol/mirrored-headers.ts'
 import { revisionWithoutHeader } from '../../protocol/revisions/index.ts'
-import { MemoryEventStore } from '../../store/memory.ts'
 import { Bag } from '../../util/bag.ts'
-import { chain } from '../../util/chain.ts'
 import { Deadlines } from '../../util/deadlines.ts'
 import { isObject } from '../../util/objects.ts'
-import { settle } from '../../util/settle.ts'
 import { SseEndpoints } from '../sse/endpoints.ts'
+import { Authorizer } from './authorize.ts'
+import { AuthorizedCall } from './authorized-call.ts'
 import {
   type Body,
   type BodyLimits,
@@ -19,10 +18,8 @@ import {
   principalOf,
   Refusal,
   refusedCode,
-  sessionNotFoundCode,
   tooManyStreams,
 } from './call.ts'
-import { Fleet } from './fleet.ts'
 import { Guard, getProblem, postProblem } from './guard.ts'
 import { checkModern, isModern, versionOf } from './modern.ts'
 import { type CallHost, OneCall } from './one-call.ts'
@@ -30,9 +27,10 @@ import { OpenStreams } from './open-streams.ts'
 import type { HttpOptions } from './options.ts'
 import { PostReply } from './post-reply.ts'
 import { RateLimit } from './rate-limit.ts'
+import { pathOf } from './resource-metadata.ts'
 import { Revisions } from './revisions.ts'
-import { HttpSession, type SessionHost } from './session.ts'
-import { type SessionMetrics, Sessions } from './sessions.ts'
+import { isSilent, SessionCalls } from './session-calls.ts'
+import type { SessionMetrics } from './sessions.ts'
 
 export interface HttpMetrics {
   readonly sessions: SessionMetrics
@@ -50,29 +48,28 @@ export class HttpEngine {
   readonly #options: HttpOptions
   readonly #guard: Guard
   readonly #rateLimit: RateLimit | undefined
+  readonly #authorizer: Authorizer | undefined
   readonly #streams: OpenStreams
-  readonly #sessions: Sessions
-  readonly #sessionHost: SessionHost
+  readonly #sessions: SessionCalls
   readonly #callHost: CallHost
-  readonly #fleet: Fleet | undefined
   readonly #sse: SseEndpoints | undefined
   readonly #bodyLimits: BodyLimits
   readonly #revisions: Revisions
   #draining = false
 
-  /** @param timesBodies False where the HTTP server itself ends bodies that are too slow. */
-  constructor(endpoint: Endpoint, options: HttpOptions = {}, timesBodies = true) {
+  /** @param ownsServer True for `serveHttp`, whose HTTP server ends slow bodies itself, and which says where it is served. */
+  constructor(endpoint: Endpoint, options: HttpOptions = {}, ownsServer = false) {
     const { maxBodyBytes = 4 * 1024 * 1024, bodyTimeoutMs = 30_000, maxQueuedBytes = 4 * 1024 * 1024 } = options
     this.#endpoint = endpoint
     this.#options = options
     this.#guard = new Guard(options)
     this.#rateLimit = options.rateLimit && new RateLimit(options.rateLimit)
+    this.#authorizer = options.auth && new Authorizer(options.auth, options.sse, ownsServer)
     this.#streams = new OpenStreams(options)
-    this.#sessions = new Sessions(options)
     this.#bodyLimits = {
       maxBodyBytes,
       bodyTimeoutMs,
-      deadlines: timesBodies ? new Deadlines(bodyTimeoutMs) : undefined,
+      deadlines: ownsServer ? undefined : new Deadlines(bodyTimeoutMs),
     }
     this.#revisions = new Revisions(endpoint.revisions)
     const shared = {
@@ -83,22 +80,22 @@ export class HttpEngine {
       reportError: (error: unknown) => endpoint.reportError(error),
     }
     this.#callHost = { ...shared, calls: new Bag() }
-    this.#sessionHost = {
-      ...shared,
-      eventStore: options.eventStore === false ? undefined : (options.eventStore ?? new MemoryEventStore()),
-      maxStreamsPerSession: options.maxStreamsPerSession ?? 64,
-      node: randomId().slice(0, 6).replaceAll(/[-_]/g, '0'),
-      shared: options.sessionStore !== undefined,
-      listening: (session, isListening) => this.#fleet?.listening(session, isListening),
-      onUnread: (stream) => this.#streams.delete(stream),
-      closed: (session) => this.#closed(session),
-    }
-    this.#fleet = Fleet.of(endpoint, options, this.#sessions)
+    this.#sessions = new SessionCalls(shared, options)
     this.#sse = options.sse ? new SseEndpoints(this.#callHost, this.#bodyLimits, options.sse) : undefined
   }
 
   get metrics(): HttpMetrics {
     return { sessions: this.#sessions.metrics, streams: this.#streams.size, calls: this.#callHost.calls.size }
+  }
+
+  /** Where `serveHttp` listens, known only once it does. */
+  servedAt(url: string): void {
+    this.#authorizer?.servedAt(url)
+  }
+
+  /** Whether a path is that of metadata for clients that need to log in. */
+  describes(path: string): boolean {
+    return this.#authorizer?.metadata.handles(path) ?? false
   }
 
   /** Answers; never throws. What goes wrong on the way, now or later, becomes the answer. */
@@ -120,21 +117,33 @@ export class HttpEngine {
   /** Lets what is under way finish, ends every stream, refuses what comes from now on. */
   async close(graceMs = 5_000): Promise<void> {
     this.#draining = true
-    const links = [...this.#sessions.all(), ...this.#callHost.calls.all()].map(({ link }) => link)
-    await Promise.all([...links.map((link) => link.close(graceMs)), this.#sse?.close(graceMs)])
+    const calls = this.#callHost.calls.all().map(({ link }) => link.close(graceMs))
+    await Promise.all([this.#sessions.close(graceMs), ...calls, this.#sse?.close(graceMs)])
     this.#streams.endAll()
-    this.#fleet?.close()
+    this.#sessions.leaveFleet()
   }
 
   /** Nothing is awaited here that need not be: a promise more is a measurable part of a small call. */
   #serve(call: HttpCall): Promise<void> | void {
+    // Public, and for pages of every origin.
+    if (this.#authorizer?.metadata.handles(pathOf(call))) return this.#authorizer.metadata.answer(call)
     const foreign = this.#guard.check(call)
     if (foreign) throw foreign
     if (call.method === 'OPTIONS') return this.#preflight(call)
+    if (this.#authorizer) return this.#authorize(call, this.#authorizer)
     const { request } = call
-    if (this.#options.principal) return this.#identify(call, this.#options.principal)
+    // Someone in front of us knows who it is, but not what each tool needs.
+    const known = request.auth === undefined ? call : new AuthorizedCall(call)
+    if (this.#options.principal) return this.#identify(known, this.#options.principal)
     request.principal = principalOf(request.auth)
-    return this.#route(call)
+    return this.#route(known)
+  }
+
+  /** On every request, whatever its method and endpoint, and before anything else is looked at (2025-03-26 on, access token usage). */
+  async #authorize(call: HttpCall, authorizer: Authorizer): Promise<void> {
+    const authorized = await authorizer.authorize(call, (error) => this.#endpoint.reportError(error))
+    if (this.#options.principal) await this.#identify(authorized, this.#options.principal)
+    else await this.#route(authorized)
   }
 
   async #identify(call: HttpCall, principal: NonNullable<HttpOptions['principal']>): Promise<void> {
@@ -181,13 +190,15 @@ export class HttpEngine {
   #answerModern(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
     const kind = checkModern(this.#revisions, value, call.request)
     const { principal } = call.request
-    if (kind === 'request' && (value as RpcRequest).method === 'subscriptions/listen') this.#checkRoom(principal)
+    if (isListen(value)) this.#checkRoom(principal)
     const one = new OneCall(this.#callHost, principal, undefined)
     if (kind === 'notification') return this.#takeOnce(one, call, value, cors)
     const reply = new PostReply(call, one, cors)
     one.link.receive(value, reply)
     // 2026-07-28 streamable-http, cancellation: whoever goes away cancels. Most answers are on their way by now.
-    if (!reply.done) call.onClose(() => one.answered())
+    if (reply.done) return
+    call.onClose(() => one.answered())
+    if (isListen(value) && call instanceof AuthorizedCall) call.atExpiry(() => void one.link.close(0))
   }
 
   #answerLegacy(
@@ -199,76 +210,7 @@ export class HttpEngine {
     this.#checkVersion(version, value)
     this.#checkStandardHeaders(call, value)
     if (this.#options.stateless) return this.#answerOnce(call, value, version, cors)
-    const id = call.request.header('mcp-session-id')
-    if (isInitialize(value) && id === undefined) return this.#openSession(call, value, cors)
-    return chain(this.#findSession(call), (session) => this.#answerInSession(session, call, value, cors))
-  }
-
-  #answerInSession(
-    session: HttpSession,
-    call: HttpCall,
-    value: unknown,
-    cors: HeaderFields | undefined,
-  ): Promise<void> | void {
-    session.lastSeen = Date.now()
-    if (isSilent(value, session.link.batching)) {
-      this.#takeSilent(session, value)
-      return chain(this.#fleet?.save(session, value), () => call.reply(202, cors ?? noHeaders))
-    }
-    const reply = new PostReply(call, session, cors)
-    if (this.#fleet?.changesSession(value)) reply.beforeLast = () => this.#fleet!.save(session, value)
-    session.asked()
-    session.link.receive(value, reply)
-  }
-
-  /** An answer that another process waits for is passed on there, and is nothing to us. */
-  #takeSilent(session: HttpSession, value: unknown): void {
-    this.#fleet?.forward(session, value)
-    const isForOthers =
-      this.#fleet?.forwards && kindOf(value) === 'response' && !session.link.concerns(value as RpcResponse)
-    if (!isForOthers) session.link.receive(value)
-  }
-
-  #openSession(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
-    const { principal } = call.request
-    this.#sessions.makeRoom(principal)
-    const session = this.#attach(this.#createId(), principal)
-    const reply = new PostReply(call, session, { ...cors, 'mcp-session-id': session.sessionId })
-    reply.beforeLast = (errorCode) => {
-      if (errorCode === undefined) return this.#opened(session, value)
-      reply.headers = cors
-      void session.close()
-      return undefined
-    }
-    session.asked()
-    session.link.receive(value, reply)
-  }
-
-  /** What must be over before the client is told of its session. */
-  #opened(session: HttpSession, value: unknown): Promise<void> | undefined {
-    if (!this.#options.onSession) return this.#fleet?.save(session, value)
-    return this.#tell('opened', session).then(() => this.#fleet?.save(session, value))
-  }
-
-  #tell(event: 'opened' | 'closed', { sessionId }: HttpSession): Promise<void> {
-    return settle(
-      () => this.#options.onSession?.(event, sessionId),
-      (error) => this.#endpoint.reportError(error),
-    )
-  }
-
-  #attach(id: string, principal: string | undefined): HttpSession {
-    const session = new HttpSession(id, principal, this.#sessionHost)
-    session.link = this.#endpoint.attach(session)
-    if (this.#options.sessionStore) session.link.firstId = randomNumber()
-    this.#sessions.add(session)
-    return session
-  }
-
-  #createId(): string {
-    const id = this.#options.sessionIdGenerator?.() ?? randomId()
-    if (/^[\x21-\x7e]{1,512}$/.test(id) && !this.#sessions.get(id)) return id
-    throw new TypeError('sessionIdGenerator must give a new id of 1 to 512 visible ASCII characters each time')
+    return this.#sessions.post(call, value, cors)
   }
 
   /** A request of an older revision, where no sessions are kept. */
@@ -284,59 +226,18 @@ export class HttpEngine {
     call.reply(202, cors ?? noHeaders)
   }
 
-  async #get(call: HttpCall): Promise<void> {
+  #get(call: HttpCall): Promise<void> {
     if (!this.#revisions.hasHandshake || this.#options.stateless) throw this.#notAllowed()
     const problem = getProblem(call)
     if (problem) throw problem
     this.#checkVersion(versionOf(call.request), undefined)
-    const session = await this.#findSession(call)
-    session.lastSeen = Date.now()
-    const cors = this.#guard.corsHeaders(call)
-    const lastEventId = call.request.header('last-event-id')
-    if (lastEventId === undefined) session.listen(call, cors)
-    else await session.resume(call, lastEventId, cors)
+    return this.#sessions.get(call, this.#guard.corsHeaders(call))
   }
 
-  async #delete(call: HttpCall): Promise<void> {
+  #delete(call: HttpCall): Promise<void> {
     if (!this.#revisions.hasHandshake || this.#options.stateless) throw this.#notAllowed()
     this.#checkVersion(versionOf(call.request), undefined)
-    const session = await this.#findSession(call)
-    await session.close()
-    await this.#fleet?.delete(session)
-    this.#forgetEvents(session)
-    call.reply(200, this.#guard.corsHeaders(call) ?? noHeaders)
-  }
-
-  /** A session that is not there and one that belongs to somebody else are the same to the caller. */
-  #findSession(call: HttpCall): Promise<HttpSession> | HttpSession {
-    const id = call.request.header('mcp-session-id')
-    if (id === undefined) {
-      throw new Refusal(400, refusedCode, 'The header Mcp-Session-Id is missing: call initialize first', null)
-    }
-    const { principal } = call.request
-    const session = this.#sessions.get(id)
-    if (!this.#fleet) return ownedBy(principal, session)
-    if (session) return chain(this.#fleet.use(session), (isThere) => ownedBy(principal, isThere ? session : undefined))
-    return this.#fleet
-      .restore(id, principal, () => this.#attach(id, principal))
-      .then((restored) => ownedBy(principal, restored))
-  }
-
-  #closed(session: HttpSession): void {
-    this.#sessions.delete(session)
-    // Where others know the session, it may go on there, with what can be resumed.
-    if (!this.#options.sessionStore) this.#forgetEvents(session)
-    // One that never got past `initialize` was never told of.
-    if (this.#options.onSession && this.#endpoint.revisionOf(session.link)) void this.#tell('closed', session)
-  }
-
-  #forgetEvents({ sessionId }: HttpSession): void {
-    const { eventStore } = this.#sessionHost
-    if (!eventStore?.forget) return
-    void settle(
-      () => eventStore.forget!(sessionId),
-      (error) => this.#endpoint.reportError(error),
-    )
+    return this.#sessions.delete(call, this.#guard.corsHeaders(call))
   }
 
   /** 2025-06-18 transports: a version that is not served is a 400; none at all is taken for the oldest one with HTTP. */
@@ -399,42 +300,13 @@ export class HttpEngine {
   }
 }
 
-function ownedBy(principal: string | undefined, session: HttpSession | undefined): HttpSession {
-  if (session && session.principal === principal) return session
-  throw sessionNotFound()
-}
-
-function sessionNotFound(): Refusal {
-  return new Refusal(404, sessionNotFoundCode, 'Session not found: start a new one with initialize', null)
+/** Of 2026-07-28, whose members have been checked. */
+function isListen(value: unknown): boolean {
+  return isObject(value) && value.method === 'subscriptions/listen' && value.id !== undefined
 }
 
 function isRequest(value: unknown): value is RpcRequest {
   return isObject(value) && kindOf(value) === 'request'
-}
-
-function isInitialize(value: unknown): boolean {
-  return isObject(value) && value.method === 'initialize' && value.id !== undefined
-}
-
-/** Nothing but notifications and answers: there is nothing to say but that they came. */
-function isSilent(value: unknown, batching: boolean): boolean {
-  if (Array.isArray(value)) return batching && value.length > 0 && value.every((member) => isSilent(member, false))
-  const kind = kindOf(value)
-  return kind === 'notification' || kind === 'response'
-}
-
-/** Processes that ask the same client must not use the same numbers. */
-function randomNumber(): number {
-  const [high, low] = crypto.getRandomValues(new Uint32Array(2))
-  return (high! % 2 ** 20) * 2 ** 32 + low! + 1
-}
-
-function randomId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
 }
 
 function shuttingDown(): Refusal {

@@ -135,13 +135,14 @@ const needed = [
   'content-type',
   'accept',
   'authorization',
+  'dpop',
   'last-event-id',
   'mcp-session-id',
   'mcp-protocol-version',
   'mcp-method',
   'mcp-name',
 ]
-const exposed = 'Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After'
+const exposed = 'Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, DPoP-Nonce, Retry-After'
 
 function allowsPage({ origins }: CorsOptions, origin: string): boolean {
   return origins === '*' || origins.includes(origin)

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { AuthInfo } from '../../jsonrpc/transport.ts'
 import { ByteCollector, decodeUtf8 } from '../../util/bytes.ts'
 import {
   type Body,
@@ -159,8 +160,8 @@ class NodeRequestFacts implements CallRequest {
     return Object.fromEntries(entries.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value!]))
   }
 
-  get auth(): unknown {
-    return this.#incoming.auth
+  get auth(): AuthInfo | undefined {
+    return this.#incoming.auth as AuthInfo | undefined
   }
 
   get truncated(): boolean {
@@ -176,7 +177,7 @@ class NodeRequestFacts implements CallRequest {
 const maxHeaders = 2_000
 
 /** Headers that decide, and of which Node shows only the first. */
-const keptOnce: ReadonlySet<string> = new Set(['host', 'content-type'])
+const keptOnce: ReadonlySet<string> = new Set(['host', 'content-type', 'authorization'])
 
 /** In place of a header that came more than once, while someone on the way may have looked at another one: no valid value. */
 const twice = ', '

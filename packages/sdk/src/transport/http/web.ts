@@ -1,3 +1,4 @@
+import type { AuthInfo } from '../../jsonrpc/transport.ts'
 import { ByteCollector } from '../../util/bytes.ts'
 import {
   type Body,
@@ -65,14 +66,14 @@ export class WebCall implements HttpCall {
 
 class WebRequestFacts implements CallRequest {
   readonly #request: Request
-  readonly auth: unknown
+  readonly auth: AuthInfo | undefined
   readonly peer = undefined
   readonly truncated = false
   principal: string | undefined
 
   constructor(request: Request, auth: unknown) {
     this.#request = request
-    this.auth = auth
+    this.auth = auth as AuthInfo | undefined
   }
 
   get url(): string {

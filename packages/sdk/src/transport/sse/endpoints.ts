@@ -67,7 +67,7 @@ export class SseEndpoints {
     if (!peer || peer.principal !== call.request.principal) {
       throw new Refusal(404, sessionNotFoundCode, 'Session not found: open the stream again', null)
     }
-    peer.receive(await readMessage(call, this.#limits))
+    peer.receive(await readMessage(call, this.#limits), call.request)
     call.reply(202, headers ?? {})
   }
 }

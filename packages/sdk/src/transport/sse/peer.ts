@@ -1,6 +1,6 @@
 import type { Link } from '../../jsonrpc/link.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
-import type { Transport } from '../../jsonrpc/transport.ts'
+import type { HttpRequest, Transport } from '../../jsonrpc/transport.ts'
 import { type EventSink, eventHeaders, type HeaderFields, type HttpCall } from '../http/call.ts'
 import { EventStream } from '../http/event-stream.ts'
 import type { CallHost } from '../http/one-call.ts'
@@ -41,8 +41,17 @@ export class SsePeer implements Transport {
     this.link = link
   }
 
-  receive(value: unknown): void {
-    this.link?.receive(value)
+  /** @param request The POST that brought it, from which handlers learn who is calling. */
+  receive(value: unknown, request: HttpRequest): void {
+    this.link?.receive(value, {
+      request,
+      era: 'handshake',
+      sendText: (text) => {
+        this.sendText(text)
+        return true
+      },
+      end: () => {},
+    })
   }
 
   async start(): Promise<void> {}

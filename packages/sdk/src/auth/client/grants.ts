@@ -1,0 +1,188 @@
+import { importPKCS8 } from 'jose'
+import {
+  type AuthorizationServer,
+  type Client,
+  type ClientAuth,
+  clientCredentialsGrantRequest,
+  genericTokenEndpointRequest,
+  None,
+  PrivateKeyJwt,
+  processClientCredentialsResponse,
+  processGenericTokenEndpointResponse,
+  type TokenEndpointResponse,
+} from 'oauth4webapi'
+import { AuthError } from '../../errors.ts'
+import { secretAuthentication, secretBasic } from './client-authentication.ts'
+import type { AuthContext } from './context.ts'
+import type { DpopKey } from './dpop.ts'
+import { requestOptions } from './http-options.ts'
+import { withNonce } from './tokens.ts'
+
+/** What a grant is asked for. */
+export interface GrantRequest {
+  readonly context: AuthContext
+  readonly server: AuthorizationServer
+  readonly resource: string | undefined
+  readonly scopes: readonly string[]
+  readonly dpop: DpopKey | undefined
+}
+
+/** A way to a token that needs no user at a browser. */
+export interface Grant {
+  readonly clientId: string
+  /** The issuer that knows the client; another gets nothing from it. */
+  readonly issuer?: string | undefined
+  obtain(request: GrantRequest): Promise<TokenEndpointResponse>
+}
+
+export interface MachineOptions {
+  clientId: string
+  clientSecret?: string | undefined
+  /** PKCS #8 in PEM: shows who we are by a signature instead of a secret. */
+  privateKey?: string | undefined
+  /** Of the private key. Default `ES256`. */
+  algorithm?: string | undefined
+  /** The issuer that knows the client. */
+  issuer?: string | undefined
+}
+
+/** RFC 6749, 4.4, for machines: a secret, or an assertion that is signed (RFC 7523). */
+export function clientCredentials(options: MachineOptions): Grant {
+  return {
+    clientId: options.clientId,
+    issuer: options.issuer,
+    async obtain({ context, server, resource, scopes, dpop }) {
+      const client: Client = { client_id: options.clientId }
+      const authentication = await authenticate(options, server)
+      const params = parametersOf(resource, scopes)
+      const response = await withNonce(dpop?.handle, async () =>
+        processClientCredentialsResponse(
+          server,
+          client,
+          await clientCredentialsGrantRequest(server, client, authentication, params, {
+            ...requestOptions(context),
+            ...(dpop && { DPoP: dpop.handle }),
+          }),
+        ),
+      )
+      return response
+    },
+  }
+}
+
+export interface AssertionOptions {
+  clientId: string
+  clientSecret?: string | undefined
+  /** The JWT that the platform gives, asked for anew each time. */
+  assertion: string | (() => string | Promise<string>)
+  issuer?: string | undefined
+}
+
+/** RFC 7523, 2.1: what the platform says of this workload is exchanged for a token. */
+export function workloadIdentity(options: AssertionOptions): Grant {
+  return {
+    clientId: options.clientId,
+    issuer: options.issuer,
+    obtain: async (request) => redeem(request, options, await textOf(options.assertion)),
+  }
+}
+
+export interface EnterpriseOptions {
+  clientId: string
+  clientSecret?: string | undefined
+  issuer?: string | undefined
+  /** The identity provider of the enterprise, where the user is signed in. */
+  identityProvider: {
+    tokenEndpoint: string
+    issuer?: string | undefined
+    clientId: string
+    clientSecret?: string | undefined
+    /** What the user's sign-in gave. */
+    idToken: string | (() => string | Promise<string>)
+  }
+}
+
+/** The identity provider vouches for the user at the server's authorization server (ID-JAG). */
+export function enterpriseManaged(options: EnterpriseOptions): Grant {
+  return {
+    clientId: options.clientId,
+    issuer: options.issuer,
+    async obtain(request) {
+      const assertion = await exchangeIdentity(request, options.identityProvider)
+      return redeem(request, options, assertion)
+    },
+  }
+}
+
+async function exchangeIdentity(
+  { context, server, resource, scopes }: GrantRequest,
+  { tokenEndpoint, issuer, clientId, clientSecret, idToken }: EnterpriseOptions['identityProvider'],
+): Promise<string> {
+  const provider: AuthorizationServer = {
+    issuer: issuer ?? new URL(tokenEndpoint).origin,
+    token_endpoint: tokenEndpoint,
+  }
+  const client: Client = { client_id: clientId }
+  const params = parametersOf(resource, scopes)
+  params.set('requested_token_type', 'urn:ietf:params:oauth:token-type:id-jag')
+  params.set('audience', server.issuer)
+  params.set('subject_token', await textOf(idToken))
+  params.set('subject_token_type', 'urn:ietf:params:oauth:token-type:id_token')
+  const response = await genericTokenEndpointRequest(
+    provider,
+    client,
+    clientSecret === undefined ? None() : secretBasic(clientSecret),
+    'urn:ietf:params:oauth:grant-type:token-exchange',
+    params,
+    requestOptions(context),
+  )
+  const result = await processGenericTokenEndpointResponse(provider, client, response, {
+    recognizedTokenTypes: { n_a: () => {} },
+  })
+  if (result.issued_token_type !== 'urn:ietf:params:oauth:token-type:id-jag') {
+    throw new AuthError('The identity provider gave something else than an ID-JAG', context.trace)
+  }
+  return result.access_token
+}
+
+async function redeem(
+  { context, server, resource, scopes, dpop }: GrantRequest,
+  { clientId, clientSecret }: { clientId: string; clientSecret?: string | undefined },
+  assertion: string,
+): Promise<TokenEndpointResponse> {
+  const client: Client = { client_id: clientId }
+  const params = parametersOf(resource, scopes)
+  params.set('assertion', assertion)
+  const authentication = secretAuthentication(clientSecret, server)
+  return withNonce(dpop?.handle, async () =>
+    processGenericTokenEndpointResponse(
+      server,
+      client,
+      await genericTokenEndpointRequest(
+        server,
+        client,
+        authentication,
+        'urn:ietf:params:oauth:grant-type:jwt-bearer',
+        params,
+        { ...requestOptions(context), ...(dpop && { DPoP: dpop.handle }) },
+      ),
+    ),
+  )
+}
+
+async function authenticate(options: MachineOptions, server: AuthorizationServer): Promise<ClientAuth> {
+  const { privateKey, algorithm = 'ES256', clientSecret } = options
+  if (privateKey !== undefined) return PrivateKeyJwt((await importPKCS8(privateKey, algorithm)) as never)
+  return secretAuthentication(clientSecret, server)
+}
+
+function parametersOf(resource: string | undefined, scopes: readonly string[]): URLSearchParams {
+  const params = new URLSearchParams()
+  if (resource !== undefined) params.set('resource', resource)
+  if (scopes.length > 0) params.set('scope', scopes.join(' '))
+  return params
+}
+
+async function textOf(value: string | (() => string | Promise<string>)): Promise<string> {
+  return typeof value === 'function' ? value() : value
+}

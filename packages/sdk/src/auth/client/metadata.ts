@@ -1,0 +1,114 @@
+import type { AuthorizationServer } from 'oauth4webapi'
+import { AuthError } from '../../errors.ts'
+import type { JsonObject } from '../../util/objects.ts'
+import type { AuthContext } from './context.ts'
+
+/** RFC 9728, what we use of it. */
+export interface ResourceMetadata {
+  readonly resource: string
+  readonly authorizationServers: readonly string[]
+  readonly scopesSupported: readonly string[]
+}
+
+/**
+ * The metadata of the protected resource: where the challenge says, else at the well-known places, the one with the path
+ * first (2025-11-25 authorization, protected resource metadata discovery). Undefined: there is none anywhere.
+ */
+export async function findResource(
+  context: AuthContext,
+  challenged: string | undefined,
+): Promise<ResourceMetadata | undefined> {
+  const { serverUrl, trace } = context
+  const wellKnown = '/.well-known/oauth-protected-resource'
+  const path = serverUrl.pathname.replace(/\/$/, '')
+  const places = challenged
+    ? [new URL(challenged, serverUrl)]
+    : [...new Set([wellKnown + path, wellKnown])].map((place) => new URL(place, serverUrl.origin))
+  for (const place of places) {
+    const document = await context.fetchJson(place, 'resource metadata')
+    if (document) return readResource(document, context)
+  }
+  trace.skipped('resource metadata', 'the server has none')
+  return undefined
+}
+
+function readResource(document: JsonObject, { serverUrl, trace }: AuthContext): ResourceMetadata {
+  const { resource } = document
+  const authorizationServers = stringsIn(document.authorization_servers)
+  if (typeof resource !== 'string' || !isWithin(serverUrl, resource)) {
+    // RFC 9728, 3.3: metadata of something else must not be used; a token for it would be of use elsewhere.
+    throw new AuthError(`The server says that it is ${JSON.stringify(resource)}, which is not ${serverUrl.href}`, trace)
+  }
+  if (authorizationServers.length === 0) throw new AuthError('The server names no authorization server', trace)
+  return { resource, authorizationServers, scopesSupported: stringsIn(document.scopes_supported) }
+}
+
+/** Whether the resource is the server, or a part of its origin that the server lies in. */
+function isWithin(server: URL, resource: string): boolean {
+  if (!URL.canParse(resource)) return false
+  const { origin, pathname } = new URL(resource)
+  const folder = pathname.endsWith('/') ? pathname : `${pathname}/`
+  return origin === server.origin && `${server.pathname}/`.startsWith(folder)
+}
+
+/** Where an issuer may publish itself, in order (2025-11-25 authorization, authorization server metadata discovery). */
+export function metadataPlaces(issuer: string): URL[] {
+  const { origin, pathname } = new URL(issuer)
+  const path = pathname.replace(/\/$/, '')
+  const places = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'].map(
+    (place) => place + path,
+  )
+  if (path !== '') places.push(`${path}/.well-known/openid-configuration`)
+  return places.map((place) => new URL(place, origin))
+}
+
+export async function findAuthorizationServer(context: AuthContext, issuer: string): Promise<AuthorizationServer> {
+  if (!URL.canParse(issuer)) {
+    throw new AuthError(`The authorization server ${JSON.stringify(issuer)} is no URL`, context.trace)
+  }
+  for (const place of metadataPlaces(issuer)) {
+    const document = await context.fetchJson(place, 'authorization server metadata')
+    if (document) return readServer(document, issuer, context)
+  }
+  throw new AuthError(`The authorization server ${issuer} publishes no metadata`, context.trace)
+}
+
+/** 2026-07-28 authorization: the issuer is compared as it is written, and a document of another is not used. */
+function readServer(document: JsonObject, issuer: string, { trace }: AuthContext): AuthorizationServer {
+  if (document.issuer !== issuer) {
+    throw new AuthError(
+      `The metadata of ${issuer} is that of ${JSON.stringify(document.issuer)}: it may be someone else's, and is not used`,
+      trace,
+    )
+  }
+  if (typeof document.token_endpoint !== 'string') {
+    throw new AuthError(`The authorization server ${issuer} names no token endpoint`, trace)
+  }
+  return document as unknown as AuthorizationServer
+}
+
+/** 2025-03-26 authorization: without any metadata the server's own origin, with metadata at its root or default paths. */
+export async function fallbackServer(context: AuthContext): Promise<AuthorizationServer> {
+  const { origin } = context.serverUrl
+  const [place] = metadataPlaces(origin)
+  const document = await context.fetchJson(place!, 'authorization server metadata (2025-03-26)')
+  if (document) {
+    const issuer = typeof document.issuer === 'string' ? document.issuer : origin
+    if (new URL(issuer).origin !== origin) {
+      throw new AuthError(`${origin} says that it is the authorization server ${issuer}`, context.trace)
+    }
+    return { ...document, issuer } as unknown as AuthorizationServer
+  }
+  context.trace.done('authorization server', `default paths of 2025-03-26 at ${origin}`)
+  return {
+    issuer: origin,
+    authorization_endpoint: `${origin}/authorize`,
+    token_endpoint: `${origin}/token`,
+    registration_endpoint: `${origin}/register`,
+    code_challenge_methods_supported: ['S256'],
+  }
+}
+
+function stringsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : []
+}

@@ -1,0 +1,353 @@
+import { type AuthorizationServer, processRefreshTokenResponse, refreshTokenGrantRequest } from 'oauth4webapi'
+import { AuthError } from '../../errors.ts'
+import type { TokenStore } from '../token-store.ts'
+import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
+import { AuthContext, type AuthFetch, messageOf } from './context.ts'
+import { DpopKey } from './dpop.ts'
+import { beginFlow, completeFlow } from './flow.ts'
+import type { Grant } from './grants.ts'
+import { requestOptions } from './http-options.ts'
+import { fallbackServer, findAuthorizationServer, findResource } from './metadata.ts'
+import { type ClientIdentity, findClient, type RegisteredClient } from './registration.ts'
+import { authenticationOf, isStale, type Tokens, toTokens, withNonce } from './tokens.ts'
+import { Trace } from './trace.ts'
+
+/** Takes the user to the page, and gives what they came back with. */
+export interface UserAgent {
+  /** Where the user comes back to; settled before the client is registered. */
+  prepare(registered: string | undefined): Promise<Redirect>
+}
+
+export interface Redirect {
+  readonly url: string
+  visit(page: URL, state: string): Promise<URLSearchParams>
+  close(): Promise<void> | void
+}
+
+export interface SessionOptions {
+  readonly identity: ClientIdentity
+  readonly userAgent: UserAgent | undefined
+  readonly grant: Grant | undefined
+  /** Asked for besides what the server asks for. */
+  readonly scopes: readonly string[]
+  readonly store: TokenStore
+  readonly fetch: AuthFetch
+  readonly dpop: boolean
+}
+
+interface Found {
+  readonly server: AuthorizationServer
+  readonly resource: string | undefined
+  readonly scopesSupported: readonly string[]
+}
+
+type Header = (name: string) => string | undefined
+
+/** A token that was refused this soon after it was given is not replaced by another. */
+const freshMs = 5_000
+
+/** Permission to use one server: found out, asked for, kept, renewed. */
+export class OAuthSession {
+  readonly #serverUrl: URL
+  readonly #options: SessionOptions
+  #tokens: Tokens | undefined
+  #loading: Promise<void> | undefined
+  #isLoaded = false
+  #renewing: Promise<void> | undefined
+  #found: Found | undefined
+  #dpop: DpopKey | undefined
+  #givenAt = 0
+  readonly #steppedUp = new Set<string>()
+
+  constructor(serverUrl: URL, options: SessionOptions) {
+    this.#serverUrl = new URL(serverUrl.origin + serverUrl.pathname)
+    this.#options = options
+  }
+
+  headers(request: { method: string; url: URL }): Record<string, string> | Promise<Record<string, string>> {
+    const tokens = this.#tokens
+    const isPlain = this.#isLoaded && tokens?.tokenType !== 'dpop' && !(tokens && isStale(tokens, Date.now()))
+    return isPlain ? bearerHeaders(tokens) : this.#prepareHeaders(request)
+  }
+
+  async refused({ status, header, sent, count }: Refusal): Promise<boolean> {
+    const challenge = bearerChallenge(header('www-authenticate'))
+    if (this.#takesNonce(challenge, header)) return count < 3
+    if (status === 403) {
+      return challenge?.params.error === 'insufficient_scope' ? this.#stepUp(challenge, count) : false
+    }
+    if (this.#tokens && !isSameToken(this.#tokens, sent.authorization)) return count < 3
+    await this.#renew(challenge, this.#tokens)
+    return true
+  }
+
+  taken(header: Header): void {
+    const nonce = this.#dpop && header('dpop-nonce')
+    if (nonce) this.#dpop!.nonce = nonce
+  }
+
+  async #prepareHeaders({ method, url }: { method: string; url: URL }): Promise<Record<string, string>> {
+    await this.#load()
+    const tokens = this.#tokens
+    if (tokens && isStale(tokens, Date.now()) && (tokens.refreshToken || this.#options.grant)) {
+      // One that is still good for a moment is used when it cannot be replaced now.
+      await this.#renew(undefined, tokens).catch((error) => {
+        if (tokens.expiresAt! <= Date.now()) throw error
+      })
+    }
+    const current = this.#tokens
+    if (current?.tokenType !== 'dpop') return bearerHeaders(current)
+    const proof = await this.#dpop!.proof(method, url, current.accessToken)
+    return { authorization: `DPoP ${current.accessToken}`, dpop: proof }
+  }
+
+  #load(): Promise<void> {
+    this.#loading ??= this.#read().then(() => {
+      this.#isLoaded = true
+    })
+    return this.#loading
+  }
+
+  async #read(): Promise<void> {
+    const { store } = this.#options
+    const text = await store.get(this.#key('tokens'))
+    if (text !== undefined) this.#tokens = JSON.parse(text)
+    if (this.#tokens?.tokenType === 'dpop') await this.#loadDpop()
+  }
+
+  async #loadDpop(): Promise<DpopKey> {
+    const { store } = this.#options
+    if (this.#dpop) return this.#dpop
+    const saved = await store.get(this.#key('dpop'))
+    this.#dpop = await DpopKey.create(saved)
+    if (saved === undefined) await store.set(this.#key('dpop'), await this.#dpop.save())
+    return this.#dpop
+  }
+
+  /** RFC 9449, 9: the server wants its nonce in the next proof. */
+  #takesNonce(challenge: Challenge | undefined, header: Header): boolean {
+    const nonce = header('dpop-nonce')
+    if (!this.#dpop || nonce === undefined || challenge?.params.error !== 'use_dpop_nonce') return false
+    this.#dpop.nonce = nonce
+    return true
+  }
+
+  /** 2026-07-28 authorization, step-up: what was asked for before and what is missing, once for each missing set. */
+  async #stepUp(challenge: Challenge, count: number): Promise<boolean> {
+    const missing = scopesIn(challenge.params.scope)
+    const wanted = missing.join(' ')
+    if (this.#steppedUp.has(wanted) || count > 2) return false
+    this.#steppedUp.add(wanted)
+    await this.#renew(challenge, this.#tokens, [...(this.#tokens?.scopes ?? []), ...missing])
+    return true
+  }
+
+  /** However many requests are refused at once, permission is asked for once. */
+  #renew(challenge: Challenge | undefined, old: Tokens | undefined, scopes?: readonly string[]): Promise<void> {
+    this.#renewing ??= this.#renewNow(challenge, old, scopes).finally(() => {
+      this.#renewing = undefined
+    })
+    return this.#renewing
+  }
+
+  async #renewNow(
+    challenge: Challenge | undefined,
+    old: Tokens | undefined,
+    scopes: readonly string[] | undefined,
+  ): Promise<void> {
+    const trace = new Trace()
+    const context = new AuthContext(this.#serverUrl, trace, this.#options.fetch)
+    // A refusal may mean that the server has another authorization server now; a token that ends does not.
+    const found = challenge || !this.#found ? await this.#discover(context, challenge) : this.#found
+    this.#found = found
+    const isFresh = old?.issuer === found.server.issuer && Date.now() - this.#givenAt < freshMs
+    if (challenge && !scopes && isFresh) {
+      throw new AuthError('The server refuses a token that was given just now', trace)
+    }
+    const { store } = this.#options
+    // Nobody waits behind a user who thinks: only what goes by itself is done inside the lock.
+    const renewed = await store.lock(this.#key('renew'), () => this.#reuse(context, found, old, scopes !== undefined))
+    const tokens = renewed ?? (await this.#obtain(context, found, old, challenge, scopes))
+    if (!renewed) {
+      this.#givenAt = Date.now()
+      await store.lock(this.#key('renew'), async () => store.set(this.#key('tokens'), JSON.stringify(tokens)))
+    }
+    this.#tokens = tokens
+    this.#isLoaded = true
+  }
+
+  async #discover(context: AuthContext, challenge: Challenge | undefined): Promise<Found> {
+    const metadata = await findResource(context, challenge?.params.resource_metadata)
+    if (!metadata) {
+      return { server: await fallbackServer(context), resource: undefined, scopesSupported: [] }
+    }
+    const [issuer] = metadata.authorizationServers
+    const server = await findAuthorizationServer(context, issuer!)
+    return { server, resource: metadata.resource, scopesSupported: metadata.scopesSupported }
+  }
+
+  /** Inside the lock: what another process has got meanwhile, or a refreshed token. Undefined: permission must be asked for. */
+  async #reuse(
+    context: AuthContext,
+    found: Found,
+    old: Tokens | undefined,
+    needsMore: boolean,
+  ): Promise<Tokens | undefined> {
+    const { store } = this.#options
+    const text = await store.get(this.#key('tokens'))
+    const stored: Tokens | undefined = text === undefined ? undefined : JSON.parse(text)
+    if (!stored || stored.issuer !== found.server.issuer) return undefined
+    if (stored.accessToken !== old?.accessToken) {
+      context.trace.done('token', 'another one has got it already')
+      return stored
+    }
+    const refreshed = needsMore ? undefined : await this.#refresh(context, found, stored)
+    if (refreshed) await store.set(this.#key('tokens'), JSON.stringify(refreshed))
+    return refreshed
+  }
+
+  /** Undefined: the token is no good any more. A fault on the way is not taken for that, and costs nobody their token. */
+  async #refresh(context: AuthContext, found: Found, tokens: Tokens): Promise<Tokens | undefined> {
+    const { server } = found
+    const client = await this.#storedClient(server)
+    if (tokens.refreshToken === undefined || !client) return undefined
+    const dpop = tokens.tokenType === 'dpop' ? await this.#loadDpop() : undefined
+    try {
+      const response = await withNonce(dpop?.handle, async () =>
+        processRefreshTokenResponse(
+          server,
+          client,
+          await refreshTokenGrantRequest(server, client, authenticationOf(client), tokens.refreshToken!, {
+            ...requestOptions(context),
+            ...(tokens.resource !== undefined && { additionalParameters: { resource: tokens.resource } }),
+            ...(dpop && { DPoP: dpop.handle }),
+          }),
+        ),
+      )
+      context.trace.done('refresh', `at ${server.token_endpoint}`)
+      return toTokens(response, server, client.client_id, tokens.resource, tokens.scopes, tokens.refreshToken)
+    } catch (cause) {
+      context.trace.failed('refresh', messageOf(cause))
+      const error = (cause as { error?: unknown }).error
+      if (error === 'invalid_client' || error === 'unauthorized_client') {
+        await this.#options.store.delete(clientKey(server))
+      } else if (error !== 'invalid_grant') {
+        throw new AuthError(`The token could not be refreshed: ${messageOf(cause)}`, context.trace, { cause })
+      }
+      await this.#options.store.delete(this.#key('tokens'))
+      return undefined
+    }
+  }
+
+  async #obtain(
+    context: AuthContext,
+    found: Found,
+    stored: Tokens | undefined,
+    challenge: Challenge | undefined,
+    scopes: readonly string[] | undefined,
+  ): Promise<Tokens> {
+    const { grant, dpop: wantsDpop } = this.#options
+    const dpop =
+      wantsDpop || challenge?.scheme === 'dpop' || stored?.tokenType === 'dpop' ? await this.#loadDpop() : undefined
+    const wanted = scopes ?? this.#chooseScopes(found, challenge, grant !== undefined)
+    if (grant) return this.#obtainByGrant(context, found, grant, wanted, dpop)
+    return this.#obtainFromUser(context, found, wanted, dpop)
+  }
+
+  /** 2025-11-25 authorization, scope selection: what the challenge says, else all that the resource lists, else none. */
+  #chooseScopes({ server, scopesSupported }: Found, challenge: Challenge | undefined, isMachine: boolean): string[] {
+    const challenged = scopesIn(challenge?.params.scope)
+    const chosen = new Set([...(challenged.length > 0 ? challenged : scopesSupported), ...this.#options.scopes])
+    // 2026-07-28 authorization, refresh tokens: only where the authorization server says that it knows it.
+    const lasts = !isMachine && chosen.size > 0 && server.scopes_supported?.includes('offline_access')
+    if (lasts) chosen.add('offline_access')
+    return [...chosen]
+  }
+
+  async #obtainByGrant(
+    context: AuthContext,
+    { server, resource }: Found,
+    grant: Grant,
+    scopes: readonly string[],
+    dpop: DpopKey | undefined,
+  ): Promise<Tokens> {
+    if (grant.issuer !== undefined && grant.issuer !== server.issuer) {
+      throw new AuthError(
+        `The client belongs to ${grant.issuer}, but the server wants tokens of ${server.issuer}`,
+        context.trace,
+      )
+    }
+    try {
+      const response = await grant.obtain({ context, server, resource, scopes, dpop })
+      context.trace.done('token', `from ${server.token_endpoint}`)
+      return { ...toTokens(response, server, grant.clientId, resource, scopes), refreshToken: undefined }
+    } catch (cause) {
+      context.trace.failed('token', messageOf(cause))
+      throw new AuthError(`${server.issuer} gave no token: ${messageOf(cause)}`, context.trace, { cause })
+    }
+  }
+
+  async #obtainFromUser(
+    context: AuthContext,
+    { server, resource }: Found,
+    scopes: readonly string[],
+    dpop: DpopKey | undefined,
+  ): Promise<Tokens> {
+    const { userAgent } = this.#options
+    if (!userAgent) throw new AuthError('A user would have to agree, and there is no way to ask one', context.trace)
+    const known = await this.#storedClient(server)
+    const redirect = await userAgent.prepare(known?.redirectUrl)
+    try {
+      const isUsable = known && (known.redirectUrl === undefined || known.redirectUrl === redirect.url)
+      const client = isUsable ? known : await this.#findClient(context, server, redirect.url, scopes)
+      const { url, flow } = await beginFlow({ context, server, client, redirectUrl: redirect.url, resource, scopes })
+      const params = await redirect.visit(url, flow.state)
+      const response = await completeFlow(context, flow, params, dpop)
+      return toTokens(response, server, client.client_id, resource, scopes)
+    } finally {
+      await redirect.close()
+    }
+  }
+
+  async #findClient(
+    context: AuthContext,
+    server: AuthorizationServer,
+    redirectUrl: string,
+    scopes: readonly string[],
+  ): Promise<RegisteredClient> {
+    const client = await findClient(context, server, this.#options.identity, redirectUrl, scopes.join(' '))
+    await this.#options.store.set(clientKey(server), JSON.stringify(client))
+    return client
+  }
+
+  /** Credentials are kept by issuer, so those of one never reach another (2026-07-28 authorization). */
+  async #storedClient(server: AuthorizationServer): Promise<RegisteredClient | undefined> {
+    const text = await this.#options.store.get(clientKey(server))
+    const client: RegisteredClient | undefined = text === undefined ? undefined : JSON.parse(text)
+    const { clientId } = this.#options.identity
+    return clientId === undefined || clientId === client?.client_id ? client : undefined
+  }
+
+  #key(what: string): string {
+    return `${what} ${this.#serverUrl.href}`
+  }
+}
+
+interface Refusal {
+  readonly status: number
+  readonly header: Header
+  readonly sent: Readonly<Record<string, string>>
+  readonly count: number
+}
+
+function clientKey({ issuer }: AuthorizationServer): string {
+  return `client ${issuer}`
+}
+
+function bearerHeaders(tokens: Tokens | undefined): Record<string, string> {
+  return tokens ? { authorization: `Bearer ${tokens.accessToken}` } : {}
+}
+
+function isSameToken({ accessToken }: Tokens, sent: string | undefined): boolean {
+  return sent?.endsWith(` ${accessToken}`) === true
+}

@@ -1,0 +1,151 @@
+import type { AuthorizationServer, Client } from 'oauth4webapi'
+import { AuthError } from '../../errors.ts'
+import { isObject } from '../../util/objects.ts'
+import { type AuthContext, messageOf } from './context.ts'
+
+/** A client as one authorization server knows it. */
+export interface RegisteredClient extends Client {
+  /** Where it came from; only what was registered dynamically can be registered anew. */
+  readonly origin: 'given' | 'document' | 'registered'
+  /** The redirect that it was registered with. */
+  readonly redirectUrl?: string | undefined
+}
+
+export interface ClientIdentity {
+  /** A client that was registered by hand, and the one issuer that knows it. */
+  readonly clientId?: string | undefined
+  readonly clientSecret?: string | undefined
+  readonly issuer?: string | undefined
+  /** The URL of a Client ID Metadata Document. */
+  readonly clientMetadataUrl?: string | undefined
+  readonly clientName: string
+  /** Asked when nothing else works. */
+  readonly register?: ((server: AuthorizationServer) => ClientGiven | Promise<ClientGiven>) | undefined
+}
+
+export interface ClientGiven {
+  clientId: string
+  clientSecret?: string | undefined
+}
+
+/** The ladder of 2025-11-25 authorization, client registration: given, metadata document, dynamic, ask. */
+export async function findClient(
+  context: AuthContext,
+  server: AuthorizationServer,
+  identity: ClientIdentity,
+  redirectUrl: string,
+  scope: string | undefined,
+): Promise<RegisteredClient> {
+  const { trace } = context
+  if (identity.clientId !== undefined) return givenClient(context, server, identity)
+  trace.skipped('registration', 'no client id was given')
+  if (server.client_id_metadata_document_supported === true && identity.clientMetadataUrl !== undefined) {
+    trace.done('registration', `by the document ${identity.clientMetadataUrl}`)
+    return {
+      client_id: identity.clientMetadataUrl,
+      token_endpoint_auth_method: 'none',
+      origin: 'document',
+      redirectUrl,
+    }
+  }
+  trace.skipped(
+    'registration',
+    identity.clientMetadataUrl === undefined
+      ? 'no client id metadata document was given'
+      : `${server.issuer} takes no client id metadata documents`,
+  )
+  if (server.registration_endpoint) return register(context, server, identity, redirectUrl, scope)
+  trace.skipped('registration', `${server.issuer} has no dynamic registration`)
+  if (!identity.register) {
+    throw new AuthError(
+      `${server.issuer} does not know this client and registers none by itself: register it there and give clientId, or give clientMetadataUrl`,
+      trace,
+    )
+  }
+  const { clientId, clientSecret } = await identity.register(server)
+  return toClient(server, clientId, clientSecret, 'given')
+}
+
+/** 2026-07-28 authorization: credentials belong to the issuer that gave them, and go to no other. */
+function givenClient({ trace }: AuthContext, server: AuthorizationServer, identity: ClientIdentity): RegisteredClient {
+  if (identity.issuer !== undefined && identity.issuer !== server.issuer) {
+    throw new AuthError(
+      `The client id belongs to ${identity.issuer}, but the server wants tokens of ${server.issuer}`,
+      trace,
+    )
+  }
+  trace.done('registration', 'the client id that was given')
+  return toClient(server, identity.clientId!, identity.clientSecret, 'given')
+}
+
+function toClient(
+  server: AuthorizationServer,
+  clientId: string,
+  secret: string | undefined,
+  origin: RegisteredClient['origin'],
+): RegisteredClient {
+  if (secret === undefined) return { client_id: clientId, token_endpoint_auth_method: 'none', origin }
+  const methods = server.token_endpoint_auth_methods_supported
+  const method = !methods || methods.includes('client_secret_basic') ? 'client_secret_basic' : 'client_secret_post'
+  return { client_id: clientId, client_secret: secret, token_endpoint_auth_method: method, origin }
+}
+
+async function register(
+  context: AuthContext,
+  server: AuthorizationServer,
+  identity: ClientIdentity,
+  redirectUrl: string,
+  scope: string | undefined,
+): Promise<RegisteredClient> {
+  const { trace } = context
+  const method = chooseMethod(server.token_endpoint_auth_methods_supported)
+  const metadata = {
+    client_name: identity.clientName,
+    redirect_uris: [redirectUrl],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: method,
+    // 2026-07-28 authorization: servers allow loopback redirects to native applications only.
+    application_type: isLoopback(redirectUrl) ? 'native' : 'web',
+    ...(scope && { scope }),
+  }
+  const registered = await post(context, server, metadata)
+  trace.done('registration', `dynamically at ${server.registration_endpoint}`)
+  return { token_endpoint_auth_method: method, ...registered, origin: 'registered', redirectUrl }
+}
+
+/** RFC 7591, read with patience: not every server sends all that it should. */
+async function post(context: AuthContext, server: AuthorizationServer, metadata: object): Promise<Client> {
+  const { trace } = context
+  const refuse = (why: string, cause?: unknown) => {
+    trace.failed('registration', why)
+    return new AuthError(`${server.issuer} did not register this client: ${why}`, trace, { cause })
+  }
+  let response: Response
+  try {
+    response = await context.fetch(server.registration_endpoint!, {
+      method: 'POST',
+      headers: { accept: 'application/json', 'content-type': 'application/json' },
+      body: JSON.stringify(metadata),
+      redirect: 'manual',
+    })
+  } catch (cause) {
+    throw refuse(messageOf(cause), cause)
+  }
+  const answer: unknown = await response.json().catch(() => undefined)
+  if (response.ok && isObject(answer) && typeof answer.client_id === 'string') return answer as unknown as Client
+  const { error, error_description: description } = isObject(answer) ? answer : {}
+  throw refuse([`HTTP ${response.status}`, error, description].filter((part) => part !== undefined).join(', '))
+}
+
+function chooseMethod(supported: readonly string[] | undefined): string {
+  // RFC 8414, 2: client_secret_basic where nothing is said.
+  const known = supported ?? ['none', 'client_secret_basic']
+  return ['none', 'client_secret_basic', 'client_secret_post'].find((method) => known.includes(method)) ?? 'none'
+}
+
+export function isLoopback(url: string): boolean {
+  const { hostname, protocol } = new URL(url)
+  const isHere = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
+  return isHere || (protocol !== 'http:' && protocol !== 'https:')
+}

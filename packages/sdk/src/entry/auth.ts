@@ -1,0 +1,36 @@
+export type { Challenge } from '../auth/client/challenge.ts'
+export type { AuthFetch } from '../auth/client/context.ts'
+export {
+  type AuthFor,
+  bearer,
+  type CommonOptions,
+  clientCredentials,
+  enterpriseManaged,
+  type OAuthOptions,
+  oauth,
+  workloadIdentity,
+} from '../auth/client/oauth.ts'
+export { type GuardedFetch, type GuardOptions, guardedFetch } from '../auth/guarded-fetch.ts'
+export { GuardError, type GuardRule, type Permissions } from '../auth/judge.ts'
+export { openBrowser } from '../auth/node/browser.ts'
+export { type FileStoreOptions, fileTokenStore } from '../auth/node/file-store.ts'
+export { type AwaitedRedirect, type RedirectOptions, waitForRedirect } from '../auth/node/loopback.ts'
+export { type AuthInfo, InvalidTokenError, type TokenRequest, type TokenVerifier } from '../auth/resource/auth-info.ts'
+export { type DpopCheck, type DpopOptions, dpop } from '../auth/resource/dpop.ts'
+export {
+  type IntrospectionVerifierOptions,
+  introspectionVerifier,
+} from '../auth/resource/introspection-verifier.ts'
+export { type JwtVerifierOptions, jwtVerifier } from '../auth/resource/jwt-verifier.ts'
+export { MemoryReplays, type Replays } from '../auth/resource/replays.ts'
+export { checkScopes, hasScopes, InsufficientScopeError } from '../auth/resource/scopes.ts'
+export { MemoryTokenStore, type TokenStore } from '../auth/token-store.ts'
+export { AuthError } from '../errors.ts'
+export {
+  type AuthMetadataOptions,
+  type BearerAuthOptions,
+  mcpAuthMetadataRouter,
+  type NodeMiddleware,
+  type OAuthTokenVerifier,
+  requireBearerAuth,
+} from '../transport/http/require-bearer-auth.ts'

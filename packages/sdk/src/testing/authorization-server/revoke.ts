@@ -1,0 +1,9 @@
+import { authenticate } from './client-auth.ts'
+import type { Endpoint } from './state.ts'
+
+/** RFC 7009. The answer is the same whether there was such a token or not. */
+export const revoke: Endpoint = async (call, state) => {
+  const client = await authenticate(call, state)
+  await state.tokens.revoke(call.params.need('token'), client.client_id)
+  return { status: 200, headers: { 'cache-control': 'no-store' }, body: '' }
+}

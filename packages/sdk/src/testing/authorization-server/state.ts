@@ -1,0 +1,27 @@
+import type { AuthorizationRequests } from './authorization-requests.ts'
+import type { Clients } from './clients.ts'
+import type { Proofs } from './dpop.ts'
+import type { Faults } from './faults.ts'
+import type { Call, Reply } from './http.ts'
+import type { Keys } from './keys.ts'
+import type { Settings } from './options.ts'
+import type { Tokens } from './tokens.ts'
+
+export type EndpointName = 'metadata' | 'jwks' | 'authorize' | 'token' | 'register' | 'introspect' | 'revoke'
+
+/** What answers the requests to one endpoint. */
+export type Endpoint = (call: Call, state: State) => Reply | Promise<Reply>
+
+/** Everything that one authorization server knows. */
+export interface State {
+  readonly settings: Settings
+  readonly issuer: string
+  readonly keys: Keys
+  readonly clients: Clients
+  readonly requests: AuthorizationRequests
+  readonly tokens: Tokens
+  readonly proofs: Proofs
+  /** Assertions of clients that have come, which do not work again. */
+  readonly usedAssertions: Set<string>
+  readonly faults: Faults
+}

@@ -1,0 +1,207 @@
+import type { Endpoint } from '../../jsonrpc/endpoint.ts'
+import { kindOf, type RpcResponse } from '../../jsonrpc/message.ts'
+import { MemoryEventStore } from '../../store/memory.ts'
+import { chain } from '../../util/chain.ts'
+import { isObject } from '../../util/objects.ts'
+import { settle } from '../../util/settle.ts'
+import { type HeaderFields, type HttpCall, Refusal, refusedCode, sessionNotFoundCode } from './call.ts'
+import { Fleet } from './fleet.ts'
+import type { OpenStreams } from './open-streams.ts'
+import type { HttpOptions } from './options.ts'
+import { PostReply } from './post-reply.ts'
+import { HttpSession, type SessionHost } from './session.ts'
+import { type SessionMetrics, Sessions } from './sessions.ts'
+
+/** What calls with and without sessions share. */
+export interface SharedHost {
+  readonly endpoint: Endpoint
+  readonly streams: OpenStreams
+  readonly maxQueuedBytes: number
+  readonly plainAnswers: boolean
+  reportError(error: unknown): void
+}
+
+/** Answers what belongs to a session, or opens one: 2025-03-26 to 2025-11-25. */
+export class SessionCalls {
+  readonly #endpoint: Endpoint
+  readonly #options: HttpOptions
+  readonly #sessions: Sessions
+  readonly #host: SessionHost
+  readonly #fleet: Fleet | undefined
+
+  constructor(shared: SharedHost, options: HttpOptions) {
+    this.#endpoint = shared.endpoint
+    this.#options = options
+    this.#sessions = new Sessions(options)
+    this.#host = {
+      ...shared,
+      eventStore: options.eventStore === false ? undefined : (options.eventStore ?? new MemoryEventStore()),
+      maxStreamsPerSession: options.maxStreamsPerSession ?? 64,
+      node: randomId().slice(0, 6).replaceAll(/[-_]/g, '0'),
+      shared: options.sessionStore !== undefined,
+      listening: (session, isListening) => this.#fleet?.listening(session, isListening),
+      onUnread: (stream) => shared.streams.delete(stream),
+      closed: (session) => this.#closed(session),
+    }
+    this.#fleet = Fleet.of(shared.endpoint, options, this.#sessions)
+  }
+
+  get metrics(): SessionMetrics {
+    return this.#sessions.metrics
+  }
+
+  async close(graceMs: number): Promise<void> {
+    await Promise.all(this.#sessions.all().map(({ link }) => link.close(graceMs)))
+  }
+
+  /** The others are told nothing any more, and hear of nothing. */
+  leaveFleet(): void {
+    this.#fleet?.close()
+  }
+
+  post(call: HttpCall, value: unknown, cors: HeaderFields | undefined): Promise<void> | void {
+    const id = call.request.header('mcp-session-id')
+    if (isInitialize(value) && id === undefined) return this.#open(call, value, cors)
+    return chain(this.#find(call), (session) => this.#answer(session, call, value, cors))
+  }
+
+  async get(call: HttpCall, cors: HeaderFields | undefined): Promise<void> {
+    const session = await this.#find(call)
+    session.lastSeen = Date.now()
+    const lastEventId = call.request.header('last-event-id')
+    if (lastEventId === undefined) session.listen(call, cors)
+    else await session.resume(call, lastEventId, cors)
+  }
+
+  async delete(call: HttpCall, cors: HeaderFields | undefined): Promise<void> {
+    const session = await this.#find(call)
+    await session.close()
+    await this.#fleet?.delete(session)
+    this.#forgetEvents(session)
+    call.reply(200, cors ?? {})
+  }
+
+  #answer(session: HttpSession, call: HttpCall, value: unknown, cors: HeaderFields | undefined): Promise<void> | void {
+    session.lastSeen = Date.now()
+    if (isSilent(value, session.link.batching)) {
+      this.#takeSilent(session, value)
+      return chain(this.#fleet?.save(session, value), () => call.reply(202, cors ?? {}))
+    }
+    const reply = new PostReply(call, session, cors)
+    if (this.#fleet?.changesSession(value)) reply.beforeLast = () => this.#fleet!.save(session, value)
+    session.asked()
+    session.link.receive(value, reply)
+  }
+
+  /** An answer that another process waits for is passed on there, and is nothing to us. */
+  #takeSilent(session: HttpSession, value: unknown): void {
+    this.#fleet?.forward(session, value)
+    const isForOthers =
+      this.#fleet?.forwards && kindOf(value) === 'response' && !session.link.concerns(value as RpcResponse)
+    if (!isForOthers) session.link.receive(value)
+  }
+
+  #open(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
+    const { principal } = call.request
+    this.#sessions.makeRoom(principal)
+    const session = this.#attach(this.#createId(), principal)
+    const reply = new PostReply(call, session, { ...cors, 'mcp-session-id': session.sessionId })
+    reply.beforeLast = (errorCode) => {
+      if (errorCode === undefined) return this.#opened(session, value)
+      reply.headers = cors
+      void session.close()
+      return undefined
+    }
+    session.asked()
+    session.link.receive(value, reply)
+  }
+
+  /** What must be over before the client is told of its session. */
+  #opened(session: HttpSession, value: unknown): Promise<void> | undefined {
+    if (!this.#options.onSession) return this.#fleet?.save(session, value)
+    return this.#tell('opened', session).then(() => this.#fleet?.save(session, value))
+  }
+
+  #tell(event: 'opened' | 'closed', { sessionId }: HttpSession): Promise<void> {
+    return settle(
+      () => this.#options.onSession?.(event, sessionId),
+      (error) => this.#endpoint.reportError(error),
+    )
+  }
+
+  #attach(id: string, principal: string | undefined): HttpSession {
+    const session = new HttpSession(id, principal, this.#host)
+    session.link = this.#endpoint.attach(session)
+    if (this.#options.sessionStore) session.link.firstId = randomNumber()
+    this.#sessions.add(session)
+    return session
+  }
+
+  #createId(): string {
+    const id = this.#options.sessionIdGenerator?.() ?? randomId()
+    if (/^[\x21-\x7e]{1,512}$/.test(id) && !this.#sessions.get(id)) return id
+    throw new TypeError('sessionIdGenerator must give a new id of 1 to 512 visible ASCII characters each time')
+  }
+
+  /** A session that is not there and one that belongs to somebody else are the same to the caller. */
+  #find(call: HttpCall): Promise<HttpSession> | HttpSession {
+    const id = call.request.header('mcp-session-id')
+    if (id === undefined) {
+      throw new Refusal(400, refusedCode, 'The header Mcp-Session-Id is missing: call initialize first', null)
+    }
+    const { principal } = call.request
+    const session = this.#sessions.get(id)
+    if (!this.#fleet) return ownedBy(principal, session)
+    if (session) return chain(this.#fleet.use(session), (isThere) => ownedBy(principal, isThere ? session : undefined))
+    return this.#fleet
+      .restore(id, principal, () => this.#attach(id, principal))
+      .then((restored) => ownedBy(principal, restored))
+  }
+
+  #closed(session: HttpSession): void {
+    this.#sessions.delete(session)
+    // Where others know the session, it may go on there, with what can be resumed.
+    if (!this.#options.sessionStore) this.#forgetEvents(session)
+    // One that never got past `initialize` was never told of.
+    if (this.#options.onSession && this.#endpoint.revisionOf(session.link)) void this.#tell('closed', session)
+  }
+
+  #forgetEvents({ sessionId }: HttpSession): void {
+    const { eventStore } = this.#host
+    if (!eventStore?.forget) return
+    void settle(
+      () => eventStore.forget!(sessionId),
+      (error) => this.#endpoint.reportError(error),
+    )
+  }
+}
+
+/** Nothing but notifications and answers: there is nothing to say but that they came. */
+export function isSilent(value: unknown, batching: boolean): boolean {
+  if (Array.isArray(value)) return batching && value.length > 0 && value.every((member) => isSilent(member, false))
+  const kind = kindOf(value)
+  return kind === 'notification' || kind === 'response'
+}
+
+function isInitialize(value: unknown): boolean {
+  return isObject(value) && value.method === 'initialize' && value.id !== undefined
+}
+
+function ownedBy(principal: string | undefined, session: HttpSession | undefined): HttpSession {
+  if (session && session.principal === principal) return session
+  throw new Refusal(404, sessionNotFoundCode, 'Session not found: start a new one with initialize', null)
+}
+
+/** Processes that ask the same client must not use the same numbers. */
+function randomNumber(): number {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2))
+  return (high! % 2 ** 20) * 2 ** 32 + low! + 1
+}
+
+function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32))
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+}

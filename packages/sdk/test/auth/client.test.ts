@@ -1,0 +1,203 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import {
+  AuthError,
+  bearer,
+  clientCredentials,
+  dpop,
+  fileTokenStore,
+  jwtVerifier,
+  MemoryTokenStore,
+  oauth,
+} from 'tenon/auth'
+import { connect } from 'tenon/client'
+import { McpServer, type ServeHttpOptions, serveHttp } from 'tenon/server'
+import { type AuthorizationServerOptions, startAuthorizationServer, type TestAuthorizationServer } from 'tenon/testing'
+import { describe, expect, it } from 'vitest'
+
+const redirectUrl = 'http://127.0.0.1:7/callback'
+
+/** The page sends the user back at once; a person would see it in a browser. */
+async function followRedirect(page: URL): Promise<URL> {
+  const { headers } = await fetch(page, { redirect: 'manual' })
+  return new URL(headers.get('location')!)
+}
+
+async function protectedServer(
+  options: AuthorizationServerOptions = {},
+  auth: Partial<NonNullable<ServeHttpOptions['auth']>> = {},
+) {
+  const as = await startAuthorizationServer({ login: 'auto', ...options })
+  const server = new McpServer({ name: 'vault', version: '1.0.0' })
+  server.registerTool('whoami', {}, (_args, ctx) => `${ctx.auth?.subject} ${ctx.auth?.scopes.join('+')}`)
+  const http = await serveHttp(server, {
+    port: 0,
+    exit: false,
+    auth: { verify: jwtVerifier({ issuer: as.issuer }), authorizationServers: [as.issuer], ...auth },
+  })
+  return {
+    as,
+    url: http.url,
+    async [Symbol.asyncDispose]() {
+      await http.close()
+      await as.close()
+    },
+  }
+}
+
+const tokenRequests = (as: TestAuthorizationServer, grant: string) =>
+  as.requests.filter(({ endpoint, params }) => endpoint === 'token' && params.grant_type === grant).length
+
+const browserless = { redirectUrl, authorize: followRedirect }
+
+describe('oauth()', () => {
+  for (const revision of ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const) {
+    it(`registers, asks the user and is let in (${revision})`, async () => {
+      await using vault = await protectedServer({}, { requiredScopes: ['read'] })
+      await using client = await connect(vault.url, { revision, auth: oauth(browserless) })
+      expect((await client.callTool('whoami')).text).toMatch(/ read/)
+      const [authorization] = vault.as.requests.filter(({ endpoint }) => endpoint === 'authorize')
+      expect(authorization!.params).toMatchObject({
+        code_challenge_method: 'S256',
+        scope: 'read',
+        resource: `${vault.url}`,
+      })
+    })
+  }
+
+  it('asks once, however many calls are refused at the same time', async () => {
+    await using vault = await protectedServer({ accessTokenSeconds: 1, refreshTokens: 'never' })
+    await using client = await connect(vault.url, { revision: '2025-11-25', auth: oauth(browserless) })
+    // Longer than the token lives and clocks may be apart, so that the server refuses it.
+    await new Promise((resolve) => setTimeout(resolve, 6_500))
+    await Promise.all(Array.from({ length: 20 }, () => client.callTool('whoami')))
+    expect(tokenRequests(vault.as, 'authorization_code')).toBe(2)
+  })
+
+  it('refreshes once for fifty calls on a token that has expired, and nobody is logged out', async () => {
+    await using vault = await protectedServer({
+      accessTokenSeconds: 1,
+      rotateRefreshTokens: true,
+      refreshTokens: 'always',
+    })
+    const store = new MemoryTokenStore()
+    await using client = await connect(vault.url, { revision: '2025-11-25', auth: oauth({ ...browserless, store }) })
+    await new Promise((resolve) => setTimeout(resolve, 2_100))
+    const before = tokenRequests(vault.as, 'refresh_token')
+    const results = await Promise.all(Array.from({ length: 50 }, () => client.callTool('whoami')))
+    expect(results.every(({ isError }) => !isError)).toBe(true)
+    expect(tokenRequests(vault.as, 'refresh_token') - before).toBe(1)
+    expect(tokenRequests(vault.as, 'authorization_code')).toBe(1)
+  })
+
+  it('keeps its token when the authorization server is out of order for a moment', async () => {
+    await using vault = await protectedServer({ accessTokenSeconds: 1, refreshTokens: 'always' })
+    const store = new MemoryTokenStore()
+    await using client = await connect(vault.url, { revision: '2025-11-25', auth: oauth({ ...browserless, store }) })
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    vault.as.faults.next('token', 'server-error')
+    await expect(client.callTool('whoami')).rejects.toThrow(/could not be refreshed/)
+    expect((await client.callTool('whoami')).isError).toBeFalsy()
+    expect(tokenRequests(vault.as, 'authorization_code')).toBe(1)
+  })
+
+  it('does not use the metadata of another issuer, and says what it tried', async () => {
+    await using vault = await protectedServer()
+    vault.as.faults.always('metadata', { patch: { issuer: 'https://attacker.example' } })
+    const error = await connect(vault.url, { auth: oauth(browserless) }).catch((reason) => reason)
+    const { cause } = error as { cause: AuthError }
+    expect(cause).toBeInstanceOf(AuthError)
+    expect(cause.message).toContain('attacker.example')
+    expect(String(cause.trace)).toContain('resource metadata')
+    expect(vault.as.requests.filter(({ endpoint }) => endpoint === 'authorize')).toEqual([])
+  })
+
+  it.each([
+    ['missing', { iss: null }],
+    ['wrong', { iss: 'https://attacker.example' }],
+  ])('redeems no code when iss is %s', async (_, redirect) => {
+    await using vault = await protectedServer({ issParameter: true })
+    vault.as.faults.redirect = redirect
+    await expect(connect(vault.url, { auth: oauth(browserless) })).rejects.toThrow(/came back without permission/)
+    expect(tokenRequests(vault.as, 'authorization_code')).toBe(0)
+  })
+
+  it('redeems no code that comes with another state', async () => {
+    await using vault = await protectedServer()
+    const authorize = async (page: URL) => {
+      const back = await followRedirect(page)
+      back.searchParams.set('state', 'another')
+      return back
+    }
+    await expect(connect(vault.url, { auth: oauth({ redirectUrl, authorize }) })).rejects.toThrow(/without permission/)
+    expect(tokenRequests(vault.as, 'authorization_code')).toBe(0)
+  })
+
+  it('binds its token to a key where the server wants that', async () => {
+    await using vault = await protectedServer(
+      { dpop: 'required', dpopNonce: true },
+      { dpop: dpop({ nonce: true } as object) },
+    )
+    await using client = await connect(vault.url, { auth: oauth({ ...browserless, dpop: true }) })
+    expect((await client.callTool('whoami')).isError).toBeFalsy()
+  })
+})
+
+describe('machines', () => {
+  it('get a token by their secret, and a new one when it has expired', async () => {
+    await using vault = await protectedServer({
+      accessTokenSeconds: 1,
+      clients: [{ client_id: 'machine', client_secret: 'a secret', grant_types: ['client_credentials'] }] as never,
+    })
+    const auth = clientCredentials({ clientId: 'machine', clientSecret: 'a secret' })
+    await using client = await connect(vault.url, { auth })
+    expect((await client.callTool('whoami')).isError).toBeFalsy()
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    expect((await client.callTool('whoami')).isError).toBeFalsy()
+    expect(tokenRequests(vault.as, 'client_credentials')).toBeGreaterThan(1)
+  })
+
+  it('may bring a token of their own', async () => {
+    await using vault = await protectedServer()
+    const token = await vault.as.issueToken({
+      sub: 'me',
+      scope: 'read',
+      resource: `${vault.url}`,
+      clientId: 'c',
+    } as never)
+    await using client = await connect(vault.url, { auth: bearer(token as unknown as string) })
+    expect((await client.callTool('whoami')).text).toBe('me read')
+  })
+})
+
+describe('processes that share a file of tokens', () => {
+  it('refresh once, with rotating refresh tokens whose reuse would log everybody out', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tokens-'))
+    const path = join(folder, 'tokens.json')
+    try {
+      await using vault = await protectedServer({
+        accessTokenSeconds: 600,
+        rotateRefreshTokens: true,
+        refreshTokens: 'always',
+      })
+      const store = fileTokenStore(path)
+      const first = await connect(vault.url, { revision: '2025-11-25', auth: oauth({ ...browserless, store }) })
+      await first.close()
+      const key = `tokens ${vault.url}`
+      const tokens = JSON.parse((await store.get(key))!)
+      await store.set(key, JSON.stringify({ ...tokens, expiresAt: 1, staleAt: 1 }))
+      const fixture = new URL('./fixtures/caller.js', import.meta.url).pathname
+      const run = () => promisify(execFile)(process.execPath, [fixture, `${vault.url}`, path], { timeout: 15_000 })
+      const outputs = await Promise.all(Array.from({ length: 5 }, run))
+      for (const { stdout } of outputs) expect(stdout).toMatch(/^ok/)
+      expect(tokenRequests(vault.as, 'authorization_code')).toBe(1)
+      expect(tokenRequests(vault.as, 'refresh_token')).toBe(1)
+      expect(vault.as.requests.filter(({ endpoint, status }) => endpoint === 'token' && status !== 200)).toEqual([])
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})

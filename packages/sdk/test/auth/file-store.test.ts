@@ -1,0 +1,399 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { fileTokenStore } from '../../src/auth/node/file-store.ts'
+import { deferred } from '../../src/util/deferred.ts'
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'tokens-'))
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+const modeOf = (path: string) => statSync(path).mode & 0o777
+
+/** What is written to stderr, instead of there. */
+function warnings(): string[] {
+  const given: string[] = []
+  const spy = vi.spyOn(console, 'warn').mockImplementation((text: string) => void given.push(text))
+  onTestFinished(() => spy.mockRestore())
+  return given
+}
+
+describe('tokens in a file', () => {
+  it('are kept, replaced and deleted, and another store finds them', async () => {
+    const path = join(folder(), 'tokens.json')
+    const store = fileTokenStore(path)
+    expect(await store.get('a')).toBeUndefined()
+    await store.delete('a')
+    expect(existsSync(path)).toBe(false)
+    await store.set('a', '{"access_token":"ä"}')
+    await store.set('__proto__', '2')
+    await store.set('a', '{"access_token":"b"}')
+    const other = fileTokenStore(path)
+    expect([await other.get('a'), await other.get('__proto__')]).toEqual(['{"access_token":"b"}', '2'])
+    expect(await other.get('constructor')).toBeUndefined()
+    await other.delete('a')
+    expect(await store.get('a')).toBeUndefined()
+    expect(await store.get('__proto__')).toBe('2')
+  })
+
+  it('are for their owner only, in a folder for its owner only [AUTH-094, AUTH-097]', async () => {
+    const root = folder()
+    const before = process.umask(0)
+    onTestFinished(() => void process.umask(before))
+    const path = join(root, 'config', 'tenon', 'tokens.json')
+    const store = fileTokenStore(path)
+    await store.lock('a', () => Promise.resolve(store.set('a', '1')))
+    expect([modeOf(path), modeOf(join(root, 'config', 'tenon')), modeOf(join(root, 'config'))]).toEqual([
+      0o600, 0o700, 0o700,
+    ])
+    // Nothing else is left.
+    expect(readdirSync(join(root, 'config', 'tenon'))).toEqual(['tokens.json'])
+  })
+
+  it('are closed to others again when somebody opened the file [AUTH-094]', async () => {
+    const path = join(folder(), 'tokens.json')
+    const given = warnings()
+    const store = fileTokenStore(path)
+    await store.set('a', 's3cret')
+    chmodSync(path, 0o644)
+    expect(await store.get('a')).toBe('s3cret')
+    expect(modeOf(path)).toBe(0o600)
+    expect(given.join()).toContain(path)
+    expect(given.join()).not.toContain('s3cret')
+  })
+
+  it('are replaced as a whole, so that a reader never sees half a file', async () => {
+    const path = join(folder(), 'tokens.json')
+    const store = fileTokenStore(path)
+    await store.set('a', 'x'.repeat(200_000))
+    linkSync(path, `${path}.first`)
+    const first = readFileSync(path, 'utf8')
+    let isOver = false
+    const writing = (async () => {
+      for (let round = 0; round < 20; round++) await store.set('a', String(round).repeat(100_000))
+      isOver = true
+    })()
+    while (!isOver) {
+      JSON.parse(readFileSync(path, 'utf8'))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await writing
+    // Nobody wrote into the file that was there.
+    expect(readFileSync(`${path}.first`, 'utf8')).toBe(first)
+  })
+
+  it('are not written through a link that somebody put in the way', async () => {
+    const root = folder()
+    const path = join(root, 'tokens.json')
+    const victim = join(root, 'victim')
+    writeFileSync(victim, 'untouched')
+    symlinkSync(victim, `${path}.new`)
+    await fileTokenStore(path).set('a', '1')
+    expect(readFileSync(victim, 'utf8')).toBe('untouched')
+    expect(await fileTokenStore(path).get('a')).toBe('1')
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['half of it', '{"version":1,"values":{"a":"s3c'],
+    ['no JSON', 's3cret'],
+    ['an array', '["s3cret"]'],
+    ['another shape', '{"version":1,"values":{"a":{"access_token":"s3cret"}}}'],
+    ['null', 'null'],
+    ['no values', '{"version":1}'],
+    ['NULs', '\0'.repeat(100)],
+  ])('that are damaged are set aside with a warning: %s', async (_, text) => {
+    const path = join(folder(), 'tokens.json')
+    const given = warnings()
+    writeFileSync(path, text, { mode: 0o600 })
+    const store = fileTokenStore(path)
+    expect(await store.get('a')).toBeUndefined()
+    expect(readFileSync(`${path}.corrupt`, 'utf8')).toBe(text)
+    expect(modeOf(`${path}.corrupt`)).toBe(0o600)
+    expect(given).toHaveLength(1)
+    expect(given[0]).toContain(`${path}.corrupt`)
+    expect(given[0]).not.toContain('s3c')
+    await store.set('a', '1')
+    expect(await store.get('a')).toBe('1')
+    writeFileSync(path, text)
+    await store.set('b', '2')
+    expect([await store.get('a'), await store.get('b')]).toEqual([undefined, '2'])
+  })
+
+  it('of a newer version are left alone', async () => {
+    const path = join(folder(), 'tokens.json')
+    writeFileSync(path, '{"version":2,"other":true}', { mode: 0o600 })
+    const store = fileTokenStore(path)
+    await expect(store.get('a')).rejects.toThrow('newer version')
+    await expect(store.set('a', '1')).rejects.toThrow('newer version')
+    expect(readFileSync(path, 'utf8')).toBe('{"version":2,"other":true}')
+  })
+
+  it('are in the configuration folder of the user by default', async () => {
+    const root = folder()
+    vi.stubEnv('XDG_CONFIG_HOME', root)
+    vi.stubEnv('HOME', root)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    await fileTokenStore().set('a', '1')
+    expect(existsSync(join(root, 'tenon', 'tokens.json'))).toBe(true)
+    vi.stubEnv('XDG_CONFIG_HOME', 'relative')
+    expect(homedir()).toBe(root)
+    await fileTokenStore().set('a', '1')
+    expect(existsSync(join(root, '.config', 'tenon', 'tokens.json'))).toBe(true)
+  })
+})
+
+describe('the lock of a token file', () => {
+  it('lets one at a time work under a key, and others under other keys', async () => {
+    const store = fileTokenStore(join(folder(), 'tokens.json'))
+    const events: string[] = []
+    const gate = deferred<void>()
+    const first = store.lock('a', async () => {
+      events.push('a1')
+      await gate.promise
+      events.push('a1 over')
+      return 1
+    })
+    const second = store.lock('a', async () => void events.push('a2'))
+    await store.lock('b', async () => void events.push('b'))
+    gate.resolve()
+    expect(await first).toBe(1)
+    await second
+    expect(events).toEqual(['a1', 'b', 'a1 over', 'a2'])
+  })
+
+  it('is released when the work fails', async () => {
+    const store = fileTokenStore(join(folder(), 'tokens.json'))
+    await expect(store.lock('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    expect(await store.lock('a', async () => 1)).toBe(1)
+  })
+
+  it('is not waited for forever, not even by who holds it', async () => {
+    const path = join(folder(), 'tokens.json')
+    const store = fileTokenStore(path, { maxWaitMs: 50 })
+    const inner = store.lock('a', () => store.lock('a', async () => 1))
+    await expect(inner).rejects.toMatchObject({ code: 'timeout', timeoutMs: 50 })
+    const gate = deferred<void>()
+    const held = store.lock('a', () => gate.promise)
+    await expect(fileTokenStore(path, { maxWaitMs: 50 }).lock('a', async () => 1)).rejects.toThrow(
+      `by process ${process.pid}, since`,
+    )
+    gate.resolve()
+    await held
+  })
+
+  it('holds for as long as its holder shows life, however long the work takes', async () => {
+    const path = join(folder(), 'tokens.json')
+    const options = { staleMs: 200, maxWaitMs: 1_000 }
+    const gate = deferred<void>()
+    const held = fileTokenStore(path, options).lock('a', () => gate.promise)
+    await expect(fileTokenStore(path, options).lock('a', async () => 1)).rejects.toMatchObject({ code: 'timeout' })
+    gate.resolve()
+    await held
+  })
+
+  it.each([
+    ['another machine', { pid: 1, place: 'elsewhere', token: 'x', time: '2020' }],
+    ['a process number that was given out again', { token: 'x', time: '2020' }],
+    ['nobody, as its process died before it could say who it is', ''],
+    ['nonsense', '{"pid":1,"place":"x","token":"../../escape"}'],
+  ])('is taken over when it shows no life: from %s', async (_, content) => {
+    const path = join(folder(), 'tokens.json')
+    const store = fileTokenStore(path, { staleMs: 100 })
+    const lockFile = await lockFileOf(path)
+    writeFileSync(lockFile, typeof content === 'string' ? content : JSON.stringify({ ...ownLock, ...content }))
+    expect(await store.lock('a', async () => 1)).toBe(1)
+    expect(readdirSync(join(path, '..'))).toEqual([])
+  })
+
+  it('is taken over although somebody who did so before died over it', async () => {
+    const path = join(folder(), 'tokens.json')
+    const lockFile = await lockFileOf(path)
+    const pid = await deadPid()
+    symlinkSync(JSON.stringify({ ...ownLock, pid, token: 'stale' }), lockFile)
+    symlinkSync(JSON.stringify({ ...ownLock, pid, token: 'claim' }), `${lockFile}.stale`)
+    writeFileSync(`${lockFile}.stale.claim`, '')
+    const longAgo = new Date(Date.now() - 60_000)
+    utimesSync(`${lockFile}.stale.claim`, longAgo, longAgo)
+    expect(await fileTokenStore(path).lock('a', async () => 1)).toBe(1)
+    expect(readdirSync(join(path, '..'))).toEqual([])
+  })
+
+  it('of somebody else is not given back by who stood still for too long', async () => {
+    const path = join(folder(), 'tokens.json')
+    const lockFile = await lockFileOf(path)
+    await fileTokenStore(path, { staleMs: 20 }).lock('a', async () => {
+      const until = performance.now() + 50
+      while (performance.now() < until) {}
+      // What somebody who found it stale would do.
+      rmSync(lockFile)
+      symlinkSync(JSON.stringify({ ...ownLock, token: 'theirs' }), lockFile)
+    })
+    expect(JSON.parse(readlinkSync(lockFile)).token).toBe('theirs')
+    expect(readdirSync(join(path, '..'))).toHaveLength(1)
+  })
+
+  it('says so when its folder cannot be written to', async () => {
+    const path = join(folder(), 'file', 'tokens.json')
+    writeFileSync(join(path, '..'), '')
+    await expect(fileTokenStore(path).lock('a', async () => 1)).rejects.toThrow(/EEXIST|ENOTDIR/)
+  })
+})
+
+/** What this process writes into a lock file. */
+let ownLock: object = {}
+
+/** Where the lock of the key `a` is kept. */
+async function lockFileOf(path: string): Promise<string> {
+  mkdirSync(join(path, '..'), { recursive: true })
+  let name = ''
+  await fileTokenStore(path).lock('a', async () => {
+    name = readdirSync(join(path, '..')).find((file) => file.endsWith('.lock'))!
+    ownLock = JSON.parse(readlinkSync(join(path, '..', name)))
+  })
+  return join(path, '..', name)
+}
+
+async function deadPid(): Promise<number> {
+  const child = fork(process.execPath, { execPath: process.execPath, execArgv: ['-e', '0'], silent: true })
+  await once(child, 'exit')
+  return child.pid!
+}
+
+describe('processes that share a token file', () => {
+  let home = ''
+  let program = ''
+
+  /** What each of them runs: told what to do by its arguments, it says when it is there. */
+  const source = `
+    import { fileTokenStore } from './file-store.ts'
+    const [what, path, rounds] = process.argv.slice(2)
+    const store = fileTokenStore(path)
+    const increment = async (key) => store.set(key, String(Number((await store.get(key)) ?? 0) + 1))
+    const work = {
+      async count() {
+        for (let round = 0; round < Number(rounds); round++) {
+          await store.lock('count', () => increment('count'))
+        }
+      },
+      async write() {
+        for (let round = 0; round < Number(rounds); round++) await store.set(process.pid + ' ' + round, 'x')
+      },
+      async hold() {
+        await store.lock('count', () => {
+          process.send('held')
+          return new Promise((resolve) => setInterval(() => {}, 1000))
+        })
+      },
+      async die() {
+        for (;;) await store.lock('count', () => increment('count'))
+      },
+    }
+    process.send('ready')
+    process.once('message', () => work[what]().then(() => process.disconnect()))
+  `
+
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), 'processes-'))
+    program = join(home, 'program.mjs')
+    await build({
+      stdin: { contents: source, resolveDir: fileURLToPath(new URL('../../src/auth/node', import.meta.url)) },
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      outfile: program,
+    })
+  })
+
+  afterAll(() => rmSync(home, { recursive: true }))
+
+  async function start(...args: string[]): Promise<ChildProcess> {
+    const child = fork(program, args)
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await once(child, 'message')
+    return child
+  }
+
+  async function run(children: ChildProcess[]): Promise<void> {
+    const ends = children.map((child) => once(child, 'exit'))
+    for (const child of children) child.send('go')
+    for (const end of ends) expect(await end).toEqual([0, null])
+  }
+
+  it('lose none of a thousand increments that five of them make under the lock', { timeout: 120_000 }, async () => {
+    const path = join(folder(), 'tokens.json')
+    await run(await Promise.all(Array.from({ length: 5 }, () => start('count', path, '200'))))
+    expect(await fileTokenStore(path).get('count')).toBe('1000')
+    expect(readdirSync(join(path, '..'))).toEqual(['tokens.json'])
+  })
+
+  it('lose nothing that they write at the same time without one', { timeout: 60_000 }, async () => {
+    const path = join(folder(), 'tokens.json')
+    await run(await Promise.all(Array.from({ length: 4 }, () => start('write', path, '25'))))
+    expect(Object.keys(JSON.parse(readFileSync(path, 'utf8')).values)).toHaveLength(100)
+  })
+
+  it('go on at once when one of them is killed with the lock in its hand', async () => {
+    const path = join(folder(), 'tokens.json')
+    // It would take longer than the test may to see that a lock shows no life.
+    const store = fileTokenStore(path, { staleMs: 600_000 })
+    const holder = await start('hold', path)
+    const held = once(holder, 'message')
+    holder.send('go')
+    await held
+    let isOurs = false
+    const waiting = store.lock('count', async () => {
+      isOurs = true
+    })
+    await expect(fileTokenStore(path, { maxWaitMs: 100 }).lock('count', async () => {})).rejects.toMatchObject({
+      code: 'timeout',
+    })
+    expect(isOurs).toBe(false)
+    holder.kill('SIGKILL')
+    await waiting
+    expect(isOurs).toBe(true)
+  })
+
+  it('survive any number of them being killed at any moment', { timeout: 60_000 }, async () => {
+    const path = join(folder(), 'tokens.json')
+    const survivors = [start('count', path, '50'), start('count', path, '50')]
+    const running = run(await Promise.all(survivors))
+    for (let round = 0; round < 8; round++) {
+      const child = await start('die', path)
+      const ended = once(child, 'exit')
+      child.send('go')
+      const before = Number((await fileTokenStore(path).get('count')) ?? 0)
+      while (Number((await fileTokenStore(path).get('count')) ?? 0) < before + 3) {
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 10))
+      }
+      child.kill('SIGKILL')
+      await ended
+    }
+    await running
+    const count = Number(await fileTokenStore(path).get('count'))
+    await fileTokenStore(path).lock('count', async () => {})
+    expect(count).toBeGreaterThanOrEqual(100)
+    expect(readdirSync(join(path, '..')).filter((name) => name.endsWith('.corrupt'))).toEqual([])
+  })
+})
