@@ -23,7 +23,6 @@ export {
 } from '../auth/resource/introspection-verifier.ts'
 export { type JwtVerifierOptions, jwtVerifier } from '../auth/resource/jwt-verifier.ts'
 export { MemoryReplays, type Replays } from '../auth/resource/replays.ts'
-export { checkScopes, hasScopes, InsufficientScopeError } from '../auth/resource/scopes.ts'
 export { MemoryTokenStore, type TokenStore } from '../auth/token-store.ts'
 export { AuthError } from '../errors.ts'
 export {
@@ -34,3 +33,4 @@ export {
   type OAuthTokenVerifier,
   requireBearerAuth,
 } from '../transport/http/require-bearer-auth.ts'
+export { checkScopes, hasScopes, InsufficientScopeError } from '../util/scopes.ts'

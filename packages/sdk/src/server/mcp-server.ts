@@ -172,16 +172,34 @@ export class McpServer {
     const firstResources = (params: Params) =>
       resources.listsDynamically ? undefined : firstPage('resources/list')(params)
 
-    answer('tools', 'tools/list', (params) => tools.list(params), firstPage('tools/list'))
+    const unlessGuarded = (list: string, isGuarded: () => boolean) => (params: Params) =>
+      isGuarded() ? undefined : firstPage(list)(params)
+
+    answer(
+      'tools',
+      'tools/list',
+      (params, ctx) => tools.list(params, ctx),
+      unlessGuarded('tools/list', () => tools.isGuarded),
+    )
     this.server.setMethod('tools/call', {
       handler: (params, ctx) => tools.call(params, ctx),
       isOffered: () => this.#offers('tools'),
       headersProblem: (params, headers) => tools.headersProblem(params, headers),
     })
-    answer('prompts', 'prompts/list', (params) => prompts.list(params), firstPage('prompts/list'))
+    answer(
+      'prompts',
+      'prompts/list',
+      (params, ctx) => prompts.list(params, ctx),
+      unlessGuarded('prompts/list', () => prompts.isGuarded),
+    )
     answer('prompts', 'prompts/get', (params, ctx) => prompts.get(params, ctx))
     answer('resources', 'resources/list', (params, ctx) => resources.list(params, ctx), firstResources)
-    answer('resources', 'resources/templates/list', (params) => resources.listTemplates(params), firstPage('templates'))
+    answer(
+      'resources',
+      'resources/templates/list',
+      (params, ctx) => resources.listTemplates(params, ctx),
+      unlessGuarded('templates', () => resources.guardsTemplates),
+    )
     answer('resources', 'resources/read', (params, ctx) => resources.read(params, ctx))
     answer('completions', 'completion/complete', (params, ctx) => completions.complete(params, ctx))
   }

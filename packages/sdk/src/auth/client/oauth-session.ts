@@ -1,14 +1,15 @@
-import { type AuthorizationServer, processRefreshTokenResponse, refreshTokenGrantRequest } from 'oauth4webapi'
+import { processRefreshTokenResponse, refreshTokenGrantRequest } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
 import type { TokenStore } from '../token-store.ts'
 import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
 import { AuthContext, type AuthFetch, messageOf } from './context.ts'
-import { DpopKey } from './dpop.ts'
+import { chooseScopes, discover, type Found } from './discovery.ts'
+import type { DpopKey } from './dpop.ts'
 import { beginFlow, completeFlow } from './flow.ts'
 import type { Grant } from './grants.ts'
 import { requestOptions } from './http-options.ts'
-import { fallbackServer, findAuthorizationServer, findResource } from './metadata.ts'
-import { type ClientIdentity, findClient, type RegisteredClient } from './registration.ts'
+import { clientFor, clientKey, keepTokens, keptClient, keptDpopKey, serverKey, withoutQuery } from './kept.ts'
+import type { ClientIdentity } from './registration.ts'
 import { authenticationOf, isStale, type Tokens, toTokens, withNonce } from './tokens.ts'
 import { Trace } from './trace.ts'
 
@@ -35,12 +36,6 @@ export interface SessionOptions {
   readonly dpop: boolean
 }
 
-interface Found {
-  readonly server: AuthorizationServer
-  readonly resource: string | undefined
-  readonly scopesSupported: readonly string[]
-}
-
 type Header = (name: string) => string | undefined
 
 /** A token that was refused this soon after it was given is not replaced by another. */
@@ -60,7 +55,7 @@ export class OAuthSession {
   readonly #steppedUp = new Set<string>()
 
   constructor(serverUrl: URL, options: SessionOptions) {
-    this.#serverUrl = new URL(serverUrl.origin + serverUrl.pathname)
+    this.#serverUrl = withoutQuery(serverUrl)
     this.#options = options
   }
 
@@ -116,11 +111,7 @@ export class OAuthSession {
   }
 
   async #loadDpop(): Promise<DpopKey> {
-    const { store } = this.#options
-    if (this.#dpop) return this.#dpop
-    const saved = await store.get(this.#key('dpop'))
-    this.#dpop = await DpopKey.create(saved)
-    if (saved === undefined) await store.set(this.#key('dpop'), await this.#dpop.save())
+    this.#dpop ??= await keptDpopKey(this.#options.store, this.#serverUrl)
     return this.#dpop
   }
 
@@ -158,7 +149,7 @@ export class OAuthSession {
     const trace = new Trace()
     const context = new AuthContext(this.#serverUrl, trace, this.#options.fetch)
     // A refusal may mean that the server has another authorization server now; a token that ends does not.
-    const found = challenge || !this.#found ? await this.#discover(context, challenge) : this.#found
+    const found = challenge || !this.#found ? await discover(context, challenge) : this.#found
     this.#found = found
     const isFresh = old?.issuer === found.server.issuer && Date.now() - this.#givenAt < freshMs
     if (challenge && !scopes && isFresh) {
@@ -170,20 +161,10 @@ export class OAuthSession {
     const tokens = renewed ?? (await this.#obtain(context, found, old, challenge, scopes))
     if (!renewed) {
       this.#givenAt = Date.now()
-      await store.lock(this.#key('renew'), async () => store.set(this.#key('tokens'), JSON.stringify(tokens)))
+      await keepTokens(store, this.#serverUrl, tokens)
     }
     this.#tokens = tokens
     this.#isLoaded = true
-  }
-
-  async #discover(context: AuthContext, challenge: Challenge | undefined): Promise<Found> {
-    const metadata = await findResource(context, challenge?.params.resource_metadata)
-    if (!metadata) {
-      return { server: await fallbackServer(context), resource: undefined, scopesSupported: [] }
-    }
-    const [issuer] = metadata.authorizationServers
-    const server = await findAuthorizationServer(context, issuer!)
-    return { server, resource: metadata.resource, scopesSupported: metadata.scopesSupported }
   }
 
   /** Inside the lock: what another process has got meanwhile, or a refreshed token. Undefined: permission must be asked for. */
@@ -209,7 +190,7 @@ export class OAuthSession {
   /** Undefined: the token is no good any more. A fault on the way is not taken for that, and costs nobody their token. */
   async #refresh(context: AuthContext, found: Found, tokens: Tokens): Promise<Tokens | undefined> {
     const { server } = found
-    const client = await this.#storedClient(server)
+    const client = await keptClient(this.#options.store, server, this.#options.identity.clientId)
     if (tokens.refreshToken === undefined || !client) return undefined
     const dpop = tokens.tokenType === 'dpop' ? await this.#loadDpop() : undefined
     try {
@@ -249,19 +230,9 @@ export class OAuthSession {
     const { grant, dpop: wantsDpop } = this.#options
     const dpop =
       wantsDpop || challenge?.scheme === 'dpop' || stored?.tokenType === 'dpop' ? await this.#loadDpop() : undefined
-    const wanted = scopes ?? this.#chooseScopes(found, challenge, grant !== undefined)
+    const wanted = scopes ?? chooseScopes(found, challenge, this.#options.scopes, grant !== undefined)
     if (grant) return this.#obtainByGrant(context, found, grant, wanted, dpop)
     return this.#obtainFromUser(context, found, wanted, dpop)
-  }
-
-  /** 2025-11-25 authorization, scope selection: what the challenge says, else all that the resource lists, else none. */
-  #chooseScopes({ server, scopesSupported }: Found, challenge: Challenge | undefined, isMachine: boolean): string[] {
-    const challenged = scopesIn(challenge?.params.scope)
-    const chosen = new Set([...(challenged.length > 0 ? challenged : scopesSupported), ...this.#options.scopes])
-    // 2026-07-28 authorization, refresh tokens: only where the authorization server says that it knows it.
-    const lasts = !isMachine && chosen.size > 0 && server.scopes_supported?.includes('offline_access')
-    if (lasts) chosen.add('offline_access')
-    return [...chosen]
   }
 
   async #obtainByGrant(
@@ -293,13 +264,12 @@ export class OAuthSession {
     scopes: readonly string[],
     dpop: DpopKey | undefined,
   ): Promise<Tokens> {
-    const { userAgent } = this.#options
+    const { userAgent, store, identity } = this.#options
     if (!userAgent) throw new AuthError('A user would have to agree, and there is no way to ask one', context.trace)
-    const known = await this.#storedClient(server)
+    const known = await keptClient(store, server, identity.clientId)
     const redirect = await userAgent.prepare(known?.redirectUrl)
     try {
-      const isUsable = known && (known.redirectUrl === undefined || known.redirectUrl === redirect.url)
-      const client = isUsable ? known : await this.#findClient(context, server, redirect.url, scopes)
+      const client = await clientFor(context, store, server, identity, redirect.url, scopes)
       const { url, flow } = await beginFlow({ context, server, client, redirectUrl: redirect.url, resource, scopes })
       const params = await redirect.visit(url, flow.state)
       const response = await completeFlow(context, flow, params, dpop)
@@ -309,27 +279,8 @@ export class OAuthSession {
     }
   }
 
-  async #findClient(
-    context: AuthContext,
-    server: AuthorizationServer,
-    redirectUrl: string,
-    scopes: readonly string[],
-  ): Promise<RegisteredClient> {
-    const client = await findClient(context, server, this.#options.identity, redirectUrl, scopes.join(' '))
-    await this.#options.store.set(clientKey(server), JSON.stringify(client))
-    return client
-  }
-
-  /** Credentials are kept by issuer, so those of one never reach another (2026-07-28 authorization). */
-  async #storedClient(server: AuthorizationServer): Promise<RegisteredClient | undefined> {
-    const text = await this.#options.store.get(clientKey(server))
-    const client: RegisteredClient | undefined = text === undefined ? undefined : JSON.parse(text)
-    const { clientId } = this.#options.identity
-    return clientId === undefined || clientId === client?.client_id ? client : undefined
-  }
-
-  #key(what: string): string {
-    return `${what} ${this.#serverUrl.href}`
+  #key(what: 'tokens' | 'renew'): string {
+    return serverKey(what, this.#serverUrl)
   }
 }
 
@@ -338,10 +289,6 @@ interface Refusal {
   readonly header: Header
   readonly sent: Readonly<Record<string, string>>
   readonly count: number
-}
-
-function clientKey({ issuer }: AuthorizationServer): string {
-  return `client ${issuer}`
 }
 
 function bearerHeaders(tokens: Tokens | undefined): Record<string, string> {

@@ -109,13 +109,17 @@ async function register(
     application_type: isLoopback(redirectUrl) ? 'native' : 'web',
     ...(scope && { scope }),
   }
-  const registered = await post(context, server, metadata)
+  const registered = await requestRegistration(context, server, metadata)
   trace.done('registration', `dynamically at ${server.registration_endpoint}`)
   return { token_endpoint_auth_method: method, ...registered, origin: 'registered', redirectUrl }
 }
 
 /** RFC 7591, read with patience: not every server sends all that it should. */
-async function post(context: AuthContext, server: AuthorizationServer, metadata: object): Promise<Client> {
+export async function requestRegistration(
+  context: AuthContext,
+  server: AuthorizationServer,
+  metadata: object,
+): Promise<Client> {
   const { trace } = context
   const refuse = (why: string, cause?: unknown) => {
     trace.failed('registration', why)
@@ -138,7 +142,7 @@ async function post(context: AuthContext, server: AuthorizationServer, metadata:
   throw refuse([`HTTP ${response.status}`, error, description].filter((part) => part !== undefined).join(', '))
 }
 
-function chooseMethod(supported: readonly string[] | undefined): string {
+export function chooseMethod(supported: readonly string[] | undefined): string {
   // RFC 8414, 2: client_secret_basic where nothing is said.
   const known = supported ?? ['none', 'client_secret_basic']
   return ['none', 'client_secret_basic', 'client_secret_post'].find((method) => known.includes(method)) ?? 'none'

@@ -19,7 +19,7 @@ import type { AskOptions, Caller, Conversation, Outcome, QuestionLimits } from '
 /** What a session keeps of its client's answers. */
 export interface RootsMemory {
   /** The roots as the client gave them, until it says that they changed. */
-  roots: Promise<ResultObject> | undefined
+  readonly known: { roots?: Promise<ResultObject> | undefined }
 }
 
 /** How often a handler is told that it asked too often, before its request is ended. */
@@ -83,18 +83,18 @@ export class HandshakeConversation implements Conversation {
   async #askRoots(question: InputRequest, options: AskOptions): Promise<ResultObject> {
     const caller = this.#caller
     if (!caller.capabilities.roots?.listChanged) return this.#ask(question, options)
-    while (caller.roots) {
+    while (caller.known.roots) {
       try {
-        return await caller.roots
+        return await caller.known.roots
       } catch (error) {
         // Another call asked, and was given up; what the client says holds for all.
         if (error instanceof PeerError) throw error
       }
     }
     const asked = this.#ask(question, options)
-    caller.roots = asked
+    caller.known.roots = asked
     asked.catch(() => {
-      if (caller.roots === asked) caller.roots = undefined
+      if (caller.known.roots === asked) caller.known.roots = undefined
     })
     return asked
   }

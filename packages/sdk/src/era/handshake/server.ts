@@ -36,11 +36,19 @@ class Session implements Caller, RootsMemory {
   /** The client said that it is ready; until then it is sent nothing but answers. */
   initialized = false
   stopListening: (() => void) | undefined
-  roots: RootsMemory['roots']
+  /** Outlives a change of the session by another process: handlers that run know it. */
+  readonly known: RootsMemory['known']
   readonly answers: boolean
 
-  constructor(revision: Revision, client: Partial<InitializeParams>, declared: ServerCapabilities, answers: boolean) {
+  constructor(
+    revision: Revision,
+    client: Partial<InitializeParams>,
+    declared: ServerCapabilities,
+    answers: boolean,
+    known: RootsMemory['known'] = {},
+  ) {
     this.answers = answers
+    this.known = known
     this.revision = revision
     this.clientInfo = client.clientInfo
     this.capabilities = client.capabilities ?? {}
@@ -112,7 +120,7 @@ export class HandshakeServer implements ServerEra {
     const session = link.session
     if (!(session instanceof Session)) return
     if (notification.method === 'notifications/initialized') session.initialized = true
-    else if (notification.method === 'notifications/roots/list_changed') session.roots = undefined
+    else if (notification.method === 'notifications/roots/list_changed') session.known.roots = undefined
   }
 
   drain(): void {}
@@ -177,7 +185,8 @@ export class HandshakeServer implements ServerEra {
   }
 
   #begin(link: Link, revision: Revision, client: Partial<InitializeParams>, declared: ServerCapabilities): Session {
-    const session = new Session(revision, client, declared, true)
+    const before = link.session instanceof Session ? link.session.known : undefined
+    const session = new Session(revision, client, declared, true, before)
     link.session = session
     link.batching = revision.batching
     link.omitsUnknownId = revision.omitsUnknownId

@@ -1,5 +1,7 @@
 import type { ListName } from '../../era/changes.ts'
 import { isObject } from '../../util/objects.ts'
+import { checkScopes, hasScopes } from '../../util/scopes.ts'
+import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import type { Pages } from './pages.ts'
 
@@ -16,6 +18,22 @@ export interface FeatureHost {
   readonly maskErrors: boolean
   changed(list: ListName): void
   reportError(error: unknown): void
+}
+
+/** What a caller must have permission for, where callers show any. */
+export interface Guarded {
+  /** Scopes that a token needs for it; whoever has others neither sees it in lists nor may use it. Over HTTP only. */
+  requiredScopes?: readonly string[] | undefined
+}
+
+/** Over HTTP a token decides; what is reached otherwise runs on the user's own machine. */
+export function mayUse(ctx: Context, { requiredScopes }: Guarded): boolean {
+  return requiredScopes === undefined || ctx.request === undefined || hasScopes(ctx.auth, requiredScopes)
+}
+
+/** Throws the error that tells the client which scopes to ask for. */
+export function checkUse(ctx: Context, { requiredScopes }: Guarded): void {
+  if (requiredScopes !== undefined && ctx.request !== undefined) checkScopes(ctx.auth, requiredScopes)
 }
 
 /** `shop_add` is `add` of the server mounted as `shop`. Underscore, because some hosts allow no dot in a tool name. */

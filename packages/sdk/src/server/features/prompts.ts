@@ -10,10 +10,20 @@ import { isObject } from '../../util/objects.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import { type Completer, completerOf, unknownArgument } from './completion.ts'
-import { defined, type FeatureHost, findMount, isResultWith, prefixed, uniqueBy } from './feature.ts'
+import {
+  checkUse,
+  defined,
+  type FeatureHost,
+  findMount,
+  type Guarded,
+  isResultWith,
+  mayUse,
+  prefixed,
+  uniqueBy,
+} from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
 
-export interface PromptConfig<Args> {
+export interface PromptConfig<Args> extends Guarded {
   title?: string | undefined
   description?: string | undefined
   /** The arguments, all of them strings on the wire. */
@@ -50,10 +60,15 @@ type AnyHandler = (args: never, ctx: Context) => unknown
 export class Prompts {
   readonly #host: FeatureHost
   readonly #entries: Registry<Entry>
+  /** Kept until something is registered: lists are asked for often. */
+  #hasGuarded: boolean | undefined
 
   constructor(host: FeatureHost) {
     this.#host = host
-    this.#entries = new Registry('prompt', () => host.changed('prompts'))
+    this.#entries = new Registry('prompt', () => {
+      this.#hasGuarded = undefined
+      host.changed('prompts')
+    })
   }
 
   register(name: string, config: PromptConfig<SchemaLike>, handler: AnyHandler): RegisteredPrompt {
@@ -68,16 +83,22 @@ export class Prompts {
     return this.#entries.used || this.#host.mounts.some(({ server }) => server.features.prompts.present)
   }
 
-  definitions(): Prompt[] {
-    const own = this.#entries.enabled().map(({ definition }) => definition)
+  definitions(ctx: Context): Prompt[] {
+    const usable = this.#entries.enabled().filter(({ config }) => mayUse(ctx, config))
+    const own = usable.map(({ definition }) => definition)
     const mounted = this.#host.mounts.flatMap(({ prefix, server }) =>
-      server.features.prompts.definitions().map((prompt) => ({ ...prompt, name: prefixed(prefix, prompt.name) })),
+      server.features.prompts.definitions(ctx).map((prompt) => ({ ...prompt, name: prefixed(prefix, prompt.name) })),
     )
     return mounted.length === 0 ? own : uniqueBy([...own, ...mounted], ({ name }) => name)
   }
 
-  list(params: Params): Outcome {
-    return this.#host.pages.list('prompts', this.definitions(), ({ name }) => name, params)
+  get isGuarded(): boolean {
+    this.#hasGuarded ??= this.#entries.enabled().some(({ config }) => config.requiredScopes)
+    return this.#hasGuarded || this.#host.mounts.some(({ server }) => server.features.prompts.isGuarded)
+  }
+
+  list(params: Params, ctx: Context): Outcome {
+    return this.#host.pages.list('prompts', this.definitions(ctx), ({ name }) => name, params)
   }
 
   async get(params: Params, ctx: Context): Promise<ResultObject> {
@@ -118,6 +139,7 @@ export class Prompts {
   }
 
   async #render(entry: Entry, args: unknown, ctx: Context): Promise<ResultObject> {
+    checkUse(ctx, entry.config)
     const checked = entry.args ? await entry.args.validate(args) : { value: {} }
     if (checked.issues) {
       const text = `Invalid arguments for prompt ${entry.name}: ${describeIssues(checked.issues)}`

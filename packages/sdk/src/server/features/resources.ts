@@ -20,10 +20,10 @@ import { isObject } from '../../util/objects.ts'
 import { UriTemplate } from '../../util/uri-template.ts'
 import type { Context } from '../context.ts'
 import { type Completer, unknownArgument } from './completion.ts'
-import { defined, type FeatureHost, isResultWith, uniqueBy } from './feature.ts'
+import { checkUse, defined, type FeatureHost, type Guarded, isResultWith, mayUse, uniqueBy } from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
 
-export interface ResourceConfig extends CacheHints {
+export interface ResourceConfig extends CacheHints, Guarded {
   title?: string | undefined
   description?: string | undefined
   mimeType?: string | undefined
@@ -98,11 +98,17 @@ export class Resources {
   readonly #host: FeatureHost
   readonly #resources: Registry<ResourceEntry>
   readonly #templates: Registry<TemplateEntry>
+  /** Kept until something is registered: lists are asked for often. */
+  #hasGuarded: boolean | undefined
 
   constructor(host: FeatureHost) {
     this.#host = host
-    this.#resources = new Registry('resource', () => host.changed('resources'))
-    this.#templates = new Registry('resource template', () => host.changed('resources'))
+    const changed = () => {
+      this.#hasGuarded = undefined
+      host.changed('resources')
+    }
+    this.#resources = new Registry('resource', changed)
+    this.#templates = new Registry('resource template', changed)
   }
 
   register(name: string, uri: string, config: ResourceConfig, read: ReadResource): RegisteredResource {
@@ -134,6 +140,7 @@ export class Resources {
   /** Whether a listing needs to ask someone, so that it cannot be kept. */
   get listsDynamically(): boolean {
     return (
+      this.#isGuarded ||
       this.#templates.enabled().some(({ template }) => template.options.list) ||
       this.#host.mounts.some(({ server }) => server.features.resources.listsDynamically)
     )
@@ -143,13 +150,26 @@ export class Resources {
     return chain(this.#all(ctx), (all) => this.#host.pages.list('resources', all, ({ uri }) => uri, params))
   }
 
-  listTemplates(params: Params): Outcome {
-    return this.#host.pages.list('resourceTemplates', this.templates(), ({ uriTemplate }) => uriTemplate, params)
+  get #isGuarded(): boolean {
+    this.#hasGuarded ??= [...this.#resources.enabled(), ...this.#templates.enabled()].some(
+      ({ config }) => config.requiredScopes,
+    )
+    return this.#hasGuarded
   }
 
-  templates(): ResourceTemplateInfo[] {
-    const own = this.#templates.enabled().map(({ definition }) => definition)
-    const mounted = this.#host.mounts.flatMap(({ server }) => server.features.resources.templates())
+  /** Whether callers see different templates, so that none can be kept for all. */
+  get guardsTemplates(): boolean {
+    return this.#isGuarded || this.#host.mounts.some(({ server }) => server.features.resources.guardsTemplates)
+  }
+
+  listTemplates(params: Params, ctx: Context): Outcome {
+    return this.#host.pages.list('resourceTemplates', this.templates(ctx), ({ uriTemplate }) => uriTemplate, params)
+  }
+
+  templates(ctx: Context): ResourceTemplateInfo[] {
+    const usable = this.#templates.enabled().filter(({ config }) => mayUse(ctx, config))
+    const own = usable.map(({ definition }) => definition)
+    const mounted = this.#host.mounts.flatMap(({ server }) => server.features.resources.templates(ctx))
     return uniqueBy([...own, ...mounted], ({ uriTemplate }) => uriTemplate)
   }
 
@@ -157,6 +177,7 @@ export class Resources {
     const uri = parseUri(params.uri as string)
     const found = this.#find(params.uri as string)
     if (found) {
+      checkUse(ctx, found.config)
       const returned = await found.read(uri, ctx)
       if (isInputRequired(returned)) return returned
       const result = toReadResult(returned, params.uri as string, found.config)
@@ -213,7 +234,8 @@ export class Resources {
   }
 
   #all(ctx: Context): Resource[] | Promise<Resource[]> {
-    const own = this.#resources.enabled().map(({ definition }) => definition)
+    const usable = this.#resources.enabled().filter(({ config }) => mayUse(ctx, config))
+    const own = usable.map(({ definition }) => definition)
     if (!this.listsDynamically) {
       const mounted = this.#host.mounts.flatMap(({ server }) => server.features.resources.#all(ctx) as Resource[])
       return uniqueBy([...own, ...mounted], ({ uri }) => uri)
@@ -222,8 +244,9 @@ export class Resources {
   }
 
   async #allDynamic(own: Resource[], ctx: Context): Promise<Resource[]> {
+    const usable = this.#templates.enabled().filter(({ config }) => mayUse(ctx, config))
     const listed = await Promise.all(
-      this.#templates.enabled().map(async ({ template, config }) => {
+      usable.map(async ({ template, config }) => {
         const answer = (await template.options.list?.(ctx)) ?? []
         const resources = Array.isArray(answer) ? answer : answer.resources
         return resources.map((resource) => ({ ...describeResource(config), ...resource }))

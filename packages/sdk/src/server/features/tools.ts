@@ -29,10 +29,10 @@ import { warnOnce } from '../../util/warn.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import { ToolError } from '../tool-error.ts'
-import { defined, type FeatureHost, findMount, prefixed, uniqueBy } from './feature.ts'
+import { checkUse, defined, type FeatureHost, findMount, type Guarded, mayUse, prefixed, uniqueBy } from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
 
-export interface ToolConfig<In, Out> {
+export interface ToolConfig<In, Out> extends Guarded {
   title?: string | undefined
   description?: string | undefined
   /** What the tool takes: any Standard Schema, `{ a: z.number() }`, or a JSON Schema. Default: nothing. */
@@ -83,10 +83,15 @@ const noArguments = Object.freeze({})
 export class Tools {
   readonly #host: FeatureHost
   readonly #entries: Registry<Entry>
+  /** Kept until something is registered: lists are asked for often. */
+  #hasGuarded: boolean | undefined
 
   constructor(host: FeatureHost) {
     this.#host = host
-    this.#entries = new Registry('tool', () => host.changed('tools'))
+    this.#entries = new Registry('tool', () => {
+      this.#hasGuarded = undefined
+      host.changed('tools')
+    })
   }
 
   register(name: string, config: ToolConfig<SchemaLike, SchemaLike>, handler: AnyHandler): RegisteredTool {
@@ -103,10 +108,11 @@ export class Tools {
   }
 
   /** What is on offer, in the order of registration, mounted servers last. */
-  definitions(): Tool[] {
-    const own = this.#entries.enabled().map(({ definition }) => definition)
+  definitions(ctx: Context): Tool[] {
+    const usable = this.#entries.enabled().filter(({ config }) => mayUse(ctx, config))
+    const own = usable.map(({ definition }) => definition)
     const mounted = this.#host.mounts.flatMap(({ prefix, server }) =>
-      server.features.tools.definitions().map((tool) => ({ ...tool, name: prefixed(prefix, tool.name) })),
+      server.features.tools.definitions(ctx).map((tool) => ({ ...tool, name: prefixed(prefix, tool.name) })),
     )
     return mounted.length === 0 ? own : uniqueBy([...own, ...mounted], ({ name }) => name)
   }
@@ -115,8 +121,14 @@ export class Tools {
     return this.#entries.get(name) !== undefined || findMount(this.#host.mounts, name, hasTool) !== undefined
   }
 
-  list(params: Params): Outcome {
-    return this.#host.pages.list('tools', this.definitions(), ({ name }) => name, params)
+  /** Whether callers see different lists, so that none can be kept for all. */
+  get isGuarded(): boolean {
+    this.#hasGuarded ??= this.#entries.enabled().some(({ config }) => config.requiredScopes)
+    return this.#hasGuarded || this.#host.mounts.some(({ server }) => server.features.tools.isGuarded)
+  }
+
+  list(params: Params, ctx: Context): Outcome {
+    return this.#host.pages.list('tools', this.definitions(ctx), ({ name }) => name, params)
   }
 
   call(params: Params, ctx: Context): Outcome {
@@ -138,6 +150,7 @@ export class Tools {
   }
 
   #check(entry: Entry, args: unknown, ctx: Context): Outcome {
+    checkUse(ctx, entry.config)
     if (!entry.input) return this.#run(entry, noArguments, ctx)
     return chain(entry.input.validate(args), (checked) =>
       checked.issues ? this.#badArguments(entry, checked.issues, ctx) : this.#run(entry, checked.value, ctx),

@@ -126,8 +126,9 @@ export class Fleet {
   forward({ sessionId, link }: HttpSession, value: unknown): void {
     if (!this.#bus) return
     for (const message of Array.isArray(value) ? value : [value]) {
-      const isWanted = !('method' in message) || forwarded.has(message.method)
-      if (isWanted && !link.concerns(message)) this.#publish({ for: sessionId, message })
+      if (!isObject(message)) continue
+      const isWanted = message.method === undefined ? isOurs(message.id) : forwarded.has(message.method)
+      if (isWanted && !link.concerns(message as never)) this.#publish({ for: sessionId, message })
     }
   }
 
@@ -216,6 +217,11 @@ export class Fleet {
     const record = await this.#store?.get(session.sessionId)
     if (record) this.#endpoint.restoreSession(session.link, record.state)
   }
+}
+
+/** Processes of a fleet number their questions from random beginnings; an answer to anything else is to nobody. */
+function isOurs(id: unknown): boolean {
+  return Number.isSafeInteger(id) && (id as number) > 0
 }
 
 /** Others may use the same bus. */

@@ -87,6 +87,8 @@ export class SessionCalls {
       this.#takeSilent(session, value)
       return chain(this.#fleet?.save(session, value), () => call.reply(202, cors ?? {}))
     }
+    // A batch may hold answers beside its requests.
+    if (Array.isArray(value)) this.#fleet?.forward(session, value)
     const reply = new PostReply(call, session, cors)
     if (this.#fleet?.changesSession(value)) reply.beforeLast = () => this.#fleet!.save(session, value)
     session.asked()

@@ -1,5 +1,9 @@
-import { ProtocolError } from '../../errors.ts'
-import type { AuthInfo } from './auth-info.ts'
+import { ProtocolError } from '../errors.ts'
+
+/** Whoever has scopes. */
+interface Scoped {
+  readonly scopes: readonly string[]
+}
 
 /**
  * The caller's token does not allow what was asked for. Over HTTP it becomes a 403 whose challenge names the scopes, so that
@@ -17,12 +21,12 @@ export class InsufficientScopeError extends ProtocolError {
 }
 
 /** Throws unless the caller has every one of the scopes. Who is not known has none. */
-export function checkScopes(auth: Pick<AuthInfo, 'scopes'> | undefined, needed: readonly string[]): void {
+export function checkScopes(auth: Scoped | undefined, needed: readonly string[]): void {
   if (!hasScopes(auth, needed)) throw new InsufficientScopeError(needed)
 }
 
 /** Whether the caller has every one of the scopes: for lists, which show what the caller may use. */
-export function hasScopes(auth: Pick<AuthInfo, 'scopes'> | undefined, needed: readonly string[]): boolean {
+export function hasScopes(auth: Scoped | undefined, needed: readonly string[]): boolean {
   const held = auth?.scopes ?? []
   return needed.every((scope) => held.includes(scope))
 }

@@ -1,0 +1,68 @@
+import type { AuthorizationServer } from 'oauth4webapi'
+import type { TokenStore } from '../token-store.ts'
+import type { AuthContext } from './context.ts'
+import { DpopKey } from './dpop.ts'
+import { type ClientIdentity, findClient, type RegisteredClient } from './registration.ts'
+import type { Tokens } from './tokens.ts'
+
+/** The server as keys name it: a query may hold secrets, and is no part of what a token is for. */
+export function withoutQuery({ origin, pathname }: URL): URL {
+  return new URL(origin + pathname)
+}
+
+export function serverKey(what: 'tokens' | 'dpop' | 'renew', server: URL): string {
+  return `${what} ${server.href}`
+}
+
+/** Credentials are kept by issuer, so those of one never reach another (2026-07-28 authorization). */
+export function clientKey({ issuer }: AuthorizationServer): string {
+  return `client ${issuer}`
+}
+
+export async function keepTokens(store: TokenStore, server: URL, tokens: Tokens): Promise<void> {
+  await store.lock(serverKey('renew', server), async () =>
+    store.set(serverKey('tokens', server), JSON.stringify(tokens)),
+  )
+}
+
+/** @param clientId The only one that will do, where one was given. */
+export async function keptClient(
+  store: TokenStore,
+  server: AuthorizationServer,
+  clientId: string | undefined,
+): Promise<RegisteredClient | undefined> {
+  const text = await store.get(clientKey(server))
+  const client: RegisteredClient | undefined = text === undefined ? undefined : JSON.parse(text)
+  return clientId === undefined || clientId === client?.client_id ? client : undefined
+}
+
+export async function keepClient(
+  store: TokenStore,
+  server: AuthorizationServer,
+  client: RegisteredClient,
+): Promise<void> {
+  await store.set(clientKey(server), JSON.stringify(client))
+}
+
+/** The client that is kept, if it may use this redirect, or another that is kept from now on. */
+export async function clientFor(
+  context: AuthContext,
+  store: TokenStore,
+  server: AuthorizationServer,
+  identity: ClientIdentity,
+  redirectUrl: string,
+  scopes: readonly string[],
+): Promise<RegisteredClient> {
+  const known = await keptClient(store, server, identity.clientId)
+  if (known && (known.redirectUrl === undefined || known.redirectUrl === redirectUrl)) return known
+  const client = await findClient(context, server, identity, redirectUrl, scopes.join(' '))
+  await keepClient(store, server, client)
+  return client
+}
+
+export async function keptDpopKey(store: TokenStore, server: URL): Promise<DpopKey> {
+  const saved = await store.get(serverKey('dpop', server))
+  const key = await DpopKey.create(saved)
+  if (saved === undefined) await store.set(serverKey('dpop', server), await key.save())
+  return key
+}
