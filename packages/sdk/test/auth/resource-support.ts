@@ -4,8 +4,8 @@ import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, typ
 import type { RevisionId } from 'tenon'
 import type { McpServer, McpServerOptions, ServeHttpOptions } from 'tenon/server'
 import { jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
-import { checkScopes } from '../../src/auth/resource/scopes.ts'
 import type { AuthInfo, AuthOptions } from '../../src/transport/http/options.ts'
+import { checkScopes } from '../../src/util/scopes.ts'
 import { type Answer, Peer, type PeerOptions, registerSlow, serve, workshop } from '../http/support.ts'
 
 export interface TokenClaims {

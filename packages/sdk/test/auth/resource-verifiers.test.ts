@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vites
 import type { AuthInfo, TokenRequest } from '../../src/auth/resource/auth-info.ts'
 import { introspectionVerifier } from '../../src/auth/resource/introspection-verifier.ts'
 import { type JwtVerifierOptions, jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
-import { checkScopes, hasScopes, InsufficientScopeError } from '../../src/auth/resource/scopes.ts'
 import type * as port from '../../src/transport/http/options.ts'
+import { checkScopes, hasScopes, InsufficientScopeError } from '../../src/util/scopes.ts'
 import { modern, Peer } from '../http/support.ts'
 import {
   guarded,
