@@ -1,4 +1,5 @@
 import type { CloseDetail } from '../errors.ts'
+import type { AuthInfo } from '../util/auth-info.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Fault, Params, Prepared, RequestId, RpcMessage } from './message.ts'
 
@@ -94,21 +95,4 @@ export interface HttpRequest {
   readonly principal?: string | undefined
   /** What the token says of the caller, or what an authenticating layer in front of us left on the request. */
   readonly auth?: AuthInfo | undefined
-}
-
-/** Whom a token stands for, and what it allows. Never the token itself, which is for this server and nobody else. */
-export interface AuthInfo {
-  /** Who issued the token. */
-  issuer?: string | undefined
-  /** On whose behalf the client calls, as the issuer knows them. */
-  subject?: string | undefined
-  clientId?: string | undefined
-  /** What it allows, with what that implies. */
-  scopes: readonly string[]
-  /** In seconds since 1970: from then on it is not accepted any more. */
-  expiresAt?: number | undefined
-  /** The server that the token was issued for. When given, it must be this one. */
-  resource?: string | URL | undefined
-  /** Whatever else the issuer says. */
-  claims?: Readonly<Record<string, unknown>> | undefined
 }

@@ -52,6 +52,8 @@ export class OAuthSession {
   #found: Found | undefined
   #dpop: DpopKey | undefined
   #givenAt = 0
+  /** The token that refreshing gave last. */
+  #refreshed: string | undefined
   readonly #steppedUp = new Set<string>()
 
   constructor(serverUrl: URL, options: SessionOptions) {
@@ -129,7 +131,7 @@ export class OAuthSession {
     const wanted = missing.join(' ')
     if (this.#steppedUp.has(wanted) || count > 2) return false
     this.#steppedUp.add(wanted)
-    await this.#renew(challenge, this.#tokens, [...(this.#tokens?.scopes ?? []), ...missing])
+    await this.#renew(challenge, this.#tokens, [...new Set([...(this.#tokens?.scopes ?? []), ...missing])])
     return true
   }
 
@@ -157,10 +159,13 @@ export class OAuthSession {
     }
     const { store } = this.#options
     // Nobody waits behind a user who thinks: only what goes by itself is done inside the lock.
-    const renewed = await store.lock(this.#key('renew'), () => this.#reuse(context, found, old, scopes !== undefined))
+    const renewed = await store.lock(this.#key('renew'), () =>
+      this.#reuse(context, found, old, challenge !== undefined, scopes !== undefined),
+    )
     const tokens = renewed ?? (await this.#obtain(context, found, old, challenge, scopes))
     if (!renewed) {
       this.#givenAt = Date.now()
+      if (!scopes) this.#steppedUp.clear()
       await keepTokens(store, this.#serverUrl, tokens)
     }
     this.#tokens = tokens
@@ -172,6 +177,7 @@ export class OAuthSession {
     context: AuthContext,
     found: Found,
     old: Tokens | undefined,
+    isRefused: boolean,
     needsMore: boolean,
   ): Promise<Tokens | undefined> {
     const { store } = this.#options
@@ -182,8 +188,12 @@ export class OAuthSession {
       context.trace.done('token', 'another one has got it already')
       return stored
     }
-    const refreshed = needsMore ? undefined : await this.#refresh(context, found, stored)
-    if (refreshed) await store.set(this.#key('tokens'), JSON.stringify(refreshed))
+    // One for something else, or one that is refused though it was refreshed a moment ago, is not made good by refreshing.
+    const isLost = stored.resource !== found.resource || (isRefused && stored.accessToken === this.#refreshed)
+    const refreshed = needsMore || isLost ? undefined : await this.#refresh(context, found, stored)
+    if (!refreshed) return undefined
+    this.#refreshed = refreshed.accessToken
+    await store.set(this.#key('tokens'), JSON.stringify(refreshed))
     return refreshed
   }
 
@@ -230,7 +240,9 @@ export class OAuthSession {
     const { grant, dpop: wantsDpop } = this.#options
     const dpop =
       wantsDpop || challenge?.scheme === 'dpop' || stored?.tokenType === 'dpop' ? await this.#loadDpop() : undefined
-    const wanted = scopes ?? chooseScopes(found, challenge, this.#options.scopes, grant !== undefined)
+    const before = stored?.issuer === found.server.issuer ? stored.scopes : []
+    const chosen = chooseScopes(found, challenge, this.#options.scopes, grant !== undefined)
+    const wanted = scopes ?? [...new Set([...chosen, ...before])]
     if (grant) return this.#obtainByGrant(context, found, grant, wanted, dpop)
     return this.#obtainFromUser(context, found, wanted, dpop)
   }

@@ -14,8 +14,9 @@ export async function providerClient(
   const information = await provider.clientInformation({ issuer })
   if (!information) return undefined
   if (information.issuer !== undefined && information.issuer !== issuer) {
-    // 2026-07-28 authorization: credentials belong to the issuer that gave them, and go to no other.
-    if (provider.saveClientInformation) return undefined
+    // 2026-07-28 authorization: credentials belong to the issuer that gave them, and go to no other. A user's client can be
+    // registered anew; a machine's cannot.
+    if (provider.saveClientInformation && provider.redirectUrl !== undefined) return undefined
     throw new AuthError(
       `The client id belongs to ${information.issuer}, but the server wants tokens of ${issuer}`,
       trace,

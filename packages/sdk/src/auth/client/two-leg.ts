@@ -5,7 +5,7 @@ import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
 import { AuthContext, type AuthFetch } from './context.ts'
 import { chooseScopes, discover, fetchFor } from './discovery.ts'
 import { beginFlow, completeFlow, type Flow } from './flow.ts'
-import { clientFor, keepClient, keepTokens, keptDpopKey, withoutQuery } from './kept.ts'
+import { clientFor, clientKey, keepClient, keepTokens, keptDpopKey, withoutQuery } from './kept.ts'
 import { type ClientIdentity, isLoopback } from './registration.ts'
 import { toTokens } from './tokens.ts'
 import { Trace } from './trace.ts'
@@ -97,7 +97,12 @@ export async function completeAuthorization(
   }
   const dpop = bindsToKey ? await keptDpopKey(store!, server) : undefined
   const answer = params instanceof URL ? params.searchParams : params
-  const response = await completeFlow(context, begun, answer, dpop)
+  const response = await completeFlow(context, begun, answer, dpop).catch(async (error: AuthError) => {
+    // The authorization server has forgotten the client; the next one begins with another.
+    const isForgotten = (error.cause as { error?: unknown } | undefined)?.error === 'invalid_client'
+    if (isForgotten) await store?.delete(clientKey(begun.server))
+    throw error
+  })
   const tokens = toTokens(response, begun.server, begun.client.client_id, begun.resource, begun.scopes)
   if (store) {
     // Whoever refreshes the token needs the client that it was given to.

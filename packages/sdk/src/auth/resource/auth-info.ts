@@ -1,19 +1,6 @@
-/** Whom a token stands for, and what it allows. Never the token itself, which is for this server and nobody else. */
-export interface AuthInfo {
-  /** Who issued the token. */
-  issuer?: string | undefined
-  /** On whose behalf the client calls, as the issuer knows them. */
-  subject?: string | undefined
-  clientId?: string | undefined
-  /** What it allows, with what that implies. */
-  scopes: readonly string[]
-  /** In seconds since 1970: from then on it is not accepted any more. */
-  expiresAt?: number | undefined
-  /** The server that the token was issued for. When given, it must be this one. */
-  resource?: string | URL | undefined
-  /** Whatever else the issuer says. */
-  claims?: Readonly<Record<string, unknown>> | undefined
-}
+import type { AuthInfo } from '../../util/auth-info.ts'
+
+export type { AuthInfo }
 
 /** What a verifier sees of the request, whatever brought it. */
 export interface TokenRequest {

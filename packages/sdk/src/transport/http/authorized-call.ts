@@ -42,11 +42,15 @@ export class AuthorizedCall implements HttpCall {
     this.#call.reply(403, { ...all, 'www-authenticate': challenge }, body)
   }
 
+  /** Set where the stream that it opens is all that a session has. */
+  isSession = false
+
   stream(headers: HeaderFields): EventSink {
     const extra = this.#authorization?.headers
     const sink = new WatchedSink(this.#call.stream(extra ? { ...headers, ...extra } : headers), () => this.#stopTimer())
-    // What a GET opens has no end of its own. A POST is answered even if that takes longer than the token is valid.
-    if (this.method === 'GET') {
+    // What a GET opens has no end of its own. A POST is answered even if that takes longer than the token is valid; and the
+    // one stream of HTTP+SSE is the session itself, whose every message is checked.
+    if (this.method === 'GET' && !this.isSession) {
       this.atExpiry(() => {
         sink.end()
         for (const listener of this.#onClose) listener()

@@ -156,7 +156,10 @@ export class HttpEngine {
     const { request } = call
     const tooMany = this.#rateLimit?.check(request.principal ?? request.peer ?? '', Date.now())
     if (tooMany) throw tooMany
-    if (this.#sse?.handles(call)) return this.#sse.answer(call, this.#guard.corsHeaders(call))
+    if (this.#sse?.handles(call)) {
+      if (call instanceof AuthorizedCall) call.isSession = true
+      return this.#sse.answer(call, this.#guard.corsHeaders(call))
+    }
     if (call.method === 'POST') return this.#post(call)
     if (call.method === 'GET') return this.#get(call)
     if (call.method === 'DELETE') return this.#delete(call)

@@ -1,5 +1,6 @@
-import type { AuthInfo, HttpRequest } from '../../jsonrpc/transport.ts'
+import type { HttpRequest } from '../../jsonrpc/transport.ts'
 import type { Bus, EventStore, SessionStore } from '../../store/ports.ts'
+import type { AuthInfo } from '../../util/auth-info.ts'
 import type { GuardOptions } from './guard.ts'
 import type { StreamLimits } from './open-streams.ts'
 import type { RateLimitOptions } from './rate-limit.ts'
