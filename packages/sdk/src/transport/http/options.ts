@@ -6,7 +6,7 @@ import type { StreamLimits } from './open-streams.ts'
 import type { RateLimitOptions } from './rate-limit.ts'
 import type { SessionLimits } from './sessions.ts'
 
-export type { AuthInfo } from '../../jsonrpc/transport.ts'
+export type { AuthInfo } from '../../util/auth-info.ts'
 
 /** How a server is served over HTTP. Everything has a safe default. */
 export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits {
