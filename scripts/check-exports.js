@@ -43,7 +43,13 @@ const promised = {
   './auth': ['oauth', 'bearer', 'clientCredentials', 'jwtVerifier', 'requireBearerAuth', 'fileTokenStore'],
   './client/terminal': ['terminalHandlers'],
   './testing': [
-    'startAuthorizationServer','everyWire', 'ScriptedClient', 'ScriptedServer', 'record', 'OfficialSchema'],
+    'startAuthorizationServer',
+    'everyWire',
+    'ScriptedClient',
+    'ScriptedServer',
+    'record',
+    'OfficialSchema',
+  ],
 }
 /** These run on every runtime: Node's modules may be reached by a dynamic import only. */
 const portable = ['.', './server', './client']

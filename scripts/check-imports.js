@@ -12,7 +12,7 @@ const allowed = {
   protocol: ['jsonrpc', 'schema'],
   store: [],
   auth: ['store'],
-  transport: ['jsonrpc', 'protocol', 'store'],
+  transport: ['jsonrpc', 'protocol', 'store', 'auth'],
   era: ['jsonrpc', 'protocol'],
   server: ['era', 'schema', 'protocol', 'jsonrpc'],
   client: ['era', 'schema', 'protocol', 'jsonrpc'],

@@ -10,6 +10,22 @@ export {
   oauth,
   workloadIdentity,
 } from '../auth/client/oauth.ts'
+export { type Answer, type ProviderAuth, type ProviderOptions, withProvider } from '../auth/client/provider.ts'
+export type {
+  OAuthClientProvider,
+  ProviderClientInformation,
+  ProviderClientMetadata,
+  ProviderContext,
+  ProviderDiscovery,
+  ProviderTokens,
+} from '../auth/client/provider-port.ts'
+export {
+  type BeginOptions,
+  beginAuthorization,
+  type Completed,
+  completeAuthorization,
+  type LegOptions,
+} from '../auth/client/two-leg.ts'
 export { type GuardedFetch, type GuardOptions, guardedFetch } from '../auth/guarded-fetch.ts'
 export { GuardError, type GuardRule, type Permissions } from '../auth/judge.ts'
 export { openBrowser } from '../auth/node/browser.ts'

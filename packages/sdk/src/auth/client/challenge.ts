@@ -15,7 +15,7 @@ export function parseChallenges(header: string | undefined): Challenge[] {
   const text = (header ?? '').slice(0, maxLength)
   // A scheme stands alone or before its first parameter; a parameter has an equals sign right after its name.
   const part =
-    /\s*,?\s*(?:([!#$%&'*+.^_`|~\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))|([!#$%&'*+.^_`|~\w-]+)(?=\s|,|$))/y
+    /\s*,?\s*(?:([!#$%&'*+.^_`|~\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))|([!#$%&'*+.^_`|~\w-]+)(?=\s|,|$)(?:[ \t]+[\w.~+/-]+=*(?=\s*(?:,|$)))?)/y
   for (let found = part.exec(text); found; found = part.exec(text)) {
     const [, name, quoted, token, scheme] = found
     if (scheme !== undefined) challenges.push({ scheme: scheme.toLowerCase(), params: Object.create(null) })
@@ -28,7 +28,10 @@ export function parseChallenges(header: string | undefined): Challenge[] {
 /** The challenge that we can answer, the safer scheme first. */
 export function bearerChallenge(header: string | undefined): Challenge | undefined {
   const challenges = parseChallenges(header)
-  return challenges.find(({ scheme }) => scheme === 'dpop') ?? challenges.find(({ scheme }) => scheme === 'bearer')
+  const bearer = challenges.find(({ scheme }) => scheme === 'bearer')
+  const dpop = challenges.find(({ scheme }) => scheme === 'dpop')
+  // What one of them leaves out, the other may say.
+  return dpop ? { scheme: 'dpop', params: { ...bearer?.params, ...dpop.params } } : bearer
 }
 
 export function scopesIn(text: string | undefined): string[] {

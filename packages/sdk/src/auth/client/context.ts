@@ -1,4 +1,4 @@
-import { AuthError } from '../../errors.ts'
+import { AuthError, McpError } from '../../errors.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import type { Trace } from './trace.ts'
 
@@ -23,7 +23,9 @@ export class AuthContext {
       response = await this.fetch(url.href, { method: 'GET', headers: { accept: 'application/json' } })
     } catch (cause) {
       this.trace.failed(what, `${url.href}: ${messageOf(cause)}`)
-      throw new AuthError(`The ${what} could not be read from ${url.href}: ${messageOf(cause)}`, this.trace, { cause })
+      throw new AuthError(`The ${what} could not be read from ${url.href}: ${messageOf(cause)}`, this.trace, {
+        cause: plain(cause),
+      })
     }
     if (response.status >= 500) {
       this.trace.failed(what, `${url.href}: HTTP ${response.status}`)
@@ -40,8 +42,24 @@ export class AuthContext {
   }
 }
 
+/** What went wrong, in words that can be shown: an authorization server may have written some of them. */
 export function messageOf(cause: unknown): string {
   if (!(cause instanceof Error)) return 'unknown'
-  const inner = cause.cause instanceof Error ? ` (${cause.cause.message})` : ''
-  return cause.message + inner
+  const { error, error_description: description } = cause as { error?: unknown; error_description?: unknown }
+  const said = [error, description].filter((part) => typeof part === 'string').join(': ')
+  const inner = said || (cause.cause instanceof Error ? cause.cause.message : '')
+  return (cause.message + (inner && ` (${inner})`)).replace(/\p{Cc}+/gu, ' ').slice(0, 1_000)
+}
+
+/** The cause of an error without what came with it, which may be codes and tokens. */
+export function plain(cause: unknown): Error {
+  // Our own have nothing with them that is not to be seen.
+  if (cause instanceof McpError) return cause
+  const error = new Error(messageOf(cause))
+  const { name, code, error: said } = (cause ?? {}) as { name?: unknown; code?: unknown; error?: unknown }
+  return Object.assign(error, {
+    ...(typeof name === 'string' && { name }),
+    ...(typeof code === 'string' && { code }),
+    ...(typeof said === 'string' && { error: said }),
+  })
 }

@@ -12,13 +12,22 @@ export interface Found {
   readonly scopesSupported: readonly string[]
 }
 
-export async function discover(context: AuthContext, challenge: Challenge | undefined): Promise<Found> {
-  const metadata = await findResource(context, challenge?.params.resource_metadata)
+/**
+ * @param known Where the metadata was said to be before, for challenges that do not say it.
+ * @param preferred The issuer that knows our client, where the server has several.
+ */
+export async function discover(
+  context: AuthContext,
+  challenge: Challenge | undefined,
+  known?: string,
+  preferred?: string,
+): Promise<Found> {
+  const metadata = await findResource(context, challenge?.params.resource_metadata ?? known)
   if (!metadata) {
     return { server: await fallbackServer(context), resource: undefined, scopesSupported: [] }
   }
-  const [issuer] = metadata.authorizationServers
-  const server = await findAuthorizationServer(context, issuer!)
+  const issuers = metadata.authorizationServers
+  const server = await findAuthorizationServer(context, issuers.find((issuer) => issuer === preferred) ?? issuers[0]!)
   return { server, resource: metadata.resource, scopesSupported: metadata.scopesSupported }
 }
 

@@ -9,7 +9,7 @@ import {
   validateAuthResponse,
 } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
-import { type AuthContext, messageOf } from './context.ts'
+import { type AuthContext, messageOf, plain } from './context.ts'
 import type { DpopKey } from './dpop.ts'
 import { requestOptions } from './http-options.ts'
 import { isLoopback, type RegisteredClient } from './registration.ts'
@@ -109,7 +109,7 @@ export async function completeFlow(
     return response
   } catch (cause) {
     context.trace.failed('token', messageOf(cause))
-    throw new AuthError(`${server.issuer} gave no token: ${messageOf(cause)}`, context.trace, { cause })
+    throw new AuthError(`${server.issuer} gave no token: ${messageOf(cause)}`, context.trace, { cause: plain(cause) })
   }
 }
 
@@ -120,12 +120,14 @@ function checkAnswer(
   params: URLSearchParams,
 ): URLSearchParams {
   try {
+    // RFC 9207, 2.4: also an empty one is another.
+    if (params.has('iss') && params.get('iss') !== server.issuer) throw new Error('iss names another issuer')
     return validateAuthResponse(server, client, params, state)
   } catch (cause) {
     const said = (cause as { error?: unknown }).error
     const why =
       typeof said === 'string' ? `the authorization server answered ${JSON.stringify(said)}` : messageOf(cause)
     trace.failed('authorization', why)
-    throw new AuthError(`The user came back without permission: ${why}`, trace, { cause })
+    throw new AuthError(`The user came back without permission: ${why}`, trace, { cause: plain(cause) })
   }
 }

@@ -32,8 +32,9 @@ export async function keptClient(
   clientId: string | undefined,
 ): Promise<RegisteredClient | undefined> {
   const text = await store.get(clientKey(server))
-  const client: RegisteredClient | undefined = text === undefined ? undefined : JSON.parse(text)
-  return clientId === undefined || clientId === client?.client_id ? client : undefined
+  const client = readJson<RegisteredClient>(text)
+  if (!client || isExpired(client)) return undefined
+  return clientId === undefined || clientId === client.client_id ? client : undefined
 }
 
 export async function keepClient(
@@ -53,7 +54,8 @@ export async function clientFor(
   redirectUrl: string,
   scopes: readonly string[],
 ): Promise<RegisteredClient> {
-  const known = await keptClient(store, server, identity.clientId)
+  // One that was given is used as it is given now: its secret may have been changed since.
+  const known = identity.clientId === undefined ? await keptClient(store, server, undefined) : undefined
   if (known && (known.redirectUrl === undefined || known.redirectUrl === redirectUrl)) return known
   const client = await findClient(context, server, identity, redirectUrl, scopes.join(' '))
   await keepClient(store, server, client)
@@ -65,4 +67,19 @@ export async function keptDpopKey(store: TokenStore, server: URL): Promise<DpopK
   const key = await DpopKey.create(saved)
   if (saved === undefined) await store.set(serverKey('dpop', server), await key.save())
   return key
+}
+
+/** RFC 7591, 3.2.1: in seconds since 1970, and 0 for never. */
+function isExpired({ client_secret_expires_at: end }: RegisteredClient): boolean {
+  return typeof end === 'number' && end > 0 && end * 1_000 <= Date.now()
+}
+
+/** What cannot be read is as good as absent. */
+export function readJson<T>(text: string | undefined): T | undefined {
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

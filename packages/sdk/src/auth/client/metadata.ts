@@ -21,6 +21,9 @@ export async function findResource(
   const { serverUrl, trace } = context
   const wellKnown = '/.well-known/oauth-protected-resource'
   const path = serverUrl.pathname.replace(/\/$/, '')
+  if (challenged !== undefined && !URL.canParse(challenged, serverUrl.href)) {
+    throw new AuthError('The server says that its metadata is at something that is no URL', trace)
+  }
   const places = challenged
     ? [new URL(challenged, serverUrl)]
     : [...new Set([wellKnown + path, wellKnown])].map((place) => new URL(place, serverUrl.origin))
@@ -45,7 +48,7 @@ function readResource(document: JsonObject, { serverUrl, trace }: AuthContext): 
 
 /** Whether the resource is the server, or a part of its origin that the server lies in. */
 function isWithin(server: URL, resource: string): boolean {
-  if (!URL.canParse(resource)) return false
+  if (!URL.canParse(resource) || resource.includes('#')) return false
   const { origin, pathname } = new URL(resource)
   const folder = pathname.endsWith('/') ? pathname : `${pathname}/`
   return origin === server.origin && `${server.pathname}/`.startsWith(folder)
@@ -63,8 +66,8 @@ export function metadataPlaces(issuer: string): URL[] {
 }
 
 export async function findAuthorizationServer(context: AuthContext, issuer: string): Promise<AuthorizationServer> {
-  if (!URL.canParse(issuer)) {
-    throw new AuthError(`The authorization server ${JSON.stringify(issuer)} is no URL`, context.trace)
+  if (!isHttp(issuer)) {
+    throw new AuthError(`The authorization server ${JSON.stringify(issuer)} is no https: URL`, context.trace)
   }
   for (const place of metadataPlaces(issuer)) {
     const document = await context.fetchJson(place, 'authorization server metadata')
@@ -84,7 +87,24 @@ function readServer(document: JsonObject, issuer: string, { trace }: AuthContext
   if (typeof document.token_endpoint !== 'string') {
     throw new AuthError(`The authorization server ${issuer} names no token endpoint`, trace)
   }
-  return document as unknown as AuthorizationServer
+  return withLists(document)
+}
+
+/** Lists that are none are as good as absent. */
+function withLists(document: JsonObject): AuthorizationServer {
+  const lists = Object.entries(document).filter(([name]) => name.endsWith('_supported') && name in listNames)
+  const clean = lists.map(([name, value]) => [name, Array.isArray(value) ? stringsIn(value) : undefined])
+  return { ...document, ...Object.fromEntries(clean) } as unknown as AuthorizationServer
+}
+
+const listNames: Readonly<Record<string, true>> = {
+  code_challenge_methods_supported: true,
+  scopes_supported: true,
+  token_endpoint_auth_methods_supported: true,
+}
+
+function isHttp(url: string): boolean {
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
 }
 
 /** 2025-03-26 authorization: without any metadata the server's own origin, with metadata at its root or default paths. */
@@ -94,10 +114,10 @@ export async function fallbackServer(context: AuthContext): Promise<Authorizatio
   const document = await context.fetchJson(place!, 'authorization server metadata (2025-03-26)')
   if (document) {
     const issuer = typeof document.issuer === 'string' ? document.issuer : origin
-    if (new URL(issuer).origin !== origin) {
+    if (!isHttp(issuer) || new URL(issuer).origin !== origin) {
       throw new AuthError(`${origin} says that it is the authorization server ${issuer}`, context.trace)
     }
-    return { ...document, issuer } as unknown as AuthorizationServer
+    return { ...withLists(document), issuer }
   }
   context.trace.done('authorization server', `default paths of 2025-03-26 at ${origin}`)
   return {

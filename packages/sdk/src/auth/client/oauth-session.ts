@@ -2,13 +2,13 @@ import { processRefreshTokenResponse, refreshTokenGrantRequest } from 'oauth4web
 import { AuthError } from '../../errors.ts'
 import type { TokenStore } from '../token-store.ts'
 import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
-import { AuthContext, type AuthFetch, messageOf } from './context.ts'
+import { AuthContext, type AuthFetch, messageOf, plain } from './context.ts'
 import { chooseScopes, discover, type Found } from './discovery.ts'
 import type { DpopKey } from './dpop.ts'
 import { beginFlow, completeFlow } from './flow.ts'
 import type { Grant } from './grants.ts'
 import { requestOptions } from './http-options.ts'
-import { clientFor, clientKey, keepTokens, keptClient, keptDpopKey, serverKey, withoutQuery } from './kept.ts'
+import { clientFor, clientKey, keepTokens, keptClient, keptDpopKey, readJson, serverKey, withoutQuery } from './kept.ts'
 import type { ClientIdentity } from './registration.ts'
 import { authenticationOf, isStale, type Tokens, toTokens, withNonce } from './tokens.ts'
 import { Trace } from './trace.ts'
@@ -55,6 +55,8 @@ export class OAuthSession {
   /** The token that refreshing gave last. */
   #refreshed: string | undefined
   readonly #steppedUp = new Set<string>()
+  /** Where the server last said that its metadata is. */
+  #metadataUrl: string | undefined
 
   constructor(serverUrl: URL, options: SessionOptions) {
     this.#serverUrl = withoutQuery(serverUrl)
@@ -71,10 +73,11 @@ export class OAuthSession {
     const challenge = bearerChallenge(header('www-authenticate'))
     if (this.#takesNonce(challenge, header)) return count < 3
     if (status === 403) {
-      return challenge?.params.error === 'insufficient_scope' ? this.#stepUp(challenge, count) : false
+      return challenge?.params.error === 'insufficient_scope' ? this.#stepUp(challenge, sent, count) : false
     }
     if (this.#tokens && !isSameToken(this.#tokens, sent.authorization)) return count < 3
-    await this.#renew(challenge, this.#tokens)
+    if (count > 2) return false
+    await this.#renew({ challenge, isRefused: true }, this.#tokens)
     return true
   }
 
@@ -88,7 +91,7 @@ export class OAuthSession {
     const tokens = this.#tokens
     if (tokens && isStale(tokens, Date.now()) && (tokens.refreshToken || this.#options.grant)) {
       // One that is still good for a moment is used when it cannot be replaced now.
-      await this.#renew(undefined, tokens).catch((error) => {
+      await this.#renew({ isRefused: false }, tokens).catch((error) => {
         if (tokens.expiresAt! <= Date.now()) throw error
       })
     }
@@ -99,16 +102,22 @@ export class OAuthSession {
   }
 
   #load(): Promise<void> {
-    this.#loading ??= this.#read().then(() => {
-      this.#isLoaded = true
-    })
+    this.#loading ??= this.#read().then(
+      () => {
+        this.#isLoaded = true
+      },
+      (error) => {
+        this.#loading = undefined
+        throw error
+      },
+    )
     return this.#loading
   }
 
   async #read(): Promise<void> {
     const { store } = this.#options
     const text = await store.get(this.#key('tokens'))
-    if (text !== undefined) this.#tokens = JSON.parse(text)
+    this.#tokens = readJson<Tokens>(text)
     if (this.#tokens?.tokenType === 'dpop') await this.#loadDpop()
   }
 
@@ -126,41 +135,48 @@ export class OAuthSession {
   }
 
   /** 2026-07-28 authorization, step-up: what was asked for before and what is missing, once for each missing set. */
-  async #stepUp(challenge: Challenge, count: number): Promise<boolean> {
+  async #stepUp(challenge: Challenge, sent: Readonly<Record<string, string>>, count: number): Promise<boolean> {
+    if (count > 2) return false
+    // Others may be getting it, or have got it.
+    if (this.#renewing) await this.#renewing
+    if (this.#tokens && !isSameToken(this.#tokens, sent.authorization)) return true
     const missing = scopesIn(challenge.params.scope)
     const wanted = missing.join(' ')
-    if (this.#steppedUp.has(wanted) || count > 2) return false
+    if (this.#steppedUp.has(wanted)) return false
     this.#steppedUp.add(wanted)
-    await this.#renew(challenge, this.#tokens, [...new Set([...(this.#tokens?.scopes ?? []), ...missing])])
+    const scopes = [...new Set([...(this.#tokens?.scopes ?? []), ...missing])]
+    await this.#renew({ challenge, isRefused: true, scopes }, this.#tokens)
     return true
   }
 
   /** However many requests are refused at once, permission is asked for once. */
-  #renew(challenge: Challenge | undefined, old: Tokens | undefined, scopes?: readonly string[]): Promise<void> {
-    this.#renewing ??= this.#renewNow(challenge, old, scopes).finally(() => {
+  #renew(reason: Reason, old: Tokens | undefined): Promise<void> {
+    this.#renewing ??= this.#renewNow(reason, old).finally(() => {
       this.#renewing = undefined
     })
     return this.#renewing
   }
 
-  async #renewNow(
-    challenge: Challenge | undefined,
-    old: Tokens | undefined,
-    scopes: readonly string[] | undefined,
-  ): Promise<void> {
+  async #renewNow({ challenge, isRefused, scopes }: Reason, old: Tokens | undefined): Promise<void> {
     const trace = new Trace()
     const context = new AuthContext(this.#serverUrl, trace, this.#options.fetch)
     // A refusal may mean that the server has another authorization server now; a token that ends does not.
-    const found = challenge || !this.#found ? await discover(context, challenge) : this.#found
+    this.#metadataUrl = challenge?.params.resource_metadata ?? this.#metadataUrl
+    const { identity, grant } = this.#options
+    const found =
+      isRefused || !this.#found
+        ? await discover(context, challenge, this.#metadataUrl, grant?.issuer ?? identity.issuer)
+        : this.#found
     this.#found = found
+    await this.#bind(grant?.clientId ?? identity.clientId, found, context)
     const isFresh = old?.issuer === found.server.issuer && Date.now() - this.#givenAt < freshMs
-    if (challenge && !scopes && isFresh) {
+    if (isRefused && !scopes && isFresh) {
       throw new AuthError('The server refuses a token that was given just now', trace)
     }
     const { store } = this.#options
     // Nobody waits behind a user who thinks: only what goes by itself is done inside the lock.
     const renewed = await store.lock(this.#key('renew'), () =>
-      this.#reuse(context, found, old, challenge !== undefined, scopes !== undefined),
+      this.#reuse(context, found, old, isRefused, scopes !== undefined),
     )
     const tokens = renewed ?? (await this.#obtain(context, found, old, challenge, scopes))
     if (!renewed) {
@@ -182,7 +198,7 @@ export class OAuthSession {
   ): Promise<Tokens | undefined> {
     const { store } = this.#options
     const text = await store.get(this.#key('tokens'))
-    const stored: Tokens | undefined = text === undefined ? undefined : JSON.parse(text)
+    const stored = readJson<Tokens>(text)
     if (!stored || stored.issuer !== found.server.issuer) return undefined
     if (stored.accessToken !== old?.accessToken) {
       context.trace.done('token', 'another one has got it already')
@@ -223,7 +239,9 @@ export class OAuthSession {
       if (error === 'invalid_client' || error === 'unauthorized_client') {
         await this.#options.store.delete(clientKey(server))
       } else if (error !== 'invalid_grant') {
-        throw new AuthError(`The token could not be refreshed: ${messageOf(cause)}`, context.trace, { cause })
+        throw new AuthError(`The token could not be refreshed: ${messageOf(cause)}`, context.trace, {
+          cause: plain(cause),
+        })
       }
       await this.#options.store.delete(this.#key('tokens'))
       return undefined
@@ -266,7 +284,7 @@ export class OAuthSession {
       return { ...toTokens(response, server, grant.clientId, resource, scopes), refreshToken: undefined }
     } catch (cause) {
       context.trace.failed('token', messageOf(cause))
-      throw new AuthError(`${server.issuer} gave no token: ${messageOf(cause)}`, context.trace, { cause })
+      throw new AuthError(`${server.issuer} gave no token: ${messageOf(cause)}`, context.trace, { cause: plain(cause) })
     }
   }
 
@@ -286,14 +304,39 @@ export class OAuthSession {
       const params = await redirect.visit(url, flow.state)
       const response = await completeFlow(context, flow, params, dpop)
       return toTokens(response, server, client.client_id, resource, scopes)
+    } catch (error) {
+      const said = ((error as Error).cause as { error?: unknown } | undefined)?.error
+      // The server has forgotten the client; next time it is registered anew.
+      if (said === 'invalid_client') await store.delete(clientKey(server))
+      throw error
     } finally {
       await redirect.close()
     }
   }
 
+  /** 2026-07-28 authorization: credentials that were given belong to the issuer that they were used with first. */
+  async #bind(clientId: string | undefined, { server }: Found, { trace }: AuthContext): Promise<void> {
+    if (clientId === undefined) return
+    const { store } = this.#options
+    const key = `issuer of ${clientId}`
+    const known = this.#options.grant?.issuer ?? this.#options.identity.issuer ?? (await store.get(key))
+    if (known === undefined) return store.set(key, server.issuer)
+    if (known === server.issuer) return
+    throw new AuthError(`The client id belongs to ${known}, but the server wants tokens of ${server.issuer}`, trace)
+  }
+
   #key(what: 'tokens' | 'renew'): string {
     return serverKey(what, this.#serverUrl)
   }
+}
+
+/** Why a token is replaced. */
+interface Reason {
+  readonly challenge?: Challenge | undefined
+  /** The server refused it, rather than that it ends. */
+  readonly isRefused: boolean
+  /** All that is needed now, where that is more than before. */
+  readonly scopes?: readonly string[] | undefined
 }
 
 interface Refusal {

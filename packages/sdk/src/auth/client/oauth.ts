@@ -44,6 +44,7 @@ export type AuthFor = (server: URL) => OAuthSession
 export function oauth(options: OAuthOptions = {}): AuthFor {
   const { clientId, clientSecret, issuer, clientMetadataUrl, clientName = 'Tenon', register } = options
   const identity = { clientId, clientSecret, issuer, clientMetadataUrl, clientName, register }
+  checkUrls(options)
   const store = options.store ?? new MemoryTokenStore()
   return (server) =>
     new OAuthSession(server, { ...toSession(server, options, identity, store), userAgent: userAgentOf(options) })
@@ -73,6 +74,19 @@ export function bearer(token: string | (() => string | Promise<string>)) {
     async refused({ count }: { count: number }): Promise<boolean> {
       return typeof token === 'function' && count < 2
     },
+  }
+}
+
+/** Throws on what no authorization server may accept. */
+function checkUrls({ redirectUrl, clientMetadataUrl }: OAuthOptions): void {
+  const redirect = redirectUrl !== undefined && URL.canParse(redirectUrl) ? new URL(redirectUrl) : undefined
+  if (redirectUrl !== undefined && (!redirect || (redirect.protocol === 'http:' && !isLoopbackUrl(redirect)))) {
+    throw new TypeError('redirectUrl must be an https: URL, or http: on this machine')
+  }
+  const document =
+    clientMetadataUrl !== undefined && URL.canParse(clientMetadataUrl) ? new URL(clientMetadataUrl) : undefined
+  if (clientMetadataUrl !== undefined && (document?.protocol !== 'https:' || document.pathname === '/')) {
+    throw new TypeError('clientMetadataUrl must be an https: URL with a path')
   }
 }
 

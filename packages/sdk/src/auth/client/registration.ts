@@ -1,7 +1,7 @@
 import type { AuthorizationServer, Client } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
 import { isObject } from '../../util/objects.ts'
-import { type AuthContext, messageOf } from './context.ts'
+import { type AuthContext, messageOf, plain } from './context.ts'
 
 /** A client as one authorization server knows it. */
 export interface RegisteredClient extends Client {
@@ -121,9 +121,14 @@ export async function requestRegistration(
   metadata: object,
 ): Promise<Client> {
   const { trace } = context
-  const refuse = (why: string, cause?: unknown) => {
+  const refuse = (said: string, cause?: unknown) => {
+    const why = said.replace(/\p{Cc}+/gu, ' ').slice(0, 500)
     trace.failed('registration', why)
-    return new AuthError(`${server.issuer} did not register this client: ${why}`, trace, { cause })
+    return new AuthError(
+      `${server.issuer} did not register this client: ${why}`,
+      trace,
+      cause === undefined ? {} : { cause: plain(cause) },
+    )
   }
   let response: Response
   try {

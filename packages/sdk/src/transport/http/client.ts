@@ -1,13 +1,18 @@
-import { ClosedError } from '../../errors.ts'
+import type { Answer } from '../../auth/client/provider.ts'
+import type { OAuthClientProvider } from '../../auth/client/provider-port.ts'
+import { ClosedError, McpError } from '../../errors.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
 import { revisions } from '../../protocol/revisions/index.ts'
 import { type Asked, Conversation } from './client-conversation.ts'
 import { Destination, type HttpClientOptions } from './client-destination.ts'
+import { ProvidedAuth } from './client-provider.ts'
 
 export interface StreamableHTTPClientTransportOptions extends HttpClientOptions {
   /** A session to go on with, for those who send messages themselves; a handshake begins another. */
   sessionId?: string | undefined
+  /** Keeps credentials and sends users to pages, as in other MCP SDKs; in place of `auth`. */
+  authProvider?: OAuthClientProvider | undefined
 }
 
 /**
@@ -31,7 +36,9 @@ export class StreamableHTTPClientTransport implements Transport {
   #greetings: ReadonlyMap<string, number> = new Map()
 
   constructor(url: string | URL, options: StreamableHTTPClientTransportOptions = {}) {
-    this.#destination = new Destination(url, options)
+    const { authProvider } = options
+    const auth = authProvider ? (server: URL) => new ProvidedAuth(authProvider, server) : options.auth
+    this.#destination = new Destination(url, { ...options, auth })
     this.#givenSession = options.sessionId
     this.address = this.#destination.name
     this.peerKey = this.#destination.name
@@ -89,6 +96,13 @@ export class StreamableHTTPClientTransport implements Transport {
     this.#version = version
     const revision = revisions.find(({ id }) => id === version)
     this.#conversation?.agree(revision ?? { id: version, era: 'handshake', batching: false })
+  }
+
+  /** With `authProvider`: redeems what the user came back with; then connect again. */
+  async finishAuth(answer: Answer, iss?: string): Promise<void> {
+    const { auth } = this.#destination
+    if (!(auth instanceof ProvidedAuth)) throw new McpError('invalid-argument', 'finishAuth needs an authProvider')
+    await auth.finishAuth(answer, iss)
   }
 
   /** Ends the session at the server; a server that does not let clients do so keeps it. */

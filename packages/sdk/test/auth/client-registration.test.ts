@@ -1,0 +1,255 @@
+import { clientCredentials, MemoryTokenStore } from 'tenon/auth'
+import { startAuthorizationServer } from 'tenon/testing'
+import { describe, expect, it } from 'vitest'
+import { at, failureOf, Gate, grants, join, redirectUrl, User } from './client-support.ts'
+
+const documentUrl = 'https://app.example/oauth/client.json'
+
+/** Knows the one document about our client. */
+const documents = (async (url: string | URL) => {
+  if (String(url) !== documentUrl) return new Response('', { status: 404 })
+  return Response.json({ client_id: documentUrl, client_name: 'App', redirect_uris: [redirectUrl] })
+}) as typeof globalThis.fetch
+
+const given = { client_id: 'given', redirect_uris: [redirectUrl] }
+
+describe('who the client is', () => {
+  it('is what was given, before anything else [AUTH-046, AUTH-055]', async () => {
+    await using as = await startAuthorizationServer({ fetch: documents, clients: [given] })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const user = new User()
+    await using _client = await join(gate, user.auth({ clientId: 'given', clientMetadataUrl: documentUrl }))
+    expect(user.pages[0]!.searchParams.get('client_id')).toBe('given')
+    expect(at(as, 'register')).toEqual([])
+  })
+
+  it('is the URL of its document, where the server says that it reads those [AUTH-045, AUTH-046, AUTH-048]', async () => {
+    await using as = await startAuthorizationServer({ fetch: documents })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const user = new User()
+    await using client = await join(gate, user.auth({ clientMetadataUrl: documentUrl }))
+    expect((await client.callTool('ping')).text).toBe('pong')
+    expect(user.pages[0]!.searchParams.get('client_id')).toBe(documentUrl)
+    expect(grants(as, 'authorization_code')[0]!.params.client_id).toBe(documentUrl)
+    expect(at(as, 'register')).toEqual([])
+  })
+
+  it('is registered where the server reads no documents [AUTH-044, AUTH-046, AUTH-047]', async () => {
+    await using as = await startAuthorizationServer({ clientIdMetadataDocuments: false })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const user = new User()
+    await using _client = await join(gate, user.auth({ clientMetadataUrl: documentUrl }))
+    expect(at(as, 'register')).toHaveLength(1)
+    expect(user.pages[0]!.searchParams.get('client_id')).not.toBe(documentUrl)
+  })
+
+  it('is asked for when nothing else is left [AUTH-046, AUTH-055]', async () => {
+    await using as = await startAuthorizationServer({ registration: false, clients: [given] })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const user = new User()
+    const asked: string[] = []
+    const register = ({ issuer }: { issuer: string }) => {
+      asked.push(issuer)
+      return { clientId: 'given' }
+    }
+    await using _client = await join(gate, user.auth({ register }))
+    expect(asked).toEqual([as.issuer])
+    expect(user.pages[0]!.searchParams.get('client_id')).toBe('given')
+  })
+
+  it('must be known before a user is asked [AUTH-056]', async () => {
+    await using as = await startAuthorizationServer({ registration: false })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const user = new User()
+    const error = await failureOf(join(gate, user.auth()))
+    expect(error.message).toContain('register it there')
+    expect(user.pages).toEqual([])
+  })
+
+  it.each(['http://app.example/client.json', 'https://app.example', 'https://app.example/', 'client.json'])(
+    'is never the document %s, which is not at an https URL with a path [AUTH-048]',
+    async (clientMetadataUrl) => {
+      await using as = await startAuthorizationServer({ fetch: documents })
+      await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+      const user = new User()
+      const work = (async () => join(gate, user.auth({ clientMetadataUrl })))()
+      await expect(work).rejects.toThrow(/clientMetadataUrl/)
+      expect(user.pages).toEqual([])
+    },
+  )
+})
+
+describe('a registration', () => {
+  it.each([
+    [redirectUrl, 'native'],
+    ['http://localhost:7/callback', 'native'],
+    ['http://[::1]:7/callback', 'native'],
+    ['com.example.app:/callback', 'native'],
+    ['https://app.example/callback', 'web'],
+  ])('with the redirect %s is for a %s application [AUTH-057, AUTH-058, AUTH-090, AUTH-098]', async (back, type) => {
+    await using as = await startAuthorizationServer()
+    as.faults.always('register', { status: 201, body: { client_id: 'c1' } })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const stop = () => {
+      throw new Error('far enough')
+    }
+    await expect(join(gate, new User().auth({ redirectUrl: back, authorize: stop }))).rejects.toThrow('far enough')
+    expect(JSON.parse(at(as, 'register')[0]!.body)).toMatchObject({
+      application_type: type,
+      redirect_uris: [back],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+    })
+  })
+
+  it('that fails for the redirect says so, and may be made again with another [AUTH-059]', async () => {
+    await using as = await startAuthorizationServer()
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const user = new User()
+    const store = new MemoryTokenStore()
+    as.faults.next('register', {
+      status: 400,
+      body: { error: 'invalid_redirect_uri', error_description: 'Not this port' },
+    })
+    const error = await failureOf(join(gate, user.auth({ store, redirectUrl: 'http://127.0.0.1:9/callback' })))
+    expect(error.message).toContain('invalid_redirect_uri, Not this port')
+    await using client = await join(gate, user.auth({ store }))
+    expect((await client.callTool('ping')).text).toBe('pong')
+  })
+
+  it('is made anew for another redirect [AUTH-090]', async () => {
+    await using as = await startAuthorizationServer()
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const store = new MemoryTokenStore()
+    await (await join(gate, new User().auth({ store }))).close()
+    await store.delete(`tokens ${gate.url}`)
+    await (await join(gate, new User().auth({ store, redirectUrl: 'http://127.0.0.1:8/other' }))).close()
+    expect(at(as, 'register').map(({ body }) => JSON.parse(body).redirect_uris)).toEqual([
+      [redirectUrl],
+      ['http://127.0.0.1:8/other'],
+    ])
+  })
+
+  it('that the server has forgotten is forgotten here too, so that the next attempt succeeds', async () => {
+    await using as = await startAuthorizationServer()
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const store = new MemoryTokenStore()
+    as.faults.next('token', { status: 401, body: { error: 'invalid_client' } })
+    await failureOf(join(gate, new User().auth({ store })))
+    await using _client = await join(gate, new User().auth({ store }))
+    expect(at(as, 'register')).toHaveLength(2)
+  })
+
+  it.each([
+    [['none', 'client_secret_basic'], 'none'],
+    [['client_secret_basic', 'client_secret_post'], 'client_secret_basic'],
+    [['client_secret_post'], 'client_secret_post'],
+  ] as const)('shows who it is as the server can take it: of %j by %s', async (methods, method) => {
+    await using as = await startAuthorizationServer({ tokenEndpointAuthMethods: methods })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    await using client = await join(gate, new User().auth())
+    expect((await client.callTool('ping')).text).toBe('pong')
+    const [{ headers, params }] = grants(as, 'authorization_code') as [ReturnType<typeof grants>[number]]
+    expect(headers.authorization?.startsWith('Basic ') ?? false).toBe(method === 'client_secret_basic')
+    expect(params.client_secret !== undefined).toBe(method === 'client_secret_post')
+  })
+
+  it.each(['http://app.example/callback', 'http://10.0.0.1/callback', 'http://localhost.example/callback'])(
+    'never has the redirect %s, which is neither https nor on this machine [AUTH-089]',
+    async (back) => {
+      await using as = await startAuthorizationServer()
+      as.faults.always('register', { status: 201, body: { client_id: 'c1' } })
+      await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+      const user = new User()
+      const work = (async () => join(gate, user.auth({ redirectUrl: back })))()
+      await expect(work).rejects.toThrow(/redirectUrl/)
+      expect(at(as, 'register')).toEqual([])
+      expect(user.pages).toEqual([])
+    },
+  )
+})
+
+describe('credentials of one authorization server', () => {
+  it('are kept under its issuer, and another gets its own [AUTH-042, AUTH-060, AUTH-061]', async () => {
+    await using first = await startAuthorizationServer()
+    await using second = await startAuthorizationServer()
+    await using gate = await Gate.start({ authorizationServers: [first.issuer] })
+    const store = new MemoryTokenStore()
+    await (await join(gate, new User().auth({ store }))).close()
+    const old = gate.calls.at(-1)!.headers.authorization
+    gate.authorizationServers = [second.issuer]
+    gate.judge = (token) => (token === undefined || `Bearer ${token}` === old ? gate.refusal : undefined)
+    await using client = await join(gate, new User().auth({ store }))
+    expect((await client.callTool('ping')).text).toBe('pong')
+    const ids = [first, second].map((as) => grants(as, 'authorization_code')[0]!.params.client_id)
+    expect(new Set(ids).size).toBe(2)
+    expect(at(second, 'register')).toHaveLength(1)
+    expect(grants(second, 'refresh_token')).toEqual([])
+    for (const [index, { issuer }] of [first, second].entries()) {
+      expect(JSON.parse((await store.get(`client ${issuer}`))!).client_id).toBe(ids[index])
+    }
+  })
+
+  it('that were given go to no other, and that is an error [AUTH-060, AUTH-061, AUTH-062]', async () => {
+    await using as = await startAuthorizationServer()
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const user = new User()
+    const mine = { clientId: 'given', clientSecret: 's3cret', issuer: 'https://as.example' }
+    const error = await failureOf(join(gate, user.auth(mine)))
+    expect(error.message).toContain('https://as.example')
+    expect(user.pages).toEqual([])
+    expect(JSON.stringify(as.requests)).not.toContain('s3cret')
+    const machine = clientCredentials({ ...mine })
+    expect((await failureOf(join(gate, machine))).message).toContain('https://as.example')
+    expect(JSON.stringify(as.requests)).not.toContain('s3cret')
+  })
+
+  it('that were given are used where the server names it among others [AUTH-055]', async () => {
+    await using other = await startAuthorizationServer()
+    await using as = await startAuthorizationServer({ clients: [given] })
+    await using gate = await Gate.start({ authorizationServers: [other.issuer, as.issuer] })
+    const user = new User()
+    await using client = await join(gate, user.auth({ clientId: 'given', issuer: as.issuer }))
+    expect((await client.callTool('ping')).text).toBe('pong')
+    expect(user.pages.map(({ origin }) => origin)).toEqual([as.issuer])
+  })
+
+  it('that were given without an issuer belong to the first that is seen [AUTH-060, AUTH-061, AUTH-062]', async () => {
+    await using first = await startAuthorizationServer({ clients: [{ ...given, client_secret: 's3cret' }] })
+    await using second = await startAuthorizationServer({ clients: [{ ...given, client_secret: 's3cret' }] })
+    await using gate = await Gate.start({ authorizationServers: [first.issuer] })
+    const store = new MemoryTokenStore()
+    const user = new User()
+    const mine = { store, clientId: 'given', clientSecret: 's3cret' }
+    await (await join(gate, user.auth(mine))).close()
+    gate.authorizationServers = [second.issuer]
+    gate.judge = () => gate.refusal
+    await failureOf(join(gate, user.auth(mine)))
+    expect(at(second, 'authorize')).toEqual([])
+    expect(at(second, 'token')).toEqual([])
+  })
+
+  it('of a machine, given without an issuer, belong to the first that is seen [AUTH-061, AUTH-062]', async () => {
+    const machine = { client_id: 'machine', client_secret: 's3cret', grant_types: ['client_credentials'] }
+    await using first = await startAuthorizationServer({ clients: [machine] })
+    await using second = await startAuthorizationServer({ clients: [machine] })
+    await using gate = await Gate.start({ authorizationServers: [first.issuer] })
+    const mine = { store: new MemoryTokenStore(), clientId: 'machine', clientSecret: 's3cret' }
+    await (await join(gate, clientCredentials(mine))).close()
+    gate.authorizationServers = [second.issuer]
+    gate.judge = () => gate.refusal
+    await failureOf(join(gate, clientCredentials(mine)))
+    expect(at(second, 'token')).toEqual([])
+  })
+
+  it('that were given are used as they are given now, not as they were kept [AUTH-055]', async () => {
+    await using as = await startAuthorizationServer({ clients: [{ ...given, client_secret: 'old' }] })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const store = new MemoryTokenStore()
+    await (await join(gate, new User().auth({ store, clientId: 'given', clientSecret: 'old' }))).close()
+    as.registerClient({ ...given, client_secret: 'new' })
+    await store.delete(`tokens ${gate.url}`)
+    await using client = await join(gate, new User().auth({ store, clientId: 'given', clientSecret: 'new' }))
+    expect((await client.callTool('ping')).text).toBe('pong')
+  })
+})

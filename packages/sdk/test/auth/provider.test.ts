@@ -1,0 +1,306 @@
+import { connect } from 'tenon/client'
+import { describe, expect, it } from 'vitest'
+import { withProvider } from '../../src/auth/client/provider.ts'
+import type {
+  OAuthClientProvider,
+  ProviderClientInformation,
+  ProviderDiscovery,
+  ProviderTokens,
+} from '../../src/auth/client/provider-port.ts'
+import { authErrorIn, followRedirect, protectedServer, tokenRequests, visits } from './protected-server.ts'
+
+const redirectUrl = 'https://app.example/back'
+
+/** As an application would write it: everything in memory, and pages are noted instead of opened. */
+class Keeper implements OAuthClientProvider {
+  readonly redirectUrl: string | undefined = redirectUrl
+  readonly clientMetadata = { redirect_uris: [redirectUrl], client_name: 'Keeper' }
+  readonly pages: URL[] = []
+  readonly invalidated: string[] = []
+  client: ProviderClientInformation | undefined
+  held: ProviderTokens | undefined
+  verifier = ''
+
+  clientInformation() {
+    return this.client
+  }
+  saveClientInformation(information: ProviderClientInformation) {
+    this.client = information
+  }
+  tokens() {
+    return this.held
+  }
+  saveTokens(tokens: ProviderTokens) {
+    this.held = tokens
+  }
+  redirectToAuthorization(page: URL): void | Promise<void> {
+    this.pages.push(page)
+  }
+  saveCodeVerifier(verifier: string) {
+    this.verifier = verifier
+  }
+  codeVerifier() {
+    return this.verifier
+  }
+  invalidateCredentials(what: string) {
+    this.invalidated.push(what)
+    this.held = undefined
+    if (what === 'all') this.client = undefined
+  }
+}
+
+async function comeBack(provider: Keeper): Promise<URLSearchParams> {
+  return (await followRedirect(provider.pages.at(-1)!)).searchParams
+}
+
+async function letIn(url: URL | string, provider: Keeper) {
+  const auth = withProvider(provider)
+  await connect(url, { auth }).catch(() => {})
+  await auth.finishAuth(await comeBack(provider))
+  return auth
+}
+
+describe('withProvider()', () => {
+  for (const revision of ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const) {
+    it(`says that the user was sent away, and is let in when they are back (${revision})`, async () => {
+      await using vault = await protectedServer({}, { requiredScopes: ['read'] })
+      const provider = new Keeper()
+      const auth = withProvider(provider)
+      const error = await connect(vault.url, { revision, auth }).catch((reason) => reason)
+      expect(authErrorIn(error)?.message).toMatch(/user was sent to .* finishAuth/)
+      expect(auth.waiting).toBe(true)
+      expect(provider.pages).toHaveLength(1)
+      await auth.finishAuth(await comeBack(provider))
+      expect(auth.waiting).toBe(false)
+      await using client = await connect(vault.url, { revision, auth })
+      expect((await client.callTool('whoami')).text).toBe('alice read')
+      expect(provider.held).toMatchObject({ issuer: vault.as.issuer, scope: 'read' })
+      expect(provider.client).toMatchObject({ issuer: vault.as.issuer, client_id: expect.any(String) })
+    })
+  }
+
+  it('sends the user away once when no revision is asked for', async () => {
+    await using vault = await protectedServer()
+    const provider = new Keeper()
+    await connect(vault.url, { auth: withProvider(provider) }).catch(() => {})
+    expect(provider.pages).toHaveLength(1)
+  })
+
+  it('is let in with tokens that the provider has already', async () => {
+    await using vault = await protectedServer()
+    const provider = new Keeper()
+    await letIn(vault.url, provider)
+    await using client = await connect(vault.url, { auth: withProvider(provider) })
+    expect((await client.callTool('whoami')).isError).toBeFalsy()
+    expect(provider.pages).toHaveLength(1)
+  })
+
+  it('goes on at once when the provider brings the user back itself', async () => {
+    await using vault = await protectedServer()
+    const provider = new Keeper()
+    const auth = withProvider(provider)
+    provider.redirectToAuthorization = async (page) => auth.finishAuth(await followRedirect(page))
+    await using client = await connect(vault.url, { auth })
+    expect((await client.callTool('whoami')).isError).toBeFalsy()
+  })
+
+  it('refreshes a token that is refused, once for many calls, and keeps the client', async () => {
+    await using vault = await protectedServer({ refreshTokens: 'always' })
+    const provider = new Keeper()
+    await letIn(vault.url, provider)
+    const auth = withProvider(provider)
+    await using client = await connect(vault.url, { revision: '2025-11-25', auth })
+    provider.held = { ...provider.held!, access_token: 'expired' }
+    await Promise.all(Array.from({ length: 20 }, () => client.callTool('whoami')))
+    expect(tokenRequests(vault.as, 'refresh_token')).toHaveLength(1)
+    expect(provider.pages).toHaveLength(1)
+  })
+
+  it('asks the user again when the refresh token is no good any more', async () => {
+    await using vault = await protectedServer()
+    const provider = new Keeper()
+    await letIn(vault.url, provider)
+    provider.held = { ...provider.held!, access_token: 'expired', refresh_token: 'used up' }
+    await expect(connect(vault.url, { auth: withProvider(provider) })).rejects.toThrow(/was sent to/)
+    expect(provider.invalidated).toEqual(['tokens'])
+    expect(provider.pages).toHaveLength(2)
+  })
+
+  it('keeps tokens when the authorization server is out of order', async () => {
+    await using vault = await protectedServer()
+    const provider = new Keeper()
+    await letIn(vault.url, provider)
+    provider.held = { ...provider.held!, access_token: 'expired' }
+    vault.as.faults.next('token', 'server-error')
+    await expect(connect(vault.url, { auth: withProvider(provider) })).rejects.toThrow(/could not be refreshed/)
+    expect(provider.invalidated).toEqual([])
+    expect(provider.pages).toHaveLength(1)
+  })
+
+  it('gives the refresh token of one issuer to no other [AUTH-042]', async () => {
+    await using vault = await protectedServer()
+    const provider = new Keeper()
+    await letIn(vault.url, provider)
+    provider.held = { ...provider.held!, access_token: 'expired', issuer: 'https://other.example' }
+    await expect(connect(vault.url, { auth: withProvider(provider) })).rejects.toThrow(/was sent to/)
+    expect(tokenRequests(vault.as, 'refresh_token')).toEqual([])
+  })
+
+  it('registers anew where the client is that of another issuer [AUTH-061]', async () => {
+    await using vault = await protectedServer()
+    const provider = new Keeper()
+    provider.client = { client_id: 'elsewhere', client_secret: 'hush', issuer: 'https://other.example' }
+    await expect(connect(vault.url, { auth: withProvider(provider) })).rejects.toThrow(/was sent to/)
+    expect(provider.pages[0]!.searchParams.get('client_id')).not.toBe('elsewhere')
+    expect(provider.client).toMatchObject({ issuer: vault.as.issuer })
+  })
+
+  it('refuses a client that was registered by hand at another issuer [AUTH-062]', async () => {
+    await using vault = await protectedServer()
+    const provider = Object.assign(new Keeper(), { saveClientInformation: undefined }) as unknown as Keeper
+    provider.client = { client_id: 'elsewhere', issuer: 'https://other.example' }
+    await expect(connect(vault.url, { auth: withProvider(provider) })).rejects.toThrow(/belongs to/)
+    expect(visits(vault.as)).toEqual([])
+  })
+
+  it('asks for what is missing besides what it had, once for each [AUTH-080]', async () => {
+    const provider = new Keeper()
+    const auth = withProvider(provider)
+    await using vault = await protectedServer({}, { requiredScopes: ['read'] })
+    await connect(vault.url, { auth }).catch(() => {})
+    await auth.finishAuth(await comeBack(provider))
+    const session = auth(new URL(vault.url))
+    const challenge = `Bearer error="insufficient_scope", scope="write"`
+    const refusal = async () => ({
+      status: 403,
+      header: (name: string) => (name === 'www-authenticate' ? challenge : undefined),
+      sent: await session.headers(),
+      count: 1,
+    })
+    await expect(session.refused(await refusal())).rejects.toMatchObject({ code: 'auth' })
+    expect(provider.pages.at(-1)!.searchParams.get('scope')?.split(' ').sort()).toEqual(['read', 'write'])
+    await auth.finishAuth(await comeBack(provider))
+    expect(provider.held?.scope?.split(' ').sort()).toEqual(['read', 'write'])
+    expect(await session.refused(await refusal())).toBe(false)
+  })
+
+  it('is good for one server only [AUTH-014]', async () => {
+    await using vault = await protectedServer()
+    await using other = await protectedServer()
+    const auth = await letIn(vault.url, new Keeper())
+    await expect((async () => connect(other.url, { auth }))()).rejects.toMatchObject({ code: 'invalid-argument' })
+  })
+})
+
+describe('finishAuth()', () => {
+  it.each([
+    ['another state [AUTH-088]', { state: 'another' }],
+    ['no state [AUTH-088]', { state: null }],
+    ['another issuer [AUTH-084]', { iss: 'https://attacker.example' }],
+    ['no issuer where one is promised [AUTH-083]', { iss: null }],
+  ])('redeems no code that comes with %s', async (_, redirect) => {
+    await using vault = await protectedServer({ issParameter: true })
+    const provider = new Keeper()
+    const auth = withProvider(provider)
+    await connect(vault.url, { auth }).catch(() => {})
+    vault.as.faults.redirect = redirect
+    await expect(auth.finishAuth(await comeBack(provider))).rejects.toMatchObject({ code: 'auth' })
+    expect(tokenRequests(vault.as, 'authorization_code')).toEqual([])
+  })
+
+  it('compares with the state of the provider, where it has one', async () => {
+    await using vault = await protectedServer()
+    const provider = Object.assign(new Keeper(), { state: () => 'of the provider' })
+    const auth = withProvider(provider)
+    await connect(vault.url, { auth }).catch(() => {})
+    const params = await comeBack(provider)
+    expect(params.get('state')).toBe('of the provider')
+    await auth.finishAuth(params)
+    expect(provider.held).toBeDefined()
+  })
+
+  it('takes a bare code, with the issuer where the authorization server promises it [AUTH-083]', async () => {
+    await using vault = await protectedServer({ issParameter: true })
+    const provider = new Keeper()
+    const auth = withProvider(provider)
+    await connect(vault.url, { auth }).catch(() => {})
+    const params = await comeBack(provider)
+    await expect(auth.finishAuth(params.get('code')!)).rejects.toMatchObject({ code: 'auth' })
+    await auth.finishAuth(params.get('code')!, params.get('iss')!)
+    expect(provider.held).toBeDefined()
+  })
+
+  it('works in another process, with the issuer that was noted before the user left [AUTH-082]', async () => {
+    await using vault = await protectedServer()
+    let noted: ProviderDiscovery | undefined
+    const provider = Object.assign(new Keeper(), {
+      saveDiscoveryState: (state: ProviderDiscovery) => {
+        noted = JSON.parse(JSON.stringify(state))
+      },
+      discoveryState: () => noted,
+    })
+    await connect(vault.url, { auth: withProvider(provider) }).catch(() => {})
+    expect(noted?.authorizationServerUrl).toBe(vault.as.issuer)
+    const elsewhere = withProvider(provider, { serverUrl: vault.url })
+    const params = await comeBack(provider)
+    const forged = new URLSearchParams(params)
+    forged.set('iss', 'https://attacker.example')
+    await expect(elsewhere.finishAuth(forged)).rejects.toMatchObject({ code: 'auth' })
+    await elsewhere.finishAuth(params)
+    await using client = await connect(vault.url, { auth: elsewhere })
+    expect((await client.callTool('whoami')).isError).toBeFalsy()
+  })
+
+  it('finds out anew where a provider notes nothing', async () => {
+    await using vault = await protectedServer()
+    const provider = new Keeper()
+    await connect(vault.url, { auth: withProvider(provider) }).catch(() => {})
+    await withProvider(provider, { serverUrl: vault.url }).finishAuth(await comeBack(provider))
+    expect(provider.held).toBeDefined()
+  })
+
+  it('says so when it cannot know the server', async () => {
+    await expect(withProvider(new Keeper()).finishAuth('code')).rejects.toMatchObject({ code: 'invalid-argument' })
+  })
+})
+
+describe('providers without a user', () => {
+  const machine = { client_id: 'machine', client_secret: 'a secret', grant_types: ['client_credentials'] }
+
+  it('get a token as they say', async () => {
+    await using vault = await protectedServer({ clients: [machine] as never }, { requiredScopes: ['read'] })
+    const provider = Object.assign(new Keeper(), {
+      redirectUrl: undefined,
+      prepareTokenRequest: (scope?: string) =>
+        new URLSearchParams({ grant_type: 'client_credentials', ...(scope && { scope }) }),
+    })
+    provider.client = { client_id: 'machine', client_secret: 'a secret' }
+    await using client = await connect(vault.url, { auth: withProvider(provider) })
+    expect((await client.callTool('whoami')).text).toMatch(/ read$/)
+    expect(provider.pages).toEqual([])
+  })
+
+  it('show their secret to no other issuer than their own [AUTH-062]', async () => {
+    await using vault = await protectedServer({ clients: [machine] as never })
+    const provider = Object.assign(new Keeper(), { redirectUrl: undefined })
+    provider.client = { client_id: 'machine', client_secret: 'a secret', issuer: 'https://other.example' }
+    await expect(connect(vault.url, { auth: withProvider(provider) })).rejects.toThrow(/belongs to/)
+    expect(tokenRequests(vault.as, 'client_credentials')).toEqual([])
+  })
+
+  it('may show who they are in a way of their own', async () => {
+    await using vault = await protectedServer({ clients: [machine] as never })
+    const seen: string[] = []
+    const provider = Object.assign(new Keeper(), {
+      redirectUrl: undefined,
+      addClientAuthentication(headers: Headers, params: URLSearchParams) {
+        seen.push(`${headers.has('authorization')} ${params.has('client_id')}`)
+        headers.set('authorization', `Basic ${btoa('machine:a+secret')}`)
+      },
+    })
+    provider.client = { client_id: 'machine', client_secret: 'not the secret' }
+    await using client = await connect(vault.url, { auth: withProvider(provider) })
+    expect((await client.callTool('whoami')).isError).toBeFalsy()
+    expect(seen).toEqual(['false false'])
+  })
+})
