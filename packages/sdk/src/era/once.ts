@@ -1,6 +1,3 @@
-import { ProtocolError, RpcCode } from '../errors.ts'
-import { warnOnce } from '../util/warn.ts'
-
 /** Work by key that was done, as the JSON text of what it gave; an empty text for nothing. */
 export class OnceOnly {
   readonly #done: Map<string, string>
@@ -58,22 +55,4 @@ function toText(key: string, value: unknown): string {
   }
   if (text !== undefined) return text
   throw new TypeError(`${where}, not a ${typeof value}`)
-}
-
-export function tooManyRounds(maxRounds: number): ProtocolError {
-  return new ProtocolError(RpcCode.InternalError, `The request asked the client more than ${maxRounds} times`)
-}
-
-/** 2026-07-28 mrtr: a result that asks has questions, state or both. */
-export function nothingAsked(): TypeError {
-  return new TypeError('A handler returned a result of the type input_required that asks nothing and keeps nothing')
-}
-
-/** An answer that nobody waits for decides nothing, whatever the user says. */
-export function warnOpen(method: string, keys: Iterable<string>): void {
-  const names = [...keys].map((key) => JSON.stringify(key)).join(', ')
-  warnOnce(
-    `open ${method}`,
-    `A handler of ${method} returned while its question ${names} was open. Is an await missing, or was the error caught that goes through the handler?`,
-  )
 }

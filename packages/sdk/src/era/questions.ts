@@ -1,4 +1,4 @@
-import { CapabilityError } from '../errors.ts'
+import { CapabilityError, ProtocolError, RpcCode } from '../errors.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
 import { sampledProblem } from '../protocol/sampling.ts'
 import type { ClientCapabilities, InputRequest, InputRequiredResult } from '../protocol/types.ts'
@@ -140,4 +140,22 @@ export function withDeclaredContext({ revision, capabilities }: Caller, question
     `sample(): includeContext ${includeContext} is left out: the client did not declare sampling.context`,
   )
   return { ...question, params: omit(question.params, ['includeContext']) }
+}
+
+export function tooManyRounds(maxRounds: number): ProtocolError {
+  return new ProtocolError(RpcCode.InternalError, `The request asked the client more than ${maxRounds} times`)
+}
+
+/** 2026-07-28 mrtr: a result that asks has questions, state or both. */
+export function nothingAsked(): TypeError {
+  return new TypeError('A handler returned a result of the type input_required that asks nothing and keeps nothing')
+}
+
+/** An answer that nobody waits for decides nothing, whatever the user says. */
+export function warnOpen(method: string, keys: Iterable<string>): void {
+  const names = [...keys].map((key) => JSON.stringify(key)).join(', ')
+  warnOnce(
+    `open ${method}`,
+    `A handler of ${method} returned while its question ${names} was open. Is an await missing, or was the error caught that goes through the handler?`,
+  )
 }

@@ -1,3 +1,5 @@
+import { toBase64Url } from './base64url.ts'
+
 const ivBytes = 12
 
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
@@ -54,12 +56,6 @@ async function importKey(secret: string | Uint8Array): Promise<CryptoKey> {
 
 function gcm(iv: Uint8Array, purpose: string) {
   return { name: 'AES-GCM', iv: iv as Uint8Array<ArrayBuffer>, additionalData: new TextEncoder().encode(purpose) }
-}
-
-function toBase64Url(bytes: Uint8Array): string {
-  let binary = ''
-  for (const byte of bytes) binary += String.fromCharCode(byte)
-  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {

@@ -1,5 +1,6 @@
 import { SignJWT } from 'jose'
 import { DPoP, type DPoPHandle } from 'oauth4webapi'
+import { sha256 } from '../../util/base64url.ts'
 
 type KeyPair = { publicKey: CryptoKey; privateKey: CryptoKey }
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
@@ -39,11 +40,10 @@ export class DpopKey {
 
   /** A fresh proof for one request with this token. */
   async proof(method: string, url: URL, accessToken: string): Promise<string> {
-    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(accessToken))
     const claims = {
       htm: method,
       htu: url.origin + url.pathname,
-      ath: toBase64Url(new Uint8Array(digest)),
+      ath: await sha256(accessToken),
       jti: crypto.randomUUID(),
       ...(this.nonce !== undefined && { nonce: this.nonce }),
     }
@@ -56,11 +56,4 @@ export class DpopKey {
 
 function publicPart({ kty, crv, x, y }: { kty?: string; crv?: string; x?: string; y?: string }): object {
   return { kty, crv, x, y }
-}
-
-function toBase64Url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
 }

@@ -9,10 +9,11 @@ import {
   validateAuthResponse,
 } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
+import { isLoopbackUrl } from '../addresses.ts'
 import { type AuthContext, messageOf, plain } from './context.ts'
 import type { DpopKey } from './dpop.ts'
 import { requestOptions } from './http-options.ts'
-import { isLoopback, type RegisteredClient } from './registration.ts'
+import type { RegisteredClient } from './registration.ts'
 import { authenticationOf, withNonce } from './tokens.ts'
 
 /**
@@ -72,7 +73,7 @@ function pageOf({ authorization_endpoint: endpoint, issuer }: AuthorizationServe
     throw new AuthError(`${issuer} names no authorization endpoint`, trace)
   }
   const page = new URL(endpoint)
-  if (page.protocol === 'https:' || (page.protocol === 'http:' && isLoopback(endpoint))) return page
+  if (page.protocol === 'https:' || (page.protocol === 'http:' && isLoopbackUrl(page))) return page
   throw new AuthError(`The authorization endpoint of ${issuer} is no https: URL, and is not opened`, trace)
 }
 

@@ -1,4 +1,5 @@
 import type { AuthorizationServer } from 'oauth4webapi'
+import { AuthError } from '../../errors.ts'
 import type { TokenStore } from '../token-store.ts'
 import type { AuthContext } from './context.ts'
 import { DpopKey } from './dpop.ts'
@@ -54,12 +55,31 @@ export async function clientFor(
   redirectUrl: string,
   scopes: readonly string[],
 ): Promise<RegisteredClient> {
+  await checkIssuer(context, store, server, identity)
   // One that was given is used as it is given now: its secret may have been changed since.
   const known = identity.clientId === undefined ? await keptClient(store, server, undefined) : undefined
   if (known && (known.redirectUrl === undefined || known.redirectUrl === redirectUrl)) return known
   const client = await findClient(context, server, identity, redirectUrl, scopes.join(' '))
   await keepClient(store, server, client)
   return client
+}
+
+/**
+ * 2026-07-28 authorization: credentials that were given belong to their issuer, which is the one that they were used with
+ * first where none is named, and go to no other.
+ */
+export async function checkIssuer(
+  { trace }: AuthContext,
+  store: TokenStore,
+  server: AuthorizationServer,
+  { clientId, issuer }: Pick<ClientIdentity, 'clientId' | 'issuer'>,
+): Promise<void> {
+  if (clientId === undefined) return
+  const key = `issuer of ${clientId}`
+  const known = issuer ?? (await store.get(key))
+  if (known === undefined) return store.set(key, server.issuer)
+  if (known === server.issuer) return
+  throw new AuthError(`The client id belongs to ${known}, but the server wants tokens of ${server.issuer}`, trace)
 }
 
 export async function keptDpopKey(store: TokenStore, server: URL): Promise<DpopKey> {

@@ -92,16 +92,15 @@ function readServer(document: JsonObject, issuer: string, { trace }: AuthContext
 
 /** Lists that are none are as good as absent. */
 function withLists(document: JsonObject): AuthorizationServer {
-  const lists = Object.entries(document).filter(([name]) => name.endsWith('_supported') && name in listNames)
-  const clean = lists.map(([name, value]) => [name, Array.isArray(value) ? stringsIn(value) : undefined])
-  return { ...document, ...Object.fromEntries(clean) } as unknown as AuthorizationServer
+  const clean = { ...document }
+  for (const name of lists) {
+    if (Array.isArray(document[name])) clean[name] = stringsIn(document[name])
+    else delete clean[name]
+  }
+  return clean as unknown as AuthorizationServer
 }
 
-const listNames: Readonly<Record<string, true>> = {
-  code_challenge_methods_supported: true,
-  scopes_supported: true,
-  token_endpoint_auth_methods_supported: true,
-}
+const lists = ['code_challenge_methods_supported', 'scopes_supported', 'token_endpoint_auth_methods_supported']
 
 function isHttp(url: string): boolean {
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)

@@ -8,7 +8,17 @@ import type { DpopKey } from './dpop.ts'
 import { beginFlow, completeFlow } from './flow.ts'
 import type { Grant } from './grants.ts'
 import { requestOptions } from './http-options.ts'
-import { clientFor, clientKey, keepTokens, keptClient, keptDpopKey, readJson, serverKey, withoutQuery } from './kept.ts'
+import {
+  checkIssuer,
+  clientFor,
+  clientKey,
+  keepTokens,
+  keptClient,
+  keptDpopKey,
+  readJson,
+  serverKey,
+  withoutQuery,
+} from './kept.ts'
 import type { ClientIdentity } from './registration.ts'
 import { authenticationOf, isStale, type Tokens, toTokens, withNonce } from './tokens.ts'
 import { Trace } from './trace.ts'
@@ -168,7 +178,6 @@ export class OAuthSession {
         ? await discover(context, challenge, this.#metadataUrl, grant?.issuer ?? identity.issuer)
         : this.#found
     this.#found = found
-    await this.#bind(grant?.clientId ?? identity.clientId, found, context)
     const isFresh = old?.issuer === found.server.issuer && Date.now() - this.#givenAt < freshMs
     if (isRefused && !scopes && isFresh) {
       throw new AuthError('The server refuses a token that was given just now', trace)
@@ -272,12 +281,7 @@ export class OAuthSession {
     scopes: readonly string[],
     dpop: DpopKey | undefined,
   ): Promise<Tokens> {
-    if (grant.issuer !== undefined && grant.issuer !== server.issuer) {
-      throw new AuthError(
-        `The client belongs to ${grant.issuer}, but the server wants tokens of ${server.issuer}`,
-        context.trace,
-      )
-    }
+    await checkIssuer(context, this.#options.store, server, grant)
     try {
       const response = await grant.obtain({ context, server, resource, scopes, dpop })
       context.trace.done('token', `from ${server.token_endpoint}`)
@@ -312,17 +316,6 @@ export class OAuthSession {
     } finally {
       await redirect.close()
     }
-  }
-
-  /** 2026-07-28 authorization: credentials that were given belong to the issuer that they were used with first. */
-  async #bind(clientId: string | undefined, { server }: Found, { trace }: AuthContext): Promise<void> {
-    if (clientId === undefined) return
-    const { store } = this.#options
-    const key = `issuer of ${clientId}`
-    const known = this.#options.grant?.issuer ?? this.#options.identity.issuer ?? (await store.get(key))
-    if (known === undefined) return store.set(key, server.issuer)
-    if (known === server.issuer) return
-    throw new AuthError(`The client id belongs to ${known}, but the server wants tokens of ${server.issuer}`, trace)
   }
 
   #key(what: 'tokens' | 'renew'): string {

@@ -1,8 +1,8 @@
 import { isLoopbackUrl } from '../addresses.ts'
-import { guardedFetch } from '../guarded-fetch.ts'
 import { browserAgent } from '../node/user-agent.ts'
 import { MemoryTokenStore, type TokenStore } from '../token-store.ts'
 import type { AuthFetch } from './context.ts'
+import { fetchFor } from './discovery.ts'
 import {
   type AssertionOptions,
   clientCredentials as clientCredentialsGrant,
@@ -102,9 +102,7 @@ function toSession(
   identity: ClientIdentity,
   store: TokenStore,
 ): SessionOptions {
-  // A server on this machine may name an authorization server on this machine; no other may lead us here.
-  const guarded = () => guardedFetch({ allowLoopback: isLoopbackUrl(server) ? 'http' : false })
-  return { identity, scopes, store, fetch: fetch ?? guarded(), dpop, grant: undefined, userAgent: undefined }
+  return { identity, scopes, store, fetch: fetch ?? fetchFor(server), dpop, grant: undefined, userAgent: undefined }
 }
 
 function userAgentOf({ authorize, redirectUrl }: OAuthOptions): UserAgent | undefined {

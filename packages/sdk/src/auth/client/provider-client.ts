@@ -2,7 +2,7 @@ import type { AuthorizationServer } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
 import type { AuthContext, AuthFetch } from './context.ts'
 import type { OAuthClientProvider, ProviderClientInformation } from './provider-port.ts'
-import { chooseMethod, isLoopback, type RegisteredClient, requestRegistration } from './registration.ts'
+import { chooseMethod, isNative, type RegisteredClient, requestRegistration } from './registration.ts'
 
 /** The client that the provider knows for this authorization server. */
 export async function providerClient(
@@ -50,7 +50,7 @@ export async function registerProvider(
     response_types: ['code'],
     token_endpoint_auth_method: chooseMethod(server.token_endpoint_auth_methods_supported),
     // 2026-07-28 authorization: servers allow loopback redirects to native applications only.
-    application_type: isLoopback(redirectUrl) ? 'native' : 'web',
+    application_type: isNative(redirectUrl) ? 'native' : 'web',
     ...provider.clientMetadata,
     ...(scope !== '' && { scope }),
   })

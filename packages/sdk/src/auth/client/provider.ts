@@ -8,7 +8,7 @@ import {
 import { AuthError, McpError } from '../../errors.ts'
 import { isObject } from '../../util/objects.ts'
 import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
-import { AuthContext, type AuthFetch, messageOf } from './context.ts'
+import { AuthContext, type AuthFetch, messageOf, plain } from './context.ts'
 import { chooseScopes, discover, type Found, fetchFor } from './discovery.ts'
 import { beginFlow, completeFlow, type Flow } from './flow.ts'
 import { requestOptions } from './http-options.ts'
@@ -204,7 +204,9 @@ export class ProviderSession {
       const error = (cause as { error?: unknown }).error
       const isClientGone = error === 'invalid_client' || error === 'unauthorized_client'
       if (!isClientGone && error !== 'invalid_grant') {
-        throw new AuthError(`The token could not be refreshed: ${messageOf(cause)}`, context.trace, { cause })
+        throw new AuthError(`The token could not be refreshed: ${messageOf(cause)}`, context.trace, {
+          cause: plain(cause),
+        })
       }
       await this.#provider.invalidateCredentials?.(isClientGone ? 'all' : 'tokens')
       return false
@@ -270,7 +272,7 @@ export class ProviderSession {
       await this.#save(response, flow)
     } catch (cause) {
       context.trace.failed('token', messageOf(cause))
-      throw new AuthError(`${server.issuer} gave no token: ${messageOf(cause)}`, context.trace, { cause })
+      throw new AuthError(`${server.issuer} gave no token: ${messageOf(cause)}`, context.trace, { cause: plain(cause) })
     }
   }
 

@@ -1,6 +1,7 @@
 import type { AuthorizationServer, Client } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
 import { isObject } from '../../util/objects.ts'
+import { isLoopbackUrl } from '../addresses.ts'
 import { type AuthContext, messageOf, plain } from './context.ts'
 
 /** A client as one authorization server knows it. */
@@ -37,7 +38,10 @@ export async function findClient(
   scope: string | undefined,
 ): Promise<RegisteredClient> {
   const { trace } = context
-  if (identity.clientId !== undefined) return givenClient(context, server, identity)
+  if (identity.clientId !== undefined) {
+    trace.done('registration', 'the client id that was given')
+    return toClient(server, identity.clientId, identity.clientSecret, 'given')
+  }
   trace.skipped('registration', 'no client id was given')
   if (server.client_id_metadata_document_supported === true && identity.clientMetadataUrl !== undefined) {
     trace.done('registration', `by the document ${identity.clientMetadataUrl}`)
@@ -64,18 +68,6 @@ export async function findClient(
   }
   const { clientId, clientSecret } = await identity.register(server)
   return toClient(server, clientId, clientSecret, 'given')
-}
-
-/** 2026-07-28 authorization: credentials belong to the issuer that gave them, and go to no other. */
-function givenClient({ trace }: AuthContext, server: AuthorizationServer, identity: ClientIdentity): RegisteredClient {
-  if (identity.issuer !== undefined && identity.issuer !== server.issuer) {
-    throw new AuthError(
-      `The client id belongs to ${identity.issuer}, but the server wants tokens of ${server.issuer}`,
-      trace,
-    )
-  }
-  trace.done('registration', 'the client id that was given')
-  return toClient(server, identity.clientId!, identity.clientSecret, 'given')
 }
 
 function toClient(
@@ -106,7 +98,7 @@ async function register(
     response_types: ['code'],
     token_endpoint_auth_method: method,
     // 2026-07-28 authorization: servers allow loopback redirects to native applications only.
-    application_type: isLoopback(redirectUrl) ? 'native' : 'web',
+    application_type: isNative(redirectUrl) ? 'native' : 'web',
     ...(scope && { scope }),
   }
   const registered = await requestRegistration(context, server, metadata)
@@ -153,8 +145,8 @@ export function chooseMethod(supported: readonly string[] | undefined): string {
   return ['none', 'client_secret_basic', 'client_secret_post'].find((method) => known.includes(method)) ?? 'none'
 }
 
-export function isLoopback(url: string): boolean {
-  const { hostname, protocol } = new URL(url)
-  const isHere = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
-  return isHere || (protocol !== 'http:' && protocol !== 'https:')
+/** Whether only an application on the user's own machine can be at the other end of a redirect (RFC 8252). */
+export function isNative(redirectUrl: string): boolean {
+  const url = new URL(redirectUrl)
+  return isLoopbackUrl(url) || !/^https?:$/.test(url.protocol)
 }

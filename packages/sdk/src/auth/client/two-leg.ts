@@ -6,7 +6,7 @@ import { AuthContext, type AuthFetch } from './context.ts'
 import { chooseScopes, discover, fetchFor } from './discovery.ts'
 import { beginFlow, completeFlow, type Flow } from './flow.ts'
 import { clientFor, clientKey, keepClient, keepTokens, keptDpopKey, withoutQuery } from './kept.ts'
-import { type ClientIdentity, isLoopback } from './registration.ts'
+import { type ClientIdentity, isNative } from './registration.ts'
 import { toTokens } from './tokens.ts'
 import { Trace } from './trace.ts'
 
@@ -133,7 +133,7 @@ function readServerUrl(text: string | URL): URL {
 /** 2025-11-25 authorization, communication security: a code that comes back over plain http can be read on the way. */
 function readRedirectUrl(text: string | URL): string {
   const url = String(text)
-  if (URL.canParse(url) && (new URL(url).protocol === 'https:' || isLoopback(url))) return url
+  if (URL.canParse(url) && (new URL(url).protocol === 'https:' || isNative(url))) return url
   throw new McpError('invalid-argument', 'redirectUrl must be an https: URL, or one on this machine')
 }
 

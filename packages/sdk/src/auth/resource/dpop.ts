@@ -1,6 +1,6 @@
 import { calculateJwkThumbprint, EmbeddedJWK, type JWK, type JWTPayload, jwtVerify } from 'jose'
+import { sha256 } from '../../util/base64url.ts'
 import type { TokenRequest } from './auth-info.ts'
-import { sha256 } from './digest.ts'
 import { checkAlgorithms } from './jwt-verifier.ts'
 import { Nonces } from './nonces.ts'
 import { MemoryReplays, type Replays } from './replays.ts'

@@ -7,9 +7,9 @@ import {
   introspectionRequest,
   processIntrospectionResponse,
 } from 'oauth4webapi'
+import { sha256 } from '../../util/base64url.ts'
 import type { TokenVerifier } from './auth-info.ts'
 import { isForUs, toAuthInfo, toList } from './claims.ts'
-import { sha256 } from './digest.ts'
 import { checkIssuerUrl, type Fetch, IssuerFetch } from './issuer-fetch.ts'
 
 export interface IntrospectionVerifierOptions {

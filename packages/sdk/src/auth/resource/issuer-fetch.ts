@@ -1,4 +1,5 @@
 import { ByteCollector } from '../../util/bytes.ts'
+import { isLoopbackUrl } from '../addresses.ts'
 
 /** `fetch`, or one's own in its place: for tests, proxies, and other runtimes. */
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>
@@ -50,7 +51,7 @@ export class IssuerFetch {
 /** Throws on a place that tokens and keys should not travel to or from. */
 export function checkIssuerUrl(option: string, value: string | URL): URL {
   const url = URL.canParse(String(value)) ? new URL(value) : undefined
-  const isLocal = url?.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  const isLocal = url?.protocol === 'http:' && isLoopbackUrl(url)
   if (url && (url.protocol === 'https:' || isLocal)) return url
   throw new TypeError(`${option} must be an https: URL (http: on this machine), not ${JSON.stringify(String(value))}`)
 }

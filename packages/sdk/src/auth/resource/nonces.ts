@@ -1,4 +1,4 @@
-import { toBase64Url } from './digest.ts'
+import { toBase64Url } from '../../util/base64url.ts'
 
 /** How long one is given out; it is accepted twice as long. */
 const periodMs = 120_000
@@ -26,7 +26,7 @@ export class Nonces {
 
   async #of(number: number): Promise<string> {
     const text = new TextEncoder().encode(`dpop-nonce ${number}`)
-    return toBase64Url(await crypto.subtle.sign('HMAC', await this.#key, text))
+    return toBase64Url(new Uint8Array(await crypto.subtle.sign('HMAC', await this.#key, text)))
   }
 }
 

@@ -11,9 +11,18 @@ import type {
 } from '../../protocol/types.ts'
 import { chain } from '../../util/chain.ts'
 import { isObject } from '../../util/objects.ts'
-import { nothingAsked, OnceOnly, tooManyRounds, warnOpen } from '../once.ts'
+import { OnceOnly } from '../once.ts'
 import { QuestionKeys } from '../question-keys.ts'
-import { answerProblem, checkAskable, isInputRequired, topicOf, withDeclaredContext } from '../questions.ts'
+import {
+  answerProblem,
+  checkAskable,
+  isInputRequired,
+  nothingAsked,
+  tooManyRounds,
+  topicOf,
+  warnOpen,
+  withDeclaredContext,
+} from '../questions.ts'
 import type { AskOptions, Caller, Conversation, Outcome, QuestionLimits } from '../server.ts'
 
 /** What a session keeps of its client's answers. */

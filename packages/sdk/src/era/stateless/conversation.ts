@@ -4,8 +4,15 @@ import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { InputRequest, InputRequests, InputRequiredResult, InputResponses } from '../../protocol/types.ts'
 import { isThenable } from '../../util/chain.ts'
 import { isObject, omit, pick } from '../../util/objects.ts'
-import { nothingAsked, tooManyRounds, warnOpen } from '../once.ts'
-import { checkAskable, interactive, isInputRequired, withDeclaredContext } from '../questions.ts'
+import {
+  checkAskable,
+  interactive,
+  isInputRequired,
+  nothingAsked,
+  tooManyRounds,
+  warnOpen,
+  withDeclaredContext,
+} from '../questions.ts'
 import type { AskOptions, Caller, Conversation, Outcome, Reply } from '../server.ts'
 import { Journal } from './journal.ts'
 import type { OpenedState, States } from './states.ts'

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../jsonrpc/endpoint.ts'
 import { kindOf, type RpcResponse } from '../../jsonrpc/message.ts'
 import { MemoryEventStore } from '../../store/memory.ts'
+import { toBase64Url } from '../../util/base64url.ts'
 import { chain } from '../../util/chain.ts'
 import { isObject } from '../../util/objects.ts'
 import { settle } from '../../util/settle.ts'
@@ -202,8 +203,5 @@ function randomNumber(): number {
 
 function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
+  return toBase64Url(bytes)
 }
