@@ -12,14 +12,19 @@ export function start(command, args, options) {
   return child
 }
 
-/** Runs a program to its end and gives its exit code and all it wrote. */
-export function finish(command, args, options) {
+/**
+ * Runs a program to its end and gives its exit code and all it wrote.
+ *
+ * @param onText Is given all that it wrote so far, whenever there is more.
+ */
+export function finish(command, args, options, onText = () => {}) {
   return new Promise((resolve, reject) => {
     const child = start(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
         output += text
+        onText(output)
       })
     }
     child.once('error', reject)

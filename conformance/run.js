@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { report } from './report.js'
-import { clientSubject, Suite, startServer } from './suite.js'
+import { clientSubject, Suite, startAuthorization, startServer } from './suite.js'
 import { judge } from './verdicts.js'
 
-// npm run conformance -- [--only server|client] [--scenario NAME] [--revision R] [--verbose]
+// npm run conformance -- [--only server|client|authorization] [--scenario NAME] [--revision R] [--verbose]
 //
-// --only      one side
+// --only      one side; authorization is the authorization server of tenon/testing
 // --scenario  one scenario, by name
 // --revision  one revision
 // --verbose   prints all that the suite says, and keeps what it wrote
@@ -22,7 +22,7 @@ const { values: options } = parseArgs({
   },
 })
 const expected = JSON.parse(readFileSync(new URL('expected.json', import.meta.url), 'utf8'))
-const sides = choose(options.only, ['server', 'client'])
+const sides = choose(options.only, ['server', 'client', 'authorization'])
 const known = sides.flatMap((side) => Object.keys(expected[side]))
 const scenarios = choose(options.scenario, known)
 const modes = sides.filter((side) => scenarios.some((name) => name in expected[side]))
@@ -37,17 +37,18 @@ const suite = new Suite(results, (output) => options.verbose && console.log(outp
 console.log(`${suite.description}\n`)
 
 const rows = []
-if (modes.includes('server')) rows.push(...(await runServer()))
+if (modes.includes('server')) rows.push(...(await runFixture(startServer)))
 if (modes.includes('client')) rows.push(...(await runRevisions(clientSubject)))
+if (modes.includes('authorization')) rows.push(...(await runFixture(startAuthorization)))
 console.log(report(rows))
 if (rows.length === 0 || rows.some(({ verdict }) => verdict === 'FAIL')) process.exitCode = 1
 
-async function runServer() {
-  const server = await startServer()
+async function runFixture(start) {
+  const fixture = await start()
   try {
-    return await runRevisions(server.subject)
+    return await runRevisions(fixture.subject)
   } finally {
-    server.close()
+    fixture.close()
   }
 }
 
@@ -62,13 +63,18 @@ async function runRevision(subject, revision) {
   const table = expected[subject.mode]
   const names = Object.keys(table).filter((name) => revision in table[name] && scenarios.includes(name))
   if (names.length === 0) return []
-  const set = options.scenario === undefined ? await suite.set(subject, revision) : new Map()
-  const strangers = [...set.keys()].filter((name) => !names.includes(name))
-  const inSet = [...names.filter((name) => set.has(name)), ...strangers].map((scenario) =>
+  const set = await runSet(subject, revision)
+  const strangers = [...set.keys()].filter((name) => !names.includes(name) && options.scenario === undefined)
+  const byName = names.filter((name) => isRunByName(name, subject, set))
+  const inSet = [...names.filter((name) => set.has(name) || !byName.includes(name)), ...strangers].map((scenario) =>
     judge({ scenario, revision, mode: subject.mode }, table[scenario], set.get(scenario)),
   )
-  const byName = names.filter((name) => isRunByName(name, subject, set))
   return [...inSet, ...(await runByName(subject, revision, byName))]
+}
+
+async function runSet(subject, revision) {
+  if (subject.mode === 'authorization') return suite.authorization(subject, revision)
+  return options.scenario === undefined ? suite.set(subject, revision) : new Map()
 }
 
 /**
@@ -76,6 +82,7 @@ async function runRevision(subject, revision) {
  * look at how the client's process ended.
  */
 function isRunByName(name, { mode }, set) {
+  if (mode === 'authorization') return false
   return !set.has(name) || (mode === 'client' && expected[mode][name].notDue === undefined)
 }
 

@@ -2,7 +2,9 @@
 // Names, arguments and results are those the suite's scenarios ask for.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { ProtocolError, RpcCode } from 'tenon'
 import { acceptedContent, completable, inputRequired, McpServer, ResourceTemplate, serveHttp } from 'tenon/server'
+import { tasks } from 'tenon/tasks'
 import * as z from 'zod'
 
 // One grey pixel, and half a millisecond of silence.
@@ -10,13 +12,14 @@ const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggC
 const wav = 'UklGRigAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQQAAACAgICA'
 const image = { type: 'image', data: png, mimeType: 'image/png' }
 
-const server = new McpServer({ name: 'tenon-conformance-server', version: '1.0.0' })
+const server = new McpServer({ name: 'tenon-conformance-server', version: '1.0.0' }, { tasks: tasks() })
 registerPlainTools()
 registerTalkingTools()
 registerAskingTools()
 registerRoundTools()
 registerTriggers()
 registerSchemaTools()
+registerTaskTools()
 registerResources()
 registerPrompts()
 
@@ -225,6 +228,50 @@ function registerSchemaTools() {
     },
     (args) => `Taken: ${JSON.stringify(args)}`,
   )
+}
+
+/** Tools of the tasks extension. Those that ask in a task are one from the start; otherwise the question would come first. */
+function registerTaskTools() {
+  const optional = { execution: { taskSupport: 'optional' }, taskPolicy: 'always' }
+  const required = { execution: { taskSupport: 'required' } }
+  server.registerTool('greet', { inputSchema: { name: z.string() } }, ({ name }) => `Hello, ${name}!`)
+  server.registerTool(
+    'slow_compute',
+    { inputSchema: { seconds: z.number().optional(), label: z.string().optional() }, ...optional },
+    async ({ seconds = 1, label = 'result' }, ctx) => {
+      await sleep(seconds * 1000, undefined, { signal: ctx.signal })
+      return `${label}: computed in ${seconds} s`
+    },
+  )
+  server.registerTool('failing_job', required, async () => {
+    await sleep(1000)
+    throw new Error('The job failed')
+  })
+  server.registerTool('protocol_error_job', required, async () => {
+    await sleep(100)
+    throw new ProtocolError(RpcCode.InternalError, 'The job broke')
+  })
+  server.registerTool(
+    'confirm_delete',
+    { inputSchema: { filename: z.string() }, ...optional },
+    async ({ filename }, ctx) => {
+      const { content } = await ctx.elicit(`Delete ${filename}?`, z.object({ confirm: z.boolean() }))
+      return content?.confirm ? `Deleted ${filename}` : `Kept ${filename}`
+    },
+  )
+  server.registerTool('multi_input', optional, async (_args, ctx) => {
+    const [name, confirm] = await Promise.all([
+      ctx.elicit('What is your name?', z.object({ name: z.string() })),
+      ctx.elicit('Are you sure?', z.object({ confirm: z.boolean() })),
+    ])
+    return `${name.content?.name}: ${confirm.content?.confirm}`
+  })
+  // Asks before it becomes a task.
+  server.registerTool('test_tool_with_task', { ...required, taskPolicy: { afterMs: 200 } }, async (_args, ctx) => {
+    const { content } = await ctx.elicit('What is your name?', z.object({ name: z.string() }), { key: 'user_name' })
+    await sleep(300)
+    return `Hello, ${content?.name}!`
+  })
 }
 
 function registerResources() {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { end, finish, start } from './processes.js'
@@ -10,6 +11,9 @@ const suiteFolder = join(folder, 'node_modules/@modelcontextprotocol/conformance
 
 /** The slowest scenario takes a few seconds; one that hangs must not use up the time of the others. */
 const scenarioTimeoutMs = 15_000
+
+/** For both scenarios about authorization servers: there the suite itself would wait five minutes for a browser. */
+const authorizationTimeoutMs = 30_000
 
 /**
  * The Node of the machine, which the fixtures run on. `npm run` puts `node_modules/.bin` first on the PATH, and the
@@ -39,21 +43,30 @@ export class Suite {
 
   /** Gives a map from scenario to its result: `checks` is undefined for one that did not get to its end. */
   async set(subject, revision) {
-    return (await this.#run(subject, ['--requirements', revision])).results
+    return (await this.#run(subject, ['--requirements', revision, ...timeout])).results
+  }
+
+  /**
+   * Gives the same for an authorization server, of which no revision requires anything. Both scenarios at once, because the
+   * second goes on from what the first one found.
+   */
+  async authorization(subject, revision) {
+    const end = { timeout: authorizationTimeoutMs, killSignal: 'SIGKILL' }
+    return (await this.#run(subject, ['--spec-version', revision], end)).results
   }
 
   /** Gives one result, with the exit code: the suite fails here too when the client's process did. */
   async byName(subject, revision, scenario) {
     // Extensions belong to no revision, and without --force the suite would skip them.
-    const choice = ['--scenario', scenario, '--spec-version', revision, '--force']
+    const choice = ['--scenario', scenario, '--spec-version', revision, '--force', ...timeout]
     const { results, exitCode } = await this.#run(subject, choice)
     return { ...results.get(scenario), exitCode }
   }
 
-  async #run({ mode, target }, choice) {
+  async #run({ mode, target, onText }, choice, options = {}) {
     const output = await mkdtemp(join(this.#results, `${mode}-`))
-    const args = [mode, ...target, ...choice, '--timeout', String(scenarioTimeoutMs), '-o', output]
-    const run = await finish(this.#node, [join(suiteFolder, 'dist/index.js'), ...args], { cwd: folder })
+    const args = [join(suiteFolder, 'dist/index.js'), mode, ...target, ...choice, '-o', output]
+    const run = await finish(this.#node, args, { cwd: folder, ...options }, onText)
     this.#onOutput(run.output)
     const results = readResults(output, mode)
     if (results.size === 0) throw new Error(`The suite ran nothing (exit code ${run.exitCode}):\n${run.output}`)
@@ -61,24 +74,61 @@ export class Suite {
   }
 }
 
+const timeout = ['--timeout', String(scenarioTimeoutMs)]
+
 /** A relative path, because the suite cuts the command at its blanks. */
 export const clientSubject = { mode: 'client', target: ['--command', `${machineNode} client.mjs`] }
 
 /** Starts the fixture server on a free port; `close` ends it. */
 export async function startServer() {
-  const child = start(machineNode, ['server.mjs', '--port', '0'], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
-  const port = await new Promise((resolve, reject) => {
+  const { url, close } = await startFixture(['server.mjs', '--port', '0'])
+  return { subject: { mode: 'server', target: ['--url', url.replace('127.0.0.1', 'localhost')] }, close }
+}
+
+/** Starts the development server of tenon/testing, with a client that comes back to the suite. */
+export async function startAuthorization() {
+  const [client, port] = ['conformance', await freePort()]
+  const redirect = `http://127.0.0.1:${port}/callback`
+  const { url, close } = await startFixture(['authorization.mjs', '--client', client, '--redirect', redirect])
+  const target = ['--url', url, '--client-id', client, '--resource', 'http://127.0.0.1/mcp', '-p', String(port)]
+  return { subject: { mode: 'authorization', target, onText: visitor(url) }, close }
+}
+
+async function startFixture(args) {
+  const child = start(machineNode, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+  const url = await new Promise((resolve, reject) => {
     let printed = ''
     child.stdout.setEncoding('utf8').on('data', (text) => {
       printed += text
-      const found = /:(\d+)\/mcp\n/.exec(printed)
+      const found = /listening on (\S+)\n/.exec(printed)
       if (found) resolve(found[1])
     })
     child.once('error', reject)
-    child.once('exit', (code) => reject(new Error(`The fixture server ended with code ${code} before it listened`)))
+    child.once('exit', (code) => reject(new Error(`${args[0]} ended with code ${code} before it listened`)))
   })
-  const subject = { mode: 'server', target: ['--url', `http://localhost:${port}/mcp`] }
-  return { subject, close: () => end(child) }
+  return { url, close: () => end(child) }
+}
+
+/** The browser that the suite asks for: goes to the page it prints, once it waits for the way back. */
+function visitor(issuer) {
+  const visited = new Set()
+  return (printed) => {
+    const page = printed.split(/\s+/).find((word) => word.startsWith(`${issuer}/authorize?`))
+    if (page === undefined || visited.has(page) || !/^Callback server started/m.test(printed)) return
+    visited.add(page)
+    // When it cannot be had, nobody comes back, and the suite's row says so.
+    fetch(page).catch(() => {})
+  }
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address()
+      server.close(() => resolve(port))
+    })
+  })
 }
 
 /** The suite needs Node 22 or newer; the machine's own does where there is no package for the platform. */
@@ -106,8 +156,10 @@ const startTime = /-\d{4}-\d\d-\d\dT[\d-]+Z$/
 
 function scenarioOf(path, mode) {
   const name = join(dirname(path), basename(path).replace(startTime, '')).replaceAll('\\', '/')
-  return mode === 'server' ? name.replace(/^server-/, '') : name
+  return name.replace(prefixes[mode], '')
 }
+
+const prefixes = { server: /^server-/, client: '', authorization: /^authorization-server-/ }
 
 function readResult(path) {
   const read = (name) => (existsSync(join(path, name)) ? readFileSync(join(path, name), 'utf8') : undefined)

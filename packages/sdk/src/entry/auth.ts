@@ -1,4 +1,11 @@
+export type { BrokerOptions } from '../auth/broker/options.ts'
+export { type ProviderClient, providers, type UpstreamProvider } from '../auth/broker/providers.ts'
 export type { Challenge } from '../auth/client/challenge.ts'
+export {
+  type ClientMetadataDocument,
+  type ClientMetadataOptions,
+  clientMetadata,
+} from '../auth/client/client-metadata.ts'
 export type { AuthFetch } from '../auth/client/context.ts'
 export {
   type AuthFor,
@@ -39,8 +46,24 @@ export {
 } from '../auth/resource/introspection-verifier.ts'
 export { type JwtVerifierOptions, jwtVerifier } from '../auth/resource/jwt-verifier.ts'
 export { MemoryReplays, type Replays } from '../auth/resource/replays.ts'
+export type { OAuthTokens } from '../auth/server/backend.ts'
+export type { AuthCall, AuthReply, AuthRoutes } from '../auth/server/call.ts'
+export type { OAuthClient, OAuthClientMetadata } from '../auth/server/client.ts'
+export { OAuthError } from '../auth/server/oauth-error.ts'
+export type { RegistrationOptions } from '../auth/server/provider-backend.ts'
+export type {
+  AuthorizationParams,
+  OAuthRegisteredClientsStore,
+  OAuthServerProvider,
+  RedirectingResponse,
+} from '../auth/server/provider-port.ts'
+export { type ProxyEndpoints, ProxyOAuthServerProvider, type ProxyOptions } from '../auth/server/proxy-provider.ts'
 export { MemoryTokenStore, type TokenStore } from '../auth/token-store.ts'
 export { AuthError } from '../errors.ts'
+export { MemoryValueStore, type MemoryValueStoreOptions } from '../store/memory.ts'
+export type { ValueStore } from '../store/ports.ts'
+export { type AuthRouterOptions, mcpAuthRouter } from '../transport/http/auth-router.ts'
+export { type Broker, broker } from '../transport/http/broker.ts'
 export {
   type AuthMetadataOptions,
   type BearerAuthOptions,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { busContract, eventStoreContract, sessionStoreContract } from './contract.ts'
-import { MemoryBus, MemoryEventStore, MemorySessionStore } from './memory.ts'
+import { busContract, eventStoreContract, sessionStoreContract, valueStoreContract } from './contract.ts'
+import { MemoryBus, MemoryEventStore, MemorySessionStore, MemoryValueStore } from './memory.ts'
 import { type Bus, type EventStore, type SessionStore, UnknownEvent } from './ports.ts'
 
 const runner = { describe, it, expect }
@@ -12,6 +12,7 @@ const advance = (ms: number) => {
 
 eventStoreContract(runner, 'MemoryEventStore', { open: () => new MemoryEventStore() })
 sessionStoreContract(runner, 'MemorySessionStore', { open: () => new MemorySessionStore({ now }), advance })
+valueStoreContract(runner, 'MemoryValueStore', { open: () => new MemoryValueStore({ now }), advance })
 busContract(runner, 'MemoryBus', { open: () => new MemoryBus(), close: (bus) => bus.close?.() })
 
 // The suites must suit drivers that answer later, and stores of users that know no `forget`.
@@ -24,6 +25,30 @@ sessionStoreContract(runner, 'A store that answers later', {
   advance: async (ms) => advance(ms),
 })
 busContract(runner, 'A bus of two ends', { open: () => laterBus(new MemoryBus()), join: async (bus) => laterBus(bus) })
+
+describe('MemoryValueStore', () => {
+  it('drops what was set first at maxValues and at maxBytes', () => {
+    const few = new MemoryValueStore({ maxValues: 2 })
+    for (const key of ['a', 'b', 'a', 'c']) few.set(key, 'x', 60_000)
+    expect(['a', 'b', 'c'].map((key) => few.get(key))).toEqual(['x', undefined, 'x'])
+    const small = new MemoryValueStore({ maxBytes: 100 })
+    for (const key of ['a', 'b', 'c']) small.set(key, 'x'.repeat(20), 60_000)
+    expect(['a', 'b', 'c'].map((key) => small.get(key)?.length)).toEqual([undefined, 20, 20])
+    small.set('d', 'x'.repeat(100), 60_000)
+    expect(small.usage).toEqual({ values: 0, bytes: 0 })
+  })
+
+  it('does not keep expired values for ever, though nobody asks for them', () => {
+    const store = new MemoryValueStore({ now })
+    for (let index = 0; index < 5_000; index++) {
+      store.set(`k${index}`, 'x', 1_000)
+      advance(10)
+    }
+    expect(store.usage.values).toBeLessThan(1_200)
+    for (let index = 0; index < 5_000; index++) store.delete(`k${index}`)
+    expect(store.usage).toEqual({ values: 0, bytes: 0 })
+  })
+})
 
 describe('MemoryEventStore', () => {
   it('answers at once unless the receiver does not', async () => {

@@ -8,6 +8,7 @@ import {
   type SessionRecord,
   type SessionStore,
   UnknownEvent,
+  type ValueStore,
 } from './ports.ts'
 
 export interface MemoryEventStoreOptions {
@@ -240,6 +241,81 @@ export class MemorySessionStore implements SessionStore {
   }
 }
 
+export interface MemoryValueStoreOptions {
+  /** Values kept at a time; beyond it the one that was set first goes. Default 100,000. */
+  maxValues?: number | undefined
+  /** Size of all values and their names, at two bytes a character. Default 64 MiB. */
+  maxBytes?: number | undefined
+  /** The clock, in milliseconds. Default `Date.now`. */
+  now?: (() => number) | undefined
+}
+
+/** How many values are set between two looks for expired ones. */
+const valuesBetweenSweeps = 1_000
+
+/** Values in this process, gone with it. Expired ones are looked for now and then, without timers. */
+export class MemoryValueStore implements ValueStore {
+  readonly #maxValues: number
+  readonly #maxBytes: number
+  readonly #now: () => number
+  /** The one that was set first comes first. */
+  readonly #kept = new Map<string, KeptValue>()
+  #bytes = 0
+  #untilSweep = valuesBetweenSweeps
+
+  constructor(options: MemoryValueStoreOptions = {}) {
+    this.#maxValues = options.maxValues ?? 100_000
+    this.#maxBytes = options.maxBytes ?? 64 * 1024 * 1024
+    this.#now = options.now ?? Date.now
+  }
+
+  /** What is kept now, with expired ones that nobody has met yet. */
+  get usage(): { values: number; bytes: number } {
+    return { values: this.#kept.size, bytes: this.#bytes }
+  }
+
+  get(key: string): string | undefined {
+    const kept = this.#kept.get(key)
+    if (!kept || this.#now() < kept.expiresAt) return kept?.text
+    this.delete(key)
+    return undefined
+  }
+
+  set(key: string, value: string, ttlMs: number): void {
+    this.delete(key)
+    if (--this.#untilSweep <= 0) this.#sweep()
+    this.#kept.set(key, { text: value, expiresAt: this.#now() + ttlMs })
+    this.#bytes += (key.length + value.length) * 2
+    this.#makeRoom()
+  }
+
+  take(key: string): string | undefined {
+    const value = this.get(key)
+    this.delete(key)
+    return value
+  }
+
+  delete(key: string): void {
+    const kept = this.#kept.get(key)
+    if (!kept) return
+    this.#kept.delete(key)
+    this.#bytes -= (key.length + kept.text.length) * 2
+  }
+
+  #makeRoom(): void {
+    for (const key of this.#kept.keys()) {
+      if (this.#kept.size <= this.#maxValues && this.#bytes <= this.#maxBytes) return
+      this.delete(key)
+    }
+  }
+
+  #sweep(): void {
+    this.#untilSweep = valuesBetweenSweeps
+    const now = this.#now()
+    for (const [key, { expiresAt }] of this.#kept) if (now >= expiresAt) this.delete(key)
+  }
+}
+
 export interface MemoryBusOptions {
   /** Takes what a listener throws. Default: a warning, once per process. */
   onError?: ((error: unknown) => void) | undefined
@@ -325,6 +401,11 @@ interface KeptSession {
   /** As text, because it is a copy that nobody can change. */
   readonly json: string
   expiresAt: number
+}
+
+interface KeptValue {
+  readonly text: string
+  readonly expiresAt: number
 }
 
 interface Subscription {

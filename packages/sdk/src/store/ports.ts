@@ -63,6 +63,19 @@ export interface SessionStore {
   delete(id: string): boolean | Promise<boolean>
 }
 
+/**
+ * Keeps texts under names for a time: what an authorization server has given out. Every method may answer at once or with a
+ * promise.
+ */
+export interface ValueStore {
+  get(key: string): string | undefined | Promise<string | undefined>
+  /** Creates or replaces; gone after `ttlMs`. */
+  set(key: string, value: string, ttlMs: number): void | Promise<void>
+  /** Gives it and removes it in one step: of several who ask at once, in whatever process, one gets it. */
+  take(key: string): string | undefined | Promise<string | undefined>
+  delete(key: string): void | Promise<void>
+}
+
 /** Carries short messages between everyone who shares it, in one process or in many. */
 export interface Bus {
   publish(topic: string, message: string): void | Promise<void>
@@ -72,4 +85,81 @@ export interface Bus {
    */
   subscribe(topic: string, listener: (message: string) => void): (() => void) | Promise<() => void>
   close?(): void | Promise<void>
+}
+
+/** A task as it is kept. What it says is known to `tasks/` alone; a store looks at everything else. */
+export interface TaskEntry {
+  readonly id: string
+  /** Whom it belongs to. */
+  readonly owner: string
+  /** One more with every change. */
+  readonly version: number
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  /** From then on it is not found any more, and is not run. Null: never. */
+  readonly expiresAt: number | null
+  /** False once it has ended. */
+  readonly isOpen: boolean
+  /** JSON text. */
+  readonly body: string
+}
+
+/** What happens together with a change of a task. */
+export interface TaskChange {
+  /** Appended to what was noted of it; JSON texts. */
+  readonly notes?: readonly string[] | undefined
+  /** It can run, or can go on. */
+  readonly isReady?: boolean | undefined
+}
+
+/**
+ * Keeps tasks, and gives them to workers. What a method promises holds when its promise resolves, also if the process dies
+ * right then (as far as the store outlives it).
+ */
+export interface TaskStore {
+  /** Keeps a new task of version 1. */
+  create(entry: TaskEntry, change?: TaskChange): Promise<void>
+  get(id: string): Promise<TaskEntry | undefined>
+  /**
+   * Puts an entry in the place of the one whose version is one less, with everything else in one step. False, and nothing
+   * is done, when there is no such entry: somebody was faster, or it is gone.
+   */
+  replace(entry: TaskEntry, change?: TaskChange): Promise<boolean>
+  /** Everything that was noted, in order; nothing for a task that is not there. */
+  notes(id: string): Promise<string[]>
+  /** Tasks of an owner, the oldest first, after the task `after` where it is given; one that is gone still has its place. */
+  list(owner: string, options: { after?: TaskPlace | undefined; limit: number }): Promise<TaskEntry[]>
+  /** How many tasks of an owner are open. */
+  countOpen(owner: string): Promise<number>
+  /**
+   * Runs tasks that are ready, about the oldest first. A task is run by one worker at a time, whatever processes share the
+   * store; when its process dies, or is not heard of for `leaseMs`, it is run again by another. When `run` resolves the
+   * task is not ready any more, unless it was made ready in the meantime. When `run` rejects it is run again after a pause.
+   */
+  work(run: RunTask, options: WorkOptions): Promise<TaskWorker>
+  /** Hears of every change of a task and of what is said about one, by whichever process, from now on. */
+  watch(listener: (id: string, said?: string) => void): Promise<() => void>
+  /** Says something about a task to everyone who watches. It is not kept. */
+  say(id: string, text: string): void | Promise<void>
+  close?(): void | Promise<void>
+}
+
+/** Where a task stands in the list of its owner. */
+export type TaskPlace = Pick<TaskEntry, 'createdAt' | 'id'>
+
+/** @param signal Aborts when the task was given to another worker, because this one was not heard of for too long. */
+export type RunTask = (id: string, signal: AbortSignal) => Promise<void>
+
+export interface WorkOptions {
+  /** Tasks that run at the same time in this process. */
+  concurrency: number
+  /** How long a worker may be silent before its tasks are given to another. It reports about three times as often. */
+  leaseMs: number
+  /** Told what goes wrong in the store meanwhile; the worker goes on. */
+  onError(error: unknown): void
+}
+
+export interface TaskWorker {
+  /** Takes no more tasks, and waits for those that run. */
+  stop(): Promise<void>
 }

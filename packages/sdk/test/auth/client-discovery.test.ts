@@ -235,11 +235,32 @@ describe('a server of 2025-03-26, which has no metadata of its own', () => {
     expect(own).toEqual(['/.well-known/oauth-authorization-server', '/register', '/authorize', '/token'])
   })
 
-  it.skip('hears a revision in the requests for its metadata (skipped: the way to a token does not know yet which will be spoken)', async () => {
-    await using gate = await older(true)
-    await using _client = await join(gate, new User().auth(), '2025-03-26')
-    const [visit] = gate.site.visits.filter(({ path }) => path === '/.well-known/oauth-authorization-server')
-    expect(visit!.headers['mcp-protocol-version']).toMatch(/^20\d\d-\d\d-\d\d$/)
+  it.each([
+    ['2025-03-26', { revision: '2025-03-26' }],
+    ['2025-11-25', { revisions: ['2025-06-18', '2025-11-25'] }],
+    ['2026-07-28', {}],
+  ] as const)(
+    'hears %s in the requests for its metadata, and in no other on the way to a token [AUTH-020]',
+    async (newest, options) => {
+      await using gate = await older(true)
+      await using _client = await connect(gate.url, { ...options, auth: new User().auth() })
+      const away = gate.site.visits.filter(({ path }) => path.split('?')[0] !== '/v1/mcp')
+      const [asked, others] = [true, false].map((isAsked) =>
+        away.filter(({ path }) => path.startsWith('/.well-known/') === isAsked),
+      )
+      expect(asked!.length).toBeGreaterThan(1)
+      for (const { headers } of asked!) expect(headers['mcp-protocol-version']).toBe(newest)
+      expect(others!.map(({ path }) => path.split('?')[0])).toEqual(['/join', '/login', '/issue'])
+      for (const { headers } of others!) expect(headers).not.toHaveProperty('mcp-protocol-version')
+    },
+  )
+
+  it('is told, and an authorization server elsewhere is not: it does not know MCP', async () => {
+    await using as = await Site.start(() => undefined)
+    await using gate = await Gate.start({ authorizationServers: [as.origin] })
+    await failureOf(join(gate, new User().auth()))
+    expect(as.visits.length).toBeGreaterThan(0)
+    for (const { headers } of as.visits) expect(headers).not.toHaveProperty('mcp-protocol-version')
   })
 
   it('may not call itself by the name of another issuer [AUTH-041]', async () => {

@@ -67,10 +67,9 @@ describe('oauth()', () => {
     await using vault = await protectedServer()
     vault.as.faults.always('metadata', { patch: { issuer: 'https://attacker.example' } })
     const error = await connect(vault.url, { auth: oauth(browserless) }).catch((reason) => reason)
-    const { cause } = error as { cause: AuthError }
-    expect(cause).toBeInstanceOf(AuthError)
-    expect(cause.message).toContain('attacker.example')
-    expect(String(cause.trace)).toContain('resource metadata')
+    expect(error).toBeInstanceOf(AuthError)
+    expect(error.message).toContain('attacker.example')
+    expect(String(error.trace)).toContain('resource metadata')
     expect(vault.as.requests.filter(({ endpoint }) => endpoint === 'authorize')).toEqual([])
   })
 

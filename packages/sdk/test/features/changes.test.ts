@@ -95,10 +95,9 @@ describe('list_changed', () => {
       all.server.registerPrompt(`p${index}`, {}, () => 'x').disable()
       all.server.registerResource(`r${index}`, `r://${index}`, {}, () => 'x').remove()
     }
-    await pair.client.ping()
-    expect(count()).toEqual({ tools: 0, prompts: 0, resources: 0 })
     expect(await told()).toEqual({ tools: 1, prompts: 1, resources: 1 })
     expect(await pair.client.listTools().all()).toHaveLength(101)
+    expect(count()).toEqual({ tools: 1, prompts: 1, resources: 1 })
   })
 
   everyWire('becomes an event of the client, after which its lists are fresh', async (wire) => {

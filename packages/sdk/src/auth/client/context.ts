@@ -9,18 +9,21 @@ export class AuthContext {
   readonly serverUrl: URL
   readonly trace: Trace
   readonly fetch: AuthFetch
+  readonly #revision: string | undefined
 
-  constructor(serverUrl: URL, trace: Trace, fetch: AuthFetch) {
+  /** @param revision The newest that the connection would speak, where there is one. */
+  constructor(serverUrl: URL, trace: Trace, fetch: AuthFetch, revision?: string) {
     this.serverUrl = serverUrl
     this.trace = trace
     this.fetch = fetch
+    this.#revision = revision
   }
 
   /** A metadata document; undefined when there is none at this place. Fails when it cannot be known whether there is. */
   async fetchJson(url: URL, what: string): Promise<JsonObject | undefined> {
     let response: Response
     try {
-      response = await this.fetch(url.href, { method: 'GET', headers: { accept: 'application/json' } })
+      response = await this.fetch(url.href, { method: 'GET', headers: this.#metadataHeaders(url) })
     } catch (cause) {
       this.trace.failed(what, `${url.href}: ${messageOf(cause)}`)
       throw new AuthError(`The ${what} could not be read from ${url.href}: ${messageOf(cause)}`, this.trace, {
@@ -40,6 +43,15 @@ export class AuthContext {
     if (response.status !== 200) await response.body?.cancel()
     return undefined
   }
+
+  /**
+   * 2025-03-26 authorization, server metadata discovery: the server may answer by the revision. Others do not know the header,
+   * and in a browser it would keep their answers from us.
+   */
+  #metadataHeaders(url: URL): Record<string, string> {
+    const isServer = url.origin === this.serverUrl.origin && this.#revision !== undefined
+    return { accept: 'application/json', ...(isServer && { 'mcp-protocol-version': this.#revision }) }
+  }
 }
 
 /** What went wrong, in words that can be shown: an authorization server may have written some of them. */
@@ -49,6 +61,21 @@ export function messageOf(cause: unknown): string {
   const said = [error, description].filter((part) => typeof part === 'string').join(': ')
   const inner = said || (cause.cause instanceof Error ? cause.cause.message : '')
   return (cause.message + (inner && ` (${inner})`)).replace(/\p{Cc}+/gu, ' ').slice(0, 1_000)
+}
+
+/**
+ * What an application's own code throws may hold what it was given: tokens, codes, secrets. Only its words are passed on.
+ *
+ * @param failed How the message begins.
+ */
+export async function inPlainWords<T>(trace: Trace, failed: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    if (cause instanceof McpError) throw cause
+    trace.failed(failed, messageOf(cause))
+    throw new AuthError(`${failed}: ${messageOf(cause)}`, trace, { cause: plain(cause) })
+  }
 }
 
 /** The cause of an error without what came with it, which may be codes and tokens. */

@@ -2,7 +2,7 @@ import { processRefreshTokenResponse, refreshTokenGrantRequest } from 'oauth4web
 import { AuthError } from '../../errors.ts'
 import type { TokenStore } from '../token-store.ts'
 import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
-import { AuthContext, type AuthFetch, messageOf, plain } from './context.ts'
+import { AuthContext, type AuthFetch, inPlainWords, messageOf, plain } from './context.ts'
 import { chooseScopes, discover, type Found } from './discovery.ts'
 import type { DpopKey } from './dpop.ts'
 import { beginFlow, completeFlow } from './flow.ts'
@@ -67,19 +67,21 @@ export class OAuthSession {
   readonly #steppedUp = new Set<string>()
   /** Where the server last said that its metadata is. */
   #metadataUrl: string | undefined
+  #revision: string | undefined
 
   constructor(serverUrl: URL, options: SessionOptions) {
     this.#serverUrl = withoutQuery(serverUrl)
     this.#options = options
   }
 
-  headers(request: { method: string; url: URL }): Record<string, string> | Promise<Record<string, string>> {
+  headers(request: Asked): Record<string, string> | Promise<Record<string, string>> {
     const tokens = this.#tokens
     const isPlain = this.#isLoaded && tokens?.tokenType !== 'dpop' && !(tokens && isStale(tokens, Date.now()))
     return isPlain ? bearerHeaders(tokens) : this.#prepareHeaders(request)
   }
 
-  async refused({ status, header, sent, count }: Refusal): Promise<boolean> {
+  async refused({ status, header, sent, count, revision }: Refusal): Promise<boolean> {
+    this.#revision = revision
     const challenge = bearerChallenge(header('www-authenticate'))
     if (this.#takesNonce(challenge, header)) return count < 3
     if (status === 403) {
@@ -96,7 +98,8 @@ export class OAuthSession {
     if (nonce) this.#dpop!.nonce = nonce
   }
 
-  async #prepareHeaders({ method, url }: { method: string; url: URL }): Promise<Record<string, string>> {
+  async #prepareHeaders({ method, url, revision }: Asked): Promise<Record<string, string>> {
+    this.#revision = revision
     await this.#load()
     const tokens = this.#tokens
     if (tokens && isStale(tokens, Date.now()) && (tokens.refreshToken || this.#options.grant)) {
@@ -161,15 +164,16 @@ export class OAuthSession {
 
   /** However many requests are refused at once, permission is asked for once. */
   #renew(reason: Reason, old: Tokens | undefined): Promise<void> {
-    this.#renewing ??= this.#renewNow(reason, old).finally(() => {
+    const trace = new Trace()
+    const renew = () => this.#renewNow(trace, reason, old)
+    this.#renewing ??= inPlainWords(trace, 'The login failed', renew).finally(() => {
       this.#renewing = undefined
     })
     return this.#renewing
   }
 
-  async #renewNow({ challenge, isRefused, scopes }: Reason, old: Tokens | undefined): Promise<void> {
-    const trace = new Trace()
-    const context = new AuthContext(this.#serverUrl, trace, this.#options.fetch)
+  async #renewNow(trace: Trace, { challenge, isRefused, scopes }: Reason, old: Tokens | undefined): Promise<void> {
+    const context = new AuthContext(this.#serverUrl, trace, this.#options.fetch, this.#revision)
     // A refusal may mean that the server has another authorization server now; a token that ends does not.
     this.#metadataUrl = challenge?.params.resource_metadata ?? this.#metadataUrl
     const { identity, grant } = this.#options
@@ -180,7 +184,10 @@ export class OAuthSession {
     this.#found = found
     const isFresh = old?.issuer === found.server.issuer && Date.now() - this.#givenAt < freshMs
     if (isRefused && !scopes && isFresh) {
-      throw new AuthError('The server refuses a token that was given just now', trace)
+      throw new AuthError(
+        'The server refuses (HTTP 401) a token that was given just now: it may want another issuer or audience than it names',
+        trace,
+      )
     }
     const { store } = this.#options
     // Nobody waits behind a user who thinks: only what goes by itself is done inside the lock.
@@ -299,13 +306,13 @@ export class OAuthSession {
     dpop: DpopKey | undefined,
   ): Promise<Tokens> {
     const { userAgent, store, identity } = this.#options
-    if (!userAgent) throw new AuthError('A user would have to agree, and there is no way to ask one', context.trace)
+    if (!userAgent) throw nobodyAsked(context.trace)
     const known = await keptClient(store, server, identity.clientId)
-    const redirect = await userAgent.prepare(known?.redirectUrl)
+    const redirect = await asked(userAgent.prepare(known?.redirectUrl), context.trace)
     try {
       const client = await clientFor(context, store, server, identity, redirect.url, scopes)
       const { url, flow } = await beginFlow({ context, server, client, redirectUrl: redirect.url, resource, scopes })
-      const params = await redirect.visit(url, flow.state)
+      const params = await asked(redirect.visit(url, flow.state), context.trace)
       const response = await completeFlow(context, flow, params, dpop)
       return toTokens(response, server, client.client_id, resource, scopes)
     } catch (error) {
@@ -332,11 +339,41 @@ interface Reason {
   readonly scopes?: readonly string[] | undefined
 }
 
+interface Asked {
+  readonly method: string
+  readonly url: URL
+  /** The newest that the connection would speak. */
+  readonly revision?: string | undefined
+}
+
 interface Refusal {
+  readonly revision?: string | undefined
   readonly status: number
   readonly header: Header
   readonly sent: Readonly<Record<string, string>>
   readonly count: number
+}
+
+function nobodyAsked(trace: Trace): AuthError {
+  trace.failed('authorization', 'nobody is asked')
+  return new AuthError(
+    'A user has to log in first, and this client asks nobody by itself: send the user with beginAuthorization, or give oauth() an authorize',
+    trace,
+  )
+}
+
+/** Where a user could not be asked, or did not come back, the login is what failed. */
+async function asked<T>(work: Promise<T>, trace: Trace): Promise<T> {
+  try {
+    return await work
+  } catch (cause) {
+    if (cause instanceof AuthError) throw cause
+    trace.failed('authorization', messageOf(cause))
+    const { code } = (cause ?? {}) as { code?: unknown }
+    const hasNoBrowser = code === 'spawn-failed' || code === 'listen-failed'
+    const way = hasNoBrowser ? '. Give oauth() an authorize, or send the user with beginAuthorization' : ''
+    throw new AuthError(`The user did not log in: ${messageOf(cause)}${way}`, trace, { cause: plain(cause) })
+  }
 }
 
 function bearerHeaders(tokens: Tokens | undefined): Record<string, string> {

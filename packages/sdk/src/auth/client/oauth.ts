@@ -1,6 +1,7 @@
 import { isLoopbackUrl } from '../addresses.ts'
 import { browserAgent } from '../node/user-agent.ts'
 import { MemoryTokenStore, type TokenStore } from '../token-store.ts'
+import { documentUrlProblem } from './client-metadata.ts'
 import type { AuthFetch } from './context.ts'
 import { fetchFor } from './discovery.ts'
 import {
@@ -31,6 +32,12 @@ export interface OAuthOptions extends CommonOptions, Partial<Omit<ClientIdentity
   clientName?: string | undefined
   /** Where the user comes back to, with `authorize`. */
   redirectUrl?: string | undefined
+  /**
+   * Whether a user may be asked. With `false` no browser is ever opened: what is kept in `store` is used and refreshed, and
+   * where that is not enough it fails with an `AuthError`. Have the user log in with `beginAuthorization` and the same `store`,
+   * or give `authorize`. Default true.
+   */
+  interactive?: boolean | undefined
   /** Takes the user to the page, and gives the URL that they came back to, or its parameters. */
   authorize?: ((page: URL) => Came | Promise<Came>) | undefined
 }
@@ -46,8 +53,8 @@ export function oauth(options: OAuthOptions = {}): AuthFor {
   const identity = { clientId, clientSecret, issuer, clientMetadataUrl, clientName, register }
   checkUrls(options)
   const store = options.store ?? new MemoryTokenStore()
-  return (server) =>
-    new OAuthSession(server, { ...toSession(server, options, identity, store), userAgent: userAgentOf(options) })
+  const userAgent = userAgentOf(options)
+  return (server) => new OAuthSession(server, { ...toSession(server, options, identity, store), userAgent })
 }
 
 /** Permission of a machine, by a secret or by a signature. */
@@ -83,11 +90,8 @@ function checkUrls({ redirectUrl, clientMetadataUrl }: OAuthOptions): void {
   if (redirectUrl !== undefined && (!redirect || (redirect.protocol === 'http:' && !isLoopbackUrl(redirect)))) {
     throw new TypeError('redirectUrl must be an https: URL, or http: on this machine')
   }
-  const document =
-    clientMetadataUrl !== undefined && URL.canParse(clientMetadataUrl) ? new URL(clientMetadataUrl) : undefined
-  if (clientMetadataUrl !== undefined && (document?.protocol !== 'https:' || document.pathname === '/')) {
-    throw new TypeError('clientMetadataUrl must be an https: URL with a path')
-  }
+  const problem = clientMetadataUrl === undefined ? undefined : documentUrlProblem(clientMetadataUrl)
+  if (problem !== undefined) throw new TypeError(`clientMetadataUrl ${problem}`)
 }
 
 function byGrant(options: CommonOptions & { clientId: string }, grant: Grant): AuthFor {
@@ -105,7 +109,9 @@ function toSession(
   return { identity, scopes, store, fetch: fetch ?? fetchFor(server), dpop, grant: undefined, userAgent: undefined }
 }
 
-function userAgentOf({ authorize, redirectUrl }: OAuthOptions): UserAgent | undefined {
+function userAgentOf({ authorize, redirectUrl, interactive = true }: OAuthOptions): UserAgent | undefined {
+  if (!interactive && authorize) throw new TypeError('oauth({ interactive: false }) asks nobody: leave authorize out')
+  if (!interactive) return undefined
   if (!authorize) return isNode() ? browserAgent() : undefined
   if (redirectUrl === undefined) throw new TypeError('oauth({ authorize }) needs a redirectUrl as well')
   return {

@@ -8,7 +8,7 @@ import {
 import { AuthError, McpError } from '../../errors.ts'
 import { isObject } from '../../util/objects.ts'
 import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
-import { AuthContext, type AuthFetch, messageOf, plain } from './context.ts'
+import { AuthContext, type AuthFetch, inPlainWords, messageOf, plain } from './context.ts'
 import { chooseScopes, discover, type Found, fetchFor } from './discovery.ts'
 import { beginFlow, completeFlow, type Flow } from './flow.ts'
 import { requestOptions } from './http-options.ts'
@@ -72,11 +72,14 @@ export function withProvider(provider: OAuthClientProvider, options: ProviderOpt
 /** A token that was refused this soon after it was given is not replaced by another. */
 const freshMs = 5_000
 
+const failed = 'The provider failed'
+
 export class ProviderSession {
   readonly serverUrl: URL
   readonly #provider: OAuthClientProvider
   readonly #fetch: AuthFetch
   #issuer: string | undefined
+  #revision: string | undefined
   #renewing: Promise<void> | undefined
   #pending: Pending | undefined
   #given: { token: string; at: number } | undefined
@@ -93,19 +96,22 @@ export class ProviderSession {
   }
 
   async headers(): Promise<Record<string, string>> {
-    const tokens = await this.#tokens()
+    const tokens = await inPlainWords(new Trace(), failed, () => this.#tokens())
     return tokens ? { authorization: `Bearer ${tokens.access_token}` } : {}
   }
 
-  async refused({ status, header, sent, count }: Refusal): Promise<boolean> {
+  async refused({ status, header, sent, count, revision }: Refusal): Promise<boolean> {
+    this.#revision = revision
     const challenge = bearerChallenge(header('www-authenticate'))
     const needsMore = status === 403 && challenge?.params.error === 'insufficient_scope'
     if ((status === 403 && !needsMore) || count > 2) return false
-    const tokens = await this.#tokens()
+    const tokens = await inPlainWords(new Trace(), failed, () => this.#tokens())
     // Somebody else has got another one meanwhile.
     if (tokens && sent.authorization !== `Bearer ${tokens.access_token}`) return true
     if (needsMore && this.#steppedUp.has(challenge.params.scope ?? '')) return false
-    this.#renewing ??= this.#renew(challenge, tokens, needsMore).finally(() => {
+    const context = this.#context()
+    const renew = () => this.#renew(context, challenge, tokens, needsMore)
+    this.#renewing ??= inPlainWords(context.trace, failed, renew).finally(() => {
       this.#renewing = undefined
     })
     await this.#renewing
@@ -119,6 +125,10 @@ export class ProviderSession {
    */
   async finishAuth(answer: Answer, iss?: string): Promise<void> {
     const context = this.#context()
+    await inPlainWords(context.trace, failed, () => this.#finish(context, answer, iss))
+  }
+
+  async #finish(context: AuthContext, answer: Answer, iss: string | undefined): Promise<void> {
     const { flow, wanted } = this.#pending ?? (await this.#recall(context))
     const { params, state } = readAnswer(answer, iss, this.#pending && flow.state)
     const codeVerifier = await this.#provider.codeVerifier()
@@ -130,7 +140,7 @@ export class ProviderSession {
   }
 
   #context(): AuthContext {
-    return new AuthContext(this.serverUrl, new Trace(), this.#fetch)
+    return new AuthContext(this.serverUrl, new Trace(), this.#fetch, this.#revision)
   }
 
   async #tokens(): Promise<ProviderTokens | undefined> {
@@ -138,14 +148,19 @@ export class ProviderSession {
   }
 
   async #renew(
+    context: AuthContext,
     challenge: Challenge | undefined,
     tokens: ProviderTokens | undefined,
     needsMore: boolean,
   ): Promise<void> {
-    const context = this.#context()
     const found = await this.#discover(context, challenge)
     const isFresh = tokens?.access_token === this.#given?.token && Date.now() - (this.#given?.at ?? 0) < freshMs
-    if (isFresh && !needsMore) throw new AuthError('The server refuses a token that was given just now', context.trace)
+    if (isFresh && !needsMore) {
+      throw new AuthError(
+        'The server refuses (HTTP 401) a token that was given just now: it may want another issuer or audience than it names',
+        context.trace,
+      )
+    }
     const client = await providerClient(context, this.#provider, found.server)
     if (!needsMore && client && tokens && (await this.#refresh(context, found, client, tokens))) return
     const scopes = this.#chooseScopes(found, challenge, needsMore ? tokens : undefined)
@@ -330,6 +345,8 @@ interface Pending {
 }
 
 interface Refusal {
+  /** The newest that the connection would speak. */
+  readonly revision?: string | undefined
   readonly status: number
   readonly header: (name: string) => string | undefined
   readonly sent: Readonly<Record<string, string>>

@@ -54,7 +54,7 @@ const style = `
 body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--paper); color: var(--ink);
   font: 1rem/1.5 system-ui, sans-serif; }
 main { padding: 2rem; max-width: 26rem; text-align: center; }
-h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25; }
+h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25; text-wrap: balance; }
 p { margin: 0; color: var(--soft); text-wrap: balance; }
 .mark { margin: 0 auto 1.25rem; width: 3rem; height: 3rem; border-radius: 50%; border: 2px solid; color: var(--bad);
   font-size: 1.5rem; line-height: 3rem; }

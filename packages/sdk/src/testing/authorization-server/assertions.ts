@@ -1,5 +1,6 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose'
-import { fetchJson } from './fetch-json.ts'
+import { fetchDocument } from '../../auth/server/client-documents.ts'
+import { guarded } from './guarded.ts'
 import { signingAlgorithms } from './keys.ts'
 import type { Settings } from './options.ts'
 
@@ -10,7 +11,7 @@ export async function verifyAssertion(
   settings: Settings,
   expected: JWTVerifyOptions,
 ): Promise<JWTPayload> {
-  const jwks = typeof keys === 'string' ? (await fetchJson(keys, settings)).document : keys
+  const jwks = typeof keys === 'string' ? (await fetchDocument(keys, guarded(settings))).document : keys
   const { payload } = await jwtVerify(assertion, createLocalJWKSet(jwks as unknown as JSONWebKeySet), {
     ...expected,
     algorithms: signingAlgorithms,

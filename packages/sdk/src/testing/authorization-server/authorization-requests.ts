@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
+import { invalidGrant } from '../../auth/server/oauth-error.ts'
 import type { RegisteredClient } from './clients.ts'
 import type { Settings } from './options.ts'
-import { type Family, type Grant, invalidGrant } from './tokens.ts'
+import type { Family, Grant } from './tokens.ts'
 
 /** A request for authorization that is in order. */
 export interface AuthorizationRequest {

@@ -1,6 +1,7 @@
 import { calculateJwkThumbprint, decodeProtectedHeader, EmbeddedJWK, type JWTPayload, jwtVerify } from 'jose'
+import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
-import { type Call, Refusal } from './http.ts'
+import type { Call } from './http.ts'
 import { signingAlgorithms } from './keys.ts'
 import type { Settings } from './options.ts'
 
@@ -89,10 +90,10 @@ function isSameAddress(htu: unknown, address: string): boolean {
   return `${url.origin}${url.pathname}` === new URL(address).href
 }
 
-function invalid(description: string): Refusal {
-  return new Refusal('invalid_dpop_proof', description)
+function invalid(description: string): OAuthError {
+  return new OAuthError('invalid_dpop_proof', description)
 }
 
-function useNonce(): Refusal {
-  return new Refusal('use_dpop_nonce', 'The proof needs the nonce of the DPoP-Nonce header')
+function useNonce(): OAuthError {
+  return new OAuthError('use_dpop_nonce', 'The proof needs the nonce of the DPoP-Nonce header')
 }

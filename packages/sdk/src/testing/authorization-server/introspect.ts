@@ -1,12 +1,13 @@
+import { json } from '../../auth/server/call.ts'
+import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { authenticate } from './client-auth.ts'
-import { json, Refusal } from './http.ts'
 import type { Endpoint } from './state.ts'
 
 /** RFC 7662. Whoever asks must be able to prove who it is, so that nobody can try tokens out. */
 export const introspect: Endpoint = async (call, state) => {
   const asker = await authenticate(call, state)
   if (asker.token_endpoint_auth_method === 'none') {
-    throw new Refusal('invalid_client', 'Only a client that can prove who it is may ask about tokens', 401)
+    throw new OAuthError('invalid_client', 'Only a client that can prove who it is may ask about tokens', 401)
   }
   const found = await state.tokens.inspect(call.params.need('token'))
   if (!found) return json({ active: false })

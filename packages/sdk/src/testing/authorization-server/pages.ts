@@ -1,41 +1,45 @@
 import { createHash } from 'node:crypto'
+import type { AuthReply } from '../../auth/server/call.ts'
+import { isDocumentAddress } from '../../auth/server/client-documents.ts'
+import type { OAuthError } from '../../auth/server/oauth-error.ts'
+import { escaped } from '../../auth/server/page.ts'
+import { isLocalRedirect } from '../../auth/server/redirect-uris.ts'
 import type { AuthorizationRequest } from './authorization-requests.ts'
-import { isDocumentAddress } from './clients.ts'
-import { isLoopback } from './fetch-json.ts'
-import type { Refusal, Reply } from './http.ts'
 
 /** Where a person says who it is and what the client may do. Plain HTML: a form, no script. */
-export function loginPage(request: AuthorizationRequest, ticket: string, users: readonly string[]): Reply {
+export function loginPage(request: AuthorizationRequest, ticket: string, users: readonly string[]): AuthReply {
   const { client, redirectUri, scope, resource } = request
   const name = client.client_name ?? client.client_id
   return page(
     200,
     `Let ${name} in?`,
     `<p><b>${escaped(name)}</b> asks for access${resource.length > 0 ? ` to ${listOf(resource)}` : ''}.</p>
-<p>Its id is <code>${escaped(client.client_id)}</code>. Your answer goes to <strong>${escaped(new URL(redirectUri).host)}</strong>
-(<code>${escaped(redirectUri)}</code>).</p>
+<dl>
+<dt>Its id</dt><dd><code>${escaped(client.client_id)}</code></dd>
+<dt>Your answer goes to</dt><dd><strong>${escaped(new URL(redirectUri).host)}</strong><br><code>${escaped(redirectUri)}</code></dd>
+</dl>
 ${isUnprovable(request) ? `<p class="warning">Any program on this computer could claim to be this application. Go on only if you have just started it.</p>` : ''}
 <form method="post">
 <input type="hidden" name="ticket" value="${escaped(ticket)}">
 <fieldset><legend>Log in as</legend>${users.map((user, index) => choice('radio', 'user', user, index === 0)).join('')}</fieldset>
 ${scope.length > 0 ? `<fieldset><legend>It may</legend>${scope.map((it) => choice('checkbox', 'scope', it, true)).join('')}</fieldset>` : ''}
-<p><button name="decision" value="allow">Allow</button> <button name="decision" value="deny">Deny</button></p>
+<p class="answers"><button name="decision" value="allow">Allow</button> <button name="decision" value="deny">Deny</button></p>
 </form>
-<p><small>An authorization server for development: there are no passwords.</small></p>`,
+<p class="note">An authorization server for development: there are no passwords.</p>`,
   )
 }
 
-export function errorPage({ error, message, status }: Refusal): Reply {
+export function errorPage({ errorCode, message, status }: OAuthError): AuthReply {
   return page(
     status === 401 ? 400 : status,
     'This does not work',
-    `<p>${escaped(message)}</p><p><code>${escaped(error)}</code></p>`,
+    `<p>${escaped(message)}</p><p class="note"><code>${escaped(errorCode)}</code></p>`,
   )
 }
 
 /** 2026-07-28 authorization security, localhost redirect URI risks: a document proves nothing about who listens here. */
 function isUnprovable({ client }: AuthorizationRequest): boolean {
-  return isDocumentAddress(client.client_id) && client.redirect_uris.every((uri) => isLoopback(new URL(uri).hostname))
+  return isDocumentAddress(client.client_id) && client.redirect_uris.every(isLocalRedirect)
 }
 
 function listOf(names: readonly string[]): string {
@@ -48,18 +52,38 @@ function choice(type: string, name: string, value: string, isChecked: boolean): 
 }
 
 const style = `
-body { font: 1.1rem/1.5 system-ui, sans-serif; max-width: 36rem; margin: 3rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff }
-code { overflow-wrap: anywhere }
-fieldset { margin: 1rem 0; border: 1px solid #767676; border-radius: 6px }
-label { display: block; padding: .25rem 0 }
-button { font: inherit; padding: .5rem 1.5rem; border-radius: 6px; border: 1px solid #1d4ed8; background: #fff; color: #1d4ed8; cursor: pointer }
-button[value="allow"] { background: #1d4ed8; color: #fff }
-:focus-visible { outline: 3px solid #b45309; outline-offset: 2px }
-.warning { border-left: 4px solid #b45309; padding-left: .75rem }
+:root { color-scheme: light dark; --ink: #1c2024; --soft: #60646c; --paper: #fcfcfd; --card: #fff; --line: #8b8d98; --edge: #e0e1e6;
+  --act: #1d4ed8; --on-act: #fff; --warn: #b45309 }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #edeef0; --soft: #b0b4ba; --paper: #111113; --card: #18191b; --line: #777b84; --edge: #2e3135;
+    --act: #8db3ff; --on-act: #0b1730; --warn: #ffb26b }
+}
+* { box-sizing: border-box }
+body { margin: 0; padding: 1rem; min-height: 100vh; display: grid; align-items: center; justify-items: center; background: var(--paper);
+  color: var(--ink); font: 1rem/1.5 system-ui, sans-serif }
+main { width: 100%; max-width: 34rem; padding: 2rem; background: var(--card); border: 1px solid var(--edge); border-radius: 12px }
+h1 { margin: 0 0 .75rem; font-size: 1.5rem; line-height: 1.25; overflow-wrap: anywhere }
+p { margin: 0 0 1rem; overflow-wrap: anywhere }
+code { font-size: .9em; overflow-wrap: anywhere }
+dl { margin: 0 0 1rem }
+dt { color: var(--soft); font-size: .875rem }
+dd { margin: 0 0 .5rem; overflow-wrap: anywhere }
+fieldset { margin: 0 0 1rem; padding: .25rem .75rem .5rem; min-width: 0; border: 1px solid var(--line); border-radius: 8px }
+legend { padding: 0 .25rem; font-weight: 600 }
+label { display: flex; align-items: center; gap: .625rem; padding: .375rem 0; overflow-wrap: anywhere }
+input { margin: 0; width: 1.125rem; height: 1.125rem; flex: none; accent-color: var(--act) }
+.answers { display: flex; flex-wrap: wrap; gap: .75rem }
+button { flex: 1 1 8rem; min-height: 2.75rem; padding: .5rem 1.5rem; font: inherit; font-weight: 600; border-radius: 8px;
+  border: 1px solid var(--act); background: transparent; color: var(--act); cursor: pointer }
+button[value="allow"] { background: var(--act); color: var(--on-act) }
+:focus-visible { outline: 3px solid var(--warn); outline-offset: 2px }
+.warning { border-left: 4px solid var(--warn); padding-left: .75rem }
+.note { margin: 0; color: var(--soft); font-size: .875rem }
+@media (max-width: 30rem) { main { padding: 1.25rem } }
 `
 const styleHash = createHash('sha256').update(style).digest('base64')
 
-function page(status: number, title: string, content: string): Reply {
+function page(status: number, title: string, content: string): AuthReply {
   const body = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -78,16 +102,4 @@ ${content}
     'x-frame-options': 'DENY',
   }
   return { status, headers, body }
-}
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => entities[sign]!)
 }

@@ -1,8 +1,9 @@
+import { json } from '../../auth/server/call.ts'
+import { checkTexts, invalidMetadata as invalid } from '../../auth/server/client.ts'
+import { checkRedirectUris } from '../../auth/server/redirect-uris.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
-import { type ClientMetadata, checkTexts } from './clients.ts'
-import { json, Refusal } from './http.ts'
+import type { ClientMetadata } from './clients.ts'
 import type { ClientAuthMethod, Settings } from './options.ts'
-import { checkRedirectUris } from './redirect-uris.ts'
 import type { Endpoint } from './state.ts'
 
 /** Dynamic client registration (RFC 7591). */
@@ -59,8 +60,4 @@ function methodOf(
 
 function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((it) => typeof it === 'string')
-}
-
-function invalid(description: string): Refusal {
-  return new Refusal('invalid_client_metadata', description)
 }

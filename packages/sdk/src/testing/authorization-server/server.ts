@@ -9,14 +9,16 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { JSONWebKeySet, JWTHeaderParameters, JWTPayload } from 'jose'
+import type { AuthReply } from '../../auth/server/call.ts'
+import { OAuthError } from '../../auth/server/oauth-error.ts'
+import { toScopes } from '../../auth/server/params.ts'
 import { McpError } from '../../errors.ts'
-import { toScopes } from './asked.ts'
 import { AuthorizationRequests } from './authorization-requests.ts'
 import { authorize } from './authorize.ts'
 import { type ClientMetadata, Clients, type RegisteredClient } from './clients.ts'
 import { Proofs } from './dpop.ts'
 import { Faults, type Outcome, withFault } from './faults.ts'
-import { type Call, Refusal, type Reply, readCall } from './http.ts'
+import { type Call, readCall } from './http.ts'
 import { introspect } from './introspect.ts'
 import { Keys } from './keys.ts'
 import { jwks, metadata, metadataPaths } from './metadata.ts'
@@ -202,7 +204,7 @@ const corsHeaders = {
   'access-control-expose-headers': 'dpop-nonce, www-authenticate',
 }
 
-async function answer(call: Call, route: Route | undefined, state: State): Promise<Reply> {
+async function answer(call: Call, route: Route | undefined, state: State): Promise<AuthReply> {
   if (!route) return { status: 404, headers: {}, body: '' }
   if (!route.methods.includes(call.method)) {
     return { status: 405, headers: { allow: route.methods.join(', ') }, body: '' }
@@ -210,14 +212,14 @@ async function answer(call: Call, route: Route | undefined, state: State): Promi
   try {
     return await route.endpoint(call, state)
   } catch (error) {
-    if (error instanceof Refusal) return error.toReply()
+    if (error instanceof OAuthError) return error.toReply()
     return { status: 500, headers: { 'content-type': 'text/plain' }, body: String(error) }
   }
 }
 
 /** The request was too large, or whoever sent it went away. */
 function giveUp(error: unknown, response: ServerResponse): void {
-  if (error instanceof Refusal && !response.headersSent) void send(error.toReply(), response)
+  if (error instanceof OAuthError && !response.headersSent) void send(error.toReply(), response)
   else response.destroy()
 }
 

@@ -1,8 +1,9 @@
+import type { AuthReply } from '../../auth/server/call.ts'
 import type { AuthorizationRequests } from './authorization-requests.ts'
 import type { Clients } from './clients.ts'
 import type { Proofs } from './dpop.ts'
 import type { Faults } from './faults.ts'
-import type { Call, Reply } from './http.ts'
+import type { Call } from './http.ts'
 import type { Keys } from './keys.ts'
 import type { Settings } from './options.ts'
 import type { Tokens } from './tokens.ts'
@@ -10,7 +11,7 @@ import type { Tokens } from './tokens.ts'
 export type EndpointName = 'metadata' | 'jwks' | 'authorize' | 'token' | 'register' | 'introspect' | 'revoke'
 
 /** What answers the requests to one endpoint. */
-export type Endpoint = (call: Call, state: State) => Reply | Promise<Reply>
+export type Endpoint = (call: Call, state: State) => AuthReply | Promise<AuthReply>
 
 /** Everything that one authorization server knows. */
 export interface State {

@@ -1,5 +1,5 @@
+import { type AuthReply, json } from '../../auth/server/call.ts'
 import type { RegisteredClient } from './clients.ts'
-import { json, type Reply } from './http.ts'
 import type { State } from './state.ts'
 import type { Family } from './tokens.ts'
 
@@ -16,7 +16,7 @@ interface Issue {
 }
 
 /** The answer of the token endpoint (OAuth 2.1 section 3.2.3), with an ID token where the scope has `openid`. */
-export async function replyWithTokens(issue: Issue, state: State): Promise<Reply> {
+export async function replyWithTokens(issue: Issue, state: State): Promise<AuthReply> {
   const { family, jkt } = issue
   const { tokens, settings } = state
   const { scope = family.grant.scope, resource = family.grant.resource } = issue

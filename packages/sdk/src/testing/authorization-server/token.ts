@@ -1,3 +1,5 @@
+import type { AuthReply } from '../../auth/server/call.ts'
+import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { findClient } from './client-auth.ts'
 import { authorizationCode } from './grants/authorization-code.ts'
 import { clientCredentials } from './grants/client-credentials.ts'
@@ -5,7 +7,7 @@ import type { GrantHandler } from './grants/grant.ts'
 import { jwtBearer } from './grants/jwt-bearer.ts'
 import { refreshToken } from './grants/refresh-token.ts'
 import { tokenExchange } from './grants/token-exchange.ts'
-import { type Call, Refusal, type Reply } from './http.ts'
+import type { Call } from './http.ts'
 import { addressOf } from './metadata.ts'
 import type { Endpoint, State } from './state.ts'
 
@@ -19,25 +21,25 @@ const grants: ReadonlyMap<string, GrantHandler> = new Map([
 
 export const token: Endpoint = async (call, state) => {
   const reply = await answer(call, state).catch((error) => {
-    if (error instanceof Refusal) return error.toReply()
+    if (error instanceof OAuthError) return error.toReply()
     throw error
   })
   const { nonce } = state.proofs
   return nonce === undefined ? reply : { ...reply, headers: { ...reply.headers, 'dpop-nonce': nonce } }
 }
 
-async function answer(call: Call, state: State): Promise<Reply> {
+async function answer(call: Call, state: State): Promise<AuthReply> {
   const { params } = call
   const grantType = params.need('grant_type')
   const handler = state.settings.grantTypes.includes(grantType) ? grants.get(grantType) : undefined
-  if (!handler) throw new Refusal('unsupported_grant_type', `There is no grant type ${grantType}`)
+  if (!handler) throw new OAuthError('unsupported_grant_type', `There is no grant type ${grantType}`)
   const client = await findClient(call, state)
   if (client && !client.grant_types.includes(grantType)) {
-    throw new Refusal('unauthorized_client', `The client is not registered for the grant type ${grantType}`)
+    throw new OAuthError('unauthorized_client', `The client is not registered for the grant type ${grantType}`)
   }
   const jkt = await state.proofs.check(call, addressOf('token', state.issuer))
   if (jkt === undefined && (state.settings.dpop === 'required' || client?.dpop_bound_access_tokens)) {
-    throw new Refusal('invalid_dpop_proof', 'A DPoP proof is missing')
+    throw new OAuthError('invalid_dpop_proof', 'A DPoP proof is missing')
   }
   return handler({ params, client, jkt }, state)
 }

@@ -1,6 +1,6 @@
 import type { JWTPayload } from 'jose'
+import { invalidGrant } from '../../auth/server/oauth-error.ts'
 import type { Faults } from './faults.ts'
-import { Refusal } from './http.ts'
 import type { Keys } from './keys.ts'
 import type { Settings } from './options.ts'
 
@@ -147,8 +147,4 @@ export class Tokens {
     const claims = { iss: this.#issuer, sub, client_id: clientId, scope: scope.join(' '), exp: expiresAt }
     return { claims, family, isRefreshToken: true }
   }
-}
-
-export function invalidGrant(description: string): Refusal {
-  return new Refusal('invalid_grant', description)
 }

@@ -1,3 +1,4 @@
+import type { AuthRoutes } from '../../auth/server/call.ts'
 import { AuthorizedCall } from './authorized-call.ts'
 import type { HttpCall } from './call.ts'
 import type { AuthOptions, SsePaths, TokenRequest } from './options.ts'
@@ -7,6 +8,8 @@ import { TokenCheck } from './token-check.ts'
 /** Lets calls in that present a token for this server, and tells the others where to get one. */
 export class Authorizer {
   readonly metadata: ResourceMetadata
+  /** Endpoints that need no token. */
+  readonly routes: AuthRoutes | undefined
   readonly #check: TokenCheck
 
   /** @param isTold Whether `servedAt` will be called, which can take the place of `auth.resource`. */
@@ -17,6 +20,7 @@ export class Authorizer {
       )
     }
     const { path = '/sse', messagesPath = '/messages' } = typeof sse === 'object' ? sse : {}
+    this.routes = options.routes
     this.#check = new TokenCheck(options)
     this.metadata = new ResourceMetadata(options, sse ? { path, messagesPath } : undefined)
   }

@@ -16,6 +16,8 @@ export interface ClientAuth {
 export interface AuthRequest {
   readonly method: string
   readonly url: URL
+  /** The newest revision that the connection would speak. */
+  readonly revision: string
 }
 
 export interface AuthRefusal extends AuthRequest {

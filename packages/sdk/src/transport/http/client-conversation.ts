@@ -3,7 +3,7 @@ import type { Params, RequestId, RpcMessage } from '../../jsonrpc/message.ts'
 import { encodeHeaderValue, nameOf } from '../../protocol/mirrored-headers.ts'
 import { metaKeys } from '../../protocol/types.ts'
 import { isObject } from '../../util/objects.ts'
-import { Delivery, type Taker } from './client-delivery.ts'
+import { Delivery, reasonOf, type Taker } from './client-delivery.ts'
 import type { Destination } from './client-destination.ts'
 import { ListenStream } from './client-listen.ts'
 import { RequestPost } from './client-post.ts'
@@ -194,7 +194,7 @@ export class Conversation {
         ended: finish,
         failed: (error) => {
           finish()
-          reject(error)
+          reject(reasonOf(error))
           if (this.isSessionLost(error)) this.loseSession()
         },
       }

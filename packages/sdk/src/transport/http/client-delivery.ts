@@ -77,7 +77,7 @@ export class Delivery implements Answer {
   }
 
   start(): this {
-    const headers = this.#destination.headers({ method: this.#request.method, url: this.#url })
+    const headers = this.#destination.headers(this.#request.method, this.#url)
     if (isThenable(headers))
       headers.then(
         (own) => this.#send(own),
@@ -230,7 +230,8 @@ export class Delivery implements Answer {
   /** With other credentials it may be made again: whoever refuses it for these has not acted on it. */
   async #askForPermission(auth: ClientAuth): Promise<void> {
     const { method } = this.#request
-    const refusal = { method, url: this.#url, status: this.#status, header: this.#header, sent: this.#sent }
+    const { revision } = this.#destination
+    const refusal = { method, url: this.#url, revision, status: this.#status, header: this.#header, sent: this.#sent }
     try {
       const isWorthIt = await auth.refused({ ...refusal, count: ++this.#refusals })
       if (this.#isOver) return
@@ -275,6 +276,11 @@ export class Delivery implements Answer {
       ...(cause !== undefined && { cause }),
     })
   }
+}
+
+/** What a caller is told: where there was no way to permission, that is the error, and not the status that asked for it. */
+export function reasonOf(error: HttpError): HttpError | AuthError {
+  return error.cause instanceof AuthError ? error.cause : error
 }
 
 function refusalText(bytes: Uint8Array): string {

@@ -1,7 +1,9 @@
 import { ClosedError, HttpError, McpError } from '../../errors.ts'
+import type { RevisionId } from '../../protocol/revision.ts'
+import { chooseRevisions } from '../../protocol/revisions/index.ts'
 import { type Backoff, defaultBackoff } from '../../util/backoff.ts'
 import { chain } from '../../util/chain.ts'
-import type { AuthRequest, ClientAuth } from './client-auth.ts'
+import type { ClientAuth } from './client-auth.ts'
 import type { HttpPort } from './client-call.ts'
 import { type FetchLike, WebPort } from './client-web.ts'
 
@@ -37,24 +39,33 @@ export interface HttpClientOptions {
   maxRedirects?: number | undefined
 }
 
+/** What the connection may speak, where `connect` was told; whoever gives credentials may want to know. */
+interface Offer {
+  revision?: RevisionId | undefined
+  revisions?: readonly RevisionId[] | undefined
+}
+
 /** Where requests go, and what goes with each of them. */
 export class Destination {
   readonly backoff: Backoff
   readonly maxMessageBytes: number
   readonly maxRedirects: number
   readonly auth: ClientAuth | undefined
+  /** The newest that the connection would speak. */
+  readonly revision: RevisionId
   readonly #options: HttpClientOptions
   readonly #fixed: Record<string, string> | undefined
   #url: URL
   #port: HttpPort | undefined
 
-  constructor(url: string | URL, options: HttpClientOptions) {
+  constructor(url: string | URL, options: HttpClientOptions & Offer) {
     this.#url = parseUrl(url)
     this.#options = options
     this.backoff = readBackoff(options)
     this.maxMessageBytes = options.maxMessageBytes ?? 16 * 1024 * 1024
     this.maxRedirects = options.maxRedirects ?? 5
     this.auth = typeof options.auth === 'function' ? options.auth(this.#url) : options.auth
+    this.revision = chooseRevisions(options.revision ? [options.revision] : options.revisions)[0]!.id
     if (typeof options.headers !== 'function') {
       this.#fixed = { ...toRecord(options.requestInit?.headers), ...toRecord(options.headers) }
     }
@@ -90,10 +101,11 @@ export class Destination {
   }
 
   /** The caller's headers with the credentials; a copy, to which others may be added. */
-  headers(request: AuthRequest): Record<string, string> | Promise<Record<string, string>> {
+  headers(method: string, url: URL): Record<string, string> | Promise<Record<string, string>> {
     const own = this.#fixed ? { ...this.#fixed } : this.#askForHeaders()
-    if (!this.auth) return own
-    return chain(own, (headers) => chain(this.auth!.headers(request), (more) => ({ ...headers, ...more })))
+    const { auth, revision } = this
+    if (!auth) return own
+    return chain(own, (headers) => chain(auth.headers({ method, url, revision }), (more) => ({ ...headers, ...more })))
   }
 
   async #askForHeaders(): Promise<Record<string, string>> {

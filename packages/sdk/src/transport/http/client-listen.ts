@@ -4,7 +4,7 @@ import { parseText } from '../../jsonrpc/parse.ts'
 import { maxTimerMs } from '../../util/backoff.ts'
 import type { ReadHeader } from './client-call.ts'
 import type { Conversation } from './client-conversation.ts'
-import { Delivery, type Taker } from './client-delivery.ts'
+import { Delivery, reasonOf, type Taker } from './client-delivery.ts'
 import { isEventStream, unreadable } from './client-read.ts'
 import { ResumableStream } from './client-stream.ts'
 
@@ -66,7 +66,7 @@ export class ListenStream implements Taker {
       return this.#openAgain(error)
     }
     // A server without such a stream says 405; many others that have none say 400 or 404, also to a session just begun.
-    if (status === 401 || status === 403 || status < 400) this.#conversation.report(error)
+    if (status === 401 || status === 403 || status < 400) this.#conversation.report(reasonOf(error))
   }
 
   #openAgain(error?: HttpError): void {

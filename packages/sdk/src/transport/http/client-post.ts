@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../../util/objects.ts'
 import { unref } from '../../util/unref.ts'
 import type { ReadHeader } from './client-call.ts'
 import type { Asked, Conversation } from './client-conversation.ts'
-import { Delivery, type Taker } from './client-delivery.ts'
+import { Delivery, reasonOf, type Taker } from './client-delivery.ts'
 import { isEventStream, mediaType, readSessionId, unreadable } from './client-read.ts'
 import { ResumableStream } from './client-stream.ts'
 
@@ -119,7 +119,7 @@ export class RequestPost implements Taker {
     if (this.#stream && error.outcome === 'unknown') return this.#broken(error)
     if (this.#stream) return this.fail(this.#lostStream(error))
     const answer = error.outcome === 'refused' ? answerIn(error) : undefined
-    if (!answer) return this.fail(error)
+    if (!answer) return this.fail(reasonOf(error))
     // The refusal is an answer in the terms of JSON-RPC; those about a request that could not be read have no id.
     this.#conversation.receive({ ...answer, id: this.id })
     this.#settle()

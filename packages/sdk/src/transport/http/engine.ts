@@ -8,6 +8,7 @@ import { Bag } from '../../util/bag.ts'
 import { Deadlines } from '../../util/deadlines.ts'
 import { isObject } from '../../util/objects.ts'
 import { SseEndpoints } from '../sse/endpoints.ts'
+import { answerRoute } from './auth-routes.ts'
 import { Authorizer } from './authorize.ts'
 import { AuthorizedCall } from './authorized-call.ts'
 import {
@@ -45,9 +46,11 @@ const noHeaders: HeaderFields = Object.freeze({})
 /** From an HTTP request to the link it belongs to, on every revision; the rims bring it `HttpCall`s. */
 export class HttpEngine {
   readonly #endpoint: Endpoint
+  readonly #release: () => Promise<void>
   readonly #options: HttpOptions
   readonly #guard: Guard
   readonly #rateLimit: RateLimit | undefined
+  readonly #addressLimit: RateLimit | undefined
   readonly #authorizer: Authorizer | undefined
   readonly #streams: OpenStreams
   readonly #sessions: SessionCalls
@@ -61,9 +64,12 @@ export class HttpEngine {
   constructor(endpoint: Endpoint, options: HttpOptions = {}, ownsServer = false) {
     const { maxBodyBytes = 4 * 1024 * 1024, bodyTimeoutMs = 30_000, maxQueuedBytes = 4 * 1024 * 1024 } = options
     this.#endpoint = endpoint
+    this.#release = endpoint.hold()
     this.#options = options
     this.#guard = new Guard(options)
     this.#rateLimit = options.rateLimit && new RateLimit(options.rateLimit)
+    const { addressPerSecond } = options.rateLimit ?? {}
+    if (addressPerSecond !== undefined) this.#addressLimit = new RateLimit({ perSecond: addressPerSecond })
     this.#authorizer = options.auth && new Authorizer(options.auth, options.sse, ownsServer)
     this.#streams = new OpenStreams(options)
     this.#bodyLimits = {
@@ -93,9 +99,10 @@ export class HttpEngine {
     this.#authorizer?.servedAt(url)
   }
 
-  /** Whether a path is that of metadata for clients that need to log in. */
+  /** Whether a path is for clients that need to log in: that of metadata, or of an endpoint that comes with `auth`. */
   describes(path: string): boolean {
-    return this.#authorizer?.metadata.handles(path) ?? false
+    const authorizer = this.#authorizer
+    return authorizer !== undefined && (authorizer.metadata.handles(path) || authorizer.routes?.handles(path) === true)
   }
 
   /** Answers; never throws. What goes wrong on the way, now or later, becomes the answer. */
@@ -121,15 +128,19 @@ export class HttpEngine {
     await Promise.all([this.#sessions.close(graceMs), ...calls, this.#sse?.close(graceMs)])
     this.#streams.endAll()
     this.#sessions.leaveFleet()
+    await this.#release()
   }
 
   /** Nothing is awaited here that need not be: a promise more is a measurable part of a small call. */
   #serve(call: HttpCall): Promise<void> | void {
-    // Public, and for pages of every origin.
-    if (this.#authorizer?.metadata.handles(pathOf(call))) return this.#authorizer.metadata.answer(call)
+    if (this.#authorizer && this.describes(pathOf(call))) return this.#login(call, this.#authorizer)
     const foreign = this.#guard.check(call)
     if (foreign) throw foreign
     if (call.method === 'OPTIONS') return this.#preflight(call)
+    if (this.#addressLimit && call.request.peer !== undefined) {
+      const tooMany = this.#addressLimit.check(call.request.peer, Date.now())
+      if (tooMany) throw tooMany
+    }
     if (this.#authorizer) return this.#authorize(call, this.#authorizer)
     const { request } = call
     // Someone in front of us knows who it is, but not what each tool needs.
@@ -137,6 +148,20 @@ export class HttpEngine {
     if (this.#options.principal) return this.#identify(known, this.#options.principal)
     request.principal = principalOf(request.auth)
     return this.#route(known)
+  }
+
+  /** What clients need before they have a token. */
+  #login(call: HttpCall, { metadata, routes }: Authorizer): Promise<void> | void {
+    // Public, and for pages of every origin.
+    if (metadata.handles(pathOf(call))) return metadata.answer(call)
+    // Which origins may call is for each endpoint to say.
+    const foreign = this.#guard.checkHost(call)
+    if (foreign) throw foreign
+    if (this.#draining) throw shuttingDown()
+    const { peer } = call.request
+    const tooMany = peer === undefined ? undefined : (this.#addressLimit ?? this.#rateLimit)?.check(peer, Date.now())
+    if (tooMany) throw tooMany
+    return answerRoute(call, routes!)
   }
 
   /** On every request, whatever its method and endpoint, and before anything else is looked at (2025-03-26 on, access token usage). */

@@ -48,18 +48,25 @@ export class Guard {
 
   /** What to answer a caller that may not; undefined for all others. */
   check(call: HttpCall): Refusal | undefined {
+    const foreign = this.checkHost(call)
+    if (foreign) return foreign
     const host = call.request.header('host')
-    if (!this.#options.allowAnyHost) {
-      if (host === undefined) return foreignHost(host)
-      const isAllowed = this.#hosts.get(host) ?? keep(this.#hosts, host, this.#allowsHost(host))
-      if (!isAllowed) return foreignHost(host)
-    }
-    if (call.request.truncated) return new Refusal(431, refusedCode, 'There are too many headers')
     const origin = call.request.header('origin')
     if (origin === undefined || this.#options.allowAnyOrigin) return undefined
     const key = `${origin} ${host}`
     const isAllowed = this.#origins.get(key) ?? keep(this.#origins, key, this.#allowsOrigin(origin, host))
     return isAllowed ? undefined : foreignOrigin(origin)
+  }
+
+  /** The same, as far as the name goes by which the server was called. */
+  checkHost({ request }: HttpCall): Refusal | undefined {
+    const host = request.header('host')
+    if (!this.#options.allowAnyHost) {
+      if (host === undefined) return foreignHost(host)
+      const isAllowed = this.#hosts.get(host) ?? keep(this.#hosts, host, this.#allowsHost(host))
+      if (!isAllowed) return foreignHost(host)
+    }
+    return request.truncated ? new Refusal(431, refusedCode, 'There are too many headers') : undefined
   }
 
   /** The headers that let the page behind this call read the answer. */

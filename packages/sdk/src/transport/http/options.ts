@@ -1,3 +1,4 @@
+import type { AuthRoutes } from '../../auth/server/call.ts'
 import type { HttpRequest } from '../../jsonrpc/transport.ts'
 import type { Bus, EventStore, SessionStore } from '../../store/ports.ts'
 import type { AuthInfo } from '../../util/auth-info.ts'
@@ -85,6 +86,8 @@ export interface AuthOptions {
   resourceDocumentation?: string | URL | undefined
   /** Takes tokens that are bound to a key of the client: `dpop()` of `tenon/auth`. Default: those are refused. */
   dpop?: ProofCheck | undefined
+  /** Endpoints that are answered before any token is asked for: those that `broker` of `tenon/auth` brings. Default none. */
+  routes?: AuthRoutes | undefined
 }
 
 export type VerifyToken = (token: string, request: TokenRequest) => AuthInfo | undefined | Promise<AuthInfo | undefined>

@@ -6,6 +6,12 @@ export interface RateLimitOptions {
   perSecond: number
   /** Requests at once, after a pause. Default: twice `perSecond`. */
   burst?: number | undefined
+  /**
+   * Requests that one address may make in a second, twice as many at once. They are counted before it is known who calls, so
+   * that a flood of bad tokens costs no checks. Not for servers behind a proxy, whose address all requests come from; and only
+   * on Node, where the address is known. Default: no limit.
+   */
+  addressPerSecond?: number | undefined
 }
 
 /** Callers remembered; one that is forgotten starts with a full bucket. */
@@ -17,9 +23,9 @@ export class RateLimit {
   readonly #perSecond: number
   readonly #buckets = new Map<string, Bucket>()
 
-  constructor({ perSecond, burst = perSecond * 2 }: RateLimitOptions) {
+  constructor({ perSecond, burst = perSecond * 2 }: Pick<RateLimitOptions, 'perSecond' | 'burst'>) {
     if (!(perSecond > 0) || !(burst >= 1)) {
-      throw new TypeError('rateLimit: perSecond must be above 0 and burst at least 1')
+      throw new TypeError('rateLimit: perSecond and addressPerSecond must be above 0 and burst at least 1')
     }
     this.#perSecond = perSecond
     this.#burst = burst

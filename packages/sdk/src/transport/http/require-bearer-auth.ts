@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
+import { isSameResource } from '../../auth/resource/same-resource.ts'
 import { type HttpCall, Refusal, refusedCode } from './call.ts'
 import { NodeCall, type NodeRequest } from './node.ts'
 import type { AuthInfo, AuthOptions, TokenRequest, VerifyToken } from './options.ts'
-import { answerWithDocument, isSameResource, pathOf, ResourceMetadata, resourceAt } from './resource-metadata.ts'
+import { answerWithDocument, pathOf, ResourceMetadata, resourceAt } from './resource-metadata.ts'
 import { TokenCheck } from './token-check.ts'
 
 /** What Express, Connect and their like call. */

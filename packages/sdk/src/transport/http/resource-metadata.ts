@@ -1,3 +1,4 @@
+import { isSameResource } from '../../auth/resource/same-resource.ts'
 import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { type HeaderFields, type HttpCall, jsonHeaders, Refusal, refusedCode } from './call.ts'
@@ -127,12 +128,6 @@ export class ResourceMetadata {
     const sse = this.#sse
     return sse ? [...this.#resources, ...this.#resources.map((main) => beside(main, sse.path))] : this.#resources
   }
-}
-
-/** Scheme and host may be in capitals (2025-06-18 authorization, canonical server URI); the rest is compared as it is. */
-export function isSameResource(one: string, other: string): boolean {
-  if (one === other) return true
-  return URL.canParse(one) && URL.canParse(other) && new URL(one).href === new URL(other).href
 }
 
 const loopbackNames = ['127.0.0.1', 'localhost', '[::1]']

@@ -3,7 +3,7 @@ import { Fault, type RpcMessage } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
 import type { ReadHeader } from '../http/client-call.ts'
-import { Delivery, type Taker } from '../http/client-delivery.ts'
+import { Delivery, reasonOf, type Taker } from '../http/client-delivery.ts'
 import { Destination, type HttpClientOptions, parseUrl } from '../http/client-destination.ts'
 import { isEventStream, unreadable } from '../http/client-read.ts'
 import { EventReader, type ServerSentEvent } from '../http/event-reader.ts'
@@ -87,7 +87,8 @@ export class SSEClientTransport implements Transport {
     const headers: Record<string, string> = { 'content-type': 'application/json' }
     if (this.#version !== undefined) headers['mcp-protocol-version'] = this.#version
     return new Promise((resolve, reject) => {
-      const taker: Taker = { accepted: () => 'none', bytes: () => {}, ended: () => resolve(), failed: reject }
+      const failed = (error: HttpError) => reject(reasonOf(error))
+      const taker: Taker = { accepted: () => 'none', bytes: () => {}, ended: () => resolve(), failed }
       new Delivery(this.#destination, { method: 'POST', about, headers, body, url: target }, taker).start()
     })
   }
@@ -111,7 +112,7 @@ class ServerStream implements Taker {
   readonly #delivery: Delivery
   #onLost!: (reason: string) => void
   #onEndpoint: (() => void) | undefined
-  #onRefused: ((error: HttpError) => void) | undefined
+  #onRefused: ((error: Error) => void) | undefined
 
   constructor(destination: Destination, onMessage: (data: string) => void) {
     this.#destination = destination
@@ -165,7 +166,7 @@ class ServerStream implements Taker {
 
   #over(error: HttpError, reason: string): void {
     if (this.endpoint) this.#onLost(reason)
-    else this.#onRefused?.(error)
+    else this.#onRefused?.(reasonOf(error))
   }
 
   #take({ type, data }: ServerSentEvent): void {

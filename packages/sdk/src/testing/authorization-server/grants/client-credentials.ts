@@ -1,5 +1,5 @@
+import { OAuthError } from '../../../auth/server/oauth-error.ts'
 import { askedResource, askedScope } from '../asked.ts'
-import { Refusal } from '../http.ts'
 import { replyWithTokens } from '../token-reply.ts'
 import { type GrantHandler, needClient } from './grant.ts'
 
@@ -8,7 +8,7 @@ export const clientCredentials: GrantHandler = async (asked, state) => {
   const { params, jkt } = asked
   const client = needClient(asked)
   if (client.token_endpoint_auth_method === 'none') {
-    throw new Refusal('unauthorized_client', 'Only a client that can prove who it is may ask for a token of its own')
+    throw new OAuthError('unauthorized_client', 'Only a client that can prove who it is may ask for a token of its own')
   }
   const { client_id: clientId } = client
   const scope = askedScope(params, client.scope, state.settings)

@@ -1,5 +1,7 @@
+import type { AuthReply } from '../../../auth/server/call.ts'
+import { OAuthError } from '../../../auth/server/oauth-error.ts'
+import type { Params } from '../../../auth/server/params.ts'
 import type { RegisteredClient } from '../clients.ts'
-import { type Params, Refusal, type Reply } from '../http.ts'
 import type { State } from '../state.ts'
 
 /** A token request whose client, if it names one, is who it says. */
@@ -11,10 +13,10 @@ export interface TokenRequest {
 }
 
 /** What answers the token requests of one grant type. */
-export type GrantHandler = (request: TokenRequest, state: State) => Promise<Reply>
+export type GrantHandler = (request: TokenRequest, state: State) => Promise<AuthReply>
 
 /** For grants that only clients may use which said who they are. */
 export function needClient({ client }: TokenRequest): RegisteredClient {
   if (client) return client
-  throw new Refusal('invalid_client', 'The request does not say which client it is from', 401)
+  throw new OAuthError('invalid_client', 'The request does not say which client it is from', 401)
 }

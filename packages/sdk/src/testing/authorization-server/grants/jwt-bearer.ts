@@ -1,11 +1,12 @@
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose'
-import { askedResource, askedScope, checkResource, isScope, isWithin, narrowedScope, toScopes } from '../asked.ts'
+import { invalidGrant, OAuthError } from '../../../auth/server/oauth-error.ts'
+import { isWithin, narrowedScope, toScopes } from '../../../auth/server/params.ts'
+import { askedResource, askedScope, checkResource, isScope } from '../asked.ts'
 import { verifyAssertion } from '../assertions.ts'
-import { Refusal } from '../http.ts'
 import type { TrustedIssuer } from '../options.ts'
 import type { State } from '../state.ts'
 import { replyWithTokens } from '../token-reply.ts'
-import { type Grant, invalidGrant } from '../tokens.ts'
+import type { Grant } from '../tokens.ts'
 import { type GrantHandler, needClient, type TokenRequest } from './grant.ts'
 
 export const idJagType = 'oauth-id-jag+jwt'
@@ -34,7 +35,7 @@ function fromIdJag(claims: JWTPayload, asked: TokenRequest, { settings }: State)
   if (claims.client_id !== clientId) throw invalidGrant('The assertion is for another client')
   const resource = checkResource(textsOf(claims.resource), settings)
   const isOther = !isWithin(asked.params.all('resource'), resource)
-  if (isOther) throw new Refusal('invalid_target', 'resource is not the one of the assertion')
+  if (isOther) throw new OAuthError('invalid_target', 'resource is not the one of the assertion')
   const granted = toScopes(textsOf(claims.scope)[0]).filter((name) => isScope(name, settings))
   return { sub: subjectOf(claims), clientId, scope: narrowedScope(asked.params, granted), resource }
 }

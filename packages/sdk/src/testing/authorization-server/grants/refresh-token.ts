@@ -1,4 +1,5 @@
-import { narrowedResource, narrowedScope } from '../asked.ts'
+import { narrowedScope } from '../../../auth/server/params.ts'
+import { narrowedResource } from '../asked.ts'
 import { replyWithTokens } from '../token-reply.ts'
 import { type GrantHandler, needClient } from './grant.ts'
 

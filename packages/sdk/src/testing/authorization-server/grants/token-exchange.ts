@@ -1,8 +1,8 @@
 import type { JWTPayload } from 'jose'
+import { json } from '../../../auth/server/call.ts'
+import { invalidGrant, OAuthError } from '../../../auth/server/oauth-error.ts'
 import { askedScope } from '../asked.ts'
-import { json, Refusal } from '../http.ts'
 import type { State } from '../state.ts'
-import { invalidGrant } from '../tokens.ts'
 import { type GrantHandler, needClient } from './grant.ts'
 import { idJagType } from './jwt-bearer.ts'
 
@@ -17,10 +17,10 @@ const idJagSeconds = 300
 export const tokenExchange: GrantHandler = async (asked, state) => {
   const { params } = asked
   const { client_id: clientId, scope: ownScope } = needClient(asked)
-  if (params.need('requested_token_type') !== idJag) throw new Refusal('invalid_request', `Only ${idJag} can be had`)
-  if (params.need('subject_token_type') !== idToken) throw new Refusal('invalid_request', `Only ${idToken} is taken`)
+  if (params.need('requested_token_type') !== idJag) throw new OAuthError('invalid_request', `Only ${idJag} can be had`)
+  if (params.need('subject_token_type') !== idToken) throw new OAuthError('invalid_request', `Only ${idToken} is taken`)
   if (params.get('actor_token') !== undefined)
-    throw new Refusal('invalid_request', 'There is no actor in this exchange')
+    throw new OAuthError('invalid_request', 'There is no actor in this exchange')
   const audience = params.need('audience')
   const resource = params.get('resource')
   const { sub } = await verify(params.need('subject_token'), clientId, state)

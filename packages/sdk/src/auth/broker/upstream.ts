@@ -1,0 +1,282 @@
+import {
+  type AuthorizationServer,
+  allowInsecureRequests,
+  authorizationCodeGrantRequest,
+  type Client,
+  type ClientAuth,
+  ClientSecretPost,
+  calculatePKCECodeChallenge,
+  customFetch,
+  discoveryRequest,
+  expectNoNonce,
+  generateRandomCodeVerifier,
+  getValidatedIdTokenClaims,
+  None,
+  nopkce,
+  processAuthorizationCodeResponse,
+  processDiscoveryResponse,
+  processRefreshTokenResponse,
+  refreshTokenGrantRequest,
+  type TokenEndpointResponse,
+  validateAuthResponse,
+} from 'oauth4webapi'
+import { isObject, type JsonObject, pick } from '../../util/objects.ts'
+import { secretBasic } from '../client/client-authentication.ts'
+import type { GuardedFetch } from '../guarded-fetch.ts'
+import { checkIssuerUrl } from '../resource/issuer-fetch.ts'
+import { randomText } from '../server/random.ts'
+import type { UpstreamProvider } from './providers.ts'
+
+/** What a provider gave for somebody. Secret. */
+export interface UpstreamTokens {
+  readonly accessToken: string
+  readonly refreshToken?: string | undefined
+  /** In milliseconds since 1970; undefined: it does not say. */
+  readonly expiresAt?: number | undefined
+}
+
+/** Somebody who signed in. */
+export interface UpstreamLogin {
+  readonly subject: string
+  /** What the provider says of them, for handlers: `name`, `email`, ... */
+  readonly profile: JsonObject
+  readonly tokens: UpstreamTokens
+}
+
+/** What the way back has to fit to. Secret. */
+export interface UpstreamFlow {
+  readonly state: string
+  readonly codeVerifier?: string | undefined
+  readonly nonce?: string | undefined
+}
+
+/** The provider says that the login is over; another try does not help. */
+export class UpstreamEnded extends Error {
+  override name = 'UpstreamEnded'
+}
+
+/** The person said no there. */
+export class UpstreamDenied extends Error {
+  override name = 'UpstreamDenied'
+}
+
+const metadataMs = 3_600_000
+const profileMembers = ['name', 'email', 'email_verified', 'preferred_username', 'login']
+
+/** The identity provider behind us, where we are one client for all. */
+export class Upstream {
+  readonly provider: UpstreamProvider
+  readonly #callbackUrl: string
+  readonly #fetch: GuardedFetch
+  readonly #client: Client
+  readonly #authentication: ClientAuth
+  #server: Promise<AuthorizationServer> | undefined
+  #serverUntil = 0
+
+  constructor(provider: UpstreamProvider, callbackUrl: string, fetch: GuardedFetch) {
+    checkProvider(provider)
+    const { clientSecret, authentication } = provider
+    this.provider = provider
+    this.#callbackUrl = callbackUrl
+    this.#fetch = fetch
+    this.#client = { client_id: provider.clientId }
+    this.#authentication =
+      clientSecret === undefined
+        ? None()
+        : authentication === 'post'
+          ? ClientSecretPost(clientSecret)
+          : secretBasic(clientSecret)
+  }
+
+  /** The page to send a person to. */
+  async begin(): Promise<{ url: string; flow: UpstreamFlow }> {
+    const { scopes, pkce = true, parameters = {}, clientId } = this.provider
+    const { authorization_endpoint: page } = await this.#metadata()
+    const flow: UpstreamFlow = {
+      state: randomText(),
+      ...(pkce && { codeVerifier: generateRandomCodeVerifier() }),
+      ...(this.#hasIdToken && { nonce: randomText() }),
+    }
+    const url = checkIssuerUrl('the page of the provider', page ?? '')
+    const params: Record<string, string> = {
+      ...parameters,
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: this.#callbackUrl,
+      scope: scopes.join(' '),
+      state: flow.state,
+      ...(flow.nonce !== undefined && { nonce: flow.nonce }),
+      ...(flow.codeVerifier !== undefined && {
+        code_challenge: await calculatePKCECodeChallenge(flow.codeVerifier),
+        code_challenge_method: 'S256',
+      }),
+    }
+    for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value)
+    return { url: url.href, flow }
+  }
+
+  /** Who came back. `state` and `iss` are checked before anything of the answer is used (RFC 9207). */
+  async complete(params: URLSearchParams, { state, codeVerifier, nonce }: UpstreamFlow): Promise<UpstreamLogin> {
+    const server = await this.#metadata()
+    const checked = checkAnswer(server, this.#client, params, state)
+    const response = await processAuthorizationCodeResponse(
+      server,
+      this.#client,
+      await authorizationCodeGrantRequest(
+        server,
+        this.#client,
+        this.#authentication,
+        checked,
+        this.#callbackUrl,
+        codeVerifier ?? nopkce,
+        this.#requests(),
+      ),
+      { expectedNonce: nonce ?? expectNoNonce, requireIdToken: this.#hasIdToken },
+    )
+    const tokens = toTokens(response)
+    const claims = getValidatedIdTokenClaims(response)
+    if (this.#hasIdToken) return toLogin(claims!.sub, claims as unknown as JsonObject, tokens)
+    return { ...(await this.#ask(tokens)), tokens }
+  }
+
+  /**
+   * The login as it is now, with newer tokens where there can be any; throws `UpstreamEnded` when it is over, and anything
+   * else when that could not be found out.
+   */
+  async renew(subject: string, tokens: UpstreamTokens): Promise<UpstreamTokens> {
+    if (tokens.refreshToken !== undefined) return this.#refresh(tokens.refreshToken)
+    if (!this.#hasIdToken) {
+      const login = await this.#ask(tokens)
+      if (login.subject !== subject) throw new UpstreamEnded('The token belongs to somebody else now')
+    } else if (tokens.expiresAt !== undefined && tokens.expiresAt <= Date.now()) {
+      throw new UpstreamEnded('The token has expired, and there is no way to another')
+    }
+    return tokens
+  }
+
+  /** Whether it can be seen later if the login still holds; else it is over when its token is. */
+  isLasting({ refreshToken, expiresAt }: UpstreamTokens): boolean {
+    return refreshToken !== undefined || (expiresAt === undefined && !this.#hasIdToken)
+  }
+
+  async #refresh(refreshToken: string): Promise<UpstreamTokens> {
+    const server = await this.#metadata()
+    try {
+      const response = await processRefreshTokenResponse(
+        server,
+        this.#client,
+        await refreshTokenGrantRequest(server, this.#client, this.#authentication, refreshToken, this.#requests()),
+      )
+      return { refreshToken, ...toTokens(response) }
+    } catch (error) {
+      const { error: said } = error as { error?: unknown }
+      // The second is how GitHub says it.
+      if (said === 'invalid_grant' || said === 'bad_refresh_token') throw new UpstreamEnded('It was not refreshed')
+      throw error
+    }
+  }
+
+  get #hasIdToken(): boolean {
+    return (this.provider.subject ?? 'id_token') === 'id_token'
+  }
+
+  async #ask({ accessToken }: UpstreamTokens): Promise<Pick<UpstreamLogin, 'subject' | 'profile'>> {
+    const { url, member } = this.provider.subject as { url: string; member: string }
+    const headers = { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'tenon' }
+    const response = await this.#fetch(url, { headers })
+    // Not a 403, which some send to whoever asks too often.
+    if (response.status === 401) throw new UpstreamEnded('The token is not taken any more')
+    const profile: unknown = response.status === 200 ? await response.json().catch(() => undefined) : undefined
+    const subject = isObject(profile) ? profile[member] : undefined
+    if (typeof subject !== 'string' && typeof subject !== 'number') {
+      throw new Error(`${new URL(url).host} does not say who signed in (HTTP ${response.status})`)
+    }
+    return toLogin(String(subject), profile as JsonObject, { accessToken })
+  }
+
+  /** Looked up when first needed, and again when it is old or could not be had. */
+  #metadata(): Promise<AuthorizationServer> {
+    if (this.#server && Date.now() < this.#serverUntil) return this.#server
+    const server = this.#discover()
+    this.#server = server
+    this.#serverUntil = Date.now() + metadataMs
+    server.catch(() => {
+      if (this.#server === server) this.#server = undefined
+    })
+    return server
+  }
+
+  async #discover(): Promise<AuthorizationServer> {
+    const { issuer, endpoints } = this.provider
+    if (endpoints) {
+      return { issuer, authorization_endpoint: endpoints.authorization, token_endpoint: endpoints.token }
+    }
+    const url = new URL(issuer)
+    return processDiscoveryResponse(url, await discoveryRequest(url, { algorithm: 'oidc', ...this.#requests() }))
+  }
+
+  #requests() {
+    return {
+      [customFetch]: async (url: string, init: unknown) => readable(await this.#fetch(url, init as RequestInit)),
+      // The fetch above allows plain http only on this machine.
+      [allowInsecureRequests]: true,
+    }
+  }
+}
+
+function checkProvider({ name, clientId, issuer, endpoints, subject, scopes }: UpstreamProvider): void {
+  if (!clientId || !name || !Array.isArray(scopes))
+    throw new TypeError('broker: upstream needs name, clientId and scopes')
+  checkIssuerUrl('broker: upstream.issuer', issuer)
+  for (const [which, url] of Object.entries(endpoints ?? {})) checkIssuerUrl(`broker: upstream.endpoints.${which}`, url)
+  if (typeof subject === 'object') checkIssuerUrl('broker: upstream.subject.url', subject.url)
+}
+
+function checkAnswer(
+  server: AuthorizationServer,
+  client: Client,
+  params: URLSearchParams,
+  state: string,
+): URLSearchParams {
+  // RFC 9207, 2.4: also an empty one is another.
+  if (params.has('iss') && params.get('iss') !== server.issuer) throw new Error('iss names another issuer')
+  try {
+    return validateAuthResponse(server, client, params, state)
+  } catch (error) {
+    if ((error as { error?: unknown }).error === 'access_denied') throw new UpstreamDenied('The person said no')
+    throw error
+  }
+}
+
+function toTokens({ access_token, refresh_token, expires_in }: TokenEndpointResponse): UpstreamTokens {
+  return {
+    accessToken: access_token,
+    ...(refresh_token !== undefined && { refreshToken: refresh_token }),
+    ...(expires_in !== undefined && { expiresAt: Date.now() + expires_in * 1_000 }),
+  }
+}
+
+function toLogin(subject: string, profile: JsonObject, tokens: UpstreamTokens): UpstreamLogin {
+  return { subject, profile: pick(profile, profileMembers), tokens }
+}
+
+/**
+ * What oauth4webapi reads: an error in the body rather than beside a challenge (RFC 6749, 5.2), and with a status that says
+ * so, which GitHub's does not.
+ */
+async function readable(response: Response): Promise<Response> {
+  const text = await response.text()
+  const headers = new Headers(response.headers)
+  headers.delete('www-authenticate')
+  return new Response(text, { status: isHiddenError(response, text) ? 400 : response.status, headers })
+}
+
+function isHiddenError({ status }: Response, text: string): boolean {
+  if (status !== 200) return false
+  try {
+    const body: unknown = JSON.parse(text)
+    return isObject(body) && typeof body.error === 'string' && body.access_token === undefined
+  } catch {
+    return false
+  }
+}

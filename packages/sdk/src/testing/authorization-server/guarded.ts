@@ -1,0 +1,7 @@
+import { type GuardedFetch, guardedFetch } from '../../auth/guarded-fetch.ts'
+import type { Settings } from './options.ts'
+
+/** Gets small documents from addresses that somebody else chose, and from this machine. */
+export function guarded({ fetch }: Settings): GuardedFetch {
+  return guardedFetch({ fetch, allowLoopback: 'http', maxBytes: 65_536, timeoutMs: 5_000, maxRedirects: 0 })
+}

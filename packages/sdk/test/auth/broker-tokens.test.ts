@@ -1,0 +1,306 @@
+import { broker, MemoryValueStore } from 'tenon/auth'
+import { describe, expect, it, vi } from 'vitest'
+import { deferred } from '../../src/util/deferred.ts'
+import { anyRequest, Browser, Place, scopes, secret } from './broker-support.ts'
+
+describe('codes of a broker', () => {
+  it('are good for the client, the redirect URI and the verifier that they were given for [AUTH-091]', async () => {
+    await using place = await Place.start()
+    const { client_id: stranger } = await place.register({ client_name: 'Other' })
+    const attempts: ((clientId: string, code: string) => ReturnType<Place['redeem']>)[] = [
+      (_, code) => place.redeem(stranger, code),
+      (clientId, code) => place.redeem(clientId, code, { code_verifier: 'w'.repeat(43) }),
+      (clientId, code) => place.redeem(clientId, code, { redirect_uri: 'http://127.0.0.1:8/callback' }),
+      (clientId, code) => place.redeem(clientId, `${code.split('.')[0]}.x`),
+    ]
+    for (const attempt of attempts) {
+      const { clientId, code } = await place.authorize()
+      const { status, body } = await attempt(clientId, code)
+      expect([status, body.error]).toEqual([400, 'invalid_grant'])
+      // It has been used up, and its login is over.
+      expect((await place.redeem(clientId, code)).body.error).toBe('invalid_grant')
+    }
+    const { clientId, code } = await place.authorize()
+    const short = await place.redeem(clientId, code, { code_verifier: 'short' })
+    expect(short.body.error).toBe('invalid_request')
+    expect((await place.redeem(clientId, code)).status).toBe(200)
+  })
+
+  it('work once; one that comes again ends what it gave', async () => {
+    await using place = await Place.start()
+    const { clientId, code, access, refresh } = await place.signIn()
+    expect(await place.call(access)).toBe(200)
+    expect((await place.redeem(clientId, code)).body.error).toBe('invalid_grant')
+    expect(await place.call(access)).toBe(401)
+    expect((await place.refresh(clientId, refresh)).body.error).toBe('invalid_grant')
+  })
+
+  it('leave nothing behind when they come several times at once', async () => {
+    await using place = await Place.start()
+    const { clientId, code } = await place.authorize()
+    const answers = await Promise.all(Array.from({ length: 5 }, () => place.redeem(clientId, code)))
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1)
+    for (const { status, body } of answers) if (status === 200) expect(await place.call(body.access_token)).toBe(401)
+  })
+
+  it('end after a minute', async () => {
+    let now = Date.now()
+    const store = new MemoryValueStore({ now: () => now })
+    await using place = await Place.start({ broker: { store } })
+    const { clientId, code } = await place.authorize()
+    now += 60_001
+    expect((await place.redeem(clientId, code)).body.error).toBe('invalid_grant')
+    expect(store.get('x')).toBe(undefined)
+  })
+})
+
+describe('access tokens of a broker', () => {
+  it('end, and are for one server [AUTH-012, AUTH-013, AUTH-026, AUTH-095]', async () => {
+    await using place = await Place.start()
+    const { access, body } = await place.signIn()
+    expect(body.expires_in).toBeLessThanOrEqual(3_600)
+    expect(await place.call(access)).toBe(200)
+    expect(await place.call(`${access.slice(0, -1)}${access.endsWith('A') ? 'B' : 'A'}`)).toBe(401)
+    const clock = vi.spyOn(Date, 'now')
+    const later = Date.now() + 3_601_000
+    clock.mockImplementation(() => later)
+    expect(await place.call(access)).toBe(401)
+    clock.mockRestore()
+  })
+
+  it('CVE-2025-69196: of one server are refused by another that shares its store and its secrets [AUTH-013]', async () => {
+    const store = new MemoryValueStore()
+    await using one = await Place.start({ broker: { store, secrets: [secret] } })
+    await using two = await Place.start({ broker: { store, secrets: [secret] } })
+    const { access, clientId, refresh } = await one.signIn()
+    expect(await one.call(access)).toBe(200)
+    expect(await two.call(access)).toBe(401)
+    expect(await two.auth.verify(access, anyRequest)).toBe(undefined)
+    // Its clients are none there, and its logins are not touched.
+    expect((await two.refresh(clientId, refresh)).body.error).toBe('invalid_client')
+    const { client_id } = await two.register()
+    expect((await two.refresh(client_id, refresh)).body.error).toBe('invalid_grant')
+    expect((await one.refresh(clientId, refresh)).status).toBe(200)
+    const { access: other } = await two.signIn()
+    expect(await one.call(other)).toBe(401)
+    expect(await two.call(other)).toBe(200)
+  })
+})
+
+describe('refresh tokens of a broker', () => {
+  it('work once and are replaced each time [AUTH-026, AUTH-096]', async () => {
+    await using place = await Place.start()
+    const { clientId, refresh, access } = await place.signIn()
+    const { status, body } = await place.refresh(clientId, refresh)
+    expect(status).toBe(200)
+    expect(body.refresh_token).not.toBe(refresh)
+    expect(body.access_token).not.toBe(access)
+    expect(await place.call(body.access_token)).toBe(200)
+    expect((await place.refresh(clientId, body.refresh_token)).status).toBe(200)
+  })
+
+  it('that come again, however late, end the whole login', async () => {
+    await using place = await Place.start()
+    const { clientId, refresh: first } = await place.signIn()
+    let current = first
+    let access = ''
+    for (let round = 0; round < 3; round++) {
+      const { body } = await place.refresh(clientId, current)
+      current = body.refresh_token
+      access = body.access_token
+    }
+    const { body } = await place.refresh(clientId, first)
+    expect(body.error).toBe('invalid_grant')
+    expect(await place.call(access)).toBe(401)
+    expect((await place.refresh(clientId, current)).body.error).toBe('invalid_grant')
+  })
+
+  it('that come several times at once are good for one at most, and nothing of that stays', async () => {
+    await using place = await Place.start()
+    const { clientId, refresh } = await place.signIn()
+    const answers = await Promise.all(Array.from({ length: 5 }, () => place.refresh(clientId, refresh)))
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1)
+    for (const { status, body } of answers) if (status === 200) expect(await place.call(body.access_token)).toBe(401)
+  })
+
+  it('may be used for fewer scopes, never for more', async () => {
+    await using place = await Place.start()
+    const { clientId, refresh } = await place.signIn({ scope: 'notes:read notes:write' })
+    const narrow = await place.refresh(clientId, refresh, { scope: 'notes:read' })
+    expect(narrow.body.scope).toBe('notes:read')
+    const wide = await place.refresh(clientId, narrow.body.refresh_token, { scope: 'notes:read notes:write' })
+    expect(wide.body.scope).toBe('notes:read notes:write')
+    const more = await place.refresh(clientId, wide.body.refresh_token, { scope: 'notes:read admin' })
+    expect([more.status, more.body.error]).toEqual([400, 'invalid_scope'])
+    const { clientId: other, refresh: small } = await place.signIn({ scope: 'notes:read' })
+    expect((await place.refresh(other, small, { scope: 'notes:write' })).body.error).toBe('invalid_scope')
+    // What was wrong with the request has not used them up.
+    expect((await place.refresh(other, small)).status).toBe(200)
+  })
+
+  it('are of no use to another client, and stay good for their own', async () => {
+    await using place = await Place.start()
+    const { clientId, refresh } = await place.signIn()
+    const { client_id: stranger } = await place.register({ client_name: 'Other' })
+    expect((await place.refresh(stranger, refresh)).body.error).toBe('invalid_grant')
+    expect((await place.refresh(clientId, refresh)).status).toBe(200)
+  })
+
+  it('are not given to clients that did not register for them', async () => {
+    await using place = await Place.start()
+    const { client_id } = await place.register({ grant_types: ['authorization_code'] })
+    const back = await new Browser().agree(place.page(client_id))
+    const { body } = await place.redeem(client_id, back.searchParams.get('code')!)
+    expect(Object.keys(body)).not.toContain('refresh_token')
+  })
+})
+
+describe('the login at the provider', () => {
+  it('is looked at whenever a token is refreshed; when it has ended, so has ours [AUTH-024, AUTH-025]', async () => {
+    await using place = await Place.start()
+    const { clientId, refresh, access } = await place.signIn()
+    place.as.faults.next('token', { status: 400, body: { error: 'invalid_grant' } })
+    const { status, body } = await place.refresh(clientId, refresh)
+    expect([status, body.error]).toEqual([400, 'invalid_grant'])
+    expect(await place.call(access)).toBe(401)
+    expect((await place.refresh(clientId, refresh)).body.error).toBe('invalid_grant')
+  })
+
+  it('is not lost because the provider cannot be asked just now [AUTH-025]', async () => {
+    await using place = await Place.start()
+    const { clientId, refresh, access } = await place.signIn()
+    for (const fault of [
+      'server-error',
+      'reset',
+      'html',
+      { status: 401, body: { error: 'invalid_client' } },
+    ] as const) {
+      place.as.faults.next('token', fault)
+      const answer = await place.refresh(clientId, refresh)
+      expect([answer.status, answer.body.error]).toEqual([503, 'temporarily_unavailable'])
+      expect(answer.headers.get('retry-after')).toBe('5')
+    }
+    expect(await place.call(access)).toBe(200)
+    expect((await place.refresh(clientId, refresh)).status).toBe(200)
+    expect(place.errors.length).toBe(4)
+    for (const error of place.errors) expect(error.message).not.toMatch(/the-secret|eyJ/)
+  })
+
+  it('has its token renewed for handlers when it is due, once for many who ask [AUTH-024]', async () => {
+    await using place = await Place.start({ upstream: { accessTokenSeconds: 30 } })
+    const { access } = await place.signIn()
+    const info = await place.auth.verify(access, {
+      method: 'POST',
+      urls: [],
+      header: () => undefined,
+      isFor: () => true,
+    })
+    const tokens = await Promise.all(Array.from({ length: 5 }, () => place.auth.upstreamToken(info)))
+    expect(new Set(tokens).size).toBe(1)
+    expect(place.tokenRequests('refresh_token').length).toBe(1)
+    place.as.faults.next('token', { status: 400, body: { error: 'invalid_grant' } })
+    await expect(place.auth.upstreamToken(info)).rejects.toThrow(/There is no login at Example ID/)
+    expect(await place.call(access)).toBe(401)
+  })
+
+  it('is nothing for a caller that it does not belong to', async () => {
+    await using place = await Place.start()
+    await expect(place.auth.upstreamToken(undefined)).rejects.toThrow(/no login/)
+    await expect(place.auth.upstreamToken({ scopes: [], issuer: place.origin, claims: { sid: 'x' } })).rejects.toThrow()
+  })
+
+  it('is renewed by two processes at once without ending it', async () => {
+    const store = new MemoryValueStore()
+    await using place = await Place.start({ broker: { store }, upstream: { accessTokenSeconds: 30 } })
+    const other = broker({ resource: place.url, upstream: place.upstream, scopes, store, secrets: [secret] })
+    const { access } = await place.signIn()
+    const info = await place.auth.verify(access, anyRequest)
+    // The other process is told no, because this one has used the refresh token of the provider meanwhile.
+    const renewed = deferred<void>()
+    place.as.faults.next('token', { status: 400, body: { error: 'invalid_grant' }, until: renewed.promise })
+    const theirs = other.upstreamToken(info)
+    await expect.poll(() => place.tokenRequests('refresh_token').length).toBe(1)
+    const ours = await place.auth.upstreamToken(info)
+    renewed.resolve()
+    expect(await theirs).toBe(ours)
+    expect(await place.call(access)).toBe(200)
+  })
+})
+
+describe('revocation at a broker', () => {
+  it('ends an access token, or with a refresh token all that came of the login', async () => {
+    await using place = await Place.start()
+    const { clientId, access, refresh } = await place.signIn()
+    const { body } = await place.refresh(clientId, refresh)
+    const revoke = (token: string, client_id = clientId) =>
+      place.post('/revoke', new URLSearchParams({ token, client_id }))
+    expect((await revoke(access)).status).toBe(200)
+    expect([await place.call(access), await place.call(body.access_token)]).toEqual([401, 200])
+    expect((await revoke(body.refresh_token)).status).toBe(200)
+    expect(await place.call(body.access_token)).toBe(401)
+    expect((await place.refresh(clientId, body.refresh_token)).body.error).toBe('invalid_grant')
+  })
+
+  it('says the same of tokens that there are not, and leaves those of other clients alone', async () => {
+    await using place = await Place.start()
+    const { clientId, access, refresh } = await place.signIn()
+    const { client_id: stranger } = await place.register({ client_name: 'Other' })
+    for (const token of [access, refresh, 'x', `${refresh.split('.')[0]}.x`]) {
+      const { status } = await place.post('/revoke', new URLSearchParams({ token, client_id: stranger }))
+      expect(status).toBe(200)
+    }
+    expect(await place.call(access)).toBe(200)
+    expect((await place.refresh(clientId, refresh)).status).toBe(200)
+    const unknown = await place.post('/revoke', new URLSearchParams({ token: access, client_id: 'x' }))
+    expect([unknown.status, unknown.body.error]).toEqual([401, 'invalid_client'])
+  })
+})
+
+describe('the endpoints of a broker', () => {
+  it('may be read by pages of every origin where no cookie counts, and not elsewhere', async () => {
+    await using place = await Place.start()
+    const headers = { origin: 'https://app.example' }
+    for (const path of ['/token', '/register', '/revoke', '/.well-known/oauth-authorization-server']) {
+      const response = await fetch(place.origin + path, { method: 'OPTIONS', headers })
+      expect([path, response.status, response.headers.get('access-control-allow-origin')]).toEqual([path, 204, '*'])
+    }
+    const { client_id } = await place.register()
+    const page = await fetch(place.page(client_id), { headers })
+    expect(page.headers.get('access-control-allow-origin')).toBe(null)
+    for (const path of ['/authorize', '/authorize/consent', '/callback']) {
+      expect((await fetch(place.origin + path, { method: 'OPTIONS', headers })).status).toBe(405)
+    }
+  })
+
+  it('take their parameters from the body alone, each once', async () => {
+    await using place = await Place.start()
+    const { clientId, refresh } = await place.signIn()
+    const query = new URLSearchParams({ grant_type: 'refresh_token', client_id: clientId, refresh_token: refresh })
+    const inUrl = await place.post(`/token?${query}`, new URLSearchParams())
+    expect(inUrl.body.error).toBe('invalid_request')
+    const twice = new URLSearchParams(query)
+    twice.append('refresh_token', 'x')
+    expect((await place.post('/token', twice)).body.error).toBe('invalid_request')
+    const other = await place.token({ grant_type: 'client_credentials', client_id: clientId })
+    expect(other.body.error).toBe('unsupported_grant_type')
+    expect((await fetch(`${place.origin}/token?${query}`)).status).toBe(405)
+    expect((await place.post('/token', query)).status).toBe(200)
+  })
+
+  it('say nothing of a fault of their own', async () => {
+    const store = new MemoryValueStore()
+    await using place = await Place.start({ broker: { store } })
+    const { clientId, refresh, access } = await place.signIn()
+    vi.spyOn(store, 'get').mockImplementation(() => {
+      throw new Error('redis://user:password@10.0.0.1 is down')
+    })
+    const { status, body } = await place.refresh(clientId, refresh)
+    expect([status, body]).toEqual([500, { error: 'server_error', error_description: 'Something went wrong here' }])
+    // The token may be good, so the client is not told otherwise.
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    expect(await place.call(access)).toBe(503)
+    expect(log).toHaveBeenCalled()
+    vi.restoreAllMocks()
+    expect(await place.call(access)).toBe(200)
+  })
+})

@@ -1,0 +1,202 @@
+import { request } from 'node:http'
+import { decodeJwt } from 'jose'
+import { broker, MemoryTokenStore, MemoryValueStore, oauth, providers } from 'tenon/auth'
+import { connect } from 'tenon/client'
+import { McpServer, serveHttp } from 'tenon/server'
+import { describe, expect, it } from 'vitest'
+import { anyRequest, Browser, listen, Place, redirectUri, scopes, secret, startProvider } from './broker-support.ts'
+
+describe('a broker, from the first call to the last', () => {
+  it('registers the client, asks the user, signs in at the provider and lets the client in [AUTH-022, AUTH-024, SDK-016]', async () => {
+    await using place = await Place.start()
+    const browser = new Browser()
+    await using client = await place.connect(browser)
+    expect((await client.callTool('whoami')).text).toBe('alice notes:read+notes:write')
+    expect(browser.visited).toEqual([
+      `${place.origin}/authorize`,
+      `${place.origin}/authorize/consent`,
+      `${place.as.issuer}/authorize`,
+      `${place.origin}/callback`,
+      redirectUri,
+    ])
+    const [login] = place.as.requests.filter(({ endpoint }) => endpoint === 'authorize')
+    expect(login!.params).toMatchObject({ client_id: 'the-one', code_challenge_method: 'S256' })
+    expect(login!.params.nonce).toMatch(/^[\w-]{43}$/)
+  })
+
+  it('gives handlers the provider’s token, and clients only its own [AUTH-015, AUTH-024]', async () => {
+    await using place = await Place.start()
+    const { access, refresh, body } = await place.signIn()
+    expect(access).toMatch(/^[\w-]{43}$/)
+    expect(refresh).toMatch(/^[\w-]{22}\.[\w-]{43}$/)
+    expect(Object.keys(body).sort()).toEqual(['access_token', 'expires_in', 'refresh_token', 'scope', 'token_type'])
+    await using client = await connect(place.url, {
+      headers: { authorization: `Bearer ${access}` },
+    })
+    const { text } = await client.callTool('upstream')
+    expect(decodeJwt(text)).toMatchObject({ iss: place.as.issuer, sub: 'alice', client_id: 'the-one' })
+    const info = JSON.parse((await client.callTool('who')).text)
+    expect(info).toMatchObject({ issuer: place.origin, subject: 'alice', resource: place.url, scopes: ['notes:read'] })
+    expect(JSON.stringify(info)).not.toContain(access)
+    // The client's token went nowhere, and the provider's opens nothing here.
+    expect(JSON.stringify(place.as.requests)).not.toContain(access)
+    expect(await place.call(text)).toBe(401)
+  })
+
+  it('refreshes through the client, with the provider asked each time [AUTH-024, AUTH-026]', async () => {
+    await using place = await Place.start({ broker: { accessTokenSeconds: 1 } })
+    const browser = new Browser()
+    await using client = await place.connect(browser)
+    await client.callTool('whoami')
+    const seen = browser.visited.length
+    await expect
+      .poll(async () => (await client.callTool('whoami')).text && place.tokenRequests('refresh_token').length, {
+        timeout: 10_000,
+      })
+      .toBeGreaterThan(0)
+    expect(browser.visited.length).toBe(seen)
+  })
+
+  it('describes itself, for clients of every revision [AUTH-017, AUTH-036, AUTH-037, AUTH-087]', async () => {
+    await using place = await Place.start()
+    const response = await fetch(`${place.origin}/.well-known/oauth-authorization-server`)
+    expect(response.headers.get('access-control-allow-origin')).toBe('*')
+    expect(await response.json()).toEqual({
+      issuer: place.origin,
+      authorization_endpoint: `${place.origin}/authorize`,
+      token_endpoint: `${place.origin}/token`,
+      registration_endpoint: `${place.origin}/register`,
+      revocation_endpoint: `${place.origin}/revoke`,
+      revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: ['authorization_code', 'refresh_token'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+      scopes_supported: ['notes:read', 'notes:write'],
+      authorization_response_iss_parameter_supported: true,
+      client_id_metadata_document_supported: true,
+    })
+    const resource = await (await fetch(`${place.origin}/.well-known/oauth-protected-resource/mcp`)).json()
+    expect(resource).toMatchObject({ resource: place.url, authorization_servers: [place.origin] })
+  })
+
+  it('is answered before tokens are asked for, under names of this server only', async () => {
+    await using place = await Place.start()
+    const { port } = new URL(place.origin)
+    const statusFor = (host: string) =>
+      new Promise<number>((resolve, reject) => {
+        const path = '/.well-known/oauth-authorization-server'
+        const call = request({ port, path, headers: { host } }, (response) => {
+          response.resume()
+          resolve(response.statusCode!)
+        })
+        call.on('error', reject)
+        call.end()
+      })
+    expect(await statusFor(`127.0.0.1:${port}`)).toBe(200)
+    expect(await statusFor('evil.example')).toBe(403)
+  })
+
+  it('serves with serveHttp as it is', async () => {
+    const { origin, ...port } = await listen()
+    await port[Symbol.asyncDispose]()
+    const { as, upstream } = await startProvider(origin)
+    const auth = broker({ resource: `${origin}/mcp`, upstream, scopes, secrets: [secret] })
+    const server = new McpServer({ name: 'notes', version: '1.0.0' })
+    server.registerTool('whoami', {}, (_, ctx) => String(ctx.auth?.subject))
+    await using serving = await serveHttp(server, { port: Number(new URL(origin).port), exit: false, auth })
+    const browser = new Browser()
+    const authorize = (page: URL) => browser.agree(page)
+    await using client = await connect(serving.url, { auth: oauth({ redirectUrl: redirectUri, authorize }) })
+    expect((await client.callTool('whoami')).text).toBe('alice')
+    await as.close()
+  })
+
+  it('serves by fetch, and in frameworks beside a server that they mount elsewhere', async () => {
+    await using place = await Place.start()
+    const metadata = `${place.origin}/.well-known/oauth-authorization-server`
+    expect((await place.auth.fetch(new Request(metadata))).status).toBe(200)
+    expect((await place.auth.fetch(new Request(`${place.origin}/other`))).status).toBe(404)
+    await using app = await listen()
+    app.serve((request, response) => place.auth.node(request, response, () => response.end('next')))
+    const get = async (path: string) => (await fetch(app.origin + path)).text()
+    expect(await get('/.well-known/oauth-authorization-server')).toContain('"issuer"')
+    expect(await get('/.well-known/oauth-protected-resource/mcp')).toContain('"authorization_servers"')
+    expect(await get('/mcp')).toBe('next')
+  })
+
+  it('keeps logins and registrations over a restart, where secrets and store are the same', async () => {
+    const store = new MemoryValueStore()
+    await using place = await Place.start({ broker: { store } })
+    const { clientId, access, refresh } = await place.signIn()
+    const { upstream } = place
+    const again = broker({
+      resource: place.url,
+      upstream,
+      scopes,
+      store,
+      // The new one first; what the old one sealed still opens.
+      secrets: ['another secret of more than 32 characters', secret],
+    })
+    expect(await again.verify(access, anyRequest)).toMatchObject({ subject: 'alice', clientId })
+    const form = new URLSearchParams({ grant_type: 'refresh_token', client_id: clientId, refresh_token: refresh })
+    const answer = await again.fetch(new Request(`${place.origin}/token`, { method: 'POST', body: form }))
+    expect(answer.status).toBe(200)
+    const other = broker({ resource: place.url, upstream, store, secrets: ['not the secret, but as long as it is'] })
+    expect(await other.verify(access, anyRequest)).toBe(undefined)
+  })
+
+  it('keeps nothing in its store that could be read or used [AUTH-025, AUTH-094]', async () => {
+    const kept: string[] = []
+    const memory = new MemoryValueStore()
+    const store = {
+      get: (key: string) => memory.get(key),
+      take: (key: string) => memory.take(key),
+      delete: (key: string) => memory.delete(key),
+      set: (key: string, value: string, ttlMs: number) => {
+        kept.push(key, value)
+        memory.set(key, value, ttlMs)
+      },
+    }
+    await using place = await Place.start({ broker: { store } })
+    const { access, refresh, code } = await place.signIn()
+    const everything = kept.join('\n')
+    expect(kept.length).toBeGreaterThan(8)
+    for (const secretText of [access, refresh, code, refresh.split('.')[0]!, 'alice', 'eyJ', redirectUri]) {
+      expect(everything).not.toContain(secretText)
+    }
+  })
+
+  it('says at once what is wrong with its options', () => {
+    const upstream = providers.github({ clientId: 'x', clientSecret: 'y' })
+    const resource = 'https://mcp.example.com/mcp'
+    const secrets = [secret]
+    expect(() => broker({ resource: 'http://mcp.example.com/mcp', upstream, secrets })).toThrow(/https/)
+    expect(() => broker({ resource, upstream, secrets: ['short'] })).toThrow(/32 random characters/)
+    expect(() => broker({ resource, upstream, secrets: [undefined as unknown as string] })).toThrow(/32/)
+    expect(() => broker({ resource, upstream, secrets, requiredScopes: ['a'] })).toThrow(/required scope a/)
+    expect(() => broker({ resource, upstream, secrets, accessTokenSeconds: 7_200 })).toThrow(/3,600/)
+    expect(() => broker({ resource, upstream: { ...upstream, clientId: '' }, secrets })).toThrow(/clientId/)
+    expect(() => providers.microsoft({ tenant: 'common', clientId: 'x' })).toThrow(/GUID/)
+    expect(() => providers.okta({ domain: 'evil.example/path', clientId: 'x' })).toThrow(/domain/)
+    expect(broker({ resource, upstream, secrets }).callbackUrl).toBe('https://mcp.example.com/callback')
+  })
+
+  it('leaves a client that has no refresh token of the provider with a token that ends when that of the provider does', async () => {
+    await using place = await Place.start({ upstream: { refreshTokens: 'never', accessTokenSeconds: 120 } })
+    const { body } = await place.signIn()
+    expect(body.refresh_token).toBe(undefined)
+    expect(body.expires_in).toBeLessThanOrEqual(120)
+  })
+
+  it('shares a token store with other servers without a word of one reaching another', async () => {
+    await using one = await Place.start()
+    await using two = await Place.start()
+    const store = new MemoryTokenStore()
+    await using first = await one.connect(new Browser(), { store })
+    await using second = await two.connect(new Browser(), { store })
+    const [a, b] = await Promise.all([first.callTool('who'), second.callTool('who')])
+    expect([JSON.parse(a.text).issuer, JSON.parse(b.text).issuer]).toEqual([one.origin, two.origin])
+  })
+})

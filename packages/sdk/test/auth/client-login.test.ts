@@ -1,0 +1,232 @@
+import { inspect } from 'node:util'
+import {
+  AuthError,
+  beginAuthorization,
+  completeAuthorization,
+  MemoryTokenStore,
+  type OAuthClientProvider,
+  oauth,
+  type ProviderClientInformation,
+  type ProviderTokens,
+  withProvider,
+} from 'tenon/auth'
+import { connect, HttpError, SSEClientTransport, StreamableHTTPClientTransport, TimeoutError } from 'tenon/client'
+import { startAuthorizationServer } from 'tenon/testing'
+import { describe, expect, it } from 'vitest'
+import { at, Gate, join, User } from './client-support.ts'
+import { followRedirect, protectedServer, tokenRequests, visits } from './protected-server.ts'
+
+const redirectUrl = 'https://app.example/back'
+
+async function errorOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+}
+
+describe('oauth({ interactive: false })', () => {
+  it('asks nobody: where a login is needed it fails, and says how users log in', async () => {
+    await using vault = await protectedServer()
+    const error = await errorOf(connect(vault.url, { auth: oauth({ interactive: false }) }))
+    expect(error).toBeInstanceOf(AuthError)
+    expect((error as AuthError).message).toMatch(/beginAuthorization.*authorize/)
+    expect(String((error as AuthError).trace)).toContain('nobody is asked')
+    expect(visits(vault.as)).toEqual([])
+    expect(at(vault.as, 'register')).toEqual([])
+  })
+
+  it('uses what beginAuthorization left in the store, and refreshes it', async () => {
+    await using vault = await protectedServer({ accessTokenSeconds: 1, refreshTokens: 'always' })
+    const store = new MemoryTokenStore()
+    const { url, flow } = await beginAuthorization(vault.url, { redirectUrl, store })
+    await completeAuthorization(await followRedirect(url), flow, { store })
+    // Longer than the token lives.
+    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    await using client = await connect(vault.url, { auth: oauth({ interactive: false, store }) })
+    expect((await client.callTool('whoami')).text).toMatch(/^alice/)
+    expect(tokenRequests(vault.as, 'refresh_token').length).toBeGreaterThan(0)
+    expect(visits(vault.as)).toHaveLength(1)
+  })
+
+  it('is told apart from a way to ask before anything is connected', () => {
+    const authorize = async (page: URL) => page
+    expect(() => oauth({ interactive: false, authorize, redirectUrl })).toThrow(/interactive/)
+    expect(() => oauth({ authorize })).toThrow(/redirectUrl/)
+  })
+})
+
+describe('a login that fails', () => {
+  it.each(['2025-03-26', '2025-11-25', '2026-07-28'] as const)(
+    'is the error of connect(), with its trace (%s)',
+    async (revision) => {
+      await using vault = await protectedServer()
+      vault.as.faults.authorizationError = 'access_denied'
+      const auth = oauth({ redirectUrl, authorize: followRedirect })
+      const error = await errorOf(connect(vault.url, { revision, auth }))
+      expect(error).toBeInstanceOf(AuthError)
+      expect(error).toMatchObject({ code: 'auth', message: expect.stringContaining('access_denied') })
+      expect(String((error as AuthError).trace)).toMatch(/resource metadata.*registration/s)
+    },
+  )
+
+  it('is the error of the transports themselves too', async () => {
+    await using vault = await protectedServer()
+    const auth = oauth({ interactive: false })
+    for (const Transport of [StreamableHTTPClientTransport, SSEClientTransport]) {
+      const transport = new Transport(vault.url, { auth })
+      const work = transport
+        .start()
+        .then(() => transport.send({ jsonrpc: '2.0', method: 'notifications/initialized' }))
+        .finally(() => transport.close())
+      expect(await errorOf(work)).toBeInstanceOf(AuthError)
+    }
+  })
+
+  it('is the error of a call, where a token ended and cannot be had again', async () => {
+    await using as = await startAuthorizationServer()
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const user = new User()
+    await using client = await join(gate, user.auth())
+    gate.judge = () => gate.refusal
+    expect(await errorOf(client.callTool('ping'))).toBeInstanceOf(AuthError)
+  })
+
+  it.each([
+    ['a user who is too slow', new TimeoutError('Nobody came back', 5), /Nobody came back/],
+    ['an application that gives up', new Error('The window was closed'), /The window was closed/],
+  ])('because of %s says so', async (_, reason, said) => {
+    await using vault = await protectedServer()
+    const authorize = async () => Promise.reject(reason)
+    const error = await errorOf(connect(vault.url, { auth: oauth({ redirectUrl, authorize }) }))
+    expect(error).toBeInstanceOf(AuthError)
+    expect((error as AuthError).message).toMatch(said)
+    expect(String((error as AuthError).trace)).toMatch(said)
+  })
+
+  it('because there is no browser says what to do', async () => {
+    await using vault = await protectedServer()
+    const { PATH } = process.env
+    process.env.PATH = ''
+    const error = await errorOf(connect(vault.url, { auth: oauth() })).finally(() => {
+      process.env.PATH = PATH
+    })
+    expect(error).toBeInstanceOf(AuthError)
+    expect((error as AuthError).message).toMatch(/browser could not be opened.*beginAuthorization/)
+  })
+
+  it('is no login at all without auth: the refusal is what the caller gets', async () => {
+    await using vault = await protectedServer()
+    expect(await errorOf(connect(vault.url))).toBeInstanceOf(HttpError)
+  })
+
+  it('shows nothing of an answer that could not be read', async () => {
+    await using vault = await protectedServer()
+    const authorize = async () => 'app.example/back?code=c0de-of-the-user'
+    const error = await errorOf(connect(vault.url, { auth: oauth({ redirectUrl, authorize }) }))
+    expect(error).toBeInstanceOf(AuthError)
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('c0de-of-the-user')
+  })
+})
+
+describe('a store that fails', () => {
+  it('is told by its words alone: no token is in the error', async () => {
+    await using vault = await protectedServer()
+    const seen: string[] = []
+    class Full extends MemoryTokenStore {
+      override async set(key: string, value: string): Promise<void> {
+        if (!key.startsWith('tokens')) return super.set(key, value)
+        seen.push(JSON.parse(value).accessToken)
+        throw Object.assign(new Error('The disk is full'), { code: 'ENOSPC', written: value })
+      }
+    }
+    const auth = oauth({ redirectUrl, authorize: followRedirect, store: new Full() })
+    const error = await errorOf(connect(vault.url, { revision: '2025-11-25', auth }))
+    expect(error).toMatchObject({ code: 'auth', message: expect.stringContaining('The disk is full') })
+    expect((error as AuthError).cause).toMatchObject({ code: 'ENOSPC' })
+    expect(seen).toHaveLength(1)
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(seen[0])
+  })
+})
+
+/** Keeps everything, and fails where the test wants it: with all that it knows attached, as database drivers do. */
+class Careless implements OAuthClientProvider {
+  readonly redirectUrl: string | undefined = redirectUrl
+  readonly clientMetadata = { redirect_uris: [redirectUrl] }
+  readonly seen: string[] = []
+  page: URL | undefined
+  client: ProviderClientInformation | undefined
+  verifier = ''
+  readonly #failing: string
+
+  constructor(failing: string) {
+    this.#failing = failing
+  }
+
+  clientInformation() {
+    this.#do('clientInformation', this.client?.client_secret)
+    return this.client
+  }
+  saveClientInformation(information: ProviderClientInformation) {
+    this.client = { ...information, client_secret: 'secret-of-the-client' }
+    this.#do('saveClientInformation', this.client.client_secret)
+  }
+  tokens() {
+    this.#do('tokens', 'token-of-the-user')
+    return undefined
+  }
+  saveTokens({ access_token, refresh_token }: ProviderTokens) {
+    this.#do('saveTokens', access_token, refresh_token)
+  }
+  redirectToAuthorization(page: URL) {
+    this.page = page
+    this.#do('redirectToAuthorization', page.searchParams.get('state') ?? undefined)
+  }
+  saveCodeVerifier(verifier: string) {
+    this.verifier = verifier
+    this.#do('saveCodeVerifier', verifier)
+  }
+  codeVerifier() {
+    this.#do('codeVerifier', this.verifier)
+    return this.verifier
+  }
+  addClientAuthentication(headers: Headers, params: URLSearchParams) {
+    params.set('client_id', this.client!.client_id)
+    this.#do('addClientAuthentication', params.get('code') ?? undefined, headers.get('authorization') ?? undefined)
+  }
+
+  #do(what: string, ...secrets: (string | undefined)[]): void {
+    if (what !== this.#failing) return
+    const given = secrets.filter((secret) => secret !== undefined)
+    this.seen.push(...given)
+    const cause = Object.assign(new Error('no connection'), { query: given })
+    throw Object.assign(new Error(`${what} failed`, { cause }), { code: 'EDISK', parameters: given, config: { given } })
+  }
+}
+
+describe('a provider that fails', () => {
+  it.each([
+    'tokens',
+    'clientInformation',
+    'saveClientInformation',
+    'saveCodeVerifier',
+    'redirectToAuthorization',
+    'codeVerifier',
+    'addClientAuthentication',
+    'saveTokens',
+  ])('in %s is told by its words alone: nothing that it was given is in the error', async (failing) => {
+    await using vault = await protectedServer({ refreshTokens: 'always' })
+    const provider = new Careless(failing)
+    const auth = withProvider(provider)
+    let error = await errorOf(connect(vault.url, { auth }))
+    if (auth.waiting && provider.seen.length === 0) {
+      error = await errorOf(auth.finishAuth(await followRedirect(provider.page!)))
+    }
+    expect(error).toBeInstanceOf(AuthError)
+    expect((error as AuthError).message).toContain(`${failing} failed`)
+    expect((error as AuthError).cause).toMatchObject({ code: 'EDISK' })
+    const shown = `${inspect(error, { depth: 9, showHidden: true })} ${(error as AuthError).trace}`
+    if (failing !== 'clientInformation') expect(provider.seen.length).toBeGreaterThan(0)
+    for (const secret of provider.seen) expect(shown).not.toContain(secret)
+  })
+})

@@ -1,0 +1,122 @@
+import { type ClientMetadataOptions, clientMetadata, oauth } from 'tenon/auth'
+import { startAuthorizationServer } from 'tenon/testing'
+import { describe, expect, it } from 'vitest'
+import { at, failureOf, Gate, grants, join, User } from './client-support.ts'
+
+const clientId = 'https://app.example/oauth/client.json'
+
+const app: ClientMetadataOptions = { clientId, clientName: 'App', redirectUrls: ['http://127.0.0.1/callback'] }
+
+/** A web that has these documents and nothing else. */
+function web(documents: Record<string, object>): typeof globalThis.fetch {
+  return async (url) => {
+    const document = documents[String(url)]
+    return document ? Response.json(document) : new Response('', { status: 404 })
+  }
+}
+
+describe('the document of clientMetadata()', () => {
+  it('names its own URL, the client and where users come back to [AUTH-048, AUTH-049]', () => {
+    expect(clientMetadata(app)).toEqual({
+      client_id: clientId,
+      client_name: 'App',
+      redirect_uris: ['http://127.0.0.1/callback'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+    })
+  })
+
+  it('has what else is said of the client, by the names of RFC 7591', () => {
+    const pages = {
+      clientUrl: 'https://app.example/',
+      logoUrl: new URL('https://app.example/logo.png'),
+      policyUrl: 'https://app.example/privacy',
+      termsUrl: 'https://app.example/terms',
+    }
+    const more = { ...pages, scopes: ['read', 'write'], contacts: ['help@app.example'] }
+    expect(clientMetadata({ ...app, redirectUrls: [new URL('https://app.example/back')], ...more })).toMatchObject({
+      application_type: 'web',
+      redirect_uris: ['https://app.example/back'],
+      scope: 'read write',
+      client_uri: 'https://app.example/',
+      logo_uri: 'https://app.example/logo.png',
+      policy_uri: 'https://app.example/privacy',
+      tos_uri: 'https://app.example/terms',
+      contacts: ['help@app.example'],
+    })
+  })
+
+  it('is taken by an authorization server that has never heard of the client [AUTH-045, AUTH-048, AUTH-049]', async () => {
+    await using as = await startAuthorizationServer({
+      registration: false,
+      fetch: web({ [clientId]: clientMetadata(app) }),
+    })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const user = new User()
+    // At a port of its own, which the document does not name.
+    await using client = await join(gate, user.auth({ clientMetadataUrl: clientId }))
+    expect((await client.callTool('ping')).text).toBe('pong')
+    expect(user.pages[0]!.searchParams.get('client_id')).toBe(clientId)
+    expect(grants(as, 'authorization_code')[0]!.params.client_id).toBe(clientId)
+  })
+
+  it('is not enough for a user who would come back elsewhere [AUTH-052]', async () => {
+    const document = clientMetadata({ ...app, redirectUrls: ['https://app.example/back'] })
+    await using as = await startAuthorizationServer({ registration: false, fetch: web({ [clientId]: document }) })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    await expect(join(gate, new User().auth({ clientMetadataUrl: clientId }))).rejects.toThrow()
+    expect(at(as, 'token')).toEqual([])
+  })
+
+  it.each([
+    ['http://app.example/client.json', /https: URL with a path/],
+    ['https://app.example', /https: URL with a path/],
+    ['https://app.example/', /https: URL with a path/],
+    ['client.json', /https: URL with a path/],
+    ['https://user@app.example/client.json', /user name/],
+    ['https://app.example/client.json#me', /fragment/],
+    ['https://app.example/a/../client.json', /written as https:\/\/app\.example\/client\.json/],
+    ['https://APP.example/client.json', /written as https:\/\/app\.example\/client\.json/],
+    ['https://app.example:443/client.json', /written as https:\/\/app\.example\/client\.json/],
+  ])('is not made for %s, which is no id of a client [AUTH-048]', (id, said) => {
+    expect(() => clientMetadata({ ...app, clientId: id })).toThrow(said)
+    expect(() => oauth({ clientMetadataUrl: id })).toThrow(said)
+  })
+
+  it.each([
+    'http://app.example/back',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    '/back',
+    '',
+    'https://app.example/back#here',
+    'https://*.app.example/back',
+  ])('is not made with %j to come back to [AUTH-089]', (url) => {
+    expect(() => clientMetadata({ ...app, redirectUrls: ['https://app.example/back', url] })).toThrow(/redirectUrls/)
+  })
+
+  it('is not made without a name, without a redirect, or with a page that a browser should not open [AUTH-049]', () => {
+    expect(() => clientMetadata({ ...app, clientName: ' ' })).toThrow(/clientName/)
+    expect(() => clientMetadata({ ...app, redirectUrls: [] })).toThrow(/redirectUrls/)
+    expect(() => clientMetadata({ ...app, logoUrl: 'javascript:alert(1)' })).toThrow(/logoUrl/)
+  })
+})
+
+describe('an authorization server', () => {
+  it('may take documents from domains that it trusts, and from no other [AUTH-093]', async () => {
+    const other = 'https://other.example/client.json'
+    const all = web({ [clientId]: clientMetadata(app), [other]: clientMetadata({ ...app, clientId: other }) })
+    const fetch: typeof globalThis.fetch = async (url, init) => {
+      if (new URL(String(url)).hostname !== 'app.example') throw new Error('This domain is not trusted')
+      return all(url, init)
+    }
+    await using as = await startAuthorizationServer({ registration: false, fetch })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    await using client = await join(gate, new User().auth({ clientMetadataUrl: clientId }))
+    expect((await client.callTool('ping')).text).toBe('pong')
+    await failureOf(join(gate, new User().auth({ clientMetadataUrl: other })))
+    expect(at(as, 'token')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,186 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join as joinPath } from 'node:path'
+import { AuthError, clientCredentials, GuardError, oauth, openBrowser, waitForRedirect } from 'tenon/auth'
+import { type ConnectOptions, connect } from 'tenon/client'
+import { startAuthorizationServer } from 'tenon/testing'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { at, failureOf, Gate, join, Site, User } from '../auth/client-support.ts'
+import { modern, script, sessions } from '../http-client/support.ts'
+import { fixture, node } from '../wire/support.ts'
+
+describe('a redirect', () => {
+  const rims: [string, ConnectOptions][] = [
+    ['node:http', {}],
+    ['fetch', { fetch: (url, init) => fetch(url, init) }],
+  ]
+
+  it.each(rims)(
+    'GHSA-9g45-5xwm-f3wc: takes no header of the caller to another origin (%s) [SESS-004]',
+    async (_, rim) => {
+      await using thief = await script((received) => received.status(200))
+      const headers = { 'x-api-key': 'secret', cookie: 'a=secret', authorization: 'Bearer secret' }
+      for (const status of [301, 302, 303, 307, 308]) {
+        for (const start of [sessions, modern]) {
+          await using server = await start((received) => {
+            if (received.message.method !== 'tools/list') return false
+            received.status(status, '', { Location: thief.url })
+            return true
+          })
+          await using client = await connect(server.url, { ...rim, headers })
+          await expect(client.listTools().then((page) => page)).rejects.toMatchObject({ code: 'http', status })
+        }
+      }
+      expect(thief.received).toEqual([])
+    },
+  )
+
+  it.each([301, 302, 303, 307, 308])(
+    'vercel/ai #20578, adcp-client #2427: of the token endpoint (%i) takes neither secret, code nor verifier elsewhere [AUTH-097]',
+    async (status) => {
+      await using thief = await Site.start(() => ({ body: { access_token: 'x', token_type: 'Bearer' } }))
+      const clients = [{ client_id: 'machine', client_secret: 'hush', redirect_uris: ['http://127.0.0.1:7/callback'] }]
+      await using as = await startAuthorizationServer({ clients })
+      as.faults.always('token', { status, headers: { location: `${thief.origin}/token` } })
+      await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+      await failureOf(join(gate, clientCredentials({ clientId: 'machine', clientSecret: 'hush', issuer: as.issuer })))
+      await failureOf(join(gate, new User().auth({ clientId: 'machine', clientSecret: 'hush', issuer: as.issuer })))
+      expect(at(as, 'token')).toHaveLength(2)
+      expect(thief.visits).toEqual([])
+    },
+  )
+
+  it.each([
+    'http://169.254.169.254/latest/meta-data/',
+    'http://10.0.0.1/',
+    'http://192.168.1.1/admin',
+    'http://[fd00::1]/',
+    'http://2852039166/',
+    'http://0xa9fea9fe/',
+    'http://[::ffff:169.254.169.254]/',
+    'https://metadata.google.internal/',
+    'file:///etc/passwd',
+  ])(
+    'vercel/ai #20578, adcp-client #2427: of metadata to %s is not followed, nor is such a place asked at all [SEC-001, SEC-003]',
+    async (place) => {
+      await using gate = await Gate.start({ authorizationServers: [] })
+      const user = new User()
+      gate.challenge = `Bearer resource_metadata="${place}"`
+      expect((await failureOf(join(gate, user.auth()))).cause).toBeInstanceOf(GuardError)
+      await using leads = await Site.start(() => ({ status: 302, headers: { location: place } }))
+      gate.challenge = `Bearer resource_metadata="${leads.origin}/metadata"`
+      expect((await failureOf(join(gate, user.auth()))).cause).toBeInstanceOf(GuardError)
+      expect(leads.visits).toHaveLength(1)
+      expect(user.pages).toEqual([])
+    },
+  )
+})
+
+describe('what a server says of itself', () => {
+  it.each([
+    ['another server', 'https://bank.example/mcp'],
+    ['another path', (url: URL) => `${url.origin}/other`],
+    ['a path that begins alike', (url: URL) => `${url.href}2`.replace('/mcp2', '/mc')],
+    ['nothing', undefined],
+  ])('GHSA-33f5-2c5q-wgwj: is not used when it speaks of %s [AUTH-034]', async (_, resource) => {
+    await using as = await startAuthorizationServer()
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    gate.metadata = { resource: typeof resource === 'function' ? resource(gate.url) : resource }
+    const user = new User()
+    const error = await failureOf(join(gate, user.auth()))
+    expect(error.message).toContain(`which is not ${gate.url.href}`)
+    expect([user.pages, as.requests]).toEqual([[], []])
+  })
+
+  it.each([
+    'javascript:fetch("/proxy?token="+localStorage.token)//',
+    'JaVaScRiPt:alert(1)',
+    'data:text/html,<script>alert(1)</script>',
+    'vbscript:x',
+    'file:///etc/passwd',
+  ])('CVE-2025-58444: opens no page at %s [SEC-004]', async (page) => {
+    await using as = await startAuthorizationServer()
+    as.faults.always('metadata', { patch: { authorization_endpoint: page } })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const user = new User()
+    expect((await failureOf(join(gate, user.auth()))).message).toContain('authorization endpoint')
+    expect(user.pages).toEqual([])
+    await expect(openBrowser(page)).rejects.toThrow(/https: pages only/)
+  })
+})
+
+describe('the browser', () => {
+  /** An opener in the place of the real one, which notes what it is given and then fails. */
+  function opener() {
+    const folder = mkdtempSync(joinPath(tmpdir(), 'opener-'))
+    const { PATH } = process.env
+    const notes = joinPath(folder, 'notes')
+    for (const name of ['xdg-open', 'open']) {
+      writeFileSync(joinPath(folder, name), `#!/bin/sh\nprintf '%s\\n' "$@" > '${notes}'\nexit 3\n`)
+      chmodSync(joinPath(folder, name), 0o755)
+    }
+    process.env.PATH = `${folder}:${PATH}`
+    onTestFinished(() => {
+      process.env.PATH = PATH
+      rmSync(folder, { recursive: true })
+    })
+    return { canary: joinPath(folder, 'canary'), given: () => readFileSync(notes, 'utf8').trimEnd().split('\n') }
+  }
+
+  it
+    .skipIf(process.platform === 'win32')
+    .each([
+      (canary: string) => `$(touch ${canary})`,
+      (canary: string) => `\`touch ${canary}\``,
+      (canary: string) => `";touch ${canary};"`,
+      (canary: string) => `'|touch ${canary}#`,
+      (canary: string) => `$([IO.File]::WriteAllText('${canary}','x'))`,
+    ])(
+    'CVE-2025-6514, CVE-2025-10619: gets the URL as one argument, and no shell reads it (%#) [SEC-005]',
+    async (attack) => {
+      const { canary, given } = opener()
+      await using as = await startAuthorizationServer()
+      const endpoint = `${as.issuer}/authorize?next=${attack(canary)}`
+      as.faults.always('metadata', { patch: { authorization_endpoint: endpoint } })
+      await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+      const error = await failureOf(join(gate, oauth()))
+      expect(error).toBeInstanceOf(AuthError)
+      expect(given()).toHaveLength(1)
+      expect(given()[0]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?[^\s"'`$();|<>\\]*$/)
+      expect(existsSync(canary)).toBe(false)
+    },
+  )
+
+  it('CVE-2025-62800: is shown nothing of what it comes back with', async () => {
+    const waiting = await waitForRedirect()
+    const hostile = encodeURIComponent('<script>alert("zebra")</script><img src=x onerror=zebra>')
+    const query = `error=${hostile}&error_description=${hostile}&state=${hostile}`
+    const answers = [
+      await fetch(`${new URL(waiting.redirectUri).origin}/${hostile}?${query}`),
+      await fetch(`${waiting.redirectUri}?${query}`),
+    ]
+    for (const answer of answers) {
+      expect(await answer.text()).not.toMatch(/zebra|<script|<img|onerror/)
+      expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'")
+    }
+    await waiting.result
+  })
+})
+
+describe('a client of a process', () => {
+  it('CVE-2026-63119, GHSA-74gp-qhv5-v493, openclaw #119379: outlives a line that is too long', async () => {
+    const command = { command: node, args: [fixture('bad-server.js')], maxMessageBytes: 1_000_000 }
+    const env = { HUGE: String(8 * 1024 * 1024) }
+    await using client = await connect({ ...command, env }, { revision: '2025-11-25', restarts: 0 })
+    await client.request('bad')
+    expect(await client.request('next')).toMatchObject({ method: 'next' })
+  })
+
+  it('python-sdk #2328: outlives bytes that are no UTF-8', async () => {
+    const bytes = Buffer.from([0xff, 0xfe, 0x80, 0x0a, 0x7b, 0x22, 0xc3, 0x28, 0x22, 0x7d, 0x0a])
+    const program = { command: node, args: [fixture('bad-server.js')], env: { BAD: bytes.toString('base64') } }
+    await using client = await connect(program, { revision: '2025-11-25', restarts: 0 })
+    await client.request('bad')
+    expect(await client.request('next')).toMatchObject({ method: 'next' })
+  })
+})

@@ -1,0 +1,35 @@
+import { createServer } from 'node:http'
+import { jwtVerifier } from 'tenon/auth'
+import { McpServer, serveHttp } from 'tenon/server'
+import { startAuthorizationServer } from 'tenon/testing'
+
+/** An authorization server with a page where a person logs in, and an MCP server that lets in whom it let in. */
+export async function startVault(t, options = {}) {
+  const issuer = await startAuthorizationServer({ login: 'page', users: ['alice', 'bob'], ...options })
+  t.after(() => issuer.close())
+  const auth = { verify: jwtVerifier({ issuer: issuer.issuer }), authorizationServers: [issuer.issuer] }
+  const url = await serveVault(t, { ...auth, requiredScopes: ['read'], scopesSupported: ['read', 'write'] })
+  return { issuer, url }
+}
+
+export async function serveVault(t, auth, options = {}) {
+  const server = new McpServer({ name: 'vault', version: '1.0.0' })
+  server.registerTool('whoami', {}, (_args, ctx) => `${ctx.auth.subject} may ${ctx.auth.scopes.join(' ')}`)
+  const { url, close } = await serveHttp(server, { port: 0, exit: false, auth, ...options })
+  t.after(() => close())
+  return url
+}
+
+/** Somebody else's site: its only page has this content. To browsers `localhost` and `127.0.0.1` are two sites. */
+export async function startForeignSite(t, content, host = '127.0.0.1') {
+  const site = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' })
+    response.end(`<!doctype html><title>Foreign</title>${content}`)
+  })
+  await new Promise((resolve) => site.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    site.close()
+    site.closeAllConnections()
+  })
+  return `http://${host}:${site.address().port}/`
+}
