@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 
 const sdk = new URL('../packages/sdk', import.meta.url).pathname
-const { dependencies } = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8'))
-const names = ['index', 'server', 'client', 'auth', 'terminal', 'testing']
+const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8'))
+const names = ['index', 'server', 'client', 'auth', 'tasks', 'stores-sqlite', 'stores-redis', 'terminal', 'testing']
 
 const output = join(sdk, 'dist/lib')
 const fresh = join(sdk, 'dist/lib.new')
@@ -20,7 +20,7 @@ await build({
   format: 'esm',
   platform: 'neutral',
   target: 'node20',
-  external: ['node:*', ...Object.keys(dependencies)],
+  external: ['node:*', ...Object.keys(dependencies), ...Object.keys(peerDependencies)],
   logLevel: 'warning',
 })
 // Swapped at once, so that programs which start meanwhile find all of it.

@@ -16,9 +16,23 @@ const allowed = {
   era: ['jsonrpc', 'protocol'],
   server: ['era', 'schema', 'protocol', 'jsonrpc'],
   client: ['era', 'schema', 'protocol', 'jsonrpc'],
+  tasks: ['server', 'era', 'store', 'protocol', 'jsonrpc'],
   doors: ['server', 'client', 'transport', 'protocol', 'jsonrpc'],
   testing: ['store', 'auth', 'doors', 'server', 'client', 'transport', 'schema', 'protocol', 'jsonrpc'],
-  entry: ['store', 'auth', 'doors', 'testing', 'server', 'client', 'transport', 'era', 'schema', 'protocol', 'jsonrpc'],
+  entry: [
+    'store',
+    'tasks',
+    'auth',
+    'doors',
+    'testing',
+    'server',
+    'client',
+    'transport',
+    'era',
+    'schema',
+    'protocol',
+    'jsonrpc',
+  ],
 }
 
 /** Where Node's own modules may be used. */
@@ -28,6 +42,8 @@ const nodeAllowed = [
   'doors/serve-http.ts',
   'client/terminal/',
   'auth/node/',
+  'store/sqlite/',
+  'store/redis/',
   'testing/',
 ]
 

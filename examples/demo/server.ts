@@ -1,16 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { completable, McpServer, ResourceTemplate } from 'tenon/server'
+import { sqliteStore } from 'tenon/stores/sqlite'
+import { tasks } from 'tenon/tasks'
 import * as z from 'zod'
 import { Notes } from './notes.ts'
 
-const notes = new Notes(process.env.TENON_DEMO_DB ?? ':memory:')
+const database = process.env.TENON_DEMO_DB ?? ':memory:'
+const notes = new Notes(database)
+/** Beside the notes, so that a task goes on when the server was stopped in the middle of it. */
+const store = sqliteStore(database === ':memory:' ? database : `${database}-tasks`)
 
 /** One definition; whoever connects, on whatever revision, gets the same server. */
 export const server = new McpServer(
   { name: 'demo', version: '1.0.0', title: 'Tenon demo' },
   {
     instructions:
-      'A small server to try things on: echo, add, sleep, notes in a database, a tool that asks, and a prompt.',
+      'A small server to try things on: echo, add, sleep, notes in a database, a tool that asks, a long task, and a prompt.',
+    tasks: tasks({ store: store.tasks }),
   },
 )
 
@@ -97,6 +103,31 @@ server.registerTool(
     notes.write({ day, text })
     server.sendResourceUpdated(`note://${day}`)
     return `Written: note://${day} (${text})`
+  },
+)
+
+server.registerTool(
+  'proofread',
+  {
+    title: 'Proofread the notes',
+    description: 'Reads every note slowly and asks whether to sign them: a task to start, watch, answer and cancel',
+    inputSchema: { seconds: z.number().min(0).max(60).default(1).describe('For each note') },
+    execution: { taskSupport: 'optional' },
+  },
+  async ({ seconds }, ctx) => {
+    const all = await ctx.once('notes', () => notes.list())
+    for (const [index, { day, text }] of all.entries()) {
+      ctx.progress(index, { total: all.length, message: `Reading ${day}` })
+      await ctx.once(`read ${day}`, async () => {
+        await sleep(seconds * 1000, undefined, { signal: ctx.signal })
+        return text.length
+      })
+    }
+    if (!ctx.can('elicit')) return `${all.length} notes read. Nobody could be asked whether to sign them.`
+    const answer = await ctx.elicit(`${all.length} notes are fine. Sign them?`, z.object({ name: z.string().min(1) }))
+    if (answer.action !== 'accept') return 'Read, and not signed.'
+    await ctx.once('sign', () => notes.write({ day: 'signed', text: `Proofread by ${answer.content.name}` }))
+    return `${all.length} notes were proofread by ${answer.content.name}.`
   },
 )
 

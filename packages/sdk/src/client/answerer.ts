@@ -14,6 +14,7 @@ import type {
 import { isObject } from '../util/objects.ts'
 import type { Asking, ClientHandlers, ElicitOutcome, RootList } from './handlers.ts'
 import { checkRoots } from './roots.ts'
+import { ownTaskCapabilities } from './tasks/own-tasks.ts'
 import { urlWarnings } from './url-warnings.ts'
 
 /** Ids of pages that were asked for and may still be told to be complete. */
@@ -38,6 +39,7 @@ export class Answerer {
 
   constructor(handlers: ClientHandlers, given: ClientCapabilities) {
     for (const [name, handler] of Object.entries(handlers)) {
+      if (name === 'tasks') continue
       const isHandler =
         handler === undefined || typeof handler === 'function' || (name === 'roots' && Array.isArray(handler))
       if (!isHandler || !handlerNames.has(name))
@@ -146,6 +148,7 @@ function declare(handlers: ClientHandlers, given: ClientCapabilities): ClientCap
   const { elicit, elicitUrl, sample, roots } = handlers
   const elicitation = { ...(elicit && { form: {} }), ...(elicitUrl && { url: {} }), ...given.elicitation }
   return {
+    ...ownTaskCapabilities(handlers),
     ...given,
     ...((elicit || elicitUrl) && { elicitation }),
     ...(sample && { sampling: { ...given.sampling } }),

@@ -1,14 +1,12 @@
-import type { ServerFacts } from '../era/client.ts'
-import { methodNotFound } from '../era/refusals.ts'
-import { CapabilityError, ClosedError, McpError, PeerError, ProtocolError, RpcCode } from '../errors.ts'
-import type { Exchange } from '../jsonrpc/exchange.ts'
-import type { SendOptions } from '../jsonrpc/link.ts'
+import type { CallOptions, ServerFacts } from '../era/client.ts'
+import { CapabilityError, ClosedError, McpError, PeerError, RpcCode } from '../errors.ts'
+import type { Link, SendOptions } from '../jsonrpc/link.ts'
 import type { Params, ResultObject, RpcErrorBody, RpcNotification } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
-import { checkParams, paramsChecks } from '../protocol/params.ts'
-import type { Revision, RevisionId } from '../protocol/revision.ts'
+import { paramsChecks } from '../protocol/params.ts'
+import type { RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
 import {
   type CallToolParams,
@@ -20,9 +18,11 @@ import {
   type GetPromptParams,
   type GetPromptResult,
   type Implementation,
+  type LegacyTask,
   type ListPromptsResult,
   type ListResourcesResult,
   type ListResourceTemplatesResult,
+  type ListTasksResult,
   type ListToolsResult,
   type LoggingLevel,
   type LoggingMessageParams,
@@ -35,10 +35,10 @@ import {
   type ServerCapabilities,
   type SubscriptionFilter,
   type Tool,
+  tasksExtension,
 } from '../protocol/types.ts'
 import { Emitter } from '../util/emitter.ts'
 import { isObject } from '../util/objects.ts'
-import { warnOnce } from '../util/warn.ts'
 import { Answerer } from './answerer.ts'
 import { ResponseCache } from './cache.ts'
 import {
@@ -51,9 +51,21 @@ import {
 } from './connection.ts'
 import type { AskingServer, ClientHandlers, RootList } from './handlers.ts'
 import { ListCall, type ListPage } from './list-call.ts'
+import { Replies, type RequestHandler } from './replies.ts'
 import { ToolResult } from './results.ts'
 import { driveRounds, type Rounds } from './rounds.ts'
+import {
+  ClientTasks,
+  checkListsTasks,
+  isTask,
+  type StartedCall,
+  type TaskChange,
+  warnIfTasksNeeded,
+  withTasks,
+} from './tasks/client-tasks.ts'
+import type { TaskHandle } from './tasks/handle.ts'
 import { ToolBook } from './tool-book.ts'
+import { ToolCalls } from './tool-calls.ts'
 
 export interface ClientOptions {
   /** What this client does for servers: forms, pages, a model, roots. */
@@ -78,6 +90,18 @@ export interface ClientOptions {
   maxRounds?: number | undefined
   /** The least severe log messages to ask for on 2026-07-28, where servers send none unasked. */
   logLevel?: LoggingLevel | undefined
+  /**
+   * Whether `callTool` lets servers of 2026-07-28 make a task of any call, which it then waits for. That is an extension, which
+   * is off unless it is asked for: by `true` for every call, and by `callToolAsTask` and `resumeTask` for their own. On 2025-11-25
+   * a tool that needs a task is called as one in any case. `false`: no call becomes a task.
+   */
+  tasks?: boolean | undefined
+}
+
+/** For `callToolAsTask`. Where a task is made, everything but `ttlMs` and `onProgress` is about the making of it. */
+export interface TaskCallOptions extends RequestOptions {
+  /** How long the server should keep the task, in milliseconds (2025-11-25). Default: as the server likes. */
+  ttlMs?: number | undefined
 }
 
 export interface ClientEvents {
@@ -91,13 +115,13 @@ export interface ClientEvents {
   log: LoggingMessageParams
   /** What the user was to do on a page is done, says the server (2025-11-25). */
   elicitationComplete: { elicitationId: string }
+  /** A task of the server was made, or stands otherwise than before. */
+  task: TaskChange
   /** Something the server sent was left out, or could not be used. */
   warning: { message: string }
   /** Something failed that no call could report. */
   error: { error: unknown }
 }
-
-type RequestHandler = (params: Params, request: { method: string; signal: AbortSignal }) => unknown
 
 /** A long tool that tells how far it is must not time out, so progress is always asked for. */
 const withProgress: SendOptions = { progress: true }
@@ -115,10 +139,10 @@ const idempotent: ReadonlySet<string> = new Set([
   'completion/complete',
   'tasks/get',
   'tasks/list',
+  'tasks/result',
+  'tasks/update',
+  'tasks/cancel',
 ])
-
-/** More pages of tools than are worth reading to find one. */
-const maxToolPages = 1_000
 
 const listChanges = {
   'notifications/tools/list_changed': { event: 'toolsChanged', stale: ['tools/list'] },
@@ -137,13 +161,20 @@ export class Client {
   readonly #events: Emitter<ClientEvents>
   readonly #cache: ResponseCache | undefined
   readonly #answerer: Answerer
-  readonly #requestHandlers = new Map<string, RequestHandler>([['ping', () => ({})]])
+  readonly #replies: Replies
   readonly #notificationHandlers = new Map<string, (params: Params) => void>()
   readonly #subscribed = new Map<string, Subscription>()
   readonly #tools = new ToolBook(
     (message) => this.#warn(message),
     () => this.#mirrorsArguments,
   )
+  readonly #toolCalls = new ToolCalls({
+    tools: this.#tools,
+    call: (method, params, options) => this.#call(method, params, options),
+    mirrorsArguments: () => this.#mirrorsArguments,
+    forgetList: () => this.#cache?.forget((method) => method === 'tools/list'),
+  })
+  readonly #tasks: ClientTasks
   readonly #closing = new AbortController()
   #logLevel: LoggingLevel | undefined
   /** Whether the server was told the level, and must be told again in another session. */
@@ -155,25 +186,28 @@ export class Client {
     this.#options = options
     this.#logLevel = options.logLevel
     this.#answerer = new Answerer(options.handlers ?? {}, options.capabilities ?? {})
-    for (const [method, answer] of this.#answerer.methods) {
-      this.#requestHandlers.set(method, (params, { signal }) => answer(params, { signal, server: this.#askingServer }))
-    }
     this.#events = new Emitter((error) => console.error('[tenon] A listener failed:', error))
     this.#cache = options.cache === false ? undefined : new ResponseCache()
+    this.#replies = this.#createReplies(this.#answerer)
+    this.#tasks = this.#createTasks()
     this.#connection = new Connection({
-      identity: { info, capabilities: this.#answerer.capabilities },
+      identity: {
+        info,
+        capabilities: options.tasks ? withTasks(this.#answerer.capabilities) : this.#answerer.capabilities,
+      },
       revisions: chooseRevisions(options.revision ? [options.revision] : options.revisions),
       probeTimeoutMs: options.probeTimeoutMs ?? 2_000,
       connectTimeoutMs: options.connectTimeoutMs ?? 60_000,
       restarts: options.restarts ?? 3,
       receiver: {
-        request: (exchange) => void this.#answer(exchange),
+        request: (exchange) => void this.#replies.answer(exchange),
         notification: (notification) => this.#notified(notification),
         error: (error) => this.#events.emit('error', { error }),
       },
       isIdempotent: (method, params) => this.#isIdempotent(method, params),
       onState: (change) => {
         if (change.state === 'ready') this.#metServer()
+        if (change.state === 'reconnecting') this.#tasks.reconnected()
         this.#events.emit('state', change)
       },
       onRenewed: (renewed) => this.#events.emit('sessionRenewed', renewed),
@@ -219,6 +253,7 @@ export class Client {
 
   close(): Promise<void> {
     this.#closing.abort(new ClosedError('The client was closed'))
+    this.#replies.close()
     return this.#connection.close()
   }
 
@@ -245,7 +280,7 @@ export class Client {
 
   /** Answers requests of the server, where the revision lets it make any. */
   setRequestHandler(method: string, handler: RequestHandler): void {
-    this.#requestHandlers.set(method, handler)
+    this.#replies.setHandler(method, handler)
   }
 
   setNotificationHandler(method: string, handler: (params: Params) => void): void {
@@ -266,7 +301,11 @@ export class Client {
     await this.#call(revision.lacks('ping') ? 'server/discover' : 'ping', undefined, options)
   }
 
-  /** Calls a tool: `callTool('add', { a: 1, b: 2 })`, or with the params of the wire. */
+  /**
+   * Calls a tool: `callTool('add', { a: 1, b: 2 })`, or with the params of the wire. Where the server makes a task of the call,
+   * it is followed to its end, and cancelled when the call is given up. For a task, `timeoutMs` counts from the last news of it,
+   * and only where it is given.
+   */
   callTool(name: string, args?: Record<string, unknown>, options?: RequestOptions): Promise<ToolResult>
   callTool(params: CallToolParams, options?: RequestOptions): Promise<ToolResult>
   async callTool(
@@ -287,12 +326,50 @@ export class Client {
     const options = typeof call === 'string' ? third : (second as RequestOptions | undefined)
     const sent = options ? { ...options, progress: true } : withProgress
     try {
-      const read = new ToolResult(await this.#callTool(params, sent))
+      const asTask = this.#hasTaskCalls && (await this.#toolCalls.taskSupport(params.name)) === 'required'
+      const read = new ToolResult(
+        (await this.#callTool(asTask ? { task: {}, ...params } : params, sent)) as CallToolResult,
+      )
       this.#tools.checkOutput(params.name, read)
       return read
     } catch (error) {
+      warnIfTasksNeeded(error)
       throw fromHere(error)
     }
+  }
+
+  /**
+   * Calls a tool that may take long, and gives a handle rather than the result. Where the server makes no task of it, the handle
+   * stands for an ordinary call.
+   */
+  async callToolAsTask(
+    name: string,
+    args: Record<string, unknown> = {},
+    { ttlMs, ...options }: TaskCallOptions = {},
+  ): Promise<TaskHandle> {
+    const missing = this.#needs('tools')
+    if (missing) await missing
+    const params: CallToolParams = { name, arguments: args }
+    const sent = { ...options, progress: true, takesTasks: this.#takesTasks }
+    const isOffered = this.#hasTaskCalls && (await this.#toolCalls.taskSupport(name)) !== 'forbidden'
+    if (!isOffered && !this.#hasTaskExtension) {
+      return this.#tasks.plain(name, (stop) =>
+        this.#callTool(params, { ...sent, signal: options.signal ? AbortSignal.any([options.signal, stop]) : stop }),
+      )
+    }
+    const augmented = isOffered ? { ...params, task: ttlMs === undefined ? {} : { ttl: ttlMs } } : params
+    const { result, call } = await this.#startTool(augmented, sent)
+    return call ? this.#tasks.created(result, call) : this.#tasks.plain(name, () => Promise.resolve(result))
+  }
+
+  /** A task that was made earlier, by this process or another. Nothing is asked of the server until somebody waits for it. */
+  resumeTask(id: string): TaskHandle {
+    return this.#tasks.resume(id)
+  }
+
+  /** The tasks that the server keeps for us. 2025-11-25 only: elsewhere, whoever keeps the ids has the tasks. */
+  listTasks(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListTasksResult, LegacyTask> {
+    return this.#list('tasks', 'tasks/list', 'tasks', params, options, this.#having<LegacyTask>('taskId'))
   }
 
   listTools(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListToolsResult, Tool> {
@@ -388,7 +465,7 @@ export class Client {
     return (await this.#connection.ready()).era.facts
   }
 
-  #call(method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject> {
+  #call(method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject> {
     const problem = paramsChecks.get(method)?.(params ?? {})
     if (problem !== undefined) return Promise.reject(new McpError('invalid-argument', `${method}: ${problem}`))
     const defaults = this.#options.request
@@ -404,13 +481,28 @@ export class Client {
     return transport?.readsHeaders === true && live?.era.answersRequests === false
   }
 
-  async #callTool(params: CallToolParams, options: SendOptions | undefined): Promise<CallToolResult> {
-    const result = await this.#callToolOnce(params, options)
-    if (!this.#asksBack(result)) return result
-    const rounds = this.#rounds('tools/call', params as unknown as Params, options, (next) =>
-      this.#callToolOnce(next as unknown as CallToolParams, options),
-    )
-    return (await driveRounds(result as unknown as ResultObject, rounds)) as unknown as CallToolResult
+  async #callTool(params: CallToolParams, options: CallOptions | undefined): Promise<ResultObject> {
+    const { result, call } = await this.#startTool(params, options)
+    return call ? this.#tasks.drive(result, call, { ...this.#options.request, ...options }) : result
+  }
+
+  /** The result, or where there is a `call` what says that it became a task. */
+  async #startTool(
+    params: CallToolParams,
+    options: CallOptions | undefined,
+  ): Promise<{ result: ResultObject; call?: StartedCall }> {
+    let progressToken: number | undefined
+    const onSent = (id: number) => {
+      progressToken = id
+    }
+    const sent = params.task ? { ...options, onSent } : options
+    const first = await this.#toolCalls.call(params, sent)
+    const again = (next: Params) => this.#toolCalls.call(next as unknown as CallToolParams, options)
+    const result = this.#asksBack(first)
+      ? await driveRounds(first, this.#rounds('tools/call', params as unknown as Params, options, again))
+      : first
+    if (!isTask(result, params, this.#connection.live?.era.answersRequests === false)) return { result }
+    return { result, call: { tool: params.name, progressToken, onProgress: options?.onProgress } }
   }
 
   /** A result that asks for something first is answered, until it is final. */
@@ -418,7 +510,7 @@ export class Client {
     result: ResultObject,
     method: string,
     params: Params | undefined,
-    options: SendOptions | undefined,
+    options: CallOptions | undefined,
   ): ResultObject | Promise<ResultObject> {
     if (!this.#asksBack(result)) return result
     const call = (next: Params) => this.#call(method, next, options)
@@ -430,57 +522,69 @@ export class Client {
     return result.resultType === 'input_required' && this.#connection.live?.era.answersRequests === false
   }
 
-  #rounds(method: string, params: Params, options: SendOptions | undefined, call: Rounds['call']): Rounds {
+  #rounds(method: string, params: Params, options: CallOptions | undefined, call: Rounds['call']): Rounds {
     return {
       method,
       params,
       maxRounds: this.#options.maxRounds ?? 32,
       signal: options?.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal,
       call,
-      answer: (asked, question, signal) => {
-        if (this.#requestHandlers.has(asked)) return this.#respond(asked, question, { method: asked, signal })
-        throw new McpError(
-          'invalid-response',
-          `${method}: the server asks for ${JSON.stringify(asked.slice(0, 100))}, which this client did not declare`,
-        )
+      answer: (asked, question, signal) => this.#replies.answerInput(method, asked, question, signal),
+    }
+  }
+
+  /** For requests that cannot do without. */
+  get #takesTasks(): boolean {
+    return this.#options.tasks !== false
+  }
+
+  /** 2025-11-25: calls of tools may be tasks, where the tool allows it. */
+  get #hasTaskCalls(): boolean {
+    const facts = this.#connection.live?.era.facts
+    if (!this.#takesTasks || !facts?.capabilities.tasks?.requests?.tools?.call) return false
+    return !facts.revision.lacks('tasks/result')
+  }
+
+  /** 2026-07-28: the server may make a task of a call. */
+  get #hasTaskExtension(): boolean {
+    const facts = this.#connection.live?.era.facts
+    if (!this.#takesTasks || facts?.revision.lacks('tasks/update') !== false) return false
+    return isObject(facts.capabilities.extensions?.[tasksExtension])
+  }
+
+  #createTasks(): ClientTasks {
+    return new ClientTasks({
+      closing: this.#closing.signal,
+      maxRounds: this.#options.maxRounds ?? 32,
+      facts: () => this.#facts(),
+      call: (method, params, options) => this.#call(method, params, { ...options, takesTasks: true }),
+      listen: async (id) => {
+        const { era, link } = await this.#connection.ready()
+        return era.listen(link, { taskIds: [id] })
       },
-    }
+      answer: (method, params, signal) => this.#replies.answerInput('tasks/get', method, params, signal),
+      onChange: (change) => this.#events.emit('task', change),
+      checkOutput: (tool, result) => this.#tools.checkOutput(tool, result),
+    })
   }
 
-  async #callToolOnce(params: CallToolParams, options: SendOptions | undefined): Promise<CallToolResult> {
-    const headers = this.#mirrorsArguments ? this.#tools.headersOf(params) : undefined
-    try {
-      return await this.#callWith(headers, params, options)
-    } catch (error) {
-      const isMismatch = error instanceof PeerError && error.rpcCode === RpcCode.HeaderMismatch
-      if (!isMismatch || !this.#mirrorsArguments) throw error
-      // 2026-07-28 streamable-http, client behaviour: the tool may want other headers than when it was listed.
-      await this.#learnTool(params.name)
-      const fresh = this.#tools.headersOf(params)
-      if (JSON.stringify(fresh) === JSON.stringify(headers)) throw error
-      return this.#callWith(fresh, params, options)
-    }
-  }
-
-  #callWith(
-    headers: Record<string, string> | undefined,
-    params: CallToolParams,
-    options: SendOptions | undefined,
-  ): Promise<CallToolResult> {
-    const sent = headers ? { ...options, headers } : options
-    return this.#call('tools/call', params as unknown as Params, sent) as Promise<unknown> as Promise<CallToolResult>
-  }
-
-  /** Reads the list of tools anew, as far as this tool; what was kept of it is no longer good. */
-  async #learnTool(name: string): Promise<void> {
-    this.#cache?.forget((method) => method === 'tools/list')
-    let cursor: unknown
-    for (let page = 0; page < maxToolPages; page++) {
-      const result = await this.#call('tools/list', cursor === undefined ? {} : { cursor }, undefined)
-      const tools = Array.isArray(result.tools) ? this.#tools.read(result.tools) : []
-      cursor = result.nextCursor
-      if (typeof cursor !== 'string' || tools.some((tool) => tool.name === name)) return
-    }
+  #createReplies(answerer: Answerer): Replies {
+    return new Replies({
+      answerer,
+      tasks: this.#options.handlers?.tasks,
+      spoken: () => {
+        const era = this.#connection.live?.era
+        return era && { revision: era.facts.revision, answersRequests: era.answersRequests }
+      },
+      server: () => this.#askingServer,
+      pauseClocks: (link) => this.#pauseClocks(link),
+      onError: (error) => {
+        this.#events.emit('error', { error })
+        // The server hears as little as it should; somebody here must hear more.
+        if (!this.#events.hasListeners('error'))
+          console.error('[tenon] A question of the server could not be answered:', error)
+      },
+    })
   }
 
   #isIdempotent(method: string, params: Params | undefined): boolean {
@@ -520,7 +624,7 @@ export class Client {
   }
 
   #list<Page extends ListPage, Item>(
-    capability: 'tools' | 'prompts' | 'resources',
+    capability: 'tools' | 'prompts' | 'resources' | 'tasks',
     method: string,
     member: string,
     params: { cursor?: string } | undefined,
@@ -529,7 +633,7 @@ export class Client {
   ): ListCall<Page, Item> {
     let generation: number | undefined
     const fetch = async (cursor: string | undefined): Promise<Page> => {
-      const missing = this.#needs(capability)
+      const missing = capability === 'tasks' ? this.#needsTaskList() : this.#needs(capability)
       if (missing) await missing
       // A cursor belongs to the session that gave it (2025-11-25 pagination).
       if (generation !== undefined && generation !== this.#connection.generation) {
@@ -562,6 +666,10 @@ export class Client {
     return this.#connection.live?.era.facts.capabilities[capability] ? undefined : this.#askAgain(capability)
   }
 
+  async #needsTaskList(): Promise<void> {
+    checkListsTasks(await this.#facts())
+  }
+
   /** A server of 2026-07-28 may offer more by now than when it was asked. */
   async #askAgain(capability: keyof ServerCapabilities & string): Promise<void> {
     const { era, link } = await this.#connection.ready()
@@ -573,76 +681,28 @@ export class Client {
     )
   }
 
-  async #answer(exchange: Exchange): Promise<void> {
-    const { method, params = {} } = exchange.request
-    const live = this.#connection.live
-    if (live?.era.answersRequests === false) {
-      // 2026-07-28: servers do not ask this way, and clients never answer.
-      warnOnce(
-        'server-request',
-        `The server sent the request ${JSON.stringify(method.slice(0, 100))}, which its revision does not allow; it is ignored.`,
-      )
-      exchange.cancel('Requests from servers are not part of this revision')
-      return exchange.handled()
-    }
-    // A user takes their time, which is not the server's.
-    const goOn = exchange.link.pauseTimeouts()
-    // One that was taken back holds nothing up, though its handler may not hear of it.
-    exchange.onEnd(goOn)
-    try {
-      this.#checkAllowed(method, params, live?.era.facts.revision)
-      const result = await this.#respond(method, params, exchangeInfo(exchange))
-      exchange.reply(live?.era.facts.revision.toResult(method, result) ?? result)
-    } catch (error) {
-      exchange.fail(this.#toErrorBody(error))
-    } finally {
-      goOn()
-      exchange.handled()
-    }
-  }
-
-  /** Nothing but a ping before the handshake is over, and only what the revision has (2025-11-25 lifecycle). */
-  #checkAllowed(method: string, params: Params, revision: Revision | undefined): void {
-    if (method === 'ping') return
-    if (!revision || revision.lacks(method)) throw methodNotFound(method)
-    const isUnknownMode = method === 'elicitation/create' && params.mode === 'url' && !revision.asks.includes('url')
-    if (isUnknownMode) throw new ProtocolError(RpcCode.InvalidParams, `${revision.id} has no elicitation by URL`)
-  }
-
-  /** The answer to a question of the server, whichever way it came. */
-  async #respond(
-    method: string,
-    params: Params,
-    request: { method: string; signal: AbortSignal },
-  ): Promise<ResultObject> {
-    const handler = this.#requestHandlers.get(method)
-    if (!handler) throw methodNotFound(method)
-    checkParams(method, params)
-    return (await handler(params, request)) as ResultObject
-  }
-
   get #askingServer(): AskingServer {
     const { live, transport } = this.#connection
     const info = live?.era.facts.info
     return { name: info?.title ?? info?.name ?? 'a server without a name', address: transport?.address }
   }
 
-  #toErrorBody(error: unknown): RpcErrorBody {
-    if (error instanceof ProtocolError) return error.toBody()
-    this.#events.emit('error', { error })
-    // The server hears as little as it should; somebody here must hear more.
-    if (!this.#events.hasListeners('error'))
-      console.error('[tenon] A question of the server could not be answered:', error)
-    return { code: RpcCode.InternalError, message: 'Internal error' }
+  #pauseClocks(link: Link): () => void {
+    const goOns = [link.pauseTimeouts(), this.#tasks.pause()]
+    return () => {
+      for (const goOn of goOns) goOn()
+    }
   }
 
   #notified(notification: RpcNotification): void {
     const { method, params = {} } = notification
     this.#connection.live?.era.notified(notification)
     if (paramsChecks.get(method)?.(params) !== undefined) return this.#warn(`A ${method} with bad params is ignored`)
+    this.#tasks.notified(method, params)
     const listChange = Object.hasOwn(listChanges, method) ? listChanges[method as keyof typeof listChanges] : undefined
     if (listChange) {
       this.#cache?.forget((kept) => (listChange.stale as readonly string[]).includes(kept))
+      this.#tools.listChanged()
       this.#events.emit(listChange.event, undefined)
     } else if (method === 'notifications/resources/updated') {
       const { uri } = params as { uri: string }
@@ -674,15 +734,6 @@ export class Client {
 
   #warn(message: string): void {
     this.#events.emit('warning', { message })
-  }
-}
-
-function exchangeInfo(exchange: Exchange): { method: string; signal: AbortSignal } {
-  return {
-    method: exchange.request.method,
-    get signal() {
-      return exchange.signal
-    },
   }
 }
 

@@ -1,7 +1,7 @@
-import type { ClientIdentity, Listening } from '../era/client.ts'
+import type { CallOptions, ClientIdentity, Listening } from '../era/client.ts'
 import { type Negotiated, negotiate } from '../era/negotiate.ts'
 import { type CloseDetail, ClosedError, HttpError, McpError, TimeoutError } from '../errors.ts'
-import { Link, type Receiver, type SendOptions } from '../jsonrpc/link.ts'
+import { Link, type Receiver } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { Revision } from '../protocol/revision.ts'
@@ -144,12 +144,12 @@ export class Connection {
   }
 
   /** Goes out at once when the connection is there, and waits for one that is being made again. */
-  call(method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject> {
+  call(method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject> {
     const answer = this.#send(method, params, options)
     return this.#isRemote ? this.#insist(answer, method, params, options) : answer
   }
 
-  #send(method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject> {
+  #send(method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject> {
     const live = this.#live
     if (live) return live.era.call(live.link, method, params, options)
     return within(this.ready(), method, options).then(({ era, link }) => era.call(link, method, params, options))
@@ -160,7 +160,7 @@ export class Connection {
     first: Promise<ResultObject>,
     method: string,
     params: Params | undefined,
-    options: SendOptions | undefined,
+    options: CallOptions | undefined,
   ): Promise<ResultObject> {
     let answer = first
     for (let repeats = 0; ; repeats++) {
@@ -399,7 +399,7 @@ function isBroken(error: unknown): boolean {
 }
 
 /** Waiting for a connection counts as waiting for the answer: the caller's time and signal hold there too. */
-function within<T>(work: Promise<T>, method: string, options: SendOptions | undefined): Promise<T> {
+function within<T>(work: Promise<T>, method: string, options: CallOptions | undefined): Promise<T> {
   const { timeoutMs = 60_000, signal } = options ?? {}
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(new McpError('cancelled', `${method} was cancelled`, { cause: signal?.reason }))

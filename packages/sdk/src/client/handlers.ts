@@ -1,4 +1,5 @@
 import type { CreateMessageParams, CreateMessageResult, ElicitResult, ElicitSchema, Root } from '../protocol/types.ts'
+import type { OwnTasksOptions } from './tasks/own-tasks.ts'
 
 /** Who asks, and whether they still want to know. */
 export interface Asking {
@@ -42,6 +43,11 @@ export interface ClientHandlers {
     | undefined
   /** The folders that servers may work in: a list, or a function that gives it when asked. */
   roots?: readonly (Root | string)[] | ((asking: Asking) => RootList | Promise<RootList>) | undefined
+  /**
+   * Lets servers of 2025-11-25 have forms, pages and messages of the model as tasks, which they come back for; kept in memory.
+   * Default: they wait for the answer.
+   */
+  tasks?: boolean | OwnTasksOptions | undefined
 }
 
 /** What became of a form: only an accepted one has content. */

@@ -52,12 +52,18 @@ function readQuestions(
   if (inputRequests === undefined && requestState === undefined) throw wrong('there are none')
   if (requestState !== undefined && typeof requestState !== 'string') throw wrong('requestState is no string')
   if (inputRequests === undefined) return { inputRequests: undefined, requestState }
+  return { inputRequests: readInputRequests(method, inputRequests), requestState }
+}
+
+/** What is asked, by key; throws when it is nothing that could be. */
+export function readInputRequests(method: string, inputRequests: unknown): [string, JsonObject][] {
+  const wrong = (what: string) => new McpError('invalid-response', `${method} was answered with questions, but ${what}`)
   if (!isObject(inputRequests)) throw wrong('inputRequests is no object')
   const entries = Object.entries(inputRequests as JsonObject)
   if (entries.length > maxQuestions) throw wrong(`there are more than ${maxQuestions}`)
   const stranger = entries.find(([, request]) => !isObject(request) || !questionMethods.has(request.method))
   if (stranger) throw wrong(`${JSON.stringify(stranger[0].slice(0, 100))} is none`)
-  return { inputRequests: entries as [string, JsonObject][], requestState }
+  return entries as [string, JsonObject][]
 }
 
 /** All at the same time; when one cannot be answered, the others are taken back. */
@@ -80,7 +86,7 @@ async function gather({ signal, answer }: Rounds, questions: [string, JsonObject
 }
 
 /** Whoever gives a call up does not wait for a user who thinks. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
     const stop = () => reject(stopped(signal.reason))

@@ -1,6 +1,6 @@
 import { McpError } from '../errors.ts'
 import { findMirroredArguments, type MirroredArgument, mirrorArguments } from '../protocol/mirrored-headers.ts'
-import type { CallToolParams, CallToolResult, Tool } from '../protocol/types.ts'
+import type { CallToolParams, CallToolResult, Tool, ToolExecution } from '../protocol/types.ts'
 import { headerAnnotationProblem } from '../protocol/x-mcp-header.ts'
 import { describeIssues, toStandardIssues } from '../schema/issues.ts'
 import { compileJsonSchema, type JsonSchemaCheck } from '../schema/json-schema.ts'
@@ -23,6 +23,7 @@ const maxSchemaSize = 262_144
 /** What the client knows about the server's tools. One bad tool never hides the others. */
 export class ToolBook {
   readonly #known = new Map<string, Known>()
+  readonly #missing = new Set<string>()
   readonly #warn: (message: string) => void
   readonly #readsHeaders: () => boolean
 
@@ -69,8 +70,29 @@ export class ToolBook {
     return annotations?.readOnlyHint === true || annotations?.idempotentHint === true
   }
 
+  /** Whether the tool was listed, or looked for. */
+  isKnown(name: string): boolean {
+    return this.#known.has(name) || this.#missing.has(name)
+  }
+
+  /** It was looked for; it is not looked for again before the list changes. */
+  noteMissing(name: string): void {
+    if (!this.#known.has(name) && this.#missing.size < maxKnown) this.#missing.add(name)
+  }
+
+  taskSupport(name: string): NonNullable<ToolExecution['taskSupport']> {
+    const support = this.#known.get(name)?.tool.execution?.taskSupport
+    return support === 'required' || support === 'optional' ? support : 'forbidden'
+  }
+
+  /** The list is no longer what it was. */
+  listChanged(): void {
+    this.#missing.clear()
+  }
+
   clear(): void {
     this.#known.clear()
+    this.#missing.clear()
   }
 
   #accept(tool: unknown): boolean {

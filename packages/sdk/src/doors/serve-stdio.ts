@@ -21,8 +21,8 @@ export async function serveStdio(server: McpServer | Server, options: ServeStdio
   const closed = transport.onclose
   transport.onclose = (detail) => {
     closed?.(detail)
-    // Not at once: handlers that were cut off clean up first.
-    setImmediate(() => process.exit())
+    // Not at once: handlers that were cut off clean up first, and tasks are handed back.
+    setImmediate(() => void server.close().finally(() => process.exit()))
   }
   return link
 }

@@ -1,5 +1,5 @@
 export { chooseModel } from '../client/choose-model.ts'
-export { Client, type ClientEvents, type ClientOptions } from '../client/client.ts'
+export { Client, type ClientEvents, type ClientOptions, type TaskCallOptions } from '../client/client.ts'
 export type { ClientState, SessionRenewed, StateChange, Subscription } from '../client/connection.ts'
 export type {
   Asking,
@@ -13,6 +13,10 @@ export type {
 } from '../client/handlers.ts'
 export type { ListCall, ListPage } from '../client/list-call.ts'
 export type { ToolResult } from '../client/results.ts'
+export type { TaskChange } from '../client/tasks/client-tasks.ts'
+export type { TaskHandle } from '../client/tasks/handle.ts'
+export type { OwnTasksOptions } from '../client/tasks/own-tasks.ts'
+export type { TaskSnapshot } from '../client/tasks/snapshot.ts'
 export { displayName, hintsOf } from '../client/tool-display.ts'
 export { type Connectable, type ConnectOptions, connect, type Target } from '../doors/connect.ts'
 export type { ServerFacts } from '../era/client.ts'

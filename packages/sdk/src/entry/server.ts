@@ -1,6 +1,7 @@
 export { createMcpHandler, type McpHandler } from '../doors/http-handler.ts'
 export { type ServeHttpOptions, type ServingHttp, serveHttp } from '../doors/serve-http.ts'
 export { type ServeStdioOptions, serveStdio } from '../doors/serve-stdio.ts'
+export { type ServeTasksOptions, serveTasks, type TaskDoor } from '../doors/serve-tasks.ts'
 export type { Askable } from '../era/questions.ts'
 export type { AskOptions, Caller, UsedStates } from '../era/server.ts'
 export {

@@ -5,7 +5,10 @@ export {
   eventStoreContract,
   type SessionStoreDriver,
   sessionStoreContract,
+  type ValueStoreDriver,
+  valueStoreContract,
 } from '../store/contract.ts'
+export { type TaskStoreDriver, taskStoreContract } from '../store/task-contract.ts'
 export type { ClientMetadata, RegisteredClient } from '../testing/authorization-server/clients.ts'
 export type { AlteredReply, Fault, Faults } from '../testing/authorization-server/faults.ts'
 export type {

@@ -26,6 +26,11 @@ export interface Listening {
   close(): Promise<void>
 }
 
+export interface CallOptions extends SendOptions {
+  /** Whether the answer may be a task, or the request is about one; said to the server where its revision wants that. */
+  takesTasks?: boolean | undefined
+}
+
 /** How one era speaks to a server. Made by negotiation, for one link. */
 export interface ClientEra {
   /** What the server said last. */
@@ -36,7 +41,7 @@ export interface ClientEra {
   begin(link: Link): void
   /** Asks the server again what it offers, where that may change while connected. */
   refresh(link: Link): Promise<void>
-  call(link: Link, method: string, params: Params | undefined, options: SendOptions | undefined): Promise<ResultObject>
+  call(link: Link, method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject>
   listen(link: Link, filter: SubscriptionFilter): Promise<Listening>
   notified(notification: RpcNotification): void
 }

@@ -2,6 +2,8 @@
 export class OnceOnly {
   readonly #done: Map<string, string>
   readonly #running = new Map<string, Promise<string>>()
+  /** Keeps what was done, where more than this object must know of it; the work is done when this is. */
+  note: ((key: string, value: string) => Promise<void>) | undefined
 
   constructor(done: Iterable<[string, string]> = []) {
     this.#done = new Map(done)
@@ -36,6 +38,7 @@ export class OnceOnly {
     try {
       // Also what fails at once fails later, when others can know of it.
       const text = toText(key, await (async () => work())())
+      await this.note?.(key, text)
       this.#done.set(key, text)
       return text
     } finally {

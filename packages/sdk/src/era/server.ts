@@ -14,6 +14,7 @@ import type {
   ServerCapabilities,
 } from '../protocol/types.ts'
 import type { Sealer } from '../util/seal.ts'
+import type { Call } from './call.ts'
 import type { Changes } from './changes.ts'
 
 /** Who is calling, whatever the era: from the handshake, or from the request itself. */
@@ -40,6 +41,16 @@ export interface Definition {
   /** Seals what clients carry for us. */
   readonly sealer: Sealer
   readonly questions: QuestionLimits
+  /** Undefined where there are no tasks. */
+  tasks: TaskFeed | undefined
+}
+
+/** Tells of changes of tasks (tasks extension, notifications). */
+export interface TaskFeed {
+  /** Those of the tasks that the caller may hear of; throws when it cannot take tasks at all. */
+  accept(ids: readonly string[], exchange: Exchange, caller: Caller): Promise<string[]>
+  /** Tells how each stands, now and after each change, until it is stopped. */
+  follow(ids: readonly string[], caller: Caller, tell: (task: ResultObject) => void): () => void
 }
 
 export interface QuestionLimits {
@@ -75,6 +86,11 @@ export type EraMethod = (exchange: Exchange) => Reply | PromiseLike<Reply> | und
 export interface AskOptions extends Pick<RequestOptions, 'timeoutMs' | 'signal' | 'onProgress'> {
   /** Names the question, where the order of questions may change from one run of the handler to the next. */
   key?: string | undefined
+  /**
+   * Has the client answer it as a task, which is asked how it stands until it is over. 2025-11-25 only, of clients that declared
+   * it; ignored elsewhere.
+   */
+  task?: { ttlMs?: number | undefined } | undefined
 }
 
 /** One request, and what is asked back while it is served. */
@@ -96,7 +112,9 @@ export interface ServerEra {
   readonly methods: ReadonlyMap<string, EraMethod>
   /** Who is calling? Throws the error answer when that cannot be told. */
   identify(exchange: Exchange): Caller
-  converse(exchange: Exchange, caller: Caller): Conversation
+  converse(call: Call, caller: Caller): Conversation
+  /** Gives a final result the form that the caller knows, and signs it. */
+  complete(method: string, caller: Caller, result: ResultObject): Reply
   /** Whether HTTP headers repeat what requests say, and must agree with it. */
   readonly mirrors: boolean
   /** The error as this era knows it. */

@@ -10,6 +10,8 @@ export interface Endpoint {
   /** What `initialize` agreed on; undefined before. */
   revisionOf(link: Link): RevisionFacts | undefined
   reportError(error: unknown): void
+  /** Peers can come from now on. Gives the way to say that none will come any more. */
+  hold(): () => Promise<void>
   /** What a session has settled, as JSON, so that another process can take it over; undefined before `initialize`. */
   saveSession(link: Link): unknown
   restoreSession(link: Link, state: unknown): void

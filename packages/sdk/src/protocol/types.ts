@@ -889,6 +889,9 @@ export interface SubscriptionsAcknowledgedParams extends NotificationParams {
 // Tasks have two dialects: the extension `io.modelcontextprotocol/tasks` of 2026-07-28 has the plain names, the
 // experimental feature of 2025-11-25 has names that begin with Legacy where both have such a thing.
 
+/** What clients and servers of 2026-07-28 declare that have tasks. */
+export const tasksExtension = 'io.modelcontextprotocol/tasks'
+
 /** Where a task stands; the last three are final. */
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 

@@ -1,6 +1,6 @@
+import type { Call, TaskControl } from '../era/call.ts'
 import { type Askable, canAsk } from '../era/questions.ts'
 import type { AskOptions, Caller, Conversation } from '../era/server.ts'
-import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { RequestId } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { HttpRequest } from '../jsonrpc/transport.ts'
@@ -23,34 +23,34 @@ export type Ability = Askable | 'progress' | 'log'
 export class Context {
   /** Who is calling: revision, client and its capabilities. */
   readonly caller: Caller
-  readonly #exchange: Exchange
+  readonly #call: Call
   readonly #conversation: Conversation
   #log: Log | undefined
   #progress: ProgressSender | undefined
 
-  constructor(exchange: Exchange, caller: Caller, conversation: Conversation) {
-    this.#exchange = exchange
+  constructor(call: Call, caller: Caller, conversation: Conversation) {
+    this.#call = call
     this.caller = caller
     this.#conversation = conversation
   }
 
   /** Aborts when the caller cancels, when the connection closes and when the server shuts down. */
   get signal(): AbortSignal {
-    return this.#exchange.signal
+    return this.#call.signal
   }
 
   get requestId(): RequestId {
-    return this.#exchange.request.id
+    return this.#call.request.id
   }
 
   /** The session of the transport, where it has one. */
   get sessionId(): string | undefined {
-    return this.#exchange.link.transport.sessionId
+    return this.#call.link.transport.sessionId
   }
 
   /** The HTTP request that brought the call: its URL and headers. Undefined on other transports. */
   get request(): HttpRequest | undefined {
-    return this.#exchange.stream?.request
+    return this.#call.stream?.request
   }
 
   /**
@@ -58,12 +58,22 @@ export class Context {
    * something else.
    */
   get auth(): AuthInfo | undefined {
-    return this.#exchange.stream?.request?.auth
+    return this.#call.stream?.request?.auth
+  }
+
+  /** The task that this call runs as; undefined while it is an ordinary one. */
+  get task(): TaskControl | undefined {
+    return this.#call.task
+  }
+
+  /** @internal */
+  get call(): Call {
+    return this.#call
   }
 
   /** The request's own `_meta`. */
   get meta(): RequestMeta {
-    return (this.#exchange.request.params?._meta ?? {}) as RequestMeta
+    return (this.#call.request.params?._meta ?? {}) as RequestMeta
   }
 
   /** Whether the caller can be asked for it, and whether it will see progress and logs: what it did not ask for is not sent. */
@@ -109,8 +119,8 @@ export class Context {
   elicitationComplete(elicitationId: string): void {
     const method = 'notifications/elicitation/complete'
     if (this.caller.revision.lacks(method)) return
-    if (this.#exchange.ended) this.#exchange.link.notify(method, { elicitationId })
-    else this.#exchange.notify(method, { elicitationId })
+    if (this.#call.ended) this.#call.link.notify(method, { elicitationId })
+    else this.#call.notify(method, { elicitationId })
   }
 
   /** Has the client's model write a message. */
@@ -144,21 +154,22 @@ export class Context {
 
   /** Tells the caller how far the work is. Values must rise; without a total they mean nothing but "more". */
   progress(progress: number, details: Omit<Progress, 'progress'> = {}): void {
+    if (this.task) return this.task.progress(progress, details)
     const token = this.#progressToken
     if (token === undefined) return
-    this.#progress ??= new ProgressSender(this.#exchange, this.caller.revision, token)
+    this.#progress ??= new ProgressSender(this.#call, this.caller.revision, token)
     this.#progress.send({ progress, ...details })
   }
 
   /** Log messages for the client: `ctx.log.info('3 rows deleted')`. */
   get log(): Log {
-    this.#log ??= createLog(this.#exchange, () => this.caller.logLevel)
+    this.#log ??= createLog(this.#call, () => this.caller.logLevel)
     return this.#log
   }
 
   /** Any notification, on the way of this request. */
   notify(method: string, params?: Record<string, unknown>): void {
-    this.#exchange.notify(method, params)
+    this.#call.notify(method, params)
   }
 
   /**
@@ -166,7 +177,7 @@ export class Context {
    * where streams cannot be resumed: other transports, and revisions before 2025-11-25 and from 2026-07-28 on.
    */
   closeStream({ retryMs = 1_000 }: { retryMs?: number } = {}): void {
-    if (this.caller.revision.primesStreams) this.#exchange.stream?.disconnect?.(retryMs)
+    if (this.caller.revision.primesStreams) this.#call.stream?.disconnect?.(retryMs)
   }
 
   /** Called by dispatch before the reply; undefined when there is nothing to wait for. */

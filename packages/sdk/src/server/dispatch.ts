@@ -1,9 +1,10 @@
+import type { Call } from '../era/call.ts'
 import { eraOf } from '../era/era-of.ts'
 import { methodNotFound } from '../era/refusals.ts'
-import type { Caller, EraMethod, Outcome, Reply, ServerEra } from '../era/server.ts'
+import type { Caller, Conversation, EraMethod, Outcome, Reply, ServerEra } from '../era/server.ts'
 import { CapabilityError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
-import { type Params, Prepared, type ResultObject } from '../jsonrpc/message.ts'
+import { type Params, Prepared, type ResultObject, type RpcErrorBody } from '../jsonrpc/message.ts'
 import type { HeaderReader } from '../protocol/mirrored-headers.ts'
 import { checkParams } from '../protocol/params.ts'
 import type { EraName } from '../protocol/revision.ts'
@@ -21,6 +22,18 @@ export interface MethodEntry {
   readonly headersProblem?: ((params: Params, headers: HeaderReader) => string | undefined) | undefined
   /** The result depends on nothing but the params and what is registered, so its text may be kept until that changes. */
   readonly keeps?: ((params: Params) => string | undefined) | undefined
+  /** Serves it as a task; undefined: as an ordinary request. */
+  readonly asTask?: ((serving: Serving) => Reply | PromiseLike<Reply> | undefined) | undefined
+}
+
+/** A request that came, and the ways to serve it. */
+export interface Serving {
+  readonly exchange: Exchange
+  readonly caller: Caller
+  converse(call: Call): Conversation
+  serve(call: Call, conversation: Conversation): Reply | PromiseLike<Reply>
+  /** Gives a result its form. */
+  complete(result: ResultObject): Reply
 }
 
 export interface MiddlewareRequest {
@@ -136,9 +149,31 @@ export class Dispatch {
     caller: Caller,
     params: Params,
   ): Reply | PromiseLike<Reply> {
-    const conversation = era.converse(exchange, caller)
-    const ctx = new Context(exchange, caller, conversation)
-    const { method } = exchange.request
+    const asTask = entry.asTask?.({
+      exchange,
+      caller,
+      converse: (call) => era.converse(call, caller),
+      serve: (call, conversation) => this.#serve(entry, call, conversation, caller, params),
+      complete: (result) => era.complete(exchange.request.method, caller, result),
+    })
+    return asTask ?? this.#serve(entry, exchange, era.converse(exchange, caller), caller, params)
+  }
+
+  /** Runs a request that came earlier. */
+  serveTask(call: Call, conversation: Conversation, caller: Caller): Reply | PromiseLike<Reply> {
+    const { method, params = noParams } = call.request
+    return this.#serve(this.#find(method), call, conversation, caller, params)
+  }
+
+  #serve(
+    entry: MethodEntry,
+    call: Call,
+    conversation: Conversation,
+    caller: Caller,
+    params: Params,
+  ): Reply | PromiseLike<Reply> {
+    const ctx = new Context(call, caller, conversation)
+    const { method } = call.request
     const outcome = conversation.run(() =>
       chain(this.#runLayers(entry, method, params, ctx), (result) => asResult(method, result)),
     )
@@ -168,13 +203,19 @@ export class Dispatch {
       const era = this.#eras[eraOf(exchange.request, exchange.stream?.era)]
       return exchange.fail(era.toError(error, exchange))
     }
+    exchange.fail(this.errorOf(error))
+  }
+
+  /** What the peer is told of an error. */
+  errorOf(error: unknown): RpcErrorBody {
+    if (error instanceof ProtocolError) return error.toBody()
     // The handler went on without what the client would have had to declare, and the client may as well know.
     if (error instanceof CapabilityError) {
-      return exchange.fail({ code: RpcCode.InternalError, message: error.message })
+      return { code: RpcCode.InternalError, message: error.message }
     }
     // Never the message: it may tell about the inside. `onError` has it whole.
     this.#onError(error)
-    exchange.fail({ code: RpcCode.InternalError, message: 'Internal error' })
+    return { code: RpcCode.InternalError, message: 'Internal error' }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Exchange } from '../jsonrpc/exchange.ts'
+import type { Call } from '../era/call.ts'
 import { isAtLeast } from '../protocol/logging.ts'
 import type { LoggingLevel } from '../protocol/types.ts'
 import { Bucket } from '../util/bucket.ts'
@@ -14,7 +14,7 @@ type LogMethod = (data: unknown, logger?: string) => void
 export interface Log extends Record<LoggingLevel, LogMethod> {}
 
 /** @param threshold Asked anew for each message, because a session may change it meanwhile. */
-export function createLog(exchange: Exchange, threshold: () => LoggingLevel | undefined): Log {
+export function createLog(call: Call, threshold: () => LoggingLevel | undefined): Log {
   let bucket: Bucket | undefined
   const at =
     (level: LoggingLevel): LogMethod =>
@@ -24,7 +24,7 @@ export function createLog(exchange: Exchange, threshold: () => LoggingLevel | un
       if (!takeLog(bucket)) return
       // `data` is required, and undefined would not be there.
       const params = { level, ...(logger !== undefined && { logger }), data: data === undefined ? null : data }
-      exchange.notify('notifications/message', params)
+      call.notify('notifications/message', params)
     }
   return {
     debug: at('debug'),

@@ -1,7 +1,12 @@
 import type { Link } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
-import type { Implementation, LoggingMessageParams, ServerCapabilities } from '../protocol/types.ts'
+import {
+  type Implementation,
+  type LoggingMessageParams,
+  type ServerCapabilities,
+  tasksExtension,
+} from '../protocol/types.ts'
 import type { SchemaLike } from '../schema/standard.ts'
 import type { MethodEntry, Middleware, RequestHandler } from './dispatch.ts'
 import { Completions } from './features/completion.ts'
@@ -19,12 +24,15 @@ import {
 } from './features/resources.ts'
 import { type RegisteredTool, type ToolConfig, type ToolHandler, Tools } from './features/tools.ts'
 import { Server, type ServerOptions } from './server.ts'
+import type { TaskRuntime } from './task-runtime.ts'
 
 export interface McpServerOptions extends ServerOptions {
   /** Hide the messages of errors that tools throw; `ToolError` is always shown. Default false. */
   maskErrors?: boolean | undefined
   /** Items in one page of a list. Default 1000. */
   pageSize?: number | undefined
+  /** Lets tools run as tasks: `tasks()` of `tenon/tasks`. Default: every call is answered when it is done. */
+  tasks?: TaskRuntime | undefined
   /** Let handlers log to clients. Default true. */
   logging?: boolean | undefined
 }
@@ -61,6 +69,7 @@ export class McpServer {
     }
     this.server.setDeclared(() => this.#declared())
     this.#answer()
+    if (options.tasks) this.server.useTasks(options.tasks, (params) => this.features.tools.taskConfig(params))
   }
 
   registerTool<In extends SchemaLike | undefined = undefined, Out extends SchemaLike | undefined = undefined>(
@@ -157,6 +166,7 @@ export class McpServer {
       ...(this.#offers('tools') && { tools: { listChanged: true } }),
       ...(this.#offers('resources') && { resources: { subscribe: true, listChanged: true } }),
       ...(this.#offers('prompts') && { prompts: { listChanged: true } }),
+      ...(this.#options.tasks && taskCapabilities),
     }
   }
 
@@ -185,6 +195,7 @@ export class McpServer {
       handler: (params, ctx) => tools.call(params, ctx),
       isOffered: () => this.#offers('tools'),
       headersProblem: (params, headers) => tools.headersProblem(params, headers),
+      asTask: this.#options.tasks && ((serving) => this.#options.tasks!.take(serving)),
     })
     answer(
       'prompts',
@@ -203,6 +214,12 @@ export class McpServer {
     answer('resources', 'resources/read', (params, ctx) => resources.read(params, ctx))
     answer('completions', 'completion/complete', (params, ctx) => completions.complete(params, ctx))
   }
+}
+
+/** Each revision is told of its own kind of tasks alone. */
+const taskCapabilities: ServerCapabilities = {
+  tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+  extensions: { [tasksExtension]: {} },
 }
 
 type Feature = keyof McpServer['features']

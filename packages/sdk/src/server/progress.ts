@@ -1,4 +1,4 @@
-import type { Exchange } from '../jsonrpc/exchange.ts'
+import type { Call } from '../era/call.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { Bucket } from '../util/bucket.ts'
@@ -7,12 +7,15 @@ import { Bucket } from '../util/bucket.ts'
 const burst = 32
 const perSecond = 20
 
+/** The part of a call that progress needs. */
+export type Teller = Pick<Call, 'notify' | 'ended' | 'onEnd'>
+
 /**
  * Sends the progress of one request. Values only rise, nothing is sent after the reply, and when they come too fast the
  * newest waits and the ones between are left out.
  */
 export class ProgressSender {
-  readonly #exchange: Exchange
+  readonly #call: Teller
   readonly #revision: Revision
   readonly #token: unknown
   readonly #bucket = new Bucket(burst, perSecond, Date.now())
@@ -20,17 +23,17 @@ export class ProgressSender {
   #held: Progress | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(exchange: Exchange, revision: Revision, token: unknown) {
-    this.#exchange = exchange
+  constructor(call: Teller, revision: Revision, token: unknown) {
+    this.#call = call
     this.#revision = revision
     this.#token = token
-    exchange.onEnd(() => clearTimeout(this.#timer))
+    call.onEnd(() => clearTimeout(this.#timer))
   }
 
   send(progress: Progress): void {
     // JSON has no infinity: it would go out as null.
     if (!Number.isFinite(progress.progress)) return
-    if (!(progress.progress > this.#last) || this.#exchange.ended) return
+    if (!(progress.progress > this.#last) || this.#call.ended) return
     this.#last = progress.progress
     const now = Date.now()
     if (this.#held === undefined && this.#bucket.take(now)) return this.#notify(progress)
@@ -59,6 +62,6 @@ export class ProgressSender {
   #notify(progress: Progress): void {
     const { total, ...rest } = progress
     const params = { progressToken: this.#token, ...rest, ...(Number.isFinite(total) && { total }) }
-    this.#exchange.notify('notifications/progress', this.#revision.toParams('notifications/progress', params))
+    this.#call.notify('notifications/progress', this.#revision.toParams('notifications/progress', params))
   }
 }

@@ -25,6 +25,7 @@ import { Sealer } from '../util/seal.ts'
 import type { Context } from './context.ts'
 import { Dispatch, type MethodEntry, type Middleware } from './dispatch.ts'
 import { createLogBucket, takeLog } from './log.ts'
+import type { TaskHost, TaskRuntime } from './task-runtime.ts'
 
 export interface ServerOptions {
   /** What the server is for, in words for the model. */
@@ -83,6 +84,8 @@ export class Server {
   readonly #parents = new Set<Server>()
   #logBucket: Bucket | undefined
   #endpoint: Endpoint | undefined
+  #tasks: TaskRuntime | undefined
+  #holders = 0
   /** Kept until something is registered, because every request outside of sessions needs them. */
   #capabilities: ServerCapabilities | undefined
   #declare: (() => ServerCapabilities) | undefined
@@ -102,6 +105,7 @@ export class Server {
       cacheHints: checkHints(options.cache ?? {}),
       sealer: new Sealer(checkKeys(options)),
       questions: toLimits(options.questions),
+      tasks: undefined,
       capabilities: () => {
         this.#capabilities ??= this.getCapabilities()
         return this.#capabilities
@@ -128,6 +132,36 @@ export class Server {
     }
   }
 
+  /** @internal Lets calls run as tasks. */
+  useTasks(runtime: TaskRuntime, taskConfig: TaskHost['taskConfig']): void {
+    this.#tasks = runtime
+    this.#definition.tasks = runtime.feed
+    runtime.attach({
+      questions: this.#definition.questions,
+      taskConfig,
+      revision: (id) => this.#definition.revisions.find((revision) => revision.id === id),
+      serve: (call, conversation, caller) => this.#dispatch.serveTask(call, conversation, caller),
+      errorOf: (error) => this.#dispatch.errorOf(error),
+      reportError: (error) => this.reportError(error),
+    })
+    for (const [method, handler] of Object.entries(runtime.methods)) this.setMethod(method, { handler })
+  }
+
+  /** @internal Lets tasks run as long as anybody holds the server. Gives the way to let go. */
+  hold(): () => Promise<void> {
+    this.#holders++
+    this.#startTasks()
+    let isHeld = true
+    return async () => {
+      if (isHeld && --this.#holders === 0) await this.#tasks?.stop()
+      isHeld = false
+    }
+  }
+
+  #startTasks(): void {
+    this.#tasks?.start().catch((error) => this.reportError(error))
+  }
+
   /** @internal */
   get changes(): Changes {
     return this.#definition.changes
@@ -145,6 +179,7 @@ export class Server {
       attach: (transport) => this.#attach(transport),
       revisionOf: (link): RevisionFacts | undefined => this.#handshake.revisionOf(link),
       reportError: (error) => this.reportError(error),
+      hold: () => this.hold(),
       saveSession: (link) => this.#handshake.save(link),
       restoreSession: (link, state) => this.#handshake.restore(link, state),
       changes: {
@@ -172,6 +207,7 @@ export class Server {
   }
 
   #attach(transport: Transport): Link {
+    this.#startTasks()
     const link = new Link(transport, this.#receiver, this.#options.limits)
     this.#links.add(link)
     return link
@@ -180,6 +216,7 @@ export class Server {
   /** Answers what is in flight, then closes every connection. */
   async close(): Promise<void> {
     await Promise.all(this.#links.all().map((link) => link.close()))
+    await this.#tasks?.stop()
   }
 
   /** Says what a method answers; custom methods are welcome. The last word counts. */

@@ -3,9 +3,14 @@ import type { Link, SendOptions } from '../../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import type { Revision } from '../../protocol/revision.ts'
-import type { InitializeResult, SubscriptionFilter } from '../../protocol/types.ts'
+import {
+  type ClientCapabilities,
+  type InitializeResult,
+  type SubscriptionFilter,
+  tasksExtension,
+} from '../../protocol/types.ts'
 import { deferred } from '../../util/deferred.ts'
-import { isObject } from '../../util/objects.ts'
+import { isObject, omit } from '../../util/objects.ts'
 import type { ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
 
 /** 2024-11-05 to 2025-11-25, from the client's side. */
@@ -30,7 +35,7 @@ export class HandshakeClient implements ClientEra {
     const newest = revisions[0]!
     const params = newest.toParams('initialize', {
       protocolVersion: newest.id,
-      capabilities: identity.capabilities,
+      capabilities: withoutTasksExtension(identity.capabilities),
       clientInfo: identity.info,
     })
     const result = (await link.request('initialize', params, options)) as Partial<InitializeResult>
@@ -88,6 +93,13 @@ export class HandshakeClient implements ClientEra {
   }
 
   notified(): void {}
+}
+
+/** The tasks of these revisions are a capability of their own (tasks extension, backwards compatibility). */
+function withoutTasksExtension({ extensions, ...capabilities }: ClientCapabilities): ClientCapabilities {
+  if (!extensions) return capabilities
+  const others = omit(extensions, [tasksExtension])
+  return Object.keys(others).length > 0 ? { ...capabilities, extensions: others } : capabilities
 }
 
 export function noCommonRevision(offered: string, revisions: readonly Revision[]): McpError {

@@ -1,5 +1,4 @@
 import { McpError, PeerError } from '../../errors.ts'
-import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import { joinBoxes } from '../../protocol/older-form.ts'
 import type {
@@ -11,6 +10,7 @@ import type {
 } from '../../protocol/types.ts'
 import { chain } from '../../util/chain.ts'
 import { isObject } from '../../util/objects.ts'
+import type { Call } from '../call.ts'
 import { OnceOnly } from '../once.ts'
 import { QuestionKeys } from '../question-keys.ts'
 import {
@@ -24,6 +24,7 @@ import {
   withDeclaredContext,
 } from '../questions.ts'
 import type { AskOptions, Caller, Conversation, Outcome, QuestionLimits } from '../server.ts'
+import { askAsTask, takesTask, toAugmentation } from './asked-task.ts'
 
 /** What a session keeps of its client's answers. */
 export interface RootsMemory {
@@ -38,7 +39,7 @@ const noResponses: InputResponses = Object.freeze({})
 
 /** Questions are requests to the client, on the stream of the call that they belong to. */
 export class HandshakeConversation implements Conversation {
-  readonly #exchange: Exchange
+  readonly #call: Call
   readonly #caller: Caller & RootsMemory
   readonly #limits: QuestionLimits
   /** Made on first use: most requests ask nothing. */
@@ -51,17 +52,17 @@ export class HandshakeConversation implements Conversation {
   inputResponses: InputResponses = noResponses
   requestState: unknown
 
-  constructor(exchange: Exchange, caller: Caller & RootsMemory, limits: QuestionLimits) {
-    this.#exchange = exchange
+  constructor(call: Call, caller: Caller & RootsMemory, limits: QuestionLimits) {
+    this.#call = call
     this.#caller = caller
     this.#limits = limits
   }
 
   run(work: () => Outcome): Outcome {
     return chain(work(), (result) => {
-      if (this.#open > 0) warnOpen(this.#exchange.request.method, this.#answers?.keys() ?? [])
+      if (this.#open > 0) warnOpen(this.#call.request.method, this.#answers?.keys() ?? [])
       if (isInputRequired(result)) return this.#fulfil(result, work)
-      return this.#caller.revision.toResult(this.#exchange.request.method, result)
+      return this.#caller.revision.toResult(this.#call.request.method, result)
     })
   }
 
@@ -108,16 +109,18 @@ export class HandshakeConversation implements Conversation {
     return asked
   }
 
-  async #ask(question: InputRequest, { key: _key, timeoutMs, ...options }: AskOptions): Promise<ResultObject> {
+  async #ask(question: InputRequest, { key: _key, task, timeoutMs, ...options }: AskOptions): Promise<ResultObject> {
     if (!this.#countRound()) return new Promise(() => {})
     this.#open++
     try {
       const { method } = question
       const params = this.#paramsOf(question)
-      const answer = await this.#exchange.ask(method, params, {
-        ...options,
-        timeoutMs: timeoutMs ?? (method === 'roots/list' ? undefined : this.#limits.timeoutMs),
-      })
+      const limitMs = timeoutMs ?? (method === 'roots/list' ? undefined : this.#limits.timeoutMs)
+      const request = { ...options, timeoutMs: limitMs }
+      const answer =
+        task && takesTask(this.#caller, method)
+          ? await askAsTask(this.#call, method, { ...params, task: toAugmentation(task) }, request)
+          : await this.#call.ask(method, params, request)
       const problem = answerProblem(question, answer)
       if (problem !== undefined) {
         throw new McpError('invalid-response', `The client's answer to ${method} is no answer: ${problem}`)
@@ -141,7 +144,7 @@ export class HandshakeConversation implements Conversation {
     const { maxRounds } = this.#limits
     if (this.#open > 0 || ++this.#rounds <= maxRounds) return true
     if (this.#rounds <= maxRounds + maxTold) throw tooManyRounds(maxRounds)
-    this.#exchange.fail(tooManyRounds(maxRounds).toBody())
+    this.#call.fail(tooManyRounds(maxRounds).toBody())
     return false
   }
 
@@ -155,7 +158,7 @@ export class HandshakeConversation implements Conversation {
       this.#keys = undefined
       result = await work()
     }
-    return this.#caller.revision.toResult(this.#exchange.request.method, result)
+    return this.#caller.revision.toResult(this.#call.request.method, result)
   }
 
   async #answerAll(questions: InputRequests, state: unknown): Promise<InputResponses> {

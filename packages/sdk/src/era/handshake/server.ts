@@ -13,11 +13,12 @@ import type {
   ServerCapabilities,
 } from '../../protocol/types.ts'
 import { isUri } from '../../protocol/uri.ts'
+import type { Call } from '../call.ts'
 import type { Change } from '../changes.ts'
 import { withCheckedParams } from '../checked.ts'
 import { canAsk } from '../questions.ts'
 import { methodNotFound, noHandshake } from '../refusals.ts'
-import type { Caller, Conversation, Definition, EraMethod, ServerEra } from '../server.ts'
+import type { Caller, Conversation, Definition, EraMethod, Reply, ServerEra } from '../server.ts'
 import { HandshakeConversation, type RootsMemory } from './conversation.ts'
 
 /** Subscriptions one session may hold, so that a client cannot fill the memory. */
@@ -101,8 +102,12 @@ export class HandshakeServer implements ServerEra {
     )
   }
 
-  converse(exchange: Exchange, caller: Caller): Conversation {
-    return new HandshakeConversation(exchange, caller as Session, this.#definition.questions)
+  converse(call: Call, caller: Caller): Conversation {
+    return new HandshakeConversation(call, caller as Session, this.#definition.questions)
+  }
+
+  complete(method: string, { revision }: Caller, result: ResultObject): Reply {
+    return revision.toResult(method, result)
   }
 
   toError(error: ProtocolError, exchange: Exchange): RpcErrorBody {

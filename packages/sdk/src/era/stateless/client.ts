@@ -1,6 +1,7 @@
 import { ClosedError, HttpError, McpError } from '../../errors.ts'
-import type { Link, SendOptions } from '../../jsonrpc/link.ts'
+import type { Link } from '../../jsonrpc/link.ts'
 import type { Params, RequestId, ResultObject, RpcNotification } from '../../jsonrpc/message.ts'
+import { paramsChecks } from '../../protocol/params.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import {
   type ClientCapabilities,
@@ -8,16 +9,19 @@ import {
   type Implementation,
   metaKeys,
   type SubscriptionFilter,
+  tasksExtension,
 } from '../../protocol/types.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject, type JsonObject, omit } from '../../util/objects.ts'
-import type { ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
+import type { CallOptions, ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
 
 /** How long a server may take to acknowledge a subscription. */
 const acknowledgeTimeoutMs = 30_000
 
-/** Result types that extensions bring, by extension id. */
-const resultTypes: ReadonlyMap<string, string[]> = new Map([['io.modelcontextprotocol/tasks', ['task']]])
+/** Result types that extensions bring, by extension id, and the requests that may be answered so. */
+const resultTypes: ReadonlyMap<string, Readonly<Record<string, readonly string[]>>> = new Map([
+  [tasksExtension, { task: ['tools/call'] }],
+])
 
 interface OpenListening {
   acknowledged(honoured: SubscriptionFilter): void
@@ -28,16 +32,17 @@ interface OpenListening {
 export class StatelessClient implements ClientEra {
   facts: ServerFacts
   readonly answersRequests = false
-  /** Who we are, as the text that goes into every request. */
+  /** Who we are, as the text that goes into every request; and into those that may become, or are about, tasks. */
   readonly #meta: string
-  readonly #extensionTypes: ReadonlySet<unknown>
+  readonly #taskMeta: string
+  readonly #extensions: readonly string[]
   readonly #listening = new Map<RequestId, OpenListening>()
 
   constructor(facts: ServerFacts, identity: ClientIdentity) {
     this.facts = facts
-    const extensions = Object.keys(identity.capabilities.extensions ?? {})
-    this.#extensionTypes = new Set(extensions.flatMap((id) => resultTypes.get(id) ?? []))
-    this.#meta = JSON.stringify(requestMeta(identity, facts.revision)).slice(1, -1)
+    this.#extensions = Object.keys(identity.capabilities.extensions ?? {})
+    this.#meta = toText(requestMeta(identity, facts.revision))
+    this.#taskMeta = toText(requestMeta(withTasks(identity), facts.revision))
   }
 
   begin(link: Link): void {
@@ -53,18 +58,25 @@ export class StatelessClient implements ClientEra {
     link: Link,
     method: string,
     params: Params | undefined,
-    options: SendOptions | undefined,
+    options: CallOptions | undefined,
   ): Promise<ResultObject> {
-    const result = await link.request(method, params, { ...options, meta: this.#meta })
+    const meta = options?.takesTasks ? this.#taskMeta : this.#meta
+    const result = await link.request(method, params, { ...options, meta })
     const type = result.resultType
-    // A result of an earlier revision has none; any other than these comes from an extension that we did not declare.
-    if (type === undefined || type === 'complete' || this.#extensionTypes.has(type)) return result
-    // Whoever made the call answers the questions and makes it again.
-    if (type === 'input_required') return result
-    throw new McpError(
-      'invalid-response',
-      `${method} was answered with resultType ${JSON.stringify(type)}, which this client did not declare`,
-    )
+    // A result of an earlier revision has none. Whoever made the call answers questions and makes it again.
+    if (type === undefined || type === 'complete' || type === 'input_required') return result
+    this.#checkType(method, type, options?.takesTasks === true)
+    return result
+  }
+
+  /** Any other type must come from an extension that was declared, and belong to the request. */
+  #checkType(method: string, type: unknown, takesTasks: boolean): void {
+    const declared = takesTasks ? [...this.#extensions, tasksExtension] : this.#extensions
+    const methods = declared.map((id) => resultTypes.get(id)?.[type as string]).find((found) => found)
+    // What may be said to methods that we do not know is not for us to say.
+    if (methods && (methods.includes(method) || !paramsChecks.has(method))) return
+    const why = methods ? 'which its extension does not allow' : 'which this client did not declare'
+    throw new McpError('invalid-response', `${method} was answered with resultType ${JSON.stringify(type)}, ${why}`)
   }
 
   async listen(link: Link, filter: SubscriptionFilter): Promise<Listening> {
@@ -78,7 +90,7 @@ export class StatelessClient implements ClientEra {
       'subscriptions/listen',
       { notifications: filter },
       {
-        meta: this.#meta,
+        meta: filter.taskIds ? this.#taskMeta : this.#meta,
         signal: stop.signal,
         timeoutMs: 0,
         onSent: (sent) => {
@@ -128,12 +140,21 @@ export function requestMeta(identity: ClientIdentity, revision: Revision): JsonO
   return {
     [metaKeys.protocolVersion]: revision.id,
     [metaKeys.clientInfo]: identity.info,
-    [metaKeys.clientCapabilities]: withoutListChanged(identity.capabilities),
+    [metaKeys.clientCapabilities]: toDeclared(identity.capabilities),
   }
 }
 
-/** 2026-07-28 roots: there is nobody who could be told of changes. */
-function withoutListChanged(capabilities: ClientCapabilities): ClientCapabilities {
+function withTasks({ info, capabilities }: ClientIdentity): ClientIdentity {
+  return { info, capabilities: { ...capabilities, extensions: { [tasksExtension]: {}, ...capabilities.extensions } } }
+}
+
+/** Without its braces, to be put beside other members. */
+function toText(meta: JsonObject): string {
+  return JSON.stringify(meta).slice(1, -1)
+}
+
+/** 2026-07-28 roots: there is nobody who could be told of changes. Its tasks are an extension. */
+function toDeclared({ tasks: _tasks, ...capabilities }: ClientCapabilities): ClientCapabilities {
   const { roots } = capabilities
   return roots ? { ...capabilities, roots: omit(roots, ['listChanged']) } : capabilities
 }

@@ -1,9 +1,9 @@
 import { CapabilityError, McpError, ProtocolError, RpcCode, UrlElicitationRequiredError } from '../../errors.ts'
-import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { InputRequest, InputRequests, InputRequiredResult, InputResponses } from '../../protocol/types.ts'
 import { isThenable } from '../../util/chain.ts'
 import { isObject, omit, pick } from '../../util/objects.ts'
+import type { Call } from '../call.ts'
 import {
   checkAskable,
   interactive,
@@ -14,14 +14,25 @@ import {
   withDeclaredContext,
 } from '../questions.ts'
 import type { AskOptions, Caller, Conversation, Outcome, Reply } from '../server.ts'
-import { Journal } from './journal.ts'
-import type { OpenedState, States } from './states.ts'
+import { Journal, type JournalState } from './journal.ts'
+import type { OpenedState } from './states.ts'
 
-/** What all conversations of one server share. */
+/** Where what a handler must remember is kept from one run to the next. */
+export interface KeptStates {
+  /** How often one request may ask. */
+  readonly maxRounds: number
+  /** @returns What brings it back. */
+  seal(state: OpenedState, call: Call): Promise<string>
+  open(text: string, call: Call): Promise<OpenedState>
+}
+
+/** What all conversations of one server share, or all runs of one task. */
 export interface ConversationHost {
-  readonly states: States
+  readonly states: KeptStates
+  /** Keeps what was done once, before anything else happens. Without it, the state has it. */
+  readonly note?: ((key: string, value: string) => Promise<void>) | undefined
   /** Gives a final result its form. */
-  complete(method: string, caller: Caller, result: ResultObject): Reply
+  complete(method: string, caller: Caller, result: ResultObject): Reply | PromiseLike<Reply>
   /** Says who answers. */
   sign(result: ResultObject): Reply
 }
@@ -33,17 +44,17 @@ const noResponses: InputResponses = Object.freeze({})
  * start; what the journal knows of earlier runs lets it get past what was asked and done.
  */
 export class StatelessConversation implements Conversation {
-  readonly #exchange: Exchange
+  readonly #call: Call
   readonly #caller: Caller
-  readonly #host: ConversationHost
+  #host: ConversationHost
   #opened: OpenedState | undefined
   /** Made on first use: most requests ask nothing. */
   #journal: Journal | undefined
   #roots: Promise<ResultObject> | undefined
   #giveUp: (error: unknown) => void = () => {}
 
-  constructor(exchange: Exchange, caller: Caller, host: ConversationHost) {
-    this.#exchange = exchange
+  constructor(call: Call, caller: Caller, host: ConversationHost) {
+    this.#call = call
     this.#caller = caller
     this.#host = host
   }
@@ -60,16 +71,16 @@ export class StatelessConversation implements Conversation {
   run(work: () => Outcome): Reply | PromiseLike<Reply> {
     const { requestState } = this.#params
     if (typeof requestState !== 'string' || !this.#mayAsk) return this.#try(work)
-    return this.#host.states.open(requestState, this.#exchange).then((opened) => {
+    return this.#host.states.open(requestState, this.#call).then((opened) => {
       this.#opened = opened
-      this.#journal = new Journal((error) => this.#giveUp(error), opened.journal, this.inputResponses)
+      this.#journal = this.#createJournal(opened.journal, this.inputResponses)
       return this.#try(work)
     })
   }
 
   async ask(question: InputRequest, { key }: AskOptions): Promise<ResultObject> {
-    const { request, ended } = this.#exchange
-    if (ended) return this.#exchange.refuseLate(question.method)
+    const { request, ended } = this.#call
+    if (ended) return this.#call.refuseLate(question.method)
     if (!this.#mayAsk) throw notHere(request.method)
     checkAskable(this.#caller, question)
     this.#journal ??= this.#createJournal()
@@ -84,16 +95,41 @@ export class StatelessConversation implements Conversation {
     return this.#journal.doOnce(key, work)
   }
 
-  #createJournal(): Journal {
-    return new Journal((error) => this.#giveUp(error))
+  /** Lets somebody else decide what becomes of the result. Before it runs. */
+  completeWith(complete: ConversationHost['complete']): void {
+    this.#host = { ...this.#host, complete }
+  }
+
+  /**
+   * From now on somebody else keeps what this request remembers, as when it becomes a task.
+   * @returns Everything up to now; what is done once from now on goes to `host.note`.
+   */
+  async handOver(host: ConversationHost): Promise<OpenedState> {
+    this.#host = host
+    this.#journal ??= this.#createJournal()
+    const journal = this.#journal
+    const once = journal.noteWith(host.note)
+    const { byHand, askedByHand } = this.#opened ?? {}
+    return {
+      journal: { ...(await journal.toState()), round: journal.round, once },
+      byHand,
+      askedByHand,
+      responses: this.#responsesByHand(),
+    }
+  }
+
+  #createJournal(state?: JournalState, responses?: InputResponses): Journal {
+    const journal = new Journal((error) => this.#giveUp(error), state, responses as Record<string, unknown> | undefined)
+    journal.noteWith(this.#host.note)
+    return journal
   }
 
   get #params(): Params {
-    return this.#exchange.request.params!
+    return this.#call.request.params!
   }
 
   get #mayAsk(): boolean {
-    return interactive.has(this.#exchange.request.method)
+    return interactive.has(this.#call.request.method)
   }
 
   #try(work: () => Outcome): Reply | PromiseLike<Reply> {
@@ -119,7 +155,7 @@ export class StatelessConversation implements Conversation {
 
   /** A handler that swallows the suspension changes nothing: as long as a question is open, the questions are the answer. */
   #ended(result: ResultObject): Reply | PromiseLike<Reply> {
-    if (this.#journal?.isWaiting) warnOpen(this.#exchange.request.method, this.#journal.questions.keys())
+    if (this.#journal?.isWaiting) warnOpen(this.#call.request.method, this.#journal.questions.keys())
     if (this.#journal)
       return this.#settled().then(() => (this.#journal!.isWaiting ? this.#askAll() : this.#last(result)))
     return this.#last(result)
@@ -138,7 +174,7 @@ export class StatelessConversation implements Conversation {
 
   #last(result: ResultObject): Reply | PromiseLike<Reply> {
     if (isInputRequired(result)) return this.#byHand(result)
-    return this.#host.complete(this.#exchange.request.method, this.#caller, result)
+    return this.#host.complete(this.#call.request.method, this.#caller, result)
   }
 
   #askAll(): Promise<Reply> {
@@ -172,7 +208,7 @@ export class StatelessConversation implements Conversation {
   }
 
   async #byHand({ inputRequests = {}, requestState, _meta }: InputRequiredResult): Promise<Reply> {
-    if (!this.#mayAsk) throw notHere(this.#exchange.request.method)
+    if (!this.#mayAsk) throw notHere(this.#call.request.method)
     try {
       for (const question of Object.values(inputRequests)) checkAskable(this.#caller, question)
     } catch (error) {
@@ -200,7 +236,7 @@ export class StatelessConversation implements Conversation {
             askedByHand: journal?.isWaiting ? undefined : Object.keys(inputRequests),
             responses: journal?.isWaiting ? this.#responsesByHand() : undefined,
           },
-          this.#exchange,
+          this.#call,
         )
       : undefined
     if (requestState === undefined && Object.keys(inputRequests).length === 0) throw nothingAsked()

@@ -1,7 +1,8 @@
-import { ProtocolError, RpcCode, Suspended } from '../../errors.ts'
-import type { ResultObject } from '../../jsonrpc/message.ts'
+import { PeerError, ProtocolError, RpcCode, Suspended } from '../../errors.ts'
+import type { ResultObject, RpcErrorBody } from '../../jsonrpc/message.ts'
 import { formProblem } from '../../protocol/form.ts'
 import type { InputRequest } from '../../protocol/types.ts'
+import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { OnceOnly } from '../once.ts'
 import { QuestionKeys } from '../question-keys.ts'
@@ -59,6 +60,12 @@ export class Journal {
     for (const [key, topic] of Object.entries(state?.asked ?? {})) {
       if (Object.hasOwn(responses, key)) this.#answers.set(key, { topic, answer: responses[key] as ResultObject })
     }
+  }
+
+  /** @returns What was done before; from now on it is noted as soon as it is done. */
+  noteWith(note: ((key: string, value: string) => Promise<void>) | undefined): [string, string][] {
+    this.once.note = note
+    return this.once.entries()
   }
 
   get isWaiting(): boolean {
@@ -120,14 +127,27 @@ export class Journal {
       warnOnce('changed-question', `${what}, so it is asked again; ${advice}.`)
       return this.#suspend(key, question)
     }
+    if (isRefusal(answer)) throw new PeerError(answer.error.code, answer.error.message, answer.error.data)
     const problem = answerProblem(question, answer) ?? formAnswerProblem(question, answer)
     if (problem === undefined) return answer
     throw new ProtocolError(RpcCode.InvalidParams, `params.inputResponses[${JSON.stringify(key)}]: ${problem}`)
   }
 }
 
+/** What is kept of a question that the client answered with an error. */
+export interface RefusedAnswer extends ResultObject {
+  error: RpcErrorBody
+}
+
+export function isRefusal(answer: unknown): answer is RefusedAnswer {
+  return isObject(answer) && isObject(answer.error) && typeof answer.error.code === 'number'
+}
+
 /** A client that was shown the form knows what fits it (2026-07-28 mrtr: malformed answers are errors of the request). */
-function formAnswerProblem({ method, params }: InputRequest, { action, content }: ResultObject): string | undefined {
+export function formAnswerProblem(
+  { method, params }: InputRequest,
+  { action, content }: ResultObject,
+): string | undefined {
   if (method !== 'elicitation/create' || params.mode === 'url' || action !== 'accept') return undefined
   return formProblem(params.requestedSchema, content ?? {})
 }

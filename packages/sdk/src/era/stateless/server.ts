@@ -13,6 +13,7 @@ import {
 } from '../../protocol/types.ts'
 import { isUri } from '../../protocol/uri.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
+import type { Call } from '../call.ts'
 import { withCheckedParams } from '../checked.ts'
 import { noHandshake, unsupportedVersion } from '../refusals.ts'
 import type { Caller, Conversation, Definition, EraMethod, Reply, ServerEra } from '../server.ts'
@@ -38,8 +39,7 @@ export class StatelessServer implements ServerEra {
     this.#ending = JSON.stringify(signature).slice(1)
     this.#host = {
       states: new States(definition),
-      complete: (method, { revision }, result) =>
-        this.#complete(revision.toResult(method, this.#withHints(method, result))),
+      complete: (method, caller, result) => this.complete(method, caller, result),
       sign: (result) => this.#complete(result),
     }
     this.methods = withCheckedParams({
@@ -77,8 +77,12 @@ export class StatelessServer implements ServerEra {
     }
   }
 
-  converse(exchange: Exchange, caller: Caller): Conversation {
-    return new StatelessConversation(exchange, caller, this.#host)
+  converse(call: Call, caller: Caller): Conversation {
+    return new StatelessConversation(call, caller, this.#host)
+  }
+
+  complete(method: string, { revision }: Caller, result: ResultObject): Reply {
+    return this.#complete(revision.toResult(method, this.#withHints(method, result)))
   }
 
   toError(error: ProtocolError): RpcErrorBody {
@@ -127,13 +131,25 @@ export class StatelessServer implements ServerEra {
   }
 
   #listen(exchange: Exchange): undefined {
-    this.identify(exchange)
+    const caller = this.identify(exchange)
+    const { resourceSubscriptions, taskIds } = exchange.request.params!.notifications as SubscriptionFilter
     const open = this.#subscriptions.get(exchange.link) ?? new Set()
-    checkWish((exchange.request.params!.notifications as SubscriptionFilter).resourceSubscriptions, open.size)
+    checkWish(resourceSubscriptions, taskIds, open.size)
     this.#subscriptions.set(exchange.link, open)
-    const subscription = new Subscription(exchange, this.#definition, (result) => this.#complete(result))
-    open.add(subscription)
-    exchange.onEnd(() => open.delete(subscription))
+    const begin = (accepted?: string[]) => {
+      if (exchange.ended) return
+      const complete = (result: ResultObject) => this.#complete(result)
+      const subscription = new Subscription(exchange, caller, this.#definition, complete, accepted)
+      open.add(subscription)
+      exchange.onEnd(() => open.delete(subscription))
+    }
+    const { tasks } = this.#definition
+    if (taskIds && tasks)
+      tasks.accept(taskIds, exchange, caller).then(begin, (error) => {
+        if (error instanceof ProtocolError) exchange.fail(this.toError(error))
+        else exchange.fail({ code: RpcCode.InternalError, message: 'Internal error' })
+      })
+    else begin()
   }
 }
 
@@ -158,11 +174,13 @@ function isImplementation(value: unknown): value is Implementation {
 
 const maxListens = 100
 const maxUris = 10_000
+const maxTasks = 1_000
 
 /** What a client can make us keep is bounded. */
-function checkWish(uris: string[] = [], listens: number): void {
+function checkWish(uris: string[] = [], taskIds: string[] = [], listens: number): void {
   if (listens >= maxListens)
     throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxListens} subscriptions at a time`)
+  if (taskIds.length > maxTasks) throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxTasks} tasks at a time`)
   if (uris.length > maxUris) throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxUris} resources at a time`)
   if (!uris.every(isUri)) {
     throw new ProtocolError(

@@ -1,7 +1,7 @@
 import { ProtocolError, RpcCode } from '../../errors.ts'
-import type { Exchange } from '../../jsonrpc/exchange.ts'
 import { isObject, omit } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
+import type { Call } from '../call.ts'
 import type { Definition } from '../server.ts'
 import type { JournalState } from './journal.ts'
 
@@ -34,12 +34,12 @@ export class States {
     return this.#definition.questions.maxRounds
   }
 
-  async seal(state: OpenedState, exchange: Exchange): Promise<string> {
+  async seal(state: OpenedState, call: Call): Promise<string> {
     const { sealer, questions } = this.#definition
     const sealed: Sealed = { ...state, id: crypto.randomUUID(), expires: Date.now() + questions.stateTtlMs }
     // Looked at before it is sealed, which takes its time where an answer is large.
     const length = JSON.stringify(sealed).length
-    const text = length <= questions.maxStateBytes ? await sealer.seal(sealed, this.#purpose(exchange)) : undefined
+    const text = length <= questions.maxStateBytes ? await sealer.seal(sealed, this.#purpose(call)) : undefined
     if (text !== undefined && text.length <= questions.maxStateBytes) return text
     throw new ProtocolError(
       RpcCode.InternalError,
@@ -47,11 +47,11 @@ export class States {
     )
   }
 
-  async open(text: string, exchange: Exchange): Promise<OpenedState> {
+  async open(text: string, call: Call): Promise<OpenedState> {
     const { sealer, questions } = this.#definition
     const sealed =
       text.length <= questions.maxStateBytes
-        ? ((await sealer.open(text, this.#purpose(exchange))) as Sealed | undefined)
+        ? ((await sealer.open(text, this.#purpose(call))) as Sealed | undefined)
         : undefined
     if (!sealed) {
       warnOnce(
@@ -67,7 +67,7 @@ export class States {
   }
 
   /** What the seal is bound to; a state opens for nothing else. */
-  #purpose({ request, stream }: Exchange): string {
+  #purpose({ request, stream }: Call): string {
     const salient = omit(request.params ?? {}, ['_meta', 'inputResponses', 'requestState'])
     const bound = [this.#definition.info.name, stream?.request?.principal ?? null, request.method, sorted(salient)]
     return `requestState ${JSON.stringify(bound)}`

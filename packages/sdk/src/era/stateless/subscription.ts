@@ -2,7 +2,7 @@ import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { RequestId, ResultObject } from '../../jsonrpc/message.ts'
 import { metaKeys, type ServerCapabilities, type SubscriptionFilter } from '../../protocol/types.ts'
 import type { Change } from '../changes.ts'
-import type { Definition, Reply } from '../server.ts'
+import type { Caller, Definition, Reply } from '../server.ts'
 
 const filterOf = {
   tools: 'toolsListChanged',
@@ -18,14 +18,25 @@ export class Subscription {
   readonly #uris: ReadonlySet<string>
   readonly #meta: { [metaKeys.subscriptionId]: RequestId }
 
-  constructor(exchange: Exchange, definition: Definition, complete: (result: ResultObject) => Reply) {
+  /** @param taskIds Tasks that it will hear of. */
+  constructor(
+    exchange: Exchange,
+    caller: Caller,
+    definition: Definition,
+    complete: (result: ResultObject) => Reply,
+    taskIds: string[] | undefined,
+  ) {
     this.#exchange = exchange
     this.#complete = complete
-    this.#honoured = honour(exchange.request.params!.notifications as SubscriptionFilter, definition.capabilities())
+    const wish = exchange.request.params!.notifications as SubscriptionFilter
+    this.#honoured = { ...honour(wish, definition.capabilities()), ...(taskIds && { taskIds }) }
     this.#uris = new Set(this.#honoured.resourceSubscriptions)
     this.#meta = { [metaKeys.subscriptionId]: exchange.request.id }
     exchange.notify('notifications/subscriptions/acknowledged', { notifications: this.#honoured, _meta: this.#meta })
     exchange.onEnd(definition.changes.on((change) => this.#tell(change)))
+    if (!taskIds?.length || !definition.tasks) return
+    const tell = (task: ResultObject) => exchange.notify('notifications/tasks', { ...task, _meta: this.#meta })
+    exchange.onEnd(definition.tasks.follow(taskIds, caller, tell))
   }
 
   /**

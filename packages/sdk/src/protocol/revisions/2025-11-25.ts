@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, omit } from '../../util/objects.ts'
 import type { RevisionData } from '../revision.ts'
+import { tasksExtension } from '../types.ts'
 import { mapItems } from './steps.ts'
 
 const withoutHints = (result: JsonObject) => omit(result, ['ttlMs', 'cacheScope'])
@@ -39,6 +40,8 @@ export const revision: RevisionData = {
     'notifications/subscriptions/acknowledged',
   ],
   results: {
+    // The tasks of this revision are a capability of their own (tasks extension, backwards compatibility).
+    initialize: (result) => ({ ...result, capabilities: withoutTasksExtension(result.capabilities as JsonObject) }),
     'resources/list': withoutHints,
     'resources/templates/list': withoutHints,
     'resources/read': withoutHints,
@@ -54,6 +57,12 @@ export const revision: RevisionData = {
     'sampling/createMessage': (params) =>
       mapItems(mapItems(params, 'messages', withObjectResults), 'tools', withObjectOutputOnly),
   },
+}
+
+function withoutTasksExtension({ extensions, ...capabilities }: JsonObject): JsonObject {
+  if (!isObject(extensions)) return capabilities
+  const others = omit(extensions, [tasksExtension])
+  return Object.keys(others).length > 0 ? { ...capabilities, extensions: others } : capabilities
 }
 
 function withObjectOutputOnly(tool: JsonObject): JsonObject {

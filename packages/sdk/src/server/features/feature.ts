@@ -32,7 +32,7 @@ export function mayUse(ctx: Context, { requiredScopes }: Guarded): boolean {
 }
 
 /** Throws the error that tells the client which scopes to ask for. */
-export function checkUse(ctx: Context, { requiredScopes }: Guarded): void {
+export function checkUse(ctx: Pick<Context, 'request' | 'auth'>, { requiredScopes }: Guarded): void {
   if (requiredScopes !== undefined && ctx.request !== undefined) checkScopes(ctx.auth, requiredScopes)
 }
 

@@ -28,6 +28,7 @@ import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
+import type { TaskPolicy, ToolTaskConfig } from '../task-runtime.ts'
 import { ToolError } from '../tool-error.ts'
 import { checkUse, defined, type FeatureHost, findMount, type Guarded, mayUse, prefixed, uniqueBy } from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
@@ -41,8 +42,10 @@ export interface ToolConfig<In, Out> extends Guarded {
   outputSchema?: Out | undefined
   annotations?: ToolAnnotations | undefined
   icons?: Icon[] | undefined
-  /** 2025-11-25 only. */
+  /** `taskSupport` says whether calls may, must or must not run as tasks, where the server has `tasks`. Default: must not. */
   execution?: ToolExecution | undefined
+  /** When clients of 2026-07-28 get a task. Default: as `tasks()` says, and always where tasks are required. */
+  taskPolicy?: TaskPolicy | undefined
   _meta?: Meta | undefined
 }
 
@@ -138,6 +141,17 @@ export class Tools {
     const mount = entry ? undefined : findMount(this.#host.mounts, name, hasTool)
     if (mount) return mount.server.server.delegate('tools/call', { ...params, name: mount.name }, ctx)
     throw new ProtocolError(RpcCode.InvalidParams, `Unknown tool: ${name.slice(0, 200)}`)
+  }
+
+  taskConfig(params: Params): ToolTaskConfig | undefined {
+    const name = params.name as string
+    const entry = this.#entries.get(name)
+    if (entry?.enabled) {
+      const { execution, taskPolicy, requiredScopes } = entry.config
+      return { support: execution?.taskSupport ?? 'forbidden', policy: taskPolicy, requiredScopes }
+    }
+    const mount = entry ? undefined : findMount(this.#host.mounts, name, hasTool)
+    return mount?.server.features.tools.taskConfig({ ...params, name: mount.name })
   }
 
   /** What is wrong with the headers that repeat arguments of the call, or undefined. */

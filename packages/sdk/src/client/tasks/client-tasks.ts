@@ -1,0 +1,255 @@
+import type { ServerFacts } from '../../era/client.ts'
+import { CapabilityError, McpError, PeerError, RpcCode } from '../../errors.ts'
+import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import type { Progress, RequestOptions } from '../../jsonrpc/pending.ts'
+import {
+  type CallToolParams,
+  type ClientCapabilities,
+  metaKeys,
+  type TaskStatus,
+  tasksExtension,
+} from '../../protocol/types.ts'
+import { deferred } from '../../util/deferred.ts'
+import { isObject } from '../../util/objects.ts'
+import { warnOnce } from '../../util/warn.ts'
+import type { ToolResult } from '../results.ts'
+import type { Followed, TaskDialect, TaskPeer } from './dialect.ts'
+import { ExtensionTasks } from './extension.ts'
+import { PlainWork, TaskFollower } from './follow.ts'
+import { TaskHandle } from './handle.ts'
+import { LegacyTasks } from './legacy.ts'
+import { Patience } from './patience.ts'
+import { isFinal, readTask } from './snapshot.ts'
+
+/** A task stands otherwise than before. */
+export interface TaskChange {
+  taskId: string
+  /** The tool that it is a call of; undefined for a task that was resumed. */
+  tool: string | undefined
+  status: TaskStatus
+  statusMessage: string | undefined
+}
+
+export interface ClientTasksOptions extends Omit<TaskPeer, 'pause'> {
+  onChange(change: TaskChange): void
+  /** Throws when the result is not what the tool promised. */
+  checkOutput(tool: string, result: ToolResult): void
+}
+
+/** What is known of the call that may have become a task. */
+export interface StartedCall {
+  readonly tool: string
+  /** What the server names when it tells how far the task is (2025-11-25). */
+  readonly progressToken?: number | undefined
+  readonly onProgress?: RequestOptions['onProgress']
+}
+
+/** Streams of changes at a time; on HTTP each takes a connection. Other tasks are asked how they stand. */
+const maxListening = 8
+
+/** Tasks whose progress somebody may want to hear of. */
+const maxTokens = 1_000
+
+/** What is declared with every request to servers of 2026-07-28, where every call may become a task. */
+export function withTasks(capabilities: ClientCapabilities): ClientCapabilities {
+  return { ...capabilities, extensions: { [tasksExtension]: {}, ...capabilities.extensions } }
+}
+
+/** Some tools can only be called by those who take tasks (tasks extension, capability negotiation); tells the way out. */
+export function warnIfTasksNeeded(error: unknown): void {
+  if (!(error instanceof PeerError) || error.rpcCode !== RpcCode.MissingClientCapability) return
+  if (!JSON.stringify(error.data ?? null).includes(tasksExtension)) return
+  warnOnce(
+    'tasks-needed',
+    'A tool can only be called as a task: use callToolAsTask(), or give `tasks: true` to the client and callTool() will do.',
+  )
+}
+
+/**
+ * True for the answer to a call that became a task.
+ * @param byType Whether the type of a result says so; elsewhere that is a member like any other.
+ */
+export function isTask(result: ResultObject, params: CallToolParams, byType: boolean): boolean {
+  if (byType) return result.resultType === 'task'
+  return params.task !== undefined && isObject(result.task) && !result.content
+}
+
+/** Throws where tasks cannot be listed. */
+export function checkListsTasks({ revision, capabilities }: ServerFacts): void {
+  if (revision.lacks('tasks/list')) {
+    throw new CapabilityError(
+      'tasks.list',
+      `${revision.id} has no list of tasks; keep their ids and come back with resumeTask(id)`,
+    )
+  }
+  if (!isObject(capabilities.tasks?.list)) {
+    throw new CapabilityError('tasks.list', 'The server does not offer a list of its tasks')
+  }
+}
+
+/** The tasks that a client knows of. */
+export class ClientTasks {
+  readonly #options: ClientTasksOptions
+  readonly #peer: TaskPeer
+  /** So that two handles of one task ask its questions once. */
+  readonly #known = new Map<string, WeakRef<TaskFollower>>()
+  readonly #forget = new FinalizationRegistry<string>((id) => {
+    if (!this.#known.get(id)?.deref()) this.#known.delete(id)
+  })
+  readonly #tokens = new Map<number, (progress: Progress) => void>()
+  readonly #patient = new Set<Patience>()
+  #listening = 0
+  #pauses = 0
+
+  constructor(options: ClientTasksOptions) {
+    this.#options = options
+    this.#peer = { ...options, listen: (id) => this.#listen(id), pause: () => this.pause() }
+  }
+
+  /** For the answer to a call that became a task. */
+  created(result: ResultObject, call: StartedCall): TaskHandle {
+    const said = (result._meta as Params | undefined)?.[metaKeys.modelImmediateResponse]
+    return this.#handle(this.#created(result, call), call.tool, typeof said === 'string' ? said : undefined)
+  }
+
+  /** For a call that is no task. */
+  plain(tool: string, call: (signal: AbortSignal) => Promise<ResultObject>): TaskHandle {
+    return new TaskHandle(new PlainWork(call), (result) => this.#options.checkOutput(tool, result))
+  }
+
+  resume(id: string): TaskHandle {
+    if (typeof id !== 'string' || id === '')
+      throw new McpError('invalid-argument', 'resumeTask() takes the id of a task')
+    return this.#handle(this.#follower(id, undefined, undefined), undefined, undefined)
+  }
+
+  /** Waits for a task as for any other call: whoever gives up, or has waited too long, has it cancelled. */
+  async drive(result: ResultObject, call: StartedCall, options: RequestOptions): Promise<ResultObject> {
+    const { signal } = options
+    const gaveUp = deferred<never>()
+    const stop = () => gaveUp.reject(new McpError('cancelled', 'tools/call was cancelled', { cause: signal?.reason }))
+    const patience = this.#wait(options, gaveUp.reject)
+    const onProgress = (progress: Progress) => {
+      patience.heard()
+      call.onProgress?.(progress)
+    }
+    const task = this.#created(result, { ...call, onProgress })
+    const release = task.watch(() => patience.heard())
+    signal?.addEventListener('abort', stop)
+    if (signal?.aborted) stop()
+    try {
+      const outcome = await Promise.race([task.outcome, gaveUp.promise])
+      release()
+      return outcome
+    } catch (error) {
+      // Nobody else knows of the task, so nobody else could stop it.
+      if (isFinal(task.newest) || this.#options.closing.aborted) release()
+      else void task.cancel().then(release, release)
+      throw error
+    } finally {
+      signal?.removeEventListener('abort', stop)
+      this.#tokens.delete(call.progressToken ?? -1)
+      patience.stop()
+      this.#patient.delete(patience)
+    }
+  }
+
+  /** Stops the clocks until what it gives is called; pauses may overlap. */
+  pause(): () => void {
+    if (this.#pauses++ === 0) for (const patience of this.#patient) patience.pause()
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      if (--this.#pauses === 0) for (const patience of this.#patient) patience.goOn()
+    }
+  }
+
+  notified(method: string, params: Params): void {
+    if (method === 'notifications/tasks' || method === 'notifications/tasks/status') {
+      this.#known
+        .get(params.taskId as string)
+        ?.deref()
+        ?.told(method, params)
+    } else if (method === 'notifications/progress') {
+      const { progressToken, progress, total, message } = params as unknown as Progress & { progressToken: number }
+      this.#tokens.get(progressToken)?.({
+        progress,
+        ...(total !== undefined && { total }),
+        ...(message !== undefined && { message }),
+      })
+    }
+  }
+
+  /** Another connection counts its requests anew, so tokens of this one mean others there. */
+  reconnected(): void {
+    this.#tokens.clear()
+  }
+
+  #created(result: ResultObject, { tool, progressToken, onProgress }: StartedCall): TaskFollower {
+    const { snapshot, body } = readTask('tools/call', undefined, result.task ?? result)
+    const follower = this.#follower(body.taskId as string, tool, snapshot)
+    this.#changed(follower, tool)
+    if (progressToken !== undefined && onProgress) this.#hear(progressToken, onProgress)
+    return follower
+  }
+
+  #wait(options: RequestOptions, expired: (error: unknown) => void): Patience {
+    const patience = new Patience(options, expired)
+    this.#patient.add(patience)
+    if (this.#pauses > 0) patience.pause()
+    return patience
+  }
+
+  #hear(token: number, onProgress: (progress: Progress) => void): void {
+    const [oldest] = this.#tokens.keys()
+    if (this.#tokens.size >= maxTokens) this.#tokens.delete(oldest!)
+    this.#tokens.set(token, onProgress)
+  }
+
+  #handle(follower: TaskFollower, tool: string | undefined, said: string | undefined): TaskHandle {
+    const check = (result: ToolResult) => {
+      if (tool !== undefined) this.#options.checkOutput(tool, result)
+    }
+    return new TaskHandle(follower, check, said)
+  }
+
+  #follower(id: string, tool: string | undefined, created: TaskHandle['newest'] | undefined): TaskFollower {
+    const known = this.#known.get(id)?.deref()
+    if (known) return known
+    const follower = new TaskFollower(id, created, {
+      dialect: (task) => this.#dialect(task),
+      closing: this.#options.closing,
+      onState: (task) => this.#changed(task, tool),
+    })
+    this.#known.set(id, new WeakRef(follower))
+    this.#forget.register(follower, id)
+    return follower
+  }
+
+  #changed({ id, newest }: TaskFollower, tool: string | undefined): void {
+    const { status, statusMessage } = newest
+    this.#options.onChange({ taskId: id, tool, status, statusMessage })
+  }
+
+  async #dialect(task: Followed): Promise<TaskDialect> {
+    const { revision } = await this.#options.facts()
+    if (!revision.lacks('tasks/update')) return new ExtensionTasks(task, this.#peer)
+    if (!revision.lacks('tasks/result')) return new LegacyTasks(task, this.#peer)
+    throw new CapabilityError('tasks', `The server speaks ${revision.id}, which has no tasks`)
+  }
+
+  async #listen(id: string): ReturnType<TaskPeer['listen']> {
+    if (this.#listening >= maxListening) throw new McpError('overloaded', 'Enough tasks are listened to')
+    this.#listening++
+    const done = () => void this.#listening--
+    try {
+      const listening = await this.#options.listen(id)
+      void listening.ended.then(done)
+      return listening
+    } catch (error) {
+      done()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,284 @@
+import { McpError, PeerError, RpcCode } from '../../errors.ts'
+import type { ResultObject } from '../../jsonrpc/message.ts'
+import { type Deferred, deferred } from '../../util/deferred.ts'
+import type { Early, Followed, TaskDialect } from './dialect.ts'
+import { pause, persist } from './persist.ts'
+import { isFinal, readTask, type Sighting, type TaskSnapshot, unseen } from './snapshot.ts'
+
+/** What a handle needs of the work that it stands for, be it a task or an ordinary call. */
+export interface Work {
+  /** Undefined for an ordinary call. */
+  readonly id: string | undefined
+  readonly newest: TaskSnapshot
+  /** Hears of every state that is new, until what is given is called; that keeps the task followed. */
+  watch(listener: (state: TaskSnapshot) => void): () => void
+  /** What became of the call. Only settles while somebody watches. */
+  readonly outcome: Promise<ResultObject>
+  cancel(): Promise<void>
+}
+
+export interface FollowOptions {
+  /** Says how the server speaks of tasks; rejects where it has none. */
+  dialect(task: Followed): Promise<TaskDialect>
+  readonly closing: AbortSignal
+  /** Hears of every state that is new. */
+  onState(task: TaskFollower): void
+}
+
+const shortestMs = 20
+const longestMs = 60_000
+const defaultMs = 1_000
+
+/** Beside a stream of changes, asking is a safety net. */
+const toldFactor = 10
+
+/** Follows one task of the server for as long as somebody wants to know of it. */
+export class TaskFollower implements Work, Followed {
+  readonly id: string
+  readonly #options: FollowOptions
+  readonly #listeners = new Set<(state: TaskSnapshot) => void>()
+  #dialect: Promise<TaskDialect> | undefined
+  #active: TaskDialect | undefined
+  #outcome: Deferred<ResultObject> = silent(deferred())
+  #isSettled = false
+  #run: AbortController | undefined
+  #newest: TaskSnapshot
+  /** The last state in which it was seen whole; the answer that creates a task says less. */
+  #seen: Sighting | undefined
+  #failure: { error: unknown } | undefined
+  #wantsCancel = false
+  #news = 0
+  #isWoken = false
+  #nap: AbortController | undefined
+
+  /** @param created What is known of it, where we made it. */
+  constructor(id: string, created: TaskSnapshot | undefined, options: FollowOptions) {
+    this.id = id
+    this.#newest = created ?? unseen
+    this.#options = options
+  }
+
+  get newest(): TaskSnapshot {
+    return this.#newest
+  }
+
+  get outcome(): Promise<ResultObject> {
+    return this.#outcome.promise
+  }
+
+  watch(listener: (state: TaskSnapshot) => void): () => void {
+    const watcher = (state: TaskSnapshot) => listener(state)
+    this.#listeners.add(watcher)
+    if (!this.#run && !this.#isSettled) this.#start()
+    return () => {
+      this.#listeners.delete(watcher)
+      if (this.#listeners.size === 0) this.#stop('Nobody follows the task any more')
+    }
+  }
+
+  async cancel(): Promise<void> {
+    if (isFinal(this.#newest)) return
+    const dialect = await this.#speak()
+    const sighting = await dialect.cancel()
+    this.#wantsCancel = true
+    if (sighting) this.#take(sighting)
+    this.wake()
+  }
+
+  wake(): void {
+    this.#isWoken = true
+    this.#nap?.abort()
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= { error }
+    this.wake()
+  }
+
+  /** The server tells how the task stands, unasked. */
+  told(method: string, body: unknown): void {
+    try {
+      this.#take(readTask(method, this.id, body))
+    } catch {
+      // Whatever it was, asking will show how the task stands.
+      return
+    }
+    this.#news++
+    if (isFinal(this.#newest)) this.wake()
+  }
+
+  #start(): void {
+    this.#outcome = silent(deferred())
+    this.#failure = undefined
+    const run = new AbortController()
+    this.#run = run
+    const signal = AbortSignal.any([run.signal, this.#options.closing])
+    signal.addEventListener('abort', () => this.#nap?.abort())
+    this.#follow(signal).then(
+      (result) => this.#settled(result, run),
+      (error) => this.#failed(error, run),
+    )
+  }
+
+  #stop(reason: string): void {
+    this.#run?.abort(reason)
+    this.#run = undefined
+    this.#active = undefined
+  }
+
+  #settled(result: ResultObject, run: AbortController): void {
+    if (this.#run !== run) return
+    this.#isSettled = true
+    this.#stop('The task is over')
+    this.#outcome.resolve(result)
+  }
+
+  /** Whoever asks for the result later may have more luck. */
+  #failed(error: unknown, run: AbortController): void {
+    if (this.#run !== run) return
+    this.#stop('The task is not followed any more')
+    const { closing } = this.#options
+    this.#outcome.reject(closing.aborted ? closing.reason : error)
+  }
+
+  async #follow(signal: AbortSignal): Promise<ResultObject> {
+    const dialect = await this.#speak()
+    signal.throwIfAborted()
+    if (this.#hasEnded) return dialect.outcome(this.#seen!, signal)
+    dialect.start(signal)
+    this.#active = dialect
+    // What is over or asks for something says so in full only when it is looked at.
+    let isDue = this.#newest === unseen || this.#newest.status !== 'working'
+    for (;;) {
+      if (!isDue) await this.#rest(dialect, signal)
+      isDue = false
+      signal.throwIfAborted()
+      const last = await this.#lastSeen(dialect, signal)
+      if (last) return dialect.outcome(last, signal)
+      if (this.#failure) throw this.#failure.error
+    }
+  }
+
+  /** The state that it ended in; undefined while it goes on. */
+  async #lastSeen(dialect: TaskDialect, signal: AbortSignal): Promise<Sighting | undefined> {
+    if (!this.#hasEnded) {
+      const news = this.#news
+      this.#isWoken = false
+      const sighting = await this.#look(dialect, signal)
+      signal.throwIfAborted()
+      // What was told meanwhile is newer than what was asked before.
+      if (news === this.#news || isFinal(sighting.snapshot)) this.#take(sighting)
+      // Only what is over has a result, whatever else the server says.
+      const { early } = dialect
+      if (early && 'result' in early && !this.#hasEnded) this.#take(this.#imagine(toStatus(early)))
+    }
+    return this.#hasEnded ? this.#seen : undefined
+  }
+
+  async #look(dialect: TaskDialect, signal: AbortSignal): Promise<Sighting> {
+    try {
+      return await persist(() => dialect.look(), signal)
+    } catch (error) {
+      const isGone = error instanceof PeerError && error.rpcCode === RpcCode.InvalidParams
+      if (!isGone || signal.aborted) throw error
+      // Servers need not keep what was cancelled, nor what was fetched.
+      if (this.#wantsCancel) return this.#imagine('cancelled')
+      if (dialect.early) return this.#imagine(toStatus(dialect.early))
+      throw error
+    }
+  }
+
+  #imagine(status: 'cancelled' | 'completed' | 'failed'): Sighting {
+    return { snapshot: { ...this.#newest, status, statusMessage: undefined }, body: {} }
+  }
+
+  get #hasEnded(): boolean {
+    return this.#seen !== undefined && isFinal(this.#seen.snapshot)
+  }
+
+  #take(sighting: Sighting): void {
+    if (this.#hasEnded) return
+    const before = this.#newest
+    const isFirst = this.#seen === undefined
+    this.#seen = sighting
+    this.#newest = sighting.snapshot
+    try {
+      this.#active?.saw(sighting)
+    } catch (error) {
+      this.fail(error)
+    }
+    const { status, statusMessage } = sighting.snapshot
+    const isNew = status !== before.status || statusMessage !== before.statusMessage
+    if (!isNew && !(isFirst && before === unseen)) return
+    this.#options.onState(this)
+    for (const listener of [...this.#listeners]) listener(sighting.snapshot)
+  }
+
+  async #rest(dialect: TaskDialect, signal: AbortSignal): Promise<void> {
+    if (this.#isWoken) return
+    const nap = new AbortController()
+    this.#nap = nap
+    if (!signal.aborted) await pause(restMs(this.#newest, dialect.isTold), nap.signal)
+    this.#nap = undefined
+  }
+
+  #speak(): Promise<TaskDialect> {
+    this.#dialect ??= this.#options.dialect(this)
+    this.#dialect.catch(() => {
+      this.#dialect = undefined
+    })
+    return this.#dialect
+  }
+}
+
+/** Never sooner than the server wishes, within reason, and not in step with other clients. */
+function restMs({ pollIntervalMs = defaultMs }: TaskSnapshot, isTold: boolean): number {
+  const wished = Math.min(Math.max(pollIntervalMs, shortestMs), longestMs)
+  return Math.min(isTold ? wished * toldFactor : wished, longestMs) * (1 + Math.random() / 10)
+}
+
+function toStatus(early: Early): 'completed' | 'failed' {
+  return 'error' in early || early.result.isError === true ? 'failed' : 'completed'
+}
+
+/** Nobody may be waiting. */
+function silent<T>(outcome: Deferred<T>): Deferred<T> {
+  outcome.promise.catch(() => {})
+  return outcome
+}
+
+/** An ordinary call, seen as a task. */
+export class PlainWork implements Work {
+  readonly id = undefined
+  newest: TaskSnapshot = unseen
+  readonly outcome: Promise<ResultObject>
+  readonly #giveUp = new AbortController()
+  readonly #listeners = new Set<(state: TaskSnapshot) => void>()
+
+  /** @param call Is given a signal that aborts when the call is to be cancelled. */
+  constructor(call: (signal: AbortSignal) => Promise<ResultObject>) {
+    this.outcome = call(this.#giveUp.signal)
+    this.outcome.then(
+      () => this.#ended({ status: 'completed' }),
+      (error) => {
+        const status = error instanceof McpError && error.code === 'cancelled' ? 'cancelled' : 'failed'
+        this.#ended({ status, ...(error instanceof Error && { statusMessage: error.message }) })
+      },
+    )
+  }
+
+  watch(listener: (state: TaskSnapshot) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  async cancel(): Promise<void> {
+    this.#giveUp.abort('The call was cancelled')
+    await this.outcome.catch(() => {})
+  }
+
+  #ended(end: Partial<TaskSnapshot>): void {
+    this.newest = { ...this.newest, ...end }
+    for (const listener of [...this.#listeners]) listener(this.newest)
+  }
+}

@@ -1,0 +1,6 @@
+export type { TaskControl } from '../era/call.ts'
+export type { TaskPolicy, TaskRuntime } from '../server/task-runtime.ts'
+export { MemoryTaskStore, type MemoryTaskStoreOptions } from '../store/memory-tasks.ts'
+export type { RunTask, TaskChange, TaskEntry, TaskPlace, TaskStore, TaskWorker, WorkOptions } from '../store/ports.ts'
+export type { TaskEvent, TasksOptions } from '../tasks/options.ts'
+export { tasks } from '../tasks/runtime.ts'

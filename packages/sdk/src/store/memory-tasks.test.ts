@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest'
+import { MemoryTaskStore } from './memory-tasks.ts'
+import { taskStoreContract } from './task-contract.ts'
+
+let movedMs = 0
+const now = () => Date.now() + movedMs
+const advance = (ms: number) => {
+  movedMs += ms
+}
+
+taskStoreContract({ describe, it, expect }, 'MemoryTaskStore', {
+  open: () => new MemoryTaskStore({ now }),
+  now,
+  advance,
+})

@@ -1,0 +1,33 @@
+import type { Client } from './connections.ts'
+
+export interface Script {
+  readonly name: string
+  readonly keys: number
+  readonly lua: string
+}
+
+/** Makes commands of scripts. At once for all, because pipelines know only those that were there before them. */
+export function defineScripts(client: Client, scripts: readonly Script[]): void {
+  for (const { name, keys, lua } of scripts) client.defineCommand(commandOf(name), { numberOfKeys: keys, lua })
+}
+
+/** Runs a script: its keys first, then its arguments. ioredis sends its text to a server once. */
+export async function runScript(client: Client, script: Script, ...args: Array<string | number>): Promise<unknown> {
+  const commands = client as unknown as Record<string, (...args: Array<string | number>) => Promise<unknown>>
+  return commands[commandOf(script.name)]?.(...args)
+}
+
+/** The clock of Redis, the one that all processes share; and numbers as texts, which Lua would write as 1.7e+12. */
+export const clock = `
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function text(number)
+  return string.format('%.0f', number)
+end
+`
+
+function commandOf(name: string): string {
+  return `tenon:${name}`
+}

@@ -1,0 +1,43 @@
+import type { SessionRecord, SessionStore } from '../ports.ts'
+import type { Connections } from './connections.ts'
+import type { Keys } from './keys.ts'
+
+/** Sessions in Redis, which forgets them by itself. */
+export class RedisSessionStore implements SessionStore {
+  readonly #connections: Connections
+  readonly #keys: Keys
+
+  constructor(connections: Connections, keys: Keys) {
+    this.#connections = connections
+    this.#keys = keys
+  }
+
+  async get(id: string): Promise<SessionRecord | undefined> {
+    const client = await this.#connections.commands()
+    const json = await client.get(this.#keys.session(id))
+    return json === null ? undefined : JSON.parse(json)
+  }
+
+  async set(record: SessionRecord, ttlMs: number): Promise<void> {
+    const json = JSON.stringify(record)
+    const client = await this.#connections.commands()
+    await client.set(this.#keys.session(record.id), json, 'PX', toTtl(ttlMs))
+  }
+
+  async touch(id: string, ttlMs: number): Promise<boolean> {
+    const client = await this.#connections.commands()
+    return (await client.pexpire(this.#keys.session(id), toTtl(ttlMs))) === 1
+  }
+
+  async delete(id: string): Promise<boolean> {
+    const client = await this.#connections.commands()
+    return (await client.del(this.#keys.session(id))) === 1
+  }
+}
+
+/** The longest time to live, about a hundred years: Redis takes whole milliseconds only, and no `Infinity`. */
+const longestTtlMs = 100 * 365 * 24 * 60 * 60_000
+
+export function toTtl(ttlMs: number): number {
+  return Math.min(longestTtlMs, Math.max(1, Math.ceil(ttlMs)))
+}

@@ -1,0 +1,156 @@
+import { McpError } from '../../errors.ts'
+import { type Database, failureOf, reasonOf } from './database.ts'
+
+/** In the header of the file, so that tools and we know whose it is. */
+const applicationId = 0x54_45_4e_4f
+
+/**
+ * Each step leads from one version of the schema to the next. A released step is never changed.
+ *
+ * `job` has a row for every task that is ready or runs. `due_at` is when a worker may take it: at once, after a pause, or
+ * when the lease of the worker that has it is over. So one index answers what is to be done.
+ *
+ * `change` tells other processes what happened. Its newest row stays, because the numbers go on from it.
+ */
+const steps = [
+  `
+  CREATE TABLE task (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    owner TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    is_open INTEGER NOT NULL,
+    body TEXT NOT NULL
+  );
+  CREATE INDEX task_place ON task (owner, created_at, id);
+  CREATE INDEX task_open ON task (owner, expires_at) WHERE is_open = 1;
+  CREATE INDEX task_expiry ON task (expires_at) WHERE expires_at IS NOT NULL;
+
+  CREATE TABLE note (key INTEGER PRIMARY KEY, task INTEGER NOT NULL, text TEXT NOT NULL);
+  CREATE INDEX note_task ON note (task);
+
+  CREATE TABLE job (
+    task INTEGER PRIMARY KEY,
+    due_at INTEGER NOT NULL,
+    claim TEXT,
+    is_again INTEGER NOT NULL DEFAULT 0,
+    failures INTEGER NOT NULL DEFAULT 0
+  );
+  CREATE INDEX job_due ON job (due_at);
+
+  CREATE TABLE change (
+    number INTEGER PRIMARY KEY,
+    task TEXT NOT NULL,
+    said TEXT,
+    source TEXT NOT NULL,
+    at INTEGER NOT NULL
+  );
+
+  CREATE TABLE session (id TEXT PRIMARY KEY, text TEXT NOT NULL, expires_at INTEGER NOT NULL);
+  CREATE INDEX session_expiry ON session (expires_at);
+
+  CREATE TABLE value (id TEXT PRIMARY KEY, text TEXT NOT NULL, expires_at INTEGER NOT NULL);
+  CREATE INDEX value_expiry ON value (expires_at);
+
+  CREATE TABLE event (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    stream TEXT NOT NULL,
+    message TEXT NOT NULL,
+    at INTEGER NOT NULL
+  );
+  CREATE INDEX event_stream ON event (stream, number);
+  `,
+]
+
+export interface PrepareOptions {
+  survivesPowerLoss: boolean
+}
+
+/** Makes a file ready for use, or says why it is none of ours. */
+export function prepareSchema(database: Database, path: string, { survivesPowerLoss }: PrepareOptions): void {
+  try {
+    database.exec('PRAGMA busy_timeout = 5000')
+    checkOwner(database, path)
+    // Readers do not wait for writers, and a transaction is one write to the log. What was committed survives the death of
+    // the process either way; FULL waits for the disk as well, so that it survives the loss of power.
+    patiently(() => database.prepare('PRAGMA journal_mode = WAL').get())
+    database.exec(`PRAGMA synchronous = ${survivesPowerLoss ? 'FULL' : 'NORMAL'}`)
+    migrate(database, path)
+  } catch (error) {
+    if (error instanceof McpError) throw error
+    throw new McpError('invalid-argument', `Cannot use the store ${path}: ${explain(error)}`, { cause: error })
+  }
+}
+
+/** This one statement fails at once when another process is at it, whatever `busy_timeout` says. */
+function patiently(work: () => void): void {
+  for (let triesLeft = 100; ; triesLeft--) {
+    try {
+      return work()
+    } catch (error) {
+      if (failureOf(error) !== sqliteBusy || triesLeft === 0) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
+    }
+  }
+}
+
+function migrate(database: Database, path: string): void {
+  if (versionOf(database) === steps.length) return
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    // Again, because another process may have been faster.
+    checkOwner(database, path)
+    for (const step of steps.slice(versionOf(database))) database.exec(step)
+    database.exec(`PRAGMA application_id = ${applicationId}`)
+    database.exec(`PRAGMA user_version = ${steps.length}`)
+    database.exec('COMMIT')
+  } catch (error) {
+    database.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function checkOwner(database: Database, path: string): void {
+  const version = versionOf(database)
+  const owner = numberOf(database, 'SELECT application_id AS number FROM pragma_application_id')
+  const isNew = owner === 0 && numberOf(database, 'SELECT count(*) AS number FROM sqlite_master') === 0
+  if (!isNew && owner !== applicationId) {
+    throw new McpError('invalid-argument', `${path} is a database of another program; give the store a file of its own`)
+  }
+  if (version > steps.length) {
+    throw new McpError(
+      'invalid-argument',
+      `${path} was made by a newer version of this library; update, or use another file`,
+    )
+  }
+}
+
+function versionOf(database: Database): number {
+  return numberOf(database, 'SELECT user_version AS number FROM pragma_user_version')
+}
+
+function numberOf(database: Database, sql: string): number {
+  return Number(database.prepare(sql).get()?.number)
+}
+
+const sqliteBusy = 5
+const sqliteReadonly = 8
+const sqliteCorrupt = 11
+const sqliteCantOpen = 14
+const sqliteNotADatabase = 26
+
+function explain(error: unknown): string {
+  switch (failureOf(error)) {
+    case sqliteReadonly:
+    case sqliteCantOpen:
+      return `${reasonOf(error)}; the file and its folder must be writable, because SQLite keeps its log beside the file`
+    case sqliteCorrupt:
+      return `${reasonOf(error)}; the file is damaged: restore it, or remove it to begin with an empty store`
+    case sqliteNotADatabase:
+      return `${reasonOf(error)}; give the store a file of its own`
+    default:
+      return reasonOf(error)
+  }
+}

@@ -1,0 +1,27 @@
+import type { SessionRecord, SessionStore } from '../ports.ts'
+import type { ExpiringTexts } from './expiring.ts'
+
+export class SqliteSessionStore implements SessionStore {
+  readonly #texts: ExpiringTexts
+
+  constructor(texts: ExpiringTexts) {
+    this.#texts = texts
+  }
+
+  async get(id: string): Promise<SessionRecord | undefined> {
+    const text = await this.#texts.get(id)
+    return text === undefined ? undefined : JSON.parse(text)
+  }
+
+  set(record: SessionRecord, ttlMs: number): Promise<void> {
+    return this.#texts.set(record.id, JSON.stringify(record), ttlMs)
+  }
+
+  touch(id: string, ttlMs: number): Promise<boolean> {
+    return this.#texts.touch(id, ttlMs)
+  }
+
+  delete(id: string): Promise<boolean> {
+    return this.#texts.delete(id)
+  }
+}

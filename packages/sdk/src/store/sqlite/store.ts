@@ -1,0 +1,93 @@
+import type { EventStore, SessionStore, TaskStore, ValueStore } from '../ports.ts'
+import { type Database, openDatabase } from './database.ts'
+import { SqliteEventStore } from './events.ts'
+import { ExpiringTexts } from './expiring.ts'
+import { prepareSchema } from './schema.ts'
+import { SqliteSessionStore } from './sessions.ts'
+import { SqliteTaskStore } from './tasks.ts'
+import { SqliteValueStore } from './values.ts'
+import { Writes } from './writes.ts'
+
+export interface SqliteStoreOptions {
+  /**
+   * Waits with every change until the disk has it. Without it, what was kept survives the death of the process, but the
+   * last moments before a loss of power may be missing; the file is sound in either case. Default false.
+   */
+  survivesPowerLoss?: boolean | undefined
+  /** How long events are kept for streams to be resumed. Default 5 minutes. */
+  maxEventAgeMs?: number | undefined
+  /** The clock, in milliseconds. Default `Date.now`. */
+  now?: (() => number) | undefined
+}
+
+/** Everything that a server keeps, in one file. */
+export interface SqliteStore {
+  readonly tasks: TaskStore
+  readonly sessions: SessionStore
+  readonly events: EventStore
+  readonly values: ValueStore
+  /** Writes what waits to be written. Tasks that run are left to other processes; stop the workers before. */
+  close(): Promise<void>
+}
+
+/** How often the remains of what is over are removed, while something is written. */
+const tidyEveryMs = 1000
+const tidyAtATime = 200
+
+/**
+ * Keeps everything in a file, which any number of processes on this machine may share. Needs the package `libsql` where
+ * the runtime has no `node:sqlite`.
+ *
+ * ```ts
+ * const store = sqliteStore('./demo.db')
+ * ```
+ *
+ * @param path Made when it is not there, for its owner only. `:memory:` is gone with the process.
+ */
+export function sqliteStore(path: string, options: SqliteStoreOptions = {}): SqliteStore {
+  const database = openDatabase(path)
+  try {
+    prepareSchema(database, path, { survivesPowerLoss: options.survivesPowerLoss ?? false })
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  return assemble(database, options)
+}
+
+function assemble(database: Database, options: SqliteStoreOptions): SqliteStore {
+  const now = options.now ?? Date.now
+  const writes = new Writes(database, () => tidy())
+  const tasks = new SqliteTaskStore(database, writes, now)
+  const sessions = new ExpiringTexts(database, 'session', writes, now)
+  const values = new ExpiringTexts(database, 'value', writes, now)
+  const events = new SqliteEventStore(database, writes, { now, maxAgeMs: options.maxEventAgeMs ?? 5 * 60_000 })
+  const parts = [tasks, sessions, values, events]
+  let isClosed = false
+  let tidyAt = 0
+
+  const tidy = () => {
+    if (now() < tidyAt) return
+    const isMore = parts.map((part) => part.tidy(tidyAtATime)).includes(true)
+    tidyAt = isMore ? 0 : now() + tidyEveryMs
+  }
+  const close = async () => {
+    if (isClosed) return
+    isClosed = true
+    for (const part of parts) part.end()
+    writes.close()
+    try {
+      // A connection of libsql lasts until its statements are collected as garbage, so the log is emptied here.
+      database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
+    } finally {
+      database.close()
+    }
+  }
+  return {
+    tasks,
+    sessions: new SqliteSessionStore(sessions),
+    events,
+    values: new SqliteValueStore(values),
+    close,
+  }
+}

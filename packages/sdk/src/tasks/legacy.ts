@@ -1,0 +1,54 @@
+import { ProtocolError, RpcCode } from '../errors.ts'
+import type { ResultObject } from '../jsonrpc/message.ts'
+import type { LegacyTask } from '../protocol/types.ts'
+import { type Dialect, toTime } from './dialect.ts'
+import type { Settings } from './options.ts'
+import { isFinal, type Task } from './task.ts'
+
+/** 2025-11-25: the client asks for a task, follows it by `tasks/get` and fetches its result by `tasks/result`. */
+export const legacy: Dialect = {
+  tellsSession: true,
+
+  decide({ support }, { task }) {
+    if (task !== undefined) {
+      if (support !== 'forbidden') return 'task'
+      throw new ProtocolError(RpcCode.MethodNotFound, 'This tool cannot be called as a task')
+    }
+    if (support !== 'required') return 'plain'
+    throw new ProtocolError(RpcCode.MethodNotFound, 'This tool can only be called as a task: add `task` to the params')
+  },
+
+  ttlOf({ task }) {
+    const { ttl } = task as { ttl?: number }
+    return ttl !== undefined && ttl > 0 ? ttl : undefined
+  },
+
+  created: (task, settings) => ({ task: toLegacyTask(task, settings) }),
+
+  described: (task, settings) => toLegacyTask(task, settings) as LegacyTask & ResultObject,
+
+  cancelled(before, after, settings) {
+    if (!isFinal(before.status)) return toLegacyTask(after, settings) as LegacyTask & ResultObject
+    throw new ProtocolError(RpcCode.InvalidParams, `The task cannot be cancelled: it is ${statusOf(before)} already`)
+  },
+
+  checkCaller() {},
+}
+
+export function toLegacyTask(task: Task, { pollIntervalMs }: Settings): LegacyTask {
+  const { id, statusMessage, createdAt, updatedAt, ttlMs } = task
+  return {
+    taskId: id,
+    status: statusOf(task),
+    ...(statusMessage !== undefined && { statusMessage }),
+    createdAt: toTime(createdAt),
+    lastUpdatedAt: toTime(updatedAt),
+    ttl: ttlMs,
+    pollInterval: pollIntervalMs,
+  }
+}
+
+/** 2025-11-25 tasks: a tool's own failure makes the task fail. */
+function statusOf({ status, result }: Task): Task['status'] {
+  return status === 'completed' && result?.isError === true ? 'failed' : status
+}

@@ -1,0 +1,74 @@
+import type { TaskPolicy } from '../server/task-runtime.ts'
+import { MemoryTaskStore } from '../store/memory-tasks.ts'
+import type { TaskStore } from '../store/ports.ts'
+
+export interface TasksOptions {
+  /** Where tasks are kept. Default: in this process, gone with it. */
+  store?: TaskStore | undefined
+  /**
+   * When a tool with `taskSupport: 'optional'` becomes a task for a client of 2026-07-28, where the server decides. A tool's
+   * own `taskPolicy` comes first. Default `{ afterMs: 500 }`: a call that takes longer. Clients of 2025-11-25 decide themselves.
+   */
+  policy?: TaskPolicy | undefined
+  /** How long a task is kept after its creation, unless the client wishes otherwise. Default 3,600,000 (an hour). */
+  ttlMs?: number | undefined
+  /** The longest that a client may wish for. Default 86,400,000 (a day). */
+  maxTtlMs?: number | undefined
+  /** How often clients should ask how a task stands. Default 500. */
+  pollIntervalMs?: number | undefined
+  /** Tasks that one caller may have open. Those who have no name count as one caller. Default 1,000. */
+  maxOpenPerCaller?: number | undefined
+  /** Tasks that run at the same time in this process; 0 where other processes run them. Default 16. */
+  concurrency?: number | undefined
+  /** How long a process may be silent before its tasks are given to another. Default 30,000. */
+  leaseMs?: number | undefined
+  /** Runs of a task that may end with their process, one after another without getting any further. Default 5. */
+  maxAttempts?: number | undefined
+  /** How long running tasks may take to end when the server closes; then they are handed back. Default 2,000. */
+  drainMs?: number | undefined
+  /** Told of everything that happens to tasks, for those who keep books. */
+  onEvent?: ((event: TaskEvent) => void) | undefined
+}
+
+export interface TaskEvent {
+  type: 'created' | 'started' | 'input-required' | 'answered' | 'completed' | 'failed' | 'cancelled' | 'handed-back'
+  taskId: string
+  /** Whom it belongs to; undefined where callers have no names. */
+  principal: string | undefined
+  /** The tool. */
+  name: string
+  /** Which run since it last got any further; on `started`. */
+  attempt?: number | undefined
+}
+
+export type Settings = Required<TasksOptions>
+
+export function resolveOptions(options: TasksOptions): Settings {
+  const settings: Settings = {
+    store: options.store ?? new MemoryTaskStore(),
+    policy: options.policy ?? { afterMs: 500 },
+    ttlMs: options.ttlMs ?? 3_600_000,
+    maxTtlMs: options.maxTtlMs ?? 86_400_000,
+    pollIntervalMs: options.pollIntervalMs ?? 500,
+    maxOpenPerCaller: options.maxOpenPerCaller ?? 1_000,
+    concurrency: options.concurrency ?? 16,
+    leaseMs: options.leaseMs ?? 30_000,
+    maxAttempts: options.maxAttempts ?? 5,
+    drainMs: options.drainMs ?? 2_000,
+    onEvent: options.onEvent ?? (() => {}),
+  }
+  checkPolicy(settings.policy, 'tasks({ policy })')
+  for (const name of ['ttlMs', 'maxTtlMs', 'pollIntervalMs', 'maxOpenPerCaller', 'leaseMs', 'maxAttempts'] as const) {
+    if (!(settings[name] > 0)) throw new TypeError(`tasks({ ${name} }) must be a number above 0`)
+  }
+  for (const name of ['concurrency', 'drainMs'] as const) {
+    if (!(settings[name] >= 0)) throw new TypeError(`tasks({ ${name} }) must be 0 or a number above it`)
+  }
+  return settings
+}
+
+export function checkPolicy(policy: TaskPolicy, where: string): void {
+  if (policy === 'always' || policy === 'never') return
+  if (typeof policy === 'object' && policy !== null && policy.afterMs >= 0) return
+  throw new TypeError(`${where} must be 'always', 'never' or { afterMs }`)
+}

@@ -1,0 +1,213 @@
+import type { Caller, Reply, TaskFeed } from '../era/server.ts'
+import { ProtocolError, RpcCode } from '../errors.ts'
+import type { Exchange } from '../jsonrpc/exchange.ts'
+import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import type { Context } from '../server/context.ts'
+import type { RequestHandler, Serving } from '../server/dispatch.ts'
+import { checkUse } from '../server/features/feature.ts'
+import type { TaskHost, TaskRuntime } from '../server/task-runtime.ts'
+import { omit } from '../util/objects.ts'
+import { serveFor } from './becoming.ts'
+import { type NewTask, ownerOf, TaskBook } from './book.ts'
+import type { Dialect } from './dialect.ts'
+import { extension } from './extension.ts'
+import { legacy } from './legacy.ts'
+import { listTasks } from './list.ts'
+import { resolveOptions, type Settings, type TasksOptions } from './options.ts'
+import { TaskResults } from './result.ts'
+import { TaskRunner } from './runner.ts'
+import { tellSession } from './session-news.ts'
+import type { KeptRequest, Task } from './task.ts'
+import { TaskWatchers } from './watchers.ts'
+
+/**
+ * Lets tools run as tasks that clients come back to: `execution: { taskSupport: 'optional' }` on a tool, and the same handler.
+ *
+ * @example
+ * const server = new McpServer(info, { tasks: tasks({ store: sqliteStore('./tasks.db').tasks }) })
+ */
+export function tasks(options: TasksOptions = {}): TaskRuntime {
+  return new Tasks(resolveOptions(options))
+}
+
+class Tasks implements TaskRuntime {
+  readonly #settings: Settings
+  readonly #book: TaskBook
+  readonly #watchers: TaskWatchers
+  readonly #results: TaskResults
+  #host: TaskHost | undefined
+  #runner: TaskRunner | undefined
+  readonly methods: Readonly<Record<string, RequestHandler>>
+  readonly feed: TaskFeed
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+    this.#book = new TaskBook(settings)
+    this.#watchers = new TaskWatchers(settings.store)
+    this.#results = new TaskResults(this.#book, this.#watchers, () => this.#attached.questions.timeoutMs)
+    this.methods = {
+      'tasks/get': (params, ctx) => this.#get(params, ctx),
+      'tasks/update': (params, ctx) => this.#update(params, ctx),
+      'tasks/cancel': (params, ctx) => this.#cancel(params, ctx),
+      'tasks/result': (params, ctx) => this.#results.wait(params.taskId as string, ctx),
+      'tasks/list': (params, ctx) => listTasks(params, ctx, this.#book, settings),
+    }
+    this.feed = {
+      accept: (ids, exchange, caller) => this.#accept(ids, exchange, caller),
+      follow: (ids, caller, tell) => this.#follow(ids, caller, tell),
+    }
+  }
+
+  attach(host: TaskHost): void {
+    if (this.#host) throw new TypeError('tasks() serves one server; make another for another server')
+    this.#host = host
+    this.#runner = new TaskRunner(this.#settings, this.#book, host, (task) =>
+      this.#dialectOf(task).tellsSession ? (method, params) => this.#watchers.say(task.id, method, params) : undefined,
+    )
+  }
+
+  async start(): Promise<void> {
+    await this.#watchers.start((id) => void this.#runner?.changed(id).catch((error) => this.#host?.reportError(error)))
+    await this.#runner?.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#runner?.stop()
+    await this.#watchers.stop()
+  }
+
+  take(serving: Serving): Reply | PromiseLike<Reply> | undefined {
+    const { exchange, caller } = serving
+    const dialect = dialectOf(caller)
+    const params = exchange.request.params ?? {}
+    const config = dialect && this.#attached.taskConfig(params)
+    if (!config) return undefined
+    const decision = dialect.decide(config, params, caller, this.#settings)
+    if (decision === 'plain') return undefined
+    // Now, when the client can still be told which permission to ask for.
+    const { request } = exchange.stream ?? {}
+    checkUse({ request, auth: request?.auth }, config)
+    if (decision === 'task') return this.#create(serving, dialect)
+    return serveFor(decision.afterMs, decision.always, {
+      serving,
+      book: this.#book,
+      runner: this.#runner!,
+      newTask: this.#newTask(serving, dialect),
+      created: (task) => serving.complete(dialect.created(task, this.#settings)),
+    })
+  }
+
+  async #create(serving: Serving, dialect: Dialect): Promise<Reply> {
+    const task = await this.#book.create({ ...this.#newTask(serving, dialect), isReady: true })
+    if (dialect.tellsSession) {
+      const kept = { book: this.#book, watchers: this.#watchers, settings: this.#settings }
+      tellSession(task, serving.exchange, kept, (error) => this.#attached.reportError(error))
+    }
+    return serving.complete(dialect.created(task, this.#settings))
+  }
+
+  #newTask({ exchange, caller }: Serving, dialect: Dialect): Omit<NewTask, 'isReady'> {
+    const { request, stream, link } = exchange
+    const http = stream?.request
+    const params = omit(request.params ?? {}, ['task', 'requestState', 'inputResponses'])
+    const kept: KeptRequest = {
+      request: { ...request, params },
+      caller: {
+        clientInfo: caller.clientInfo,
+        capabilities: caller.capabilities,
+        logLevel: caller.logLevel,
+        answers: caller.answers,
+      },
+      ...(http && { http: { url: http.url, principal: http.principal, auth: http.auth } }),
+    }
+    return {
+      owner: ownerOf(http?.principal),
+      request: kept,
+      revision: caller.revision.id,
+      sessionId: link.transport.sessionId,
+      ttlMs: dialect.ttlOf(request.params ?? {}),
+    }
+  }
+
+  async #get({ taskId }: Params, ctx: Context): Promise<ResultObject> {
+    const dialect = this.#check(ctx)
+    return dialect.described(await this.#find(taskId as string, ctx), this.#settings, ctx.caller)
+  }
+
+  async #update({ taskId, inputResponses }: Params, ctx: Context): Promise<ResultObject> {
+    this.#check(ctx)
+    const { id } = await this.#find(taskId as string, ctx)
+    await this.#book.answer(id, inputResponses as Record<string, unknown>)
+    return {}
+  }
+
+  async #cancel({ taskId }: Params, ctx: Context): Promise<ResultObject> {
+    const dialect = this.#check(ctx)
+    let before = await this.#find(taskId as string, ctx)
+    const outcome = { status: 'cancelled', statusMessage: 'Cancelled by the client' } as const
+    const after = await this.#book.end(before.id, outcome, (now) => {
+      // Two may cancel at once; the one who comes second finds it ended.
+      before = now
+      return true
+    })
+    if (!after) throw new ProtocolError(RpcCode.InvalidParams, 'There is no such task, or no longer')
+    return dialect.cancelled(before, after, this.#settings)
+  }
+
+  #check(ctx: Context): Dialect {
+    const dialect = dialectOf(ctx.caller)!
+    dialect.checkCaller(ctx.caller)
+    return dialect
+  }
+
+  #find(id: string, ctx: Context): Promise<Task> {
+    return this.#book.find(id, ownerOf(ctx.request?.principal))
+  }
+
+  async #accept(ids: readonly string[], { stream }: Exchange, caller: Caller): Promise<string[]> {
+    extension.checkCaller(caller)
+    const owner = ownerOf(stream?.request?.principal)
+    const known = await Promise.all(ids.map((id) => this.#book.find(id, owner).catch(unlessUnknown)))
+    return ids.filter((_, index) => known[index])
+  }
+
+  #follow(ids: readonly string[], caller: Caller, tell: (task: ResultObject) => void): () => void {
+    const stops = ids.map((id) => {
+      let told = 0
+      const look = async () => {
+        const task = await this.#book.get(id)
+        // Changes may be heard of in another order than they happened.
+        if (!task || task.version <= told) return
+        told = task.version
+        tell(extension.described(task, this.#settings, caller))
+      }
+      const lookSafely = () => void look().catch((error) => this.#host?.reportError(error))
+      lookSafely()
+      return this.#watchers.on(id, (said) => said ?? lookSafely())
+    })
+    return () => {
+      for (const stop of stops) stop()
+    }
+  }
+
+  #dialectOf({ revision }: Task): Dialect {
+    const known = this.#attached.revision(revision)
+    return known && !known.lacks('notifications/tasks') ? extension : legacy
+  }
+
+  get #attached(): TaskHost {
+    if (!this.#host) throw new TypeError('Give tasks() to a server: new McpServer(info, { tasks: tasks() })')
+    return this.#host
+  }
+}
+
+/** Which kind of tasks the caller's revision has; undefined for those that have none. */
+function dialectOf({ revision }: Caller): Dialect | undefined {
+  if (!revision.lacks('notifications/tasks')) return extension
+  return revision.lacks('notifications/tasks/status') ? undefined : legacy
+}
+
+function unlessUnknown(error: unknown): undefined {
+  if (!(error instanceof ProtocolError)) throw error
+  return undefined
+}

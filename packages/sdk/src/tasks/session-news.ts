@@ -1,0 +1,29 @@
+import type { Exchange } from '../jsonrpc/exchange.ts'
+import type { TaskBook } from './book.ts'
+import { toLegacyTask } from './legacy.ts'
+import type { Settings } from './options.ts'
+import { isFinal, type Task } from './task.ts'
+import type { TaskWatchers } from './watchers.ts'
+
+/** Tells the session that created a task how it stands, as long as both last (2025-11-25 tasks, status notifications). */
+export function tellSession(
+  { id }: Task,
+  { link }: Exchange,
+  { book, watchers, settings }: { book: TaskBook; watchers: TaskWatchers; settings: Settings },
+  reportError: (error: unknown) => void,
+): void {
+  let told = ''
+  const look = async () => {
+    const task = await book.get(id)
+    if (!task || isFinal(task.status) || link.closed) stop()
+    if (!task || link.closed) return
+    const params = toLegacyTask(task, settings)
+    const news = JSON.stringify([params.status, params.statusMessage])
+    if (news !== told) link.notify('notifications/tasks/status', { ...params })
+    told = news
+  }
+  const stop = watchers.on(id, (said) => {
+    if (said) link.notify(said.method, said.params)
+    else look().catch(reportError)
+  })
+}

@@ -1,0 +1,61 @@
+import type { Caller } from '../era/server.ts'
+import type { OpenedState } from '../era/stateless/states.ts'
+import type { ResultObject, RpcErrorBody, RpcRequest } from '../jsonrpc/message.ts'
+import type { InputRequest, TaskStatus } from '../protocol/types.ts'
+import type { TaskEntry } from '../store/ports.ts'
+import type { AuthInfo } from '../util/auth-info.ts'
+
+/** A task as it stands. */
+export interface Task extends Omit<TaskEntry, 'body' | 'isOpen'>, TaskBody {}
+
+/** What the store keeps without looking at it. */
+export interface TaskBody {
+  /** A tool's own failure is `completed` here; what to call it is a matter of the dialect. */
+  status: TaskStatus
+  statusMessage?: string | undefined
+  updatedAt: number
+  ttlMs: number | null
+  /** Of the client that wanted it. */
+  revision: string
+  /** The session that created it; whoever has no name sees only what their session created. */
+  sessionId?: string | undefined
+  /** What the call names, for those who keep books. */
+  name: string
+  /** Open questions by key. */
+  questions: Readonly<Record<string, InputRequest>>
+  /** Answers that no run has seen yet. */
+  answers: Readonly<Record<string, ResultObject>>
+  /** What the runs so far leave to the next, but for what was done once: that is noted when it happens. */
+  state?: OpenedState | undefined
+  /** The run that may write; whoever has another number was replaced. */
+  run: number
+  /** A process that runs it without having been given it by the store: it was there when the call became a task. */
+  holder?: { id: string; until: number } | undefined
+  /** Runs that began since it last got any further. */
+  attempts: number
+  result?: ResultObject | undefined
+  error?: RpcErrorBody | undefined
+}
+
+/** What is noted of a task: first the request, then everything that was done once. */
+export type Note = { request: KeptRequest } | { once: [key: string, value: string] }
+
+/** Everything that a run needs to know of the call, wherever it takes place. */
+export interface KeptRequest {
+  request: RpcRequest
+  caller: Pick<Caller, 'clientInfo' | 'capabilities' | 'logLevel' | 'answers'>
+  /** Of the HTTP request; never its headers, in which secrets travel. */
+  http?: { url: string; principal?: string | undefined; auth?: AuthInfo | undefined } | undefined
+}
+
+export function isFinal(status: TaskStatus): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled'
+}
+
+export function toEntry({ id, owner, version, createdAt, expiresAt, ...body }: Task): TaskEntry {
+  return { id, owner, version, createdAt, expiresAt, isOpen: !isFinal(body.status), body: JSON.stringify(body) }
+}
+
+export function fromEntry({ body, isOpen: _isOpen, ...entry }: TaskEntry): Task {
+  return { ...entry, ...(JSON.parse(body) as TaskBody) }
+}

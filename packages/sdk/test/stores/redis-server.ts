@@ -1,0 +1,90 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Whether `redis-server` is on the path; when it is not, what needs it is skipped, and that is said. */
+export const hasRedis = spawnSync('redis-server', ['--version']).status === 0
+if (!hasRedis) console.warn('Tests of the Redis store are skipped: redis-server is not on the PATH.')
+
+export interface RedisServerOptions {
+  /** When the log of changes is written to disk. Default: there is no log. */
+  appendfsync?: 'always' | 'everysec' | undefined
+  /** One node that is a whole cluster. Default false. */
+  isCluster?: boolean | undefined
+}
+
+/** A Redis of its own, in a directory of its own. */
+export class RedisServer {
+  readonly port: number
+  readonly #directory: string
+  readonly #options: RedisServerOptions
+  #process: ChildProcess | undefined
+
+  private constructor(port: number, directory: string, options: RedisServerOptions) {
+    this.port = port
+    this.#directory = directory
+    this.#options = options
+  }
+
+  static async start(options: RedisServerOptions = {}): Promise<RedisServer> {
+    const directory = await mkdtemp(join(tmpdir(), 'tenon-redis-'))
+    const server = new RedisServer(await freePort(), directory, options)
+    await server.start()
+    return server
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`
+  }
+
+  /** Starts it, or starts it again with what it wrote to disk. */
+  async start(): Promise<void> {
+    const { appendfsync, isCluster } = this.#options
+    const log = appendfsync ? ['--appendonly', 'yes', '--appendfsync', appendfsync] : []
+    const cluster = isCluster
+      ? ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', '--cluster-port', `${await freePort()}`]
+      : []
+    const place = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--dir', this.#directory, '--save', '']
+    const child = spawn('redis-server', [...place, ...log, ...cluster], { stdio: ['ignore', 'pipe', 'inherit'] })
+    this.#process = child
+    process.once('exit', () => child.kill('SIGKILL'))
+    await untilReady(child)
+  }
+
+  async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+    const child = this.#process
+    this.#process = undefined
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    child.kill(signal)
+    await once(child, 'exit')
+  }
+
+  async close(): Promise<void> {
+    await this.kill()
+    await rm(this.#directory, { recursive: true, force: true })
+  }
+}
+
+function untilReady(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let said = ''
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-4000)
+      if (said.includes('Ready to accept connections')) resolve()
+    })
+    child.once('error', reject)
+    child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}: ${said}`)))
+  })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}

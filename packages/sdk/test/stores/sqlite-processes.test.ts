@@ -1,0 +1,171 @@
+import { once } from 'node:events'
+import { chmodSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { sqliteStore } from 'tenon/stores/sqlite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { TaskEntry } from '../../src/store/ports.ts'
+import { Children, exited, killed, Sayings } from './fixtures/sqlite-children.ts'
+
+/** The owner of everything may write anywhere, so somebody else tries. */
+const nobody = process.getuid?.() === 0 ? 65_534 : undefined
+const hasSqlite = process.getBuiltinModule?.('node:sqlite') !== undefined
+
+const children = new Children()
+beforeAll(() => children.build())
+afterAll(() => children.end())
+
+const entry = (id: string): TaskEntry => ({
+  id,
+  owner: 'parent',
+  version: 1,
+  createdAt: Date.now(),
+  expiresAt: null,
+  isOpen: true,
+  body: 'null',
+})
+const ready = { isReady: true }
+const taskIds = (count: number) => Array.from({ length: count }, (_, index) => `task ${index}`)
+
+describe('a SQLite file that several processes share', () => {
+  it('gives each of 1,000 tasks to one of two workers, once', async () => {
+    const path = children.newFile()
+    const store = sqliteStore(path)
+    const says = new Sayings()
+    const workers = [1, 2].map(() => says.hear(children.start(path, 'work', '1')))
+    const ids = taskIds(1000)
+    await Promise.all(ids.map((id) => store.tasks.create(entry(id), ready)))
+    await says.until((all) => all.filter(({ ended }) => ended).length === ids.length)
+    for (const worker of workers) {
+      worker.send('stop')
+      expect(await exited(worker)).toBe(0)
+    }
+    const began = says.all.flatMap(({ began }) => began ?? [])
+    expect(began.toSorted()).toEqual(ids.toSorted())
+    expect(await store.tasks.countOpen('parent')).toBe(0)
+    await store.close()
+  }, 60_000)
+
+  it('loses no task when one of the workers is killed in the middle', async () => {
+    const path = children.newFile()
+    const store = sqliteStore(path)
+    const says = new Sayings()
+    const [victim, survivor] = [new Sayings(), says].map((hears) => hears.hear(children.start(path, 'work', '10')))
+    const ids = taskIds(300)
+    await Promise.all(ids.map((id) => store.tasks.create(entry(id), ready)))
+    // Both are in the middle of it.
+    await once(victim!, 'message')
+    await says.until((all) => all.length > 50)
+    await killed(victim!)
+    const open = async () => (await store.tasks.countOpen('parent')) > 0
+    while (await open()) await once(survivor!, 'message')
+    survivor!.send('stop')
+    expect(await exited(survivor!)).toBe(0)
+    const versions = (await store.tasks.list('parent', { limit: 1000 })).map(({ version }) => version)
+    expect(versions.length).toBe(ids.length)
+    // Twice was only run what the dead one had in hands, which is eight at most.
+    expect(versions.every((version) => version === 2 || version === 3)).toBe(true)
+    expect(versions.filter((version) => version === 3).length).toBeLessThanOrEqual(8)
+    await store.close()
+  }, 60_000)
+
+  it('takes the task from a process that is stopped, and tells it so when it goes on', async () => {
+    const path = children.newFile()
+    const store = sqliteStore(path)
+    const says = new Sayings()
+    const child = says.hear(children.start(path, 'hold'))
+    await store.tasks.create(entry('one'), ready)
+    await says.until((all) => all.some(({ began }) => began === 'one'))
+    child.kill('SIGSTOP')
+    const ran = await new Promise<string>((resolve) => {
+      void store.tasks.work(async (id) => resolve(id), { concurrency: 1, leaseMs: 300, onError: () => {} })
+    })
+    expect(ran).toBe('one')
+    child.kill('SIGCONT')
+    await says.until((all) => all.some(({ aborted }) => aborted === 'one'))
+    await killed(child)
+    await store.close()
+  }, 60_000)
+
+  it('has everything that was promised before a process was killed', async () => {
+    const path = children.newFile()
+    const child = children.start(path, 'create', 'mine')
+    const printed: string[] = []
+    const lines = createInterface({ input: child.stdout! })
+    const ended = once(lines, 'close')
+    lines.on('line', (line) => {
+      printed.push(line)
+      if (printed.length === 500) child.kill('SIGKILL')
+    })
+    await ended
+    const store = sqliteStore(path)
+    for (const [index, id] of printed.entries()) {
+      expect((await store.tasks.get(id))?.version).toBe(1)
+      expect(await store.tasks.notes(id)).toEqual([`${index}`])
+    }
+    const ran = new Set<string>()
+    await new Promise<void>((resolve) => {
+      const run = async (id: string) => {
+        ran.add(id)
+        if (printed.every((one) => ran.has(one))) resolve()
+      }
+      void store.tasks.work(run, { concurrency: 8, leaseMs: 500, onError: () => {} })
+    })
+    await store.close()
+  }, 60_000)
+
+  it('can be made by many processes at the same moment', async () => {
+    const path = children.newFile()
+    const starters = Array.from({ length: 6 }, (_, index) => children.start(path, 'burst', `p${index}`))
+    expect(await Promise.all(starters.map(exited))).toEqual([0, 0, 0, 0, 0, 0])
+    const store = sqliteStore(path)
+    expect(await store.tasks.countOpen('child')).toBe(120)
+    await store.close()
+  }, 60_000)
+
+  it('is refused where nothing can be written', async () => {
+    const closed = join(children.folder, 'closed')
+    mkdirSync(closed)
+    await sqliteStore(join(closed, 'old.db')).close()
+    chmodSync(join(closed, 'old.db'), 0o444)
+    chmodSync(closed, 0o555)
+    const says = new Sayings()
+    for (const file of ['new.db', 'old.db']) {
+      await exited(says.hear(children.start(join(closed, file), 'burst', 'p', { uid: nobody })))
+    }
+    chmodSync(closed, 0o755)
+    expect(says.all.map(({ refused }) => refused)).toEqual([
+      expect.stringMatching(/^Cannot open the store .*new\.db: EACCES: permission denied/),
+      expect.stringMatching(/^Cannot use the store .*old\.db: .*; the file and its folder must be writable/),
+    ])
+  }, 60_000)
+
+  it.skipIf(hasSqlite)(
+    'says what to install where the runtime has no SQLite',
+    async () => {
+      await children.build('alone', new URL('file:///nowhere/store.js').href)
+      const says = new Sayings()
+      await exited(says.hear(children.start(children.newFile(), 'burst', 'p', { name: 'alone' })))
+      expect(says.all[0]?.refused).toMatch(/needs the package libsql on this runtime: npm install libsql/)
+    },
+    60_000,
+  )
+
+  it('tells every process what the others change and say', async () => {
+    const path = children.newFile()
+    const store = sqliteStore(path)
+    const says = new Sayings()
+    const heard = new Promise<void>((resolve) => {
+      void store.tasks.watch((id, said) => id === 'child' && said === 'listens' && resolve())
+    })
+    const child = says.hear(children.start(path, 'watch'))
+    await heard
+    await store.tasks.create(entry('one'))
+    await store.tasks.say('one', 'halfway')
+    await store.tasks.replace({ ...entry('one'), version: 2 })
+    await says.until((all) => all.filter(({ id }) => id === 'one').length === 3)
+    expect(says.all.filter(({ id }) => id === 'one').map(({ said }) => said)).toEqual([undefined, 'halfway', undefined])
+    await killed(child)
+    await store.close()
+  }, 60_000)
+})

@@ -1,0 +1,191 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { McpServer, type McpServerOptions, type ServeHttpOptions } from 'tenon/server'
+import { redisStore } from 'tenon/stores/redis'
+import { sqliteStore } from 'tenon/stores/sqlite'
+import { MemoryTaskStore, type TaskEvent, type TaskStore, type TasksOptions, tasks } from 'tenon/tasks'
+import { afterAll, expect, it } from 'vitest'
+import { serve } from '../http/support.ts'
+import { hasRedis, RedisServer } from '../stores/redis-server.ts'
+import { type Capabilities, TaskPeer } from './peer.ts'
+
+export const legacy = '2025-11-25'
+export const modern = '2026-07-28'
+export type TaskRevision = typeof legacy | typeof modern
+export type StoreName = 'memory' | 'SQLite' | 'Redis'
+export type Channel = 'memory' | 'http'
+
+export const extensionId = 'io.modelcontextprotocol/tasks'
+export const relatedTask = 'io.modelcontextprotocol/related-task'
+
+/** A tool whose calls are tasks wherever they may be. */
+export const always = { execution: { taskSupport: 'optional' as const }, taskPolicy: 'always' as const }
+
+/** Everything that a client can be asked for. */
+export const askable: Capabilities = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {} },
+  roots: {},
+}
+
+export interface WorldOptions {
+  revisions?: readonly TaskRevision[] | undefined
+  stores?: readonly StoreName[] | undefined
+  channels?: readonly Channel[] | undefined
+  timeoutMs?: number | undefined
+}
+
+export interface ServerOptions extends TasksOptions {
+  server?: McpServerOptions | undefined
+}
+
+export interface PeerSetup {
+  capabilities?: Capabilities | undefined
+  /** False: the client says nothing of tasks. */
+  hasTasks?: boolean | undefined
+  /** Who it is, over HTTP. */
+  user?: string | undefined
+  channel?: Channel | undefined
+  revision?: TaskRevision | undefined
+}
+
+/** One test body in every world: both kinds of tasks, in every store, over every channel that it asks for. */
+export function everyTask(title: string, body: (world: World) => Promise<void>, options: WorldOptions = {}): void {
+  const { revisions = [legacy, modern], stores = ['memory', 'SQLite', 'Redis'], channels = ['memory'] } = options
+  for (const revision of revisions) {
+    for (const store of stores) {
+      for (const channel of channels) {
+        const isSkipped = store === 'Redis' && !hasRedis
+        it.skipIf(isSkipped)(
+          `${title} (${revision}, ${store}, ${channel})`,
+          async () => {
+            await using world = new World(revision, store, channel)
+            await body(world)
+          },
+          options.timeoutMs,
+        )
+      }
+    }
+  }
+}
+
+/** The same where it is the protocol that matters, and not the store. */
+export function everyDialect(title: string, body: (world: World) => Promise<void>, options: WorldOptions = {}): void {
+  everyTask(title, body, { stores: ['memory'], ...options })
+}
+
+let redis: Promise<RedisServer> | undefined
+let folder: string | undefined
+let count = 0
+afterAll(async () => {
+  await (await redis)?.close()
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+})
+
+/** Servers that share one store, and clients of them. Everything closes itself at the end. */
+export class World {
+  readonly revision: TaskRevision
+  readonly isModern: boolean
+  readonly channel: Channel
+  readonly #store: StoreName
+  readonly #name = `world${++count}`
+  readonly #memory = new MemoryTaskStore()
+  readonly #stores: { close(): void | Promise<void> }[] = []
+  readonly #servers: McpServer[] = []
+  readonly #peers: TaskPeer[] = []
+  readonly #serving = new Map<McpServer, ReturnType<typeof serve>>()
+  /** What servers reported as errors of their own. A test that expects some empties it. */
+  readonly errors: unknown[] = []
+
+  constructor(revision: TaskRevision, store: StoreName, channel: Channel) {
+    this.revision = revision
+    this.isModern = revision === modern
+    this.channel = channel
+    this.#store = store
+  }
+
+  /** One more way to the store of this world, as another process would have it. */
+  async openStore(): Promise<TaskStore> {
+    if (this.#store === 'memory') return this.#memory
+    const opened = this.#store === 'SQLite' ? sqliteStore(this.#file) : await this.#openRedis()
+    this.#stores.push(opened)
+    return opened.tasks
+  }
+
+  /** A server of its own over the store that all share. */
+  async serve(define: (server: McpServer) => void, { server, ...options }: ServerOptions = {}): Promise<McpServer> {
+    const store = options.store ?? (await this.openStore())
+    const made = new McpServer(
+      { name: 'lab', version: '1.0.0' },
+      {
+        onError: (error) => this.errors.push(error),
+        ...server,
+        tasks: tasks({ pollIntervalMs: 20, drainMs: 100, ...options, store }),
+      },
+    )
+    define(made)
+    this.#servers.push(made)
+    return made
+  }
+
+  async peer(server: McpServer, setup: PeerSetup = {}): Promise<TaskPeer> {
+    const { capabilities = askable, hasTasks = true, user, channel = this.channel, revision = this.revision } = setup
+    const declared =
+      hasTasks && revision === modern ? { ...capabilities, extensions: { [extensionId]: {} } } : capabilities
+    const where = channel === 'memory' ? server : await this.url(server)
+    const peer = await TaskPeer.open(where, revision, declared, user === undefined ? {} : { 'x-user': user })
+    this.#peers.push(peer)
+    return peer
+  }
+
+  /** Where it is served by HTTP, with the name of the caller in a header. */
+  async url(server: McpServer, options: ServeHttpOptions = {}): Promise<string> {
+    const serving =
+      this.#serving.get(server) ?? serve(server, { principal: (request) => request.header('x-user'), ...options })
+    this.#serving.set(server, serving)
+    return (await serving).url
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const peer of this.#peers) await peer.close()
+    for (const serving of this.#serving.values()) await (await serving).close()
+    for (const server of this.#servers) await server.close()
+    for (const store of this.#stores) await store.close()
+    expect(this.#peers.flatMap(({ problems }) => problems)).toEqual([])
+    expect(this.errors).toEqual([])
+  }
+
+  get #file(): string {
+    folder ??= mkdtempSync(join(tmpdir(), 'tenon-tasks-'))
+    return join(folder, `${this.#name}.db`)
+  }
+
+  async #openRedis() {
+    redis ??= RedisServer.start()
+    return redisStore({ url: (await redis).url, prefix: this.#name })
+  }
+}
+
+/** What happened to tasks, and the way to wait for it. */
+export function eventLog() {
+  const events: TaskEvent[] = []
+  const watchers = new Set<() => void>()
+  return {
+    events,
+    onEvent: (event: TaskEvent) => {
+      events.push(event)
+      for (const watcher of [...watchers]) watcher()
+    },
+    until: (type: TaskEvent['type'], times = 1) =>
+      new Promise<void>((resolve) => {
+        const watcher = () => {
+          if (events.filter((event) => event.type === type).length < times) return
+          watchers.delete(watcher)
+          resolve()
+        }
+        watchers.add(watcher)
+        watcher()
+      }),
+  }
+}
