@@ -98,6 +98,7 @@ export class Link {
     transport.onfault = (fault, stream) => this.refuse(fault, stream)
     transport.onerror = (error) => this.#receiver.error(error)
     transport.onend = () => void this.close()
+    transport.onwait = () => this.pauseTimeouts()
     transport.onclose = (detail) => this.ended(detail)
     await transport.start()
   }

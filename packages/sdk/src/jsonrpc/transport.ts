@@ -32,6 +32,8 @@ export interface Transport {
   onfault?: ((fault: Fault, stream?: ReplyStream) => void) | undefined
   /** The peer sends no more, but can still be answered. */
   onend?: (() => void) | undefined
+  /** A person is asked for permission, which takes its time: nothing times out until what this gives is called. */
+  onwait?: (() => () => void) | undefined
   /** Tells an HTTP transport which revision was agreed on. */
   setProtocolVersion?(version: string): void
   /** True when `start` may be called again after the connection ended, as with a child process. */

@@ -27,6 +27,19 @@ describe('oauth()', () => {
     })
   }
 
+  for (const revision of ['2025-11-25', '2026-07-28', undefined] as const) {
+    it(`lets people take their time: connectTimeoutMs stands still while they log in (${revision ?? 'any'})`, async () => {
+      await using vault = await protectedServer()
+      const authorize = async (page: URL) => {
+        await new Promise((resolve) => setTimeout(resolve, 1_500))
+        return followRedirect(page)
+      }
+      const options = { connectTimeoutMs: 700, probeTimeoutMs: 500, auth: oauth({ redirectUrl, authorize }) }
+      await using client = await connect(vault.url, { ...options, revision })
+      expect((await client.callTool('whoami')).text).toMatch(/alice/)
+    })
+  }
+
   it('asks once, however many calls are refused at the same time', async () => {
     await using vault = await protectedServer({ accessTokenSeconds: 1, refreshTokens: 'never' })
     await using client = await connect(vault.url, { revision: '2025-11-25', auth: oauth(browserless) })

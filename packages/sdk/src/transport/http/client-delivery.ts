@@ -232,8 +232,9 @@ export class Delivery implements Answer {
     const { method } = this.#request
     const { revision } = this.#destination
     const refusal = { method, url: this.#url, revision, status: this.#status, header: this.#header, sent: this.#sent }
+    const goOn = this.#destination.onWait?.()
     try {
-      const isWorthIt = await auth.refused({ ...refusal, count: ++this.#refusals })
+      const isWorthIt = await auth.refused({ ...refusal, count: ++this.#refusals }).finally(goOn)
       if (this.#isOver) return
       if (isWorthIt && this.#refusals <= maxRefusals) this.start()
       else this.#giveUpRefused()

@@ -51,6 +51,8 @@ export class Destination {
   readonly maxMessageBytes: number
   readonly maxRedirects: number
   readonly auth: ClientAuth | undefined
+  /** Called before a person may be asked; what it gives, afterwards. */
+  onWait: (() => () => void) | undefined
   /** The newest that the connection would speak. */
   readonly revision: RevisionId
   readonly #options: HttpClientOptions

@@ -25,6 +25,7 @@ export class StreamableHTTPClientTransport implements Transport {
   onmessage?: Transport['onmessage'] | undefined
   onclose?: Transport['onclose'] | undefined
   onerror?: Transport['onerror'] | undefined
+  onwait?: Transport['onwait'] | undefined
   readonly restartable = true
   readonly readsHeaders = true
   readonly peerKey: string
@@ -39,6 +40,7 @@ export class StreamableHTTPClientTransport implements Transport {
     const { authProvider } = options
     const auth = authProvider ? (server: URL) => new ProvidedAuth(authProvider, server) : options.auth
     this.#destination = new Destination(url, { ...options, auth })
+    this.#destination.onWait = () => this.onwait?.() ?? (() => {})
     this.#givenSession = options.sessionId
     this.address = this.#destination.name
     this.peerKey = this.#destination.name

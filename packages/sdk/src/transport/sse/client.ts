@@ -21,6 +21,7 @@ export class SSEClientTransport implements Transport {
   onmessage?: Transport['onmessage'] | undefined
   onclose?: Transport['onclose'] | undefined
   onerror?: Transport['onerror'] | undefined
+  onwait?: Transport['onwait'] | undefined
   readonly restartable = true
   readonly handshakeOnly = true
   readonly peerKey: string
@@ -33,6 +34,7 @@ export class SSEClientTransport implements Transport {
   constructor(url: string | URL, options: SSEClientTransportOptions = {}) {
     this.#options = options
     this.#destination = new Destination(url, options)
+    this.#destination.onWait = () => this.onwait?.() ?? (() => {})
     this.address = this.#destination.name
     this.peerKey = `sse ${this.#destination.name}`
   }
