@@ -1,7 +1,7 @@
 import type { CallOptions, ServerFacts } from '../era/client.ts'
 import { CapabilityError, ClosedError, McpError, PeerError, RpcCode } from '../errors.ts'
 import type { Link, SendOptions } from '../jsonrpc/link.ts'
-import type { Params, ResultObject, RpcErrorBody, RpcNotification } from '../jsonrpc/message.ts'
+import type { Params, ResultObject, RpcNotification } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
@@ -564,6 +564,7 @@ export class Client {
       },
       answer: (method, params, signal) => this.#replies.answerInput('tasks/get', method, params, signal),
       onChange: (change) => this.#events.emit('task', change),
+      onError: (error) => this.#events.emit('error', { error }),
       checkOutput: (tool, result) => this.#tools.checkOutput(tool, result),
     })
   }

@@ -95,7 +95,7 @@ export class Replies {
   ): Promise<ResultObject> {
     checkAllowed(method, params, revision)
     const own = revision?.lacks('tasks/result') === false ? this.#ownTasks : undefined
-    if (own?.takes(method, params)) return own.create(method, params, this.#options.pauseClocks(exchange.link))
+    if (own?.takes(method, params)) return own.create(method, params, () => this.#options.pauseClocks(exchange.link))
     const result = await this.#respond(method, params, requestInfo(exchange))
     return withRelatedTask(params, revision?.toResult(method, result) ?? result)
   }

@@ -8,6 +8,8 @@ import { isObject } from '../util/objects.ts'
 
 interface Known {
   tool: Tool
+  /** How often the list had changed when it was read. */
+  change: number
   /** Compiled when first needed; null when it cannot be. */
   check?: JsonSchemaCheck | null
   /** The arguments that go into headers too; found when first needed. */
@@ -24,6 +26,7 @@ const maxSchemaSize = 262_144
 export class ToolBook {
   readonly #known = new Map<string, Known>()
   readonly #missing = new Set<string>()
+  #changes = 0
   readonly #warn: (message: string) => void
   readonly #readsHeaders: () => boolean
 
@@ -70,14 +73,14 @@ export class ToolBook {
     return annotations?.readOnlyHint === true || annotations?.idempotentHint === true
   }
 
-  /** Whether the tool was listed, or looked for. */
+  /** Whether the tool was listed, or looked for, since the list last changed. */
   isKnown(name: string): boolean {
-    return this.#known.has(name) || this.#missing.has(name)
+    return this.#known.get(name)?.change === this.#changes || this.#missing.has(name)
   }
 
   /** It was looked for; it is not looked for again before the list changes. */
   noteMissing(name: string): void {
-    if (!this.#known.has(name) && this.#missing.size < maxKnown) this.#missing.add(name)
+    if (!this.isKnown(name) && this.#missing.size < maxKnown) this.#missing.add(name)
   }
 
   taskSupport(name: string): NonNullable<ToolExecution['taskSupport']> {
@@ -87,6 +90,7 @@ export class ToolBook {
 
   /** The list is no longer what it was. */
   listChanged(): void {
+    this.#changes++
     this.#missing.clear()
   }
 
@@ -103,7 +107,8 @@ export class ToolBook {
       return false
     }
     const { name } = tool as Tool
-    if (this.#known.size < maxKnown || this.#known.has(name)) this.#known.set(name, { tool: tool as Tool })
+    if (this.#known.size < maxKnown || this.#known.has(name))
+      this.#known.set(name, { tool: tool as Tool, change: this.#changes })
     return true
   }
 

@@ -33,8 +33,11 @@ export async function listTasks(
 }
 
 /** Whoever has no name must not see what others without a name do; their session tells them apart. */
-function isListed({ sessionId }: Task, ctx: Context): boolean {
-  return ctx.request?.principal !== undefined || sessionId === ctx.sessionId
+function isListed({ sessionId }: Task, { request, sessionId: mine }: Context): boolean {
+  if (request?.principal !== undefined) return true
+  // HTTP without sessions: nothing tells them apart.
+  if (request && mine === undefined) return false
+  return sessionId === mine
 }
 
 function toCursor({ createdAt, id }: Task): string {

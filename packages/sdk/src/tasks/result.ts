@@ -35,8 +35,7 @@ export class TaskResults {
         const task = await this.#book.find(id, owner)
         if (isFinal(task.status)) return toResult(task, ctx.caller)
         for (const [key, question] of Object.entries(task.questions)) {
-          if (!tried.has(key)) this.#ask(task, key, question, ctx)
-          tried.add(key)
+          if (!tried.has(key) && this.#ask(task, key, question, ctx)) tried.add(key)
         }
         await Promise.race([next, expiry(task)])
       }
@@ -46,15 +45,20 @@ export class TaskResults {
     }
   }
 
-  #ask(task: Task, key: string, question: InputRequest, ctx: Context): void {
+  /** @returns False when somebody else is being asked; whoever waits looks again when that is over. */
+  #ask(task: Task, key: string, question: InputRequest, ctx: Context): boolean {
     const name = `${task.id} ${key}`
-    if (this.#asked.has(name)) return
+    if (this.#asked.has(name)) return false
     this.#asked.add(name)
     this.#put(task, question, ctx)
       .then((answer) => answer && this.#book.answer(task.id, { [key]: answer }))
       .catch((error) => this.#refuse(task, key, error))
       .catch(() => {})
-      .finally(() => this.#asked.delete(name))
+      .finally(() => {
+        this.#asked.delete(name)
+        this.#watchers.wake(task.id)
+      })
+    return true
   }
 
   /** The answer; undefined when there is none, and somebody else may be asked. */

@@ -114,7 +114,7 @@ export class TaskRun implements TaskControl {
       return {
         task: {
           status: isOpen ? 'input_required' : 'working',
-          questions,
+          ...withFreshKeys(questions, now),
           answers: {},
           state: this.#kept,
           attempts: 0,
@@ -193,6 +193,17 @@ export interface RunOptions {
 }
 
 export const emptyJournal: JournalState = { round: 0, once: [], answers: {}, asked: {}, changed: 0 }
+
+/** Tasks extension: keys are unique in the life of a task, whatever its handler calls the questions. */
+function withFreshKeys(questions: Task['questions'], { keys = {}, run }: Task): Pick<Task, 'questions' | 'keys'> {
+  const entries = Object.entries(questions).map(([key, question]) => {
+    return { key, name: Object.hasOwn(keys, key) ? `${key}~${run}` : key, question }
+  })
+  return {
+    questions: Object.fromEntries(entries.map(({ name, question }) => [name, question])),
+    keys: { ...keys, ...Object.fromEntries(entries.map(({ name, key }) => [name, key])) },
+  }
+}
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => unref(setTimeout(resolve, ms)))

@@ -105,7 +105,7 @@ export class TaskRunner {
     if (!caller) return this.#fail(task, `Its client spoke ${task.revision}, which is not served here`)
     const call = TaskCall.ofTask(
       request,
-      { requestState: 'kept', inputResponses: task.answers } as Params,
+      { requestState: 'kept', inputResponses: answersOf(task) } as Params,
       task.sessionId,
     )
     const run = this.createRun(task, call, caller, { byHand: undefined, ...task.state, journal: journalOf(task, rest) })
@@ -183,6 +183,11 @@ export class TaskRunner {
     const revision = this.#host.revision(id)
     return revision && { ...caller, revision }
   }
+}
+
+/** The answers by what the handler calls its questions. */
+function answersOf({ answers, keys = {} }: Task): Task['answers'] {
+  return Object.fromEntries(Object.entries(answers).map(([name, answer]) => [keys[name] ?? name, answer]))
 }
 
 /** Everything that earlier runs have seen and done. */

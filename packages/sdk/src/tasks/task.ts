@@ -23,6 +23,8 @@ export interface TaskBody {
   name: string
   /** Open questions by key. */
   questions: Readonly<Record<string, InputRequest>>
+  /** The names of all questions so far, and what the handler calls them. */
+  keys?: Readonly<Record<string, string>> | undefined
   /** Answers that no run has seen yet. */
   answers: Readonly<Record<string, ResultObject>>
   /** What the runs so far leave to the next, but for what was done once: that is noted when it happens. */

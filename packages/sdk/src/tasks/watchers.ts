@@ -38,6 +38,11 @@ export class TaskWatchers {
     }
   }
 
+  /** Has everyone here look at a task who waits for something to happen to it. */
+  wake(id: string): void {
+    for (const listener of [...(this.#listeners.get(id) ?? [])]) listener()
+  }
+
   /** Passes a notification that belongs to a task to whoever holds the connection of its client. */
   say(id: string, method: string, params: Params = {}): void {
     const _meta = { ...(params._meta as object), [metaKeys.relatedTask]: { taskId: id } }

@@ -372,6 +372,29 @@ describe('2025-11-25', () => {
     expect(asTask).toMatchObject({ task: { ttl: 5_000 } })
   })
 
+  it('looks again at a tool when the list has changed [TASK-009]', async () => {
+    let taskSupport = 'optional'
+    const list = () => ({
+      result: { tools: [{ name: 'report', inputSchema: { type: 'object' }, execution: { taskSupport } }] },
+    })
+    const server = oldServer({
+      'tools/list': list,
+      'tasks/get': () => ({ result: oldTask({ status: 'completed' }) }),
+      'tasks/result': () => ({ result: done }),
+    })
+    await using client = await clientOf(server)
+    await client.callTool('report')
+    await client.callTool('report')
+    expect(said(server.transcript, 'client', 'tools/list')).toHaveLength(1)
+    taskSupport = 'required'
+    const changed = new Promise((resolve) => client.on('toolsChanged', resolve))
+    server.say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
+    await changed
+    await client.callTool('report')
+    const [first, second, third] = said(server.transcript, 'client', 'tools/call').map(({ params }) => params?.task)
+    expect([first, second, third]).toEqual([undefined, undefined, {}])
+  })
+
   it('asks for the result at once when something is needed, once, and goes on looking [TASK-024] [TASK-028] [TASK-032]', async () => {
     let status = 'input_required'
     const server: ScriptedServer = oldServer({

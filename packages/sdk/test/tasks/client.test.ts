@@ -265,6 +265,9 @@ describe('what is declared', () => {
     await pair.client.callTool('steps', { name: 'Ann' })
     const isDeclared = () =>
       new Set(said(pair.transcript, 'client').flatMap(({ method, params }) => (extensionsOf(params) ? method! : [])))
+    const must = pair.client.callTool('must')
+    if (wire.revision.id === legacy) await must
+    else expect(await errorOf(must)).toMatchObject({ rpcCode: -32021 })
     expect(isDeclared()).toEqual(new Set())
     const task = await pair.client.callToolAsTask('steps', { name: 'Ann' })
     await task.result()

@@ -15,10 +15,11 @@ import { warnOnce } from '../../util/warn.ts'
 import type { ToolResult } from '../results.ts'
 import type { Followed, TaskDialect, TaskPeer } from './dialect.ts'
 import { ExtensionTasks } from './extension.ts'
-import { PlainWork, TaskFollower } from './follow.ts'
+import { TaskFollower } from './follow.ts'
 import { TaskHandle } from './handle.ts'
 import { LegacyTasks } from './legacy.ts'
 import { Patience } from './patience.ts'
+import { PlainWork } from './plain.ts'
 import { isFinal, readTask } from './snapshot.ts'
 
 /** A task stands otherwise than before. */
@@ -32,6 +33,8 @@ export interface TaskChange {
 
 export interface ClientTasksOptions extends Omit<TaskPeer, 'pause'> {
   onChange(change: TaskChange): void
+  /** Takes what a listener to progress throws. */
+  onError(error: unknown): void
   /** Throws when the result is not what the tool promised. */
   checkOutput(tool: string, result: ToolResult): void
 }
@@ -128,12 +131,12 @@ export class ClientTasks {
     const { signal } = options
     const gaveUp = deferred<never>()
     const stop = () => gaveUp.reject(new McpError('cancelled', 'tools/call was cancelled', { cause: signal?.reason }))
-    const patience = this.#wait(options, gaveUp.reject)
     const onProgress = (progress: Progress) => {
       patience.heard()
       call.onProgress?.(progress)
     }
     const task = this.#created(result, { ...call, onProgress })
+    const patience = this.#wait(options, gaveUp.reject)
     const release = task.watch(() => patience.heard())
     signal?.addEventListener('abort', stop)
     if (signal?.aborted) stop()
@@ -171,19 +174,24 @@ export class ClientTasks {
         .get(params.taskId as string)
         ?.deref()
         ?.told(method, params)
-    } else if (method === 'notifications/progress') {
-      const { progressToken, progress, total, message } = params as unknown as Progress & { progressToken: number }
-      this.#tokens.get(progressToken)?.({
-        progress,
-        ...(total !== undefined && { total }),
-        ...(message !== undefined && { message }),
-      })
-    }
+    } else if (method === 'notifications/progress') this.#progressed(params as unknown as Progress & Params)
   }
 
   /** Another connection counts its requests anew, so tokens of this one mean others there. */
   reconnected(): void {
     this.#tokens.clear()
+  }
+
+  #progressed({ progressToken, progress, total, message }: Progress & Params): void {
+    try {
+      this.#tokens.get(progressToken as number)?.({
+        progress,
+        ...(total !== undefined && { total }),
+        ...(message !== undefined && { message }),
+      })
+    } catch (error) {
+      this.#options.onError(error)
+    }
   }
 
   #created(result: ResultObject, { tool, progressToken, onProgress }: StartedCall): TaskFollower {

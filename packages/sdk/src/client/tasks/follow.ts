@@ -1,4 +1,4 @@
-import { McpError, PeerError, RpcCode } from '../../errors.ts'
+import { PeerError, RpcCode } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
 import type { Early, Followed, TaskDialect } from './dialect.ts'
@@ -245,40 +245,4 @@ function toStatus(early: Early): 'completed' | 'failed' {
 function silent<T>(outcome: Deferred<T>): Deferred<T> {
   outcome.promise.catch(() => {})
   return outcome
-}
-
-/** An ordinary call, seen as a task. */
-export class PlainWork implements Work {
-  readonly id = undefined
-  newest: TaskSnapshot = unseen
-  readonly outcome: Promise<ResultObject>
-  readonly #giveUp = new AbortController()
-  readonly #listeners = new Set<(state: TaskSnapshot) => void>()
-
-  /** @param call Is given a signal that aborts when the call is to be cancelled. */
-  constructor(call: (signal: AbortSignal) => Promise<ResultObject>) {
-    this.outcome = call(this.#giveUp.signal)
-    this.outcome.then(
-      () => this.#ended({ status: 'completed' }),
-      (error) => {
-        const status = error instanceof McpError && error.code === 'cancelled' ? 'cancelled' : 'failed'
-        this.#ended({ status, ...(error instanceof Error && { statusMessage: error.message }) })
-      },
-    )
-  }
-
-  watch(listener: (state: TaskSnapshot) => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
-  }
-
-  async cancel(): Promise<void> {
-    this.#giveUp.abort('The call was cancelled')
-    await this.outcome.catch(() => {})
-  }
-
-  #ended(end: Partial<TaskSnapshot>): void {
-    this.newest = { ...this.newest, ...end }
-    for (const listener of [...this.#listeners]) listener(this.newest)
-  }
 }

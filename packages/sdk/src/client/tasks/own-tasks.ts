@@ -95,8 +95,8 @@ export class OwnTasks {
     return isObject(params.task) && this.#taken.has(method)
   }
 
-  /** @param onEnd Called when nobody works on it any more. */
-  create(method: string, params: Params, onEnd: () => void): ResultObject {
+  /** @param begin Called when it is begun; and what that gives, when nobody works on it any more. */
+  create(method: string, params: Params, begin: () => () => void): ResultObject {
     checkParams(method, params)
     this.#makeRoom()
     const { ttl } = params.task as { ttl?: number }
@@ -121,7 +121,7 @@ export class OwnTasks {
     task.timer = setTimeout(() => this.#drop(task), Math.min(task.ttlMs, maxTimerMs))
     unref(task.timer)
     this.#tasks.set(task.id, task)
-    void this.#work(task, method, params).finally(onEnd)
+    void this.#work(task, method, params).finally(begin())
     return { task: this.#toTask(task) }
   }
 
