@@ -108,7 +108,7 @@ describe('a server', () => {
       await using client = await script(wire, demo)
       for (let time = 0; time < 3; time++) {
         const answer = await client.send({ jsonrpc: '2.0', id: 'again', method: 'tools/list', params: client.params() })
-        expect(answer.result?.tools).toHaveLength(6)
+        expect(answer.result?.tools).toHaveLength(7)
       }
     },
     { revisions: ['2026-07-28'] },
@@ -123,7 +123,7 @@ describe('a server', () => {
       return
     }
     await using client = await script(wire, demo)
-    expect((await client.send({ jsonrpc: '2.0', id: 'bare', method: 'tools/list' })).result?.tools).toHaveLength(6)
+    expect((await client.send({ jsonrpc: '2.0', id: 'bare', method: 'tools/list' })).result?.tools).toHaveLength(7)
     expect((await client.send({ jsonrpc: '2.0', id: 'ping', method: 'ping' })).result).toEqual({})
   })
 
