@@ -15,13 +15,14 @@ export async function listTasks(
   ctx: Context,
   book: TaskBook,
   settings: Settings,
+  mayUse: (task: Task) => boolean,
 ): Promise<ResultObject> {
   const owner = ownerOf(ctx.request?.principal)
   const found: Task[] = []
   let after = cursor === undefined ? undefined : toPlace(cursor as string)
   for (;;) {
     const page = await book.list(owner, after, pageSize)
-    found.push(...page.filter((task) => isListed(task, ctx)))
+    found.push(...page.filter((task) => isListed(task, ctx) && mayUse(task)))
     after = page.at(-1)
     if (found.length > pageSize || page.length < pageSize) break
   }

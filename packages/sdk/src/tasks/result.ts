@@ -4,26 +4,30 @@ import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import { type InputRequest, metaKeys } from '../protocol/types.ts'
 import type { Context } from '../server/context.ts'
 import { unref } from '../util/unref.ts'
-import { ownerOf, type TaskBook } from './book.ts'
+import type { TaskBook } from './book.ts'
 import { isFinal, type Task } from './task.ts'
 import type { TaskWatchers } from './watchers.ts'
 
+/** Throws when the caller has no such task. */
+type FindTask = (id: string, ctx: Context) => Promise<Task>
+
 /** `tasks/result` (2025-11-25): waits for the end of a task, and puts the questions that the task has to whoever waits. */
 export class TaskResults {
+  readonly #find: FindTask
   readonly #book: TaskBook
   readonly #watchers: TaskWatchers
   readonly #timeoutMs: () => number
-  /** Questions that somebody is being asked, so that a client which waits twice is asked once. */
-  readonly #asked = new Set<string>()
+  /** Questions that a connection is being asked, so that a client which waits twice is asked once. */
+  readonly #asked = new WeakMap<object, Set<string>>()
 
-  constructor(book: TaskBook, watchers: TaskWatchers, timeoutMs: () => number) {
+  constructor(find: FindTask, book: TaskBook, watchers: TaskWatchers, timeoutMs: () => number) {
+    this.#find = find
     this.#book = book
     this.#watchers = watchers
     this.#timeoutMs = timeoutMs
   }
 
   async wait(id: string, ctx: Context): Promise<ResultObject> {
-    const owner = ownerOf(ctx.request?.principal)
     const changes = new Changed()
     const stop = this.#watchers.on(id, (said) => said ?? changes.happened())
     ctx.signal.addEventListener('abort', () => changes.happened())
@@ -32,7 +36,7 @@ export class TaskResults {
     try {
       while (!ctx.signal.aborted) {
         const next = changes.next()
-        const task = await this.#book.find(id, owner)
+        const task = await this.#find(id, ctx)
         if (isFinal(task.status)) return toResult(task, ctx.caller)
         for (const [key, question] of Object.entries(task.questions)) {
           if (!tried.has(key) && this.#ask(task, key, question, ctx)) tried.add(key)
@@ -45,17 +49,21 @@ export class TaskResults {
     }
   }
 
-  /** @returns False when somebody else is being asked; whoever waits looks again when that is over. */
+  /**
+   * Another connection is asked as well: whoever was asked there may be gone without our knowing.
+   * @returns False when this one is being asked; whoever waits looks again when that is over.
+   */
   #ask(task: Task, key: string, question: InputRequest, ctx: Context): boolean {
     const name = `${task.id} ${key}`
-    if (this.#asked.has(name)) return false
-    this.#asked.add(name)
+    const asked = this.#asked.get(ctx.call.link) ?? new Set()
+    if (asked.has(name)) return false
+    this.#asked.set(ctx.call.link, asked.add(name))
     this.#put(task, question, ctx)
       .then((answer) => answer && this.#book.answer(task.id, { [key]: answer }))
       .catch((error) => this.#refuse(task, key, error))
       .catch(() => {})
       .finally(() => {
-        this.#asked.delete(name)
+        asked.delete(name)
         this.#watchers.wake(task.id)
       })
     return true

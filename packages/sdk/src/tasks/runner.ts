@@ -26,6 +26,8 @@ export class TaskRunner {
   readonly #held = new Map<string, Promise<void>>()
   readonly #processId = crypto.randomUUID()
   #worker: Promise<TaskWorker> | undefined
+  /** The server closes, and its patience is over: what would begin now is left to others. */
+  #isDrained = false
 
   /** @param tell How the client of a task hears of it. */
   constructor(settings: Settings, book: TaskBook, host: TaskHost, tell: (task: Task) => RunOptions['tell']) {
@@ -38,6 +40,7 @@ export class TaskRunner {
   async start(): Promise<void> {
     const { store, concurrency, leaseMs } = this.#settings
     if (concurrency === 0) return
+    if (!this.#worker) this.#isDrained = false
     this.#worker ??= store.work((id, signal) => this.#run(id, signal), {
       concurrency,
       leaseMs,
@@ -51,6 +54,7 @@ export class TaskRunner {
     this.#worker = undefined
     const over = Promise.all([worker?.stop(), ...this.#held.values()])
     const timer = setTimeout(() => {
+      this.#isDrained = true
       for (const { call } of this.#running.values()) call.interrupt('handed-back', new Error('The server closes'))
     }, this.#settings.drainMs)
     await over
@@ -139,6 +143,7 @@ export class TaskRunner {
   /** The task as this run may work on it; undefined when there is nothing to do. */
   async #begin(id: string): Promise<Task | undefined> {
     await this.#escort(id)
+    if (this.#isDrained) return this.#leave(id)
     let isBegun = false
     const task = await this.#book.change(id, (now) => {
       isBegun = now.status === 'working'
@@ -161,9 +166,14 @@ export class TaskRunner {
       await this.#held.get(id)
       const task = await this.#book.get(id)
       const waitMs = (task?.holder?.until ?? 0) - Date.now()
-      if (task?.status !== 'working' || waitMs <= 0) return
+      if (task?.status !== 'working' || waitMs <= 0 || this.#isDrained) return
       await new Promise((resolve) => unref(setTimeout(resolve, Math.min(waitMs, 1_000))))
     }
+  }
+
+  /** Lets another process have it at once. */
+  async #leave(id: string): Promise<undefined> {
+    await this.#book.change(id, ({ status }) => (status === 'working' ? { task: {}, isReady: true } : undefined))
   }
 
   async #renew(run: TaskRun): Promise<void> {

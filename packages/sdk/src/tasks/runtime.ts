@@ -4,9 +4,10 @@ import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Context } from '../server/context.ts'
 import type { RequestHandler, Serving } from '../server/dispatch.ts'
-import { checkUse } from '../server/features/feature.ts'
+import { checkUse, type Guarded, mayUse } from '../server/features/feature.ts'
 import type { TaskHost, TaskRuntime } from '../server/task-runtime.ts'
-import { omit } from '../util/objects.ts'
+import type { AuthInfo } from '../util/auth-info.ts'
+import { isObject, omit } from '../util/objects.ts'
 import { serveFor } from './becoming.ts'
 import { type NewTask, ownerOf, TaskBook } from './book.ts'
 import type { Dialect } from './dialect.ts'
@@ -44,13 +45,15 @@ class Tasks implements TaskRuntime {
     this.#settings = settings
     this.#book = new TaskBook(settings)
     this.#watchers = new TaskWatchers(settings.store)
-    this.#results = new TaskResults(this.#book, this.#watchers, () => this.#attached.questions.timeoutMs)
+    const find = (id: string, ctx: Context) => this.#find(id, ctx)
+    this.#results = new TaskResults(find, this.#book, this.#watchers, () => this.#attached.questions.timeoutMs)
     this.methods = {
       'tasks/get': (params, ctx) => this.#get(params, ctx),
       'tasks/update': (params, ctx) => this.#update(params, ctx),
       'tasks/cancel': (params, ctx) => this.#cancel(params, ctx),
       'tasks/result': (params, ctx) => this.#results.wait(params.taskId as string, ctx),
-      'tasks/list': (params, ctx) => listTasks(params, ctx, this.#book, settings),
+      'tasks/list': (params, ctx) =>
+        listTasks(params, ctx, this.#book, settings, (task) => mayUse(ctx, this.#guardOf(task))),
     }
     this.feed = {
       accept: (ids, exchange, caller) => this.#accept(ids, exchange, caller),
@@ -118,7 +121,7 @@ class Tasks implements TaskRuntime {
         logLevel: caller.logLevel,
         answers: caller.answers,
       },
-      ...(http && { http: { url: http.url, principal: http.principal, auth: http.auth } }),
+      ...(http && { http: { url: http.url, principal: http.principal, auth: withoutToken(http.auth) } }),
     }
     return {
       owner: ownerOf(http?.principal),
@@ -160,14 +163,22 @@ class Tasks implements TaskRuntime {
     return dialect
   }
 
-  #find(id: string, ctx: Context): Promise<Task> {
-    return this.#book.find(id, ownerOf(ctx.request?.principal))
+  /** A task is as secret as its tool: whoever may not call that may not see, answer or cancel it either. */
+  async #find(id: string, ctx: Pick<Context, 'request' | 'auth'>): Promise<Task> {
+    const task = await this.#book.find(id, ownerOf(ctx.request?.principal))
+    checkUse(ctx, this.#guardOf(task))
+    return task
+  }
+
+  #guardOf({ name }: Task): Guarded {
+    return this.#attached.taskConfig({ name }) ?? {}
   }
 
   async #accept(ids: readonly string[], { stream }: Exchange, caller: Caller): Promise<string[]> {
     extension.checkCaller(caller)
-    const owner = ownerOf(stream?.request?.principal)
-    const known = await Promise.all(ids.map((id) => this.#book.find(id, owner).catch(unlessUnknown)))
+    const { request } = stream ?? {}
+    const from = { request, auth: request?.auth }
+    const known = await Promise.all(ids.map((id) => this.#find(id, from).catch(unlessUnknown)))
     return ids.filter((_, index) => known[index])
   }
 
@@ -205,6 +216,15 @@ class Tasks implements TaskRuntime {
 function dialectOf({ revision }: Caller): Dialect | undefined {
   if (!revision.lacks('notifications/tasks')) return extension
   return revision.lacks('notifications/tasks/status') ? undefined : legacy
+}
+
+/** What a layer in front of us left may have the token in it, which is for nobody to keep. */
+function withoutToken(auth: AuthInfo | undefined): AuthInfo | undefined {
+  if (!isObject(auth)) return undefined
+  const { issuer, subject, clientId, scopes, expiresAt, resource, claims, extra } = auth as AuthInfo & {
+    extra?: unknown
+  }
+  return { issuer, subject, clientId, scopes, expiresAt, resource, claims, ...(isObject(extra) && { extra }) }
 }
 
 function unlessUnknown(error: unknown): undefined {

@@ -113,7 +113,7 @@ function toTokenRequest({ method, request }: HttpCall, resource: string | undefi
 /** With what others expect there: `extra`, by which the principal is told, and what their verifier gave. */
 function toBearerInfo(auth: AuthInfo, given: BearerAuthInfo | undefined): BearerAuthInfo {
   const { subject, claims } = auth
-  const extra = given?.extra ?? { ...claims, ...(subject !== undefined && { sub: subject }) }
+  const extra = { ...(given?.extra ?? claims), ...(subject !== undefined && { sub: subject }) }
   const info: BearerAuthInfo = { ...auth, extra }
   if (given?.token !== undefined) Object.defineProperty(info, 'token', { value: given.token })
   return info

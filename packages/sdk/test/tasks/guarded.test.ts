@@ -1,0 +1,90 @@
+import type { AuthInfo } from 'tenon/auth'
+import { createMcpHandler, McpServer } from 'tenon/server'
+import { MemoryTaskStore, tasks } from 'tenon/tasks'
+import { describe, expect, it } from 'vitest'
+
+type Body = Record<string, unknown>
+
+const capabilities = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
+
+/** A server behind a layer that knows who calls, and a way to call it as somebody. */
+function place() {
+  const store = new MemoryTaskStore()
+  const server = new McpServer({ name: 'vault', version: '1.0.0' }, { tasks: tasks({ store }) })
+  const config = { execution: { taskSupport: 'required' }, requiredScopes: ['write'] } as const
+  server.registerTool('wipe', config, async (_args, ctx) => {
+    const { action } = await ctx.elicit('Wipe it?')
+    return `${action} by ${ctx.auth?.subject}`
+  })
+  const handler = createMcpHandler(server)
+  const as =
+    (auth: Partial<AuthInfo> & Body) =>
+    async (method: string, params: Body): Promise<{ status: number; body: Body }> => {
+      const meta = {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+        'io.modelcontextprotocol/clientCapabilities': capabilities,
+      }
+      const request = new Request('http://127.0.0.1/mcp', {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': method,
+          'mcp-name': String(params.taskId ?? params.name),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }),
+      })
+      const response = await handler.fetch(request, { auth: auth as AuthInfo })
+      return { status: response.status, body: (await response.json()) as Body }
+    }
+  return { store, as, close: () => handler.close(0) }
+}
+
+const user = { issuer: 'https://as.example', clientId: 'app', scopes: ['read', 'write'] }
+
+describe('a task of somebody', () => {
+  it.each([
+    ['another subject', { ...user, subject: 'ann' }, { ...user, subject: 'bob' }],
+    ['another issuer', { ...user, subject: 'ann' }, { ...user, subject: 'ann', issuer: 'https://other.example' }],
+    ['another address', { ...user, extra: { email: 'a@x' } }, { ...user, extra: { email: 'b@x' } }],
+  ])('is not there for %s with the same client [TASK-049, XTASK-039]', async (_, ann, bob) => {
+    const { as, close } = place()
+    const { body } = await as(ann)('tools/call', { name: 'wipe' })
+    const { taskId } = body.result as { taskId: string }
+    const unknown = await as(bob)('tasks/get', { taskId: 'nothing' })
+    for (const method of ['tasks/get', 'tasks/cancel', 'tasks/update']) {
+      const answer = await as(bob)(method, { taskId, inputResponses: {} })
+      expect(answer.body.error).toEqual(unknown.body.error)
+    }
+    expect((await as(ann)('tasks/get', { taskId })).body.result).toMatchObject({ taskId })
+    await close()
+  })
+
+  it('is as secret as its tool: who may not call that may not see, answer or cancel it', async () => {
+    const { as, close } = place()
+    const ann = { ...user, subject: 'ann' }
+    const { taskId } = (await as(ann)('tools/call', { name: 'wipe' })).body.result as { taskId: string }
+    const less = as({ ...ann, scopes: ['read'] })
+    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+      const { body } = await less(method, { taskId, inputResponses: { 'elicitation#1': { action: 'accept' } } })
+      expect(body.error).toMatchObject({ message: expect.stringContaining('write') })
+    }
+    expect((await as(ann)('tasks/get', { taskId })).body.result).not.toMatchObject({ status: 'cancelled' })
+    expect((await less('tools/call', { name: 'wipe' })).body.error).toMatchObject({
+      message: expect.stringContaining('write'),
+    })
+    await close()
+  })
+
+  it('is kept without the token, whatever a layer in front of us left on the request', async () => {
+    const { store, as, close } = place()
+    const { body } = await as({ ...user, subject: 'ann', token: 'secret-token' })('tools/call', { name: 'wipe' })
+    const { taskId } = body.result as { taskId: string }
+    const kept = JSON.stringify([await store.get(taskId), await store.notes(taskId)])
+    expect(kept).toContain('ann')
+    expect(kept).not.toContain('secret-token')
+    await close()
+  })
+})
