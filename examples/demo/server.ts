@@ -117,8 +117,8 @@ server.registerTool(
   async ({ seconds }, ctx) => {
     const all = await ctx.once('notes', () => notes.list())
     for (const [index, { day, text }] of all.entries()) {
-      ctx.progress(index, { total: all.length, message: `Reading ${day}` })
       await ctx.once(`read ${day}`, async () => {
+        ctx.progress(index, { total: all.length, message: `Reading ${day}` })
         await sleep(seconds * 1000, undefined, { signal: ctx.signal })
         return text.length
       })

@@ -20,7 +20,7 @@ export interface LegOptions {
   fetch?: AuthFetch | undefined
 }
 
-export interface BeginOptions extends LegOptions, Partial<ClientIdentity> {
+export interface BeginOptions extends LegOptions, Partial<Omit<ClientIdentity, 'clientName'>> {
   /** Where the user comes back to. */
   redirectUrl: string | URL
   /** What users read on consent pages. Default `Tenon`. */
