@@ -21,7 +21,7 @@ export interface TaskBody {
   sessionId?: string | undefined
   /** What the call names, for those who keep books. */
   name: string
-  /** Open questions by key. */
+  /** Open questions by the key that clients know them by. */
   questions: Readonly<Record<string, InputRequest>>
   /** The names of all questions so far, and what the handler calls them. */
   keys?: Readonly<Record<string, string>> | undefined
