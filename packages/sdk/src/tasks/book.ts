@@ -1,6 +1,6 @@
 import { answerProblem } from '../era/questions.ts'
 import { formAnswerProblem, isRefusal } from '../era/stateless/journal.ts'
-import { ProtocolError, RpcCode } from '../errors.ts'
+import { McpError, ProtocolError, RpcCode } from '../errors.ts'
 import type { ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
 import type { InputRequest } from '../protocol/types.ts'
 import type { TaskChange, TaskPlace } from '../store/ports.ts'
@@ -24,6 +24,9 @@ export interface NewTask {
   readonly body?: Partial<TaskBody> | undefined
   readonly isReady: boolean
 }
+
+/** Far more than those who change one task at the same time; a store that never agrees must not keep us for ever. */
+const maxTries = 1_000
 
 /** Whom a task belongs to, as a text; callers without a name have one for all, and their ids cannot be guessed. */
 export function ownerOf(principal: string | undefined): string {
@@ -98,7 +101,7 @@ export class TaskBook {
    * @returns The task as it is now; undefined when it is gone.
    */
   async change(id: string, edit: (task: Task) => Edit | undefined): Promise<Task | undefined> {
-    for (;;) {
+    for (let tries = 0; tries < maxTries; tries++) {
       const task = await this.get(id)
       if (!task) return undefined
       const edited = edit(task)
@@ -106,6 +109,7 @@ export class TaskBook {
       const next: Task = { ...task, ...edited.task, version: task.version + 1, updatedAt: Date.now() }
       if (await this.#settings.store.replace(toEntry(next), edited)) return next
     }
+    throw new McpError('overloaded', `The task ${id} could not be changed: somebody else was faster, ${maxTries} times`)
   }
 
   /**
