@@ -226,8 +226,6 @@ const refusals: Record<string, [method: string, params: object, problem: string]
     ['tasks/update', { taskId: 't1', inputResponses: [] }, 'params.inputResponses must be an object, got array'],
   ],
   'a malformed task augmentation [TASK-011]': [
-    ['tools/call', { name: 'a', task: true }, 'params.task must be an object, got boolean'],
-    ['tools/call', { name: 'a', task: { ttl: '1s' } }, 'params.task.ttl must be a finite number, got string'],
     ['sampling/createMessage', { ...sample, task: [] }, 'params.task must be an object, got array'],
     ['elicitation/create', { ...ask, task: { ttl: null } }, 'params.task.ttl must be a finite number, got null'],
   ],

@@ -42,11 +42,7 @@ const checks: Record<Method, ParamsCheck> = {
 
   'tools/list': page,
   'tools/call': (p) =>
-    string(p.name, 'params.name') ??
-    optionalObject(p.arguments, 'params.arguments') ??
-    answers(p) ??
-    task(p) ??
-    meta(p),
+    string(p.name, 'params.name') ?? optionalObject(p.arguments, 'params.arguments') ?? answers(p) ?? meta(p),
 
   'completion/complete': (p) => reference(p.ref) ?? argument(p.argument) ?? completionContext(p.context) ?? meta(p),
   'logging/setLevel': (p) => level(p.level) ?? meta(p),

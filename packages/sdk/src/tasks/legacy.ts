@@ -1,6 +1,7 @@
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
 import type { LegacyTask } from '../protocol/types.ts'
+import { isObject } from '../util/objects.ts'
 import { type Dialect, toTime } from './dialect.ts'
 import type { Settings } from './options.ts'
 import { isFinal, type Task } from './task.ts'
@@ -11,6 +12,11 @@ export const legacy: Dialect = {
 
   decide({ support }, { task }) {
     if (task !== undefined) {
+      // Other revisions ignore it, whatever it is.
+      const { ttl } = isObject(task) ? task : { ttl: Number.NaN }
+      if (ttl !== undefined && !(typeof ttl === 'number' && Number.isFinite(ttl))) {
+        throw new ProtocolError(RpcCode.InvalidParams, 'params.task must be an object, and its ttl a number')
+      }
       if (support !== 'forbidden') return 'task'
       throw new ProtocolError(RpcCode.MethodNotFound, 'This tool cannot be called as a task')
     }

@@ -97,8 +97,6 @@ export class TaskRunner {
   }
 
   async #run(id: string, signal: AbortSignal): Promise<void> {
-    const held = this.#held.get(id)
-    if (held) return held
     const task = await this.#begin(id)
     if (!task) return
     const [first, ...rest] = await this.#book.notes(id)
@@ -160,7 +158,10 @@ export class TaskRunner {
     return task
   }
 
-  /** Another process has it in hand, without the store knowing: waits for that to end, one way or the other. */
+  /**
+   * It is in hand, here or in another process, without the store knowing: waits for that to end, one way or the other. What
+   * was handed back meanwhile is left to others, and not taken for done.
+   */
   async #escort(id: string): Promise<void> {
     for (;;) {
       await this.#held.get(id)

@@ -95,7 +95,7 @@ describe('a question of a task', () => {
     },
   )
 
-  everyTask('is put to models and for folders as well, one after another', async (world) => {
+  everyTask('is put to models and for folders as well, one after another [SDK-013]', async (world) => {
     const server = await world.serve((made) => {
       made.registerTool('all', always, async (_, ctx) => {
         const { action } = await ctx.elicit('Sure?', form)
@@ -122,7 +122,7 @@ describe('a question of a task', () => {
     expect(JSON.parse(outcome.result!.content![0]!.text)).toEqual(['accept', text, [{ uri: 'file:///a' }]])
   })
 
-  everyTask('may send the user to a page', async (world) => {
+  everyTask('may send the user to a page [SDK-013]', async (world) => {
     const server = await world.serve((made) => {
       made.registerTool('page', always, async (_, ctx) => (await ctx.elicitUrl('Pay', 'https://pay.example/1')).action)
     })
@@ -347,18 +347,34 @@ describe('what is done once', () => {
 })
 
 describe('two who wait for the result of one task', () => {
-  it('are asked once between them, and the second when the first goes away [TASK-031]', async () => {
+  it('are each asked where they are, and the first answer counts [TASK-031]', async () => {
     await using world = new World(legacy, 'memory', 'memory')
     const server = await world.serve(asking().define)
     const [first, second] = [await world.peer(server), await world.peer(server)]
     const id = await first!.start('ask')
     const [lost] = await first!.questions(id)
-    expect(lost?.method).toBe('elicitation/create')
-    const waiting = second!.wait(id)
-    await second!.state(id)
-    expect(second!.channel.heard.filter(({ method }) => method === 'elicitation/create')).toHaveLength(0)
-    await first!.close()
     const [question] = await second!.questions(id)
+    await question!.answer(yes)
+    expect(await second!.textOf(id)).toBe('accept true')
+    await lost!.answer({ action: 'decline' })
+    expect(await first!.textOf(id)).toBe('accept true')
+  })
+
+  it('on one connection are asked once, and again when the one who was asked waits no longer [TASK-031]', async () => {
+    await using world = new World(legacy, 'memory', 'memory')
+    const peer = await world.peer(await world.serve(asking().define))
+    const id = await peer.start('ask')
+    await peer.until(id, 'input_required')
+    const params = { taskId: id }
+    const asked = peer.channel.until((heard) => heard.find(({ method }) => method === 'elicitation/create'))
+    await peer.channel.say({ jsonrpc: '2.0', id: 'first', method: 'tasks/result', params })
+    await asked
+    const waiting = peer.wait(id)
+    await peer.state(id)
+    expect(peer.heard('elicitation/create')).toHaveLength(1)
+    await peer.channel.say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'first' } })
+    await peer.channel.until(() => peer.heard('elicitation/create')[1])
+    const question = (await peer.questions(id, 2)).at(-1)
     await question!.answer(yes)
     expect((await waiting).result?.content?.[0]?.text).toBe('accept true')
   })

@@ -44,6 +44,35 @@ export interface KillReport {
   readonly begins: number
 }
 
+/** `npm run chaos` does it a thousand times. */
+export const kills = Number(process.env.TENON_KILLS ?? 200)
+/** So many pairs of servers at a time: mostly they wait for each other's leases. */
+export const lanes = 2
+
+export async function killEverywhere(open: (lane: number) => Lane): Promise<string[]> {
+  const problems: string[] = []
+  const plans = Array.from({ length: kills }, (_, index) => ({
+    run: `run${index}`,
+    at: 1 + (Math.floor(index / 2) % writes),
+    when: index % 2 === 0 ? ('before' as const) : ('after' as const),
+  }))
+  const work = async (number: number) => {
+    const lane = new KillLane(open(number))
+    try {
+      for (let plan = plans.shift(); plan; plan = plans.shift()) {
+        problems.push(...problemsOf(await lane.run(plan.run, plan.at, plan.when)))
+      }
+    } finally {
+      await lane.close()
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, (_, number) => work(number)))
+  return problems
+}
+
+export const title = `loses and doubles nothing when a server is killed at any write, ${kills} times`
+export const options = { timeout: kills * 5_000 }
+
 /** Two servers over one store, each of which may die, and is started again. */
 export class KillLane {
   readonly #folder = mkdtempSync(join(tmpdir(), 'tenon-kill-'))

@@ -42,6 +42,14 @@ describe('a client of 2025-11-25', () => {
     }
   })
 
+  it('is refused a malformed wish for a task, with -32602 [TASK-011]', async () => {
+    await using made = await lab(legacy)
+    const peer = await made.world.peer(made.server)
+    for (const task of [true, 5, [], null, { ttl: '1s' }, { ttl: null }]) {
+      expect((await peer.request('tools/call', { name: 'optional', task })).error?.code).toBe(-32602)
+    }
+  })
+
   it('is refused a task of a tool that has none, with -32601 [TASK-007]', async () => {
     await using made = await lab(legacy)
     const peer = await made.world.peer(made.server)
@@ -50,7 +58,7 @@ describe('a client of 2025-11-25', () => {
     }
   })
 
-  it('is refused a plain call of a tool that wants to be a task, with -32601 [TASK-010] [TASK-016]', async () => {
+  it('is refused a plain call of a tool that wants to be a task, with -32601 [TASK-010]', async () => {
     await using made = await lab(legacy)
     const peer = await made.world.peer(made.server)
     for (const name of ['required', 'required-never', 'required-late']) {
@@ -194,7 +202,9 @@ describe('a client of 2026-07-28', () => {
     await using made = await lab(modern)
     const peer = await made.world.peer(made.server)
     for (const name of ['silent', 'forbidden', 'never']) {
-      expect(textOf(await peer.request('tools/call', { name, task: { ttl: 5 } }))).toBe('no task')
+      for (const task of [{ ttl: 5 }, { ttl: 'x' }, 5, null]) {
+        expect(textOf(await peer.request('tools/call', { name, task }))).toBe('no task')
+      }
     }
     const { result } = await peer.request('tools/call', { name: 'always', task: { ttl: 5 } })
     expect(result).toMatchObject({ resultType: 'task', ttlMs: 3_600_000 })
@@ -210,7 +220,18 @@ describe('a client of 2026-07-28', () => {
 })
 
 describe('clients of both revisions', () => {
-  it('are served by one server at once, and those of 2025-11-25 may look after tasks of theirs by either [XTASK-042]', async () => {
+  it('are served by one server at once: those of 2025-11-25 may still get and cancel their tasks [XTASK-042]', async () => {
+    await using made = await lab(legacy, { concurrency: 0 })
+    const older = await made.world.peer(made.server, { revision: legacy })
+    const newer = await made.world.peer(made.server, { revision: modern })
+    const [kept, ended] = [await older.start('optional'), await older.start('optional')]
+    await newer.start('always')
+    expect((await older.cancel(ended)).result).toMatchObject({ taskId: ended, status: 'cancelled' })
+    expect((await older.state(ended)).status).toBe('cancelled')
+    expect((await older.state(kept)).status).toBe('working')
+  })
+
+  it('see the same task, each in its own words', async () => {
     await using made = await lab(legacy)
     const older = await made.world.peer(made.server, { revision: legacy })
     const newer = await made.world.peer(made.server, { revision: modern })

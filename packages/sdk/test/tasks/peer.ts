@@ -145,13 +145,10 @@ export class TaskPeer {
   /** Answers every question until the task is over. */
   async drive(id: string, answer: (question: Question) => Body): Promise<Outcome> {
     const result = this.result(id)
-    let isOver = false
-    const over = result.then(() => {
-      isOver = true
-    })
-    while (!isOver) {
-      const asked = await Promise.race([over, this.questions(id)])
-      for (const question of asked ?? []) await question.answer(answer(question))
+    for (;;) {
+      const asked = await this.questions(id)
+      if (asked.length === 0) break
+      for (const question of asked) await question.answer(answer(question))
     }
     return result
   }

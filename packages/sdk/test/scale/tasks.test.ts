@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { hasRedis, RedisServer } from '../stores/redis-server.ts'
+
+const fixture = fileURLToPath(new URL('./tasks.fixture.js', import.meta.url))
+
+/** The fixture is a process of its own, so that nothing but the tasks is on its heap. */
+async function runMany(name: string, where: string): Promise<void> {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', fixture, where])
+  const seen = JSON.parse(stdout)
+  const perSecond = Math.round((1_000 * seen.completed) / seen.endedMs)
+  console.log(
+    `${name}: ${seen.completed} tasks, ${perSecond} a second; all kept after ${Math.round(seen.createdMs)} ms, ` +
+      `all over after ${Math.round(seen.endedMs)} ms; heap ${seen.before} to ${seen.after} bytes`,
+  )
+  expect(seen.completed).toBe(10_000)
+  expect(seen.wrong).toBe(0)
+  expect(seen.after / seen.before).toBeLessThan(1.25)
+}
+
+describe('ten thousand tasks that are created at once', () => {
+  it('all complete, and nothing of them stays in memory (SQLite)', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tenon-many-'))
+    await runMany('SQLite', join(folder, 'tasks.db'))
+    await rm(folder, { recursive: true, force: true })
+  }, 120_000)
+
+  it.skipIf(!hasRedis)(
+    'all complete, and nothing of them stays in memory (Redis)',
+    async () => {
+      const redis = await RedisServer.start()
+      try {
+        await runMany('Redis', redis.url)
+      } finally {
+        await redis.close()
+      }
+    },
+    120_000,
+  )
+})
