@@ -1,7 +1,7 @@
 import { broker, providers } from 'tenon/auth'
 import { describe, expect, it } from 'vitest'
 import type { HopFetch } from '../../src/auth/hop.ts'
-import { Browser, challenge, Place, redirectUri, textOf } from './broker-support.ts'
+import { Browser, challenge, Place, redirectUri, textOf, wayBackOn } from './broker-support.ts'
 
 describe('registration at a broker', () => {
   it('keeps nothing: the id is what the client said, sealed [AUTH-022, AUTH-043, AUTH-044]', async () => {
@@ -189,10 +189,10 @@ describe('a request for authorization', () => {
     ['a challenge that is none', { code_challenge: `${challenge}=` }, 'invalid_request'],
     ['a scope that there is not', { scope: 'notes:read admin' }, 'invalid_scope'],
     ['a resource that is no URI', { resource: 'notes' }, 'invalid_target'],
-  ])('with %s is answered with an error, state and iss [AUTH-087]', async (_, params, error) => {
+  ])('with %s leads back to the client with an error, state and iss [AUTH-087]', async (_, params, error) => {
     await using place = await Place.start()
     const { client_id } = await place.register()
-    const { url } = await new Browser().open(place.page(client_id, params))
+    const url = wayBackOn(await new Browser().open(place.page(client_id, params)))
     expect(url.href.startsWith(redirectUri)).toBe(true)
     expect(url.searchParams.get('error')).toBe(error)
     expect([url.searchParams.get('state'), url.searchParams.get('iss')]).toEqual(['client-state', place.origin])
@@ -202,14 +202,14 @@ describe('a request for authorization', () => {
     await using place = await Place.start()
     const { client_id } = await place.register()
     for (const resource of ['https://other.example/mcp', `${place.origin}/other`, place.origin, `${place.url}/`]) {
-      const { url } = await new Browser().open(place.page(client_id, { resource }))
+      const url = wayBackOn(await new Browser().open(place.page(client_id, { resource })))
       expect(url.searchParams.get('error')).toBe('invalid_target')
       const { clientId, code } = await place.authorize()
       expect((await place.redeem(clientId, code, { resource })).body.error).toBe('invalid_target')
     }
     const both = place.page(client_id)
     both.searchParams.append('resource', 'https://other.example/mcp')
-    expect((await new Browser().open(both)).url.searchParams.get('error')).toBe('invalid_target')
+    expect(wayBackOn(await new Browser().open(both)).searchParams.get('error')).toBe('invalid_target')
   })
 
   it('may spell the server in capitals, or leave it out as clients of 2025-03-26 do [AUTH-070]', async () => {
@@ -231,7 +231,7 @@ describe('a request for authorization', () => {
     }
     const page = place.page(client_id)
     page.searchParams.append('code_challenge', 'x')
-    expect((await new Browser().open(page)).url.searchParams.get('error')).toBe('invalid_request')
+    expect(wayBackOn(await new Browser().open(page)).searchParams.get('error')).toBe('invalid_request')
   })
 
   it('that names no scope is for what every request needs', async () => {

@@ -294,6 +294,11 @@ export function formIn({ html }: Shown): string {
   return /name="form" value="([^"]*)"/.exec(html)?.[1] ?? ''
 }
 
+/** Where the link on a page that says what is wrong leads. */
+export function wayBackOn({ html }: Shown): URL {
+  return new URL(/<a href="([^"]*)"/.exec(html)![1]!.replaceAll('&amp;', '&'))
+}
+
 /** What a page says, without its markup. */
 export function textOf({ html }: Shown): string {
   return html

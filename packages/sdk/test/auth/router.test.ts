@@ -10,12 +10,13 @@ import {
   OAuthError,
   type OAuthServerProvider,
   ProxyOAuthServerProvider,
+  type ProxyOptions,
   type RedirectingResponse,
   requireBearerAuth,
 } from 'tenon/auth'
 import { connect } from 'tenon/client'
 import { createMcpHandler, McpServer } from 'tenon/server'
-import { startAuthorizationServer } from 'tenon/testing'
+import { type AuthorizationServerOptions, startAuthorizationServer } from 'tenon/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { anyRequest, challenge, listen, redirectUri, verifier } from './broker-support.ts'
 import { User } from './client-support.ts'
@@ -306,9 +307,9 @@ describe('mcpAuthRouter', () => {
 
 describe('ProxyOAuthServerProvider', () => {
   /** In front of an authorization server that knows every client by its own id. */
-  async function proxied() {
+  async function proxied(options: Partial<ProxyOptions> = {}, server: AuthorizationServerOptions = {}) {
     // Its name is not the router's, so that it must not put it into the answers.
-    const as = await startAuthorizationServer({ issParameter: false })
+    const as = await startAuthorizationServer({ issParameter: false, ...server })
     const known = new Map<string, OAuthClient>()
     const verify = jwtVerifier({ issuer: as.issuer })
     const provider = new ProxyOAuthServerProvider({
@@ -324,6 +325,7 @@ describe('ProxyOAuthServerProvider', () => {
         if (!info) throw new InvalidTokenError('no')
         return info
       },
+      ...options,
     })
     const { registerClient } = provider.clientsStore
     provider.clientsStore.registerClient = async (client) => {
@@ -365,9 +367,42 @@ describe('ProxyOAuthServerProvider', () => {
     expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant'])
     app.as.faults.next('token', 'server-error')
     const failed = await app.post('/token', form)
-    expect([failed.status, failed.body.error]).toEqual([500, 'server_error'])
+    expect([failed.status, failed.body.error]).toEqual([503, 'temporarily_unavailable'])
+    expect(failed.headers.get('retry-after')).toBe('5')
+    expect(JSON.stringify(failed.body)).not.toContain(new URL(app.as.issuer).host)
     expect(log).toHaveBeenCalledOnce()
     expect((await app.post('/revoke', { client_id, token: 'x' })).status).toBe(200)
     expect(app.as.requests.at(-1)).toMatchObject({ endpoint: 'revoke', params: { token: 'x', client_id } })
+  })
+  it.each(['client_secret_post', 'client_secret_basic'] as const)(
+    'shows secrets by %s where that is wanted',
+    async (method) => {
+      const client = { client_id: 'an app', client_secret: 'a secret: 100%', redirect_uris: [redirectUri] }
+      await using app = await proxied(
+        { tokenEndpointAuthMethod: method, getClient: async () => client },
+        { tokenEndpointAuthMethods: [method] },
+      )
+      app.as.registerClient({ ...client, token_endpoint_auth_method: method })
+      const { client_id, client_secret } = client
+      const form = { grant_type: 'refresh_token', client_id, client_secret, refresh_token: 'x' }
+      // The client was recognised: what is wrong is the token.
+      expect((await app.post('/token', form)).body.error).toBe('invalid_grant')
+      const { headers, params } = app.as.requests.at(-1)!
+      expect([headers.authorization !== undefined, 'client_secret' in params]).toEqual(
+        method === 'client_secret_basic' ? [true, false] : [false, true],
+      )
+    },
+  )
+
+  it('says when the server behind it is down that it may be tried again', async () => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {})
+    await using app = await proxied()
+    const { client_id } = await app.register({ token_endpoint_auth_method: 'none' })
+    await app.as.close()
+    const form = { grant_type: 'authorization_code', client_id, code: 'THE-CODE', code_verifier: verifier }
+    const { status, body } = await app.post('/token', form)
+    expect([status, body.error]).toEqual([503, 'temporarily_unavailable'])
+    expect(log).toHaveBeenCalledOnce()
+    expect(JSON.stringify(log.mock.calls)).not.toContain('THE-CODE')
   })
 })

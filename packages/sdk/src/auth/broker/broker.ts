@@ -32,13 +32,15 @@ export interface BrokerCore {
 export function createBroker(options: BrokerOptions): BrokerCore {
   const settings = resolveOptions(options)
   const sealer = new Sealer(checkSecrets(options.secrets))
-  const vault = new Vault(options.store ?? new MemoryValueStore(), sealer)
+  const { store = new MemoryValueStore() } = options
+  // Of our own there are two, each with its bound: however many strangers come, nobody who signed in is pushed out.
+  const vault = new Vault(store, sealer, options.store ?? new MemoryValueStore())
   const { fetch } = options
   // The operator chose the provider; documents about clients are wherever a stranger says.
   const toProvider = guardedFetch({ fetch, allowPrivate: true, allowLoopback: 'http', maxRedirects: 0 })
   const toStrangers = guardedFetch({ fetch, maxBytes: 65_536, timeoutMs: 5_000, maxRedirects: 0 })
   const upstream = new Upstream(options.upstream, settings.callbackUrl, toProvider)
-  const clients = new BrokerClients(sealer, settings.issuer, toStrangers, settings.redirectSchemes)
+  const clients = new BrokerClients(sealer, toStrangers, settings)
   const grants = new Grants(vault, upstream, settings)
   const login = new Login(settings, sealer, vault, upstream, grants)
   const scopesSupported = [...settings.scopes.keys()]
@@ -50,6 +52,9 @@ export function createBroker(options: BrokerOptions): BrokerCore {
     scopesSupported,
     resource: settings.resource,
     redirectSchemes: settings.redirectSchemes,
+    // Anybody may be a client here.
+    showsErrors: true,
+    maxStateBytes: 2_048,
     findClient: (clientId) => clients.find(clientId),
     register: (client) => clients.register(client),
     hasSecret: (client, secret) => clients.hasSecret(client, secret),

@@ -5,6 +5,7 @@ import { invalidMetadata, type OAuthClient, type OAuthClientMetadata } from '../
 import { ClientDocuments, isDocumentAddress } from '../server/client-documents.ts'
 import { invalidClient } from '../server/oauth-error.ts'
 import { randomText } from '../server/random.ts'
+import type { BrokerSettings } from './options.ts'
 
 const maxRedirectUris = 5
 const maxBytes = 2_048
@@ -35,10 +36,10 @@ export class BrokerClients {
   readonly #purpose: string
   readonly #documents: ClientDocuments
 
-  constructor(sealer: Sealer, issuer: string, fetch: GuardedFetch, redirectSchemes: readonly string[]) {
+  constructor(sealer: Sealer, fetch: GuardedFetch, { issuer, redirectSchemes, reportError }: BrokerSettings) {
     this.#sealer = sealer
     this.#purpose = `client of ${issuer}`
-    this.#documents = new ClientDocuments({ fetch, redirectSchemes })
+    this.#documents = new ClientDocuments({ fetch, redirectSchemes, reportError })
   }
 
   async register(client: OAuthClientMetadata): Promise<OAuthClient> {
@@ -69,8 +70,8 @@ export class BrokerClients {
   }
 
   async find(clientId: string): Promise<BrokerClient | undefined> {
-    if (isDocumentAddress(clientId)) return this.#findDocument(clientId)
     if (clientId.length > maxIdLength) return undefined
+    if (isDocumentAddress(clientId)) return this.#findDocument(clientId)
     const sealed = (await this.#sealer.open(clientId, this.#purpose)) as Sealed | undefined
     if (!sealed) return undefined
     return {
@@ -89,7 +90,12 @@ export class BrokerClients {
   }
 
   async #findDocument(clientId: string): Promise<OAuthClient> {
+    if (clientId.length > maxBytes) throw invalidClient(`The address of a document has at most ${maxBytes} characters`)
     const client = await this.#documents.find(clientId)
+    // The one that is used is kept with each login.
+    if (client.redirect_uris.some((uri) => uri.length > maxBytes)) {
+      throw invalidClient(`A redirect URI has at most ${maxBytes} characters`)
+    }
     if (client.token_endpoint_auth_method === 'none') return client
     throw invalidClient('Clients that are described by a document are taken without authentication only')
   }

@@ -4,6 +4,7 @@ import type { AuthReply } from '../server/call.ts'
 import type { OAuthClient } from '../server/client.ts'
 import { isDocumentAddress } from '../server/client-documents.ts'
 import { escaped, pageReply } from '../server/page.ts'
+import { placeOf } from '../server/redirect-uris.ts'
 
 export interface ConsentPage {
   readonly request: AuthorizationRequest
@@ -65,12 +66,6 @@ function listOf(asked: readonly string[], scopes: ReadonlyMap<string, string>): 
   if (asked.length === 0) return ''
   const items = asked.map((name) => `<li>${escaped(scopes.get(name) ?? name)} <code>${escaped(name)}</code></li>`)
   return `<h2>It will be able to</h2>\n<ul>${items.join('')}</ul>`
-}
-
-/** The host, or the scheme of an application that has its own. */
-function placeOf(redirectUri: string): string {
-  const { host, protocol } = new URL(redirectUri)
-  return /^https?:$/.test(protocol) ? host : protocol.slice(0, -1)
 }
 
 /**

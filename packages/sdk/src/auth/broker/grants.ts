@@ -1,31 +1,29 @@
 import type { AuthInfo } from '../../util/auth-info.ts'
 import { sha256 } from '../../util/base64url.ts'
-import type { JsonObject } from '../../util/objects.ts'
 import type { AuthorizationRequest, CodeRequest, OAuthTokens, RefreshRequest } from '../server/backend.ts'
 import type { OAuthClient } from '../server/client.ts'
 import { invalidGrant, OAuthError } from '../server/oauth-error.ts'
 import { isWithin } from '../server/params.ts'
 import { randomText } from '../server/random.ts'
+import { type Grant, GrantRecords } from './grant-records.ts'
 import type { BrokerSettings } from './options.ts'
-import { type Upstream, UpstreamEnded, type UpstreamLogin, type UpstreamTokens } from './upstream.ts'
+import { Renewals } from './renewals.ts'
+import type { Upstream, UpstreamLogin, UpstreamTokens } from './upstream.ts'
 import type { Vault } from './vault.ts'
-
-/** What a person allowed a client, with their login at the provider. All tokens that come of it end with it. */
-interface Grant {
-  readonly subject: string
-  readonly profile: JsonObject
-  readonly clientId: string
-  readonly scopes: readonly string[]
-  readonly resource: string
-  readonly upstream: UpstreamTokens
-  /** In milliseconds since 1970. */
-  readonly endsAt: number
-}
 
 /** What a code has to fit to. */
 interface KeptCode {
   readonly redirectUri: string
   readonly codeChallenge: string
+}
+
+/** How long what is given out holds. */
+interface Terms {
+  readonly lasts: boolean
+  /** Of the access token. */
+  readonly seconds: number
+  /** Of the grant. */
+  readonly ttlMs: number
 }
 
 interface KeptToken {
@@ -36,8 +34,6 @@ interface KeptToken {
 }
 
 const codeMs = 60_000
-/** Longer than anything that was under way when a grant ended. */
-const endedMs = 600_000
 /** A token that ends so soon is not handed out any more. */
 const earlyMs = 60_000
 
@@ -50,51 +46,55 @@ export class Grants {
   readonly #vault: Vault
   readonly #upstream: Upstream
   readonly #settings: BrokerSettings
-  readonly #renewing = new Map<string, Promise<Grant>>()
+  readonly #records: GrantRecords
+  readonly #renewals: Renewals
 
   constructor(vault: Vault, upstream: Upstream, settings: BrokerSettings) {
     this.#vault = vault
     this.#upstream = upstream
     this.#settings = settings
+    this.#records = new GrantRecords(vault, settings.resource)
+    this.#renewals = new Renewals(vault, this.#records, upstream, settings)
   }
 
   /** Gives the code. Unless it is redeemed in time, nothing is left of it. */
   async open(request: Omit<AuthorizationRequest, 'client'>, clientId: string, login: UpstreamLogin): Promise<string> {
-    const { subject, profile, tokens: upstream } = login
+    const { subject, profile, tokens } = login
+    const { scopes } = request
     const half = randomText(128)
+    const grantId = await sha256(half)
     const { resource } = this.#settings
     const endsAt = Date.now() + codeMs
-    await this.#save(await sha256(half), {
-      subject,
-      profile,
-      clientId,
-      scopes: request.scopes,
-      resource,
-      upstream,
-      endsAt,
-    })
+    await this.#records.saveTokens(grantId, tokens, codeMs)
+    await this.#records.save(grantId, { subject, profile, clientId, scopes, resource, lasts: false, endsAt })
     const code = `${half}.${randomText()}`
     const { redirectUri, codeChallenge } = request
     await this.#vault.set('code', await sha256(code), { redirectUri, codeChallenge } satisfies KeptCode, codeMs)
     return code
   }
 
-  /** OAuth 2.1, 4.1.3: a code works once, also where it fails; one that comes again ends what it gave. */
+  /**
+   * OAuth 2.1, 4.1.3: a code works once, also where it fails; one that comes again ends what it gave. For other clients than
+   * its own it is nothing at all, so that none can end the login of another.
+   */
   async redeem(client: OAuthClient, { code, codeVerifier, redirectUri }: CodeRequest): Promise<OAuthTokens> {
     const half = halfOf(code)
     const grantId = await sha256(half)
+    const grant = await this.#records.find(grantId)
+    if (grant?.clientId !== client.client_id) throw invalidCode()
     const kept = await this.#vault.take<KeptCode>('code', await sha256(code))
-    const grant = await this.#find(grantId)
+    const tokens = await this.#records.tokens(grantId)
     const isRight =
-      grant?.clientId === client.client_id &&
       // OAuth 2.1 has no redirect_uri here; who sends it as OAuth 2.0 did is held to it.
       (redirectUri === undefined || redirectUri === kept?.redirectUri) &&
       kept?.codeChallenge === (await sha256(codeVerifier))
-    if (!grant || !kept || !isRight) {
-      if (grant) await this.#end(grantId)
-      throw invalidGrant('The code is not valid, or was used before')
+    if (!tokens || !isRight) {
+      await this.#records.end(grantId)
+      throw invalidCode()
     }
-    return this.#issue(client, half, grantId, grant, grant.scopes)
+    const terms = this.#terms(client, tokens)
+    await this.#renewals.open(grantId, tokens, terms.ttlMs)
+    return this.#issue(half, grantId, grant, grant.scopes, terms)
   }
 
   /** Each refresh token works once (2025-06-18 authorization, token theft). One that comes again ends the grant. */
@@ -102,22 +102,22 @@ export class Grants {
     const half = halfOf(refreshToken)
     const grantId = await sha256(half)
     const hash = await sha256(refreshToken)
-    const grant = await this.#find(grantId)
-    if (!grant || grant.clientId !== client.client_id) throw invalidGrant('The refresh token is not valid')
+    const [grant, tokens] = await this.#find(grantId)
+    if (!grant || !tokens || grant.clientId !== client.client_id) throw invalidGrant('The refresh token is not valid')
     if ((await this.#vault.get('refresh', hash)) === undefined) throw await this.#usedBefore(grantId)
     if (scopes && !isWithin(scopes, grant.scopes)) {
       throw new OAuthError('invalid_scope', 'scope goes beyond what was granted')
     }
     // Before the token is used up: when the provider does not answer, nothing is lost.
-    const renewed = await this.#renew(grantId, grant)
+    const renewed = await this.#renewals.renew(grantId, grant, tokens)
     if ((await this.#vault.take('refresh', hash)) === undefined) throw await this.#usedBefore(grantId)
-    return this.#issue(client, half, grantId, renewed, scopes ?? grant.scopes)
+    return this.#issue(half, grantId, grant, scopes ?? grant.scopes, this.#terms(client, renewed))
   }
 
   async verify(token: string): Promise<AuthInfo | undefined> {
     const kept = await this.#vault.get<KeptToken>('token', await sha256(token))
     if (!kept || kept.expiresAt <= Date.now() / 1000) return undefined
-    const grant = await this.#find(kept.grantId)
+    const grant = await this.#records.find(kept.grantId)
     if (!grant) return undefined
     const { subject, clientId, profile, resource } = grant
     const { scopes, expiresAt } = kept
@@ -131,40 +131,43 @@ export class Grants {
     const access = await this.#vault.get<KeptToken>('token', hash)
     const isRefresh = !access && (await this.#vault.get('refresh', hash)) !== undefined
     const grantId = access?.grantId ?? (isRefresh ? await sha256(halfOf(token)) : undefined)
-    const grant = grantId === undefined ? undefined : await this.#find(grantId)
+    const grant = grantId === undefined ? undefined : await this.#records.find(grantId)
     if (grant?.clientId !== clientId) return
     if (access) await this.#vault.delete('token', hash)
-    else await this.#end(grantId!)
+    else await this.#records.end(grantId!)
   }
 
   /** The provider's token for the person that a call is made for; undefined when the login has ended. */
   async upstreamToken(grantId: string): Promise<string | undefined> {
-    const grant = await this.#find(grantId)
-    if (!grant) return undefined
-    const { expiresAt } = grant.upstream
-    if (expiresAt === undefined || expiresAt - earlyMs > Date.now()) return grant.upstream.accessToken
+    const [grant, tokens] = await this.#find(grantId)
+    if (!grant || !tokens) return undefined
+    const { expiresAt, accessToken } = tokens
+    if (expiresAt === undefined || expiresAt - earlyMs > Date.now()) return accessToken
     try {
-      return (await this.#renew(grantId, grant)).upstream.accessToken
+      return (await this.#renewals.renew(grantId, grant, tokens)).accessToken
     } catch (error) {
       if (error instanceof OAuthError && error.errorCode === 'invalid_grant') return undefined
       throw error
     }
   }
 
+  #terms({ grant_types }: OAuthClient, tokens: UpstreamTokens): Terms {
+    const { accessTokenSeconds, refreshTokenSeconds } = this.#settings
+    const mayRefresh = grant_types?.includes('refresh_token') ?? true
+    const lasts = mayRefresh && this.#upstream.isLasting(tokens)
+    const seconds = lasts ? accessTokenSeconds : Math.min(accessTokenSeconds, secondsLeft(tokens))
+    if (seconds <= 0) throw invalidGrant('The login has ended')
+    return { lasts, seconds, ttlMs: (lasts ? refreshTokenSeconds : seconds) * 1_000 }
+  }
+
   async #issue(
-    client: OAuthClient,
     half: string,
     grantId: string,
     grant: Grant,
     scopes: readonly string[],
+    { lasts, seconds, ttlMs }: Terms,
   ): Promise<OAuthTokens> {
-    const { accessTokenSeconds, refreshTokenSeconds } = this.#settings
-    const mayRefresh = client.grant_types?.includes('refresh_token') ?? true
-    const lasts = mayRefresh && this.#upstream.isLasting(grant.upstream)
-    const seconds = lasts ? accessTokenSeconds : Math.min(accessTokenSeconds, secondsLeft(grant.upstream))
-    if (seconds <= 0) throw invalidGrant('The login has ended')
-    const ttlMs = (lasts ? refreshTokenSeconds : seconds) * 1_000
-    await this.#save(grantId, { ...grant, endsAt: Date.now() + ttlMs })
+    await this.#records.save(grantId, { ...grant, lasts, endsAt: Date.now() + ttlMs })
     const token = randomText()
     const kept: KeptToken = { grantId, scopes, expiresAt: Math.floor(Date.now() / 1000) + seconds }
     await this.#vault.set('token', await sha256(token), kept, seconds * 1_000)
@@ -183,63 +186,18 @@ export class Grants {
     return token
   }
 
-  /** However many ask at once, the provider is asked once. */
-  #renew(grantId: string, grant: Grant): Promise<Grant> {
-    const renewing = this.#renewing.get(grantId) ?? this.#renewNow(grantId, grant)
-    this.#renewing.set(grantId, renewing)
-    const forget = () => this.#renewing.delete(grantId)
-    renewing.then(forget, forget)
-    return renewing
-  }
-
-  async #renewNow(grantId: string, grant: Grant): Promise<Grant> {
-    try {
-      const upstream = await this.#upstream.renew(grant.subject, grant.upstream)
-      const renewed = { ...grant, upstream }
-      if (upstream !== grant.upstream) await this.#save(grantId, renewed)
-      return renewed
-    } catch (error) {
-      if (error instanceof OAuthError) throw error
-      if (!(error instanceof UpstreamEnded)) throw this.#unavailable(error)
-      // Another process may have renewed it just now, so that ours was the old one.
-      const current = await this.#find(grantId)
-      if (current && current.upstream.refreshToken !== grant.upstream.refreshToken) return current
-      await this.#end(grantId)
-      throw invalidGrant(`The login at ${this.#upstream.provider.name} has ended`)
-    }
-  }
-
-  #unavailable(error: unknown): OAuthError {
-    this.#settings.reportError(error)
-    const { name } = this.#upstream.provider
-    return new OAuthError('temporarily_unavailable', `${name} cannot be asked just now: try again later`, 503, {
-      'retry-after': '5',
-    })
-  }
-
   async #usedBefore(grantId: string): Promise<OAuthError> {
-    await this.#end(grantId)
+    await this.#records.end(grantId)
     return invalidGrant('The refresh token was used before; all tokens of this login have ended')
   }
 
-  /** Stores may be shared: what was granted for another server is nothing here. */
-  async #find(grantId: string): Promise<Grant | undefined> {
-    const grant = await this.#vault.get<Grant>('grant', grantId)
-    return grant?.resource === this.#settings.resource ? grant : undefined
+  #find(grantId: string): Promise<[Grant | undefined, UpstreamTokens | undefined]> {
+    return Promise.all([this.#records.find(grantId), this.#records.tokens(grantId)])
   }
+}
 
-  /** What ends while it is being written must stay ended: whoever writes last looks whether it has. */
-  async #save(grantId: string, grant: Grant): Promise<void> {
-    await this.#vault.set('grant', grantId, grant, Math.max(1, grant.endsAt - Date.now()))
-    if ((await this.#vault.get('ended', grantId)) === undefined) return
-    await this.#vault.delete('grant', grantId)
-    throw invalidGrant('The login has ended')
-  }
-
-  async #end(grantId: string): Promise<void> {
-    await this.#vault.set('ended', grantId, true, endedMs)
-    await this.#vault.delete('grant', grantId)
-  }
+function invalidCode(): OAuthError {
+  return invalidGrant('The code is not valid, or was used before')
 }
 
 /** What comes before the dot. */

@@ -12,7 +12,7 @@ import { type Binding, BrowserCookie } from './browser-cookie.ts'
 import { consentPage, nameOf } from './consent-page.ts'
 import type { Grants } from './grants.ts'
 import type { BrokerSettings } from './options.ts'
-import { PendingForms } from './pending-forms.ts'
+import { PendingLogins } from './pending-logins.ts'
 import { type Upstream, UpstreamDenied, type UpstreamFlow, type UpstreamLogin } from './upstream.ts'
 import type { Vault } from './vault.ts'
 
@@ -41,22 +41,20 @@ const consentPath = '/authorize/consent'
 export class Login {
   readonly #settings: BrokerSettings
   readonly #sealer: Sealer
-  readonly #vault: Vault
   readonly #upstream: Upstream
   readonly #grants: Grants
   readonly #cookie: BrowserCookie
-  readonly #pending: PendingForms
+  readonly #pending: PendingLogins
   readonly #formPurpose: string
   readonly #pages: Pages
 
   constructor(settings: BrokerSettings, sealer: Sealer, vault: Vault, upstream: Upstream, grants: Grants) {
     this.#settings = settings
     this.#sealer = sealer
-    this.#vault = vault
     this.#upstream = upstream
     this.#grants = grants
     this.#cookie = new BrowserCookie(sealer, settings.issuer, stepMs / 1_000)
-    this.#pending = new PendingForms(vault, settings.maxPending, stepMs)
+    this.#pending = new PendingLogins(vault, settings.maxPending, stepMs)
     this.#formPurpose = `form of ${settings.issuer}`
     this.#pages = new Pages(settings.issuer)
   }
@@ -99,26 +97,28 @@ export class Login {
     if (!form || form.until <= Date.now()) return this.#startAgain('This page has waited too long.')
     const { binding, asked } = form
     if (!(await this.#cookie.isIn(call, binding))) return this.#startAgain('This page was opened in another browser.')
-    if (!(await this.#pending.use(binding.id))) return this.#startAgain('This page was answered before.')
-    if (params.get('decision') === 'allow') return this.#allow(asked, binding)
+    if (this.#pending.has(binding.id)) return this.#answeredBefore()
+    if (params.get('decision') === 'allow') return this.#allow(asked, binding, call)
+    // Nothing is kept of a no: the browser loses the cookie without which the page is worth nothing.
     const answer = { error: 'access_denied', error_description: 'The user said no' }
     return sendBack(asked, answer, this.#settings.issuer, this.#cookie.clear(binding))
   }
 
   /** Only now there is a `state`, and the browser gets another key for it (security best practices, confused deputy). */
-  async #allow(asked: Asked, before: Binding): Promise<AuthReply> {
+  async #allow(asked: Asked, before: Binding, { peer }: AuthCall): Promise<AuthReply> {
     const started = await this.#upstream.begin().catch((error) => this.#providerFailed(error, asked))
     if (!('flow' in started)) return started
     const { url, flow } = started
     const binding = { ...before, key: randomText() }
     const onTheWay: OnTheWay = { binding, asked, flow }
-    await this.#vault.set('login', await sha256(flow.state), onTheWay, stepMs)
+    const isFirst = await this.#pending.begin(binding.id, await sha256(flow.state), onTheWay, peer)
+    if (!isFirst) return this.#answeredBefore()
     return redirectTo(url, await this.#cookie.set(binding))
   }
 
   async #comeBack(call: AuthCall): Promise<AuthReply> {
     const state = paramsOf(call).get('state')
-    const onTheWay = state && (await this.#vault.take<OnTheWay>('login', await sha256(state)))
+    const onTheWay = state && (await this.#pending.finish<OnTheWay>(await sha256(state)))
     if (!onTheWay) return this.#startAgain('This sign-in is not known, or was finished before.')
     const { binding, asked, flow } = onTheWay
     if (!(await this.#cookie.isIn(call, binding))) {
@@ -133,6 +133,10 @@ export class Login {
   async #finish(asked: Asked, login: UpstreamLogin, binding: Binding): Promise<AuthReply> {
     const code = await this.#grants.open(asked, asked.clientId, login)
     return sendBack(asked, { code }, this.#settings.issuer, this.#cookie.clear(binding))
+  }
+
+  #answeredBefore(): AuthReply {
+    return this.#startAgain('This page was answered before.')
   }
 
   #startAgain(what: string): AuthReply {

@@ -52,6 +52,7 @@ export function checkSecrets(secrets: readonly string[] | undefined): readonly s
   return secrets
 }
 
+/** Some of it may be what a stranger wrote: nothing of that ends a line or speaks to the terminal. */
 function writeError(error: Error): void {
-  console.error('[tenon] broker:', error.message)
+  console.error('[tenon] broker:', error.message.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' '))
 }

@@ -17,7 +17,12 @@ export async function findWayBack(params: Params, backend: Backend): Promise<Way
   const client = await backend.findClient(params.need('client_id'))
   if (!client) throw invalidClient('There is no such client; the application has to register again')
   const redirectUri = chooseRedirectUri(client.redirect_uris, params.get('redirect_uri'), client.application_type)
-  return { client, redirectUri, state: params.all('state')[0] }
+  const state = params.all('state')[0]
+  const { maxStateBytes = Number.POSITIVE_INFINITY } = backend
+  if (state !== undefined && new TextEncoder().encode(state).length > maxStateBytes) {
+    throw new OAuthError('invalid_request', `state has at most ${maxStateBytes} bytes`)
+  }
+  return { client, redirectUri, state }
 }
 
 /** What throws here is told to the client. PKCE with S256 is not a choice (2025-11-25 authorization code protection). */

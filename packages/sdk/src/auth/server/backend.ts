@@ -51,6 +51,13 @@ export interface Backend {
   readonly resource?: string | undefined
   /** Schemes of redirect URIs that clients may have besides https, and http on their own machine. */
   readonly redirectSchemes?: readonly string[] | undefined
+  /**
+   * Errors of authorization requests are shown on a page with a link, where anybody may be a client and its redirect URI
+   * anywhere (2025-06-18 on, open redirection). Default: they are sent back at once.
+   */
+  readonly showsErrors?: boolean | undefined
+  /** For whoever keeps it. Default: no bound. */
+  readonly maxStateBytes?: number | undefined
   findClient(clientId: string): Promise<OAuthClient | undefined>
   /** Undefined where clients cannot register themselves. */
   register?: ((client: OAuthClientMetadata) => Promise<OAuthClient>) | undefined

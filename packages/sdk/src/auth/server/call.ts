@@ -7,6 +7,8 @@ export interface AuthCall {
   header(name: string): string | undefined
   /** Empty where there is none. */
   readonly body: string
+  /** The address at the other end, where it is known. */
+  readonly peer?: string | undefined
   /** What the runtime answers with, for providers that write to it themselves. */
   readonly response?: unknown
 }

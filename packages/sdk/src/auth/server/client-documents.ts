@@ -13,6 +13,11 @@ export interface ClientDocumentsOptions {
   readonly maxDocuments?: number | undefined
   /** Of redirect URIs, besides https and http on the own machine. */
   readonly redirectSchemes?: readonly string[] | undefined
+  /**
+   * Hears why a document cannot be used; whoever asked then learns no more than that, because what we find at an address is not
+   * for those who made us go there. Default: they are told.
+   */
+  readonly reportError?: ((error: unknown) => void) | undefined
   readonly now?: (() => number) | undefined
 }
 
@@ -25,6 +30,7 @@ export class ClientDocuments {
   readonly #maxAgeSeconds: number
   readonly #maxDocuments: number
   readonly #schemes: readonly string[] | undefined
+  readonly #reportError: ((error: unknown) => void) | undefined
   readonly #now: () => number
   readonly #kept = new Map<string, { readonly client: OAuthClient; readonly until: number }>()
   readonly #fetching = new Map<string, Promise<OAuthClient>>()
@@ -34,12 +40,14 @@ export class ClientDocuments {
     maxAgeSeconds = 3_600,
     maxDocuments = 200,
     redirectSchemes,
+    reportError,
     now = Date.now,
   }: ClientDocumentsOptions) {
     this.#schemes = redirectSchemes
     this.#fetch = fetch
     this.#maxAgeSeconds = maxAgeSeconds
     this.#maxDocuments = maxDocuments
+    this.#reportError = reportError
     this.#now = now
   }
 
@@ -67,7 +75,11 @@ export class ClientDocuments {
       return client
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      throw invalidClient(`The document about the client cannot be used: ${reason}`)
+      const told = 'The document about the client cannot be used'
+      if (!this.#reportError) throw invalidClient(`${told}: ${reason}`)
+      const { host, pathname } = new URL(clientId)
+      this.#reportError(new Error(`${told}: ${host}${pathname}: ${reason}`))
+      throw invalidClient(told)
     }
   }
 

@@ -1,10 +1,18 @@
 import { authenticate } from './authenticate.ts'
-import { findWayBack, readAuthorizationRequest, readResource, sendBack } from './authorization-request.ts'
+import {
+  findWayBack,
+  readAuthorizationRequest,
+  readResource,
+  sendBack,
+  type WayBack,
+  wayBackUrl,
+} from './authorization-request.ts'
 import type { Backend } from './backend.ts'
 import { type AuthCall, type AuthReply, type AuthRoutes, basePathOf, json, pathOf } from './call.ts'
 import { OAuthError } from './oauth-error.ts'
-import { Pages, stylesheetPath, stylesheetReply } from './page.ts'
+import { escaped, Pages, stylesheetPath, stylesheetReply } from './page.ts'
 import { type Params, paramsOf, toScopes } from './params.ts'
+import { placeOf } from './redirect-uris.ts'
 import { clientAuthMethods, grantTypes, readRegistration } from './registration.ts'
 
 /** What answers at one path. */
@@ -53,13 +61,22 @@ export class AuthorizationEndpoints implements AuthRoutes {
       return await route.answer(call)
     } catch (error) {
       const refusal = this.#toRefusal(error)
-      if (!route.isPage) return refusal.toReply()
-      return this.#pages.error(`${refusal.message}.`, refusal.status === 401 ? 400 : refusal.status)
+      return route.isPage ? this.#refusalPage(refusal) : refusal.toReply()
     }
   }
 
+  /** @param more HTML. Nobody signs in on this page, so that 401 and its challenge would be out of place. */
+  #refusalPage({ message, status, headers }: OAuthError, more = ''): AuthReply {
+    return status === 401
+      ? this.#pages.error(`${message}.`, 400, more)
+      : this.#pages.error(`${message}.`, status, more, headers)
+  }
+
   #toRefusal(error: unknown): OAuthError {
-    if (error instanceof OAuthError) return error
+    if (error instanceof OAuthError) {
+      if (error.cause !== undefined) this.#backend.reportError(error.cause)
+      return error
+    }
     this.#backend.reportError(error)
     return new OAuthError('server_error', 'Something went wrong here', 500)
   }
@@ -82,10 +99,18 @@ export class AuthorizationEndpoints implements AuthRoutes {
     try {
       return await backend.authorize(readAuthorizationRequest(way, params, backend), call)
     } catch (error) {
-      const { errorCode, message } = this.#toRefusal(error)
-      const answer = { error: errorCode, error_description: message }
-      return sendBack(way, answer, backend.hasIssParameter ? backend.issuer : undefined)
+      return this.#refuse(way, this.#toRefusal(error))
     }
+  }
+
+  #refuse(way: WayBack, refusal: OAuthError): AuthReply {
+    const { hasIssParameter, issuer, showsErrors } = this.#backend
+    const answer = { error: refusal.errorCode, error_description: refusal.message }
+    const iss = hasIssParameter ? issuer : undefined
+    if (!showsErrors) return sendBack(way, answer, iss)
+    const link = `<a href="${escaped(wayBackUrl(way, answer, iss))}">Go back to the application</a>`
+    const place = `<strong>${escaped(placeOf(way.redirectUri))}</strong>`
+    return this.#refusalPage(refusal, `<p>${link}, which says that it is at ${place}.</p>`)
   }
 
   async #token(call: AuthCall): Promise<AuthReply> {

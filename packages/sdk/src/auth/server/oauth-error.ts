@@ -8,7 +8,10 @@ export class OAuthError extends Error {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
 
-  /** @param description Clients and people read it: nothing secret, nothing that somebody else wrote. */
+  /**
+   * @param description Clients and people read it: nothing secret, nothing that somebody else wrote. A `cause` is for the
+   * operator alone.
+   */
   constructor(errorCode: string, description: string, status = 400, headers: Readonly<Record<string, string>> = {}) {
     super(description)
     this.errorCode = errorCode

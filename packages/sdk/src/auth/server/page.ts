@@ -66,9 +66,9 @@ export class Pages {
    * Says in a sentence what went wrong.
    * @param more HTML, as in `content`.
    */
-  error(message: string, status = 400, more = ''): AuthReply {
+  error(message: string, status = 400, more = '', headers: Readonly<Record<string, string>> = {}): AuthReply {
     const content = `<p>${escaped(message)}</p>${more}`
-    return pageReply({ title: 'This does not work', content, stylesheet: this.stylesheet, status })
+    return pageReply({ title: 'This does not work', content, stylesheet: this.stylesheet, status, headers })
   }
 }
 

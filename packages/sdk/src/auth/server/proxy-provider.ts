@@ -1,5 +1,6 @@
 import type { AuthInfo } from '../../util/auth-info.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
+import { secretBasic } from '../client/client-authentication.ts'
 import { checkIssuerUrl, type Fetch, IssuerFetch } from '../resource/issuer-fetch.ts'
 import type { OAuthTokens } from './backend.ts'
 import type { OAuthClient } from './client.ts'
@@ -23,6 +24,8 @@ export interface ProxyOptions {
   verifyAccessToken(token: string): Promise<AuthInfo>
   /** The client as the authorization server knows it: with its redirect URIs. */
   getClient(clientId: string): Promise<OAuthClient | undefined>
+  /** How a client's secret is shown to the other server, whichever way it came to us. Default `client_secret_post`. */
+  tokenEndpointAuthMethod?: 'client_secret_post' | 'client_secret_basic' | undefined
   /** Default: the runtime's own. */
   fetch?: Fetch | undefined
 }
@@ -112,13 +115,13 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider<Redirecting
   }
 
   async #token(client: OAuthClient, params: Params): Promise<OAuthTokens> {
-    const answer = await this.#post(this.#options.endpoints.tokenUrl, { ...params, ...identityOf(client) })
+    const answer = await this.#post(this.#options.endpoints.tokenUrl, client, params)
     if (typeof answer?.access_token !== 'string') throw new Error('The authorization server gave no token')
     return answer as unknown as OAuthTokens
   }
 
   async #revoke(url: string, client: OAuthClient, request: { token: string; token_type_hint?: string }): Promise<void> {
-    await this.#post(url, { ...request, ...identityOf(client) })
+    await this.#post(url, client, request)
   }
 
   async #register(url: string, client: object): Promise<OAuthClient> {
@@ -129,22 +132,35 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider<Redirecting
     throw new Error('The authorization server registered no client')
   }
 
-  #post(url: string, params: Params): Promise<JsonObject | undefined> {
+  #post(url: string, client: OAuthClient, params: Params): Promise<JsonObject | undefined> {
     const given = Object.entries(params).filter((entry): entry is [string, string] => entry[1] !== undefined)
-    const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
-    return this.#ask(url, { method: 'POST', headers, body: new URLSearchParams(given).toString() })
+    const body = new URLSearchParams(given)
+    const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' })
+    this.#authenticate(client, body, headers)
+    return this.#ask(url, { method: 'POST', headers, body: body.toString() })
   }
 
-  /** What it refuses is refused in the same words; what goes wrong there is a fault of ours. */
+  #authenticate({ client_id, client_secret }: OAuthClient, body: URLSearchParams, headers: Headers): void {
+    const isBasic = this.#options.tokenEndpointAuthMethod === 'client_secret_basic'
+    if (isBasic && client_secret !== undefined) {
+      return void secretBasic(client_secret)({ issuer: '' }, { client_id }, body, headers)
+    }
+    body.set('client_id', client_id)
+    if (client_secret !== undefined) body.set('client_secret', client_secret)
+  }
+
+  /** What it refuses is refused in the same words; of what goes wrong there, only that it did is told. */
   async #ask(url: string, init: RequestInit): Promise<JsonObject | undefined> {
-    const response = await this.#fetch.ask(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
+    const signal = AbortSignal.timeout(timeoutMs)
+    const response = await this.#fetch.ask(url, { ...init, redirect: 'error', signal }).catch(unavailable)
     const body: unknown = await response.json().catch(() => undefined)
     if (response.ok) return isObject(body) ? body : undefined
     const error = isObject(body) ? body.error : undefined
     if (response.status < 500 && typeof error === 'string' && /^[a-z_]{1,60}$/.test(error)) {
       throw new OAuthError(error, 'The authorization server refused it', response.status === 401 ? 401 : 400)
     }
-    throw new Error(`${new URL(url).host} answered with HTTP ${response.status}`)
+    const fault = new Error(`${new URL(url).host} answered with HTTP ${response.status}`)
+    return response.status < 500 ? Promise.reject(fault) : unavailable(fault)
   }
 }
 
@@ -152,6 +168,7 @@ type Params = Readonly<Record<string, string | undefined>>
 
 const timeoutMs = 10_000
 
-function identityOf({ client_id, client_secret }: OAuthClient): Params {
-  return { client_id, client_secret }
+function unavailable(cause: unknown): never {
+  const description = 'The authorization server behind this one cannot be asked just now: try again later'
+  throw Object.assign(new OAuthError('temporarily_unavailable', description, 503, { 'retry-after': '5' }), { cause })
 }

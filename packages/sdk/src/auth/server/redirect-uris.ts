@@ -18,6 +18,12 @@ export function isLocalRedirect(uri: string): boolean {
   return url.protocol === 'http:' && isLoopbackUrl(url)
 }
 
+/** What people read of where an answer goes: the host, or the scheme of an application that has its own. */
+export function placeOf(redirectUri: string): string {
+  const { host, protocol } = new URL(redirectUri)
+  return /^https?:$/.test(protocol) ? host : protocol.slice(0, -1)
+}
+
 /**
  * Equal as strings, but for the port where a native application chooses one each time it listens: RFC 8252, 7.3 and
  * OAuth 2.1, 4.1.1. Names other than addresses are let in too, because so many clients use `localhost`.
@@ -37,7 +43,8 @@ export function chooseRedirectUri(
 ): string {
   if (given === undefined && registered.length === 1) return registered[0]!
   if (given === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing')
-  if (registered.some((uri) => matchesRedirectUri(uri, given, applicationType))) return given
+  // The port may be any that there is.
+  if (URL.canParse(given) && registered.some((uri) => matchesRedirectUri(uri, given, applicationType))) return given
   throw new OAuthError('invalid_request', 'redirect_uri is not one that the client registered')
 }
 

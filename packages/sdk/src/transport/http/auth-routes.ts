@@ -18,7 +18,8 @@ const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs, deadlines: new Deadlin
 export async function answerRoute(call: HttpCall, routes: AuthRoutes, response?: ServerResponse): Promise<void> {
   const { request, method } = call
   const body = method === 'POST' ? await readBody(call) : ''
-  const authCall: AuthCall = { method, url: request.url, header: (name) => request.header(name), body, response }
+  const { url, peer } = request
+  const authCall: AuthCall = { method, url, header: (name) => request.header(name), body, peer, response }
   const reply = await routes.answer(authCall)
   if (reply) call.reply(reply.status, reply.headers, method === 'HEAD' ? '' : reply.body)
 }
