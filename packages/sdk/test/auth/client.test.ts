@@ -40,6 +40,13 @@ describe('oauth()', () => {
     })
   }
 
+  it('is named by the error of whoever connects without it, and missing scopes by that of a fixed token', async () => {
+    await using vault = await protectedServer({}, { requiredScopes: ['read'] })
+    await expect(connect(vault.url)).rejects.toThrow(/HTTP 401: the server wants to know who calls; give `auth`/)
+    const token = await vault.as.issueToken({ resource: `${vault.url}`, scope: 'other' })
+    await expect(connect(vault.url, { auth: bearer(token) })).rejects.toThrow(/needs the scope "read"/)
+  })
+
   it('asks once, however many calls are refused at the same time', async () => {
     await using vault = await protectedServer({ accessTokenSeconds: 1, refreshTokens: 'never' })
     await using client = await connect(vault.url, { revision: '2025-11-25', auth: oauth(browserless) })

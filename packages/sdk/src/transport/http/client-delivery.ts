@@ -223,8 +223,19 @@ export class Delivery implements Answer {
 
   #giveUpRefused(cause?: unknown): void {
     const body = refusalText(this.#collected.take())
-    const why = cause instanceof Error ? `: ${cause.message}` : excerpt(body)
+    const why = cause instanceof Error ? `: ${cause.message}` : (this.#permissionNeeded() ?? excerpt(body))
     this.#giveUp(this.#error(`was refused: HTTP ${this.#status}${why}`, 'refused', cause, body))
+  }
+
+  /** What to do about a refusal that is about permission, where the server says which (RFC 6750, 3). */
+  #permissionNeeded(): string | undefined {
+    const challenge = this.#header('www-authenticate') ?? ''
+    const [, scope] = /scope="([^"\\]{1,300})"/.exec(challenge) ?? []
+    if (this.#status === 401 && !this.#destination.auth) {
+      return ': the server wants to know who calls; give `auth`, such as oauth() or bearer(token) of tenon/auth'
+    }
+    if (this.#status !== 403 || scope === undefined || !challenge.includes('insufficient_scope')) return undefined
+    return `: the token does not allow this, which needs the scope ${JSON.stringify(scope)}`
   }
 
   /** With other credentials it may be made again: whoever refuses it for these has not acted on it. */
