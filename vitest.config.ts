@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const entry = (name: string) => new URL(`./packages/sdk/src/entry/${name}.ts`, import.meta.url).pathname
@@ -21,5 +22,7 @@ export default defineConfig({
     include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     testTimeout: 20_000,
     pool: 'forks',
+    // On two cores one would be left idle, though many tests only wait.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
   },
 })

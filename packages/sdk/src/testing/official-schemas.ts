@@ -21,6 +21,9 @@ const emptyResults: ReadonlySet<string> = new Set([
   'resources/unsubscribe',
 ])
 
+/** Stands for any request that wants to be a task, and whose answer is one (2025-11-25). */
+const asTask = 'as a task'
+
 /** The official JSON Schema of one revision, as a judge of messages. */
 export class OfficialSchema {
   readonly #document: JsonSchema
@@ -59,6 +62,7 @@ export class OfficialSchema {
     if ('error' in message) return this.#definitions.JSONRPCErrorResponse ? 'JSONRPCErrorResponse' : 'JSONRPCError'
     if (method === undefined) return undefined
     if (emptyResults.has(method)) return 'EmptyResult'
+    if (method === asTask) return 'CreateTaskResult'
     const result = this.#byMethod.get(method)?.replace(/Request$/, 'Result')
     // Since 2026-07-28 a response has a name too, and allows for results that ask for input.
     return [`${result}Response`, `${result}`].find((name) => this.#definitions[name])
@@ -82,6 +86,8 @@ export class Judge {
   readonly #schema: OfficialSchema
   readonly #methods = { client: new Map<RequestId, string>(), server: new Map<RequestId, string>() }
 
+  readonly #wantsTask = new Set<string>()
+
   constructor(schema: OfficialSchema) {
     this.#schema = schema
   }
@@ -93,15 +99,21 @@ export class Judge {
     }
   }
 
+  #asked(from: Line['from'], { id, method, params }: RpcRequest): void {
+    this.#methods[from].set(id, method)
+    if (params?.task !== undefined) this.#wantsTask.add(`${id}`)
+  }
+
   #one(from: Line['from'], message: RpcMessage): void {
-    if (kindOf(message) === 'request')
-      this.#methods[from].set((message as RpcRequest).id, (message as RpcRequest).method)
+    if (kindOf(message) === 'request') this.#asked(from, message as RpcRequest)
     const asker = this.#methods[from === 'client' ? 'server' : 'client']
     const id = (message as { id?: unknown }).id
     const method = 'method' in message ? undefined : isRequestId(id) ? asker.get(id) : undefined
     // JSON-RPC wants `id: null` where the request could not be read; the older schemas have no form for that.
     if ('error' in message && id === null) return
-    const problem = this.#schema.problem(message, method)
+    const isTask =
+      method !== undefined && isObject((message as RpcResponse).result?.task) && this.#wantsTask.has(`${id}`)
+    const problem = this.#schema.problem(message, isTask ? asTask : method)
     if (problem !== undefined) this.problems.push(`${from} sent ${JSON.stringify(message).slice(0, 500)}\n  ${problem}`)
   }
 }

@@ -13,6 +13,7 @@ describe('the demo server', () => {
       'write_note',
       'search_notes',
       'plan_day',
+      'proofread',
     ])
     expect((await client.callTool('echo', { text: 'hi' })).text).toBe('hi')
     expect((await client.callTool('add', { a: 1, b: 2 })).text).toBe('{"result":3}')
@@ -26,4 +27,23 @@ describe('the demo server', () => {
     expect((await client.getPrompt('review', { code: 'x' })).messages).toHaveLength(1)
     await client.ping()
   })
+
+  everyWire('has a long task to start, watch, answer and cancel', async (wire) => {
+    await using pair = await wire.connect(server, {
+      handlers: { elicit: () => ({ action: 'accept', content: { name: 'Ann' } }) },
+    })
+    const { client } = pair
+    const task = await client.callToolAsTask('proofread', { seconds: 0 })
+    const expected = isOld(client.revision) ? /Nobody could be asked/ : /were proofread by Ann/
+    expect((await task.result()).text).toMatch(expected)
+    const stopped = await client.callToolAsTask('proofread', { seconds: 60 })
+    const outcome = stopped.result().catch((error) => error)
+    await stopped.cancel()
+    expect((await outcome).code).toBe('cancelled')
+  })
 })
+
+/** Forms came with 2025-06-18. */
+function isOld(revision: string): boolean {
+  return revision < '2025-06-18'
+}

@@ -229,7 +229,7 @@ describe('revisions without batches', () => {
         expect(id ?? null).toBeNull()
         expect(error?.code).toBe(-32600)
       }
-      expect((await client.request('tools/list')).result?.tools).toHaveLength(6)
+      expect((await client.request('tools/list')).result?.tools).toHaveLength(7)
       expect(client.transcript.lines.filter(({ from, message }) => from === 'server' && isArray(message))).toEqual([])
       expect(JSON.stringify(client.transcript.from('server'))).not.toContain('"id":"a"')
     },

@@ -82,6 +82,7 @@ async function converse(transport: Transport, revision: RevisionId): Promise<Mes
     'write_note',
     'search_notes',
     'plan_day',
+    'proofread',
   ])
   expect((await client.callTool('echo', { text: 'é\n€' })).text).toBe('é\n€')
   const steps: number[] = []
