@@ -234,40 +234,52 @@ function registerSchemaTools() {
 function registerTaskTools() {
   const optional = { execution: { taskSupport: 'optional' }, taskPolicy: 'always' }
   const required = { execution: { taskSupport: 'required' } }
-  server.registerTool('greet', { inputSchema: { name: z.string() } }, ({ name }) => `Hello, ${name}!`)
+  server.registerTool(
+    'greet',
+    { description: 'Says hello', inputSchema: { name: z.string() } },
+    ({ name }) => `Hello, ${name}!`,
+  )
   server.registerTool(
     'slow_compute',
-    { inputSchema: { seconds: z.number().optional(), label: z.string().optional() }, ...optional },
+    {
+      description: 'Takes its time',
+      inputSchema: { seconds: z.number().optional(), label: z.string().optional() },
+      ...optional,
+    },
     async ({ seconds = 1, label = 'result' }, ctx) => {
       await sleep(seconds * 1000, undefined, { signal: ctx.signal })
       return `${label}: computed in ${seconds} s`
     },
   )
-  server.registerTool('failing_job', required, async () => {
+  server.registerTool('failing_job', { description: 'Fails after a while', ...required }, async () => {
     await sleep(1000)
     throw new Error('The job failed')
   })
-  server.registerTool('protocol_error_job', required, async () => {
+  server.registerTool('protocol_error_job', { description: 'Breaks after a while', ...required }, async () => {
     await sleep(100)
     throw new ProtocolError(RpcCode.InternalError, 'The job broke')
   })
   server.registerTool(
     'confirm_delete',
-    { inputSchema: { filename: z.string() }, ...optional },
+    { description: 'Asks before it deletes', inputSchema: { filename: z.string() }, ...optional },
     async ({ filename }, ctx) => {
       const { content } = await ctx.elicit(`Delete ${filename}?`, z.object({ confirm: z.boolean() }))
       return content?.confirm ? `Deleted ${filename}` : `Kept ${filename}`
     },
   )
-  server.registerTool('multi_input', optional, async (_args, ctx) => {
-    const [name, confirm] = await Promise.all([
-      ctx.elicit('What is your name?', z.object({ name: z.string() })),
-      ctx.elicit('Are you sure?', z.object({ confirm: z.boolean() })),
-    ])
-    return `${name.content?.name}: ${confirm.content?.confirm}`
-  })
-  // Asks before it becomes a task.
-  server.registerTool('test_tool_with_task', { ...required, taskPolicy: { afterMs: 200 } }, async (_args, ctx) => {
+  server.registerTool(
+    'multi_input',
+    { description: 'Asks for two things at once', ...optional },
+    async (_args, ctx) => {
+      const [name, confirm] = await Promise.all([
+        ctx.elicit('What is your name?', z.object({ name: z.string() })),
+        ctx.elicit('Are you sure?', z.object({ confirm: z.boolean() })),
+      ])
+      return `${name.content?.name}: ${confirm.content?.confirm}`
+    },
+  )
+  const early = { description: 'Asks before it becomes a task', ...required, taskPolicy: { afterMs: 200 } }
+  server.registerTool('test_tool_with_task', early, async (_args, ctx) => {
     const { content } = await ctx.elicit('What is your name?', z.object({ name: z.string() }), { key: 'user_name' })
     await sleep(300)
     return `Hello, ${content?.name}!`
