@@ -3,9 +3,10 @@ import { McpError, PeerError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import { backoffMs, defaultBackoff } from '../../util/backoff.ts'
 import { define, isObject, type JsonObject } from '../../util/objects.ts'
+import { pause } from '../../util/pause.ts'
 import { readInputRequests, unlessAborted } from '../rounds.ts'
 import type { Followed, TaskDialect, TaskPeer } from './dialect.ts'
-import { pause, persist } from './persist.ts'
+import { persist } from './persist.ts'
 import { readTask, type Sighting } from './snapshot.ts'
 
 /** How often a stream of changes that was lost is opened again. */

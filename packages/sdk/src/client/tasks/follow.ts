@@ -1,8 +1,9 @@
 import { PeerError, RpcCode } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
+import { pause } from '../../util/pause.ts'
 import type { Early, Followed, TaskDialect } from './dialect.ts'
-import { pause, persist } from './persist.ts'
+import { persist } from './persist.ts'
 import { isFinal, readTask, type Sighting, type TaskSnapshot, unseen } from './snapshot.ts'
 
 /** What a handle needs of the work that it stands for, be it a task or an ordinary call. */

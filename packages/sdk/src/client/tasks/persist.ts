@@ -1,5 +1,6 @@
 import { ClosedError, HttpError, McpError, PeerError, RpcCode, TimeoutError } from '../../errors.ts'
 import { type Backoff, backoffMs } from '../../util/backoff.ts'
+import { pause } from '../../util/pause.ts'
 
 /** A task outlives a bad network: some failures in a row mean nothing. */
 const backoff: Backoff = { initialDelayMs: 200, maxDelayMs: 10_000, growth: 2, maxRetries: 8 }
@@ -18,20 +19,6 @@ export async function persist<T>(work: () => Promise<T>, signal: AbortSignal, is
     await pause(backoffMs(backoff, tries), signal)
     signal.throwIfAborted()
   }
-}
-
-/** Ends early when the signal aborts. */
-export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, delayMs)
-    signal.addEventListener('abort', done)
-    if (signal.aborted) done()
-  })
 }
 
 function isTrouble(error: unknown): boolean {

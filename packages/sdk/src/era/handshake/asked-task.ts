@@ -3,6 +3,7 @@ import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import type { TaskRequest } from '../../protocol/types.ts'
 import { isObject } from '../../util/objects.ts'
+import { pause } from '../../util/pause.ts'
 import type { Call } from '../call.ts'
 import type { AskOptions, Caller } from '../server.ts'
 
@@ -69,17 +70,4 @@ async function follow(call: Call, taskId: string, first: Params, signal: AbortSi
 function intervalOf({ pollInterval }: Params): number {
   const wished = typeof pollInterval === 'number' ? pollInterval : defaultMs
   return Math.min(Math.max(wished, shortestMs), longestMs)
-}
-
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, delayMs)
-    signal.addEventListener('abort', done)
-    if (signal.aborted) done()
-  })
 }
