@@ -3,7 +3,7 @@ import { unref } from '../util/unref.ts'
 import type { RunTask, TaskChange, TaskEntry, TaskPlace, TaskStore, TaskWorker, WorkOptions } from './ports.ts'
 
 export interface MemoryTaskStoreOptions {
-  /** Tasks kept in all, ended ones included. Default 10,000. */
+  /** Tasks kept in all; the oldest that have ended make room for new ones. Default 10,000. */
   maxTasks?: number | undefined
   /** The clock, in milliseconds. Default `Date.now`. */
   now?: (() => number) | undefined
@@ -40,7 +40,7 @@ export class MemoryTaskStore implements TaskStore {
 
   async create(entry: TaskEntry, { notes = [], isReady = false }: TaskChange = {}): Promise<void> {
     if (this.#find(entry.id)) throw new TypeError(`There is a task ${entry.id} already`)
-    if (this.#tasks.size >= this.#maxTasks) this.#sweep()
+    if (this.#tasks.size >= this.#maxTasks) this.#makeRoom()
     if (this.#tasks.size >= this.#maxTasks) {
       throw new McpError('overloaded', `This server keeps at most ${this.#maxTasks} tasks; try again later`)
     }
@@ -162,8 +162,14 @@ export class MemoryTaskStore implements TaskStore {
     unref(kept.pause)
   }
 
-  #sweep(): void {
+  /** Forgets what has expired; and of what has ended the oldest tenth, so that this is not done for every task. */
+  #makeRoom(): void {
     for (const [id, kept] of this.#tasks) if (this.#isOver(kept)) this.#forget(id)
+    const wanted = Math.ceil(this.#maxTasks * 0.9)
+    for (const [id, { entry }] of this.#tasks) {
+      if (this.#tasks.size < wanted) return
+      if (!entry.isOpen) this.#forget(id)
+    }
   }
 
   #isOver({ entry }: Kept): boolean {
@@ -184,7 +190,6 @@ class Worker {
   readonly #next: () => string | undefined
   readonly #ended: (id: string, isDone: boolean) => void
   readonly #running = new Set<Promise<void>>()
-  readonly #controller = new AbortController()
   #isStopped = false
   #isWoken = false
 
@@ -229,7 +234,8 @@ class Worker {
 
   async #runOne(id: string): Promise<void> {
     try {
-      await this.#run(id, this.#controller.signal)
+      // Nobody else can take it: it is never aborted.
+      await this.#run(id, new AbortController().signal)
       this.#ended(id, true)
     } catch (error) {
       this.#options.onError(error)

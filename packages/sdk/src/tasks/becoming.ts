@@ -3,7 +3,7 @@ import { type ConversationHost, StatelessConversation } from '../era/stateless/c
 import type { ResultObject } from '../jsonrpc/message.ts'
 import type { Serving } from '../server/dispatch.ts'
 import { deferred } from '../util/deferred.ts'
-import { unref } from '../util/unref.ts'
+import { elapsed } from '../util/pause.ts'
 import type { NewTask, TaskBook } from './book.ts'
 import { TaskCall } from './call.ts'
 import { emptyJournal, type TaskRun } from './run.ts'
@@ -37,7 +37,8 @@ export async function serveFor(afterMs: number, always: boolean, becoming: Becom
     isOver = true
   }
   await Promise.race([running.then(over, over), elapsed(afterMs)])
-  return isOver || call.ended ? running : becomeTask(call, conversation, running, becoming)
+  const isAnswered = isOver || call.ended || conversation.isAsking
+  return isAnswered ? running : becomeTask(call, conversation, running, becoming)
 }
 
 async function becomeTask(
@@ -87,8 +88,4 @@ async function createEnded(result: ResultObject, { book, newTask, created }: Bec
 
 function withoutOnce<T extends { journal: { once: [string, string][] } }>(opened: T): T {
   return { ...opened, journal: { ...opened.journal, once: [] } }
-}
-
-function elapsed(ms: number): Promise<void> {
-  return new Promise((resolve) => unref(setTimeout(resolve, ms)))
 }

@@ -36,6 +36,8 @@ export function ownerOf(principal: string | undefined): string {
 /** The tasks of a server, and every way in which one can change. Only this writes to the store. */
 export class TaskBook {
   readonly #settings: Settings
+  /** Told what goes wrong where nothing depends on it. */
+  reportError: (error: unknown) => void = () => {}
 
   constructor(settings: Settings) {
     this.#settings = settings
@@ -69,7 +71,13 @@ export class TaskBook {
       ...body,
     }
     const notes: Note[] = [{ request }, ...once.map((entry): Note => ({ once: entry }))]
-    await store.create(toEntry(task), { notes: notes.map((note) => JSON.stringify(note)), isReady })
+    try {
+      await store.create(toEntry(task), { notes: notes.map((note) => JSON.stringify(note)), isReady })
+    } catch (error) {
+      // Whoever called may try again later, and should know.
+      const isFull = error instanceof McpError && error.code === 'overloaded'
+      throw isFull ? new ProtocolError(RpcCode.InternalError, error.message) : error
+    }
     this.tell('created', task)
     return task
   }
@@ -155,13 +163,13 @@ export class TaskBook {
   }
 
   tell(type: TaskEvent['type'], { id, owner, name, attempts }: Task): void {
-    this.#settings.onEvent({
-      type,
-      taskId: id,
-      principal: owner === '' ? undefined : owner.slice(2),
-      name,
-      ...(type === 'started' && { attempt: attempts }),
-    })
+    const principal = owner === '' ? undefined : owner.slice(2)
+    const event = { type, taskId: id, principal, name, ...(type === 'started' && { attempt: attempts }) }
+    try {
+      this.#settings.onEvent(event)
+    } catch (error) {
+      this.reportError(error)
+    }
   }
 }
 

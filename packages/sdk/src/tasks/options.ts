@@ -1,6 +1,7 @@
 import type { TaskPolicy } from '../server/task-runtime.ts'
 import { MemoryTaskStore } from '../store/memory-tasks.ts'
 import type { TaskStore } from '../store/ports.ts'
+import { maxTimerMs } from '../util/backoff.ts'
 
 export interface TasksOptions {
   /** Where tasks are kept. Default: in this process, gone with it. */
@@ -58,17 +59,28 @@ export function resolveOptions(options: TasksOptions): Settings {
     onEvent: options.onEvent ?? (() => {}),
   }
   checkPolicy(settings.policy, 'tasks({ policy })')
-  for (const name of ['ttlMs', 'maxTtlMs', 'pollIntervalMs', 'maxOpenPerCaller', 'leaseMs', 'maxAttempts'] as const) {
-    if (!(settings[name] > 0)) throw new TypeError(`tasks({ ${name} }) must be a number above 0`)
-  }
-  for (const name of ['concurrency', 'drainMs'] as const) {
-    if (!(settings[name] >= 0)) throw new TypeError(`tasks({ ${name} }) must be 0 or a number above it`)
+  for (const [name, least, most] of bounds) {
+    const value: unknown = settings[name]
+    if (typeof value === 'number' && value >= least && value <= most) continue
+    throw new TypeError(`tasks({ ${name} }) must be a number from ${least} to ${most}`)
   }
   return settings
 }
 
+/** What can be waited for is what a timer can; the longest time to live is a year, for the sake of clocks. */
+const bounds = [
+  ['ttlMs', 1, 31_536_000_000],
+  ['maxTtlMs', 1, 31_536_000_000],
+  ['pollIntervalMs', 1, maxTimerMs],
+  ['maxOpenPerCaller', 1, Number.MAX_SAFE_INTEGER],
+  ['concurrency', 0, 10_000],
+  ['leaseMs', 10, maxTimerMs],
+  ['maxAttempts', 1, 1_000_000],
+  ['drainMs', 0, maxTimerMs],
+] as const
+
 export function checkPolicy(policy: TaskPolicy, where: string): void {
   if (policy === 'always' || policy === 'never') return
-  if (typeof policy === 'object' && policy !== null && policy.afterMs >= 0) return
+  if (typeof policy === 'object' && policy !== null && policy.afterMs >= 0 && policy.afterMs <= maxTimerMs) return
   throw new TypeError(`${where} must be 'always', 'never' or { afterMs }`)
 }

@@ -9,7 +9,7 @@ import type { Params, ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { RequestMeta } from '../protocol/types.ts'
 import { ProgressSender } from '../server/progress.ts'
-import { unref } from '../util/unref.ts'
+import { elapsed } from '../util/pause.ts'
 import type { Outcome, TaskBook } from './book.ts'
 import { Interrupted, type TaskCall } from './call.ts'
 import { isFinal, type Note, type Task } from './task.ts'
@@ -172,7 +172,7 @@ export class TaskRun implements TaskControl {
       }
       written = message
       await Promise.race([
-        pause(statusPauseMs),
+        elapsed(statusPauseMs),
         this.call.interrupted,
         new Promise<void>((resolve) => this.call.onEnd(resolve)),
       ])
@@ -203,8 +203,4 @@ function withFreshKeys(questions: Task['questions'], { keys = {}, run }: Task): 
     questions: Object.fromEntries(entries.map(({ name, question }) => [name, question])),
     keys: { ...keys, ...Object.fromEntries(entries.map(({ name, key }) => [name, key])) },
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => unref(setTimeout(resolve, ms)))
 }

@@ -5,12 +5,16 @@ import type { Params } from '../jsonrpc/message.ts'
 import type { TaskHost } from '../server/task-runtime.ts'
 import type { TaskWorker } from '../store/ports.ts'
 import { maxTimerMs } from '../util/backoff.ts'
+import { elapsed } from '../util/pause.ts'
 import { unref } from '../util/unref.ts'
 import type { TaskBook } from './book.ts'
 import { TaskCall } from './call.ts'
 import type { Settings } from './options.ts'
 import { emptyJournal, type RunOptions, TaskRun } from './run.ts'
 import type { KeptRequest, Note, Task } from './task.ts'
+
+/** A store that does not answer is not waited for when the server closes. */
+const graceMs = 5_000
 
 /** How long after its last sign of life a holder is waited for, as parts of a lease. */
 const holdParts = 3
@@ -46,18 +50,23 @@ export class TaskRunner {
       leaseMs,
       onError: (error) => this.#host.reportError(error),
     })
-    await this.#worker
+    try {
+      await this.#worker
+    } catch (error) {
+      this.#worker = undefined
+      throw error
+    }
   }
 
   async stop(): Promise<void> {
-    const worker = await this.#worker
+    const worker = await this.#worker?.catch(() => undefined)
     this.#worker = undefined
     const over = Promise.all([worker?.stop(), ...this.#held.values()])
     const timer = setTimeout(() => {
       this.#isDrained = true
       for (const { call } of this.#running.values()) call.interrupt('handed-back', new Error('The server closes'))
     }, this.#settings.drainMs)
-    await over
+    await Promise.race([over, elapsed(this.#settings.drainMs + graceMs)])
     clearTimeout(timer)
   }
 
@@ -168,7 +177,7 @@ export class TaskRunner {
       const task = await this.#book.get(id)
       const waitMs = (task?.holder?.until ?? 0) - Date.now()
       if (task?.status !== 'working' || waitMs <= 0 || this.#isDrained) return
-      await new Promise((resolve) => unref(setTimeout(resolve, Math.min(waitMs, 1_000))))
+      await elapsed(Math.min(waitMs, 1_000))
     }
   }
 

@@ -8,6 +8,7 @@ import { checkUse, type Guarded, mayUse } from '../server/features/feature.ts'
 import type { TaskHost, TaskRuntime } from '../server/task-runtime.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 import { isObject, omit } from '../util/objects.ts'
+import { unref } from '../util/unref.ts'
 import { serveFor } from './becoming.ts'
 import { type NewTask, ownerOf, TaskBook } from './book.ts'
 import type { Dialect } from './dialect.ts'
@@ -31,6 +32,9 @@ export function tasks(options: TasksOptions = {}): TaskRuntime {
   return new Tasks(resolveOptions(options))
 }
 
+/** Until a store that could not be worked with is tried again. */
+const retryMs = 5_000
+
 class Tasks implements TaskRuntime {
   readonly #settings: Settings
   readonly #book: TaskBook
@@ -38,6 +42,7 @@ class Tasks implements TaskRuntime {
   readonly #results: TaskResults
   #host: TaskHost | undefined
   #runner: TaskRunner | undefined
+  #retry: ReturnType<typeof setTimeout> | undefined
   readonly methods: Readonly<Record<string, RequestHandler>>
   readonly feed: TaskFeed
 
@@ -64,17 +69,31 @@ class Tasks implements TaskRuntime {
   attach(host: TaskHost): void {
     if (this.#host) throw new TypeError('tasks() serves one server; make another for another server')
     this.#host = host
+    this.#book.reportError = (error) => host.reportError(error)
     this.#runner = new TaskRunner(this.#settings, this.#book, host, (task) =>
       this.#dialectOf(task).tellsSession ? (method, params) => this.#watchers.say(task.id, method, params) : undefined,
     )
   }
 
+  /** A store that is away for a moment is asked again, until it is there or we are stopped. */
   async start(): Promise<void> {
+    clearTimeout(this.#retry)
+    try {
+      await this.#begin()
+    } catch (error) {
+      this.#retry = setTimeout(() => void this.start().catch((again) => this.#host?.reportError(again)), retryMs)
+      unref(this.#retry)
+      throw error
+    }
+  }
+
+  async #begin(): Promise<void> {
     await this.#watchers.start((id) => void this.#runner?.changed(id).catch((error) => this.#host?.reportError(error)))
     await this.#runner?.start()
   }
 
   async stop(): Promise<void> {
+    clearTimeout(this.#retry)
     await this.#runner?.stop()
     await this.#watchers.stop()
   }
@@ -178,8 +197,9 @@ class Tasks implements TaskRuntime {
     extension.checkCaller(caller)
     const { request } = stream ?? {}
     const from = { request, auth: request?.auth }
-    const known = await Promise.all(ids.map((id) => this.#find(id, from).catch(unlessUnknown)))
-    return ids.filter((_, index) => known[index])
+    const wanted = [...new Set(ids)]
+    const known = await Promise.all(wanted.map((id) => this.#find(id, from).catch(unlessUnknown)))
+    return wanted.filter((_, index) => known[index])
   }
 
   #follow(ids: readonly string[], caller: Caller, tell: (task: ResultObject) => void): () => void {

@@ -19,7 +19,12 @@ export class TaskWatchers {
       const said = text === undefined ? undefined : (JSON.parse(text) as Said)
       for (const listener of [...(this.#listeners.get(id) ?? [])]) listener(said)
     })
-    await this.#stop
+    try {
+      await this.#stop
+    } catch (error) {
+      this.#stop = undefined
+      throw error
+    }
   }
 
   async stop(): Promise<void> {

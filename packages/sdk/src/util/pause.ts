@@ -1,3 +1,5 @@
+import { unref } from './unref.ts'
+
 /** Waits; ends early when the signal aborts. */
 export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -10,4 +12,9 @@ export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', done)
     if (signal.aborted) done()
   })
+}
+
+/** Waits without keeping a process alive. */
+export function elapsed(ms: number): Promise<void> {
+  return new Promise((resolve) => unref(setTimeout(resolve, ms)))
 }

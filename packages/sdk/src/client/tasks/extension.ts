@@ -48,9 +48,10 @@ export class ExtensionTasks implements TaskDialect {
 
   start(signal: AbortSignal): void {
     this.#signal = signal
-    signal.addEventListener('abort', () => {
+    const stop = () => {
       for (const open of this.#open.values()) open.abort(signal.reason)
-    })
+    }
+    signal.addEventListener('abort', stop, { once: true })
     void this.#listen(signal)
   }
 

@@ -114,7 +114,8 @@ export class TaskFollower implements Work, Followed {
     const run = new AbortController()
     this.#run = run
     const signal = AbortSignal.any([run.signal, this.#options.closing])
-    signal.addEventListener('abort', () => this.#nap?.abort())
+    // A listener that stays would keep this for as long as the client lives (Node 20, `AbortSignal.any`).
+    signal.addEventListener('abort', () => this.#nap?.abort(), { once: true })
     this.#follow(signal).then(
       (result) => this.#settled(result, run),
       (error) => this.#failed(error, run),

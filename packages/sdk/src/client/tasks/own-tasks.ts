@@ -222,7 +222,8 @@ export class OwnTasks {
 
 function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(new McpError('cancelled', 'Nobody waits for the result any more')))
+    const stop = () => reject(new McpError('cancelled', 'Nobody waits for the result any more'))
+    signal.addEventListener('abort', stop, { once: true })
     work.then(resolve, reject)
   })
 }

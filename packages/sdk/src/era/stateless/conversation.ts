@@ -51,6 +51,8 @@ export class StatelessConversation implements Conversation {
   /** Made on first use: most requests ask nothing. */
   #journal: Journal | undefined
   #roots: Promise<ResultObject> | undefined
+  /** Its questions are on their way as the answer to the request. */
+  isAsking = false
   #giveUp: (error: unknown) => void = () => {}
 
   constructor(call: Call, caller: Caller, host: ConversationHost) {
@@ -223,6 +225,7 @@ export class StatelessConversation implements Conversation {
     byHand: unknown,
     _meta?: InputRequiredResult['_meta'],
   ): Promise<Reply> {
+    this.isAsking = true
     const { maxRounds } = this.#host.states
     const round = (journal?.round ?? 0) + 1
     if (round > maxRounds) throw tooManyRounds(maxRounds)

@@ -1,0 +1,107 @@
+import { connect } from 'tenon/client'
+import { McpServer } from 'tenon/server'
+import { MemoryTaskStore, type TaskEvent, type TaskStore, type TasksOptions, tasks } from 'tenon/tasks'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+
+const required = { execution: { taskSupport: 'required' } } as const
+
+function serverWith(options: TasksOptions, reported: unknown[] = []): McpServer {
+  const onError = (error: unknown) => reported.push(error)
+  return new McpServer({ name: 'lab', version: '1.0.0' }, { onError, tasks: tasks({ pollIntervalMs: 20, ...options }) })
+}
+
+describe('a call that becomes a task', () => {
+  it('asks each question once, however close the question and the change come', async () => {
+    const server = serverWith({})
+    const config = { inputSchema: { ms: z.number() }, execution: { taskSupport: 'optional' } } as const
+    server.registerTool('two', { ...config, taskPolicy: { afterMs: 15 } }, async ({ ms }, ctx) => {
+      await ctx.elicit('one')
+      await new Promise((resolve) => setTimeout(resolve, ms))
+      await ctx.elicit('two')
+      return 'done'
+    })
+    for (let index = 0; index < 40; index++) {
+      const asked: string[] = []
+      const elicit = ({ message }: { message: string }) => {
+        asked.push(message)
+        return { action: 'accept', content: {} } as const
+      }
+      await using client = await connect(server, { tasks: true, handlers: { elicit } })
+      expect((await client.callTool('two', { ms: 10 + (index % 10) })).text).toBe('done')
+      expect(asked).toEqual(['one', 'two'])
+    }
+    await server.close()
+  })
+})
+
+describe('tasks', () => {
+  it('go on when whoever keeps books fails', async () => {
+    const reported: unknown[] = []
+    const failing = (event: TaskEvent) => {
+      throw new Error(`no ${event.type}`)
+    }
+    const server = serverWith({ onEvent: failing }, reported)
+    server.registerTool('work', required, () => 'done')
+    await using client = await connect(server, { tasks: true })
+    expect((await client.callTool('work')).text).toBe('done')
+    expect(reported.map(String)).toContain('Error: no completed')
+    await server.close()
+  })
+
+  it('that have ended make room in memory for new ones, and open ones are not pushed out', async () => {
+    const store = new MemoryTaskStore({ maxTasks: 10 })
+    const server = serverWith({ store })
+    server.registerTool('work', required, () => 'done')
+    server.registerTool('wait', required, async (_args, ctx) => (await ctx.elicit('When?')).action)
+    const elicit = () => new Promise<never>(() => {})
+    await using client = await connect(server, { tasks: true, handlers: { elicit } })
+    const open = await client.callToolAsTask('wait')
+    for (let index = 0; index < 30; index++) expect((await client.callTool('work')).text).toBe('done')
+    expect(await store.get(open.id!)).toMatchObject({ isOpen: true })
+    for (let index = 0; index < 9; index++) await client.callToolAsTask('wait')
+    await expect(client.callToolAsTask('wait')).rejects.toThrow('at most 10 tasks')
+    await server.close()
+  })
+
+  it('run when the store that could not be worked with at first can be', async () => {
+    const inner = new MemoryTaskStore()
+    let failures = 1
+    const store: TaskStore = {
+      create: (...args) => inner.create(...args),
+      get: (id) => inner.get(id),
+      replace: (...args) => inner.replace(...args),
+      notes: (id) => inner.notes(id),
+      list: (...args) => inner.list(...args),
+      countOpen: (owner) => inner.countOpen(owner),
+      watch: (listener) => inner.watch(listener),
+      say: (...args) => inner.say(...args),
+      work: async (...args) => {
+        if (failures-- > 0) throw new Error('away')
+        return inner.work(...args)
+      },
+    }
+    const reported: unknown[] = []
+    const server = serverWith({ store }, reported)
+    server.registerTool('work', required, () => 'done')
+    await using first = await connect(server, { tasks: true })
+    expect(first.revision).toBeDefined()
+    await using second = await connect(server, { tasks: true })
+    expect((await second.callTool('work')).text).toBe('done')
+    expect(reported.map(String)).toEqual(['Error: away'])
+    await server.close()
+  })
+
+  it.each([
+    { ttlMs: '5' },
+    { ttlMs: 0 },
+    { leaseMs: Number.POSITIVE_INFINITY },
+    { drainMs: 1e12 },
+    { maxAttempts: 0.5 },
+    { concurrency: -1 },
+    { policy: { afterMs: 1e12 } },
+    { policy: 'sometimes' },
+  ])('refuse options that make no sense: %j', (options) => {
+    expect(() => tasks(options as unknown as TasksOptions)).toThrow(/tasks\(\{ \w+ \}\) must be/)
+  })
+})
