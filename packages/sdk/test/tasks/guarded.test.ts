@@ -49,7 +49,7 @@ describe('a task of somebody', () => {
     ['another subject', { ...user, subject: 'ann' }, { ...user, subject: 'bob' }],
     ['another issuer', { ...user, subject: 'ann' }, { ...user, subject: 'ann', issuer: 'https://other.example' }],
     ['another address', { ...user, extra: { email: 'a@x' } }, { ...user, extra: { email: 'b@x' } }],
-  ])('is not there for %s with the same client [TASK-049, XTASK-039]', async (_, ann, bob) => {
+  ])('CVE-2026-52870: is not there for %s with the same client [TASK-049, XTASK-039]', async (_, ann, bob) => {
     const { as, close } = place()
     const { body } = await as(ann)('tools/call', { name: 'wipe' })
     const { taskId } = body.result as { taskId: string }
