@@ -192,6 +192,7 @@ export class Server {
 
   /** Serves one more peer. May be called any number of times; each peer is independent of the others. */
   async connect(transport: Transport): Promise<Link> {
+    this.#startTasks()
     transport.serves?.(this.endpoint)
     const link = this.#attach(transport)
     const { onclose } = transport
@@ -207,7 +208,6 @@ export class Server {
   }
 
   #attach(transport: Transport): Link {
-    this.#startTasks()
     const link = new Link(transport, this.#receiver, this.#options.limits)
     this.#links.add(link)
     return link

@@ -3,6 +3,8 @@ import type { Caller, Conversation, QuestionLimits, Reply, TaskFeed } from '../e
 import type { Params, RpcErrorBody } from '../jsonrpc/message.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { ToolExecution } from '../protocol/types.ts'
+import { maxTimerMs } from '../util/backoff.ts'
+import { isObject } from '../util/objects.ts'
 import type { RequestHandler, Serving } from './dispatch.ts'
 import type { Guarded } from './features/feature.ts'
 
@@ -40,3 +42,10 @@ export interface ToolTaskConfig extends Guarded {
 
 /** When the server makes a task of a call: at once, never, or when it takes longer. */
 export type TaskPolicy = 'always' | 'never' | { readonly afterMs: number }
+
+export function checkPolicy(policy: TaskPolicy, where: string): void {
+  if (policy === 'always' || policy === 'never') return
+  const afterMs: unknown = isObject(policy) ? policy.afterMs : undefined
+  if (typeof afterMs === 'number' && afterMs >= 0 && afterMs <= maxTimerMs) return
+  throw new TypeError(`${where} must be 'always', 'never' or { afterMs }`)
+}

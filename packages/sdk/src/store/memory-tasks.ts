@@ -80,7 +80,12 @@ export class MemoryTaskStore implements TaskStore {
   }
 
   async countOpen(owner: string): Promise<number> {
-    return this.#of(owner).filter(({ isOpen }) => isOpen).length
+    const now = this.#now()
+    let count = 0
+    for (const { entry } of this.#tasks.values()) {
+      if (entry.isOpen && entry.owner === owner && !isExpired(entry, now)) count++
+    }
+    return count
   }
 
   async work(run: RunTask, options: WorkOptions): Promise<TaskWorker> {

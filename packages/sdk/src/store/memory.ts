@@ -1,6 +1,7 @@
 import { McpError } from '../errors.ts'
 import { isThenable } from '../util/chain.ts'
 import { warnOnce } from '../util/warn.ts'
+import { deliver, type Subscription } from './deliver.ts'
 import {
   type Bus,
   type EventReceiver,
@@ -338,7 +339,9 @@ export class MemoryBus implements Bus {
     if (this.#publishing) return
     this.#publishing = true
     try {
-      for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) this.#deliver(next.topic, next.message)
+      for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+        deliver(this.#topics.get(next.topic), next.message, this.#onError)
+      }
     } finally {
       this.#publishing = false
     }
@@ -359,20 +362,6 @@ export class MemoryBus implements Bus {
   close(): void {
     for (const subscriptions of this.#topics.values()) subscriptions.clear()
     this.#topics.clear()
-  }
-
-  #deliver(topic: string, message: string): void {
-    const subscriptions = this.#topics.get(topic)
-    if (!subscriptions) return
-    // A copy: who subscribes on hearing this message hears the next one first.
-    for (const subscription of [...subscriptions]) {
-      if (!subscriptions.has(subscription)) continue
-      try {
-        subscription.listener(message)
-      } catch (error) {
-        this.#onError(error)
-      }
-    }
   }
 }
 
@@ -406,10 +395,6 @@ interface KeptSession {
 interface KeptValue {
   readonly text: string
   readonly expiresAt: number
-}
-
-interface Subscription {
-  readonly listener: (message: string) => void
 }
 
 /** Up to `last`, which was the newest event when this began: a receiver that stores events cannot keep it going. */

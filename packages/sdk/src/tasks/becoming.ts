@@ -52,7 +52,7 @@ async function becomeTask(
   const opened = await conversation.handOver(hostOf(run.promise))
   try {
     const { once } = opened.journal
-    const body = { run: 1, attempts: 1, holder: runner.hold(), state: withoutOnce(opened) }
+    const body = { run: 1, attempts: 1, heldUntil: runner.holdUntil(), state: withoutOnce(opened) }
     const task = await book.create({ ...newTask, once, body, isReady: true })
     const begun = runner.createRun(task, call, serving.caller, { journal: emptyJournal, byHand: undefined })
     run.resolve(begun)

@@ -1,4 +1,4 @@
-import type { TaskPolicy } from '../server/task-runtime.ts'
+import { checkPolicy, type TaskPolicy } from '../server/task-runtime.ts'
 import { MemoryTaskStore } from '../store/memory-tasks.ts'
 import type { TaskStore } from '../store/ports.ts'
 import { maxTimerMs } from '../util/backoff.ts'
@@ -78,9 +78,3 @@ const bounds = [
   ['maxAttempts', 1, 1_000_000],
   ['drainMs', 0, maxTimerMs],
 ] as const
-
-export function checkPolicy(policy: TaskPolicy, where: string): void {
-  if (policy === 'always' || policy === 'never') return
-  if (typeof policy === 'object' && policy !== null && policy.afterMs >= 0 && policy.afterMs <= maxTimerMs) return
-  throw new TypeError(`${where} must be 'always', 'never' or { afterMs }`)
-}

@@ -10,7 +10,7 @@ import type { Progress } from '../jsonrpc/pending.ts'
 import type { RequestMeta } from '../protocol/types.ts'
 import { ProgressSender } from '../server/progress.ts'
 import { elapsed } from '../util/pause.ts'
-import type { Outcome, TaskBook } from './book.ts'
+import type { Edit, Outcome, TaskBook } from './book.ts'
 import { Interrupted, type TaskCall } from './call.ts'
 import { isFinal, type Note, type Task } from './task.ts'
 
@@ -106,38 +106,38 @@ export class TaskRun implements TaskControl {
   }
 
   async #suspend(questions: Task['questions']): Promise<void> {
-    let isAsked = false
     const isOpen = Object.keys(questions).length > 0
-    const task = await this.#book.change(this.id, (now) => {
-      isAsked = this.isMine(now)
-      if (!isAsked) return undefined
-      return {
-        task: {
-          status: isOpen ? 'input_required' : 'working',
-          ...withFreshKeys(questions, now),
-          answers: {},
-          state: this.#kept,
-          attempts: 0,
-          holder: undefined,
-          ...this.#statusMessage,
-        },
-        // A handler may return state without a question, and runs again with it.
-        isReady: !isOpen,
-      }
-    })
-    if (isAsked && task) this.#book.tell('input-required', task)
+    const task = await this.#change((now) => ({
+      task: {
+        status: isOpen ? 'input_required' : 'working',
+        ...withFreshKeys(questions, now),
+        answers: {},
+        state: this.#kept,
+        attempts: 0,
+        heldUntil: undefined,
+        ...this.#statusMessage,
+      },
+      // A handler may return state without a question, and runs again with it.
+      isReady: !isOpen,
+    }))
+    if (task) this.#book.tell('input-required', task)
   }
 
   /** Another process goes on; that this one ends is nothing against the task. */
   async #handBack(): Promise<void> {
-    let isHandedBack = false
+    const left = { attempts: 0, heldUntil: undefined, ...this.#statusMessage }
+    const task = await this.#change(() => ({ task: left, isReady: true }))
+    if (task) this.#book.tell('handed-back', task)
+  }
+
+  /** Undefined, and nothing is changed, when the task has ended or was given to another run. */
+  async #change(edit: (task: Task) => Edit): Promise<Task | undefined> {
+    let isMine = false
     const task = await this.#book.change(this.id, (now) => {
-      isHandedBack = this.isMine(now)
-      return isHandedBack
-        ? { task: { attempts: 0, holder: undefined, ...this.#statusMessage }, isReady: true }
-        : undefined
+      isMine = this.isMine(now)
+      return isMine ? edit(now) : undefined
     })
-    if (isHandedBack && task) this.#book.tell('handed-back', task)
+    return isMine ? task : undefined
   }
 
   #withMessage(outcome: Outcome): Outcome {
@@ -150,13 +150,9 @@ export class TaskRun implements TaskControl {
 
   /** Done is what is noted: if this process ends now, another finds it. */
   async #note(note: Note): Promise<void> {
-    let isNoted = false
-    await this.#book.change(this.id, (task) => {
-      isNoted = this.isMine(task)
-      // It got further, so whatever ended earlier runs was not this.
-      return isNoted ? { task: { attempts: 0 }, notes: [JSON.stringify(note)] } : undefined
-    })
-    if (!isNoted) throw new McpError('cancelled', 'The task was cancelled, or runs elsewhere now')
+    // It got further, so whatever ended earlier runs was not this.
+    const task = await this.#change(() => ({ task: { attempts: 0 }, notes: [JSON.stringify(note)] }))
+    if (!task) throw new McpError('cancelled', 'The task was cancelled, or runs elsewhere now')
   }
 
   async #writeStatus(): Promise<void> {
@@ -164,9 +160,7 @@ export class TaskRun implements TaskControl {
     while (written !== this.#message && !this.call.ended) {
       const message = this.#message
       try {
-        await this.#book.change(this.id, (task) =>
-          this.isMine(task) && task.statusMessage !== message ? { task: { statusMessage: message } } : undefined,
-        )
+        await this.#change(() => ({ task: { statusMessage: message } }))
       } catch {
         // The store is away; the next status, or the end, is written again.
       }

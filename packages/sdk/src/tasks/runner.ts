@@ -16,7 +16,7 @@ import type { KeptRequest, Note, Task } from './task.ts'
 /** A store that does not answer is not waited for when the server closes. */
 const graceMs = 5_000
 
-/** How long after its last sign of life a holder is waited for, as parts of a lease. */
+/** How often in a lease a process says that it still has a call in hand. */
 const holdParts = 3
 
 /** Runs tasks that the store gives to this process, and looks after those whose calls became tasks here. */
@@ -28,7 +28,6 @@ export class TaskRunner {
   readonly #running = new Map<string, TaskRun>()
   /** Calls that became tasks while they ran, until they have ended. */
   readonly #held = new Map<string, Promise<void>>()
-  readonly #processId = crypto.randomUUID()
   #worker: Promise<TaskWorker> | undefined
   /** The server closes, and its patience is over: what would begin now is left to others. */
   #isDrained = false
@@ -78,9 +77,9 @@ export class TaskRunner {
     if (!task || !run.isMine(task)) run.call.interrupt('cancelled', new Error('The task was cancelled'))
   }
 
-  /** The sign that a call which becomes a task is looked after here. */
-  hold(): NonNullable<Task['holder']> {
-    return { id: this.#processId, until: Date.now() + this.#settings.leaseMs }
+  /** Until when others take it that a call which became a task is looked after here. */
+  holdUntil(): number {
+    return Date.now() + this.#settings.leaseMs
   }
 
   /** Goes on with a call that became a task while it ran. */
@@ -155,7 +154,7 @@ export class TaskRunner {
     const task = await this.#book.change(id, (now) => {
       isBegun = now.status === 'working'
       if (!isBegun) return undefined
-      return { task: { run: now.run + 1, attempts: now.attempts + 1, holder: undefined } }
+      return { task: { run: now.run + 1, attempts: now.attempts + 1, heldUntil: undefined } }
     })
     if (!task || !isBegun) return undefined
     const { maxAttempts } = this.#settings
@@ -175,7 +174,7 @@ export class TaskRunner {
     for (;;) {
       await this.#held.get(id)
       const task = await this.#book.get(id)
-      const waitMs = (task?.holder?.until ?? 0) - Date.now()
+      const waitMs = (task?.heldUntil ?? 0) - Date.now()
       if (task?.status !== 'working' || waitMs <= 0 || this.#isDrained) return
       await elapsed(Math.min(waitMs, 1_000))
     }
@@ -188,7 +187,9 @@ export class TaskRunner {
 
   async #renew(run: TaskRun): Promise<void> {
     try {
-      await this.#book.change(run.id, (task) => (run.isMine(task) ? { task: { holder: this.hold() } } : undefined))
+      await this.#book.change(run.id, (task) =>
+        run.isMine(task) ? { task: { heldUntil: this.holdUntil() } } : undefined,
+      )
     } catch (error) {
       this.#host.reportError(error)
     }

@@ -31,8 +31,8 @@ export interface TaskBody {
   state?: OpenedState | undefined
   /** The run that may write; whoever has another number was replaced. */
   run: number
-  /** A process that runs it without having been given it by the store: it was there when the call became a task. */
-  holder?: { id: string; until: number } | undefined
+  /** Until then the process in which the call became a task runs it, without having been given it by the store. */
+  heldUntil?: number | undefined
   /** Runs that began since it last got any further. */
   attempts: number
   result?: ResultObject | undefined

@@ -141,7 +141,7 @@ describe('a SQLite file that several processes share', () => {
   }, 60_000)
 
   it.skipIf(hasSqlite)(
-    'says what to install where the runtime has no SQLite',
+    `says what to install where the runtime has no SQLite${hasSqlite ? ' (skipped: this one has)' : ''}`,
     async () => {
       await children.build('alone', new URL('file:///nowhere/store.js').href)
       const says = new Sayings()

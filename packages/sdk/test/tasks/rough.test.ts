@@ -104,4 +104,9 @@ describe('tasks', () => {
   ])('refuse options that make no sense: %j', (options) => {
     expect(() => tasks(options as unknown as TasksOptions)).toThrow(/tasks\(\{ \w+ \}\) must be/)
   })
+
+  it.each([{ afterMs: 1e12 }, { afterMs: '5' }, {}, null, 'sometimes'])('refuse the policy %j of a tool', (policy) => {
+    const register = () => serverWith({}).registerTool('odd', { taskPolicy: policy as never }, () => 'x')
+    expect(register).toThrow(/Tool odd: taskPolicy must be 'always', 'never' or \{ afterMs \}/)
+  })
 })

@@ -28,7 +28,7 @@ export function placeOf(redirectUri: string): string {
  * Equal as strings, but for the port where a native application chooses one each time it listens: RFC 8252, 7.3 and
  * OAuth 2.1, 4.1.1. Names other than addresses are let in too, because so many clients use `localhost`.
  */
-export function matchesRedirectUri(registered: string, given: string, applicationType: unknown): boolean {
+function matchesRedirectUri(registered: string, given: string, applicationType: unknown): boolean {
   if (registered === given) return true
   if (applicationType === 'web') return false
   const expected = withoutPort(registered)

@@ -1,5 +1,6 @@
 import { PeerError, RpcCode } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
+import { longestPollMs, pollMs } from '../../protocol/poll-interval.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
 import { pause } from '../../util/pause.ts'
 import type { Early, Followed, TaskDialect } from './dialect.ts'
@@ -25,10 +26,6 @@ export interface FollowOptions {
   /** Hears of every state that is new. */
   onState(task: TaskFollower): void
 }
-
-const shortestMs = 20
-const longestMs = 60_000
-const defaultMs = 1_000
 
 /** Beside a stream of changes, asking is a safety net. */
 const toldFactor = 10
@@ -234,9 +231,9 @@ export class TaskFollower implements Work, Followed {
 }
 
 /** Never sooner than the server wishes, within reason, and not in step with other clients. */
-function restMs({ pollIntervalMs = defaultMs }: TaskSnapshot, isTold: boolean): number {
-  const wished = Math.min(Math.max(pollIntervalMs, shortestMs), longestMs)
-  return Math.min(isTold ? wished * toldFactor : wished, longestMs) * (1 + Math.random() / 10)
+function restMs({ pollIntervalMs }: TaskSnapshot, isTold: boolean): number {
+  const wished = pollMs(pollIntervalMs)
+  return Math.min(isTold ? wished * toldFactor : wished, longestPollMs) * (1 + Math.random() / 10)
 }
 
 function toStatus(early: Early): 'completed' | 'failed' {

@@ -1,15 +1,12 @@
 import { McpError, TimeoutError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
+import { pollMs } from '../../protocol/poll-interval.ts'
 import type { TaskRequest } from '../../protocol/types.ts'
 import { isObject } from '../../util/objects.ts'
 import { pause } from '../../util/pause.ts'
 import type { Call } from '../call.ts'
 import type { AskOptions, Caller } from '../server.ts'
-
-const shortestMs = 20
-const longestMs = 60_000
-const defaultMs = 1_000
 
 /** Whether the client said that it answers such a question as a task (2025-11-25 tasks, capabilities). */
 export function takesTask({ revision, capabilities }: Caller, method: string): boolean {
@@ -58,16 +55,11 @@ export async function askAsTask(
 /** Until it is over, or needs something that comes to whoever waits for the result (2025-11-25 tasks, polling). */
 async function follow(call: Call, taskId: string, first: Params, signal: AbortSignal): Promise<ResultObject> {
   for (let task = first; task.status === 'working'; ) {
-    await pause(intervalOf(task), signal)
+    await pause(pollMs(task.pollInterval), signal)
     signal.throwIfAborted()
     if (call.ended) return call.refuseLate('tasks/get')
     task = await call.ask('tasks/get', { taskId }, { signal })
     if (task.status === 'cancelled') throw new McpError('cancelled', 'The client cancelled the task')
   }
   return call.ask('tasks/result', { taskId }, { signal, timeoutMs: 0 })
-}
-
-function intervalOf({ pollInterval }: Params): number {
-  const wished = typeof pollInterval === 'number' ? pollInterval : defaultMs
-  return Math.min(Math.max(wished, shortestMs), longestMs)
 }

@@ -28,7 +28,7 @@ import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
-import type { TaskPolicy, ToolTaskConfig } from '../task-runtime.ts'
+import { checkPolicy, type TaskPolicy, type ToolTaskConfig } from '../task-runtime.ts'
 import { ToolError } from '../tool-error.ts'
 import { checkUse, defined, type FeatureHost, findMount, type Guarded, mayUse, prefixed, uniqueBy } from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
@@ -260,6 +260,7 @@ function compileTool(
     icons,
     _meta,
   })
+  if (config.taskPolicy !== undefined) checkPolicy(config.taskPolicy, `Tool ${name}: taskPolicy`)
   const problem = headerAnnotationProblem(definition.inputSchema)
   if (problem !== undefined) throw new TypeError(`Tool ${name}, inputSchema: ${problem}`)
   const mirrored = findMirroredArguments(definition.inputSchema)

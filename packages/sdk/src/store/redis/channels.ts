@@ -1,3 +1,4 @@
+import { deliver, type Subscription } from '../deliver.ts'
 import type { Client } from './connections.ts'
 
 export type Listener = (message: string) => void
@@ -38,7 +39,9 @@ export class Channels {
 
   async #open(): Promise<Client> {
     const client = await this.#connect()
-    client.on('message', (name: string, message: string) => this.#deliver(name, message))
+    client.on('message', (name: string, message: string) =>
+      deliver(this.#channels.get(name)?.subscriptions, message, this.#report),
+    )
     return client
   }
 
@@ -56,26 +59,9 @@ export class Channels {
     this.#channels.delete(name)
     client.unsubscribe(name).catch(() => {})
   }
-
-  #deliver(name: string, message: string): void {
-    const subscriptions = this.#channels.get(name)?.subscriptions
-    if (!subscriptions) return
-    for (const subscription of [...subscriptions]) {
-      if (!subscriptions.has(subscription)) continue
-      try {
-        subscription.listener(message)
-      } catch (error) {
-        this.#report(error)
-      }
-    }
-  }
 }
 
 interface Channel {
   readonly subscriptions: Set<Subscription>
   readonly joined: Promise<unknown>
-}
-
-interface Subscription {
-  readonly listener: Listener
 }
