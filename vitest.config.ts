@@ -19,10 +19,23 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
-    testTimeout: 20_000,
     pool: 'forks',
     // On two cores one would be left idle, though many tests only wait.
     maxWorkers: Math.max(2, availableParallelism() - 1),
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'fast',
+          include: ['packages/*/{src,test}/**/*.test.ts'],
+          exclude: ['**/*.slow.test.ts'],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'slow', include: ['packages/*/{src,test}/**/*.slow.test.ts'], testTimeout: 120_000 },
+      },
+    ],
   },
 })
