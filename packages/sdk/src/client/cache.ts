@@ -13,8 +13,8 @@ const maxKept = 500
 const maxSize = 16_000_000
 
 /**
- * Keeps results for as long as the server says (2026-07-28 caching). One cache belongs to one client and so to one
- * authorization, which is what `private` asks for.
+ * Caches results until their TTL expires (2026-07-28 caching). Public results are served to every authorization context,
+ * private ones only to the context that they were fetched in.
  */
 export class ResponseCache {
   readonly #kept = new Map<string, Kept>()
@@ -26,30 +26,41 @@ export class ResponseCache {
     return this.#forgotten
   }
 
-  get(method: string, params: Params | undefined): ResultObject | undefined {
-    const key = keyOf(method, params)
-    const kept = this.#kept.get(key)
-    if (!kept) return undefined
-    if (Date.now() < kept.freshUntil) return JSON.parse(kept.json)
-    this.#delete(key)
-    return undefined
+  get isEmpty(): boolean {
+    return this.#kept.size === 0
   }
 
-  put(method: string, params: Params | undefined, result: ResultObject, stamp: number): void {
+  /** @param context The authorization context of the caller; undefined finds public results only. */
+  get(method: string, params: Params | undefined, context: string | undefined): ResultObject | undefined {
+    const key = keyOf(method, params)
+    return this.#fresh(key) ?? (context === undefined ? undefined : this.#fresh(privateKey(key, context)))
+  }
+
+  /**
+   * @param context The authorization context that the result was fetched in. Where it is unknown, only public results are kept.
+   */
+  put(
+    method: string,
+    params: Params | undefined,
+    result: ResultObject,
+    stamp: number,
+    context: string | undefined,
+  ): void {
     const ttlMs = result.ttlMs
     if (stamp !== this.#forgotten) return
     if (typeof ttlMs !== 'number' || !(ttlMs > 0) || !isCacheable(params)) return
-    const json = JSON.stringify(result)
+    const publicKey = keyOf(method, params)
+    // Once public, a result may have become private: no other user may find the old one then.
+    this.#delete(publicKey)
+    const isPublic = result.cacheScope === 'public'
+    if (!isPublic && context === undefined) return
     const uri = typeof params?.uri === 'string' ? params.uri : undefined
-    const key = keyOf(method, params)
-    this.#delete(key)
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size < maxKept && this.#size + json.length <= maxSize) break
-      this.#delete(oldest)
-    }
-    if (json.length > maxSize) return
-    this.#kept.set(key, { json, freshUntil: Date.now() + ttlMs, method, uri })
-    this.#size += json.length
+    this.#keep(isPublic ? publicKey : privateKey(publicKey, context!), {
+      json: JSON.stringify(result),
+      freshUntil: Date.now() + ttlMs,
+      method,
+      uri,
+    })
   }
 
   /** What a notification makes stale; a uri may be that of a part of what was read. */
@@ -62,6 +73,26 @@ export class ResponseCache {
     this.#forgotten++
     this.#kept.clear()
     this.#size = 0
+  }
+
+  #fresh(key: string): ResultObject | undefined {
+    const kept = this.#kept.get(key)
+    if (!kept) return undefined
+    if (Date.now() < kept.freshUntil) return JSON.parse(kept.json)
+    this.#delete(key)
+    return undefined
+  }
+
+  #keep(key: string, kept: Kept): void {
+    const size = kept.json.length
+    this.#delete(key)
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size < maxKept && this.#size + size <= maxSize) break
+      this.#delete(oldest)
+    }
+    if (size > maxSize) return
+    this.#kept.set(key, kept)
+    this.#size += size
   }
 
   #delete(key: string): void {
@@ -82,4 +113,9 @@ function keyOf(method: string, params: Params = {}): string {
     .sort()
     .map((name) => [name, params[name]])
   return `${method} ${JSON.stringify(salient)}`
+}
+
+/** No method holds a line feed, so this can never be the key of a public result. */
+function privateKey(key: string, context: string): string {
+  return `\n${context}\n${key}`
 }

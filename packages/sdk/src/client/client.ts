@@ -82,7 +82,11 @@ export interface ClientOptions {
   probeTimeoutMs?: number | undefined
   /** How long a server may take to be ready, which includes installing itself. Default 60,000. */
   connectTimeoutMs?: number | undefined
-  /** Keep results for as long as the server allows. Default true. */
+  /**
+   * Whether to cache results for as long as the server allows. Private results are cached per user, that is per set of request
+   * headers. A `fetch` of your own and cookies hide the user, so private results are then cached only if you pass `true`, which
+   * says that this client always acts for one user. Default: cache.
+   */
   cache?: boolean | undefined
   /** Start a server process again that ended by itself, up to so many times a minute. Default 3; 0 for never. */
   restarts?: number | undefined
@@ -605,12 +609,40 @@ export class Client {
     params: Params | undefined,
     options: RequestOptions | undefined,
   ): Promise<ResultObject> {
-    const kept = this.#cache?.get(method, params)
+    const cache = this.#cache
+    if (!cache) return this.#call(method, params, options)
+    const kept = cache.isEmpty ? undefined : cache.get(method, params, await this.#authorizationContext())
     if (kept) return kept
-    const stamp = this.#cache?.stamp ?? 0
-    const result = await this.#call(method, params, options)
-    if (!this.#asksBack(result)) this.#cache?.put(method, params, result, stamp)
+    const { stamp } = cache
+    // The credentials may change until the request is sent, and again when the server refuses them.
+    let context = this.#separatesUsers ? undefined : ''
+    const onAuthorized = (sent: string) => {
+      context = sent
+    }
+    const result = await this.#call(method, params, { ...options, onAuthorized })
+    if (!this.#asksBack(result)) cache.put(method, params, result, stamp, this.#mayKeepPrivate ? context : undefined)
     return result
+  }
+
+  /** True where requests of one connection may act for different users. */
+  get #separatesUsers(): boolean {
+    return this.#connection.transport?.authorizationContext !== undefined
+  }
+
+  /** Credentials that nobody here can see may belong to another user by the next request. */
+  get #mayKeepPrivate(): boolean {
+    return this.#options.cache === true || !this.#connection.transport?.hidesCredentials
+  }
+
+  /** Undefined: unknown. What is wrong with the credentials is reported by the request that needs them. */
+  async #authorizationContext(): Promise<string | undefined> {
+    const { transport } = this.#connection
+    if (!this.#mayKeepPrivate) return undefined
+    try {
+      return (await transport?.authorizationContext?.()) ?? ''
+    } catch {
+      return undefined
+    }
   }
 
   async #page(method: string, cursor: string | undefined, options: RequestOptions | undefined): Promise<ResultObject> {

@@ -45,6 +45,8 @@ export interface SendOptions extends RequestOptions {
   stream?: ReplyStream | undefined
   /** For HTTP: headers that this request alone carries. */
   headers?: Readonly<Record<string, string>> | undefined
+  /** Receives the authorization context of the request each time it is sent, where the transport has several. */
+  onAuthorized?: ((context: string) => void) | undefined
 }
 
 export interface LinkLimits {
@@ -113,7 +115,13 @@ export class Link {
       if (options?.stream) {
         if (options.stream.sendText(text, false) === false) throw noWayBack(method)
       } else if (transport.sendRequest) {
-        const sent = transport.sendRequest(text, { id, method, params, headers: options?.headers })
+        const sent = transport.sendRequest(text, {
+          id,
+          method,
+          params,
+          headers: options?.headers,
+          onAuthorized: options?.onAuthorized,
+        })
         if (isThenable(sent)) sent.then(undefined, (error) => this.#pending!.fail(id, error))
       } else if (transport.sendText) transport.sendText(text)
       else this.#sendMessage(JSON.parse(text), undefined, (error) => this.#pending!.fail(id, error))

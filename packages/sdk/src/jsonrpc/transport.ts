@@ -49,6 +49,13 @@ export interface Transport {
   /** The last of what the peer wrote beside its messages. */
   readonly stderr?: string | undefined
   readonly sessionId?: string | undefined
+  /**
+   * Identifies the credentials that a request would carry now. Two requests with the same value act for the same user. Leave
+   * it out where the credentials never change.
+   */
+  authorizationContext?(): string | Promise<string>
+  /** True where requests may carry credentials that `authorizationContext` does not see, such as cookies. */
+  readonly hidesCredentials?: boolean | undefined
   /** Called by a server before `start`, on transports that carry many peers and attach a link for each. */
   serves?(server: Endpoint): void
 }
@@ -60,6 +67,8 @@ export interface OutgoingRequest {
   readonly params: Params | undefined
   /** What goes into headers besides what every request says there, such as mirrored arguments. */
   readonly headers: Readonly<Record<string, string>> | undefined
+  /** Call it with the authorization context each time the request is sent. */
+  readonly onAuthorized?: ((context: string) => void) | undefined
 }
 
 /**

@@ -15,6 +15,7 @@ export interface Asked {
   readonly method: string
   readonly params: Params | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
+  readonly onAuthorized?: ((context: string) => void) | undefined
 }
 
 /** What must be known of the revision that was agreed on. */

@@ -4,7 +4,7 @@ import { ByteCollector } from '../../util/bytes.ts'
 import { isThenable } from '../../util/chain.ts'
 import type { ClientAuth } from './client-auth.ts'
 import type { Answer, OutgoingCall, ReadHeader } from './client-call.ts'
-import { type Destination, redirectTarget } from './client-destination.ts'
+import { contextOf, type Destination, redirectTarget } from './client-destination.ts'
 
 /** Takes what became of a request. Exactly one of `ended` and `failed` is called, unless it was given up before. */
 export interface Taker {
@@ -28,6 +28,8 @@ export interface Request {
   readonly url?: URL | undefined
   /** Whether to try again at all. Default true. */
   readonly insists?: boolean | undefined
+  /** Receives the authorization context each time the request is sent. */
+  readonly onAuthorized?: ((context: string) => void) | undefined
 }
 
 /** What is read of a refusal. */
@@ -99,7 +101,8 @@ export class Delivery implements Answer {
   #send(headers: Record<string, string>): void {
     if (this.#isOver) return
     this.#sent = headers
-    const { method, body, headers: ours } = this.#request
+    const { method, body, headers: ours, onAuthorized } = this.#request
+    onAuthorized?.(contextOf(headers))
     for (const name in ours) headers[name] = ours[name]!
     this.#collected = new ByteCollector()
     this.#size = 0

@@ -68,9 +68,8 @@ export class Destination {
     this.maxRedirects = options.maxRedirects ?? 5
     this.auth = typeof options.auth === 'function' ? options.auth(this.#url) : options.auth
     this.revision = chooseRevisions(options.revision ? [options.revision] : options.revisions)[0]!.id
-    if (typeof options.headers !== 'function') {
-      this.#fixed = { ...toRecord(options.requestInit?.headers), ...toRecord(options.headers) }
-    }
+    // As in other SDKs, `requestInit` is read anew for each request.
+    if (typeof options.headers !== 'function' && !options.requestInit?.headers) this.#fixed = toRecord(options.headers)
   }
 
   get url(): URL {
@@ -110,11 +109,41 @@ export class Destination {
     return chain(own, (headers) => chain(auth.headers({ method, url, revision }), (more) => ({ ...headers, ...more })))
   }
 
+  /** Identifies the credentials that a request would carry now. */
+  authorizationContext(): string | Promise<string> {
+    return chain(this.headers('POST', this.#url), contextOf)
+  }
+
+  /** True where requests may carry credentials that are added outside of this library. */
+  get hidesCredentials(): boolean {
+    const { fetch, requestInit } = this.#options
+    if (fetch || requestInit?.credentials === 'include') return true
+    // Browsers add cookies to requests to their own origin.
+    return requestInit?.credentials !== 'omit' && ownOrigin() === this.#url.origin
+  }
+
   async #askForHeaders(): Promise<Record<string, string>> {
     const { headers, requestInit } = this.#options
-    const asked = typeof headers === 'function' ? await headers() : undefined
+    const asked = typeof headers === 'function' ? await headers() : headers
     return { ...toRecord(requestInit?.headers), ...toRecord(asked) }
   }
+}
+
+/** Headers that differ between requests of one user. */
+const perRequestHeaders: ReadonlySet<string> = new Set(['dpop', 'traceparent', 'tracestate', 'x-request-id'])
+
+/**
+ * The authorization context that a request with these headers belongs to. Any header may identify the user, so all of them
+ * count. A refreshed token counts as another context: that costs a few requests, and never shows data of another user.
+ */
+export function contextOf(headers: Readonly<Record<string, string>>): string {
+  const names = Object.keys(headers).filter((name) => !perRequestHeaders.has(name))
+  return JSON.stringify(names.sort().map((name) => [name, headers[name]]))
+}
+
+/** The origin of the page that this code runs in. */
+function ownOrigin(): string | undefined {
+  return (globalThis as { location?: { origin?: string } }).location?.origin
 }
 
 /** The URL, if it is one to speak HTTP with. */

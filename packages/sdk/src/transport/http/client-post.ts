@@ -60,8 +60,9 @@ export class RequestPost implements Taker {
 
   start(): void {
     if (this.#isOver) return
-    const { text, headers } = this.#content
-    const request = { method: 'POST', about: this.method, headers, body: text } as const
+    const { text, headers, asked } = this.#content
+    const { onAuthorized } = asked
+    const request = { method: 'POST', about: this.method, headers, body: text, onAuthorized } as const
     this.#delivery = new Delivery(this.#conversation.destination, request, this)
     this.#delivery.start()
   }

@@ -50,6 +50,14 @@ export class StreamableHTTPClientTransport implements Transport {
     return this.#conversation ? this.#conversation.sessionId : this.#givenSession
   }
 
+  get hidesCredentials(): boolean {
+    return this.#destination.hidesCredentials
+  }
+
+  authorizationContext(): string | Promise<string> {
+    return this.#destination.authorizationContext()
+  }
+
   /** The revision that was agreed on. */
   get protocolVersion(): string | undefined {
     return this.#version

@@ -39,6 +39,14 @@ export class SSEClientTransport implements Transport {
     this.peerKey = `sse ${this.#destination.name}`
   }
 
+  get hidesCredentials(): boolean {
+    return this.#destination.hidesCredentials
+  }
+
+  authorizationContext(): string | Promise<string> {
+    return this.#destination.authorizationContext()
+  }
+
   /** The revision that was agreed on. */
   get protocolVersion(): string | undefined {
     return this.#version
@@ -67,7 +75,7 @@ export class SSEClientTransport implements Transport {
   }
 
   sendRequest(text: string, request: OutgoingRequest): Promise<void> {
-    return this.#post(request.method, text)
+    return this.#post(request.method, text, request.onAuthorized)
   }
 
   setProtocolVersion(version: string): void {
@@ -82,7 +90,7 @@ export class SSEClientTransport implements Transport {
     if (stream) this.onclose?.()
   }
 
-  #post(about: string, body: string): Promise<void> {
+  #post(about: string, body: string, onAuthorized?: (context: string) => void): Promise<void> {
     const target = this.#stream?.endpoint
     if (!target)
       return Promise.reject(new HttpError(`${about} was not sent: there is no session`, { outcome: 'not-sent' }))
@@ -91,7 +99,11 @@ export class SSEClientTransport implements Transport {
     return new Promise((resolve, reject) => {
       const failed = (error: HttpError) => reject(reasonOf(error))
       const taker: Taker = { accepted: () => 'none', bytes: () => {}, ended: () => resolve(), failed }
-      new Delivery(this.#destination, { method: 'POST', about, headers, body, url: target }, taker).start()
+      new Delivery(
+        this.#destination,
+        { method: 'POST', about, headers, body, url: target, onAuthorized },
+        taker,
+      ).start()
     })
   }
 
