@@ -32,6 +32,7 @@ import { pathOf } from './resource-metadata.ts'
 import { Revisions } from './revisions.ts'
 import { isSilent, SessionCalls } from './session-calls.ts'
 import type { SessionMetrics } from './sessions.ts'
+import { WaitingReplies } from './waiting-replies.ts'
 
 export interface HttpMetrics {
   readonly sessions: SessionMetrics
@@ -53,6 +54,7 @@ export class HttpEngine {
   readonly #addressLimit: RateLimit | undefined
   readonly #authorizer: Authorizer | undefined
   readonly #streams: OpenStreams
+  readonly #waiting: WaitingReplies
   readonly #sessions: SessionCalls
   readonly #callHost: CallHost
   readonly #sse: SseEndpoints | undefined
@@ -72,6 +74,7 @@ export class HttpEngine {
     if (addressPerSecond !== undefined) this.#addressLimit = new RateLimit({ perSecond: addressPerSecond })
     this.#authorizer = options.auth && new Authorizer(options.auth, options.sse, ownsServer)
     this.#streams = new OpenStreams(options)
+    this.#waiting = new WaitingReplies(options.streamAfterMs)
     this.#bodyLimits = {
       maxBodyBytes,
       bodyTimeoutMs,
@@ -81,6 +84,7 @@ export class HttpEngine {
     const shared = {
       endpoint,
       streams: this.#streams,
+      waiting: this.#waiting,
       maxQueuedBytes,
       plainAnswers: options.enableJsonResponse ?? false,
       reportError: (error: unknown) => endpoint.reportError(error),
@@ -226,6 +230,7 @@ export class HttpEngine {
     // 2026-07-28 streamable-http, cancellation: whoever goes away cancels. Most answers are on their way by now.
     if (reply.done) return
     call.onClose(() => one.answered())
+    this.#waiting.add(reply)
     if (isListen(value) && call instanceof AuthorizedCall) call.atExpiry(() => void one.link.close(0))
   }
 
@@ -245,7 +250,9 @@ export class HttpEngine {
   #answerOnce(call: HttpCall, value: unknown, version: string | undefined, cors: HeaderFields | undefined): void {
     const one = new OneCall(this.#callHost, call.request.principal, this.#assumed(version))
     if (isSilent(value, one.link.batching)) return this.#takeOnce(one, call, value, cors)
-    one.link.receive(value, new PostReply(call, one, cors))
+    const reply = new PostReply(call, one, cors)
+    one.link.receive(value, reply)
+    this.#waiting.add(reply)
   }
 
   #takeOnce(one: OneCall, call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {

@@ -56,9 +56,9 @@ export class OneCall implements Transport, PostOwner, InBag {
     this.answered()
   }
 
-  openStream(call: HttpCall, headers: HeaderFields): EventStream | undefined {
+  openStream(call: HttpCall, headers: HeaderFields, isOptional: boolean): EventStream | undefined {
     const { streams, plainAnswers } = this.#host
-    if (plainAnswers || !streams.hasRoom(this.#principal)) return undefined
+    if (plainAnswers || !streams.hasRoom(this.#principal, isOptional)) return undefined
     const sink = call.stream(headers)
     const stream = new EventStream('', sink, undefined, this.#streamOptions())
     this.#stream = stream

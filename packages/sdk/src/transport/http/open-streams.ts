@@ -11,6 +11,11 @@ export interface StreamLimits {
   keepAliveMs?: number | undefined
 }
 
+/** Streams that nothing depends on take at most half of the places, so that progress, questions and listeners find room. */
+export function roomFor(limit: number, isOptional: boolean): number {
+  return isOptional ? limit / 2 : limit
+}
+
 /** Every stream that somebody reads: counted, and kept alive by one timer for all. */
 export class OpenStreams {
   readonly #limits: StreamLimits
@@ -27,10 +32,10 @@ export class OpenStreams {
   }
 
   /** Whether one more may be opened. */
-  hasRoom(principal: string | undefined): boolean {
+  hasRoom(principal: string | undefined, isOptional = false): boolean {
     const { maxStreams = 10_000, maxStreamsPerPrincipal = 1_000 } = this.#limits
-    if (this.#open.size >= maxStreams) return false
-    return this.#perPrincipal.of(principal) < maxStreamsPerPrincipal
+    if (this.#open.size >= roomFor(maxStreams, isOptional)) return false
+    return this.#perPrincipal.of(principal) < roomFor(maxStreamsPerPrincipal, isOptional)
   }
 
   add(stream: EventStream, principal: string | undefined): void {

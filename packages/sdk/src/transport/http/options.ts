@@ -28,6 +28,11 @@ export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits {
    * that is there must agree with the body.
    */
   standardHeaders?: 'validate' | 'require' | 'ignore' | undefined
+  /**
+   * How long a response may stay silent before it becomes a stream: its headers are sent, then comments that keep the
+   * connection open, and at last the answer. `Infinity`: the headers wait for the answer. Default 1,000.
+   */
+  streamAfterMs?: number | undefined
   /** Only plain JSON answers, never a stream: progress and logs of requests are then not sent. Default false. */
   enableJsonResponse?: boolean | undefined
   /** What was sent on streams, so that they can be resumed. Default: in memory, bounded; `false`: streams end with their connection. */

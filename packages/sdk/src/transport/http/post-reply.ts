@@ -1,17 +1,22 @@
 import type { Prepared, RequestId } from '../../jsonrpc/message.ts'
 import type { HttpRequest, ReplyStream } from '../../jsonrpc/transport.ts'
+import type { InBag } from '../../util/bag.ts'
 import { joinBytes } from '../../util/bytes.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { eventHeaders, type HeaderFields, type HttpCall, jsonHeaders } from './call.ts'
 import type { EventStream } from './event-stream.ts'
+import type { WaitingReplies } from './waiting-replies.ts'
 
 /** Whom a POST belongs to: a session, or itself. */
 export interface PostOwner {
   readonly era: 'handshake' | 'stateless'
   /** The revision that its requests are taken for, where no session knows it. */
   readonly assumedRevision?: string | undefined
-  /** Opens the stream when something is to be sent before the answer; undefined: there are only plain answers. */
-  openStream(call: HttpCall, headers: HeaderFields): EventStream | undefined
+  /**
+   * Opens the stream when something is to be sent before the answer; undefined: there are only plain answers.
+   * @param isOptional Nothing is lost without it, so it must leave room for streams that are needed.
+   */
+  openStream(call: HttpCall, headers: HeaderFields, isOptional: boolean): EventStream | undefined
   /** The answer is on its way, or there will be none. */
   answered(reply: PostReply): void
   reportError(error: unknown): void
@@ -21,7 +26,11 @@ export interface PostOwner {
  * The answer to one POST: a plain JSON body, unless something else is sent before the answer; that makes it a stream of
  * events.
  */
-export class PostReply implements ReplyStream {
+export class PostReply implements ReplyStream, InBag {
+  place = -1
+  /** The tick of `waiting` in which the wait for an answer began. */
+  waitingSince = 0
+  waiting: WaitingReplies | undefined
   readonly #call: HttpCall
   readonly #owner: PostOwner
   #stream: EventStream | undefined
@@ -41,6 +50,11 @@ export class PostReply implements ReplyStream {
     return this.#done
   }
 
+  /** Whether something was sent already, or nothing will be. */
+  get begun(): boolean {
+    return this.#done || this.#stream !== undefined
+  }
+
   get request(): HttpRequest {
     return this.#call.request
   }
@@ -56,7 +70,7 @@ export class PostReply implements ReplyStream {
   sendText(text: string, isLast: boolean, errorCode?: number): boolean {
     if (this.#done) return false
     if (!isLast) return this.#sendBefore(text)
-    this.#done = true
+    this.#setDone()
     const waiting = this.beforeLast?.(errorCode)
     if (waiting) this.#finishAfter(waiting, text, errorCode)
     else this.#finish(text, errorCode)
@@ -71,7 +85,7 @@ export class PostReply implements ReplyStream {
 
   sendPrepared(id: RequestId, result: Prepared): boolean {
     if (this.#done || this.#stream || this.beforeLast || result.json.length < longText) return false
-    this.#done = true
+    this.#setDone()
     this.#call.reply(200, this.headers ? { ...jsonHeaders, ...this.headers } : jsonHeaders, toBytes(id, result))
     this.#owner.answered(this)
     return true
@@ -80,7 +94,7 @@ export class PostReply implements ReplyStream {
   /** The request was cancelled and gets no answer; the call must end all the same. */
   end(): void {
     if (this.#done) return
-    this.#done = true
+    this.#setDone()
     if (this.#stream) this.#stream.end()
     else this.#call.reply(200, { ...eventHeaders, ...this.headers })
     this.#owner.answered(this)
@@ -92,8 +106,27 @@ export class PostReply implements ReplyStream {
     if (stream?.resumable) stream.disconnect(retryMs)
   }
 
+  /** The answer takes long: sends headers now, so that the connection is kept and, where the revision has it, can be resumed. */
+  beginStream(): void {
+    if (this.begun) return
+    try {
+      this.#stream = this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers }, true)
+      // Some proxies wait for the first byte of the body.
+      this.#stream?.keepAlive()
+    } catch (error) {
+      // A framework in front of us may have answered already, for example because of a timeout of its own.
+      this.#owner.reportError(error)
+    }
+  }
+
+  #setDone(): void {
+    this.#done = true
+    this.waiting?.delete(this)
+  }
+
   #open(): EventStream | undefined {
-    this.#stream ??= this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers })
+    this.#stream ??= this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers }, false)
+    this.waiting?.delete(this)
     if (!this.#stream)
       warnOnce('json-only', 'Answers are plain JSON here: progress and logs of a request are not sent.')
     return this.#stream

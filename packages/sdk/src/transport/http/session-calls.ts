@@ -12,11 +12,13 @@ import type { HttpOptions } from './options.ts'
 import { PostReply } from './post-reply.ts'
 import { HttpSession, type SessionHost } from './session.ts'
 import { type SessionMetrics, Sessions } from './sessions.ts'
+import type { WaitingReplies } from './waiting-replies.ts'
 
 /** What calls with and without sessions share. */
 export interface SharedHost {
   readonly endpoint: Endpoint
   readonly streams: OpenStreams
+  readonly waiting: WaitingReplies
   readonly maxQueuedBytes: number
   readonly plainAnswers: boolean
   reportError(error: unknown): void
@@ -29,10 +31,12 @@ export class SessionCalls {
   readonly #sessions: Sessions
   readonly #host: SessionHost
   readonly #fleet: Fleet | undefined
+  readonly #waiting: WaitingReplies
 
   constructor(shared: SharedHost, options: HttpOptions) {
     this.#endpoint = shared.endpoint
     this.#options = options
+    this.#waiting = shared.waiting
     this.#sessions = new Sessions(options)
     this.#host = {
       ...shared,
@@ -94,6 +98,7 @@ export class SessionCalls {
     if (this.#fleet?.changesSession(value)) reply.beforeLast = () => this.#fleet!.save(session, value)
     session.asked()
     session.link.receive(value, reply)
+    this.#waiting.add(reply)
   }
 
   /** An answer that another process waits for is passed on there, and is nothing to us. */

@@ -13,7 +13,7 @@ import {
   tooManyStreams,
 } from './call.ts'
 import { EventStream, type EventStreamOptions } from './event-stream.ts'
-import type { OpenStreams } from './open-streams.ts'
+import { type OpenStreams, roomFor } from './open-streams.ts'
 import type { PostOwner } from './post-reply.ts'
 
 /** What all sessions of one engine share. */
@@ -112,8 +112,8 @@ export class HttpSession implements Transport, PostOwner {
     this.lastSeen = Date.now()
   }
 
-  openStream(call: HttpCall, headers: HeaderFields): EventStream | undefined {
-    if (this.#host.plainAnswers || !this.#hasRoom()) return undefined
+  openStream(call: HttpCall, headers: HeaderFields, isOptional: boolean): EventStream | undefined {
+    if (this.#host.plainAnswers || !this.#hasRoom(isOptional)) return undefined
     return this.#open(call, headers)
   }
 
@@ -194,9 +194,10 @@ export class HttpSession implements Transport, PostOwner {
     })
   }
 
-  #hasRoom(): boolean {
+  #hasRoom(isOptional = false): boolean {
+    const { maxStreamsPerSession, streams } = this.#host
     const own = [...(this.#streams?.values() ?? [])].filter((stream) => stream.connected).length
-    return own < this.#host.maxStreamsPerSession && this.#host.streams.hasRoom(this.principal)
+    return own < roomFor(maxStreamsPerSession, isOptional) && streams.hasRoom(this.principal, isOptional)
   }
 }
 
