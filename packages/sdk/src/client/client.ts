@@ -88,6 +88,11 @@ export interface ClientOptions {
    * says that this client always acts for one user. Default: cache.
    */
   cache?: boolean | undefined
+  /**
+   * Whether to believe what the server says about its tools. A call of a tool that claims `readOnlyHint` or `idempotentHint` is
+   * then repeated when the connection broke before the answer came. Default false: a server can claim anything.
+   */
+  trusted?: boolean | undefined
   /** Start a server process again that ended by itself, up to so many times a minute. Default 3; 0 for never. */
   restarts?: number | undefined
   /** How often a server may ask in one call before it is given up. Default 32. */
@@ -595,7 +600,9 @@ export class Client {
   #isIdempotent(method: string, params: Params | undefined): boolean {
     // A later round of a call may do what an earlier one only asked about.
     if (params?.requestState !== undefined) return false
-    return idempotent.has(method) || (method === 'tools/call' && this.#tools.isIdempotent(params?.name))
+    if (idempotent.has(method)) return true
+    // Tool annotations are untrusted unless the server is trusted (2026-07-28 tools).
+    return method === 'tools/call' && this.#options.trusted === true && this.#tools.isIdempotent(params?.name)
   }
 
   #withLogLevel(params: Params | undefined): Params | undefined {

@@ -290,18 +290,25 @@ describe('A stream of 2026-07-28 that breaks', () => {
     expect(server.of('tools/call')).toHaveLength(1)
   })
 
-  it.each([{ readOnlyHint: true }, { idempotentHint: true }])(
-    'repeats a call of a tool that says %j',
-    async (annotations) => {
-      await using server = await breaking('tools/call', 1, [
-        { name: 'act', inputSchema: { type: 'object' }, annotations },
-      ])
-      await using client = await connect(server.url)
+  describe.each([{ readOnlyHint: true }, { idempotentHint: true }])('of a tool that claims %j', (annotations) => {
+    const claiming = () => breaking('tools/call', 1, [{ name: 'act', inputSchema: { type: 'object' }, annotations }])
+
+    it('is repeated if the server is trusted', async () => {
+      await using server = await claiming()
+      await using client = await connect(server.url, { trusted: true })
       await client.listTools()
       expect((await client.callTool('act')).text).toBe('done')
       expect(server.of('tools/call')).toHaveLength(2)
-    },
-  )
+    })
+
+    it('is not repeated if the server is not trusted [TOOL-012]', async () => {
+      await using server = await claiming()
+      await using client = await connect(server.url)
+      await client.listTools()
+      await expect(client.callTool('act')).rejects.toMatchObject({ code: 'http', outcome: 'unknown' })
+      expect(server.of('tools/call')).toHaveLength(1)
+    })
+  })
 })
 
 describe('A subscription over HTTP', () => {

@@ -144,18 +144,34 @@ describe('A session that the server forgot', () => {
     expect((await client.callTool('act')).text).toBe('done')
   })
 
-  it('does not keep a call that only reads from being made again', async () => {
-    await using server = await forgetful((received) => {
+  function forgetfulReader() {
+    return forgetful((received) => {
       if (received.message.method !== 'tools/list') return false
       received.result({ tools: [readsOnly] })
       return true
     })
-    await using client = await connect(server.url)
+  }
+
+  it('repeats a call of a read-only tool after the session was lost, if the server is trusted', async () => {
+    await using server = await forgetfulReader()
+    await using client = await connect(server.url, { trusted: true })
     await client.listTools()
     server.forget()
     expect((await client.callTool('look')).text).toBe('done')
     expect(server.of('tools/call')).toHaveLength(2)
   })
+
+  it.each([undefined, false])(
+    'does not repeat a call of a tool that claims to be read-only after the session was lost (trusted: %s) [TOOL-012]',
+    async (trusted) => {
+      await using server = await forgetfulReader()
+      await using client = await connect(server.url, { trusted })
+      await client.listTools()
+      server.forget()
+      await expect(client.callTool('look')).rejects.toMatchObject({ code: 'session-renewed' })
+      expect(server.of('tools/call')).toHaveLength(1)
+    },
+  )
 
   it('is begun anew once, however many calls find out', async () => {
     await using server = await forgetful()
