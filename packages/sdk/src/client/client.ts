@@ -97,7 +97,10 @@ export interface ClientOptions {
   restarts?: number | undefined
   /** How often a server may ask in one call before it is given up. Default 32. */
   maxRounds?: number | undefined
-  /** The least severe log messages to ask for on 2026-07-28, where servers send none unasked. */
+  /**
+   * The least severe log messages to request on 2026-07-28, where servers send none unless asked. Default: `info` while
+   * something listens for the `log` event or for `notifications/message`.
+   */
   logLevel?: LoggingLevel | undefined
   /**
    * Whether `callTool` lets servers of 2026-07-28 make a task of any call, which it then waits for. That is an extension, which
@@ -134,6 +137,9 @@ export interface ClientEvents {
 
 /** A long tool that tells how far it is must not time out, so progress is always asked for. */
 const withProgress: SendOptions = { progress: true }
+
+/** What servers of earlier revisions usually send to a client that sets no level. */
+const defaultLogLevel: LoggingLevel = 'info'
 
 /** Requests that may be made again when it is not known whether the server saw them. */
 const idempotent: ReadonlySet<string> = new Set([
@@ -606,9 +612,16 @@ export class Client {
   }
 
   #withLogLevel(params: Params | undefined): Params | undefined {
-    if (this.#logLevel === undefined || this.#connection.live?.era.answersRequests !== false) return params
+    const era = this.#connection.live?.era
+    if (era?.answersRequests !== false) return params
+    const level = this.#logLevel ?? (this.#hearsLogs && era.facts.capabilities.logging ? defaultLogLevel : undefined)
+    if (level === undefined) return params
     const meta = isObject(params?._meta) ? params._meta : {}
-    return { ...params, _meta: { ...meta, [metaKeys.logLevel]: this.#logLevel } }
+    return { ...params, _meta: { [metaKeys.logLevel]: level, ...meta } }
+  }
+
+  get #hearsLogs(): boolean {
+    return this.#events.hasListeners('log') || this.#notificationHandlers.has('notifications/message')
   }
 
   async #cached(

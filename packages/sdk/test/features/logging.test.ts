@@ -1,5 +1,5 @@
-import { type LoggingLevel, loggingLevels, metaKeys, revisionIds } from 'tenon'
-import { connect } from 'tenon/client'
+import { type LoggingLevel, loggingLevels, metaKeys, revisionIds, type ServerCapabilities } from 'tenon'
+import { type Client, connect } from 'tenon/client'
 import { McpServer, Server } from 'tenon/server'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
@@ -19,6 +19,16 @@ function createServer(options: ConstructorParameters<typeof McpServer>[1] = {}) 
   server.registerTool('flood', { inputSchema: { count: z.number() } }, ({ count }, ctx) => {
     for (let index = 0; index < count; index++) ctx.log.error(index)
     return 'done'
+  })
+  return server
+}
+
+/** Keeps the level that each call asks for. */
+function levelKeeper(levels: unknown[], capabilities: ServerCapabilities = { logging: {} }) {
+  const server = new Server(info, { capabilities: { tools: {}, ...capabilities } })
+  server.setRequestHandler('tools/call', (params) => {
+    levels.push(params._meta?.[metaKeys.logLevel])
+    return { content: [] }
   })
   return server
 }
@@ -46,6 +56,49 @@ describe('log levels', () => {
       expect(sets).toHaveLength(wire.revision.id === '2026-07-28' ? 0 : 8)
     },
   )
+
+  const listeners: Record<string, (client: Client, hear: (level: string) => void) => void> = {
+    'the log event': (client, hear) => client.on('log', ({ level }) => hear(level)),
+    'a notification handler': (client, hear) => client.setNotificationHandler(message, ({ level }) => hear(`${level}`)),
+  }
+  for (const [name, listen] of Object.entries(listeners)) {
+    everyWire(`are info and above for a client that listens with ${name} and sets none [LOG-009]`, async (wire) => {
+      await using pair = await wire.connect(createServer())
+      const heard: string[] = []
+      listen(pair.client, (level) => heard.push(level))
+      await pair.client.callTool('shout')
+      expect(heard).toEqual(everyLevel.slice(1))
+    })
+  }
+
+  it('are not requested by a client that does not listen, or no longer does [LOG-008]', async () => {
+    const levels: unknown[] = []
+    await using client = await connect(levelKeeper(levels))
+    await client.callTool('look')
+    const stop = client.on('log', () => {})
+    await client.callTool('look')
+    stop()
+    await client.callTool('look')
+    expect(levels).toEqual([undefined, 'info', undefined])
+  })
+
+  it('that the client was given win over the default for listeners', async () => {
+    const levels: unknown[] = []
+    await using client = await connect(levelKeeper(levels), { logLevel: 'alert' })
+    client.on('log', () => {})
+    await client.callTool('look')
+    await client.setLoggingLevel('debug')
+    await client.callTool('look')
+    expect(levels).toEqual(['alert', 'debug'])
+  })
+
+  it('are not requested from a server that does not offer logging', async () => {
+    const levels: unknown[] = []
+    await using client = await connect(levelKeeper(levels, {}))
+    client.on('log', () => {})
+    await client.callTool('look')
+    expect(levels).toEqual([undefined])
+  })
 
   it.each(handshakes)('are set by a request with an empty result on %s [LOG-003]', async (revision) => {
     await using client = await script(createServer(), revision)
