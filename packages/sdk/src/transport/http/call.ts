@@ -1,8 +1,6 @@
 import type { RequestId } from '../../jsonrpc/message.ts'
 import type { HttpRequest } from '../../jsonrpc/transport.ts'
 import type { Deadlines } from '../../util/deadlines.ts'
-import { isObject } from '../../util/objects.ts'
-import { warnOnce } from '../../util/warn.ts'
 
 export type HeaderFields = Readonly<Record<string, string>>
 
@@ -108,28 +106,6 @@ export function tooManyStreams(id?: null): Refusal {
 
 export function notUtf8(): Refusal {
   return new Refusal(400, -32700, 'The body is not valid UTF-8')
-}
-
-/** Where authenticating layers in front of us leave who the user is. */
-const userMembers = ['sub', 'userId', 'user_id', 'uid', 'id', 'email', 'username', 'preferred_username']
-
-/**
- * Whom a call is made for, by what an authenticating layer in front of us left: the issuer, the user, and the client that
- * calls on their behalf. As JSON, so that no two give the same text.
- */
-export function principalOf(auth: unknown): string | undefined {
-  if (auth === undefined || auth === null) return undefined
-  const { issuer, subject, clientId, extra } = auth as { [name: string]: unknown }
-  const known = isObject(extra) ? extra : {}
-  const user = subject ?? userMembers.map((name) => known[name]).find((value) => value !== undefined)
-  // A machine has no user; where there is more to know, users would be taken for one another.
-  if (user === undefined && (clientId === undefined || Object.keys(known).length > 0)) {
-    warnOnce(
-      'auth-without-principal',
-      'The auth of a request names no user (`subject`, or `extra.sub`): set `principal` to tell callers apart.',
-    )
-  }
-  return JSON.stringify([clientId, user, issuer])
 }
 
 const closing: HeaderFields = { connection: 'close' }

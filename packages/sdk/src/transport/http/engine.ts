@@ -16,7 +16,6 @@ import {
   type BodyLimits,
   type HeaderFields,
   type HttpCall,
-  principalOf,
   Refusal,
   refusedCode,
   tooManyStreams,
@@ -27,6 +26,7 @@ import { type CallHost, OneCall } from './one-call.ts'
 import { OpenStreams } from './open-streams.ts'
 import type { HttpOptions } from './options.ts'
 import { PostReply } from './post-reply.ts'
+import { principalOf } from './principal.ts'
 import { RateLimit } from './rate-limit.ts'
 import { pathOf } from './resource-metadata.ts'
 import { Revisions } from './revisions.ts'
@@ -150,7 +150,9 @@ export class HttpEngine {
     // Someone in front of us knows who it is, but not what each tool needs.
     const known = request.auth === undefined ? call : new AuthorizedCall(call)
     if (this.#options.principal) return this.#identify(known, this.#options.principal)
-    request.principal = principalOf(request.auth)
+    const principal = principalOf(request)
+    if (principal instanceof Promise) return this.#identify(known, () => principal)
+    request.principal = principal
     return this.#route(known)
   }
 
@@ -176,7 +178,8 @@ export class HttpEngine {
   }
 
   async #identify(call: HttpCall, principal: NonNullable<HttpOptions['principal']>): Promise<void> {
-    call.request.principal = await principal(call.request)
+    // An empty text would be one user for all who have none.
+    call.request.principal = (await principal(call.request)) || undefined
     await this.#route(call)
   }
 

@@ -3,6 +3,7 @@ import { isSameResource } from '../../auth/resource/same-resource.ts'
 import { type HttpCall, Refusal, refusedCode } from './call.ts'
 import { NodeCall, type NodeRequest } from './node.ts'
 import type { AuthInfo, AuthOptions, TokenRequest, VerifyToken } from './options.ts'
+import { userMembersOf } from './principal.ts'
 import { answerWithDocument, pathOf, ResourceMetadata, resourceAt } from './resource-metadata.ts'
 import { TokenCheck } from './token-check.ts'
 
@@ -40,15 +41,17 @@ export function requireBearerAuth(options: BearerAuthOptions): NodeMiddleware {
   const metadata = resourceMetadataUrl === undefined ? undefined : new URL(resourceMetadataUrl).href
   const resource = metadata && resourceAt(metadata)
   const given = new WeakMap<TokenRequest, BearerAuthInfo>()
-  const verify: VerifyToken =
-    typeof verifier === 'function'
-      ? verifier
-      : async (token, request) => {
-          const info = await verifier.verifyAccessToken(token)
-          given.set(request, info)
-          // Such a verifier has checked it; where we know who we are we do so, too.
-          return resource === undefined ? { ...info, resource: undefined } : info
-        }
+  const verify: VerifyToken = async (token, request) => {
+    if (typeof verifier === 'function') {
+      const info = await verifier(token, request)
+      if (info) given.set(request, info)
+      return info
+    }
+    const info = await verifier.verifyAccessToken(token)
+    given.set(request, info)
+    // A verifier of this interface has checked the resource; where we know our own URL, we check it, too.
+    return resource === undefined ? { ...info, resource: undefined } : info
+  }
   const check = new TokenCheck({ ...options, verify })
   return (request, response, next) => {
     const call = new NodeCall(request, response)
@@ -110,11 +113,11 @@ function toTokenRequest({ method, request }: HttpCall, resource: string | undefi
   }
 }
 
-/** With what others expect there: `extra`, by which the principal is told, and what their verifier gave. */
+/** Adds what middleware of other libraries expects there: `extra`, and the token if the verifier returned it. */
 function toBearerInfo(auth: AuthInfo, given: BearerAuthInfo | undefined): BearerAuthInfo {
   const { subject, claims } = auth
   const extra = { ...(given?.extra ?? claims), ...(subject !== undefined && { sub: subject }) }
-  const info: BearerAuthInfo = { ...auth, extra }
+  const info: BearerAuthInfo = { ...(given && userMembersOf(given)), ...auth, extra }
   if (given?.token !== undefined) Object.defineProperty(info, 'token', { value: given.token })
   return info
 }

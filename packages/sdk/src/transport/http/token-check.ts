@@ -9,6 +9,7 @@ import {
   withoutOffline,
 } from './challenge.ts'
 import type { AuthInfo, AuthOptions, TokenRequest } from './options.ts'
+import { principalFor, subjectOf } from './principal.ts'
 
 export type TokenCheckOptions = Pick<AuthOptions, 'verify' | 'requiredScopes' | 'impliedScopes' | 'dpop'>
 
@@ -135,7 +136,7 @@ export class TokenCheck {
     const auth = toAuthInfo(found, this.#options.impliedScopes ?? {})
     const isEnough = this.#required.every((scope) => auth.scopes.includes(scope))
     const { scheme, token } = credentials
-    if (isEnough) return { auth, scheme, principal: await principalOf(auth, token), headers }
+    if (isEnough) return { auth, scheme, principal: await principalFor(found, token), headers }
     return { status: 403, error: 'insufficient_scope', description: tooLittle, scheme }
   }
 
@@ -206,7 +207,8 @@ function saysInvalid(error: unknown): boolean {
 
 /** Only what is known of it: whatever else a verifier leaves there, such as the token, stays behind. */
 function toAuthInfo(found: AuthInfo, implied: Readonly<Record<string, readonly string[]>>): AuthInfo {
-  const { issuer, subject, clientId, expiresAt, resource, claims, scopes = [] } = found
+  const { issuer, clientId, expiresAt, resource, claims, scopes = [] } = found
+  const subject = subjectOf(found)
   if (!Array.isArray(scopes)) throw new TypeError('auth.verify must give scopes as an array of strings')
   return Object.freeze({
     ...(issuer !== undefined && { issuer }),
@@ -232,16 +234,4 @@ function withImplied(scopes: readonly string[], implied: Readonly<Record<string,
 function thumbprintOf({ claims }: AuthInfo): string | undefined {
   const cnf = claims?.cnf
   return isObject(cnf) && cnf.jkt !== undefined ? String(cnf.jkt) : undefined
-}
-
-/**
- * The user, as their issuer knows them; the client where it calls for itself; else whoever has this token. As JSON, so that
- * no two give the same text.
- */
-async function principalOf({ issuer, subject, clientId }: AuthInfo, token: string): Promise<string> {
-  if (subject !== undefined) return JSON.stringify([issuer, 'subject', subject])
-  if (clientId !== undefined) return JSON.stringify([issuer, 'client', clientId])
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(token))
-  const hex = [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0'))
-  return JSON.stringify([issuer, 'token', hex.join('')])
 }

@@ -8,13 +8,13 @@ import {
   type EventSink,
   eventHeaders,
   type HttpCall,
-  principalOf,
   Refusal,
   refusedCode,
   sessionNotFoundCode,
 } from '../http/call.ts'
 import { Guard, type GuardOptions } from '../http/guard.ts'
 import { NodeCall, type NodeRequest } from '../http/node.ts'
+import { principalOf } from '../http/principal.ts'
 import { readMessage } from './endpoints.ts'
 
 export interface SSEServerTransportOptions extends GuardOptions {
@@ -62,7 +62,7 @@ export class SSEServerTransport implements Transport {
       foreign.send(call)
       throw new ClosedError(foreign.message)
     }
-    this.#principal = principalOf(call.request.auth)
+    this.#principal = await principalOf(call.request)
     this.#sink = call.stream({ ...eventHeaders, ...this.#guard.corsHeaders(call) })
     call.onClose(() => this.#end())
     const separator = this.#endpoint.includes('?') ? '&' : '?'
@@ -101,7 +101,7 @@ export class SSEServerTransport implements Transport {
     if (foreign) throw foreign
     if (!this.#sink) throw new Refusal(500, refusedCode, 'The stream is not open', null)
     // Whoever opened the stream, and nobody else.
-    if (principalOf(call.request.auth) !== this.#principal) {
+    if ((await principalOf(call.request)) !== this.#principal) {
       throw new Refusal(404, sessionNotFoundCode, 'Session not found: open the stream again', null)
     }
     const value = await readMessage(call, this.#bodyLimits)
