@@ -1,6 +1,6 @@
 // Joins the compiled modules into one file per public subpath, with shared chunks. Loading a hundred small modules
 // takes Node five times as long as loading these, and every stdio server pays that at each start.
-import { readFileSync, renameSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 
@@ -23,6 +23,13 @@ await build({
   external: ['node:*', ...Object.keys(dependencies), ...Object.keys(peerDependencies)],
   logLevel: 'warning',
 })
+for (const file of readdirSync(fresh)) removeBareImports(join(fresh, file))
 // Swapped at once, so that programs which start meanwhile find all of it.
 rmSync(output, { recursive: true, force: true })
 renameSync(fresh, output)
+
+/** Chunks have no side effects, so `import './chunk.js'` does nothing but make the bundlers of our users warn. */
+function removeBareImports(path) {
+  const text = readFileSync(path, 'utf8')
+  writeFileSync(path, text.replaceAll(/^import "\.\/chunk-\w+\.js";\n/gm, ''))
+}

@@ -5,12 +5,14 @@ import type { Server } from '../server/server.ts'
 import { HttpEngine, type HttpMetrics } from '../transport/http/engine.ts'
 import { NodeCall, type NodeRequest } from '../transport/http/node.ts'
 import type { HttpOptions } from '../transport/http/options.ts'
-import { type FetchExtras, WebCall } from '../transport/http/web.ts'
+import { type FetchExtras, type FrameworkContext, WebCall } from '../transport/http/web.ts'
 
 /** A server as something that answers HTTP requests, for any framework and runtime. */
 export interface McpHandler {
   /** For web-standard runtimes: Hono, Next.js, Bun, Deno, Workers. */
   fetch(request: Request, extras?: FetchExtras): Promise<Response>
+  /** As a route handler: `export const POST = handler.fetch`. The framework's own context is ignored. */
+  fetch(request: Request, context: FrameworkContext): Promise<Response>
   /** For `node:http`, Express, Fastify. A body that was parsed already is taken from `request.body`, or handed in. */
   node(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): void
   /** Lets what is under way finish, at most for `graceMs`, ends every stream and refuses what comes from now on. */
@@ -28,8 +30,8 @@ export interface McpHandler {
 export function createMcpHandler(server: McpServer | Server, options: HttpOptions = {}): McpHandler {
   const engine = new HttpEngine(endpointOf(server), options)
   return {
-    fetch: (request, extras) => {
-      const call = new WebCall(request, extras)
+    fetch: (request: Request, extras?: FetchExtras | FrameworkContext) => {
+      const call = new WebCall(request, extras as FetchExtras)
       engine.handle(call)
       return call.response
     },

@@ -1,4 +1,5 @@
 import { toBase64Url } from './base64url.ts'
+import { lazy } from './lazy.ts'
 
 const ivBytes = 12
 
@@ -9,19 +10,16 @@ type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
  * runs on every runtime). The first key seals; every key opens, which allows rotation.
  */
 export class Sealer {
-  readonly #keys: Promise<CryptoKey[]>
+  readonly #keys: () => Promise<CryptoKey[]>
 
   /** @param secrets Shared between nodes, newest first. Without any, a random key that lives as long as the process. */
   constructor(secrets: readonly (string | Uint8Array)[] = []) {
-    const raw = secrets.length > 0 ? secrets : [crypto.getRandomValues(new Uint8Array(32))]
-    this.#keys = Promise.all(raw.map(importKey))
-    // A bad key is reported by the first seal or open; without this line it would also end the process.
-    this.#keys.catch(() => {})
+    this.#keys = lazy(() => Promise.all((secrets.length > 0 ? secrets : [randomKey()]).map(importKey)))
   }
 
   /** @param purpose What the value is for; it opens only for the same purpose. */
   async seal(value: unknown, purpose: string): Promise<string> {
-    const [key] = await this.#keys
+    const [key] = await this.#keys()
     const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
     const text = new TextEncoder().encode(JSON.stringify(value))
     const sealed = new Uint8Array(await crypto.subtle.encrypt(gcm(iv, purpose), key!, text))
@@ -35,7 +33,7 @@ export class Sealer {
   async open(token: string, purpose: string): Promise<unknown> {
     const whole = fromBase64Url(token)
     if (!whole || whole.length <= ivBytes) return undefined
-    for (const key of await this.#keys) {
+    for (const key of await this.#keys()) {
       try {
         const algorithm = gcm(whole.subarray(0, ivBytes), purpose)
         const text = await crypto.subtle.decrypt(algorithm, key, whole.subarray(ivBytes))
@@ -46,6 +44,10 @@ export class Sealer {
     }
     return undefined
   }
+}
+
+function randomKey(): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(32))
 }
 
 async function importKey(secret: string | Uint8Array): Promise<CryptoKey> {

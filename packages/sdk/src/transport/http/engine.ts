@@ -7,6 +7,7 @@ import { revisionWithoutHeader } from '../../protocol/revisions/index.ts'
 import { Bag } from '../../util/bag.ts'
 import { Deadlines } from '../../util/deadlines.ts'
 import { isObject } from '../../util/objects.ts'
+import { worksOnlyInRequests } from '../../util/runtime.ts'
 import { SseEndpoints } from '../sse/endpoints.ts'
 import { answerRoute } from './auth-routes.ts'
 import { Authorizer } from './authorize.ts'
@@ -47,7 +48,7 @@ const noHeaders: HeaderFields = Object.freeze({})
 /** From an HTTP request to the link it belongs to, on every revision; the rims bring it `HttpCall`s. */
 export class HttpEngine {
   readonly #endpoint: Endpoint
-  readonly #release: () => Promise<void>
+  #release: (() => Promise<void>) | undefined
   readonly #options: HttpOptions
   readonly #guard: Guard
   readonly #rateLimit: RateLimit | undefined
@@ -66,7 +67,8 @@ export class HttpEngine {
   constructor(endpoint: Endpoint, options: HttpOptions = {}, ownsServer = false) {
     const { maxBodyBytes = 4 * 1024 * 1024, bodyTimeoutMs = 30_000, maxQueuedBytes = 4 * 1024 * 1024 } = options
     this.#endpoint = endpoint
-    this.#release = endpoint.hold()
+    // Tasks of an earlier process go on now, without waiting for a request.
+    if (!worksOnlyInRequests()) this.#release = endpoint.hold()
     this.#options = options
     this.#guard = new Guard(options)
     this.#rateLimit = options.rateLimit && new RateLimit(options.rateLimit)
@@ -111,6 +113,7 @@ export class HttpEngine {
 
   /** Answers; never throws. What goes wrong on the way, now or later, becomes the answer. */
   handle(call: HttpCall): void {
+    this.#release ??= this.#endpoint.hold()
     try {
       this.#serve(call)?.catch((error) => this.#failed(call, error))
     } catch (error) {
@@ -132,7 +135,7 @@ export class HttpEngine {
     await Promise.all([this.#sessions.close(graceMs), ...calls, this.#sse?.close(graceMs)])
     this.#streams.endAll()
     this.#sessions.leaveFleet()
-    await this.#release()
+    await this.#release?.()
   }
 
   /** Nothing is awaited here that need not be: a promise more is a measurable part of a small call. */

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../jsonrpc/endpoint.ts'
 import { kindOf, type RpcResponse } from '../../jsonrpc/message.ts'
 import type { Bus, SessionStore } from '../../store/ports.ts'
+import { lazy } from '../../util/lazy.ts'
 import { isObject } from '../../util/objects.ts'
 import { settle } from '../../util/settle.ts'
 import type { HttpOptions } from './options.ts'
@@ -49,7 +50,7 @@ export class Fleet {
   readonly #store: SessionStore | undefined
   readonly #bus: Bus | undefined
   /** Tells our own messages from those of others. */
-  readonly #node = crypto.randomUUID()
+  readonly #node = lazy(() => crypto.randomUUID())
   readonly #touched = new WeakMap<HttpSession, number>()
   #stopChanges: (() => void) | undefined
   #stopHearing: (() => void) | undefined
@@ -178,14 +179,14 @@ export class Fleet {
     if (!this.#bus) return
     const bus = this.#bus
     void settle(
-      () => bus.publish(topic, JSON.stringify({ node: this.#node, ...message })),
+      () => bus.publish(topic, JSON.stringify({ node: this.#node(), ...message })),
       (error) => this.#endpoint.reportError(error),
     )
   }
 
   #heard(text: string): void {
     const message = readMessage(text)
-    if (!message || message.node === this.#node) return
+    if (!message || message.node === this.#node()) return
     if (message.change) return this.#tell(message.change)
     const id = message.saved ?? message.ended ?? message.listens ?? message.stopped ?? message.for ?? ''
     const session = this.#sessions.get(id)

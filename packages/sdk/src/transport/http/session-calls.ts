@@ -3,6 +3,7 @@ import { kindOf, type RpcResponse } from '../../jsonrpc/message.ts'
 import { MemoryEventStore } from '../../store/memory.ts'
 import { toBase64Url } from '../../util/base64url.ts'
 import { chain } from '../../util/chain.ts'
+import { lazy } from '../../util/lazy.ts'
 import { isObject } from '../../util/objects.ts'
 import { settle } from '../../util/settle.ts'
 import { type HeaderFields, type HttpCall, Refusal, refusedCode, sessionNotFoundCode } from './call.ts'
@@ -42,7 +43,7 @@ export class SessionCalls {
       ...shared,
       eventStore: options.eventStore === false ? undefined : (options.eventStore ?? new MemoryEventStore()),
       maxStreamsPerSession: options.maxStreamsPerSession ?? 64,
-      node: randomId().slice(0, 6).replaceAll(/[-_]/g, '0'),
+      node: lazy(() => randomId().slice(0, 6).replaceAll(/[-_]/g, '0')),
       shared: options.sessionStore !== undefined,
       listening: (session, isListening) => this.#fleet?.listening(session, isListening),
       onUnread: (stream) => shared.streams.delete(stream),

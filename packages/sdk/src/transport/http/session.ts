@@ -24,7 +24,7 @@ export interface SessionHost extends EventStreamOptions {
   readonly maxStreamsPerSession: number
   readonly plainAnswers: boolean
   /** A part of the ids of streams that no other process uses. */
-  readonly node: string
+  node(): string
   /** Whether other processes know the sessions too. */
   readonly shared: boolean
   /** A client began or stopped to listen to what belongs to no request. */
@@ -172,7 +172,7 @@ export class HttpSession implements Transport, PostOwner {
   #open(call: HttpCall, headers: HeaderFields): EventStream {
     const sink = call.stream(headers)
     const host = this.#host
-    const id = `${this.sessionId}/${host.node}${this.#nextStream++}`
+    const id = `${this.sessionId}/${host.node()}${this.#nextStream++}`
     const stream = this.#create(id, sink)
     this.#streams ??= new Map()
     this.#streams.set(id, stream)

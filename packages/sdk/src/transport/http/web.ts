@@ -20,6 +20,16 @@ export interface FetchExtras {
   parsedBody?: unknown
 }
 
+/**
+ * The second argument that frameworks pass to a route handler: `{ params }` of Next.js, the connection info of Deno, the
+ * server of Bun. Naming it here lets `export const POST = handler.fetch` type-check.
+ */
+export interface FrameworkContext {
+  readonly params?: unknown
+  readonly remoteAddr?: unknown
+  readonly requestIP?: unknown
+}
+
 /** The rim on web-standard `Request` and `Response`, for every runtime that has them. */
 export class WebCall implements HttpCall {
   readonly method: string
