@@ -18,7 +18,14 @@ export type { TaskHandle } from '../client/tasks/handle.ts'
 export type { OwnTasksOptions } from '../client/tasks/own-tasks.ts'
 export type { TaskSnapshot } from '../client/tasks/snapshot.ts'
 export { displayName, hintsOf } from '../client/tool-display.ts'
-export { type Connectable, type ConnectOptions, connect, type Target } from '../doors/connect.ts'
+export {
+  type Connectable,
+  type ConnectOptions,
+  type ConnectServerOptions,
+  connect,
+  type Target,
+  type TestIdentity,
+} from '../doors/connect.ts'
 export type { ServerFacts } from '../era/client.ts'
 export {
   CapabilityError,

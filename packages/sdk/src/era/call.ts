@@ -1,6 +1,6 @@
 import type { Params, ResultObject, RpcErrorBody, RpcRequest } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
-import type { ReplyStream } from '../jsonrpc/transport.ts'
+import type { ReplyStream, Transport } from '../jsonrpc/transport.ts'
 
 /** A request while it is served: an `Exchange`, or what stands for one while a task runs. */
 export interface Call {
@@ -23,7 +23,7 @@ export interface Call {
 
 /** What a handler may know of, and do with, the connection that brought its call. */
 export interface CallLink {
-  readonly transport: { readonly sessionId?: string | undefined }
+  readonly transport: Pick<Transport, 'sessionId' | 'auth' | 'principal' | 'isLocalUser'>
   notify(method: string, params?: Params): void
 }
 

@@ -43,6 +43,8 @@ export interface Definition {
   readonly questions: QuestionLimits
   /** Undefined where there are no tasks. */
   tasks: TaskFeed | undefined
+  /** The scopes that a caller needs for the resource behind a URI; undefined: none. */
+  requiredScopesOf(uri: string): readonly string[] | undefined
 }
 
 /** Tells of changes of tasks (tasks extension, notifications). */

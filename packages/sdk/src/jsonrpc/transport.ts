@@ -56,6 +56,12 @@ export interface Transport {
   authorizationContext?(): string | Promise<string>
   /** True where requests may carry credentials that `authorizationContext` does not see, such as cookies. */
   readonly hidesCredentials?: boolean | undefined
+  /** Server side: the identity of the peer, where the whole connection has one. Requests over HTTP carry their own. */
+  readonly auth?: AuthInfo | undefined
+  /** Server side: identifies the peer behind `auth`, so that its tasks and states stay its own. */
+  readonly principal?: string | undefined
+  /** Server side: the peer is the user who runs this process, as on stdio, so `requiredScopes` does not apply. */
+  readonly isLocalUser?: boolean | undefined
   /** Called by a server before `start`, on transports that carry many peers and attach a link for each. */
   serves?(server: Endpoint): void
 }
@@ -106,4 +112,6 @@ export interface HttpRequest {
   readonly principal?: string | undefined
   /** What the token says of the caller, or what an authenticating layer in front of us left on the request. */
   readonly auth?: AuthInfo | undefined
+  /** The address of the peer, where the runtime tells it (Node). Behind a proxy this is the proxy. */
+  readonly peer?: string | undefined
 }

@@ -54,11 +54,12 @@ export class Context {
   }
 
   /**
-   * What the caller's token says, where there is one: `auth` of `serveHttp`. A layer of your own in front of us may have left
-   * something else.
+   * The identity of the caller: what the token says over HTTP (`auth` of `serveHttp`), or the `auth` that was passed to
+   * `connect(server)` or `serveStdio`. A layer of your own in front of us may have left something else.
    */
   get auth(): AuthInfo | undefined {
-    return this.#call.stream?.request?.auth
+    const { stream, link } = this.#call
+    return stream?.request ? stream.request.auth : link.transport.auth
   }
 
   /** The task that this call runs as; undefined while it is an ordinary one. */

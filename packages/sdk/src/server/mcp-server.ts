@@ -29,6 +29,11 @@ import type { TaskRuntime } from './task-runtime.ts'
 export interface McpServerOptions extends ServerOptions {
   /** Hide the messages of errors that tools throw; `ToolError` is always shown. Default false. */
   maskErrors?: boolean | undefined
+  /**
+   * Leave tools, resources, templates and prompts out of lists for callers without their `requiredScopes`. Calls are
+   * answered with the missing scopes all the same. Default false: list them, so that clients can request the scopes.
+   */
+  hideUnauthorized?: boolean | undefined
   /** Items in one page of a list. Default 1000. */
   pageSize?: number | undefined
   /** Lets tools run as tasks: `tasks()` of `tenon/tasks`. Default: every call is answered when it is done. */
@@ -56,6 +61,7 @@ export class McpServer {
       pages: new Pages(this.server.sealer, options.pageSize ?? 1000),
       mounts: this.#mounts,
       maskErrors: options.maskErrors ?? false,
+      hideUnauthorized: options.hideUnauthorized ?? false,
       changed: (list) => this.server.listChanged(list),
       reportError: (error) => this.server.reportError(error),
     }
@@ -68,6 +74,7 @@ export class McpServer {
       completions: new Completions(host, prompts, resources),
     }
     this.server.setDeclared(() => this.#declared())
+    this.server.guardResources((uri) => resources.requiredScopesOf(uri))
     this.#answer()
     if (options.tasks) this.server.useTasks(options.tasks, (params) => this.features.tools.taskConfig(params))
   }
@@ -179,17 +186,14 @@ export class McpServer {
     const answer = (feature: Feature, method: string, handler: RequestHandler, keeps?: MethodEntry['keeps']) =>
       this.server.setMethod(method, { handler, isOffered: () => this.#offers(feature), keeps })
     const firstPage = (list: string) => (params: Params) => (params.cursor === undefined ? list : undefined)
-    const firstResources = (params: Params) =>
-      resources.listsDynamically ? undefined : firstPage('resources/list')(params)
-
-    const unlessGuarded = (list: string, isGuarded: () => boolean) => (params: Params) =>
-      isGuarded() ? undefined : firstPage(list)(params)
+    const unlessVaries = (list: string, varies: () => boolean) => (params: Params) =>
+      varies() ? undefined : firstPage(list)(params)
 
     answer(
       'tools',
       'tools/list',
       (params, ctx) => tools.list(params, ctx),
-      unlessGuarded('tools/list', () => tools.isGuarded),
+      unlessVaries('tools/list', () => tools.listVaries()),
     )
     this.server.setMethod('tools/call', {
       handler: (params, ctx) => tools.call(params, ctx),
@@ -201,15 +205,20 @@ export class McpServer {
       'prompts',
       'prompts/list',
       (params, ctx) => prompts.list(params, ctx),
-      unlessGuarded('prompts/list', () => prompts.isGuarded),
+      unlessVaries('prompts/list', () => prompts.listVaries()),
     )
     answer('prompts', 'prompts/get', (params, ctx) => prompts.get(params, ctx))
-    answer('resources', 'resources/list', (params, ctx) => resources.list(params, ctx), firstResources)
+    answer(
+      'resources',
+      'resources/list',
+      (params, ctx) => resources.list(params, ctx),
+      unlessVaries('resources/list', () => resources.listVaries()),
+    )
     answer(
       'resources',
       'resources/templates/list',
       (params, ctx) => resources.listTemplates(params, ctx),
-      unlessGuarded('templates', () => resources.guardsTemplates),
+      unlessVaries('templates', () => resources.templatesVary()),
     )
     answer('resources', 'resources/read', (params, ctx) => resources.read(params, ctx))
     answer('completions', 'completion/complete', (params, ctx) => completions.complete(params, ctx))

@@ -106,6 +106,7 @@ export class Server {
       sealer: new Sealer(checkKeys(options)),
       questions: toLimits(options.questions),
       tasks: undefined,
+      requiredScopesOf: () => undefined,
       capabilities: () => {
         this.#capabilities ??= this.getCapabilities()
         return this.#capabilities
@@ -288,6 +289,11 @@ export class Server {
   #forget(): void {
     this.#dispatch.forget()
     this.#capabilities = undefined
+  }
+
+  /** @internal Says which scopes a caller needs to subscribe to a URI, and to hear of its updates. */
+  guardResources(requiredScopesOf: Definition['requiredScopesOf']): void {
+    this.#definition.requiredScopesOf = requiredScopesOf
   }
 
   /** @internal */

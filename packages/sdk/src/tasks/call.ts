@@ -33,24 +33,25 @@ export class TaskCall implements Call {
   #ended = false
   #refused = 0
 
-  private constructor(request: RpcRequest, stream: Call['stream'], sessionId: string | undefined) {
+  private constructor(request: RpcRequest, stream: Call['stream'], transport: CallLink['transport']) {
     this.request = request
     this.stream = stream
-    this.link = { transport: { sessionId }, notify: () => {} }
+    this.link = { transport, notify: () => {} }
     this.interrupted = new Promise((resolve) => {
       this.#interrupt = resolve
     })
   }
 
   /** @param again What lets the handler get past what earlier runs have seen. */
-  static ofTask({ request, http }: KeptRequest, again: Params, sessionId: string | undefined): TaskCall {
+  static ofTask({ request, http, peer }: KeptRequest, again: Params, sessionId: string | undefined): TaskCall {
     const params = { ...request.params, ...again }
-    return new TaskCall({ ...request, params }, http && { request: new KeptHttpRequest(http) }, sessionId)
+    const stream = http && { request: new KeptHttpRequest(http) }
+    return new TaskCall({ ...request, params }, stream, { sessionId, ...peer })
   }
 
   /** For a request that may become a task. */
   static ofRequest(exchange: Exchange): TaskCall {
-    const call = new TaskCall(exchange.request, exchange.stream, exchange.link.transport.sessionId)
+    const call = new TaskCall(exchange.request, exchange.stream, exchange.link.transport)
     call.#exchange = exchange
     exchange.signal.addEventListener('abort', () => {
       if (call.#exchange) call.interrupt('cancelled', exchange.signal.reason)

@@ -1,3 +1,4 @@
+import { principalOf } from '../era/access.ts'
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Context } from '../server/context.ts'
@@ -17,7 +18,7 @@ export async function listTasks(
   settings: Settings,
   mayUse: (task: Task) => boolean,
 ): Promise<ResultObject> {
-  const owner = ownerOf(ctx.request?.principal)
+  const owner = ownerOf(principalOf(ctx.call))
   const found: Task[] = []
   let after = cursor === undefined ? undefined : toPlace(cursor as string)
   for (;;) {
@@ -34,8 +35,8 @@ export async function listTasks(
 }
 
 /** Whoever has no name must not see what others without a name do; their session tells them apart. */
-function isListed({ sessionId }: Task, { request, sessionId: mine }: Context): boolean {
-  if (request?.principal !== undefined) return true
+function isListed({ sessionId }: Task, { call, request, sessionId: mine }: Context): boolean {
+  if (principalOf(call) !== undefined) return true
   // HTTP without sessions: nothing tells them apart.
   if (request && mine === undefined) return false
   return sessionId === mine

@@ -1,10 +1,12 @@
+import { checkAccess, principalOf } from '../era/access.ts'
+import type { Call } from '../era/call.ts'
 import type { Caller, Reply, TaskFeed } from '../era/server.ts'
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Context } from '../server/context.ts'
 import type { RequestHandler, Serving } from '../server/dispatch.ts'
-import { checkUse, type Guarded, mayUse } from '../server/features/feature.ts'
+import { type Guarded, mayUse } from '../server/features/feature.ts'
 import type { TaskHost, TaskRuntime } from '../server/task-runtime.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 import { isObject, omit } from '../util/objects.ts'
@@ -50,7 +52,7 @@ class Tasks implements TaskRuntime {
     this.#settings = settings
     this.#book = new TaskBook(settings)
     this.#watchers = new TaskWatchers(settings.store)
-    const find = (id: string, ctx: Context) => this.#find(id, ctx)
+    const find = (id: string, ctx: Context) => this.#find(id, ctx.call)
     this.#results = new TaskResults(find, this.#book, this.#watchers, () => this.#attached.questions.timeoutMs)
     this.methods = {
       'tasks/get': (params, ctx) => this.#get(params, ctx),
@@ -107,8 +109,7 @@ class Tasks implements TaskRuntime {
     const decision = dialect.decide(config, params, caller, this.#settings)
     if (decision === 'plain') return undefined
     // Now, when the client can still be told which permission to ask for.
-    const { request } = exchange.stream ?? {}
-    checkUse({ request, auth: request?.auth }, config)
+    checkAccess(exchange, config.requiredScopes)
     if (decision === 'task') return this.#create(serving, dialect)
     return serveFor(decision.afterMs, decision.always, {
       serving,
@@ -131,6 +132,7 @@ class Tasks implements TaskRuntime {
   #newTask({ exchange, caller }: Serving, dialect: Dialect): Omit<NewTask, 'isReady'> {
     const { request, stream, link } = exchange
     const http = stream?.request
+    const { sessionId, auth, principal, isLocalUser } = link.transport
     const params = omit(request.params ?? {}, ['task', 'requestState', 'inputResponses'])
     const kept: KeptRequest = {
       request: { ...request, params },
@@ -140,32 +142,34 @@ class Tasks implements TaskRuntime {
         logLevel: caller.logLevel,
         answers: caller.answers,
       },
-      ...(http && { http: { url: http.url, principal: http.principal, auth: withoutToken(http.auth) } }),
+      ...(http
+        ? { http: { url: http.url, principal: http.principal, auth: withoutToken(http.auth) } }
+        : { peer: { principal, auth: withoutToken(auth), isLocalUser } }),
     }
     return {
-      owner: ownerOf(http?.principal),
+      owner: ownerOf(principalOf(exchange)),
       request: kept,
       revision: caller.revision.id,
-      sessionId: link.transport.sessionId,
+      sessionId,
       ttlMs: dialect.ttlOf(request.params ?? {}),
     }
   }
 
   async #get({ taskId }: Params, ctx: Context): Promise<ResultObject> {
     const dialect = this.#check(ctx)
-    return dialect.described(await this.#find(taskId as string, ctx), this.#settings, ctx.caller)
+    return dialect.described(await this.#find(taskId as string, ctx.call), this.#settings, ctx.caller)
   }
 
   async #update({ taskId, inputResponses }: Params, ctx: Context): Promise<ResultObject> {
     this.#check(ctx)
-    const { id } = await this.#find(taskId as string, ctx)
+    const { id } = await this.#find(taskId as string, ctx.call)
     await this.#book.answer(id, inputResponses as Record<string, unknown>)
     return {}
   }
 
   async #cancel({ taskId }: Params, ctx: Context): Promise<ResultObject> {
     const dialect = this.#check(ctx)
-    let before = await this.#find(taskId as string, ctx)
+    let before = await this.#find(taskId as string, ctx.call)
     const outcome = { status: 'cancelled', statusMessage: 'Cancelled by the client' } as const
     const after = await this.#book.end(before.id, outcome, (now) => {
       // Two may cancel at once; the one who comes second finds it ended.
@@ -183,9 +187,9 @@ class Tasks implements TaskRuntime {
   }
 
   /** A task is as secret as its tool: whoever may not call that may not see, answer or cancel it either. */
-  async #find(id: string, ctx: Pick<Context, 'request' | 'auth'>): Promise<Task> {
-    const task = await this.#book.find(id, ownerOf(ctx.request?.principal))
-    checkUse(ctx, this.#guardOf(task))
+  async #find(id: string, call: Pick<Call, 'stream' | 'link'>): Promise<Task> {
+    const task = await this.#book.find(id, ownerOf(principalOf(call)))
+    checkAccess(call, this.#guardOf(task).requiredScopes)
     return task
   }
 
@@ -193,12 +197,10 @@ class Tasks implements TaskRuntime {
     return this.#attached.taskConfig({ name }) ?? {}
   }
 
-  async #accept(ids: readonly string[], { stream }: Exchange, caller: Caller): Promise<string[]> {
+  async #accept(ids: readonly string[], exchange: Exchange, caller: Caller): Promise<string[]> {
     extension.checkCaller(caller)
-    const { request } = stream ?? {}
-    const from = { request, auth: request?.auth }
     const wanted = [...new Set(ids)]
-    const known = await Promise.all(wanted.map((id) => this.#find(id, from).catch(unlessUnknown)))
+    const known = await Promise.all(wanted.map((id) => this.#find(id, exchange).catch(unlessUnknown)))
     return wanted.filter((_, index) => known[index])
   }
 

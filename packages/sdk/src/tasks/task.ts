@@ -1,6 +1,7 @@
 import type { Caller } from '../era/server.ts'
 import type { OpenedState } from '../era/stateless/states.ts'
 import type { ResultObject, RpcErrorBody, RpcRequest } from '../jsonrpc/message.ts'
+import type { Transport } from '../jsonrpc/transport.ts'
 import type { InputRequest, TaskStatus } from '../protocol/types.ts'
 import type { TaskEntry } from '../store/ports.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
@@ -48,6 +49,8 @@ export interface KeptRequest {
   caller: Pick<Caller, 'clientInfo' | 'capabilities' | 'logLevel' | 'answers'>
   /** Of the HTTP request; never its headers, in which secrets travel. */
   http?: { url: string; principal?: string | undefined; auth?: AuthInfo | undefined } | undefined
+  /** The identity of the connection, on other transports. */
+  peer?: Pick<Transport, 'auth' | 'principal' | 'isLocalUser'> | undefined
 }
 
 export function isFinal(status: TaskStatus): boolean {

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { Client, type ClientOptions } from '../client/client.ts'
-import type { Connectable } from '../doors/connect.ts'
+import { type Connectable, connectInMemory } from '../doors/connect.ts'
 import { serveHttp } from '../doors/serve-http.ts'
 import type { RpcMessage } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
@@ -9,7 +9,6 @@ import { chooseRevisions } from '../protocol/revisions/index.ts'
 import type { McpServer } from '../server/mcp-server.ts'
 import { StreamableHTTPClientTransport } from '../transport/http/client.ts'
 import type { HttpOptions } from '../transport/http/options.ts'
-import { InMemoryTransport } from '../transport/memory/memory.ts'
 import { SSEClientTransport } from '../transport/sse/client.ts'
 import { createReader, defaultMaxMessageBytes } from '../transport/stdio/lines.ts'
 import { StdioServerTransport } from '../transport/stdio/server.ts'
@@ -115,12 +114,6 @@ async function connectPair(
   }
 }
 
-async function openMemory(server: Connectable): Promise<Transport> {
-  const [ours, theirs] = InMemoryTransport.createLinkedPair()
-  await server.connect(theirs)
-  return ours
-}
-
 /** The real stdio transport and framing, over pipes within the process. */
 async function openPipes(server: Connectable): Promise<Transport> {
   const toServer = new PassThrough()
@@ -144,7 +137,7 @@ async function openHttp(server: Connectable, options: HttpOptions): Promise<Tran
 }
 
 const openers: Readonly<Record<WireTransport, Wire['open']>> = {
-  memory: openMemory,
+  memory: (server) => connectInMemory(server),
   stdio: openPipes,
   http: (server) => openHttp(server, {}),
   'http-stateless': (server) => openHttp(server, { stateless: true }),

@@ -1,23 +1,24 @@
-import type { Connectable } from '../doors/connect.ts'
+import { type Connectable, connectInMemory, type TestIdentity } from '../doors/connect.ts'
 import type { Params, RpcMessage, RpcNotification, RpcResponse } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { revisions } from '../protocol/revisions/index.ts'
 import { type ClientCapabilities, metaKeys } from '../protocol/types.ts'
-import { InMemoryTransport } from '../transport/memory/memory.ts'
 import { Transcript } from './transcript.ts'
 
 export interface ScriptOptions {
   /** Default 2026-07-28. */
   revision?: RevisionId | undefined
   capabilities?: ClientCapabilities | undefined
+  /** The identity that a server in this process sees. */
+  auth?: TestIdentity | undefined
 }
 
 /** A client that says exactly what it is told to, right or wrong, and shows every answer as it came. */
 export class ScriptedClient {
   readonly transcript = new Transcript()
   readonly #transport: Transport
-  readonly #options: Required<ScriptOptions>
+  readonly #options: Required<Pick<ScriptOptions, 'revision' | 'capabilities'>>
   readonly #waiting = new Set<{
     wants: (message: RpcMessage | RpcMessage[]) => boolean
     take(message: unknown): void
@@ -26,12 +27,13 @@ export class ScriptedClient {
 
   private constructor(transport: Transport, options: ScriptOptions) {
     this.#transport = transport
-    this.#options = { revision: '2026-07-28', capabilities: {}, ...options }
+    const { revision = '2026-07-28', capabilities = {} } = options
+    this.#options = { revision, capabilities }
   }
 
   /** Over a transport of your own, or in memory to a server. Nothing is said yet. */
   static async connect(target: Connectable | Transport, options: ScriptOptions = {}): Promise<ScriptedClient> {
-    const transport = 'start' in target ? target : await inMemory(target)
+    const transport = 'start' in target ? target : await connectInMemory(target, options.auth)
     const client = new ScriptedClient(transport, options)
     transport.onmessage = (message) => client.#received(message as RpcMessage)
     await transport.start()
@@ -121,10 +123,4 @@ export class ScriptedClient {
     this.transcript.add('server', message)
     for (const entry of [...this.#waiting]) if (entry.wants(message)) entry.take(message)
   }
-}
-
-async function inMemory(server: Connectable): Promise<Transport> {
-  const [ours, theirs] = InMemoryTransport.createLinkedPair()
-  await server.connect(theirs)
-  return ours
 }

@@ -14,3 +14,8 @@ export interface AuthInfo {
   /** Whatever else the issuer says. */
   claims?: Readonly<Record<string, unknown>> | undefined
 }
+
+/** The user behind a connection; undefined where none is named. As JSON, so that no two users give the same text. */
+export function userOf({ issuer, subject }: AuthInfo): string | undefined {
+  return subject === undefined ? undefined : JSON.stringify([issuer, subject])
+}

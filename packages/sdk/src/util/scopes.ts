@@ -14,8 +14,9 @@ export class InsufficientScopeError extends ProtocolError {
   readonly scopes: readonly string[]
 
   /** @param scopes Everything that the operation needs, not only what is missing. */
-  constructor(scopes: readonly string[]) {
-    super(-32_000, `This needs a token with the scopes ${scopes.join(', ')}`, { error: 'insufficient_scope', scopes })
+  constructor(scopes: readonly string[], wayOut = `Request a token with the scope ${scopes.join(' ')}.`) {
+    const message = `Insufficient scope: this requires ${scopes.join(', ')}. ${wayOut}`
+    super(-32_000, message, { error: 'insufficient_scope', scopes })
     this.scopes = scopes
   }
 }
@@ -25,8 +26,12 @@ export function checkScopes(auth: Scoped | undefined, needed: readonly string[])
   if (!hasScopes(auth, needed)) throw new InsufficientScopeError(needed)
 }
 
-/** Whether the caller has every one of the scopes: for lists, which show what the caller may use. */
+/** Whether the caller has every one of the scopes. */
 export function hasScopes(auth: Scoped | undefined, needed: readonly string[]): boolean {
-  const held = auth?.scopes ?? []
-  return needed.every((scope) => held.includes(scope))
+  return includesScopes(auth?.scopes, needed)
+}
+
+/** A layer in front of us may have left something else than a list, such as text, where `includes` finds parts of names. */
+export function includesScopes(held: unknown, needed: readonly string[]): boolean {
+  return needed.length === 0 || (Array.isArray(held) && needed.every((scope) => held.includes(scope)))
 }

@@ -13,6 +13,7 @@ import type {
   ServerCapabilities,
 } from '../../protocol/types.ts'
 import { isUri } from '../../protocol/uri.ts'
+import { checkAccess, type Granted, grantedTo, isAllowed } from '../access.ts'
 import type { Call } from '../call.ts'
 import type { Change } from '../changes.ts'
 import { withCheckedParams } from '../checked.ts'
@@ -32,6 +33,8 @@ class Session implements Caller, RootsMemory {
   /** What the client was told; features that come later are not announced to it. */
   readonly declared: ServerCapabilities
   subscriptions: Set<string> | undefined
+  /** The scopes that the client had when it last subscribed: updates of what it may not read are not for it. */
+  granted: Granted = []
   /** Before any logging/setLevel the choice is ours (2025-11-25 logging); none where logging is not declared. */
   logLevel: LoggingLevel | undefined
   /** The client said that it is ready; until then it is sent nothing but answers. */
@@ -65,6 +68,7 @@ interface SavedSession extends Pick<Session, 'capabilities' | 'declared'> {
   logLevel?: LoggingLevel
   initialized: boolean
   subscriptions: string[]
+  granted: Granted
 }
 
 /** 2024-11-05 to 2025-11-25: one `initialize`, then a session in which everything is remembered. */
@@ -151,6 +155,7 @@ export class HandshakeServer implements ServerEra {
       ...(logLevel && { logLevel }),
       initialized,
       subscriptions: [...(session.subscriptions ?? [])],
+      granted: session.granted,
     }
   }
 
@@ -164,6 +169,7 @@ export class HandshakeServer implements ServerEra {
     session.logLevel = state.logLevel
     session.initialized = state.initialized
     session.subscriptions = new Set(state.subscriptions)
+    session.granted = state.granted ?? []
   }
 
   /** Logs outside of any request, which only a session can receive. */
@@ -222,11 +228,13 @@ export class HandshakeServer implements ServerEra {
     const session = this.#sessionWith(exchange, (declared) => declared.resources?.subscribe)
     const uri = exchange.request.params!.uri as string
     if (!isUri(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
+    checkAccess(exchange, this.#definition.requiredScopesOf(uri))
     session.subscriptions ??= new Set()
     if (session.subscriptions.size >= maxSubscriptions) {
       throw new ProtocolError(RpcCode.InvalidRequest, `A session holds at most ${maxSubscriptions} subscriptions`)
     }
     session.subscriptions.add(uri)
+    session.granted = grantedTo(exchange)
     return {}
   }
 
@@ -246,7 +254,10 @@ export class HandshakeServer implements ServerEra {
     if (!session.initialized) return
     if ('list' in change) {
       if (session.declared[change.list]?.listChanged) link.notify(`notifications/${change.list}/list_changed`)
-    } else if (session.subscriptions?.has(change.updated)) {
+    } else if (
+      session.subscriptions?.has(change.updated) &&
+      isAllowed(session.granted, this.#definition.requiredScopesOf(change.updated))
+    ) {
       link.notify('notifications/resources/updated', { uri: change.updated })
     }
   }

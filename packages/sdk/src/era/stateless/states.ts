@@ -1,6 +1,7 @@
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import { isObject, omit } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
+import { principalOf } from '../access.ts'
 import type { Call } from '../call.ts'
 import type { Definition } from '../server.ts'
 import type { JournalState } from './journal.ts'
@@ -67,9 +68,10 @@ export class States {
   }
 
   /** What the seal is bound to; a state opens for nothing else. */
-  #purpose({ request, stream }: Call): string {
+  #purpose(call: Call): string {
+    const { request } = call
     const salient = omit(request.params ?? {}, ['_meta', 'inputResponses', 'requestState'])
-    const bound = [this.#definition.info.name, stream?.request?.principal ?? null, request.method, sorted(salient)]
+    const bound = [this.#definition.info.name, principalOf(call) ?? null, request.method, sorted(salient)]
     return `requestState ${JSON.stringify(bound)}`
   }
 }

@@ -1,6 +1,7 @@
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { RequestId, ResultObject } from '../../jsonrpc/message.ts'
 import { metaKeys, type ServerCapabilities, type SubscriptionFilter } from '../../protocol/types.ts'
+import { grantedTo, isAllowed } from '../access.ts'
 import type { Change } from '../changes.ts'
 import type { Caller, Definition, Reply } from '../server.ts'
 
@@ -13,6 +14,7 @@ const filterOf = {
 /** One `subscriptions/listen`: acknowledged first, then every change that was asked for, until either side ends it. */
 export class Subscription {
   readonly #exchange: Exchange
+  readonly #definition: Definition
   readonly #complete: (result: ResultObject) => Reply
   readonly #honoured: SubscriptionFilter
   readonly #uris: ReadonlySet<string>
@@ -27,6 +29,7 @@ export class Subscription {
     taskIds: string[] | undefined,
   ) {
     this.#exchange = exchange
+    this.#definition = definition
     this.#complete = complete
     const wish = exchange.request.params!.notifications as SubscriptionFilter
     this.#honoured = { ...honour(wish, definition.capabilities()), ...(taskIds && { taskIds }) }
@@ -53,11 +56,15 @@ export class Subscription {
     this.#exchange.reply(this.#complete({ _meta: this.#meta }))
   }
 
+  #mayRead(uri: string): boolean {
+    return isAllowed(grantedTo(this.#exchange), this.#definition.requiredScopesOf(uri))
+  }
+
   #tell(change: Change): void {
     if ('list' in change) {
       if (!this.#honoured[filterOf[change.list]]) return
       this.#exchange.notify(`notifications/${change.list}/list_changed`, { _meta: this.#meta })
-    } else if (this.#uris.has(change.updated)) {
+    } else if (this.#uris.has(change.updated) && this.#mayRead(change.updated)) {
       this.#exchange.notify('notifications/resources/updated', { uri: change.updated, _meta: this.#meta })
     }
   }

@@ -12,8 +12,12 @@ export interface CompletionContext {
   arguments?: Record<string, string> | undefined
 }
 
-/** Suggests values for what was typed so far, best first. */
-export type Completer = (value: string, context: CompletionContext) => Suggestions | Promise<Suggestions>
+/** Suggests values for what was typed so far, best first. `ctx` tells who is asking. */
+export type Completer = (
+  value: string,
+  context: CompletionContext,
+  ctx: Context,
+) => Suggestions | PromiseLike<Suggestions>
 
 export type Suggestions = readonly string[] | SuggestionPage
 
@@ -91,16 +95,17 @@ export class Completions {
       )) as CompleteResult
     const completer =
       ref.type === 'ref/prompt'
-        ? this.#prompts.completer(ref.name, argument.name)
-        : this.#resources.completer(ref.uri, argument.name)
-    const suggestions = completer ? await completer(argument.value, context ?? {}) : []
+        ? this.#prompts.completer(ref.name, argument.name, ctx)
+        : this.#resources.completer(ref.uri, argument.name, ctx)
+    const suggestions = completer ? await completer(argument.value, context ?? {}, ctx) : []
     return { completion: toCompletion(suggestions) }
   }
 
   #mountOf(ref: CompleteParams['ref']) {
     if (ref.type === 'ref/resource') {
-      const mount = this.#host.mounts.find(({ server }) => server.features.resources.knowsTemplate(ref.uri))
-      return mount && !this.#resources.knowsOwnTemplate(ref.uri) ? { server: mount.server, ref } : undefined
+      if (this.#resources.ownsReference(ref.uri)) return undefined
+      const mount = this.#host.mounts.find(({ server }) => server.features.resources.knowsReference(ref.uri))
+      return mount && { server: mount.server, ref }
     }
     const found = this.#prompts.mountOf(ref.name)
     return found && { server: found.server, ref: { ...ref, name: found.name } }

@@ -1,6 +1,6 @@
+import { grantedTo, isAllowed } from '../../era/access.ts'
 import type { ListName } from '../../era/changes.ts'
 import { isObject } from '../../util/objects.ts'
-import { checkScopes, hasScopes } from '../../util/scopes.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import type { Pages } from './pages.ts'
@@ -16,24 +16,40 @@ export interface FeatureHost {
   readonly pages: Pages
   readonly mounts: readonly Mount[]
   readonly maskErrors: boolean
+  readonly hideUnauthorized: boolean
   changed(list: ListName): void
   reportError(error: unknown): void
 }
 
-/** What a caller must have permission for, where callers show any. */
+/** An item that only some callers may use. */
 export interface Guarded {
-  /** Scopes that a token needs for it; whoever has others neither sees it in lists nor may use it. Over HTTP only. */
+  /**
+   * Scopes that a caller needs. Others get an error that names the scopes (403 with a challenge over HTTP), so that clients
+   * can request a token with them. Does not apply on stdio without `auth`, where the caller is the local user.
+   */
   requiredScopes?: readonly string[] | undefined
+  /** Leaves it out of lists for callers without the scopes. Default: the option of the server, which is false. */
+  hideUnauthorized?: boolean | undefined
 }
 
-/** Over HTTP a token decides; what is reached otherwise runs on the user's own machine. */
 export function mayUse(ctx: Context, { requiredScopes }: Guarded): boolean {
-  return requiredScopes === undefined || ctx.request === undefined || hasScopes(ctx.auth, requiredScopes)
+  return requiredScopes === undefined || isAllowed(grantedTo(ctx.call), requiredScopes)
 }
 
-/** Throws the error that tells the client which scopes to ask for. */
-export function checkUse(ctx: Pick<Context, 'request' | 'auth'>, { requiredScopes }: Guarded): void {
-  if (requiredScopes !== undefined && ctx.request !== undefined) checkScopes(ctx.auth, requiredScopes)
+/** Whether lists leave the item out for callers without its scopes. */
+export function isHideable({ requiredScopes, hideUnauthorized }: Guarded, byDefault: boolean): boolean {
+  return requiredScopes !== undefined && (hideUnauthorized ?? byDefault)
+}
+
+export function isListed(ctx: Context, item: Guarded, hidesByDefault: boolean): boolean {
+  return !isHideable(item, hidesByDefault) || mayUse(ctx, item)
+}
+
+/** Throws at registration: a text would be taken for a list of letters, and nobody could use the item. */
+export function checkGuard(item: string, { requiredScopes }: Guarded): void {
+  if (requiredScopes === undefined) return
+  const isList = Array.isArray(requiredScopes) && requiredScopes.every((scope) => typeof scope === 'string')
+  if (!isList) throw new TypeError(`${item}: requiredScopes must be an array of strings, such as ['admin']`)
 }
 
 /** `shop_add` is `add` of the server mounted as `shop`. Underscore, because some hosts allow no dot in a tool name. */

@@ -1,3 +1,4 @@
+import { checkAccess } from '../../era/access.ts'
 import { isInputRequired } from '../../era/questions.ts'
 import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
@@ -11,13 +12,14 @@ import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import { type Completer, completerOf, unknownArgument } from './completion.ts'
 import {
-  checkUse,
+  checkGuard,
   defined,
   type FeatureHost,
   findMount,
   type Guarded,
+  isHideable,
+  isListed,
   isResultWith,
-  mayUse,
   prefixed,
   uniqueBy,
 } from './feature.ts'
@@ -83,18 +85,22 @@ export class Prompts {
     return this.#entries.used || this.#host.mounts.some(({ server }) => server.features.prompts.present)
   }
 
-  definitions(ctx: Context): Prompt[] {
-    const usable = this.#entries.enabled().filter(({ config }) => mayUse(ctx, config))
-    const own = usable.map(({ definition }) => definition)
-    const mounted = this.#host.mounts.flatMap(({ prefix, server }) =>
-      server.features.prompts.definitions(ctx).map((prompt) => ({ ...prompt, name: prefixed(prefix, prompt.name) })),
-    )
+  /** @param hides Whether to leave out what the caller may not use; passed on to mounted servers if true. */
+  definitions(ctx: Context, hides = this.#host.hideUnauthorized): Prompt[] {
+    const listed = this.#entries.enabled().filter(({ config }) => isListed(ctx, config, hides))
+    const own = listed.map(({ definition }) => definition)
+    const mounted = this.#host.mounts.flatMap(({ prefix, server }) => {
+      const prompts = server.features.prompts.definitions(ctx, hides || undefined)
+      return prompts.map((prompt) => ({ ...prompt, name: prefixed(prefix, prompt.name) }))
+    })
     return mounted.length === 0 ? own : uniqueBy([...own, ...mounted], ({ name }) => name)
   }
 
-  get isGuarded(): boolean {
+  /** Whether callers see different lists, so that none can be kept for all. */
+  listVaries(hides = this.#host.hideUnauthorized): boolean {
     this.#hasGuarded ??= this.#entries.enabled().some(({ config }) => config.requiredScopes)
-    return this.#hasGuarded || this.#host.mounts.some(({ server }) => server.features.prompts.isGuarded)
+    const own = this.#hasGuarded && this.#entries.enabled().some(({ config }) => isHideable(config, hides))
+    return own || this.#host.mounts.some(({ server }) => server.features.prompts.listVaries(hides || undefined))
   }
 
   list(params: Params, ctx: Context): Outcome {
@@ -120,9 +126,10 @@ export class Prompts {
   }
 
   /** Who completes an argument: undefined when nobody does. Throws when there is no such prompt or argument. */
-  completer(name: string, argument: string): Completer | undefined {
+  completer(name: string, argument: string, ctx: Context): Completer | undefined {
     const entry = this.#entries.get(name)
     if (!entry?.enabled) throw unknownPrompt(name)
+    checkAccess(ctx.call, entry.config.requiredScopes)
     if (!entry.definition.arguments?.some((known) => known.name === argument)) {
       throw unknownArgument(name)
     }
@@ -139,7 +146,7 @@ export class Prompts {
   }
 
   async #render(entry: Entry, args: unknown, ctx: Context): Promise<ResultObject> {
-    checkUse(ctx, entry.config)
+    checkAccess(ctx.call, entry.config.requiredScopes)
     const checked = entry.args ? await entry.args.validate(args) : { value: {} }
     if (checked.issues) {
       const text = `Invalid arguments for prompt ${entry.name}: ${describeIssues(checked.issues)}`
@@ -160,6 +167,7 @@ function compilePrompt(name: string, config: PromptConfig<SchemaLike>, handler: 
   if (name === '') throw new TypeError('A prompt needs a name')
   if (typeof handler !== 'function')
     throw new TypeError(`Prompt ${name}: the handler, last of three, must be a function`)
+  checkGuard(`Prompt ${name}`, config)
   const { argsSchema, title, description, icons, _meta } = config
   const args = argsSchema && compileSchema(argsSchema, 'input')
   const definition = defined<Prompt>({

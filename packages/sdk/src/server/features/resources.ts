@@ -1,3 +1,4 @@
+import { checkAccess } from '../../era/access.ts'
 import { isInputRequired } from '../../era/questions.ts'
 import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
@@ -20,7 +21,17 @@ import { isObject } from '../../util/objects.ts'
 import { UriTemplate } from '../../util/uri-template.ts'
 import type { Context } from '../context.ts'
 import { type Completer, unknownArgument } from './completion.ts'
-import { checkUse, defined, type FeatureHost, type Guarded, isResultWith, mayUse, uniqueBy } from './feature.ts'
+import {
+  checkGuard,
+  defined,
+  type FeatureHost,
+  type Guarded,
+  isHideable,
+  isListed,
+  isResultWith,
+  mayUse,
+  uniqueBy,
+} from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
 
 export interface ResourceConfig extends CacheHints, Guarded {
@@ -137,17 +148,26 @@ export class Resources {
     return own || this.#host.mounts.some(({ server }) => server.features.resources.present)
   }
 
-  /** Whether a listing needs to ask someone, so that it cannot be kept. */
-  get listsDynamically(): boolean {
+  /** Whether callers may see different lists, so that none can be kept for all. */
+  listVaries(hides = this.#host.hideUnauthorized): boolean {
     return (
-      this.#isGuarded ||
       this.#templates.enabled().some(({ template }) => template.options.list) ||
-      this.#host.mounts.some(({ server }) => server.features.resources.listsDynamically)
+      this.#hides(this.#resources.enabled(), hides) ||
+      this.#host.mounts.some(({ server }) => server.features.resources.listVaries(hides || undefined))
     )
   }
 
   list(params: Params, ctx: Context): Outcome {
     return chain(this.#all(ctx), (all) => this.#host.pages.list('resources', all, ({ uri }) => uri, params))
+  }
+
+  /** Whether anything here, or in a mounted server, requires scopes. */
+  get hasGuarded(): boolean {
+    return this.#isGuarded || this.#host.mounts.some(({ server }) => server.features.resources.hasGuarded)
+  }
+
+  #hides(entries: readonly { config: ResourceConfig }[], hides: boolean): boolean {
+    return this.#isGuarded && entries.some(({ config }) => isHideable(config, hides))
   }
 
   get #isGuarded(): boolean {
@@ -157,19 +177,22 @@ export class Resources {
     return this.#hasGuarded
   }
 
-  /** Whether callers see different templates, so that none can be kept for all. */
-  get guardsTemplates(): boolean {
-    return this.#isGuarded || this.#host.mounts.some(({ server }) => server.features.resources.guardsTemplates)
+  /** Whether callers see different templates, so that no list can be kept for all. */
+  templatesVary(hides = this.#host.hideUnauthorized): boolean {
+    const own = this.#hides(this.#templates.enabled(), hides)
+    return own || this.#host.mounts.some(({ server }) => server.features.resources.templatesVary(hides || undefined))
   }
 
   listTemplates(params: Params, ctx: Context): Outcome {
     return this.#host.pages.list('resourceTemplates', this.templates(ctx), ({ uriTemplate }) => uriTemplate, params)
   }
 
-  templates(ctx: Context): ResourceTemplateInfo[] {
-    const usable = this.#templates.enabled().filter(({ config }) => mayUse(ctx, config))
-    const own = usable.map(({ definition }) => definition)
-    const mounted = this.#host.mounts.flatMap(({ server }) => server.features.resources.templates(ctx))
+  /** @param hides Whether to leave out what the caller may not use; passed on to mounted servers if true. */
+  templates(ctx: Context, hides = this.#host.hideUnauthorized): ResourceTemplateInfo[] {
+    const listed = this.#templates.enabled().filter(({ config }) => isListed(ctx, config, hides))
+    const own = listed.map(({ definition }) => definition)
+    const mounts = this.#host.mounts
+    const mounted = mounts.flatMap(({ server }) => server.features.resources.templates(ctx, hides || undefined))
     return uniqueBy([...own, ...mounted], ({ uriTemplate }) => uriTemplate)
   }
 
@@ -177,7 +200,7 @@ export class Resources {
     const uri = parseUri(params.uri as string)
     const found = this.#find(params.uri as string)
     if (found) {
-      checkUse(ctx, found.config)
+      checkAccess(ctx.call, found.config.requiredScopes)
       const returned = await found.read(uri, ctx)
       if (isInputRequired(returned)) return returned
       const result = toReadResult(returned, params.uri as string, found.config)
@@ -195,16 +218,23 @@ export class Resources {
     return this.#find(uri) !== undefined || this.#host.mounts.some(({ server }) => server.features.resources.knows(uri))
   }
 
-  knowsOwnTemplate(uriTemplate: string): boolean {
-    return this.#templates.get(uriTemplate)?.enabled === true
+  /** The scopes that a caller needs for what the URI leads to, here or in a mounted server. */
+  requiredScopesOf(uri: string): readonly string[] | undefined {
+    if (!this.hasGuarded) return undefined
+    const found = this.#find(uri)
+    if (found) return found.config.requiredScopes
+    const mount = this.#host.mounts.find(({ server }) => server.features.resources.knows(uri))
+    return mount?.server.features.resources.requiredScopesOf(uri)
   }
 
-  knowsTemplate(uriTemplate: string): boolean {
+  /** Whether a completion can name it: the URI of a resource, or of a template. */
+  ownsReference(uri: string): boolean {
+    return (this.#templates.get(uri) ?? this.#resources.get(uri))?.enabled === true
+  }
+
+  knowsReference(uri: string): boolean {
     const mounts = this.#host.mounts
-    return (
-      this.knowsOwnTemplate(uriTemplate) ||
-      mounts.some(({ server }) => server.features.resources.knowsTemplate(uriTemplate))
-    )
+    return this.ownsReference(uri) || mounts.some(({ server }) => server.features.resources.knowsReference(uri))
   }
 
   get completes(): boolean {
@@ -212,10 +242,12 @@ export class Resources {
   }
 
   /** Who completes a variable: undefined when nobody does. Throws when there is no such template or variable. */
-  completer(uri: string, variable: string): Completer | undefined {
+  completer(uri: string, variable: string, ctx: Context): Completer | undefined {
     const entry = this.#templates.get(uri)
+    const resource = entry ? undefined : this.#resources.get(uri)
+    checkAccess(ctx.call, (entry ?? resource)?.config.requiredScopes)
     // A plain resource has nothing to complete, which is not an error.
-    if (!entry && this.#resources.get(uri)) return undefined
+    if (resource) return undefined
     if (!entry?.enabled) throw new ProtocolError(RpcCode.InvalidParams, 'Unknown resource template')
     if (!entry.template.uriTemplate.variableNames.includes(variable)) throw unknownArgument(entry.name)
     const named = entry.template.options.complete
@@ -233,17 +265,18 @@ export class Resources {
     return undefined
   }
 
-  #all(ctx: Context): Resource[] | Promise<Resource[]> {
-    const usable = this.#resources.enabled().filter(({ config }) => mayUse(ctx, config))
-    const own = usable.map(({ definition }) => definition)
-    if (!this.listsDynamically) {
-      const mounted = this.#host.mounts.flatMap(({ server }) => server.features.resources.#all(ctx) as Resource[])
-      return uniqueBy([...own, ...mounted], ({ uri }) => uri)
-    }
-    return this.#allDynamic(own, ctx)
+  #all(ctx: Context, hides = this.#host.hideUnauthorized): Resource[] | Promise<Resource[]> {
+    const visible = this.#resources.enabled().filter(({ config }) => isListed(ctx, config, hides))
+    const own = visible.map(({ definition }) => definition)
+    if (this.listVaries(hides)) return this.#allDynamic(own, ctx, hides)
+    const mounted = this.#host.mounts.flatMap(
+      ({ server }) => server.features.resources.#all(ctx, hides || undefined) as Resource[],
+    )
+    return uniqueBy([...own, ...mounted], ({ uri }) => uri)
   }
 
-  async #allDynamic(own: Resource[], ctx: Context): Promise<Resource[]> {
+  async #allDynamic(own: Resource[], ctx: Context, hides: boolean): Promise<Resource[]> {
+    // A guarded template is listed, but what it lists is data: it is for those who may read it.
     const usable = this.#templates.enabled().filter(({ config }) => mayUse(ctx, config))
     const listed = await Promise.all(
       usable.map(async ({ template, config }) => {
@@ -252,7 +285,9 @@ export class Resources {
         return resources.map((resource) => ({ ...describeResource(config), ...resource }))
       }),
     )
-    const mounted = await Promise.all(this.#host.mounts.map(({ server }) => server.features.resources.#all(ctx)))
+    const mounted = await Promise.all(
+      this.#host.mounts.map(({ server }) => server.features.resources.#all(ctx, hides || undefined)),
+    )
     return uniqueBy([...own, ...listed.flat(), ...mounted.flat()], ({ uri }) => uri)
   }
 }
@@ -298,6 +333,7 @@ function createTemplate(
 
 function checkConfig(name: string, config: ResourceConfig, read: unknown): void {
   if (typeof read !== 'function') throw new TypeError(`Resource ${name}: the reader, last of four, must be a function`)
+  checkGuard(`Resource ${name}`, config)
   const problem = cacheHintsProblem(config) ?? annotationsProblem(config.annotations ?? {})
   if (problem !== undefined) throw new TypeError(`Resource ${name}: ${problem}`)
 }

@@ -1,3 +1,4 @@
+import { checkAccess } from '../../era/access.ts'
 import { isInputRequired } from '../../era/questions.ts'
 import type { Outcome } from '../../era/server.ts'
 import { CapabilityError, ProtocolError, RpcCode, Suspended } from '../../errors.ts'
@@ -30,7 +31,17 @@ import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import { checkPolicy, type TaskPolicy, type ToolTaskConfig } from '../task-runtime.ts'
 import { ToolError } from '../tool-error.ts'
-import { checkUse, defined, type FeatureHost, findMount, type Guarded, mayUse, prefixed, uniqueBy } from './feature.ts'
+import {
+  checkGuard,
+  defined,
+  type FeatureHost,
+  findMount,
+  type Guarded,
+  isHideable,
+  isListed,
+  prefixed,
+  uniqueBy,
+} from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
 
 export interface ToolConfig<In, Out> extends Guarded {
@@ -110,13 +121,17 @@ export class Tools {
     return this.#entries.used || this.#host.mounts.some(({ server }) => server.features.tools.present)
   }
 
-  /** What is on offer, in the order of registration, mounted servers last. */
-  definitions(ctx: Context): Tool[] {
-    const usable = this.#entries.enabled().filter(({ config }) => mayUse(ctx, config))
-    const own = usable.map(({ definition }) => definition)
-    const mounted = this.#host.mounts.flatMap(({ prefix, server }) =>
-      server.features.tools.definitions(ctx).map((tool) => ({ ...tool, name: prefixed(prefix, tool.name) })),
-    )
+  /**
+   * What is on offer, in the order of registration, mounted servers last.
+   * @param hides Whether to leave out what the caller may not use; passed on to mounted servers if true.
+   */
+  definitions(ctx: Context, hides = this.#host.hideUnauthorized): Tool[] {
+    const listed = this.#entries.enabled().filter(({ config }) => isListed(ctx, config, hides))
+    const own = listed.map(({ definition }) => definition)
+    const mounted = this.#host.mounts.flatMap(({ prefix, server }) => {
+      const tools = server.features.tools.definitions(ctx, hides || undefined)
+      return tools.map((tool) => ({ ...tool, name: prefixed(prefix, tool.name) }))
+    })
     return mounted.length === 0 ? own : uniqueBy([...own, ...mounted], ({ name }) => name)
   }
 
@@ -125,9 +140,10 @@ export class Tools {
   }
 
   /** Whether callers see different lists, so that none can be kept for all. */
-  get isGuarded(): boolean {
+  listVaries(hides = this.#host.hideUnauthorized): boolean {
     this.#hasGuarded ??= this.#entries.enabled().some(({ config }) => config.requiredScopes)
-    return this.#hasGuarded || this.#host.mounts.some(({ server }) => server.features.tools.isGuarded)
+    const own = this.#hasGuarded && this.#entries.enabled().some(({ config }) => isHideable(config, hides))
+    return own || this.#host.mounts.some(({ server }) => server.features.tools.listVaries(hides || undefined))
   }
 
   list(params: Params, ctx: Context): Outcome {
@@ -164,7 +180,7 @@ export class Tools {
   }
 
   #check(entry: Entry, args: unknown, ctx: Context): Outcome {
-    checkUse(ctx, entry.config)
+    checkAccess(ctx.call, entry.config.requiredScopes)
     if (!entry.input) return this.#run(entry, noArguments, ctx)
     return chain(entry.input.validate(args), (checked) =>
       checked.issues ? this.#badArguments(entry, checked.issues, ctx) : this.#run(entry, checked.value, ctx),
@@ -246,6 +262,7 @@ function compileTool(
 ): Entry {
   checkName(name)
   if (typeof handler !== 'function') throw new TypeError(`Tool ${name}: the handler, last of three, must be a function`)
+  checkGuard(`Tool ${name}`, config)
   const { inputSchema, outputSchema, title, description, annotations, execution, icons, _meta } = config
   const input = inputSchema && inTool(name, 'inputSchema', () => compileSchema(inputSchema, 'input'))
   const output = outputSchema && inTool(name, 'outputSchema', () => compileSchema(outputSchema, 'output'))

@@ -2,6 +2,7 @@ import { ClosedError } from '../../errors.ts'
 import { Fault, type RpcMessage } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
+import { type AuthInfo, userOf } from '../../util/auth-info.ts'
 
 /**
  * Two ends in one process. Messages cross as JSON text, as they would on a wire, so that neither side can see or change
@@ -13,6 +14,8 @@ export class InMemoryTransport implements Transport {
   onclose?: Transport['onclose'] | undefined
   onerror?: Transport['onerror'] | undefined
   sessionId?: string
+  /** On the server's end: the identity of the client, as a token would give it over HTTP. Set it before connecting. */
+  auth?: AuthInfo | undefined
   #other: InMemoryTransport | undefined
   #waiting: string[] = []
   #started = false
@@ -25,6 +28,10 @@ export class InMemoryTransport implements Transport {
     one.#other = two
     two.#other = one
     return [one, two]
+  }
+
+  get principal(): string | undefined {
+    return this.auth && userOf(this.auth)
   }
 
   async start(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { LineSplitter } from '../../jsonrpc/lines.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
+import { type AuthInfo, userOf } from '../../util/auth-info.ts'
 import { createReader, defaultMaxMessageBytes } from './lines.ts'
 import { guardStdout } from './stdout-guard.ts'
 import { LineWriter, type Sink } from './writer.ts'
@@ -23,6 +24,11 @@ export interface StdioServerOptions {
   stdin?: Source | undefined
   /** Where messages go. Default `process.stdout`, which is kept clear of everything else. */
   stdout?: Sink | undefined
+  /**
+   * The identity of the client, for servers that learn it from credentials in the environment. Checked against
+   * `requiredScopes`. Default: the client is the local user, who may use everything.
+   */
+  auth?: AuthInfo | undefined
   /** Longer messages are refused. Default 16 MiB. */
   maxMessageBytes?: number | undefined
   /** Answers that the client leaves unread before the server gives up on it. Default 256 MiB. */
@@ -48,6 +54,19 @@ export class StdioServerTransport implements Transport {
   constructor(stdin: Source, stdout?: Sink)
   constructor(options: StdioServerOptions | Source = {}, stdout?: Sink) {
     this.#options = 'on' in options ? { stdin: options, ...(stdout && { stdout }) } : options
+  }
+
+  get auth(): AuthInfo | undefined {
+    return this.#options.auth
+  }
+
+  get principal(): string | undefined {
+    return this.auth && userOf(this.auth)
+  }
+
+  /** 2025-11-25 authorization: stdio has no tokens. Whoever started this process can do all that it can. */
+  get isLocalUser(): boolean {
+    return this.auth === undefined
   }
 
   async start(): Promise<void> {
