@@ -111,6 +111,7 @@ for (const [subpath, target] of Object.entries(manifest.exports)) {
 if (found.get('.').McpError !== found.get('./client').McpError)
   problems.push('McpError is not the same class in every subpath')
 
+checkReadme()
 await checkBrowser()
 checkStrictUser()
 
@@ -138,6 +139,14 @@ async function checkPortable(subpath, file) {
       if (kind !== 'dynamic-import') problems.push(`${subpath}: imports ${path}`)
     }
   }
+}
+
+/** The README that npm shows lists every subpath. */
+function checkReadme() {
+  const readme = readFileSync(join(sdk, 'README.md'), 'utf8')
+  for (const subpath of found.keys())
+    if (!readme.includes(`\`tenon${subpath.slice(1)}\``))
+      problems.push(`packages/sdk/README.md does not list ${subpath}`)
 }
 
 /** A page that talks to a server in memory builds with a plain bundler. */
