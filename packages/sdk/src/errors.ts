@@ -65,6 +65,8 @@ export interface CloseDetail {
   exitCode?: number | null | undefined
   signal?: string | null | undefined
   stderr?: string | undefined
+  /** Text that the process printed to stdout in place of messages. */
+  stdout?: string | undefined
 }
 
 /** What an HTTP request that failed means for what it asked for. */

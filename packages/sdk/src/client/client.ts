@@ -513,7 +513,7 @@ export class Client {
     const sent = params.task ? { ...options, onSent } : options
     const first = await this.#toolCalls.call(params, sent)
     const again = (next: Params) => this.#toolCalls.call(next as unknown as CallToolParams, options)
-    const result = this.#asksBack(first)
+    const result = this.#asksBack('tools/call', first)
       ? await driveRounds(first, this.#rounds('tools/call', params as unknown as Params, options, again))
       : first
     if (!isTask(result, params, this.#connection.live?.era.answersRequests === false)) return { result }
@@ -527,14 +527,17 @@ export class Client {
     params: Params | undefined,
     options: CallOptions | undefined,
   ): ResultObject | Promise<ResultObject> {
-    if (!this.#asksBack(result)) return result
+    if (!this.#asksBack(method, result)) return result
     const call = (next: Params) => this.#call(method, next, options)
     return driveRounds(result, this.#rounds(method, params ?? {}, options, call))
   }
 
-  /** Only where servers cannot make requests of their own. */
-  #asksBack(result: { resultType?: unknown }): boolean {
-    return result.resultType === 'input_required' && this.#connection.live?.era.answersRequests === false
+  /** True for a result that asks for input. Throws where servers ask by requests of their own instead. */
+  #asksBack(method: string, result: { resultType?: unknown }): boolean {
+    if (result.resultType !== 'input_required') return false
+    const era = this.#connection.live?.era
+    if (era?.answersRequests !== false) throw inputNotAllowed(method, era?.facts.revision.id)
+    return true
   }
 
   #rounds(method: string, params: Params, options: CallOptions | undefined, call: Rounds['call']): Rounds {
@@ -572,7 +575,11 @@ export class Client {
       closing: this.#closing.signal,
       maxRounds: this.#options.maxRounds ?? 32,
       facts: () => this.#facts(),
-      call: (method, params, options) => this.#call(method, params, { ...options, takesTasks: true }),
+      call: async (method, params, options) => {
+        const result = await this.#call(method, params, { ...options, takesTasks: true })
+        if (method === 'tasks/result') this.#asksBack(method, result)
+        return result
+      },
       listen: async (id) => {
         const { era, link } = await this.#connection.ready()
         return era.listen(link, { taskIds: [id] })
@@ -640,7 +647,8 @@ export class Client {
       context = sent
     }
     const result = await this.#call(method, params, { ...options, onAuthorized })
-    if (!this.#asksBack(result)) cache.put(method, params, result, stamp, this.#mayKeepPrivate ? context : undefined)
+    if (!this.#asksBack(method, result))
+      cache.put(method, params, result, stamp, this.#mayKeepPrivate ? context : undefined)
     return result
   }
 
@@ -794,6 +802,13 @@ export class Client {
 function fromHere(error: unknown): unknown {
   if (error instanceof McpError) Error.captureStackTrace?.(error, fromHere)
   return error
+}
+
+function inputNotAllowed(method: string, revision = 'this revision'): McpError {
+  return new McpError(
+    'invalid-response',
+    `The server answered ${method} with "input_required", which ${revision} does not have. It must send elicitation/create, sampling/createMessage or roots/list instead.`,
+  )
 }
 
 function invalid(method: string, member: string): McpError {

@@ -1,7 +1,7 @@
 import type { CallOptions, ClientIdentity, Listening } from '../era/client.ts'
 import { type Negotiated, negotiate } from '../era/negotiate.ts'
 import { type CloseDetail, ClosedError, HttpError, McpError, TimeoutError } from '../errors.ts'
-import { Link, type Receiver } from '../jsonrpc/link.ts'
+import { describeOutput, Link, type Receiver } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { Revision } from '../protocol/revision.ts'
@@ -313,9 +313,9 @@ export class Connection {
 
   #tooSlow(cause: TimeoutError): TimeoutError {
     const { connectTimeoutMs } = this.#options
-    const said = this.#transport?.stderr?.trim()
+    const { lastStderr, strayOutput } = this.#transport ?? {}
     const what = `The server did not answer within ${connectTimeoutMs} ms (connectTimeoutMs)`
-    return new TimeoutError(said ? `${what}. The last it wrote to stderr:\n${said}` : what, connectTimeoutMs, { cause })
+    return new TimeoutError(what + describeOutput(lastStderr, strayOutput), connectTimeoutMs, { cause })
   }
 
   #mayRestart(): boolean {

@@ -40,6 +40,11 @@ export class LineSplitter {
     if (last + 1 < chunk.length) this.#hold(chunk.subarray(last + 1))
   }
 
+  /** The text after the last newline, as far as it can be read. */
+  get rest(): string {
+    return this.#options.decode(this.#options.join(this.#held, this.#heldBytes)) ?? ''
+  }
+
   #hold(bytes: Uint8Array): void {
     if (this.#skipping) return
     this.#held.push(bytes)

@@ -446,6 +446,15 @@ function materialise(result: ResultObject | Prepared): ResultObject {
 function describe(detail: CloseDetail | undefined): string {
   if (!detail) return ''
   const how = detail.reason ?? (detail.signal ? `signal ${detail.signal}` : `exit code ${detail.exitCode}`)
-  const said = detail.stderr?.trim()
-  return ` (${how})${said ? `. The last it wrote to stderr:\n${said}` : ''}`
+  return ` (${how})${describeOutput(detail.stderr, detail.stdout)}`
+}
+
+/** What a server process wrote, for error messages. */
+export function describeOutput(stderr: string | undefined, stdout: string | undefined): string {
+  const said = stderr?.trim()
+  const printed = stdout?.trim()
+  const stray = printed
+    ? `. It printed text to stdout, which must carry MCP messages only. Is it an MCP server?\n${printed}`
+    : ''
+  return `${stray}${said ? `${stray ? '\n' : '. '}The last it wrote to stderr:\n${said}` : ''}`
 }

@@ -46,8 +46,10 @@ export interface Transport {
   readonly readsHeaders?: boolean | undefined
   /** True where only revisions with a handshake can be spoken, as on HTTP+SSE. */
   readonly handshakeOnly?: boolean | undefined
-  /** The last of what the peer wrote beside its messages. */
-  readonly stderr?: string | undefined
+  /** The last of what the peer wrote to stderr. */
+  readonly lastStderr?: string | undefined
+  /** Text that came in place of messages. */
+  readonly strayOutput?: string | undefined
   readonly sessionId?: string | undefined
   /**
    * Identifies the credentials that a request would carry now. Two requests with the same value act for the same user. Leave

@@ -375,7 +375,7 @@ describe('a client that is asked in a result', () => {
     const result = { ...inputRequired({ inputRequests: { a: form() }, requestState: 's' }), content: [] }
     const server = scripted(revision, { 'tools/call': () => ({ result }) })
     await using client = await scriptedClient(server, { revision, handlers: { elicit } })
-    await client.callTool('ask')
+    await expect(client.callTool('ask')).rejects.toMatchObject({ code: 'invalid-response' })
     expect(elicit).not.toHaveBeenCalled()
     expect(said(server.transcript, 'client', 'tools/call')).toHaveLength(1)
   })

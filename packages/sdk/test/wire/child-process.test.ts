@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream'
 import { ClosedError, connect, McpError, StdioClientTransport } from 'tenon/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventually, everyRevision, isAlive, node, open, stubborn, takeNotes, wireServer } from './support.ts'
@@ -95,7 +96,97 @@ describe('a client that starts a server', () => {
   })
 })
 
+describe('a transport that is started before connect()', () => {
+  everyRevision('has one child process, which the client then uses', async (revision) => {
+    const transport = new StdioClientTransport(wireServer)
+    await transport.start()
+    const { pid } = transport
+    const client = await open(transport, { revision })
+    expect(transport.pid).toBe(pid)
+    expect(Number((await client.callTool('pid')).text)).toBe(pid)
+    await client.close()
+    expect(isAlive(pid!)).toBe(false)
+  })
+
+  it('starts one child process, however often start() is called', async () => {
+    const transport = new StdioClientTransport(wireServer)
+    await Promise.all([transport.start(), transport.start()])
+    const { pid } = transport
+    await transport.start()
+    expect(transport.pid).toBe(pid)
+    await transport.close()
+    expect(isAlive(pid!)).toBe(false)
+  })
+
+  it('can be started again after the program could not be found', async () => {
+    const transport = new StdioClientTransport({ command: 'no-such-program-anywhere' })
+    for (const _ of [1, 2]) await expect(transport.start()).rejects.toMatchObject({ code: 'spawn-failed' })
+  })
+
+  it('can be started again after it was closed', async () => {
+    const transport = new StdioClientTransport(wireServer)
+    await transport.start()
+    const { pid } = transport
+    await transport.close()
+    await transport.start()
+    expect(transport.pid).not.toBe(pid)
+    await transport.close()
+  })
+})
+
 describe('stderr of a server', () => {
+  it('is a stream with stderr: "pipe", which can be listened to before the server is started [STDIO-006]', async () => {
+    const transport = new StdioClientTransport({ ...wireServer, stderr: 'pipe' })
+    let heard = ''
+    transport.stderr!.on('data', (chunk) => (heard += chunk))
+    const client = await open(transport, {})
+    await client.callTool('sleep', { ms: 1 })
+    await eventually(() => heard.includes('sleep begins'))
+    const ended = new Promise((resolve) => transport.stderr!.on('end', resolve))
+    await client.close()
+    await ended
+  })
+
+  it('is a stream that outlives a restart of the server', async () => {
+    const transport = new StdioClientTransport({ ...wireServer, stderr: 'pipe' })
+    const { stderr } = transport
+    let heard = ''
+    stderr!.setEncoding('utf8').on('data', (text: string) => (heard += text))
+    const client = await open(transport, { restarts: 1 })
+    await client.callTool('exit', { code: 3 }).catch(() => {})
+    await client.callTool('sleep', { ms: 1 })
+    await eventually(() => heard.includes('the last words') && heard.includes('sleep begins'))
+    expect(transport.stderr).toBe(stderr)
+    await client.close()
+  })
+
+  it.each([undefined, 'inherit', 'keep', 'ignore'] as const)('is no stream with stderr: %j', (stderr) => {
+    expect(new StdioClientTransport({ ...wireServer, stderr }).stderr).toBeNull()
+  })
+
+  it('can be written to a stream of the application', async () => {
+    let heard = ''
+    const stderr = new Writable({
+      write: (chunk, _encoding, done) => {
+        heard += chunk
+        done()
+      },
+    })
+    const client = await open(new StdioClientTransport({ ...wireServer, stderr }), {})
+    await client.callTool('sleep', { ms: 1 })
+    await eventually(() => heard.includes('sleep begins'))
+    await client.close()
+    expect(stderr.writableEnded).toBe(false)
+  })
+
+  it('does not stop a server whose stream nobody reads, nor fill the memory', async () => {
+    const program = "process.stderr.write('x'.repeat(5_000_000) + 'the end', () => process.exit(1))"
+    const transport = new StdioClientTransport({ command: node, args: ['-e', program], stderr: 'pipe' })
+    const error = await open(transport, {}).catch((reason) => reason)
+    expect(error.detail.stderr).toMatch(/x+the end$/)
+    expect(transport.stderr!.readableLength).toBeLessThan(1_200_000)
+  })
+
   it('is kept, and shown with the failure, when the server ends before it is greeted [STDIO-006]', async () => {
     const program = "console.error('the config file is missing'); process.exit(7)"
     const error = await connect({ command: node, args: ['-e', program] }).catch((reason) => reason)
@@ -123,7 +214,7 @@ describe('stderr of a server', () => {
       client.on('error', ({ error }) => errors.push(error))
       expect((await client.callTool('sleep', { ms: 1 })).text).toBe('slept 1')
       await eventually(() => heard.includes('sleep begins'))
-      expect(transport.stderr).toContain('sleep begins')
+      expect(transport.lastStderr).toContain('sleep begins')
       expect(client.state).toBe('ready')
       expect(errors).toEqual([])
     },

@@ -12,6 +12,48 @@ describe('a server process', () => {
     expect(error.message).toContain('missing API_KEY')
   })
 
+  it('that prints text and ends is described by what it printed', async () => {
+    const error = await connect(shout('console.log("usage: tool [options]\\nno command given")')).catch((no) => no)
+    expect(error).toMatchObject({ code: 'closed', detail: { stdout: 'usage: tool [options]\nno command given' } })
+    expect(error.message).toContain('It printed text to stdout, which must carry MCP messages only')
+    expect(error.message).toContain('usage: tool [options]\nno command given')
+  })
+
+  it('that prints text without a line break and ends is described by what it printed', async () => {
+    const error = await connect(shout('process.stdout.write("v22.1.0")')).catch((no) => no)
+    expect(error.message).toContain('v22.1.0')
+  })
+
+  it('that prints text and never answers is described by what it printed', async () => {
+    const target = shout('console.log("listening on port 3000"); process.stdin.resume()')
+    const error = await connect(target, { connectTimeoutMs: 1_500, probeTimeoutMs: 200 }).catch((reason) => reason)
+    expect(error).toMatchObject({ code: 'timeout' })
+    expect(error.message).toContain('listening on port 3000')
+  })
+
+  it('is not described by what it printed before, once it sent messages', async () => {
+    const answers = `
+      console.log('starting')
+      require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method } = JSON.parse(line)
+        if (method === 'tools/call') process.exit(3)
+        const result = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } }
+        if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
+      })`
+    await using client = await connect(shout(answers), { revision: '2025-11-25', restarts: 0 })
+    const error = await client.callTool('any').catch((reason) => reason)
+    expect(error).toMatchObject({ code: 'closed', detail: { exitCode: 3 } })
+    expect(error.message).not.toContain('starting')
+  })
+
+  it('that prints very much is described by the beginning of it', async () => {
+    const error = await connect(shout('console.log("x".repeat(100_000)); console.log("y".repeat(1e6))')).catch(
+      (no) => no,
+    )
+    expect(error.message.length).toBeLessThan(5_000)
+    expect(error.message).toContain('xxx')
+  })
+
   it('whose answer is longer than allowed fails that call at once', async () => {
     const answers = `
       require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {

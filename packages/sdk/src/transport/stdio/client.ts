@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
 import { type CloseDetail, ClosedError, McpError } from '../../errors.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
@@ -14,8 +15,11 @@ export interface StdioServerParameters {
   /** Added to a safe part of our own environment (PATH, HOME and the like). */
   env?: Record<string, string> | undefined
   cwd?: string | undefined
-  /** What to do with the server's stderr besides keeping the last of it for error messages. Default: nothing. */
-  stderr?: ('keep' | 'inherit' | ((text: string) => void)) | undefined
+  /**
+   * What to do with the server's stderr, besides keeping the last of it for error messages: `inherit` prints it, `pipe` makes it
+   * available as `transport.stderr`, a function or a stream receives it. Default: nothing (`keep` and `ignore` say the same).
+   */
+  stderr?: ('keep' | 'ignore' | 'inherit' | 'pipe' | 'overlapped' | Writable | ((text: string) => void)) | undefined
   /** Longer messages are refused. Default 16 MiB. */
   maxMessageBytes?: number | undefined
   /** Requests that the server leaves unread before sending fails. Default 256 MiB. */
@@ -33,6 +37,9 @@ const linesPerWrite = 4
 /** The last of stderr that is kept. */
 const maxStderr = 16_384
 
+/** Bytes of `transport.stderr` that wait to be read; more are dropped, so that a server never blocks on its stderr. */
+const maxUnreadStderr = 1_048_576
+
 /** Output that was still in the pipe when the process ended gets this long to arrive. */
 const lastWordsMs = 200
 
@@ -49,11 +56,14 @@ export class StdioClientTransport implements Transport {
   #process: ChildProcess | undefined
   #writer: LineWriter | undefined
   #starting: Promise<void> | undefined
-  #stderr = ''
+  #lastStderr = ''
+  #stderr: Readable | null
+  #stray = new StrayOutput()
   #ended: Promise<void> = Promise.resolve()
 
   constructor(parameters: StdioServerParameters) {
     this.#parameters = parameters
+    this.#stderr = this.#createStderr()
     this.address = [parameters.command, ...(parameters.args ?? [])].join(' ')
     this.peerKey = JSON.stringify(['stdio', parameters.command, parameters.args ?? [], parameters.cwd])
   }
@@ -67,21 +77,45 @@ export class StdioClientTransport implements Transport {
     return this.#process?.pid
   }
 
-  /** The last of what the server wrote to stderr. */
-  get stderr(): string {
+  /** What the server writes to stderr, with `stderr: 'pipe'`; available before `start()`, and the same after a restart. */
+  get stderr(): Readable | null {
     return this.#stderr
   }
 
+  /** The last of what the server wrote to stderr. */
+  get lastStderr(): string {
+    return this.#lastStderr
+  }
+
+  /** The text that the server printed to stdout in place of messages. */
+  get strayOutput(): string {
+    return this.#stray.text
+  }
+
+  /** Starts the server, unless it runs already. */
   start(): Promise<void> {
-    this.#starting = this.#spawn()
-    return this.#starting
+    if (this.#starting && !this.#hasEnded) return this.#starting
+    const starting = this.#spawn()
+    this.#starting = starting
+    starting.catch(() => {
+      if (this.#starting === starting) this.#starting = undefined
+    })
+    return starting
+  }
+
+  /** False while the process is being started. */
+  get #hasEnded(): boolean {
+    const child = this.#process
+    return child !== undefined && (child.exitCode !== null || child.signalCode !== null)
   }
 
   async #spawn(): Promise<void> {
     const { default: spawn } = await import('cross-spawn')
     if (!spawn) throw new McpError('spawn-failed', 'Programs cannot be started on this runtime')
     const { command, args = [], env, cwd } = this.#parameters
-    this.#stderr = ''
+    this.#lastStderr = ''
+    this.#stray = new StrayOutput()
+    if (this.#stderr?.readableEnded || this.#stderr?.destroyed) this.#stderr = this.#createStderr()
     const child = spawn(command, [...args], {
       cwd,
       env: { ...safeEnvironment(), ...env },
@@ -104,7 +138,7 @@ export class StdioClientTransport implements Transport {
   }
 
   sendText(text: string): void {
-    if (!this.#writer) throw new ClosedError('The server process has ended', { stderr: this.#stderr })
+    if (!this.#writer) throw new ClosedError('The server process has ended', { stderr: this.#lastStderr })
     this.#writer.write(text)
   }
 
@@ -121,11 +155,14 @@ export class StdioClientTransport implements Transport {
     child.stdin?.end()
     await endProcess(child, this.#ended, graceMs)
     this.#process = undefined
+    this.#starting = undefined
+    this.#stderr?.push(null)
   }
 
   #connectPipes(child: ChildProcess): void {
     const { maxMessageBytes = defaultMaxMessageBytes, maxQueuedBytes = 256 * 1024 * 1024 } = this.#parameters
-    const reader = createReader(this, maxMessageBytes, true)
+    const stray = this.#stray
+    const reader = createReader(this, maxMessageBytes, (line) => stray.add(line))
     // What a process says that was replaced by another is of no interest any more.
     const whileOurs =
       <T>(listener: (data: T) => void) =>
@@ -134,6 +171,10 @@ export class StdioClientTransport implements Transport {
     child.stdout!.on(
       'data',
       whileOurs((chunk: Buffer) => reader.push(chunk)),
+    )
+    child.stdout!.once(
+      'end',
+      whileOurs(() => stray.end(reader.rest)),
     )
     child.stderr!.setEncoding('utf8')
     child.stderr!.on(
@@ -146,10 +187,20 @@ export class StdioClientTransport implements Transport {
   }
 
   #keepStderr(text: string): void {
-    this.#stderr = (this.#stderr + text).slice(-maxStderr)
+    this.#lastStderr = (this.#lastStderr + text).slice(-maxStderr)
     const { stderr } = this.#parameters
     if (stderr === 'inherit') process.stderr.write(text)
     else if (typeof stderr === 'function') stderr(text)
+    else if (typeof stderr === 'object') stderr.write(text)
+    else if (this.#stderr && this.#stderr.readableLength < maxUnreadStderr) this.#stderr.push(text)
+  }
+
+  #createStderr(): Readable | null {
+    const { stderr } = this.#parameters
+    if (stderr !== 'pipe' && stderr !== 'overlapped') return null
+    // Not imported, so that bundlers for browsers have nothing to resolve.
+    const { Readable } = process.getBuiltinModule('node:stream')
+    return new Readable({ read: () => {} })
   }
 
   async #exited(child: ChildProcess, exitCode: number | null, signal: string | null): Promise<void> {
@@ -157,7 +208,7 @@ export class StdioClientTransport implements Transport {
     if (this.#process === child) this.#writer = undefined
     await endRest(child)
     if (this.#process !== child) return
-    const detail: CloseDetail = { exitCode, signal, stderr: this.#stderr }
+    const detail: CloseDetail = { exitCode, signal, stderr: this.#lastStderr, ...this.#stray.detail }
     this.onclose?.(detail)
   }
 }
@@ -183,4 +234,27 @@ function lastWords(child: ChildProcess): Promise<void> {
       resolve()
     })
   })
+}
+
+/** Characters of stray output that are kept. */
+const maxStray = 2_000
+
+/** What a program prints to stdout that is not a message: it may not be an MCP server, or print something by mistake. */
+class StrayOutput {
+  text = ''
+
+  get detail(): Pick<CloseDetail, 'stdout'> {
+    return this.text === '' ? {} : { stdout: this.text }
+  }
+
+  /** @param rest What came after the last line break. It may be a message that was cut off. */
+  end(rest: string): void {
+    if (rest.trim() !== '' && !rest.startsWith('{')) this.add(rest)
+  }
+
+  /** @param line Undefined for a message: the program is a server then. */
+  add(line: string | undefined): void {
+    if (line === undefined) this.text = ''
+    else if (this.text.length < maxStray) this.text = `${this.text}${this.text && '\n'}${line}`.slice(0, maxStray)
+  }
 }

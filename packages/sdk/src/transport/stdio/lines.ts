@@ -9,20 +9,35 @@ export const defaultMaxMessageBytes = 16 * 1024 * 1024
 
 /**
  * Bytes from a pipe to messages for a transport's handlers.
- * @param quotes Show the beginning of a line that is no message: a server may have printed something by mistake.
+ * @param onStray Receives lines that are not messages, and undefined for each message. Where it is given, errors quote the
+ * beginning of such a line.
  */
-export function createReader(transport: Transport, maxMessageBytes: number, quotes = false): LineSplitter {
+export function createReader(
+  transport: Transport,
+  maxMessageBytes: number,
+  onStray?: (line: string | undefined) => void,
+): LineSplitter {
   return new LineSplitter({
     maxBytes: maxMessageBytes,
     decode: decodeUtf8,
     join: (parts, length) => Buffer.concat(parts, length),
     onLine: (line) => {
       const value = parseText(line)
-      if (!(value instanceof Fault)) transport.onmessage?.(value)
-      else if (line.trim() !== '') transport.onfault?.(quotes ? withQuote(value, line) : value)
+      if (!(value instanceof Fault)) {
+        onStray?.(isMessage(value) ? undefined : line)
+        transport.onmessage?.(value)
+      } else if (line.trim() !== '') {
+        onStray?.(line)
+        transport.onfault?.(onStray ? withQuote(value, line) : value)
+      }
     },
     onFault: (fault) => transport.onfault?.(fault),
   })
+}
+
+/** Log lines of a program may be JSON as well. */
+function isMessage(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (Array.isArray(value) || 'jsonrpc' in value)
 }
 
 function withQuote(fault: Fault, line: string): Fault {
