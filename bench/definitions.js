@@ -3,6 +3,9 @@
 
 export const serverInfo = { name: 'bench', version: '1.0.0' }
 
+/** Tenon limits the calls of one caller. The load comes from one, so the limit is high, but the calls are counted. */
+export const limits = { toolCalls: { perSecond: 10_000_000 } }
+
 export const echoTool = {
   name: 'echo',
   description: 'Gives back the text it was given',

@@ -1,9 +1,18 @@
 import { McpServer, serveStdio } from 'tenon/server'
-import { echoTool, extraTools, formSchema, listedTool, offersForm, searchSchema, serverInfo } from '../definitions.js'
+import {
+  echoTool,
+  extraTools,
+  formSchema,
+  limits,
+  listedTool,
+  offersForm,
+  searchSchema,
+  serverInfo,
+} from '../definitions.js'
 
 // The same server without a schema library.
 
-const server = new McpServer(serverInfo)
+const server = new McpServer(serverInfo, { limits })
 server.registerTool('echo', { description: echoTool.description, inputSchema: echoTool.inputSchema }, ({ text }) => ({
   content: [{ type: 'text', text }],
 }))

@@ -1,7 +1,7 @@
 import { McpServer, serveStdio } from 'tenon/server'
-import { serverInfo } from '../definitions.js'
+import { limits, serverInfo } from '../definitions.js'
 import { zodTools } from '../zod-tools.js'
 
-const server = new McpServer(serverInfo)
+const server = new McpServer(serverInfo, { limits })
 zodTools()(server)
 await serveStdio(server)

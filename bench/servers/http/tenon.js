@@ -1,12 +1,12 @@
 import { McpServer, serveHttp } from 'tenon/server'
-import { serverInfo } from '../../definitions.js'
+import { limits, serverInfo } from '../../definitions.js'
 import { zodTools } from '../../zod-tools.js'
 import { mode, obey } from './stand.js'
 
 /** Above the default, for the echo of 10 MB; the official packages get the body parsed and do not limit it then. */
 const maxBodyBytes = 64 * 1024 * 1024
 
-const server = new McpServer(serverInfo)
+const server = new McpServer(serverInfo, { limits })
 zodTools()(server)
 const { url } = await serveHttp(server, { port: 0, stateless: mode === 'stateless', maxBodyBytes })
 await obey(url)

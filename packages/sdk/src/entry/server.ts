@@ -20,6 +20,7 @@ export type { CreateMessageParams, CreateMessageResult, InputRequest, Root } fro
 export type { JsonSchema } from '../schema/json-schema.ts'
 export { SchemaError } from '../schema/schema-error.ts'
 export type { InferInput, InferOutput, SchemaLike, SchemaShape, StandardSchema } from '../schema/standard.ts'
+export type { CallRate, ServerLimits } from '../server/call-limits.ts'
 export type { Ability, Context } from '../server/context.ts'
 export type { Middleware, MiddlewareRequest } from '../server/dispatch.ts'
 export type { ElicitAnswer, UrlAnswer, UrlOptions } from '../server/elicit.ts'

@@ -10,6 +10,7 @@ import { checkParams } from '../protocol/params.ts'
 import type { EraName } from '../protocol/revision.ts'
 import { chain, isThenable } from '../util/chain.ts'
 import { isObject } from '../util/objects.ts'
+import { type CallLimit, toLimitedReply } from './call-limits.ts'
 import { Context } from './context.ts'
 
 export type RequestHandler = (params: Params, ctx: Context) => Outcome
@@ -22,6 +23,8 @@ export interface MethodEntry {
   readonly headersProblem?: ((params: Params, headers: HeaderReader) => string | undefined) | undefined
   /** The result depends on nothing but the params and what is registered, so its text may be kept until that changes. */
   readonly keeps?: ((params: Params) => string | undefined) | undefined
+  /** Counts the calls of each caller, where that is limited. */
+  readonly limit?: CallLimit | undefined
   /** Serves it as a task; undefined: as an ordinary request. */
   readonly asTask?: ((serving: Serving) => Reply | PromiseLike<Reply> | undefined) | undefined
 }
@@ -109,6 +112,8 @@ export class Dispatch {
     const caller = era.identify(exchange)
     const entry = this.#find(method)
     if (caller.revision.lacks(method)) throw methodNotFound(method)
+    const retryAfterMs = entry.limit?.take(exchange)
+    if (retryAfterMs) return era.complete(method, caller, toLimitedReply(method, params, retryAfterMs))
     checkParams(method, params)
     if (entry.headersProblem && era.mirrors) checkHeaders(entry.headersProblem, params, exchange)
     const key = this.middleware.length === 0 ? entry.keeps?.(params) : undefined

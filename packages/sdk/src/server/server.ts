@@ -4,7 +4,7 @@ import type { Definition, Outcome, QuestionLimits, ServerEra, UsedStates } from 
 import { StatelessServer } from '../era/stateless/server.ts'
 import { UsedStatesHere } from '../era/stateless/used-states.ts'
 import type { Endpoint, RevisionFacts } from '../jsonrpc/endpoint.ts'
-import { Link, type LinkLimits, type Receiver } from '../jsonrpc/link.ts'
+import { Link, type Receiver } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import { cacheHintsProblem } from '../protocol/hints.ts'
@@ -22,6 +22,7 @@ import type {
 import { Bag } from '../util/bag.ts'
 import type { Bucket } from '../util/bucket.ts'
 import { Sealer } from '../util/seal.ts'
+import { createCallLimits, type ServerLimits } from './call-limits.ts'
 import type { Context } from './context.ts'
 import { Dispatch, type MethodEntry, type Middleware } from './dispatch.ts'
 import { createLogBucket, takeLog } from './log.ts'
@@ -40,7 +41,8 @@ export interface ServerOptions {
   listChangedDelayMs?: number | undefined
   /** How long, and for whom, clients of 2026-07-28 may keep lists. Default: `{ ttlMs: 0, cacheScope: 'private' }`. */
   cache?: CacheHints | undefined
-  limits?: LinkLimits | undefined
+  /** How much one peer may ask for at a time, and how often callers may call. Default: see `docs/limits.md`. */
+  limits?: ServerLimits | undefined
   /** Seals what clients carry for us, such as cursors and the state of calls. Share it between the nodes of a fleet. */
   stateKey?: string | Uint8Array | undefined
   /** The same with rotation, newest first: the first seals, every one opens. */
@@ -82,6 +84,7 @@ export class Server {
   readonly #links = new Bag<Link>()
   readonly #notified = new Map<string, (params: Params) => void>()
   readonly #parents = new Set<Server>()
+  readonly #callLimits: ReturnType<typeof createCallLimits>
   #logBucket: Bucket | undefined
   #endpoint: Endpoint | undefined
   #tasks: TaskRuntime | undefined
@@ -97,6 +100,7 @@ export class Server {
     checkExtensions(options.capabilities?.extensions)
     this.info = info
     this.#options = options
+    this.#callLimits = createCallLimits(options.limits)
     this.#definition = {
       info,
       instructions: options.instructions,
@@ -275,7 +279,7 @@ export class Server {
 
   /** @internal */
   setMethod(method: string, entry: MethodEntry): void {
-    this.#dispatch.methods.set(method, entry)
+    this.#dispatch.methods.set(method, { ...entry, limit: this.#callLimits.get(method) })
     this.#forget()
   }
 

@@ -14,7 +14,10 @@ export class Bucket {
 
   /** True when one may pass now. */
   take(now: number): boolean {
-    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#last) / 1000) * this.#perSecond)
+    // A clock that was set back refills nothing, and takes nothing away.
+    if (now > this.#last) {
+      this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#last) / 1000) * this.#perSecond)
+    }
     this.#last = now
     if (this.#tokens < 1) return false
     this.#tokens -= 1

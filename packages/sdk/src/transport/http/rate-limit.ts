@@ -1,4 +1,4 @@
-import { Bucket } from '../../util/bucket.ts'
+import { Buckets } from '../../util/buckets.ts'
 import { Refusal, refusedCode } from './call.ts'
 
 export interface RateLimitOptions {
@@ -19,24 +19,17 @@ const maxCallers = 10_000
 
 /** A token bucket for each caller. */
 export class RateLimit {
-  readonly #burst: number
-  readonly #perSecond: number
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #buckets: Buckets
 
   constructor({ perSecond, burst = perSecond * 2 }: Pick<RateLimitOptions, 'perSecond' | 'burst'>) {
     if (!(perSecond > 0) || !(burst >= 1)) {
       throw new TypeError('rateLimit: perSecond and addressPerSecond must be above 0 and burst at least 1')
     }
-    this.#perSecond = perSecond
-    this.#burst = burst
+    this.#buckets = new Buckets(burst, perSecond, maxCallers)
   }
 
   check(caller: string, now: number): Refusal | undefined {
-    const bucket = this.#buckets.get(caller) ?? new Bucket(this.#burst, this.#perSecond, now)
-    // The order of the map is the order of use, so that those who stay away are forgotten first.
-    this.#buckets.delete(caller)
-    this.#buckets.set(caller, bucket)
-    if (this.#buckets.size > maxCallers) this.#buckets.delete(this.#buckets.keys().next().value!)
+    const bucket = this.#buckets.of(caller, now)
     if (bucket.take(now)) return undefined
     const seconds = Math.max(1, Math.ceil(bucket.wait(now) / 1000))
     return new Refusal(429, refusedCode, `Too many requests: try again in ${seconds} s`, undefined, {

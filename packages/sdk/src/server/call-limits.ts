@@ -1,0 +1,94 @@
+import type { Call } from '../era/call.ts'
+import { ProtocolError } from '../errors.ts'
+import type { LinkLimits } from '../jsonrpc/link.ts'
+import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import { Bucket } from '../util/bucket.ts'
+import { Buckets } from '../util/buckets.ts'
+import { warnOnce } from '../util/warn.ts'
+
+/** How often one caller may call. */
+export interface CallRate {
+  /** Calls per second that one caller can sustain. */
+  perSecond: number
+  /** Calls that a caller may make at once after a pause. Default: ten times `perSecond`. */
+  burst?: number | undefined
+}
+
+export interface ServerLimits extends LinkLimits {
+  /** Tool calls of one caller. `false`: no limit. Default `{ perSecond: 1000, burst: 10_000 }`. */
+  toolCalls?: CallRate | false | undefined
+  /** Completion requests of one caller. `false`: no limit. Default `{ perSecond: 100, burst: 1000 }`. */
+  completions?: CallRate | false | undefined
+}
+
+/** Callers that a limit remembers by name, and as many by address. */
+const maxCallers = 10_000
+/** Many callers may share an address: behind a proxy all of them do. */
+const callersPerAddress = 10
+
+/** The limits of a server, by method. */
+export function createCallLimits({
+  toolCalls = { perSecond: 1_000 },
+  completions = { perSecond: 100 },
+}: ServerLimits = {}): ReadonlyMap<string, CallLimit> {
+  const limits = new Map<string, CallLimit>()
+  if (toolCalls) limits.set('tools/call', new CallLimit('toolCalls', toolCalls))
+  if (completions) limits.set('completion/complete', new CallLimit('completions', completions))
+  return limits
+}
+
+/** Counts the calls of each caller: by principal, else by address on HTTP, else by connection. */
+export class CallLimit {
+  readonly #option: string
+  readonly #burst: number
+  readonly #perSecond: number
+  readonly #principals: Buckets
+  readonly #addresses: Buckets
+  readonly #connections = new WeakMap<object, Bucket>()
+
+  constructor(option: string, { perSecond, burst = perSecond * 10 }: CallRate) {
+    if (!(perSecond > 0) || !(burst >= 1)) {
+      throw new TypeError(`limits.${option}: perSecond must be above 0 and burst at least 1. Pass false for no limit.`)
+    }
+    this.#option = option
+    this.#burst = burst
+    this.#perSecond = perSecond
+    this.#principals = new Buckets(burst, perSecond, maxCallers)
+    this.#addresses = new Buckets(burst * callersPerAddress, perSecond * callersPerAddress, maxCallers)
+  }
+
+  /** Counts a call. Returns the milliseconds until the caller may try again; 0: the call may run. */
+  take(call: Pick<Call, 'stream' | 'link'>): number {
+    const now = Date.now()
+    const bucket = this.#bucketOf(call, now)
+    if (bucket.take(now)) return 0
+    warnOnce(
+      `limit ${this.#option}`,
+      `A caller exceeded ${this.#perSecond} calls per second and was refused. Change limits.${this.#option} of the server if that is legitimate.`,
+    )
+    return Math.max(1, bucket.wait(now))
+  }
+
+  #bucketOf({ stream, link }: Pick<Call, 'stream' | 'link'>, now: number): Bucket {
+    const request = stream?.request
+    const { principal } = request ?? link.transport
+    if (principal !== undefined) return this.#principals.of(principal, now)
+    // A request without a session has a link of its own, so its caller is only known by the address, if at all.
+    if (request && (request.peer !== undefined || link.transport.sessionId === undefined)) {
+      return this.#addresses.of(request.peer ?? '', now)
+    }
+    const known = this.#connections.get(link)
+    if (known) return known
+    const bucket = new Bucket(this.#burst, this.#perSecond, now)
+    this.#connections.set(link, bucket)
+    return bucket
+  }
+}
+
+/** A tool call gets a result, which the model can read and act on; everything else a JSON-RPC error. */
+export function toLimitedReply(method: string, { task }: Params, retryAfterMs: number): ResultObject {
+  const text = `Rate limit exceeded: try again in ${retryAfterMs} ms.`
+  // A call that asks for a task can only be answered with a task or an error (2025-11-25).
+  if (method === 'tools/call' && task === undefined) return { content: [{ type: 'text', text }], isError: true }
+  throw new ProtocolError(-32_000, text, { error: 'rate_limited', retryAfterMs })
+}
