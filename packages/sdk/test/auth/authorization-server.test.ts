@@ -116,7 +116,7 @@ async function host(handler: (origin: string, path: string) => { body: string; h
   const http: Server = createServer((request, response) => {
     asked.push(request.url!)
     const { body, headers } = handler(origin, request.url!)
-    response.writeHead(headers?.location ? 302 : 200, headers).end(body)
+    response.writeHead(headers?.location ? 302 : 200, { 'content-type': 'application/json', ...headers }).end(body)
   })
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`
@@ -662,10 +662,15 @@ describe('client id metadata documents', () => {
         '/not-json': '<!doctype html>',
         '/list': '[]',
         '/huge': about(id, { padding: 'x'.repeat(100_000) }),
+        '/page': about(id),
         '/elsewhere': '',
         '/target': about(`${origin}/elsewhere`),
       }
-      return { body: documents[path]!, ...(path === '/elsewhere' && { headers: { location: '/target' } }) }
+      const special: Record<string, Record<string, string>> = {
+        '/elsewhere': { location: '/target' },
+        '/page': { 'content-type': 'text/html' },
+      }
+      return { body: documents[path]!, headers: special[path] ?? {} }
     })
     for (const path of [
       '/other-id',
@@ -679,6 +684,7 @@ describe('client id metadata documents', () => {
       '/not-json',
       '/list',
       '/huge',
+      '/page',
       '/elsewhere',
     ]) {
       const { response, redirect } = await authorize({ ...server, client: { client_id: site.origin + path } })
@@ -777,13 +783,17 @@ describe('the login page', () => {
     expect(again).toEqual({ status: 400, location: null })
   })
 
-  it('warns of a client by document that lives on this computer only [AUTH-053]', async () => {
+  it('warns of a client by document whose redirect URI in use is on this computer [AUTH-053]', async () => {
     await using server = await start({ login: 'page' })
+    const remote = 'https://app.example/cb'
     await using site = await host((origin, path) => ({
-      body: JSON.stringify({ client_id: origin + path, client_name: 'Local', redirect_uris: [callback] }),
+      body: JSON.stringify({ client_id: origin + path, client_name: 'Local', redirect_uris: [callback, remote] }),
     }))
-    const { response } = await open({ ...server, client: { client_id: `${site.origin}/client.json` } })
-    expect(await response.text()).toContain('Any program on this computer')
+    const client = { client_id: `${site.origin}/client.json` }
+    const textFor = async (redirect_uri: string) =>
+      (await open({ ...server, client }, { redirect_uri })).response.text()
+    expect(await textFor(callback)).toContain('Any program on this computer')
+    expect(await textFor(remote)).not.toContain('Any program on this computer')
     expect(await (await open(server)).response.text()).not.toContain('Any program on this computer')
   })
 })

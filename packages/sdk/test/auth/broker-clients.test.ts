@@ -1,6 +1,8 @@
 import { broker, providers } from 'tenon/auth'
 import { describe, expect, it } from 'vitest'
+import { guardedFetch } from '../../src/auth/guarded-fetch.ts'
 import type { HopFetch } from '../../src/auth/hop.ts'
+import { ClientDocuments } from '../../src/auth/server/client-documents.ts'
 import { Browser, challenge, Place, redirectUri, textOf, wayBackOn } from './broker-support.ts'
 
 describe('registration at a broker', () => {
@@ -293,7 +295,11 @@ describe('clients by document', () => {
     ['has another redirect', () => Response.json(about({ redirect_uris: ['https://agent.example/cb'] }))],
     ['has a secret', () => Response.json(about({ client_secret: 'x' }))],
     ['needs keys', () => Response.json(about({ token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [] } }))],
-    ['is no JSON', () => new Response('<html>')],
+    ['is no JSON', () => new Response('<html>', { headers: { 'content-type': 'application/json' } })],
+    ['is served as a page', () => new Response(JSON.stringify(about()), { headers: { 'content-type': 'text/html' } })],
+    ['is served as text', () => new Response(JSON.stringify(about()), { headers: { 'content-type': 'text/plain' } })],
+    ['has no type', () => new Response(new TextEncoder().encode(JSON.stringify(about())))],
+    ['is served as JSON lines', () => Response.json(about(), { headers: { 'content-type': 'application/jsonl' } })],
     ['is too large', () => Response.json(about({ padding: 'x'.repeat(70_000) }))],
     ['is elsewhere', () => new Response('', { status: 302, headers: { location: 'https://agent.example/other' } })],
     ['is not there', () => new Response('', { status: 404 })],
@@ -302,6 +308,55 @@ describe('clients by document', () => {
     await using place = await Place.start({ broker: { fetch } })
     const page = await new Browser().open(place.page(id))
     expect([page.status, page.url.origin]).toEqual([400, place.origin])
+  })
+
+  it.each(['application/json', 'application/json; charset=utf-8', 'Application/CIMD+JSON'])(
+    'are taken from a document that is served as %s [AUTH-052]',
+    async (type) => {
+      const { fetch } = web({ [id]: () => Response.json(about(), { headers: { 'content-type': type } }) })
+      await using place = await Place.start({ broker: { fetch } })
+      expect((await new Browser().open(place.page(id))).status).toBe(200)
+    },
+  )
+
+  it('are not taken from where a redirect leads, also with a fetch that follows redirects [AUTH-053]', async () => {
+    const { asked, fetch } = web({
+      [id]: () => new Response('', { status: 307, headers: { location: 'https://agent.example/other' } }),
+      'https://agent.example/other': () => Response.json(about()),
+    })
+    const documents = new ClientDocuments({ fetch: guardedFetch({ fetch, maxRedirects: 3 }) })
+    await expect(documents.find(id)).rejects.toThrow(/redirects/)
+    expect(asked).toEqual([id])
+  })
+
+  it('are accepted from hosts that the operator trusts only, and others are not even asked [AUTH-093]', async () => {
+    const trusted = [id, 'https://a.apps.example/client.json', 'https://b.apps.example:8443/client.json']
+    const others = [
+      'https://agent.example.evil.example/client.json',
+      'https://sub.agent.example/client.json',
+      'https://agent.example:8443/client.json',
+      'https://apps.example/client.json',
+      'https://evilapps.example/client.json',
+    ]
+    const answers = [...trusted, ...others].map((url) => [url, () => Response.json(about({ client_id: url }))])
+    const { asked, fetch } = web(Object.fromEntries(answers))
+    const trustedClientHosts = ['agent.example', '*.apps.example', '*.apps.example:8443']
+    await using place = await Place.start({ broker: { fetch, trustedClientHosts } })
+    for (const url of trusted) expect([url, (await new Browser().open(place.page(url))).status]).toEqual([url, 200])
+    for (const url of others) expect([url, (await new Browser().open(place.page(url))).status]).toEqual([url, 400])
+    expect(asked).toEqual(trusted)
+  })
+
+  it('can be turned off, and a pattern that matches nothing is an error at once [AUTH-093]', async () => {
+    const { asked, fetch } = web({ [id]: () => Response.json(about()) })
+    await using place = await Place.start({ broker: { fetch, trustedClientHosts: [] } })
+    expect((await new Browser().open(place.page(id))).status).toBe(400)
+    expect(asked).toEqual([])
+    const upstream = providers.github({ clientId: 'x', clientSecret: 'y' })
+    for (const host of ['https://agent.example', 'agent.example/', 'Agent.example', '*', '']) {
+      const options = { resource: 'https://mcp.example/mcp', upstream, trustedClientHosts: [host] }
+      expect(() => broker(options)).toThrow(/trustedClientHosts/)
+    }
   })
 
   it('are not looked for where a server should not be sent to [AUTH-053]', async () => {

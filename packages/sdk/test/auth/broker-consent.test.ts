@@ -33,12 +33,28 @@ describe('the consent page', () => {
     expect(text).not.toContain('Any program on this computer')
   })
 
-  it('warns of clients that anybody on this computer could be [AUTH-053]', async () => {
-    await using place = await Place.start()
-    const { client_id } = await place.register()
-    const text = textOf(await new Browser().open(place.page(client_id)))
-    expect(text).toContain('Any program on this computer could claim to be this application.')
-  })
+  it.each([
+    ['http://127.0.0.1:7/cb', true],
+    ['http://localhost:7/cb', true],
+    ['https://localhost/cb', true],
+    ['com.example.app:/cb', true],
+    ['https://app.example/cb', false],
+  ])(
+    'with the redirect URI %s, warns that any program on this computer could be the client: %s [AUTH-053]',
+    async (uri, warns) => {
+      await using place = await Place.start({ broker: { redirectSchemes: ['com.example.app'] } })
+      const all = [
+        'http://127.0.0.1:7/cb',
+        'http://localhost:7/cb',
+        'https://localhost/cb',
+        'com.example.app:/cb',
+        'https://app.example/cb',
+      ]
+      const { client_id } = await place.register({ redirect_uris: all })
+      const text = textOf(await new Browser().open(place.page(client_id, { redirect_uri: uri })))
+      expect(text.includes('Any program on this computer could claim to be this application.')).toBe(warns)
+    },
+  )
 
   it('has no script, nothing inline, no frame around it, and is kept by nobody [SEC-007]', async () => {
     await using place = await Place.start()

@@ -36,10 +36,11 @@ export class BrokerClients {
   readonly #purpose: string
   readonly #documents: ClientDocuments
 
-  constructor(sealer: Sealer, fetch: GuardedFetch, { issuer, redirectSchemes, reportError }: BrokerSettings) {
+  constructor(sealer: Sealer, fetch: GuardedFetch, settings: BrokerSettings) {
+    const { issuer, redirectSchemes, trustedClientHosts: trustedHosts, reportError } = settings
     this.#sealer = sealer
     this.#purpose = `client of ${issuer}`
-    this.#documents = new ClientDocuments({ fetch, redirectSchemes, reportError })
+    this.#documents = new ClientDocuments({ fetch, redirectSchemes, trustedHosts, reportError })
   }
 
   async register(client: OAuthClientMetadata): Promise<OAuthClient> {

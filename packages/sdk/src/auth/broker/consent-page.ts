@@ -33,7 +33,7 @@ ${identityOf(client)}
 ${listOf(request.scopes, scopes)}
 <h2>Your answer goes to</h2>
 <p><strong>${escaped(placeOf(redirectUri))}</strong><br><code>${escaped(redirectUri)}</code></p>
-${client.redirect_uris.every((uri) => !uri.startsWith('https:')) ? localWarning : ''}
+${isOnThisComputer(redirectUri) ? localWarning : ''}
 <form method="post" action="${escaped(action)}">
 <input type="hidden" name="form" value="${escaped(form)}">
 <button name="decision" value="allow">Allow</button>
@@ -45,6 +45,11 @@ ${client.redirect_uris.every((uri) => !uri.startsWith('https:')) ? localWarning 
 }
 
 /** RFC 8252, 8.6: nothing proves which program listens on this machine, or has claimed a scheme. */
+function isOnThisComputer(redirectUri: string): boolean {
+  const url = new URL(redirectUri)
+  return url.protocol !== 'https:' || isLoopbackUrl(url)
+}
+
 const localWarning =
   '<p class="warning">Any program on this computer could claim to be this application. Go on only if you have just started it.</p>'
 

@@ -29,6 +29,11 @@ export interface BrokerOptions {
    * Default: none.
    */
   redirectSchemes?: readonly string[] | undefined
+  /**
+   * Hosts whose Client ID Metadata Documents are accepted: `'app.example'`, or `'*.app.example'` for its subdomains. An empty
+   * list refuses all of them; clients that register are not affected. Default: every public host.
+   */
+  trustedClientHosts?: readonly string[] | undefined
   /** At most, and by default, 3,600. */
   accessTokenSeconds?: number | undefined
   /** How long people stay signed in at most without using it. Default 30 days. */
@@ -54,6 +59,7 @@ export interface BrokerSettings {
   readonly scopes: ReadonlyMap<string, string>
   readonly defaultScopes: readonly string[]
   readonly redirectSchemes: readonly string[]
+  readonly trustedClientHosts: readonly string[] | undefined
   readonly accessTokenSeconds: number
   readonly refreshTokenSeconds: number
   readonly maxPending: number

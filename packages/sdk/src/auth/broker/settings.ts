@@ -1,6 +1,7 @@
 import { warnOnce } from '../../util/warn.ts'
 import { plain } from '../client/context.ts'
 import { checkIssuerUrl } from '../resource/issuer-fetch.ts'
+import { checkHostPatterns } from '../server/client-documents.ts'
 import { checkSchemes } from '../server/redirect-uris.ts'
 import type { BrokerOptions, BrokerSettings } from './options.ts'
 
@@ -21,6 +22,7 @@ export function resolveOptions(options: BrokerOptions): BrokerSettings {
   for (const name of requiredScopes ?? []) {
     if (!scopes.has(name)) throw new TypeError(`broker: scopes says nothing about the required scope ${name}`)
   }
+  checkHostPatterns('broker: trustedClientHosts', options.trustedClientHosts)
   return {
     resource,
     resourceName: options.resourceName ?? url.host,
@@ -31,6 +33,7 @@ export function resolveOptions(options: BrokerOptions): BrokerSettings {
     // Who asks for nothing in particular gets what every request needs; without such, all that there is.
     defaultScopes: requiredScopes ?? [...scopes.keys()],
     redirectSchemes: checkSchemes(options.redirectSchemes ?? [], 'broker: redirectSchemes'),
+    trustedClientHosts: options.trustedClientHosts,
     accessTokenSeconds,
     refreshTokenSeconds: options.refreshTokenSeconds ?? 30 * 86_400,
     maxPending: options.maxPending ?? 2_000,

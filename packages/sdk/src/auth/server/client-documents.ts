@@ -13,6 +13,8 @@ export interface ClientDocumentsOptions {
   readonly maxDocuments?: number | undefined
   /** Of redirect URIs, besides https and http on the own machine. */
   readonly redirectSchemes?: readonly string[] | undefined
+  /** Hosts whose documents are accepted: `app.example`, or `*.app.example` for its subdomains. Default: every public host. */
+  readonly trustedHosts?: readonly string[] | undefined
   /**
    * Hears why a document cannot be used; whoever asked then learns no more than that, because what we find at an address is not
    * for those who made us go there. Default: they are told.
@@ -30,6 +32,7 @@ export class ClientDocuments {
   readonly #maxAgeSeconds: number
   readonly #maxDocuments: number
   readonly #schemes: readonly string[] | undefined
+  readonly #trustedHosts: readonly string[] | undefined
   readonly #reportError: ((error: unknown) => void) | undefined
   readonly #now: () => number
   readonly #kept = new Map<string, { readonly client: OAuthClient; readonly until: number }>()
@@ -40,10 +43,12 @@ export class ClientDocuments {
     maxAgeSeconds = 3_600,
     maxDocuments = 200,
     redirectSchemes,
+    trustedHosts,
     reportError,
     now = Date.now,
   }: ClientDocumentsOptions) {
     this.#schemes = redirectSchemes
+    this.#trustedHosts = trustedHosts
     this.#fetch = fetch
     this.#maxAgeSeconds = maxAgeSeconds
     this.#maxDocuments = maxDocuments
@@ -52,6 +57,10 @@ export class ClientDocuments {
   }
 
   async find(clientId: string): Promise<OAuthClient> {
+    const { host } = new URL(clientId)
+    if (this.#trustedHosts && !this.#trustedHosts.some((pattern) => matchesHost(pattern, host))) {
+      throw invalidClient(`Clients described by ${host} are not accepted here`)
+    }
     const kept = this.#kept.get(clientId)
     if (kept && kept.until > this.#now()) return kept.client
     const fetching = this.#fetching.get(clientId) ?? this.#begin(clientId)
@@ -92,6 +101,20 @@ export class ClientDocuments {
   }
 }
 
+/** Throws on a pattern that no host can match. */
+export function checkHostPatterns(option: string, patterns: readonly string[] | undefined): void {
+  for (const pattern of patterns ?? []) {
+    const host = pattern.replace(/^\*\./, '')
+    const isHost = !host.includes('*') && URL.canParse(`https://${host}`) && new URL(`https://${host}`).host === host
+    if (isHost) continue
+    throw new TypeError(`${option}: ${JSON.stringify(pattern)} is not a host such as 'app.example' or '*.app.example'`)
+  }
+}
+
+function matchesHost(pattern: string, host: string): boolean {
+  return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern
+}
+
 /** Whether an id is meant to be such an address: with a path, and written in the one way in which it is compared. */
 export function isDocumentAddress(clientId: string): boolean {
   if (!URL.canParse(clientId)) return false
@@ -99,14 +122,19 @@ export function isDocumentAddress(clientId: string): boolean {
   return /^https?:$/.test(url.protocol) && url.pathname !== '/' && url.hash === '' && url.href === clientId
 }
 
-/** A small JSON document, with how long it may be kept (RFC 9111, 5.2.2; without a word about it, not at all). */
+/**
+ * Fetches a small JSON document, with how long it may be kept (RFC 9111, 5.2.2; by default not at all). Redirects are not
+ * followed: the owner of the address would vouch for what someone else serves. Pages and uploads that contain JSON by chance are refused by their type.
+ */
 export async function fetchDocument(
   address: string,
   fetch: GuardedFetch,
 ): Promise<{ document: JsonObject; maxAgeSeconds: number }> {
-  const response = await fetch(address, { headers: { accept: 'application/json' } })
+  const response = await fetch(address, { headers: { accept: 'application/json' }, redirect: 'error' })
   const { host } = new URL(address)
   if (response.status !== 200) throw new Error(`${host} answered with HTTP ${response.status}`)
+  const type = response.headers.get('content-type') ?? ''
+  if (!/^application\/(?:[\w.!#$&^-]+\+)?json *(?:;|$)/i.test(type)) throw new Error(`${host} did not answer with JSON`)
   const document: unknown = await response.json().catch(() => undefined)
   if (!isObject(document)) throw new Error(`what ${host} answered is no JSON object`)
   return { document, maxAgeSeconds: maxAge(response.headers.get('cache-control') ?? '') }

@@ -38,8 +38,8 @@ export function errorPage({ errorCode, message, status }: OAuthError): AuthReply
 }
 
 /** 2026-07-28 authorization security, localhost redirect URI risks: a document proves nothing about who listens here. */
-function isUnprovable({ client }: AuthorizationRequest): boolean {
-  return isDocumentAddress(client.client_id) && client.redirect_uris.every(isLocalRedirect)
+function isUnprovable({ client, redirectUri }: AuthorizationRequest): boolean {
+  return isDocumentAddress(client.client_id) && isLocalRedirect(redirectUri)
 }
 
 function listOf(names: readonly string[]): string {
