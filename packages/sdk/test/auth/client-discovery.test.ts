@@ -68,6 +68,14 @@ describe('the metadata of the resource', () => {
     ['a path that only begins alike', (url: URL) => `${url.origin}/mc`],
     ['another port', (url: URL) => `http://127.0.0.1:1${url.pathname}`],
     ['another host', () => 'https://mcp.example/mcp'],
+    ['a folder that we are in', (url: URL) => `${url.origin}/`],
+    ['our path with a slash at its end', (url: URL) => `${url.href}/`],
+    ['our URL with a query', (url: URL) => `${url.href}?tenant=other`],
+    ['our URL with a user name', (url: URL) => url.href.replace('//', '//user@')],
+    ['our URL with a password', (url: URL) => url.href.replace('//', '//:pw@')],
+    ['our URL written in another way', (url: URL) => `${url.origin}/x/../mcp`],
+    ['our URL with a capital in its path', (url: URL) => `${url.origin}/MCP`],
+    ['our URL with a blank before it', (url: URL) => ` ${url.href}`],
     ['no URL', () => 'mcp'],
     ['nothing', () => undefined],
   ])('of %s stops everything [AUTH-034]', async (_, resource) => {
@@ -81,13 +89,43 @@ describe('the metadata of the resource', () => {
     expect(user.pages).toEqual([])
   })
 
-  it('may be that of the whole origin, and says how the resource is written [AUTH-067, AUTH-068]', async () => {
+  it.each([
+    ['found', undefined],
+    ['announced', (origin: string) => `Bearer resource_metadata="${origin}${wellKnown}"`],
+  ])(
+    'may be that of the whole origin where it is %s at its root, and says how the resource is written [AUTH-034, AUTH-067, AUTH-068]',
+    async (_, challenge) => {
+      await using as = await startAuthorizationServer()
+      await using gate = await Gate.start({ authorizationServers: [as.issuer], places: [wellKnown] })
+      gate.challenge = challenge?.(gate.site.origin)
+      gate.metadata = { resource: gate.site.origin }
+      await using _client = await join(gate, new User().auth())
+      const asked = [...at(as, 'authorize'), ...at(as, 'token')].map(({ params }) => params.resource)
+      expect(asked).toEqual([gate.site.origin, gate.site.origin])
+    },
+  )
+
+  it.each(['/a', '/a/'])('of the folder %s does not speak for a server in it [AUTH-034]', async (folder) => {
+    await using as = await startAuthorizationServer()
+    await using gate = await Gate.start({
+      authorizationServers: [as.issuer],
+      path: '/a/mcp',
+      places: [wellKnown + folder],
+    })
+    gate.challenge = `Bearer resource_metadata="${gate.site.origin}${wellKnown}${folder}"`
+    gate.metadata = { resource: gate.site.origin + folder }
+    const error = await failureOf(join(gate, new User().auth()))
+    expect(error.message).toContain('which is not')
+    expect(as.requests).toEqual([])
+  })
+
+  it('is found for a URL to which the user added a query [AUTH-034]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    gate.metadata = { resource: gate.site.origin }
-    await using _client = await join(gate, new User().auth())
-    const asked = [...at(as, 'authorize'), ...at(as, 'token')].map(({ params }) => params.resource)
-    expect(asked).toEqual([gate.site.origin, gate.site.origin])
+    gate.metadata = { resource: gate.url.href }
+    await using client = await connect(new URL('?debug=1', gate.url), { auth: new User().auth() })
+    expect((await client.callTool('ping')).text).toBe('pong')
+    expect(at(as, 'token')[0]!.params.resource).toBe(gate.url.href)
   })
 
   it('may write scheme and host in capitals [AUTH-070]', async () => {

@@ -158,6 +158,26 @@ describe('a token', () => {
     expect((await peer.call('who')).status).toBe(200)
   })
 
+  it.each([
+    ['a query', (url: string) => `${url}?x=1`],
+    ['a slash at its end', (url: string) => `${url}/`],
+    ['a user name', (url: string) => url.replace('//', '//user@')],
+    ['a longer path', (url: string) => `${url}/part`],
+    ['a fragment', (url: string) => `${url}#x`],
+    ['a detour in its path', (url: string) => url.replace('/mcp', '/x/../mcp')],
+    ['a capital in its path', (url: string) => url.replace('/mcp', '/Mcp')],
+    ['a line break', (url: string) => url.replace('/mcp', '/m\ncp')],
+    ['an encoded letter', (url: string) => url.replace('/mcp', '/%6Dcp')],
+    ['nothing but our origin', (url: string) => new URL(url).origin],
+  ])('is not for us when its audience is our URL with %s [AUTH-013]', async (_, audienceOf) => {
+    await using peer = new Peer(
+      place.url,
+      modern,
+      withToken(await place.token({ aud: audienceOf(place.url), scope: 'mcp' })),
+    )
+    expect((await peer.call('who')).status).toBe(401)
+  })
+
   eachRevision(httpRevisions, 'that has expired is a 401 [AUTH-006]', async (revision) => {
     await using peer = new Peer(place.url, revision, withToken(await place.token({ exp: now() - 60, scope: 'mcp' })))
     const answer = await peer.request('initialize', peer.greeting())

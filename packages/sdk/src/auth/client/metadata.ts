@@ -1,6 +1,7 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
 import type { JsonObject } from '../../util/objects.ts'
+import { isSameResource } from '../resource/same-resource.ts'
 import type { AuthContext } from './context.ts'
 
 /** RFC 9728, what we use of it. */
@@ -19,7 +20,6 @@ export async function findResource(
   challenged: string | undefined,
 ): Promise<ResourceMetadata | undefined> {
   const { serverUrl, trace } = context
-  const wellKnown = '/.well-known/oauth-protected-resource'
   const path = serverUrl.pathname.replace(/\/$/, '')
   if (challenged !== undefined && !URL.canParse(challenged, serverUrl.href)) {
     throw new AuthError('The server says that its metadata is at something that is no URL', trace)
@@ -29,16 +29,18 @@ export async function findResource(
     : [...new Set([wellKnown + path, wellKnown])].map((place) => new URL(place, serverUrl.origin))
   for (const place of places) {
     const document = await context.fetchJson(place, 'resource metadata')
-    if (document) return readResource(document, context)
+    if (document) return readResource(document, place, context)
   }
   trace.skipped('resource metadata', 'the server has none')
   return undefined
 }
 
-function readResource(document: JsonObject, { serverUrl, trace }: AuthContext): ResourceMetadata {
+const wellKnown = '/.well-known/oauth-protected-resource'
+
+function readResource(document: JsonObject, place: URL, { serverUrl, trace }: AuthContext): ResourceMetadata {
   const { resource } = document
   const authorizationServers = stringsIn(document.authorization_servers)
-  if (typeof resource !== 'string' || !isWithin(serverUrl, resource)) {
+  if (typeof resource !== 'string' || !namesFor(serverUrl, place).some((name) => isSameResource(name, resource))) {
     // RFC 9728, 3.3: metadata of something else must not be used; a token for it would be of use elsewhere.
     throw new AuthError(`The server says that it is ${JSON.stringify(resource)}, which is not ${serverUrl.href}`, trace)
   }
@@ -46,12 +48,14 @@ function readResource(document: JsonObject, { serverUrl, trace }: AuthContext): 
   return { resource, authorizationServers, scopesSupported: stringsIn(document.scopes_supported) }
 }
 
-/** Whether the resource is the server, or a part of its origin that the server lies in. */
-function isWithin(server: URL, resource: string): boolean {
-  if (!URL.canParse(resource) || resource.includes('#')) return false
-  const { origin, pathname } = new URL(resource)
-  const folder = pathname.endsWith('/') ? pathname : `${pathname}/`
-  return origin === server.origin && `${server.pathname}/`.startsWith(folder)
+/**
+ * The identifiers that a server may have: its URL, also without a query that the user added; and its origin if the metadata is
+ * that of the whole origin, as many hosted servers have it.
+ */
+function namesFor(server: URL, place: URL): string[] {
+  const { origin, pathname, search } = server
+  const names = [origin + pathname + search, origin + pathname]
+  return place.href === origin + wellKnown ? [...names, origin] : names
 }
 
 /** Where an issuer may publish itself, in order (2025-11-25 authorization, authorization server metadata discovery). */
