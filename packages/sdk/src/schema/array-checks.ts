@@ -1,8 +1,7 @@
-import { isObject } from '../util/objects.ts'
 import type { Builder } from './compile.ts'
-import { type Check, type Run, testMember } from './run.ts'
+import { type Check, testMember } from './run.ts'
 import { sizeChecks, testSize } from './value-checks.ts'
-import { keysOf } from './values.ts'
+import { toCanonical } from './values.ts'
 
 type ArrayCheck = Check<unknown[]>
 
@@ -59,15 +58,6 @@ function containsChecks(builder: Builder): ArrayCheck[] {
 
 const uniqueCheck: ArrayCheck = (value, run) => {
   const known = new Set<string>()
-  const repeated = value.findIndex((item) => known.size === known.add(toCanonical(item, run, 1)).size)
+  const repeated = value.findIndex((item) => known.size === known.add(toCanonical(item, run)).size)
   return repeated === -1 || run.fail(`must not have equal items; item ${repeated} repeats an earlier one`)
-}
-
-/** JSON text with sorted keys, equal for equal values. */
-function toCanonical(value: unknown, run: Run, depth: number): string {
-  if (!run.reaches(depth) || run.spend(1)) return ''
-  if (Array.isArray(value)) return `[${value.map((item) => toCanonical(item, run, depth + 1))}]`
-  if (!isObject(value)) return JSON.stringify(value) ?? ''
-  const keys = keysOf(value).sort()
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${toCanonical(value[key], run, depth + 1)}`)}}`
 }

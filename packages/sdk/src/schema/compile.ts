@@ -3,7 +3,8 @@ import { branchChecks } from './branch-checks.ts'
 import { IN_PLACE } from './keywords.ts'
 import type { Library, Place } from './library.ts'
 import { objectChecks, testRest } from './object-checks.ts'
-import { compilePattern } from './pattern.ts'
+import { compilePattern, type Pattern } from './pattern.ts'
+import { PatternPool } from './pattern-matcher.ts'
 import { type Check, type Seen, type Shape, testAll } from './run.ts'
 import { SchemaError } from './schema-error.ts'
 import { numberChecks, textChecks, valueChecks } from './value-checks.ts'
@@ -22,14 +23,14 @@ export interface Builder {
   /** Whether `pattern` is checked. */
   checksPatterns: boolean
   /** A regular expression of the schema. */
-  pattern(source: string, keyword: string): RegExp
+  pattern(source: string, keyword: string): Pattern
 }
 
 /** Compiles the root of a library and everything it refers to. */
 export function compileRoot(library: Library, formats: boolean, maxPatternLength: number): Shape {
   const reached = new Set([library.root])
-  const patterns = new Map<string, RegExp>()
-  const compilation = { library, formats, reached, patterns, maxPatternLength, patternBudget: maxPatternLength * 100 }
+  const patterns = new Map<string, Pattern>()
+  const compilation = { library, formats, reached, patterns, pool: new PatternPool(), maxPatternLength }
   for (let filled = 0; filled < reached.size; ) {
     // The set grows while it is walked: a chain of references may be longer than the call stack.
     for (const place of reached) if (place.shape.checks.length === 0) fillShape(compilation, place)
@@ -45,10 +46,9 @@ interface Compilation {
   formats: boolean
   /** The places to compile. */
   reached: Set<Place>
-  patterns: Map<string, RegExp>
+  patterns: Map<string, Pattern>
+  pool: PatternPool
   maxPatternLength: number
-  /** Characters that all patterns together may still have. */
-  patternBudget: number
 }
 
 function fillShape(compilation: Compilation, place: Place): void {
@@ -125,15 +125,8 @@ function createBuilder(compilation: Compilation, place: Place): Builder {
   }
 }
 
-function sharePattern(compilation: Compilation, source: string, at: string): RegExp {
-  const { patterns, maxPatternLength } = compilation
-  const known = patterns.get(source)
-  if (known) return known
-  compilation.patternBudget -= source.length
-  if (compilation.patternBudget < 0) {
-    throw new SchemaError('The patterns of the schema have too many characters together; raise maxPatternLength', at)
-  }
-  const pattern = compilePattern(source, maxPatternLength, at)
+function sharePattern({ patterns, pool, maxPatternLength }: Compilation, source: string, at: string): Pattern {
+  const pattern = patterns.get(source) ?? compilePattern(source, maxPatternLength, pool, at)
   patterns.set(source, pattern)
   return pattern
 }
@@ -151,6 +144,7 @@ function referenceCheck({ library, reached }: Compilation, place: Place, keyword
   const anchor = name.slice(name.indexOf('#'))
   return [
     (value, run, seen) => {
+      if (run.spend(run.scope.length)) return false
       const outermost = run.scope.find((base) => library.dynamic.has(base + anchor))
       const { base, shape } = library.dynamic.get(outermost + anchor) ?? target
       return run.enter(base, shape, value, seen)

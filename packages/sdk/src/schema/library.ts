@@ -3,7 +3,7 @@ import type { JsonSchema } from './json-schema.ts'
 import { faultOf, isKnown, subschemasOf } from './keywords.ts'
 import type { Shape } from './run.ts'
 import { SchemaError } from './schema-error.ts'
-import { equal, escapeToken, isDeeper, show } from './values.ts'
+import { ALL_TYPES, equal, escapeToken, isDeeper, show } from './values.ts'
 
 /** A subschema at its place: the same object used twice is two places, each with its own base URI. */
 export interface Place {
@@ -117,7 +117,7 @@ export class Library {
       keywords: new Map(),
       parts: new Map(),
       inPlace: [],
-      shape: { types: -1, checks: [] },
+      shape: { types: ALL_TYPES, checks: [] },
     }
     this.#name(at, place)
     if (embedded || depth === 0) this.#name(`${base}#`, place)

@@ -63,7 +63,7 @@ function membersChecks(builder: Builder): ObjectCheck[] {
         let fits = shape === undefined || testMember(shape, item, key, run)
         for (let index = 0; index < patterns.length; index++) {
           const { pattern, shape } = patterns[index]!
-          if (!pattern.test(key)) continue
+          if (!pattern.test(key, run)) continue
           known = true
           fits = testMember(shape, item, key, run) && fits
         }

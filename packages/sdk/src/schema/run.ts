@@ -1,5 +1,5 @@
 import type { JsonSchemaCheck, SchemaIssue } from './json-schema.ts'
-import { escapeToken, KINDS, kindOf } from './values.ts'
+import { ALL_TYPES, escapeToken, KINDS, kindOf } from './values.ts'
 
 /** A compiled subschema. One that a reference leads to exists before it is filled. */
 export interface Shape {
@@ -30,10 +30,11 @@ export function createRunner(shape: Shape, base: string, maxDepth: number, maxSt
 
 function test(shape: Shape, value: unknown, run: Run, seen: Seen | undefined): boolean {
   const kind = kindOf(value)
+  const checks = shape.checks[kind]!
+  if (run.spend(1 + checks.length + (typeof value === 'string' ? value.length >> 5 : 0))) return false
   // A value of the wrong type has no use for further complaints.
   if (!((shape.types >> kind) & 1)) return !run.done && run.fail(describeTypes(shape.types, value))
-  if (run.spend(typeof value === 'string' ? 1 + (value.length >> 5) : 1)) return false
-  return testAll(shape.checks[kind]!, value, run, seen)
+  return testAll(checks, value, run, seen)
 }
 
 export function testAll(checks: readonly Check<never>[], value: unknown, run: Run, seen: Seen | undefined): boolean {
@@ -60,6 +61,7 @@ function describeTypes(types: number, value: unknown): string {
   const labels = names.map((name) => (name === 'null' ? name : `${/^[aio]/.test(name) ? 'an' : 'a'} ${name}`))
   const isNumber = typeof value === 'number' && (names.includes('integer') || !Number.isFinite(value))
   const got = isNumber ? value : value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+  if (types === ALL_TYPES) return `must be a JSON value, got ${isNumber ? value : typeof value}`
   return `must be ${labels.join(', ').replace(/, (?=[^,]*$)/, ' or ')}, got ${got}`
 }
 
@@ -90,10 +92,12 @@ export class Run {
 
   /** Reports an issue with the value at hand, or below it. */
   fail(message: string, below = ''): false {
-    if (!this.done) {
-      this.#issues ??= []
-      this.#issues.push({ path: this.#path() + below, message })
-    }
+    if (this.done) return false
+    const path = this.#path() + below
+    this.#issues ??= []
+    this.#issues.push({ path, message })
+    // Keys can be long, and a union may look at the issues of many branches.
+    this.spend(path.length >> 3)
     return false
   }
 
@@ -144,8 +148,9 @@ export class Run {
     this.#quiet++
     const matches = this.apply(shape, value, inner)
     this.#quiet--
-    if (matches && inner) for (const key of inner) seen!.add(key)
-    return matches
+    if (!matches || !inner || this.spend(inner.size)) return matches
+    for (const key of inner) seen!.add(key)
+    return true
   }
 
   /** Like `descend`, reporting nothing. */

@@ -1,7 +1,7 @@
 import type { Builder } from './compile.ts'
 import { formats } from './formats.ts'
 import type { Check, Run } from './run.ts'
-import { equal, isMultiple, show } from './values.ts'
+import { isMultiple, show, toCanonical } from './values.ts'
 
 /** The checks of the keywords for values as a whole. */
 export function valueChecks(builder: Builder): Check[] {
@@ -18,16 +18,15 @@ export function valueChecks(builder: Builder): Check[] {
 
 const MAX_SHOWN = 10
 
-/** Even a harmless pattern may take the square of the length to find nothing. */
-const MAX_MATCHED = 10_000
+/** For the values in a schema, whose size and depth are bounded already. */
+const UNBOUNDED = { spend: () => false, reaches: () => true }
 
 function oneOf(values: unknown[], message: string): Check {
   const known = new Set(values)
-  const size = values.some((one) => typeof one === 'object') ? JSON.stringify(values).length : 0
+  const objects = new Set(values.filter((one) => typeof one === 'object').map((one) => toCanonical(one, UNBOUNDED)))
   return (value, run) => {
     if (known.has(value)) return true
-    if (typeof value === 'object' && size > 0 && !run.spend(size) && values.some((one) => equal(one, value)))
-      return true
+    if (typeof value === 'object' && objects.size > 0 && objects.has(toCanonical(value, run))) return true
     return run.fail(message)
   }
 }
@@ -36,11 +35,11 @@ export function numberChecks(builder: Builder): Check<number>[] {
   return BOUNDS.flatMap(([keyword, words, holds]): Check<number>[] => {
     const bound = builder.get<number>(keyword)
     if (bound === undefined) return []
-    return [(value, run) => holds(value, bound) || run.fail(`must be ${words} ${bound}`)]
+    return [(value, run) => holds(value, bound, run) || run.fail(`must be ${words} ${bound}`)]
   })
 }
 
-const BOUNDS: [keyword: string, words: string, holds: (value: number, bound: number) => boolean][] = [
+const BOUNDS: [keyword: string, words: string, holds: (value: number, bound: number, run: Run) => boolean][] = [
   ['minimum', 'at least', (value, bound) => value >= bound],
   ['maximum', 'at most', (value, bound) => value <= bound],
   ['exclusiveMinimum', 'more than', (value, bound) => value > bound],
@@ -53,14 +52,12 @@ export function textChecks(builder: Builder): Check<string>[] {
   const source = builder.get<string>('pattern')
   if (source !== undefined && builder.checksPatterns) {
     const pattern = builder.pattern(source, 'pattern')
-    checks.push((value, run) => {
-      if (value.length > MAX_MATCHED) return run.fail(`is too long to be matched: at most ${MAX_MATCHED} characters`)
-      return pattern.test(value) || run.fail(`must match the pattern ${source}`)
-    })
+    checks.push((value, run) => pattern.test(value, run) || run.fail(`must match the pattern ${source}`))
   }
   const format = builder.get<string>('format')
   const test = builder.formats && formats.get(format!)
-  if (test) checks.push((value, run) => test(value) || run.fail(`must be a valid ${format}`))
+  if (test)
+    checks.push((value, run) => !run.spend(value.length >> 3) && (test(value) || run.fail(`must be a valid ${format}`)))
   return checks
 }
 

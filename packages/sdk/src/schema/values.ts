@@ -3,6 +3,8 @@ import { isObject, type JsonObject } from '../util/objects.ts'
 /** The types of JSON Schema. A value's kind is its index here; what JSON cannot say is `OTHER`. */
 export const KINDS = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object']
 export const OTHER = 7
+/** One bit for each type. A value that JSON cannot say, such as the Infinity that `1e400` becomes, has none of them. */
+export const ALL_TYPES = 2 ** OTHER - 1
 
 export function kindOf(value: unknown): number {
   if (typeof value === 'string') return 0
@@ -27,6 +29,31 @@ export function show(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
 
+/** What bounds the work on one value. */
+interface Bounds {
+  /** Takes steps from the budget; true when it is used up. */
+  spend(steps: number): boolean
+  /** Whether a value this many levels below the one at hand can still be checked. */
+  reaches(levels: number): boolean
+}
+
+/** JSON text with sorted keys, equal for equal values. */
+export function toCanonical(value: unknown, bounds: Bounds, depth = 1): string {
+  if (!bounds.reaches(depth) || bounds.spend(1)) return ''
+  if (Array.isArray(value)) return `[${value.map((item) => toCanonical(item, bounds, depth + 1))}]`
+  if (isObject(value)) {
+    const keys = keysOf(value)
+    if (bounds.spend(keys.length * Math.ceil(Math.log2(keys.length + 1)))) return ''
+    keys.sort()
+    return `{${keys.map((key) => `${toText(key, bounds)}:${toCanonical(value[key], bounds, depth + 1)}`)}}`
+  }
+  return typeof value === 'string' ? toText(value, bounds) : String(value)
+}
+
+function toText(text: string, bounds: Bounds): string {
+  return bounds.spend(text.length >> 3) ? '' : JSON.stringify(text)
+}
+
 /** Deep equality of JSON values. Values nested too deep to compare count as different. */
 export function equal(a: unknown, b: unknown, depth = 0): boolean {
   if (a === b) return true
@@ -46,11 +73,12 @@ export function isDeeper(value: unknown, limit: number): boolean {
 }
 
 /** Whether a number is a multiple of another one, by their decimal digits: 0.3 is a multiple of 0.1. */
-export function isMultiple(value: number, step: number): boolean {
+export function isMultiple(value: number, step: number, bounds: Pick<Bounds, 'spend'>): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(step)) return value % step === 0
   const [digits, exponent] = toDecimal(value)
   const [stepDigits, stepExponent] = toDecimal(step)
   const shift = Math.min(exponent, stepExponent)
+  if (bounds.spend(20 + Math.abs(exponent - stepExponent))) return false
   return (digits * 10n ** BigInt(exponent - shift)) % (stepDigits * 10n ** BigInt(stepExponent - shift)) === 0n
 }
 

@@ -1,0 +1,391 @@
+/** Takes steps from a budget; true when it is used up. */
+export interface Budget {
+  spend(steps: number): boolean
+}
+
+/** What all patterns of a schema share: how many states they may have, and how much they may remember. */
+export class PatternPool {
+  readonly #matchers: Matcher[] = []
+  #statesLeft = MAX_STATES
+  #remembered = 0
+
+  takeState(): void {
+    if (--this.#statesLeft >= 0) return
+    throw new RangeError(
+      'is too large when its repetitions are written out. Lower the counts, or use maxLength instead.',
+    )
+  }
+
+  join(matcher: Matcher): void {
+    this.#matchers.push(matcher)
+  }
+
+  /** Called when a matcher remembers more numbers. */
+  remember(numbers: number): void {
+    this.#remembered += numbers
+    if (this.#remembered <= MAX_REMEMBERED) return
+    this.#remembered = 0
+    for (const matcher of this.#matchers) matcher.forget()
+  }
+}
+
+/** Adds the states of one part of a pattern in front of the state `next`, and returns the first of them. */
+export type Part = (program: Program, next: number) => number
+
+/** What a state does. `AtStart` and `AtEnd` are seen from where matching starts: a lookbehind starts at its end. */
+export const Op = {
+  Match: 0,
+  Set: 1,
+  Split: 2,
+  AtStart: 3,
+  AtEnd: 4,
+  Boundary: 5,
+  NoBoundary: 6,
+  Look: 7,
+} as const
+
+/** A pattern, or the inside of a lookaround, as the states of a nondeterministic automaton. */
+export class Program {
+  readonly ops: number[] = []
+  readonly next: number[] = []
+  /** The other way of a split, the index of a set, or the index of a lookaround. */
+  readonly other: number[] = []
+  /** Whether the text is read from its end to its beginning. */
+  readonly backward: boolean
+  readonly #pool: PatternPool
+
+  constructor(backward: boolean, pool: PatternPool) {
+    this.backward = backward
+    this.#pool = pool
+  }
+
+  /** Adds a whole pattern and returns its first state. */
+  close(whole: Part): number {
+    return this.add(whole, this.state(Op.Match, 0))
+  }
+
+  add(part: Part, next: number): number {
+    // Counted here and not per state: a part without states can be repeated a billion times.
+    this.#pool.takeState()
+    return part(this, next)
+  }
+
+  state(op: number, next: number, other = 0): number {
+    this.next.push(next)
+    this.other.push(other)
+    return this.ops.push(op) - 1
+  }
+
+  repeat(part: Part, next: number, min: number, max: number): number {
+    let first = next
+    if (max === Infinity) {
+      const loop = this.state(Op.Split, 0, next)
+      const body = this.add(part, loop)
+      this.next[loop] = body
+      first = min === 0 ? loop : body
+    } else {
+      // Each optional copy is inside of the one before: `x{1,3}` is `x(x(x)?)?`.
+      for (let copy = min; copy < max; copy++) first = this.state(Op.Split, this.add(part, first), next)
+    }
+    for (let copy = max === Infinity ? 1 : 0; copy < min; copy++) first = this.add(part, first)
+    return first
+  }
+}
+
+/** A state of the deterministic automaton, which is made while texts are matched. */
+interface Node {
+  /** The states of the program that are alive. */
+  readonly states: readonly number[]
+  /** Whether a match ends here. */
+  readonly matches: boolean
+  /** Whether the rest of the text makes no difference. */
+  readonly isDecided: boolean
+  /** Whether a match ends here if the text does; undefined when not known, or not the same for each text. */
+  matchesAtEnd: boolean | undefined
+  /** What follows, for each class of characters. */
+  readonly next: (Node | undefined)[]
+}
+
+/** What the machines of one pattern share: its character sets and its lookarounds. */
+export class Matcher {
+  readonly unicode: boolean
+  readonly looks: { machine: Machine; negative: boolean }[] = []
+  readonly pool: PatternPool
+  readonly #machines: Machine[] = []
+  readonly #sets = new Map<string, number>()
+  #tests: ((char: string) => boolean)[] | undefined
+  /** Characters that are in the same sets are one class. A class is a number above 0. */
+  readonly asciiClasses = new Int32Array(128)
+  readonly #others = new Map<number, number>()
+  readonly #classes = new Map<string, number>()
+  readonly #members: Uint8Array[] = [new Uint8Array()]
+  #isStale = false
+
+  constructor(unicode: boolean, pool: PatternPool) {
+    this.unicode = unicode
+    this.pool = pool
+    pool.join(this)
+  }
+
+  /** The index of a character set, which is written as in a regular expression. */
+  set(source: string): number {
+    const index = this.#sets.get(source) ?? this.#sets.size
+    this.#sets.set(source, index)
+    return index
+  }
+
+  /** Adds a lookaround and returns its index. */
+  look(program: Program, first: number, negative: boolean): number {
+    return this.looks.push({ machine: this.#machine(program, first, false), negative }) - 1
+  }
+
+  search(program: Program, first: number): { test(text: string, budget: Budget): boolean } {
+    const machine = this.#machine(program, first, true)
+    return {
+      test: (text, budget) => {
+        if (this.#isStale) this.#forgetClasses()
+        return machine.test(text, 0, budget)
+      },
+    }
+  }
+
+  forget(): void {
+    for (const machine of this.#machines) machine.forget()
+    // The classes are in use until the text at hand is matched.
+    this.#isStale = true
+  }
+
+  /** The class of a character that is not among the `asciiClasses`. */
+  classOf(code: number, budget: Budget): number {
+    return this.#others.get(code) ?? this.#classify(code, budget)
+  }
+
+  /** Whether the characters of a class are in a set. */
+  has(set: number, charClass: number): boolean {
+    return this.#members[charClass]![set] === 1
+  }
+
+  #classify(code: number, budget: Budget): number {
+    this.#tests ??= this.#compileSets(budget)
+    budget.spend(this.#tests.length * MISS_COST)
+    const char = String.fromCodePoint(code)
+    const members = Uint8Array.from(this.#tests, (test) => Number(test(char)))
+    const name = members.join('')
+    const known = this.#classes.get(name)
+    const charClass = known ?? this.#members.push(members) - 1
+    if (known === undefined) {
+      this.#classes.set(name, charClass)
+      this.pool.remember(members.length)
+    }
+    if (this.#others.size >= MAX_KNOWN_CHARACTERS) this.#others.clear()
+    if (code < 128) this.asciiClasses[code] = charClass
+    else this.#others.set(code, charClass)
+    return charClass
+  }
+
+  #compileSets(budget: Budget): ((char: string) => boolean)[] {
+    budget.spend(this.#sets.size * SET_COST)
+    return Array.from(this.#sets.keys(), (source) => {
+      if (source.length === 1 && source !== '.') return (char: string) => char === source
+      const set = new RegExp(`^(?:${source})$`, this.unicode ? 'u' : '')
+      return (char: string) => set.test(char)
+    })
+  }
+
+  #machine(program: Program, first: number, anywhere: boolean): Machine {
+    const machine = new Machine(this, program, first, anywhere)
+    this.#machines.push(machine)
+    return machine
+  }
+
+  #forgetClasses(): void {
+    for (const machine of this.#machines) machine.forget()
+    this.asciiClasses.fill(0)
+    this.#others.clear()
+    this.#classes.clear()
+    this.#members.length = 1
+    this.#isStale = false
+  }
+}
+
+/**
+ * Runs a program over a text: all ways to match at once, so no text is read twice. The sets of states that are alive
+ * together become the nodes of a deterministic automaton, which is kept, so most characters take one lookup.
+ */
+class Machine {
+  readonly #matcher: Matcher
+  readonly #program: Program
+  readonly #first: number
+  /** Whether a match may begin anywhere, or only where matching starts. */
+  readonly #anywhere: boolean
+  readonly #nodes = new Map<string, Node>()
+  /** The node to begin with, inside of the text and at its start. */
+  #starts: [inside?: Node, atStart?: Node] = []
+  // What one closure over the states needs. Nothing calls back, so one of each is enough.
+  readonly #marks: Uint32Array
+  #mark = 0
+  #states: number[] = []
+  #matches = false
+  #dependsOnText = false
+  #work = 0
+
+  constructor(matcher: Matcher, program: Program, first: number, anywhere: boolean) {
+    this.#matcher = matcher
+    this.#program = program
+    this.#first = first
+    this.#anywhere = anywhere
+    this.#marks = new Uint32Array(program.ops.length)
+  }
+
+  test(text: string, from: number, budget: Budget): boolean {
+    if (budget.spend(0)) return false
+    const { backward } = this.#program
+    const matcher = this.#matcher
+    const { asciiClasses } = matcher
+    const end = backward ? 0 : text.length
+    let at = from
+    let node = this.#begin(text, at, budget)
+    while (true) {
+      // Most characters are ASCII and lead to a node that is known. Class 0 leads nowhere.
+      while (!backward && at < end && !node.isDecided) {
+        const code = text.charCodeAt(at)
+        const next = code < 128 ? node.next[asciiClasses[code]!] : undefined
+        if (!next) break
+        node = next
+        at++
+      }
+      if (at === end || node.isDecided) break
+      let code = text.charCodeAt(backward ? at - 1 : at)
+      if (code > 0xd7ff && matcher.unicode) code = backward ? codeBefore(text, at) : text.codePointAt(at)!
+      at += (code > 0xffff ? 2 : 1) * (backward ? -1 : 1)
+      const charClass = (code < 128 && asciiClasses[code]) || matcher.classOf(code, budget)
+      let next = node.next[charClass]
+      if (!next) {
+        next = this.#advance(node, charClass, text, at, budget)
+        if (budget.spend(this.#takeWork())) return false
+      }
+      node = next
+    }
+    const matches = node.matches || (at === end && this.#endsIn(node, text, at, budget))
+    return !budget.spend(Math.abs(at - from) + this.#takeWork()) && matches
+  }
+
+  forget(): void {
+    this.#nodes.clear()
+    this.#starts = []
+  }
+
+  #begin(text: string, at: number, budget: Budget): Node {
+    const isStart = at === (this.#program.backward ? text.length : 0)
+    const known = this.#starts[Number(isStart)]
+    if (known) return known
+    this.#open()
+    this.#follow(this.#first, isStart, false, text, at, budget)
+    const node = this.#share()
+    if (!this.#dependsOnText) this.#starts[Number(isStart)] = node
+    return node
+  }
+
+  #advance(node: Node, charClass: number, text: string, at: number, budget: Budget): Node {
+    const { ops, next, other } = this.#program
+    this.#open()
+    for (const state of node.states) {
+      this.#work++
+      if (ops[state] === Op.Set && this.#matcher.has(other[state]!, charClass)) {
+        this.#follow(next[state]!, false, false, text, at, budget)
+      }
+    }
+    if (this.#anywhere) this.#follow(this.#first, false, false, text, at, budget)
+    const following = this.#share()
+    if (!this.#dependsOnText) node.next[charClass] = following
+    return following
+  }
+
+  #endsIn(node: Node, text: string, at: number, budget: Budget): boolean {
+    if (node.matchesAtEnd !== undefined) return node.matchesAtEnd
+    this.#open()
+    const isStart = text.length === 0
+    for (const state of node.states) this.#follow(state, isStart, true, text, at, budget)
+    // A node can be met both at the start and elsewhere.
+    if (!this.#dependsOnText && !isStart) node.matchesAtEnd = this.#matches
+    return this.#matches
+  }
+
+  #open(): void {
+    this.#mark = (this.#mark + 1) >>> 0
+    if (this.#mark === 0) this.#marks.fill(this.#mark++)
+    this.#states = []
+    this.#matches = false
+    this.#dependsOnText = false
+  }
+
+  /** Collects the states that can be reached without a character. */
+  #follow(first: number, isStart: boolean, isEnd: boolean, text: string, at: number, budget: Budget): void {
+    const { ops, next, other } = this.#program
+    const open = [first]
+    for (let state = open.pop(); state !== undefined; state = open.pop()) {
+      if (this.#marks[state] === this.#mark) continue
+      this.#marks[state] = this.#mark
+      this.#work++
+      const op = ops[state]!
+      if (op === Op.Match) this.#matches = true
+      else if (op === Op.Split) open.push(other[state]!, next[state]!)
+      else if (op === Op.Set || (op === Op.AtEnd && !isEnd)) this.#states.push(state)
+      else if (op === Op.AtEnd || (op === Op.AtStart ? isStart : this.#holds(state, text, at, budget))) {
+        open.push(next[state]!)
+      }
+    }
+  }
+
+  #holds(state: number, text: string, at: number, budget: Budget): boolean {
+    this.#dependsOnText = true
+    const op = this.#program.ops[state]
+    if (op === Op.Look) {
+      const { machine, negative } = this.#matcher.looks[this.#program.other[state]!]!
+      return machine.test(text, at, budget) !== negative
+    }
+    return (isWord(text.charCodeAt(at - 1)) !== isWord(text.charCodeAt(at))) === (op === Op.Boundary)
+  }
+
+  /** The node for the states collected. */
+  #share(): Node {
+    const states = this.#matches ? [] : this.#states
+    const key = this.#matches ? 'match' : states.join()
+    const known = this.#nodes.get(key)
+    if (known) return known
+    this.#matcher.pool.remember(states.length + NODE_SIZE)
+    // Without states, a search still goes on if it depends on the text whether the pattern can begin at a place.
+    const isDecided = this.#matches || (states.length === 0 && !(this.#anywhere && this.#dependsOnText))
+    const node: Node = { states, matches: this.#matches, isDecided, matchesAtEnd: undefined, next: [] }
+    this.#nodes.set(key, node)
+    return node
+  }
+
+  #takeWork(): number {
+    const work = this.#work * MISS_COST
+    this.#work = 0
+    return work
+  }
+}
+
+/** Steps that one state costs when a node is not known yet. */
+const MISS_COST = 4
+/** Steps that it costs to compile one set of characters, when the first character is looked up in it. */
+const SET_COST = 50
+/** States that all patterns of a schema may have together. */
+const MAX_STATES = 200_000
+/** Numbers that all patterns of a schema may remember together, of their nodes and their classes. */
+const MAX_REMEMBERED = 50_000
+const MAX_KNOWN_CHARACTERS = 2_000
+/** What a node takes in memory beside its states. */
+const NODE_SIZE = 16
+
+/** The code point that ends before an index. */
+function codeBefore(text: string, at: number): number {
+  const pair = at > 1 ? text.codePointAt(at - 2)! : 0
+  return pair > 0xffff ? pair : text.charCodeAt(at - 1)
+}
+
+function isWord(code: number): boolean {
+  return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || code === 95 || (code >= 97 && code <= 122)
+}
