@@ -11,7 +11,17 @@ const problems = []
 
 /** A few names that must not get lost, by subpath. */
 const promised = {
-  '.': ['McpError', 'RpcCode', 'revisionIds', 'loggingLevels'],
+  '.': [
+    'McpError',
+    'RpcCode',
+    'revisionIds',
+    'loggingLevels',
+    'McpServer',
+    'serveStdio',
+    'serveHttp',
+    'connect',
+    'Client',
+  ],
   './server': [
     'McpServer',
     'Server',

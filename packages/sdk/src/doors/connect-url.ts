@@ -4,12 +4,13 @@ import { chooseRevisions } from '../protocol/revisions/index.ts'
 import type { Implementation } from '../protocol/types.ts'
 import { StreamableHTTPClientTransport } from '../transport/http/client.ts'
 import { type HttpClientOptions, parseUrl } from '../transport/http/client-destination.ts'
+import { hintForStatus } from '../transport/http/client-hints.ts'
 import { SSEClientTransport } from '../transport/sse/client.ts'
 
 type Options = ClientOptions & HttpClientOptions
 
 /** These are about who asks and how often, and not about the transport. */
-const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 429])
+const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 413, 429])
 
 /** A modern server answers `initialize` with one of these; it has no older transport. */
 const modernRefusals: ReadonlySet<number> = new Set([
@@ -46,7 +47,7 @@ export async function connectUrl(target: string | URL, info: Implementation, opt
   } catch (error) {
     if (!mayBeOlder(error, transport, options)) throw error
     const found = await connectSse(url, info, options).catch((last) =>
-      Promise.reject(allFailed(key, transport, error, last)),
+      Promise.reject(allFailed(url, transport, error, last)),
     )
     if (older.size >= maxOlder) older.clear()
     older.add(key)
@@ -71,17 +72,22 @@ function mayBeOlder(error: unknown, transport: StreamableHTTPClientTransport, op
   return status >= 400 && status < 500 && !unrelatedStatuses.has(status)
 }
 
-function allFailed(key: string, transport: StreamableHTTPClientTransport, first: unknown, last: unknown): HttpError {
+function allFailed(url: URL, transport: StreamableHTTPClientTransport, first: unknown, last: unknown): HttpError {
   const tried = [...transport.greetings].map(([method, status]) => `${method} by POST: HTTP ${status}`)
   const status = last instanceof HttpError && last.status !== undefined ? `HTTP ${last.status}` : messageOf(last)
   const all = [...tried, `an event stream by GET: ${status}`].join('; ')
   const said = first instanceof PeerError ? `. It said: ${first.message.slice(0, 200)}` : ''
-  return new HttpError(`${key} does not speak MCP in any way that this client knows. Tried ${all}${said}`, {
-    outcome: 'refused',
-    status: transport.greetings.get('initialize'),
-    body: first instanceof HttpError ? first.body : undefined,
-    cause: new AggregateError([first, last]),
-  })
+  const body = first instanceof HttpError ? first.body : undefined
+  const hint = hintForStatus(transport.greetings.get('initialize'), body, url)
+  return new HttpError(
+    `${url.origin}${url.pathname} does not speak MCP in any way that this client knows. Tried ${all}${said}${hint}`,
+    {
+      outcome: 'refused',
+      status: transport.greetings.get('initialize'),
+      body,
+      cause: new AggregateError([first, last]),
+    },
+  )
 }
 
 function readTarget(target: string | URL): URL {

@@ -32,7 +32,7 @@ const modernErrors: ReadonlySet<number> = new Set([
 ])
 
 /** These are about who asks, or about the server's health; asking in another way would not help. */
-const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 429, 502, 503, 504])
+const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 413, 429, 502, 503, 504])
 
 /** What was learned about servers, so that a second connection need not find out again (2026-07-28 versioning). */
 const verdicts = new Map<string, EraName>()

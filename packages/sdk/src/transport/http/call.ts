@@ -92,7 +92,13 @@ export const eventHeaders: HeaderFields = Object.freeze({
 
 export function tooLarge(maxBodyBytes: number): Refusal {
   // The rest of the body is not read, so the connection cannot be used again.
-  return new Refusal(413, refusedCode, `The body is larger than ${maxBodyBytes} bytes`, undefined, closing)
+  return new Refusal(
+    413,
+    refusedCode,
+    `The request body is larger than ${maxBodyBytes} bytes (maxBodyBytes)`,
+    undefined,
+    closing,
+  )
 }
 
 export function tooSlow(bodyTimeoutMs: number): Refusal {

@@ -5,6 +5,7 @@ import { isThenable } from '../../util/chain.ts'
 import type { ClientAuth } from './client-auth.ts'
 import type { Answer, OutgoingCall, ReadHeader } from './client-call.ts'
 import { contextOf, type Destination, redirectTarget } from './client-destination.ts'
+import { hintFor, hintForStatus, isTlsFailure } from './client-hints.ts'
 
 /** Takes what became of a request. Exactly one of `ended` and `failed` is called, unless it was given up before. */
 export interface Taker {
@@ -172,10 +173,14 @@ export class Delivery implements Answer {
 
   failed(cause: unknown, reached: boolean): void {
     if (this.#isOver) return
+    const hint = hintFor(cause, this.#url, this.#request.about)
+    if (isTlsFailure(cause)) {
+      return this.#fail(`could not reach the server: ${messageOf(cause)}${hint}`, 'not-sent', cause)
+    }
     if (!reached && this.#mayTryAgain()) return this.#again(backoffMs(this.#destination.backoff, this.#attempt))
     if (!reached) return this.#fail(`could not reach the server: ${messageOf(cause)}`, 'not-sent', cause)
     if (this.#mode === 'refusal' && this.#status !== 0) return this.#refused()
-    this.#fail(`got no complete answer: ${messageOf(cause)}`, 'unknown', cause)
+    this.#fail(`got no complete answer: ${messageOf(cause)}${hint}`, 'unknown', cause)
   }
 
   #pass(chunk: Uint8Array): void {
@@ -227,7 +232,8 @@ export class Delivery implements Answer {
   #giveUpRefused(cause?: unknown): void {
     const body = refusalText(this.#collected.take())
     const why = cause instanceof Error ? `: ${cause.message}` : (this.#permissionNeeded() ?? excerpt(body))
-    this.#giveUp(this.#error(`was refused: HTTP ${this.#status}${why}`, 'refused', cause, body))
+    const hint = hintForStatus(this.#status, body, this.#url)
+    this.#giveUp(this.#error(`was refused: HTTP ${this.#status}${why}${hint}`, 'refused', cause, body))
   }
 
   /** What to do about a refusal that is about permission, where the server says which (RFC 6750, 3). */
@@ -313,7 +319,7 @@ function excerpt(body: string): string {
 
 function messageOf(cause: unknown): string {
   const { message, code } = cause as { message?: unknown; code?: unknown }
-  const said = typeof message === 'string' && message !== '' ? message : String(code ?? cause)
+  const said = typeof message === 'string' && message !== '' ? message.trim() : String(code ?? cause)
   const inner = (cause as { cause?: unknown } | undefined)?.cause
-  return inner instanceof Error && inner.message !== '' ? `${said} (${inner.message})` : said
+  return inner instanceof Error && inner.message !== '' ? `${said} (${inner.message.trim()})` : said
 }

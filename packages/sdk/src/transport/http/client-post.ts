@@ -7,6 +7,7 @@ import { unref } from '../../util/unref.ts'
 import type { ReadHeader } from './client-call.ts'
 import type { Asked, Conversation } from './client-conversation.ts'
 import { Delivery, reasonOf, type Taker } from './client-delivery.ts'
+import { notAnEndpoint } from './client-hints.ts'
 import { isEventStream, mediaType, readSessionId, unreadable } from './client-read.ts'
 import { ResumableStream } from './client-stream.ts'
 
@@ -94,7 +95,8 @@ export class RequestPost implements Taker {
     }
     const type = mediaType(header)
     if (type === 'application/json' && !this.#stream) return 'text'
-    throw new HttpError(`${this.method} was answered with ${describeBody(status, type)}`, {
+    const { name } = this.#conversation.destination
+    throw new HttpError(`${this.method} (POST ${name}) was answered with ${describeBody(status, type)}`, {
       outcome: 'refused',
       status,
     })
@@ -240,7 +242,7 @@ function answerIn({ status, body }: HttpError): JsonObject | undefined {
 }
 
 function describeBody(status: number, type: string): string {
-  return type === ''
-    ? `HTTP ${status} and no content`
-    : `HTTP ${status} and ${JSON.stringify(type)}, which is no answer`
+  if (type === '') return `HTTP ${status} and no content`
+  const hint = type === 'text/html' ? notAnEndpoint : ''
+  return `HTTP ${status} and ${JSON.stringify(type)}, which is not an MCP message${hint}`
 }

@@ -1,0 +1,128 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
+import { connect, HttpError } from 'tenon/client'
+import { createMcpHandler, McpServer, serveHttp } from 'tenon/server'
+import { describe, expect, it } from 'vitest'
+import { certificate } from './certificate.ts'
+
+const page = '<!doctype html><html><head><title>Welcome</title></head></html>'
+
+async function listening(server: Server) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    host: `127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())),
+  }
+}
+
+const plain = (listener: RequestListener) => listening(createServer({ keepAlive: false }, listener))
+
+const answering = (status: number, type: string, body: string) =>
+  plain((_request, response) => {
+    response.writeHead(status, { 'content-type': type, connection: 'close' })
+    response.end(body)
+  })
+
+async function failureOf(work: Promise<unknown>): Promise<HttpError> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(HttpError)
+  return error as HttpError
+}
+
+const ports: [string, object][] = [
+  ['node:http', {}],
+  ['fetch', { fetch: globalThis.fetch }],
+]
+
+describe.each(ports)('Over %s, the error for', (_name, options) => {
+  const failing = (url: string) => failureOf(connect(url, { ...options, reconnect: { maxRetries: 0 } }))
+
+  it('https: to a server without TLS names the URL with http:', async () => {
+    await using server = await answering(200, 'text/plain', 'hello')
+    const error = await failing(`https://${server.host}/mcp`)
+    expect(error.message).toContain(
+      `The server does not use TLS on this port: connect to http://${server.host}/mcp instead`,
+    )
+    expect(error.outcome).toBe('not-sent')
+  })
+
+  it('http: to a server with TLS names the URL with https:', async () => {
+    await using server = await listening(createSecureServer(certificate))
+    const error = await failing(`http://${server.host}/mcp`)
+    expect(error.message).toContain(`If it uses TLS, connect to https://${server.host}/mcp`)
+  })
+
+  it('http: to a proxy with TLS that answers with a page names the URL with https:', async () => {
+    const said = '<html><body>400 The plain HTTP request was sent to HTTPS port</body></html>'
+    await using server = await answering(400, 'text/html', said)
+    const error = await failing(`http://${server.host}/mcp`)
+    expect(error.message).toContain(`If it uses TLS, connect to https://${server.host}/mcp`)
+  })
+
+  it('a certificate that is not trusted says what to do', async () => {
+    await using server = await listening(createSecureServer(certificate))
+    const error = await failing(`https://${server.host}/mcp`)
+    expect(error.message).toContain('The certificate of the server is not trusted')
+    expect(error.message).toContain('NODE_EXTRA_CA_CERTS')
+    expect(error.outcome).toBe('not-sent')
+  })
+
+  it('a server that does not speak HTTP says so', async () => {
+    await using server = await listening(
+      createTcpServer((socket) => {
+        socket.on('error', () => {})
+        socket.once('data', () => socket.end('SSH-2.0-OpenSSH_9.6\r\n'))
+      }),
+    )
+    expect((await failing(`http://${server.host}/mcp`)).message).toContain('does not speak HTTP on this port')
+  })
+
+  it.each([200, 404])('a web page (HTTP %s) says that it is not an MCP endpoint', async (status) => {
+    await using server = await answering(status, 'text/html; charset=utf-8', page)
+    const error = await failing(`http://${server.host}/`)
+    expect(error.message).toContain('This is a web page, not an MCP endpoint: check the path of the URL')
+    expect(error.message).toContain(`http://${server.host}/`)
+    expect(error.message).toContain(`HTTP ${status}`)
+  })
+
+  it.each(['2025-11-25', '2026-07-28'] as const)(
+    'a request that is too large names the limit (%s)',
+    async (revision) => {
+      const server = new McpServer({ name: 'small', version: '1' })
+      server.registerTool('echo', {}, () => 'done')
+      await using serving = await serveHttp(server, { port: 0, maxBodyBytes: 2_000 })
+      await using client = await connect(serving.url, { ...options, revision })
+      const error = await client.callTool('echo', { text: 'x'.repeat(5_000) }).catch((reason) => reason)
+      expect(error.message).toContain('larger than 2000 bytes (maxBodyBytes)')
+    },
+  )
+
+  it('a proxy that refuses a large request says what to do', async () => {
+    const handler = createMcpHandler(new McpServer({ name: 'behind', version: '1' }, { capabilities: { tools: {} } }))
+    await using server = await plain((request, response) => {
+      if (Number(request.headers['content-length']) < 2_000) return void handler.node(request, response)
+      response.writeHead(413, { 'content-type': 'text/html', connection: 'close' })
+      response.end('<html><h1>413 Request Entity Too Large</h1></html>')
+    })
+    const client = await connect(`http://${server.host}/mcp`, options)
+    const error = await failureOf(client.callTool('echo', { text: 'x'.repeat(5_000) }))
+    expect(error).toMatchObject({ status: 413, outcome: 'refused' })
+    expect(error.message).toContain('The request is larger than the server accepts')
+    await client.close()
+    await handler.close(0)
+  })
+
+  it('a server that refuses the first request as too large is about its size', async () => {
+    await using server = await answering(413, 'text/plain', 'no')
+    const error = await failing(`http://${server.host}/mcp`)
+    expect(error).toMatchObject({ status: 413 })
+    expect(error.message).toContain('The request is larger than the server accepts')
+  })
+})
