@@ -15,6 +15,8 @@ export interface Endpoint {
   /** What a session has settled, as JSON, so that another process can take it over; undefined before `initialize`. */
   saveSession(link: Link): unknown
   restoreSession(link: Link, state: unknown): void
+  /** Tells one session of a change; without one, of everything that may have changed. */
+  tellSession(link: Link, change: object | undefined): void
   /** Changes that sessions and listeners hear of, here and, by a bus, in other processes. */
   readonly changes: {
     on(listener: (change: object) => void): () => void

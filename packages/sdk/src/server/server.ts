@@ -187,6 +187,7 @@ export class Server {
       hold: () => this.hold(),
       saveSession: (link) => this.#handshake.save(link),
       restoreSession: (link, state) => this.#handshake.restore(link, state),
+      tellSession: (link, change) => this.#handshake.tell(link, change as Change | undefined),
       changes: {
         on: (listener) => this.changes.on(listener),
         tell: (change) => this.changes.tell(change as Change),

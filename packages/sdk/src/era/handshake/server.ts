@@ -25,6 +25,9 @@ import { HandshakeConversation, type RootsMemory } from './conversation.ts'
 /** Subscriptions one session may hold, so that a client cannot fill the memory. */
 const maxSubscriptions = 10_000
 
+/** Messages kept for a client that has not sent `notifications/initialized` yet; beyond that the oldest are dropped. */
+const maxWaiting = 100
+
 /** What `initialize` settled, for as long as the link lasts. It is the caller of every later request. */
 class Session implements Caller, RootsMemory {
   readonly revision: Revision
@@ -39,6 +42,8 @@ class Session implements Caller, RootsMemory {
   logLevel: LoggingLevel | undefined
   /** The client said that it is ready; until then it is sent nothing but answers. */
   initialized = false
+  /** What is sent as soon as it is. */
+  #waiting: ((session: Session) => void)[] | undefined
   stopListening: (() => void) | undefined
   /** Outlives a change of the session by another process: handlers that run know it. */
   readonly known: RootsMemory['known']
@@ -58,6 +63,26 @@ class Session implements Caller, RootsMemory {
     this.capabilities = client.capabilities ?? {}
     this.declared = declared
     this.logLevel = declared.logging ? 'info' : undefined
+  }
+
+  /** A client is ready for its user before we hear of it, so what is sent until then must not be lost. */
+  whenInitialized(send: (session: Session) => void): void {
+    this.#waiting ??= []
+    if (this.#waiting.length >= maxWaiting) this.#waiting.shift()
+    this.#waiting.push(send)
+  }
+
+  /** Goes on with what waits for the client in a session that this one replaces. */
+  takeOver(before: Session): void {
+    this.#waiting = before.#waiting
+  }
+
+  /** The client is ready. */
+  begin(): void {
+    this.initialized = true
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const send of waiting) send(this)
   }
 }
 
@@ -128,7 +153,7 @@ export class HandshakeServer implements ServerEra {
   notified(notification: RpcNotification, link: Link): void {
     const session = link.session
     if (!(session instanceof Session)) return
-    if (notification.method === 'notifications/initialized') session.initialized = true
+    if (notification.method === 'notifications/initialized') session.begin()
     else if (notification.method === 'notifications/roots/list_changed') session.known.roots = undefined
   }
 
@@ -165,18 +190,33 @@ export class HandshakeServer implements ServerEra {
     const revision = this.#revisions.find((candidate) => candidate.id === id)
     if (!revision) throw new TypeError(`A saved session is of ${id}, which is not served here`)
     this.closed(link)
+    const before = link.session
     const session = this.#begin(link, revision, state, declared)
     session.logLevel = state.logLevel
-    session.initialized = state.initialized
     session.subscriptions = new Set(state.subscriptions)
+    if (before instanceof Session) session.takeOver(before)
+    if (state.initialized) session.begin()
     session.granted = state.granted ?? []
   }
 
   /** Logs outside of any request, which only a session can receive. */
   log(link: Link, message: LoggingMessageParams): void {
     const session = link.session
-    if (!(session instanceof Session) || !session.initialized) return
-    if (isAtLeast(message.level, session.logLevel)) link.notify('notifications/message', { ...message })
+    if (!(session instanceof Session)) return
+    const send = ({ logLevel }: Session) => {
+      if (isAtLeast(message.level, logLevel)) link.notify('notifications/message', { ...message })
+    }
+    if (session.initialized) send(session)
+    else session.whenInitialized(send)
+  }
+
+  /** Tells a session of one change; without one, of everything that may have changed. */
+  tell(link: Link, change: Change | undefined): void {
+    const session = link.session
+    if (!(session instanceof Session)) return
+    if (change) return this.#tell(link, session, change)
+    for (const list of ['tools', 'prompts', 'resources'] as const) this.#tell(link, session, { list })
+    for (const updated of session.subscriptions ?? []) this.#tell(link, session, { updated })
   }
 
   #initialize(exchange: Exchange): ResultObject {
@@ -251,7 +291,11 @@ export class HandshakeServer implements ServerEra {
   }
 
   #tell(link: Link, session: Session, change: Change): void {
-    if (!session.initialized) return
+    if (session.initialized) this.#notify(link, session, change)
+    else session.whenInitialized((ready) => this.#notify(link, ready, change))
+  }
+
+  #notify(link: Link, session: Session, change: Change): void {
     if ('list' in change) {
       if (session.declared[change.list]?.listChanged) link.notify(`notifications/${change.list}/list_changed`)
     } else if (

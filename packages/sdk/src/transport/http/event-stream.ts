@@ -10,7 +10,8 @@ export interface EventStreamOptions {
   reportError(error: unknown): void
 }
 
-type Send = (id: string | undefined, text: string) => Promise<void>
+/** Sends an event that was kept. Resolves when the client has taken it. */
+export type SendEvent = (id: string | undefined, text: string) => Promise<void>
 
 interface Held {
   readonly id: string | undefined
@@ -73,7 +74,8 @@ export class EventStream {
 
   /** A comment, which clients ignore; it keeps proxies from taking a quiet stream for a dead one. */
   keepAlive(): void {
-    if (!this.#held) this.#write(':\n\n')
+    // A reader that still takes what it came back for shows by that that it is there.
+    if (!this.#held || this.#sink?.waiting === 0) this.#write(':\n\n')
   }
 
   /** Nothing more comes on this stream. */
@@ -105,14 +107,14 @@ export class EventStream {
    * Goes on with another connection: first what it missed, as fast as it is taken, then what came meanwhile.
    * @param replay Sends what was kept; it may have been interrupted by yet another connection.
    */
-  async resume(sink: EventSink, replay: (send: Send) => Promise<void>): Promise<void> {
+  async resume(sink: EventSink, replay: (send: SendEvent) => Promise<void>): Promise<void> {
     this.#sink?.end()
     this.#sink = sink
     const held: Held[] = []
     this.#held = held
     this.#heldSize = 0
     const sent = new Set<string | undefined>()
-    const send: Send = async (id, text) => {
+    const send: SendEvent = async (id, text) => {
       if (this.#sink !== sink) return
       sent.add(id)
       if (text !== '') sink.write(toEvent({ id, text }))

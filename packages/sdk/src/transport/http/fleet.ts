@@ -7,6 +7,7 @@ import { settle } from '../../util/settle.ts'
 import type { HttpOptions } from './options.ts'
 import type { HttpSession } from './session.ts'
 import type { Sessions } from './sessions.ts'
+import { parseStreamId } from './stream-id.ts'
 
 const topic = 'tenon'
 
@@ -22,7 +23,35 @@ interface BusMessage {
   /** A message of the client of this session that came to the wrong process, or concerns several. */
   for?: string
   message?: unknown
+  /** Messages for the client of this session, from before it listened, for the process where it does now. */
+  unsent?: string
+  texts?: string[]
+  /** Asks the process that opened a stream of a session whether it still sends on it. */
+  asks?: StreamName
+  /** Answers such a question. */
+  tells?: StreamName & { isOpen: boolean }
 }
+
+interface StreamName {
+  session: string
+  stream: string
+}
+
+interface RecentChange {
+  readonly change: object
+  readonly at: number
+}
+
+/** How long a process has to say whether it still answers a request, and how often it is asked. */
+const answerMs = 1_000
+const maxQuestions = 3
+
+/** Changes that are repeated to a client whose stream was with no process for a while. */
+const recentMs = 60_000
+const maxRecent = 1_000
+
+/** A client comes back within this time. A process that is younger may not have heard of all that the client missed. */
+const returnMs = 10_000
 
 /** Beside answers: what a client says of its own requests, of ours, and of what we may remember. */
 const forwarded: ReadonlySet<unknown> = new Set([
@@ -49,23 +78,40 @@ export class Fleet {
   readonly #sessions: Sessions
   readonly #store: SessionStore | undefined
   readonly #bus: Bus | undefined
+  /** What the ids of our streams say of us. */
+  readonly #streamNode: () => string
   /** Tells our own messages from those of others. */
   readonly #node = lazy(() => crypto.randomUUID())
   readonly #touched = new WeakMap<HttpSession, number>()
+  readonly #recent = new Map<string, RecentChange>()
+  /** Those who wait to hear whether a stream is still being sent on, by its id. */
+  readonly #asking = new Map<string, Set<(isOpen: boolean) => void>>()
+  readonly #startedAt = Date.now()
   #stopChanges: (() => void) | undefined
   #stopHearing: (() => void) | undefined
   #isClosed = false
   #isTelling = false
 
   /** Undefined when nothing is shared. */
-  static of(endpoint: Endpoint, options: HttpOptions, sessions: Sessions): Fleet | undefined {
-    const { sessionStore, bus } = options
-    return sessionStore || bus ? new Fleet(endpoint, sessions, sessionStore, bus) : undefined
+  static of(
+    endpoint: Endpoint,
+    { sessionStore, bus }: HttpOptions,
+    sessions: Sessions,
+    streamNode: () => string,
+  ): Fleet | undefined {
+    return sessionStore || bus ? new Fleet(endpoint, sessions, streamNode, sessionStore, bus) : undefined
   }
 
-  private constructor(endpoint: Endpoint, sessions: Sessions, store: SessionStore | undefined, bus: Bus | undefined) {
+  private constructor(
+    endpoint: Endpoint,
+    sessions: Sessions,
+    streamNode: () => string,
+    store: SessionStore | undefined,
+    bus: Bus | undefined,
+  ) {
     this.#endpoint = endpoint
     this.#sessions = sessions
+    this.#streamNode = streamNode
     this.#store = store
     this.#bus = bus
     if (!bus) return
@@ -171,8 +217,57 @@ export class Fleet {
     this.#publish(isListening ? { listens: sessionId } : { stopped: sessionId })
   }
 
+  /** Repeats what the client may have missed: changes were told to nobody while no process had its stream. */
+  catchUp({ link }: HttpSession): void {
+    const now = Date.now()
+    if (now - this.#startedAt < returnMs) return this.#endpoint.tellSession(link, undefined)
+    for (const { change, at } of this.#recent.values()) {
+      if (now - at < recentMs) this.#endpoint.tellSession(link, change)
+    }
+  }
+
+  /** Whether the process that opened the stream says that it still sends on it. */
+  async isAnswered({ sessionId: session }: HttpSession, stream: string): Promise<boolean> {
+    for (let asked = 0; asked < maxQuestions; asked++) {
+      const isOpen = await this.#ask({ session, stream })
+      if (isOpen !== undefined) return isOpen
+    }
+    return false
+  }
+
+  #ask(asks: StreamName): Promise<boolean | undefined> {
+    return new Promise((resolve) => {
+      const waiting = this.#asking.get(asks.stream) ?? new Set()
+      this.#asking.set(asks.stream, waiting)
+      const finish = (isOpen: boolean | undefined) => {
+        clearTimeout(timer)
+        waiting.delete(finish)
+        if (waiting.size === 0) this.#asking.delete(asks.stream)
+        resolve(isOpen)
+      }
+      const timer = setTimeout(finish, answerMs, undefined)
+      waiting.add(finish)
+      this.#publish({ asks })
+    })
+  }
+
+  #answer({ session, stream }: StreamName): void {
+    if (parseStreamId(session, stream)?.node !== this.#streamNode()) return
+    const isOpen = this.#sessions.get(session)?.answers(stream) ?? false
+    this.#publish({ tells: { session, stream, isOpen } })
+  }
+
   #changed(change: object): void {
+    this.#remember(change)
     if (!this.#isTelling) this.#publish({ change })
+  }
+
+  /** The newest come last, so that the oldest are forgotten first. */
+  #remember(change: object): void {
+    const key = JSON.stringify(change)
+    this.#recent.delete(key)
+    this.#recent.set(key, { change, at: Date.now() })
+    if (this.#recent.size > maxRecent) this.#recent.delete(this.#recent.keys().next().value!)
   }
 
   #publish(message: object): void {
@@ -188,13 +283,22 @@ export class Fleet {
     const message = readMessage(text)
     if (!message || message.node === this.#node()) return
     if (message.change) return this.#tell(message.change)
-    const id = message.saved ?? message.ended ?? message.listens ?? message.stopped ?? message.for ?? ''
+    if (message.asks) return this.#answer(message.asks)
+    if (message.tells) {
+      const { stream, isOpen } = message.tells
+      for (const finish of this.#asking.get(stream) ?? []) finish(isOpen)
+      return
+    }
+    const id =
+      message.saved ?? message.ended ?? message.listens ?? message.stopped ?? message.for ?? message.unsent ?? ''
     const session = this.#sessions.get(id)
     if (!session) return
     if (message.for !== undefined) this.#receive(session, message.message)
     else if (message.ended !== undefined) void session.close()
     else if (message.saved !== undefined) void settle(() => this.#reload(session), this.#endpoint.reportError)
-    else session.listensElsewhere = message.listens !== undefined
+    else if (message.listens !== undefined) this.#handOver(session)
+    else if (message.unsent !== undefined) for (const text of message.texts ?? []) session.sendText(text)
+    else session.listensElsewhere = false
   }
 
   /** What another process checked and passed on; it is ours only if we asked, or are doing what it is about. */
@@ -203,6 +307,11 @@ export class Fleet {
     const isAnswer = kind === 'response'
     if (!isAnswer && kind !== 'notification') return
     if (!isAnswer || link.concerns(message as RpcResponse)) link.receive(message)
+  }
+
+  #handOver(session: HttpSession): void {
+    const texts = session.listenedElsewhere()
+    if (texts.length > 0) this.#publish({ unsent: session.sessionId, texts })
   }
 
   #tell(change: object): void {

@@ -15,8 +15,14 @@ export interface PostOwner {
   /**
    * Opens the stream when something is to be sent before the answer; undefined: there are only plain answers.
    * @param isOptional Nothing is lost without it, so it must leave room for streams that are needed.
+   * @param requestId The request that is answered; undefined for a batch.
    */
-  openStream(call: HttpCall, headers: HeaderFields, isOptional: boolean): EventStream | undefined
+  openStream(
+    call: HttpCall,
+    headers: HeaderFields,
+    isOptional: boolean,
+    requestId: RequestId | undefined,
+  ): EventStream | undefined
   /** The answer is on its way, or there will be none. */
   answered(reply: PostReply): void
   reportError(error: unknown): void
@@ -35,6 +41,8 @@ export class PostReply implements ReplyStream, InBag {
   readonly #owner: PostOwner
   #stream: EventStream | undefined
   #done = false
+  /** The request that is answered; undefined for a batch. */
+  requestId: RequestId | undefined
   /** Beyond those that every answer has: CORS, the session id. */
   headers: HeaderFields | undefined
   /** Must be over before the answer leaves. */
@@ -110,7 +118,7 @@ export class PostReply implements ReplyStream, InBag {
   beginStream(): void {
     if (this.begun) return
     try {
-      this.#stream = this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers }, true)
+      this.#stream = this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers }, true, this.requestId)
       // Some proxies wait for the first byte of the body.
       this.#stream?.keepAlive()
     } catch (error) {
@@ -125,7 +133,7 @@ export class PostReply implements ReplyStream, InBag {
   }
 
   #open(): EventStream | undefined {
-    this.#stream ??= this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers }, false)
+    this.#stream ??= this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers }, false, this.requestId)
     this.waiting?.delete(this)
     if (!this.#stream)
       warnOnce('json-only', 'Answers are plain JSON here: progress and logs of a request are not sent.')

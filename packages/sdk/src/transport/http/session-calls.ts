@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../jsonrpc/endpoint.ts'
-import { kindOf, type RpcResponse } from '../../jsonrpc/message.ts'
+import { kindOf, type RequestId, type RpcResponse } from '../../jsonrpc/message.ts'
 import { MemoryEventStore } from '../../store/memory.ts'
 import { toBase64Url } from '../../util/base64url.ts'
 import { chain } from '../../util/chain.ts'
@@ -46,10 +46,15 @@ export class SessionCalls {
       node: lazy(() => randomId().slice(0, 6).replaceAll(/[-_]/g, '0')),
       shared: options.sessionStore !== undefined,
       listening: (session, isListening) => this.#fleet?.listening(session, isListening),
+      catchUp: (session, missing) => {
+        if (missing === 'recent' && this.#fleet) this.#fleet.catchUp(session)
+        else if (missing === 'anything') shared.endpoint.tellSession(session.link, undefined)
+      },
+      isAnswered: options.bus && ((session, streamId) => this.#fleet!.isAnswered(session, streamId)),
       onUnread: (stream) => shared.streams.delete(stream),
       closed: (session) => this.#closed(session),
     }
-    this.#fleet = Fleet.of(shared.endpoint, options, this.#sessions)
+    this.#fleet = Fleet.of(shared.endpoint, options, this.#sessions, this.#host.node)
   }
 
   get metrics(): SessionMetrics {
@@ -96,6 +101,7 @@ export class SessionCalls {
     // A batch may hold answers beside its requests.
     if (Array.isArray(value)) this.#fleet?.forward(session, value)
     const reply = new PostReply(call, session, cors)
+    if (isObject(value)) reply.requestId = value.id as RequestId
     if (this.#fleet?.changesSession(value)) reply.beforeLast = () => this.#fleet!.save(session, value)
     session.asked()
     session.link.receive(value, reply)
@@ -113,7 +119,7 @@ export class SessionCalls {
   #open(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
     const { principal } = call.request
     this.#sessions.makeRoom(principal)
-    const session = this.#attach(this.#createId(), principal)
+    const session = this.#attach(this.#createId(), principal, true)
     const reply = new PostReply(call, session, { ...cors, 'mcp-session-id': session.sessionId })
     reply.beforeLast = (errorCode) => {
       if (errorCode === undefined) return this.#opened(session, value)
@@ -138,8 +144,8 @@ export class SessionCalls {
     )
   }
 
-  #attach(id: string, principal: string | undefined): HttpSession {
-    const session = new HttpSession(id, principal, this.#host)
+  #attach(id: string, principal: string | undefined, isNew: boolean): HttpSession {
+    const session = new HttpSession(id, principal, this.#host, isNew)
     session.link = this.#endpoint.attach(session)
     if (this.#options.sessionStore) session.link.firstId = randomNumber()
     this.#sessions.add(session)
@@ -163,7 +169,7 @@ export class SessionCalls {
     if (!this.#fleet) return ownedBy(principal, session)
     if (session) return chain(this.#fleet.use(session), (isThere) => ownedBy(principal, isThere ? session : undefined))
     return this.#fleet
-      .restore(id, principal, () => this.#attach(id, principal))
+      .restore(id, principal, () => this.#attach(id, principal, false))
       .then((restored) => ownedBy(principal, restored))
   }
 

@@ -1,8 +1,11 @@
+import { RpcCode } from '../../errors.ts'
 import type { Endpoint } from '../../jsonrpc/endpoint.ts'
 import type { Link } from '../../jsonrpc/link.ts'
-import type { RpcMessage } from '../../jsonrpc/message.ts'
+import type { RequestId, RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
 import type { EventStore } from '../../store/ports.ts'
+import { isObject } from '../../util/objects.ts'
+import { elapsed } from '../../util/pause.ts'
 import {
   type EventSink,
   eventHeaders,
@@ -12,9 +15,13 @@ import {
   refusedCode,
   tooManyStreams,
 } from './call.ts'
-import { EventStream, type EventStreamOptions } from './event-stream.ts'
+import { EventStream, type EventStreamOptions, type SendEvent } from './event-stream.ts'
 import { type OpenStreams, roomFor } from './open-streams.ts'
 import type { PostOwner } from './post-reply.ts'
+import { parseStreamId, type StreamOrigin, toReplyId, toStandaloneId } from './stream-id.ts'
+
+/** What a client may have missed: changes while no process had its stream, or more than is known. */
+export type Missing = 'nothing' | 'recent' | 'anything'
 
 /** What all sessions of one engine share. */
 export interface SessionHost extends EventStreamOptions {
@@ -29,11 +36,18 @@ export interface SessionHost extends EventStreamOptions {
   readonly shared: boolean
   /** A client began or stopped to listen to what belongs to no request. */
   listening(session: HttpSession, isListening: boolean): void
+  /** Repeats changes that the client may have missed. */
+  catchUp(session: HttpSession, missing: Missing): void
+  /** Whether the process that opened a stream still sends on it; undefined where there is no way to find out. */
+  isAnswered?: ((session: HttpSession, streamId: string) => Promise<boolean>) | undefined
   closed(session: HttpSession): void
 }
 
 /** Messages that wait for a client which listens to nothing yet; beyond that the oldest are dropped. */
 const maxWaiting = 100
+
+/** How often to look for more of an answer that another process is working on. */
+const followMs = 500
 
 /** One session of 2025-03-26 to 2025-11-25: the peer behind an `Mcp-Session-Id`, and its streams. */
 export class HttpSession implements Transport, PostOwner {
@@ -54,9 +68,13 @@ export class HttpSession implements Transport, PostOwner {
   #closed = false
   /** The client listens at another process, which tells it what there is to tell. */
   listensElsewhere = false
+  /** The client, which opened its session here, listened nowhere yet. */
+  #isAwaited: boolean
   link!: Link
 
-  constructor(sessionId: string, principal: string | undefined, host: SessionHost) {
+  /** @param isNew False for a session that another process opened. */
+  constructor(sessionId: string, principal: string | undefined, host: SessionHost, isNew: boolean) {
+    this.#isAwaited = isNew
     this.sessionId = sessionId
     this.principal = principal
     this.#host = host
@@ -83,8 +101,8 @@ export class HttpSession implements Transport, PostOwner {
     const streams = this.#standalone
     const stream = streams?.find((candidate) => candidate.connected) ?? streams?.find(({ resumable }) => resumable)
     if (stream) return stream.send(text)
-    // Another process may be the one that it listens to, or will.
-    if (this.#host.shared) return
+    // Another process may be the one that it listens to, or will. The one that opened the session keeps what comes before.
+    if (this.#host.shared && !this.#isAwaited) return
     this.#waiting ??= []
     if (this.#waiting.length >= maxWaiting) this.#waiting.shift()
     this.#waiting.push(text)
@@ -112,20 +130,49 @@ export class HttpSession implements Transport, PostOwner {
     this.lastSeen = Date.now()
   }
 
-  openStream(call: HttpCall, headers: HeaderFields, isOptional: boolean): EventStream | undefined {
-    if (this.#host.plainAnswers || !this.#hasRoom(isOptional)) return undefined
-    return this.#open(call, headers)
+  openStream(
+    call: HttpCall,
+    headers: HeaderFields,
+    isOptional: boolean,
+    requestId: RequestId | undefined,
+  ): EventStream | undefined {
+    const { plainAnswers, node } = this.#host
+    if (plainAnswers || !this.#hasRoom(isOptional)) return undefined
+    return this.#open(toReplyId(this.sessionId, node(), this.#nextStream++, requestId), call, headers)
+  }
+
+  /** Whether a request is answered here on this stream. */
+  answers(streamId: string): boolean {
+    return this.#streams?.get(streamId)?.ended === false
+  }
+
+  /**
+   * The client listens at another process, which took over a stream of ours or opened one of its own. Gives what that
+   * process has to send, because the client listened nowhere before.
+   */
+  listenedElsewhere(): string[] {
+    this.listensElsewhere = true
+    this.#isAwaited = false
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const stream of this.#standalone?.filter(({ connected }) => !connected) ?? []) stream.end()
+    return waiting
   }
 
   /** Answers a GET with a stream for what belongs to no request. */
   listen(call: HttpCall, headers: HeaderFields | undefined): void {
     if (!this.#hasRoom()) return tooManyStreams(null).send(call, headers)
+    const id = toStandaloneId(this.sessionId, this.#host.node(), this.#nextStream++)
+    this.#beginListening(this.#open(id, call, { ...eventHeaders, ...headers }))
+  }
+
+  #beginListening(stream: EventStream): void {
     // One that nobody reads and nobody came back for is given up.
-    for (const old of this.#standalone?.filter((stream) => !stream.connected) ?? []) old.end()
-    const stream = this.#open(call, { ...eventHeaders, ...headers })
+    for (const old of this.#standalone?.filter((other) => other !== stream && !other.connected) ?? []) old.end()
     this.#standalone ??= []
-    this.#standalone.push(stream)
+    if (!this.#standalone.includes(stream)) this.#standalone.push(stream)
     this.listensElsewhere = false
+    this.#isAwaited = false
     this.#host.listening(this, true)
     const waiting = this.#waiting
     this.#waiting = undefined
@@ -135,26 +182,85 @@ export class HttpSession implements Transport, PostOwner {
   /** Answers a GET that wants to go on after an event: what followed it on the same stream, and no other. */
   async resume(call: HttpCall, lastEventId: string, headers: HeaderFields | undefined): Promise<void> {
     const store = this.#host.eventStore
-    const streamId = store && (await replay(store, lastEventId, async () => {}))
+    const found = store && (await replay(store, lastEventId, async () => {}))
+    const streamId = found ?? lastEventId.slice(0, lastEventId.lastIndexOf('/'))
     // Also the id of an event of another session ends here: its stream does not begin with our id.
-    if (!store || !streamId?.startsWith(`${this.sessionId}/`)) return unknownEvent().send(call, headers)
+    const origin = parseStreamId(this.sessionId, streamId)
+    const isGap = found === undefined
+    // A client of a GET stream that was refused might never listen again. It is told that anything may have changed.
+    if (!store || !origin || (isGap && !origin.isStandalone)) return unknownEvent().send(call, headers)
     if (!this.#hasRoom()) return tooManyStreams(null).send(call, headers)
     const sink = call.stream({ ...eventHeaders, ...headers })
-    const stream = this.#streams?.get(streamId) ?? this.#reopen(streamId)
+    const known = this.#streams?.get(streamId)
+    const missing = isGap ? 'anything' : known ? 'nothing' : 'recent'
+    const stream = known ?? this.#reopen(streamId, origin.isStandalone)
     call.onClose(() => stream.lost(sink))
     this.#host.streams.add(stream, this.principal)
+    const rest = (send: SendEvent) => replay(store, lastEventId, send)
     // Only now is anything sent: with the stream attached, nothing can fall between what was kept and what comes.
-    await stream.resume(sink, async (send) => void (await replay(store, lastEventId, send)))
+    if (origin.isStandalone) return this.#listenOn(stream, sink, rest, missing)
+    if (known || !this.#isAnsweredElsewhere(origin)) return stream.resume(sink, async (send) => void (await rest(send)))
+    await stream.resume(sink, (send) => this.#follow(stream, origin, lastEventId, send))
   }
 
-  /** One that is over, or goes on in another process: the client gets what was kept, and the end of the connection. */
-  #reopen(id: string): EventStream {
+  /** Goes on with the stream of a GET, which another process may have opened. */
+  async #listenOn(
+    stream: EventStream,
+    sink: EventSink,
+    rest: (send: SendEvent) => Promise<unknown>,
+    missing: Missing,
+  ): Promise<void> {
+    const resumed = stream.resume(sink, async (send) => void (await rest(send)))
+    // From now on changes are sent here, and nowhere else; they wait until the older ones were sent.
+    this.#beginListening(stream)
+    if (missing !== 'nothing') this.#host.catchUp(this, missing)
+    await resumed
+  }
+
+  /**
+   * A stream that is not ours. The one of a GET goes on here. The answer to a request comes from the process that carries it
+   * out, so here the stream ends with what is kept.
+   */
+  #reopen(id: string, isStandalone: boolean): EventStream {
     const stream = this.#create(id, undefined)
-    stream.end()
+    if (!isStandalone) stream.end()
     // To be counted among those of the session while it is read.
     this.#streams ??= new Map()
-    this.#streams.set(`${id} ${this.#nextStream++}`, stream)
+    this.#streams.set(isStandalone ? id : `${id} ${this.#nextStream++}`, stream)
     return stream
+  }
+
+  #isAnsweredElsewhere({ node }: StreamOrigin): boolean {
+    return this.#host.isAnswered !== undefined && node !== this.#host.node()
+  }
+
+  /**
+   * Sends what another process stores of its answer until the answer is complete. If that process is gone the request is
+   * answered with an error, because nobody else ever will.
+   */
+  async #follow(stream: EventStream, origin: StreamOrigin, lastEventId: string, send: SendEvent): Promise<void> {
+    const { eventStore, isAnswered } = this.#host
+    let last = lastEventId
+    let isComplete = false
+    const pass = async (id: string, text: string) => {
+      last = id
+      isComplete ||= isAnswerTo(origin.requestId, text)
+      await send(id, text)
+    }
+    for (let isRunning = true; stream.connected && !this.#closed; ) {
+      await replay(eventStore!, last, pass)
+      if (isComplete) return
+      // Once more after the last answer of its process: the two may have crossed.
+      if (!isRunning) return this.#answerLost(origin, send)
+      isRunning = await isAnswered!(this, stream.id)
+      if (isRunning) await elapsed(followMs)
+    }
+  }
+
+  async #answerLost({ requestId: id }: StreamOrigin, send: SendEvent): Promise<void> {
+    const message = 'The server process ended before it answered. The request may have been carried out.'
+    const error = { code: RpcCode.InternalError, message }
+    if (id !== undefined) await send(undefined, JSON.stringify({ jsonrpc: '2.0', id, error }))
   }
 
   /** @internal For the host: a stream has no reader any more. */
@@ -169,10 +275,9 @@ export class HttpSession implements Transport, PostOwner {
     this.#standalone = this.#standalone?.filter((other) => other !== stream)
   }
 
-  #open(call: HttpCall, headers: HeaderFields): EventStream {
+  #open(id: string, call: HttpCall, headers: HeaderFields): EventStream {
     const sink = call.stream(headers)
     const host = this.#host
-    const id = `${this.sessionId}/${host.node()}${this.#nextStream++}`
     const stream = this.#create(id, sink)
     this.#streams ??= new Map()
     this.#streams.set(id, stream)
@@ -199,6 +304,14 @@ export class HttpSession implements Transport, PostOwner {
     const own = [...(this.#streams?.values() ?? [])].filter((stream) => stream.connected).length
     return own < roomFor(maxStreamsPerSession, isOptional) && streams.hasRoom(this.principal, isOptional)
   }
+}
+
+/** Whether this is the answer to the request; undefined stands for a batch. */
+function isAnswerTo(requestId: RequestId | undefined, text: string): boolean {
+  if (text === '') return false
+  const message = JSON.parse(text)
+  if (requestId === undefined) return Array.isArray(message)
+  return isObject(message) && message.method === undefined && message.id === requestId
 }
 
 async function replay(

@@ -1,0 +1,231 @@
+import type { RevisionId } from 'tenon'
+import {
+  type Bus,
+  createMcpHandler,
+  type HttpOptions,
+  MemoryBus,
+  MemoryEventStore,
+  MemorySessionStore,
+} from 'tenon/server'
+import { describe, expect, it } from 'vitest'
+import {
+  type Answer,
+  eachRevision,
+  eventually,
+  listenWith,
+  Peer,
+  registerSlow,
+  sessionRevisions,
+  withProgress,
+  workshop,
+} from './support.ts'
+
+const toolsChanged = 'notifications/tools/list_changed'
+const updated = 'notifications/resources/updated'
+
+/** A bus that a process can be cut off from, as if the process were gone. */
+class CuttableBus implements Bus {
+  readonly #bus: Bus
+  isCut = false
+
+  constructor(bus: Bus) {
+    this.#bus = bus
+  }
+
+  publish(topic: string, message: string): void | Promise<void> {
+    if (!this.isCut) return this.#bus.publish(topic, message)
+  }
+
+  subscribe(topic: string, listener: (message: string) => void) {
+    return this.#bus.subscribe(topic, (message) => void (this.isCut || listener(message)))
+  }
+}
+
+async function cluster(count = 2, shared: HttpOptions = {}) {
+  const stores = { sessionStore: new MemorySessionStore(), eventStore: new MemoryEventStore(), ...shared }
+  const memoryBus = new MemoryBus()
+  const nodes = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = workshop()
+      const bus = new CuttableBus(memoryBus)
+      const handler = createMcpHandler(server, { bus, ...stores })
+      const http = await listenWith(handler.node)
+      return { server, bus, handler, url: http.url, http }
+    }),
+  )
+  return {
+    nodes: nodes as [Node, Node],
+    [Symbol.asyncDispose]: async () => {
+      for (const { handler, http } of nodes) {
+        await handler.close(0)
+        await http[Symbol.asyncDispose]()
+      }
+    },
+  }
+  type Node = (typeof nodes)[number]
+}
+
+/** The id of an event of the stream, which is sent one if need be. */
+async function lastEventId(stream: Answer, send: () => void): Promise<string> {
+  send()
+  await eventually(() => stream.events.some(({ id, data }) => id && data))
+  return stream.events.findLast(({ id }) => id)!.id!
+}
+
+async function openOnFirst({ nodes: [first, second] }: Awaited<ReturnType<typeof cluster>>, revision: RevisionId) {
+  const here = await Peer.open(first.url, revision)
+  await (await here.request('resources/subscribe', { uri: 'note://a' })).json()
+  return { first, second, here, there: here.at(second.url) }
+}
+
+describe('a stream that is resumed at another process', () => {
+  eachRevision(sessionRevisions, 'goes on there when it was opened by GET [SSE-016]', async (revision) => {
+    await using both = await cluster()
+    const { first, second, here, there } = await openOnFirst(both, revision)
+    const stream = await here.get()
+    const id = await lastEventId(stream, () => first.server.sendToolListChanged())
+    await stream[Symbol.asyncDispose]()
+    const resumed = await there.resume(id)
+    for (const { server } of [first, second]) server.sendResourceUpdated('note://a')
+    await resumed.notified(updated, 2)
+    await here[Symbol.asyncDispose]()
+    await there[Symbol.asyncDispose]()
+  })
+
+  it('hears each later change once, although the process that had the stream still knows it', async () => {
+    await using both = await cluster()
+    const { first, second, here, there } = await openOnFirst(both, '2025-11-25')
+    const stream = await here.get()
+    const id = await lastEventId(stream, () => first.server.sendToolListChanged())
+    const resumed = await there.resume(id)
+    // The process was just started, so it repeats everything that the client may have missed.
+    await resumed.notified(updated)
+    first.server.sendResourceUpdated('note://a')
+    await resumed.notified(updated, 2)
+    second.server.sendPromptListChanged()
+    await eventually(() => resumed.methods.at(-1) === 'notifications/prompts/list_changed')
+    expect(resumed.methods.filter((method) => method === updated)).toHaveLength(2)
+    expect(stream.methods).toEqual([toolsChanged])
+    await here[Symbol.asyncDispose]()
+    await there[Symbol.asyncDispose]()
+  })
+
+  it('comes back to the process that opened it', async () => {
+    await using both = await cluster()
+    const { first, second, here, there } = await openOnFirst(both, '2025-11-25')
+    const stream = await here.get()
+    const id = await lastEventId(stream, () => first.server.sendToolListChanged())
+    await stream[Symbol.asyncDispose]()
+    const resumed = await there.resume(id)
+    const next = await lastEventId(resumed, () => second.server.sendResourceUpdated('note://a'))
+    await resumed[Symbol.asyncDispose]()
+    const back = await here.resume(next)
+    await back.notified(toolsChanged)
+    second.server.sendResourceUpdated('note://a')
+    await back.notified(updated)
+    await here[Symbol.asyncDispose]()
+    await there[Symbol.asyncDispose]()
+  })
+
+  it('is told of changes that were made while no process had it', async () => {
+    await using both = await cluster()
+    const { first, second, here, there } = await openOnFirst(both, '2025-11-25')
+    const stream = await here.get()
+    const id = await lastEventId(stream, () => first.server.sendToolListChanged())
+    await first.handler.close(0)
+    await stream.ended
+    second.server.sendResourceUpdated('note://a')
+    const resumed = await there.resume(id)
+    await resumed.notified(updated)
+    await here[Symbol.asyncDispose]()
+    await there[Symbol.asyncDispose]()
+  })
+
+  it('goes on where it was opened by GET and its events are no longer kept, after a word about everything', async () => {
+    let now = 0
+    await using both = await cluster(2, { eventStore: new MemoryEventStore({ now: () => now }) })
+    const { first, second, here, there } = await openOnFirst(both, '2025-11-25')
+    const stream = await here.get()
+    const id = await lastEventId(stream, () => first.server.sendToolListChanged())
+    await stream[Symbol.asyncDispose]()
+    now += 3_600_000
+    const resumed = await there.resume(id)
+    await resumed.notified(updated)
+    expect(resumed.methods).toContain(toolsChanged)
+    second.server.sendResourceUpdated('note://a')
+    await resumed.notified(updated, 2)
+    await here[Symbol.asyncDispose]()
+    await there[Symbol.asyncDispose]()
+  })
+
+  it('is refused with the id of a GET stream of another session', async () => {
+    await using both = await cluster()
+    const { first, here, there } = await openOnFirst(both, '2025-11-25')
+    const stranger = await Peer.open(first.url, '2025-11-25')
+    const stream = await stranger.get()
+    const id = await lastEventId(stream, () => first.server.sendToolListChanged())
+    expect((await here.resume(id)).status).toBe(400)
+    expect((await there.resume(`${stranger.sessionId}/abcdef.1/1`)).status).toBe(400)
+    await stranger[Symbol.asyncDispose]()
+    await here[Symbol.asyncDispose]()
+    await there[Symbol.asyncDispose]()
+  })
+
+  it('brings the rest of an answer that the other process is still working on [SSE-016]', async () => {
+    await using both = await cluster()
+    const { first, here, there } = await openOnFirst(both, '2025-11-25')
+    const slow = registerSlow(first.server)
+    const stream = await here.call('slow', {}, { ...withProgress, id: 'seven' })
+    const id = await lastEventId(stream, () => {})
+    await stream[Symbol.asyncDispose]()
+    const resumed = await there.resume(id)
+    slow.finish('finished')
+    const answer = await resumed.response()
+    expect(answer).toMatchObject({ id: 'seven', result: { content: [{ text: 'finished' }] } })
+    expect(await resumed.ended).toBe('ended')
+    expect(resumed.messages).toHaveLength(2)
+    await here[Symbol.asyncDispose]()
+    await there[Symbol.asyncDispose]()
+  })
+
+  it('ends with an error when the process that worked on the answer is gone', async () => {
+    await using both = await cluster()
+    const { first, here, there } = await openOnFirst(both, '2025-11-25')
+    registerSlow(first.server)
+    const stream = await here.call('slow', {}, { ...withProgress, id: 7 })
+    const id = await lastEventId(stream, () => {})
+    first.bus.isCut = true
+    const resumed = await there.resume(id)
+    const { id: answered, error } = await resumed.response()
+    expect({ answered, error }).toEqual({
+      answered: 7,
+      error: {
+        code: -32603,
+        message: 'The server process ended before it answered. The request may have been carried out.',
+      },
+    })
+    expect(await resumed.ended).toBe('ended')
+    await here[Symbol.asyncDispose]()
+    await there[Symbol.asyncDispose]()
+  })
+})
+
+describe('a message that is sent right after a client connected', () => {
+  it.each(sessionRevisions)('waits until the client is ready and listens (%s)', async (revision) => {
+    await using both = await cluster()
+    const [first, second] = both.nodes
+    const here = new Peer(first.url, revision)
+    here.opening = await here.request('initialize', here.greeting())
+    here.sessionId = here.opening.headers['mcp-session-id']
+    const there = here.at(second.url)
+    first.server.sendLoggingMessage({ level: 'error', data: 'early' })
+    first.server.sendToolListChanged()
+    await there.notify('notifications/initialized')
+    const stream = await there.get()
+    await stream.notified(toolsChanged)
+    const logged = await stream.notified('notifications/message')
+    expect(logged.params?.data).toBe('early')
+    await here[Symbol.asyncDispose]()
+    await there[Symbol.asyncDispose]()
+  })
+})
