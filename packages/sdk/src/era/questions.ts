@@ -25,16 +25,16 @@ export function isInputRequired(result: unknown): result is ResultObject & Input
 
 /** Whether the client can be asked: it said so, and its revision has the question. */
 export function canAsk(caller: Caller, what: Askable): boolean {
-  const { revision, capabilities } = caller
+  const { rules, capabilities } = caller
   if (!caller.answers) return false
   if (what === 'roots') return isObject(capabilities.roots)
   if (what === 'sample') return isObject(capabilities.sampling)
-  if (what === 'sampleTools') return revision.asks.includes('tools') && isObject(capabilities.sampling?.tools)
+  if (what === 'sampleTools') return rules.asks.includes('tools') && isObject(capabilities.sampling?.tools)
   const { elicitation } = capabilities
   if (!isObject(elicitation)) return false
-  if (what === 'elicitUrl') return revision.asks.includes('url') && isObject(elicitation.url)
+  if (what === 'elicitUrl') return rules.asks.includes('url') && isObject(elicitation.url)
   // 2025-11-25 elicitation: a client that names no mode has forms.
-  return revision.asks.includes('form') && (isObject(elicitation.form) || !isObject(elicitation.url))
+  return rules.asks.includes('form') && (isObject(elicitation.form) || !isObject(elicitation.url))
 }
 
 /** Throws what tells the handler, and the client, that this cannot be asked. */
@@ -72,16 +72,16 @@ const words: Readonly<Record<Askable, string>> = {
 function reason(caller: Caller, what: Askable): string {
   const asked = `The client cannot be asked to ${words[what]}`
   if (!caller.answers) {
-    return `${asked}: this server keeps no sessions for clients of ${caller.revision.id}, so nothing can be asked of them`
+    return `${asked}: this server keeps no sessions for clients of ${caller.revision}, so nothing can be asked of them`
   }
-  if (!isKnown(caller, what)) return `${asked}: ${caller.revision.id} does not have that`
+  if (!isKnown(caller, what)) return `${asked}: ${caller.revision} does not have that`
   return `${asked}: it did not declare ${JSON.stringify(required[what])}`
 }
 
-function isKnown({ revision }: Caller, what: Askable): boolean {
-  if (what === 'elicit') return revision.asks.includes('form')
-  if (what === 'elicitUrl') return revision.asks.includes('url')
-  return what !== 'sampleTools' || revision.asks.includes('tools')
+function isKnown({ rules }: Caller, what: Askable): boolean {
+  if (what === 'elicit') return rules.asks.includes('form')
+  if (what === 'elicitUrl') return rules.asks.includes('url')
+  return what !== 'sampleTools' || rules.asks.includes('tools')
 }
 
 /**
@@ -130,10 +130,10 @@ function rootsProblem({ roots }: ResultObject): string | undefined {
 }
 
 /** 2025-11-25 sampling: context of servers is for clients that declared it; without, a client would not know what is meant. */
-export function withDeclaredContext({ revision, capabilities }: Caller, question: InputRequest): InputRequest {
+export function withDeclaredContext({ rules, capabilities }: Caller, question: InputRequest): InputRequest {
   if (question.method !== 'sampling/createMessage') return question
   const { includeContext = 'none' } = question.params
-  if (includeContext === 'none' || !revision.asks.includes('tools') || isObject(capabilities.sampling?.context))
+  if (includeContext === 'none' || !rules.asks.includes('tools') || isObject(capabilities.sampling?.context))
     return question
   warnOnce(
     'include-context',

@@ -3,7 +3,7 @@ import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Link } from '../jsonrpc/link.ts'
 import type { Prepared, ResultObject, RpcErrorBody, RpcNotification } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
-import type { Revision } from '../protocol/revision.ts'
+import type { Revision, RevisionId } from '../protocol/revision.ts'
 import type {
   CacheHints,
   ClientCapabilities,
@@ -19,7 +19,10 @@ import type { Changes } from './changes.ts'
 
 /** Who is calling, whatever the era: from the handshake, or from the request itself. */
 export interface Caller {
-  readonly revision: Revision
+  /** The protocol revision of the request, such as `'2026-07-28'`. */
+  readonly revision: RevisionId
+  /** @internal What that revision has, and how its messages look. */
+  readonly rules: Revision
   readonly clientInfo: Implementation | undefined
   readonly capabilities: ClientCapabilities
   /** The least severe log message the caller wants; undefined means none. */

@@ -119,7 +119,7 @@ export class Context {
    */
   elicitationComplete(elicitationId: string): void {
     const method = 'notifications/elicitation/complete'
-    if (this.caller.revision.lacks(method)) return
+    if (this.caller.rules.lacks(method)) return
     if (this.#call.ended) this.#call.link.notify(method, { elicitationId })
     else this.#call.notify(method, { elicitationId })
   }
@@ -158,7 +158,7 @@ export class Context {
     if (this.task) return this.task.progress(progress, details)
     const token = this.#progressToken
     if (token === undefined) return
-    this.#progress ??= new ProgressSender(this.#call, this.caller.revision, token)
+    this.#progress ??= new ProgressSender(this.#call, this.caller.rules, token)
     this.#progress.send({ progress, ...details })
   }
 
@@ -178,7 +178,7 @@ export class Context {
    * where streams cannot be resumed: other transports, and revisions before 2025-11-25 and from 2026-07-28 on.
    */
   closeStream({ retryMs = 1_000 }: { retryMs?: number } = {}): void {
-    if (this.caller.revision.primesStreams) this.#call.stream?.disconnect?.(retryMs)
+    if (this.caller.rules.primesStreams) this.#call.stream?.disconnect?.(retryMs)
   }
 
   /** Called by dispatch before the reply; undefined when there is nothing to wait for. */

@@ -111,14 +111,14 @@ export class Dispatch {
     if (eraMethod) return this.#runEraMethod(eraMethod, exchange, era, params)
     const caller = era.identify(exchange)
     const entry = this.#find(method)
-    if (caller.revision.lacks(method)) throw methodNotFound(method)
+    if (caller.rules.lacks(method)) throw methodNotFound(method)
     const retryAfterMs = entry.limit?.take(exchange)
     if (retryAfterMs) return era.complete(method, caller, toLimitedReply(method, params, retryAfterMs))
     checkParams(method, params)
     if (entry.headersProblem && era.mirrors) checkHeaders(entry.headersProblem, params, exchange)
     const key = this.middleware.length === 0 ? entry.keeps?.(params) : undefined
     if (key === undefined) return this.#run(entry, exchange, era, caller, params)
-    return this.#keep(`${caller.revision.id} ${key}`, () => this.#run(entry, exchange, era, caller, params))
+    return this.#keep(`${caller.revision} ${key}`, () => this.#run(entry, exchange, era, caller, params))
   }
 
   /** Runs a method here for a server that this one is mounted in, with this server's own middleware around it. */

@@ -7,7 +7,7 @@ import type { Endpoint, RevisionFacts } from '../jsonrpc/endpoint.ts'
 import { Link, type Receiver } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
-import { cacheHintsProblem } from '../protocol/hints.ts'
+import { cacheHintsProblem, iconsProblem } from '../protocol/hints.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
@@ -97,6 +97,8 @@ export class Server {
     if (typeof info?.name !== 'string' || typeof info.version !== 'string') {
       throw new TypeError("A server needs a name and a version: { name: 'demo', version: '1.0.0' }")
     }
+    const iconProblem = iconsProblem(info.icons)
+    if (iconProblem !== undefined) throw new TypeError(`Server ${info.name}: ${iconProblem}`)
     checkExtensions(options.capabilities?.extensions)
     this.info = info
     this.#options = options

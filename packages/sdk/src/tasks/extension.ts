@@ -28,12 +28,12 @@ export const extension: Dialect = {
 
   created: (task, settings) => ({ resultType: 'task', ...toTask(task, settings) }),
 
-  described(task, settings, { revision }) {
+  described(task, settings, { rules }) {
     const { status, questions, result, error } = task
     return {
       ...toTask(task, settings),
       ...(status === 'input_required' && { inputRequests: questions }),
-      ...(status === 'completed' && { result: revision.toResult('tools/call', result ?? {}) }),
+      ...(status === 'completed' && { result: rules.toResult('tools/call', result ?? {}) }),
       ...(status === 'failed' && { error }),
     } as unknown as ResultObject
   },

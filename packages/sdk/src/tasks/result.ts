@@ -76,7 +76,7 @@ export class TaskResults {
     // 2025-11-25 elicitation, URL mode: each has an id of its own.
     const named = params.mode === 'url' ? { ...params, elicitationId: crypto.randomUUID() } : params
     const _meta = { ...(params._meta as object), [metaKeys.relatedTask]: { taskId: id } }
-    const sent = ctx.caller.revision.toParams(method, { ...named, _meta })
+    const sent = ctx.caller.rules.toParams(method, { ...named, _meta })
     try {
       return await ctx.call.ask(method, sent, { timeoutMs: this.#timeoutMs() })
     } catch (error) {
@@ -94,10 +94,10 @@ export class TaskResults {
 }
 
 /** What the call would have been answered with, had it been no task (2025-11-25 tasks, result retrieval). */
-function toResult({ id, status, result, error }: Task, { revision }: Caller): ResultObject {
+function toResult({ id, status, result, error }: Task, { rules }: Caller): ResultObject {
   if (error) throw new ProtocolError(error.code, error.message, error.data)
   if (status === 'cancelled' || !result) throw new ProtocolError(RpcCode.InternalError, 'The task was cancelled')
-  const shaped = revision.toResult('tools/call', result)
+  const shaped = rules.toResult('tools/call', result)
   return { ...shaped, _meta: { ...(shaped._meta as object), [metaKeys.relatedTask]: { taskId: id } } }
 }
 

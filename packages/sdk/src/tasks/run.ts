@@ -41,7 +41,7 @@ export class TaskRun implements TaskControl {
     this.#errorOf = options.errorOf
     call.detach(this, options.tell)
     const { progressToken: token } = (call.request.params?._meta ?? {}) as RequestMeta
-    if (options.tell && token !== undefined) this.#progress = new ProgressSender(call, caller.revision, token)
+    if (options.tell && token !== undefined) this.#progress = new ProgressSender(call, caller.rules, token)
     this.host = {
       states: {
         maxRounds: options.maxRounds,

@@ -201,8 +201,8 @@ export class TaskRunner {
   }
 
   #callerOf({ revision: id }: Task, { caller }: KeptRequest): Caller | undefined {
-    const revision = this.#host.revision(id)
-    return revision && { ...caller, revision }
+    const rules = this.#host.revision(id)
+    return rules && { ...caller, revision: rules.id, rules }
   }
 }
 

@@ -149,7 +149,7 @@ class Tasks implements TaskRuntime {
     return {
       owner: ownerOf(principalOf(exchange)),
       request: kept,
-      revision: caller.revision.id,
+      revision: caller.revision,
       sessionId,
       ttlMs: dialect.ttlOf(request.params ?? {}),
     }
@@ -235,9 +235,9 @@ class Tasks implements TaskRuntime {
 }
 
 /** Which kind of tasks the caller's revision has; undefined for those that have none. */
-function dialectOf({ revision }: Caller): Dialect | undefined {
-  if (!revision.lacks('notifications/tasks')) return extension
-  return revision.lacks('notifications/tasks/status') ? undefined : legacy
+function dialectOf({ rules }: Caller): Dialect | undefined {
+  if (!rules.lacks('notifications/tasks')) return extension
+  return rules.lacks('notifications/tasks/status') ? undefined : legacy
 }
 
 /** What a layer in front of us left may have the token in it, which is for nobody to keep. */

@@ -2,8 +2,8 @@ import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type RevisionId, revisionIds } from 'tenon'
 import { type ClientOptions, connect, McpError, PeerError } from 'tenon/client'
-import { McpServer } from 'tenon/server'
-import { describe, expect, it } from 'vitest'
+import { McpServer, ResourceTemplate } from 'tenon/server'
+import { describe, expect, it, vi } from 'vitest'
 import { everyWire } from '../support/every-wire.ts'
 import { pretend, requests, since } from './support.ts'
 
@@ -313,5 +313,38 @@ describe('icons', () => {
     expect((await client.listPrompts()).prompts[0]?.icons).toEqual(expected)
     expect((await client.listResources()).resources[0]?.icons).toEqual(expected)
     expect(client.getServerVersion()?.icons).toEqual(expected)
+  })
+
+  const wrong: [string, unknown][] = [
+    ['no src', [{ mimeType: 'image/png' }]],
+    ['a src that is not a URL', [{ src: 'icon.png' }]],
+    ['a javascript: URL', [{ src: 'javascript:alert(1)' }]],
+    ['a file: URL', [{ src: 'file:///etc/passwd' }]],
+    ['the wrong one second', [...icons, { src: 'ftp://example.com/icon.png' }]],
+    ['a size that is not one', [{ src: 'https://example.com/icon.png', sizes: ['big'] }]],
+    ['sizes as text', [{ src: 'https://example.com/icon.png', sizes: '48x48' }]],
+    ['an unknown theme', [{ src: 'https://example.com/icon.png', theme: 'blue' }]],
+    ['a mimeType that is not text', [{ src: 'https://example.com/icon.png', mimeType: 7 }]],
+    ['no list', { src: 'https://example.com/icon.png' }],
+  ]
+
+  it.each(wrong)('are refused at registration with %s [ICON-001]', (_, icons) => {
+    const config = { icons: icons as never }
+    const info = { name: 'icons', version: '1' }
+    const server = new McpServer(info)
+    expect(() => server.registerTool('t', config, () => 'x')).toThrow(/^Tool t: icons/)
+    expect(() => server.registerPrompt('p', config, () => 'x')).toThrow(/^Prompt p: icons/)
+    expect(() => server.registerResource('r', 'a://b', config, () => 'x')).toThrow(/^Resource r: icons/)
+    const template = new ResourceTemplate('a://{b}')
+    expect(() => server.registerResource('f', template, config, () => 'x')).toThrow(/^Resource f: icons/)
+    expect(() => new McpServer({ ...info, ...config })).toThrow(/^Server icons: icons/)
+  })
+
+  it('may come from http:, with a warning that clients will not load them', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const icons = [{ src: 'http://example.com/warned.png' }]
+    expect(() => new McpServer({ name: 'icons', version: '1', icons })).not.toThrow()
+    expect(warn).toHaveBeenCalledWith(expect.stringContaining('http://example.com/warned.png'))
+    warn.mockRestore()
   })
 })

@@ -228,7 +228,7 @@ describe('the low-level server', () => {
   it('knows its caller in every handler', async () => {
     const server = new Server(info)
     server.setRequestHandler('example/who', (_params, { caller, requestId, meta }) => ({
-      revision: caller.revision.id,
+      revision: caller.revision,
       name: caller.clientInfo?.name,
       requestId,
       trace: meta.traceparent,

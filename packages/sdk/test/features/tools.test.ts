@@ -97,7 +97,7 @@ describe('tools/list', () => {
     async (wire) => {
       await using pair = await wire.connect(createServer())
       const [first, second] = (await pair.client.listTools()).tools
-      expect(first?.inputSchema).toEqual({ type: 'object', additionalProperties: false })
+      expect(first?.inputSchema).toEqual({ type: 'object', properties: {}, additionalProperties: false })
       expect(second?.inputSchema).toMatchObject({
         type: 'object',
         properties: { count: { type: 'integer', minimum: 1, maximum: 10 } },

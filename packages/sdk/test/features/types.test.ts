@@ -133,7 +133,8 @@ describe('the rest of the API', () => {
     expectTypeOf<Icon>().toEqualTypeOf<{ src: string; mimeType?: string; sizes?: string[]; theme?: 'light' | 'dark' }>()
     const server = new McpServer(info)
     // @ts-expect-error An icon has a src.
-    server.registerTool('a', { icons: [{ mimeType: 'image/png' }] }, () => 'x')
+    const withoutSrc = () => server.registerTool('a', { icons: [{ mimeType: 'image/png' }] }, () => 'x')
+    expect(withoutSrc).toThrow('src')
     server.registerTool('b', { annotations: { readOnlyHint: true } }, () => 'x')
     // @ts-expect-error There is no such hint.
     server.registerTool('c', { annotations: { quickHint: true } }, () => 'x')

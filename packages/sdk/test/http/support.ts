@@ -420,7 +420,7 @@ export function workshop(options: McpServerOptions = {}): McpServer {
   server.registerTool('echo', { inputSchema: { type: 'object', properties: { text: { type: 'string' } } } }, (args) =>
     String((args as { text?: string }).text ?? ''),
   )
-  server.registerTool('revision', {}, (_, ctx) => ctx.caller.revision.id)
+  server.registerTool('revision', {}, (_, ctx) => ctx.caller.revision)
   server.registerTool('session', {}, (_, ctx) => ctx.sessionId ?? 'none')
   server.registerTool('steps', {}, (_, ctx) => {
     for (const step of [1, 2, 3]) ctx.progress(step, { total: 3 })

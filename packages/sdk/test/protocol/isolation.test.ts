@@ -20,7 +20,7 @@ function shuffler(): McpServer {
       waiting.push(resolve)
       setTimeout(letSomeGo, 1)
     })
-    return JSON.stringify({ of, client: caller.clientInfo?.name, revision: caller.revision.id, id: requestId })
+    return JSON.stringify({ of, client: caller.clientInfo?.name, revision: caller.revision, id: requestId })
   })
   return server
 }

@@ -71,7 +71,7 @@ export function testServer(options: McpServerOptions = {}) {
   const seen: { signal?: AbortSignal } = {}
   server.registerTool('echo', { inputSchema: { text: z.string() } }, ({ text }) => text)
   server.registerTool('who', {}, (_, { caller }) =>
-    JSON.stringify({ revision: caller.revision.id, client: caller.clientInfo, capabilities: caller.capabilities }),
+    JSON.stringify({ revision: caller.revision, client: caller.clientInfo, capabilities: caller.capabilities }),
   )
   server.registerTool('wait', {}, async (_, ctx) => {
     seen.signal = ctx.signal

@@ -9,9 +9,9 @@ import type { Call } from '../call.ts'
 import type { AskOptions, Caller } from '../server.ts'
 
 /** Whether the client said that it answers such a question as a task (2025-11-25 tasks, capabilities). */
-export function takesTask({ revision, capabilities }: Caller, method: string): boolean {
+export function takesTask({ rules, capabilities }: Caller, method: string): boolean {
   const { elicitation, sampling } = capabilities.tasks?.requests ?? {}
-  if (revision.lacks('tasks/result')) return false
+  if (rules.lacks('tasks/result')) return false
   return isObject(method === 'elicitation/create' ? elicitation?.create : sampling?.createMessage)
 }
 

@@ -62,7 +62,7 @@ export class HandshakeConversation implements Conversation {
     return chain(work(), (result) => {
       if (this.#open > 0) warnOpen(this.#call.request.method, this.#answers?.keys() ?? [])
       if (isInputRequired(result)) return this.#fulfil(result, work)
-      return this.#caller.revision.toResult(this.#call.request.method, result)
+      return this.#caller.rules.toResult(this.#call.request.method, result)
     })
   }
 
@@ -132,11 +132,11 @@ export class HandshakeConversation implements Conversation {
   }
 
   #paramsOf(question: InputRequest): Params {
-    const { revision } = this.#caller
+    const { rules } = this.#caller
     const { method, params = {} } = withDeclaredContext(this.#caller, question)
     const { mode, elicitationId = crypto.randomUUID() } = params as Params
     // 2025-11-25 elicitation, URL mode: each has an id of its own.
-    return revision.toParams(method, (mode === 'url' ? { ...params, elicitationId } : params) as Params)
+    return rules.toParams(method, (mode === 'url' ? { ...params, elicitationId } : params) as Params)
   }
 
   /** False: the handler was told, will not hear it, and gets no further. */
@@ -158,7 +158,7 @@ export class HandshakeConversation implements Conversation {
       this.#keys = undefined
       result = await work()
     }
-    return this.#caller.revision.toResult(this.#call.request.method, result)
+    return this.#caller.rules.toResult(this.#call.request.method, result)
   }
 
   async #answerAll(questions: InputRequests, state: unknown): Promise<InputResponses> {

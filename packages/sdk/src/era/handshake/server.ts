@@ -3,7 +3,7 @@ import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import type { ResultObject, RpcErrorBody, RpcNotification } from '../../jsonrpc/message.ts'
 import { isAtLeast } from '../../protocol/logging.ts'
-import type { Revision } from '../../protocol/revision.ts'
+import type { Revision, RevisionId } from '../../protocol/revision.ts'
 import type {
   ClientCapabilities,
   Implementation,
@@ -30,7 +30,8 @@ const maxWaiting = 100
 
 /** What `initialize` settled, for as long as the link lasts. It is the caller of every later request. */
 class Session implements Caller, RootsMemory {
-  readonly revision: Revision
+  readonly revision: RevisionId
+  readonly rules: Revision
   readonly clientInfo: Implementation | undefined
   readonly capabilities: ClientCapabilities
   /** What the client was told; features that come later are not announced to it. */
@@ -58,7 +59,8 @@ class Session implements Caller, RootsMemory {
   ) {
     this.answers = answers
     this.known = known
-    this.revision = revision
+    this.revision = revision.id
+    this.rules = revision
     this.clientInfo = client.clientInfo
     this.capabilities = client.capabilities ?? {}
     this.declared = declared
@@ -135,8 +137,8 @@ export class HandshakeServer implements ServerEra {
     return new HandshakeConversation(call, caller as Session, this.#definition.questions)
   }
 
-  complete(method: string, { revision }: Caller, result: ResultObject): Reply {
-    return revision.toResult(method, result)
+  complete(method: string, { rules }: Caller, result: ResultObject): Reply {
+    return rules.toResult(method, result)
   }
 
   toError(error: ProtocolError, exchange: Exchange): RpcErrorBody {
@@ -164,7 +166,7 @@ export class HandshakeServer implements ServerEra {
   }
 
   revisionOf(link: Link): Revision | undefined {
-    return link.session instanceof Session ? link.session.revision : undefined
+    return link.session instanceof Session ? link.session.rules : undefined
   }
 
   /** What another process needs to go on with this session; undefined while there is none. */
@@ -173,7 +175,7 @@ export class HandshakeServer implements ServerEra {
     if (!(session instanceof Session)) return undefined
     const { revision, capabilities, clientInfo, declared, logLevel, initialized } = session
     return {
-      revision: revision.id,
+      revision,
       capabilities,
       declared,
       ...(clientInfo && { clientInfo }),

@@ -68,7 +68,8 @@ export class StatelessServer implements ServerEra {
       throw missing(metaKeys.clientInfo, 'an object with a name and a version')
     }
     return {
-      revision,
+      revision: revision.id,
+      rules: revision,
       clientInfo,
       capabilities: capabilities as ClientCapabilities,
       // What was not declared is not sent, even when it is asked for.
@@ -82,8 +83,8 @@ export class StatelessServer implements ServerEra {
     return new StatelessConversation(call, caller, this.#host)
   }
 
-  complete(method: string, { revision }: Caller, result: ResultObject): Reply {
-    return this.#complete(revision.toResult(method, this.#withHints(method, result)))
+  complete(method: string, { rules }: Caller, result: ResultObject): Reply {
+    return this.#complete(rules.toResult(method, this.#withHints(method, result)))
   }
 
   toError(error: ProtocolError): RpcErrorBody {
@@ -120,7 +121,7 @@ export class StatelessServer implements ServerEra {
   }
 
   #discover(exchange: Exchange): Reply {
-    const { revision } = this.identify(exchange)
+    const { rules } = this.identify(exchange)
     const { revisions, instructions, cacheHints } = this.#definition
     const result = {
       supportedVersions: revisions.map(({ id }) => id),
@@ -128,7 +129,7 @@ export class StatelessServer implements ServerEra {
       ...(instructions !== undefined && { instructions }),
       ...cacheHints,
     }
-    return this.#complete(revision.toResult('server/discover', result))
+    return this.#complete(rules.toResult('server/discover', result))
   }
 
   #listen(exchange: Exchange): undefined {

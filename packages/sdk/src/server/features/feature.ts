@@ -1,5 +1,6 @@
 import { grantedTo, isAllowed } from '../../era/access.ts'
 import type { ListName } from '../../era/changes.ts'
+import { iconsProblem } from '../../protocol/hints.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
@@ -45,8 +46,10 @@ export function isListed(ctx: Context, item: Guarded, hidesByDefault: boolean): 
   return !isHideable(item, hidesByDefault) || mayUse(ctx, item)
 }
 
-/** Throws at registration: a text would be taken for a list of letters, and nobody could use the item. */
-export function checkGuard(item: string, { requiredScopes }: Guarded): void {
+/** Throws at registration on members that every kind of item has. */
+export function checkItem(item: string, { requiredScopes, icons }: Guarded & { icons?: unknown }): void {
+  const problem = iconsProblem(icons)
+  if (problem !== undefined) throw new TypeError(`${item}: ${problem}`)
   if (requiredScopes === undefined) return
   const isList = Array.isArray(requiredScopes) && requiredScopes.every((scope) => typeof scope === 'string')
   if (!isList) throw new TypeError(`${item}: requiredScopes must be an array of strings, such as ['admin']`)

@@ -12,7 +12,7 @@ import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import { type Completer, completerOf, unknownArgument } from './completion.ts'
 import {
-  checkGuard,
+  checkItem,
   defined,
   type FeatureHost,
   findMount,
@@ -167,7 +167,7 @@ function compilePrompt(name: string, config: PromptConfig<SchemaLike>, handler: 
   if (name === '') throw new TypeError('A prompt needs a name')
   if (typeof handler !== 'function')
     throw new TypeError(`Prompt ${name}: the handler, last of three, must be a function`)
-  checkGuard(`Prompt ${name}`, config)
+  checkItem(`Prompt ${name}`, config)
   const { argsSchema, title, description, icons, _meta } = config
   const args = argsSchema && compileSchema(argsSchema, 'input')
   const definition = defined<Prompt>({

@@ -22,7 +22,7 @@ import { UriTemplate } from '../../util/uri-template.ts'
 import type { Context } from '../context.ts'
 import { type Completer, unknownArgument } from './completion.ts'
 import {
-  checkGuard,
+  checkItem,
   defined,
   type FeatureHost,
   type Guarded,
@@ -210,7 +210,7 @@ export class Resources {
       if (mount) return mount.server.server.delegate('resources/read', params, ctx)
     }
     const what = `Resource not found: ${(params.uri as string).slice(0, 200)}`
-    throw new ProtocolError(ctx.caller.revision.resourceNotFound, what, { uri: params.uri })
+    throw new ProtocolError(ctx.caller.rules.resourceNotFound, what, { uri: params.uri })
   }
 
   /** Whether this server, or one mounted in it, can read the URI. */
@@ -333,7 +333,7 @@ function createTemplate(
 
 function checkConfig(name: string, config: ResourceConfig, read: unknown): void {
   if (typeof read !== 'function') throw new TypeError(`Resource ${name}: the reader, last of four, must be a function`)
-  checkGuard(`Resource ${name}`, config)
+  checkItem(`Resource ${name}`, config)
   const problem = cacheHintsProblem(config) ?? annotationsProblem(config.annotations ?? {})
   if (problem !== undefined) throw new TypeError(`Resource ${name}: ${problem}`)
 }

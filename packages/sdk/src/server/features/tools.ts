@@ -32,7 +32,7 @@ import type { McpServer } from '../mcp-server.ts'
 import { checkPolicy, type TaskPolicy, type ToolTaskConfig } from '../task-runtime.ts'
 import { ToolError } from '../tool-error.ts'
 import {
-  checkGuard,
+  checkItem,
   defined,
   type FeatureHost,
   findMount,
@@ -90,8 +90,11 @@ interface Entry {
 
 type AnyHandler = (args: never, ctx: Context) => unknown
 
-/** 2026-07-28 tools: a tool without parameters is best described by an object that takes none. */
-const noInput: JsonObjectSchema = { type: 'object', additionalProperties: false }
+/**
+ * 2026-07-28 tools: a tool without parameters is best described by an object that takes none. Several model APIs insist on
+ * `properties`.
+ */
+const noInput: JsonObjectSchema = { type: 'object', properties: {}, additionalProperties: false }
 const noArguments = Object.freeze({})
 
 export class Tools {
@@ -190,7 +193,7 @@ export class Tools {
   /** A result since 2025-11-25, so that the model can read it and try again; a protocol error before. */
   #badArguments(entry: Entry, issues: StandardResult<unknown>['issues'], ctx: Context): CallToolResult {
     const text = `Invalid arguments for tool ${entry.definition.name}: ${describeIssues(issues ?? [])}`
-    if (ctx.caller.revision.argumentErrors === 'protocol') throw new ProtocolError(RpcCode.InvalidParams, text)
+    if (ctx.caller.rules.argumentErrors === 'protocol') throw new ProtocolError(RpcCode.InvalidParams, text)
     return failure(text)
   }
 
@@ -211,7 +214,7 @@ export class Tools {
   #failed(entry: Entry, error: unknown, ctx: Context): CallToolResult {
     if (error instanceof ProtocolError || error instanceof Suspended) throw error
     if (error instanceof CapabilityError) {
-      if (ctx.caller.revision.missingCapability === 'protocol') throw error
+      if (ctx.caller.rules.missingCapability === 'protocol') throw error
       return failure(error.message)
     }
     if (error instanceof ToolError) return { content: error.content, isError: true }
@@ -262,7 +265,7 @@ function compileTool(
 ): Entry {
   checkName(name)
   if (typeof handler !== 'function') throw new TypeError(`Tool ${name}: the handler, last of three, must be a function`)
-  checkGuard(`Tool ${name}`, config)
+  checkItem(`Tool ${name}`, config)
   const { inputSchema, outputSchema, title, description, annotations, execution, icons, _meta } = config
   const input = inputSchema && inTool(name, 'inputSchema', () => compileSchema(inputSchema, 'input'))
   const output = outputSchema && inTool(name, 'outputSchema', () => compileSchema(outputSchema, 'output'))
@@ -299,7 +302,7 @@ function objectSchema(name: string, schema: Record<string, unknown>): JsonObject
       `Tool ${name}, inputSchema: the root must have type "object", not ${JSON.stringify(schema.type)}`,
     )
   }
-  return { type: 'object', ...schema }
+  return { type: 'object', ...(schema.properties === undefined && { properties: {} }), ...schema }
 }
 
 function checkName(name: string): void {
