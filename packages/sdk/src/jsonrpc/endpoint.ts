@@ -1,27 +1,42 @@
-import type { Link } from './link.ts'
-import type { Transport } from './transport.ts'
+import type { CloseDetail } from '../errors.ts'
+import type { RpcNotification, RpcResponse } from './message.ts'
+import type { ReplyStream, Transport } from './transport.ts'
 
 /** What a transport that carries many peers needs from the server behind it. */
 export interface Endpoint {
   /** The revisions on offer, newest first. */
   readonly revisions: readonly RevisionFacts[]
   /** One more peer, from now on; the transport hands its messages to the link. */
-  attach(transport: Transport): Link
+  attach(transport: Transport): PeerLink
   /** What `initialize` agreed on; undefined before. */
-  revisionOf(link: Link): RevisionFacts | undefined
+  revisionOf(link: PeerLink): RevisionFacts | undefined
   reportError(error: unknown): void
   /** Peers can come from now on. Gives the way to say that none will come any more. */
   hold(): () => Promise<void>
   /** What a session has settled, as JSON, so that another process can take it over; undefined before `initialize`. */
-  saveSession(link: Link): unknown
-  restoreSession(link: Link, state: unknown): void
+  saveSession(link: PeerLink): unknown
+  restoreSession(link: PeerLink, state: unknown): void
   /** Tells one session of a change; without one, of everything that may have changed. */
-  tellSession(link: Link, change: object | undefined): void
+  tellSession(link: PeerLink, change: object | undefined): void
   /** Changes that sessions and listeners hear of, here and, by a bus, in other processes. */
   readonly changes: {
     on(listener: (change: object) => void): () => void
     tell(change: object): void
   }
+}
+
+/** One peer, as a transport that carries many sees it. `Link` is the usual one. */
+export interface PeerLink {
+  batching: boolean
+  omitsUnknownId: boolean
+  /** What requests to this peer are numbered from. */
+  firstId: number
+  /** Takes one message, or an array that may be a batch. */
+  receive(value: unknown, stream?: ReplyStream): void
+  /** Whether the message is for something that this process asked, or is doing for the peer. */
+  concerns(message: RpcNotification | RpcResponse): boolean
+  close(graceMs?: number): Promise<void>
+  ended(detail?: CloseDetail): void
 }
 
 /** What a transport must know of a revision. */

@@ -184,12 +184,12 @@ export class Server {
     this.#endpoint ??= {
       revisions: this.#definition.revisions,
       attach: (transport) => this.#attach(transport),
-      revisionOf: (link): RevisionFacts | undefined => this.#handshake.revisionOf(link),
+      revisionOf: (link): RevisionFacts | undefined => this.#handshake.revisionOf(link as Link),
       reportError: (error) => this.reportError(error),
       hold: () => this.hold(),
-      saveSession: (link) => this.#handshake.save(link),
-      restoreSession: (link, state) => this.#handshake.restore(link, state),
-      tellSession: (link, change) => this.#handshake.tell(link, change as Change | undefined),
+      saveSession: (link) => this.#handshake.save(link as Link),
+      restoreSession: (link, state) => this.#handshake.restore(link as Link, state),
+      tellSession: (link, change) => this.#handshake.tell(link as Link, change as Change | undefined),
       changes: {
         on: (listener) => this.changes.on(listener),
         tell: (change) => this.changes.tell(change as Change),

@@ -78,6 +78,15 @@ export class NodeCall implements HttpCall {
     })
     response.on('finish', forget)
   }
+
+  /** Settles when the response was sent, or its client is gone. */
+  finished(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#response.on('finish', resolve)
+      this.#response.on('close', resolve)
+      this.onClose(resolve)
+    })
+  }
 }
 
 /** Those who wait for the end of a socket; one listener of it serves all. */

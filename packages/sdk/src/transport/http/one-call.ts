@@ -1,5 +1,4 @@
-import type { Endpoint, RevisionFacts } from '../../jsonrpc/endpoint.ts'
-import type { Link } from '../../jsonrpc/link.ts'
+import type { Endpoint, PeerLink, RevisionFacts } from '../../jsonrpc/endpoint.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
 import type { Bag, InBag } from '../../util/bag.ts'
 import type { HeaderFields, HttpCall } from './call.ts'
@@ -25,7 +24,7 @@ export class OneCall implements Transport, PostOwner, InBag {
   place = -1
   readonly era: 'handshake' | 'stateless'
   readonly assumedRevision: string | undefined
-  readonly link: Link
+  readonly link: PeerLink
   readonly #host: CallHost
   readonly #principal: string | undefined
   #stream: EventStream | undefined

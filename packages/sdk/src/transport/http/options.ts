@@ -48,7 +48,10 @@ export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits {
   principal?: ((request: HttpRequest) => string | undefined | Promise<string | undefined>) | undefined
   /** Makes the ids of sessions. Default: 256 random bits. */
   sessionIdGenerator?: (() => string) | undefined
-  /** Told of every session that begins and ends here. The client has its first answer when this is done. */
+  /**
+   * Told of every session that begins and ends here. The client has its first answer when this is done. If it throws for a
+   * session that begins, the session is refused; the error goes to `onError`.
+   */
   onSession?: ((event: 'opened' | 'closed', sessionId: string) => unknown) | undefined
   /** Lets only callers in who present a token of one of these authorization servers. Default: anyone may call. */
   auth?: AuthOptions | undefined

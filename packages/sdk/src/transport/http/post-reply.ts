@@ -3,7 +3,7 @@ import type { HttpRequest, ReplyStream } from '../../jsonrpc/transport.ts'
 import type { InBag } from '../../util/bag.ts'
 import { joinBytes } from '../../util/bytes.ts'
 import { warnOnce } from '../../util/warn.ts'
-import { eventHeaders, type HeaderFields, type HttpCall, jsonHeaders } from './call.ts'
+import { eventHeaders, type HeaderFields, type HttpCall, jsonHeaders, Refusal } from './call.ts'
 import type { EventStream } from './event-stream.ts'
 import type { WaitingReplies } from './waiting-replies.ts'
 
@@ -45,7 +45,7 @@ export class PostReply implements ReplyStream, InBag {
   requestId: RequestId | undefined
   /** Beyond those that every answer has: CORS, the session id. */
   headers: HeaderFields | undefined
-  /** Must be over before the answer leaves. */
+  /** Must be over before the answer leaves; a `Refusal` that it rejects with takes the place of the answer. */
   beforeLast: ((errorCode: number | undefined) => Promise<void> | undefined) | undefined
 
   constructor(call: HttpCall, owner: PostOwner, headers: HeaderFields | undefined) {
@@ -142,9 +142,22 @@ export class PostReply implements ReplyStream, InBag {
 
   #finishAfter(waiting: Promise<void>, text: string, errorCode: number | undefined): void {
     waiting
+      .then(
+        () => this.#finish(text, errorCode),
+        (error) => {
+          if (error instanceof Refusal) return this.#refuse(error)
+          this.#owner.reportError(error)
+          this.#finish(text, errorCode)
+        },
+      )
       .catch((error) => this.#owner.reportError(error))
-      .then(() => this.#finish(text, errorCode))
-      .catch((error) => this.#owner.reportError(error))
+  }
+
+  /** The request was carried out, but its result must not be told. */
+  #refuse(refusal: Refusal): void {
+    const { 'mcp-session-id': _refused, ...headers } = this.headers ?? {}
+    refusal.send(this.#call, headers)
+    this.#owner.answered(this)
   }
 
   #finish(text: string, errorCode: number | undefined): void {

@@ -59,11 +59,13 @@ export class StreamableHTTPServerTransport implements Transport {
     this.#ended()
   }
 
-  /** Answers a request of `node:http`, Express and their like. */
-  async handleRequest(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void> {
+  /** Answers a request of `node:http`, Express and the like. Resolves when the response was sent or the client is gone. */
+  handleRequest(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void> {
     const call = new NodeCall(request, response, parsedBody)
-    if (this.#engine) return this.#engine.handle(call)
-    notConnected().send(call)
+    const finished = call.finished()
+    if (this.#engine) this.#engine.handle(call)
+    else notConnected().send(call)
+    return finished
   }
 
   /** Answers a web-standard request. */
@@ -86,7 +88,12 @@ export class StreamableHTTPServerTransport implements Transport {
     const { onsessioninitialized, onsessionclosed } = this.#options
     if (event === 'opened') {
       this.sessionId = id
-      return onsessioninitialized?.(id)
+      try {
+        return await onsessioninitialized?.(id)
+      } catch (error) {
+        this.sessionId = undefined
+        throw error
+      }
     }
     try {
       await onsessionclosed?.(id)

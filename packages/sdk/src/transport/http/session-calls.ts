@@ -1,5 +1,6 @@
+import { RpcCode } from '../../errors.ts'
 import type { Endpoint } from '../../jsonrpc/endpoint.ts'
-import { kindOf, type RequestId, type RpcResponse } from '../../jsonrpc/message.ts'
+import { kindOf, type RequestId, type RpcRequest, type RpcResponse } from '../../jsonrpc/message.ts'
 import { MemoryEventStore } from '../../store/memory.ts'
 import { toBase64Url } from '../../util/base64url.ts'
 import { chain } from '../../util/chain.ts'
@@ -89,6 +90,7 @@ export class SessionCalls {
     await session.close()
     await this.#fleet?.delete(session)
     this.#forgetEvents(session)
+    if ((await session.closedCallback) === false) throw new Refusal(500, RpcCode.InternalError, 'Internal error', null)
     call.reply(200, cors ?? {})
   }
 
@@ -134,14 +136,24 @@ export class SessionCalls {
   /** What must be over before the client is told of its session. */
   #opened(session: HttpSession, value: unknown): Promise<void> | undefined {
     if (!this.#options.onSession) return this.#fleet?.save(session, value)
-    return this.#tell('opened', session).then(() => this.#fleet?.save(session, value))
+    return this.#tell('opened', session).then((isAccepted) => {
+      if (isAccepted) return this.#fleet?.save(session, value)
+      session.isRefused = true
+      void session.close()
+      const { id } = value as RpcRequest
+      throw new Refusal(400, refusedCode, 'Session refused: the server failed while it opened the session', id)
+    })
   }
 
-  #tell(event: 'opened' | 'closed', { sessionId }: HttpSession): Promise<void> {
-    return settle(
-      () => this.#options.onSession?.(event, sessionId),
-      (error) => this.#endpoint.reportError(error),
-    )
+  /** Whether the callback succeeded; its error is reported. */
+  async #tell(event: 'opened' | 'closed', { sessionId }: HttpSession): Promise<boolean> {
+    try {
+      await this.#options.onSession?.(event, sessionId)
+      return true
+    } catch (error) {
+      this.#endpoint.reportError(error)
+      return false
+    }
   }
 
   #attach(id: string, principal: string | undefined, isNew: boolean): HttpSession {
@@ -178,7 +190,8 @@ export class SessionCalls {
     // Where others know the session, it may go on there, with what can be resumed.
     if (!this.#options.sessionStore) this.#forgetEvents(session)
     // One that never got past `initialize` was never told of.
-    if (this.#options.onSession && this.#endpoint.revisionOf(session.link)) void this.#tell('closed', session)
+    const wasOpened = this.#endpoint.revisionOf(session.link) !== undefined && !session.isRefused
+    if (this.#options.onSession && wasOpened) session.closedCallback = this.#tell('closed', session)
   }
 
   #forgetEvents({ sessionId }: HttpSession): void {

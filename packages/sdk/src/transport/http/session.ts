@@ -1,6 +1,5 @@
 import { RpcCode } from '../../errors.ts'
-import type { Endpoint } from '../../jsonrpc/endpoint.ts'
-import type { Link } from '../../jsonrpc/link.ts'
+import type { Endpoint, PeerLink } from '../../jsonrpc/endpoint.ts'
 import type { RequestId, RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
 import type { EventStore } from '../../store/ports.ts'
@@ -70,7 +69,11 @@ export class HttpSession implements Transport, PostOwner {
   listensElsewhere = false
   /** The client, which opened its session here, listened nowhere yet. */
   #isAwaited: boolean
-  link!: Link
+  /** The application refused it, so it never opened. */
+  isRefused = false
+  /** Whether the application's callback for its end succeeded. */
+  closedCallback: Promise<boolean> | undefined
+  link!: PeerLink
 
   /** @param isNew False for a session that another process opened. */
   constructor(sessionId: string, principal: string | undefined, host: SessionHost, isNew: boolean) {

@@ -1,4 +1,4 @@
-import type { Link } from '../../jsonrpc/link.ts'
+import type { PeerLink } from '../../jsonrpc/endpoint.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { HttpRequest, Transport } from '../../jsonrpc/transport.ts'
 import { type EventSink, eventHeaders, type HeaderFields, type HttpCall } from '../http/call.ts'
@@ -14,7 +14,7 @@ export class SsePeer implements Transport {
   readonly #sink: EventSink
   readonly #onClosed: (sessionId: string) => void
   isClosed = false
-  link: Link | undefined
+  link: PeerLink | undefined
 
   constructor(
     call: HttpCall,
@@ -37,7 +37,7 @@ export class SsePeer implements Transport {
     this.#sink.write(`event: endpoint\ndata: ${messagesPath}?sessionId=${this.sessionId}\n\n`)
   }
 
-  attach(link: Link): void {
+  attach(link: PeerLink): void {
     this.link = link
   }
 
