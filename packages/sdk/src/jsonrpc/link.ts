@@ -123,7 +123,7 @@ export class Link {
           onAuthorized: options?.onAuthorized,
         })
         if (isThenable(sent)) sent.then(undefined, (error) => this.#pending!.fail(id, error))
-      } else if (transport.sendText) transport.sendText(text)
+      } else if (transport.sendText && !isWatched(transport)) transport.sendText(text)
       else this.#sendMessage(JSON.parse(text), undefined, (error) => this.#pending!.fail(id, error))
     })
   }
@@ -173,7 +173,7 @@ export class Link {
     if (batch) return batch.settle(this.#toResponse(request.id, result))
     if (this.#closed) return
     if (result instanceof Prepared && stream?.sendPrepared?.(request.id, result)) return
-    if (!stream && !this.transport.sendText) {
+    if (!stream && (!this.transport.sendText || isWatched(this.transport))) {
       return this.#sendMessage({ jsonrpc: '2.0', id: request.id, result: materialise(result) })
     }
     let text: string
@@ -337,7 +337,9 @@ export class Link {
     const failed = onFailure ?? ((error: unknown) => this.#receiver.error(error))
     try {
       if (stream) return void stream.sendText(JSON.stringify(message), isLast(message), codeOf(message))
-      if (this.transport.sendText) return this.transport.sendText(JSON.stringify(message))
+      if (this.transport.sendText && !isWatched(this.transport)) {
+        return this.transport.sendText(JSON.stringify(message))
+      }
       const sent = this.transport.send(message)
       if (isThenable(sent)) sent.then(undefined, failed)
     } catch (error) {
@@ -385,6 +387,11 @@ export class Link {
       : 'The connection closed before the answer came'
     return new ClosedError(what + describe(detail), detail)
   }
+}
+
+/** Instrumentation replaces `send` on the transport. It must see every message, so the faster ways are not taken then. */
+export function isWatched(transport: Transport): boolean {
+  return Object.hasOwn(transport, 'send')
 }
 
 /** Answers end a stream; notifications and our own requests do not. */

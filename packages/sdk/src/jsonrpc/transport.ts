@@ -91,12 +91,17 @@ export interface ReplyStream {
   sendText(text: string, isLast: boolean, errorCode?: number): boolean
   /** Answers with a result that is text already. False: it wants the whole answer as text. */
   sendPrepared?(id: RequestId, result: Prepared): boolean
+  /** Opens the way for messages before the answer. False: there is none. */
+  begin?(): boolean
   /** Nothing more will be sent, not even an answer: the request was cancelled. */
   end(): void
   /** Lets go of the connection before the answer; the client asks for the rest after `retryMs` (2025-11-25). */
   disconnect?(retryMs: number): void
   /** The HTTP request behind it. */
   readonly request?: HttpRequest | undefined
+  /** The same under the names that other MCP SDKs use, for programs that read `onmessage` themselves. */
+  readonly authInfo?: AuthInfo | undefined
+  readonly requestInfo?: { readonly headers: Readonly<Record<string, string>> } | undefined
   /** Which era the request belongs to: on HTTP the headers have a say in it. */
   readonly era?: 'handshake' | 'stateless' | undefined
   /** The revision that a request outside of any session is taken for, where a server keeps no sessions. */

@@ -37,29 +37,10 @@ export class Transcript {
 
 /** Notes down everything that passes a client's transport. Call it before connecting. */
 export function record(transport: Transport, transcript = new Transcript()): Transcript {
-  const { send, sendText, sendRequest } = transport
-  let isNoted = false
+  const { send } = transport
   transport.send = (message) => {
     transcript.add('client', message)
-    // A transport may pass it on to its own sendText; it was said once.
-    isNoted = true
-    try {
-      return send.call(transport, message)
-    } finally {
-      isNoted = false
-    }
-  }
-  if (sendText) {
-    transport.sendText = (text) => {
-      if (!isNoted) transcript.add('client', JSON.parse(text))
-      sendText.call(transport, text)
-    }
-  }
-  if (sendRequest) {
-    transport.sendRequest = (text, request) => {
-      transcript.add('client', JSON.parse(text))
-      return sendRequest.call(transport, text, request)
-    }
+    return send.call(transport, message)
   }
   let handler: Transport['onmessage']
   Object.defineProperty(transport, 'onmessage', {

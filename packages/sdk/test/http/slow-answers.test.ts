@@ -77,7 +77,7 @@ describe.each(Object.entries(rims))('a call over %s that takes long', (_name, op
     await close()
   })
 
-  it('2025-11-25: gets a priming event first, from which it can be resumed [SSE-019, SSE-018]', async () => {
+  it('2025-11-25: gets a priming event first, from which it can be resumed [SSE-019]', async () => {
     const server = workshop()
     const silent = registerSilent(server)
     const { way, close } = await open(server, { streamAfterMs: 20 })

@@ -1,7 +1,8 @@
 import type { Answer } from '../../auth/client/provider.ts'
 import type { OAuthClientProvider } from '../../auth/client/provider-port.ts'
 import { ClosedError, McpError } from '../../errors.ts'
-import type { RpcMessage } from '../../jsonrpc/message.ts'
+import { isWatched } from '../../jsonrpc/link.ts'
+import type { RequestId, RpcMessage } from '../../jsonrpc/message.ts'
 import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
 import { revisions } from '../../protocol/revisions/index.ts'
 import { type Asked, Conversation } from './client-conversation.ts'
@@ -33,6 +34,7 @@ export class StreamableHTTPClientTransport implements Transport {
   readonly #destination: Destination
   #givenSession: string | undefined
   #conversation: Conversation | undefined
+  readonly #outgoing = new Map<RequestId, OutgoingRequest>()
   #version: string | undefined
   #greetings: ReadonlyMap<string, number> = new Map()
 
@@ -91,11 +93,16 @@ export class StreamableHTTPClientTransport implements Transport {
     const conversation = this.#open()
     if (Array.isArray(message) || !('method' in message) || !('id' in message)) return conversation.notify(message)
     const { id, method, params } = message
-    return conversation.request(JSON.stringify(message), { id, method, params, headers: undefined })
+    const known = this.#outgoing.get(id)
+    this.#outgoing.delete(id)
+    return conversation.request(JSON.stringify(message), { headers: undefined, ...known, id, method, params })
   }
 
   sendRequest(text: string, request: OutgoingRequest): Promise<void> {
-    return this.#open().request(text, request satisfies Asked)
+    if (!isWatched(this)) return this.#open().request(text, request satisfies Asked)
+    // What a message does not say is found again by its id, however the wrapper of `send` passes it on.
+    this.#outgoing.set(request.id, request)
+    return Promise.resolve(this.send(JSON.parse(text))).finally(() => this.#outgoing.delete(request.id))
   }
 
   cancelRequest(id: number): boolean {

@@ -1,5 +1,6 @@
 import type { Prepared, RequestId } from '../../jsonrpc/message.ts'
 import type { HttpRequest, ReplyStream } from '../../jsonrpc/transport.ts'
+import type { AuthInfo } from '../../util/auth-info.ts'
 import type { InBag } from '../../util/bag.ts'
 import { joinBytes } from '../../util/bytes.ts'
 import { warnOnce } from '../../util/warn.ts'
@@ -67,6 +68,14 @@ export class PostReply implements ReplyStream, InBag {
     return this.#call.request
   }
 
+  get authInfo(): AuthInfo | undefined {
+    return this.#call.request.auth
+  }
+
+  get requestInfo(): { headers: Readonly<Record<string, string>> } {
+    return { headers: this.#call.request.headers }
+  }
+
   get era(): 'handshake' | 'stateless' {
     return this.#owner.era
   }
@@ -83,6 +92,10 @@ export class PostReply implements ReplyStream, InBag {
     if (waiting) this.#finishAfter(waiting, text, errorCode)
     else this.#finish(text, errorCode)
     return true
+  }
+
+  begin(): boolean {
+    return !this.#done && this.#open() !== undefined
   }
 
   #sendBefore(text: string): boolean {

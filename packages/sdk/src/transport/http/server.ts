@@ -1,11 +1,16 @@
 import type { ServerResponse } from 'node:http'
+import { ClosedError } from '../../errors.ts'
 import type { Endpoint } from '../../jsonrpc/endpoint.ts'
+import type { RequestId, RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
 import type { EventStore } from '../../store/ports.ts'
-import { Refusal, refusedCode } from './call.ts'
+import { type HttpCall, Refusal, refusedCode } from './call.ts'
 import { HttpEngine } from './engine.ts'
 import { NodeCall, type NodeRequest } from './node.ts'
 import type { HttpOptions } from './options.ts'
+import { Relay } from './relay.ts'
+import { WatchedEndpoint } from './watched-endpoint.ts'
+import { WatchedMessages } from './watched-messages.ts'
 import { type FetchExtras, WebCall } from './web.ts'
 
 export interface StreamableHTTPServerTransportOptions
@@ -29,6 +34,8 @@ export class StreamableHTTPServerTransport implements Transport {
   sessionId: string | undefined
   readonly #options: StreamableHTTPServerTransportOptions
   #engine: HttpEngine | undefined
+  #watched: WatchedMessages | undefined
+  #relay: Relay | undefined
   #isClosed = false
 
   constructor(options: StreamableHTTPServerTransportOptions = {}) {
@@ -37,22 +44,28 @@ export class StreamableHTTPServerTransport implements Transport {
 
   serves(server: Endpoint): void {
     if (this.#engine) throw new TypeError('This transport is connected already; make another for another server')
-    const { sessionIdGenerator, eventStore, enableDnsRebindingProtection, ...options } = this.#options
-    const isUnchecked = enableDnsRebindingProtection === false
-    this.#engine = new HttpEngine(server, {
-      ...options,
-      ...(eventStore && { eventStore: withObjects(eventStore) }),
-      stateless: sessionIdGenerator === undefined,
-      sessionIdGenerator: sessionIdGenerator && (() => this.#open(sessionIdGenerator())),
-      onSession: (event, id) => this.#onSession(event, id),
-      ...(isUnchecked && { allowAnyHost: true, allowAnyOrigin: true }),
-    })
+    this.#watched = new WatchedMessages(this)
+    this.#engine = this.#createEngine(new WatchedEndpoint(server, this.#watched))
   }
 
-  async start(): Promise<void> {}
+  /** Without a server, as in proxies: from now on `onmessage` gets every message, and `send` answers. */
+  async start(): Promise<void> {
+    if (this.#watched) this.#watched.started()
+    else this.#startRelay()
+  }
 
-  /** Messages go by the streams of their requests and sessions, never by the transport as a whole. */
-  send(): void {}
+  /**
+   * Sends a message that is not sent by a server: responses on the stream of their request, others on that of
+   * `relatedRequestId`, or on the stream that the client opened by GET.
+   */
+  async send(
+    message: RpcMessage | RpcMessage[],
+    options?: { relatedRequestId?: RequestId | undefined },
+  ): Promise<void> {
+    if (this.#watched) return this.#watched.deliver(message, options)
+    if (!this.#relay) throw new ClosedError('The transport is not started: call start() or server.connect(transport)')
+    this.#relay.send(message, options?.relatedRequestId)
+  }
 
   async close(): Promise<void> {
     await this.#engine?.close()
@@ -63,17 +76,40 @@ export class StreamableHTTPServerTransport implements Transport {
   handleRequest(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void> {
     const call = new NodeCall(request, response, parsedBody)
     const finished = call.finished()
-    if (this.#engine) this.#engine.handle(call)
-    else notConnected().send(call)
+    this.#handle(call)
     return finished
   }
 
   /** Answers a web-standard request. */
   async handleFetch(request: Request, extras?: FetchExtras): Promise<Response> {
     const call = new WebCall(request, extras)
+    this.#handle(call)
+    return call.response
+  }
+
+  #handle(call: HttpCall): void {
+    if (!this.#engine && this.onmessage) this.#startRelay()
     if (this.#engine) this.#engine.handle(call)
     else notConnected().send(call)
-    return call.response
+  }
+
+  #startRelay(): void {
+    if (this.#engine) return
+    this.#relay = new Relay(this)
+    this.#engine = this.#createEngine(this.#relay)
+  }
+
+  #createEngine(endpoint: Endpoint): HttpEngine {
+    const { sessionIdGenerator, eventStore, enableDnsRebindingProtection, ...options } = this.#options
+    const isUnchecked = enableDnsRebindingProtection === false
+    return new HttpEngine(endpoint, {
+      ...options,
+      ...(eventStore && { eventStore: withObjects(eventStore) }),
+      stateless: sessionIdGenerator === undefined,
+      sessionIdGenerator: sessionIdGenerator && (() => this.#open(sessionIdGenerator())),
+      onSession: (event, id) => this.#onSession(event, id),
+      ...(isUnchecked && { allowAnyHost: true, allowAnyOrigin: true }),
+    })
   }
 
   /** One transport is one session: a second `initialize` is refused. */

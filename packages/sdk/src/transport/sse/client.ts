@@ -1,4 +1,5 @@
 import { HttpError } from '../../errors.ts'
+import { isWatched } from '../../jsonrpc/link.ts'
 import { Fault, type RpcMessage } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
@@ -75,6 +76,7 @@ export class SSEClientTransport implements Transport {
   }
 
   sendRequest(text: string, request: OutgoingRequest): Promise<void> {
+    if (isWatched(this)) return Promise.resolve(this.send(JSON.parse(text)))
     return this.#post(request.method, text, request.onAuthorized)
   }
 
