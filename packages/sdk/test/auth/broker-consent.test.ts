@@ -1,5 +1,7 @@
 import { broker, MemoryValueStore } from 'tenon/auth'
 import { describe, expect, it, vi } from 'vitest'
+import { type Binding, BrowserCookie } from '../../src/auth/broker/browser-cookie.ts'
+import { Sealer } from '../../src/util/seal.ts'
 import { Browser, formIn, Place, redirectUri, type Shown, scopes, secret, textOf } from './broker-support.ts'
 
 const allowed = (shown: Shown) => shown.url.searchParams.get('code')
@@ -223,6 +225,26 @@ describe('the consent page', () => {
     expect(browser.setCookies[0]).toMatch(
       /^__Host-tenon-login-\d=[\w-]{100,400}; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
     )
+  })
+
+  it('takes no cookie that was sealed for another client, another step, another login or another broker [SEC-008]', async () => {
+    const sealer = new Sealer(['k'.repeat(32)])
+    const cookies = new BrowserCookie(sealer, 'https://mcp.example.com', 600)
+    const binding = { id: 'login', slot: 3, key: 'step', client: 'hash of the client id' }
+    const callWith = (headers: Record<string, string>) => ({
+      method: 'POST',
+      url: '/authorize/consent',
+      header: (name: string) => (name === 'cookie' ? headers['set-cookie']!.split(';')[0] : undefined),
+      body: '',
+    })
+    const isIn = async (sealed: Binding, by = cookies) => cookies.isIn(callWith(await by.set(sealed)), binding)
+    expect(await isIn(binding)).toBe(true)
+    expect(await isIn({ ...binding, client: 'hash of another client id' })).toBe(false)
+    expect(await isIn({ ...binding, key: 'another step' })).toBe(false)
+    expect(await isIn({ ...binding, id: 'another login' })).toBe(false)
+    expect(await isIn({ ...binding, slot: 4 })).toBe(false)
+    expect(await isIn(binding, new BrowserCookie(sealer, 'https://other.example.com', 600))).toBe(false)
+    expect(await isIn(binding, new BrowserCookie(new Sealer(), 'https://mcp.example.com', 600))).toBe(false)
   })
 
   it('does without __Host- and Secure on plain http on this machine, where browsers would not take it', async () => {

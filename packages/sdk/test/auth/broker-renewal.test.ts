@@ -155,3 +155,37 @@ describe('a login at a provider that gives each refresh token once', () => {
     expect(await login.place.call(login.access)).toBe(401)
   })
 })
+
+describe('a refresh token that comes to two processes at once', () => {
+  it.each(['refresh', 'rotated'])(
+    'gets the same tokens from both, also while one writes %s [AUTH-096]',
+    async (kind) => {
+      await using login = await start()
+      const { place, store, clientId, refresh } = login
+      const go = deferred<void>()
+      const isHeld = deferred<void>()
+      store.beforeSet = (key) => {
+        if (!key.startsWith(`broker/${kind}/`)) return undefined
+        isHeld.resolve()
+        return go.promise
+      }
+      const first = place.refresh(clientId, refresh)
+      await isHeld.promise
+      const form = new URLSearchParams({ grant_type: 'refresh_token', client_id: clientId, refresh_token: refresh })
+      const second = login.another().routes.answer({
+        method: 'POST',
+        url: '/token',
+        header: (name) => (name === 'content-type' ? 'application/x-www-form-urlencoded' : undefined),
+        body: form.toString(),
+      })
+      await new Promise((resolve) => setImmediate(resolve))
+      go.resolve()
+      const [{ body }, answer] = await Promise.all([first, second])
+      expect(JSON.parse(answer!.body)).toMatchObject({
+        access_token: body.access_token,
+        refresh_token: body.refresh_token,
+      })
+      expect(await place.call(body.access_token)).toBe(200)
+    },
+  )
+})

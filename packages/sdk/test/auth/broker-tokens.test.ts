@@ -112,12 +112,40 @@ describe('refresh tokens of a broker', () => {
     expect((await place.refresh(clientId, current)).body.error).toBe('invalid_grant')
   })
 
-  it('that come several times at once are good for one at most, and nothing of that stays', async () => {
+  it('that come several times at once get the same tokens, and the login goes on [AUTH-096]', async () => {
     await using place = await Place.start()
     const { clientId, refresh } = await place.signIn()
     const answers = await Promise.all(Array.from({ length: 5 }, () => place.refresh(clientId, refresh)))
-    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1)
-    for (const { status, body } of answers) if (status === 200) expect(await place.call(body.access_token)).toBe(401)
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    const [{ body }] = answers as [(typeof answers)[0]]
+    expect(new Set(answers.map(({ body: { access_token } }) => access_token)).size).toBe(1)
+    expect(new Set(answers.map(({ body: { refresh_token } }) => refresh_token)).size).toBe(1)
+    expect(await place.call(body.access_token)).toBe(200)
+    expect((await place.refresh(clientId, body.refresh_token)).status).toBe(200)
+  })
+
+  it('that come again after ten seconds end the whole login, though their successor was not used [AUTH-096]', async () => {
+    let now = Date.now()
+    await using place = await Place.start({ broker: { store: new MemoryValueStore({ now: () => now }) } })
+    const { clientId, refresh } = await place.signIn()
+    const { body } = await place.refresh(clientId, refresh)
+    now += 9_000
+    expect((await place.refresh(clientId, refresh)).body.refresh_token).toBe(body.refresh_token)
+    now += 1_001
+    expect((await place.refresh(clientId, refresh)).body.error).toBe('invalid_grant')
+    expect(await place.call(body.access_token)).toBe(401)
+  })
+
+  it('that a thief uses together with the client end the login as soon as their successor comes twice [AUTH-096]', async () => {
+    let now = Date.now()
+    await using place = await Place.start({ broker: { store: new MemoryValueStore({ now: () => now }) } })
+    const { clientId, refresh } = await place.signIn()
+    const [client, thief] = await Promise.all([place.refresh(clientId, refresh), place.refresh(clientId, refresh)])
+    now += 60_000
+    const next = await place.refresh(clientId, thief.body.refresh_token)
+    now += 60_000
+    expect((await place.refresh(clientId, client.body.refresh_token)).body.error).toBe('invalid_grant')
+    expect(await place.call(next.body.access_token)).toBe(401)
   })
 
   it('may be used for fewer scopes, never for more', async () => {

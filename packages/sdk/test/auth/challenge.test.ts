@@ -53,11 +53,12 @@ describe('parseChallenges', () => {
     ['parameters', 'a="b", '],
     ['open quotes', 'a="'],
   ])('does ten times the work for ten times as many %s, not a hundred times', (_, unit) => {
-    for (const start of ['', 'Bearer ', 'Bearer a', 'Bearer a="']) {
-      const [few, many] = [readsFor(start + unit.repeat(100)), readsFor(start + unit.repeat(1_000))]
-      expect(start === 'Bearer ' ? few : 100).toBeGreaterThanOrEqual(100)
-      expect(many).toBeLessThanOrEqual(12 * few + 100)
-    }
+    const starts = ['', 'Bearer ', 'Bearer a', 'Bearer a="']
+    const works = starts.map(
+      (start) => [readsFor(start + unit.repeat(100)), readsFor(start + unit.repeat(1_000))] as const,
+    )
+    for (const [few, many] of works) expect(many).toBeLessThanOrEqual(12 * few + 100)
+    expect(Math.max(...works.map(([few]) => few))).toBeGreaterThanOrEqual(100)
   })
 })
 

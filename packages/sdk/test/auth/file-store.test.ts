@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -112,6 +112,59 @@ describe('tokens in a file', () => {
     await fileTokenStore(path).set('a', '1')
     expect(readFileSync(victim, 'utf8')).toBe('untouched')
     expect(await fileTokenStore(path).get('a')).toBe('1')
+  })
+
+  it('are not read through a link, to which somebody else may have written [AUTH-094]', async () => {
+    const root = folder()
+    const path = join(root, 'tokens.json')
+    const planted = join(root, 'planted')
+    await fileTokenStore(planted).set('a', 'of somebody else')
+    symlinkSync(planted, path)
+    const store = fileTokenStore(path)
+    await expect(store.get('a')).rejects.toThrow(`Tokens are not read from ${path}: it is a symbolic link`)
+    await expect(store.set('b', '1')).rejects.toThrow('symbolic link')
+    expect(readlinkSync(path)).toBe(planted)
+    expect(await fileTokenStore(planted).get('b')).toBeUndefined()
+  })
+
+  it('are not read from a link to nothing, nor written in its place [AUTH-094]', async () => {
+    const path = join(folder(), 'tokens.json')
+    symlinkSync(`${path}.gone`, path)
+    await expect(fileTokenStore(path).set('a', '1')).rejects.toThrow('symbolic link')
+    expect(existsSync(`${path}.gone`)).toBe(false)
+  })
+
+  it('are not read from a file of another user [AUTH-094]', async () => {
+    const path = join(folder(), 'tokens.json')
+    const store = fileTokenStore(path)
+    await store.set('a', '1')
+    const user = vi.spyOn(process, 'geteuid').mockReturnValue(process.geteuid!() + 1)
+    onTestFinished(() => user.mockRestore())
+    await expect(store.get('a')).rejects.toThrow('it belongs to another user')
+    await expect(store.set('a', '2')).rejects.toThrow('it belongs to another user')
+    user.mockRestore()
+    expect(await store.get('a')).toBe('1')
+  })
+
+  it.each([0o620, 0o602, 0o666])(
+    'are not read from a file that others can write to: mode %d [AUTH-094]',
+    async (mode) => {
+      const path = join(folder(), 'tokens.json')
+      const store = fileTokenStore(path)
+      await store.set('a', '1')
+      chmodSync(path, mode)
+      await expect(store.get('a')).rejects.toThrow('other users can write to it')
+      expect(modeOf(path)).toBe(mode)
+    },
+  )
+
+  it('are not read from a pipe or a folder, and nobody waits for one [AUTH-094]', async () => {
+    const root = folder()
+    execFileSync('mkfifo', [join(root, 'pipe')])
+    mkdirSync(join(root, 'folder'))
+    for (const name of ['pipe', 'folder']) {
+      await expect(fileTokenStore(join(root, name)).get('a')).rejects.toThrow('it is not a regular file')
+    }
   })
 
   it.each([

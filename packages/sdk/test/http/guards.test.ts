@@ -100,6 +100,15 @@ describe('Origin', () => {
     }
   })
 
+  it('is no longer any page of this machine where others are listed [SDK-008, HTTP-003]', async () => {
+    await using http = await serve(workshop(), { allowedOrigins: ['https://app.example'] })
+    for (const origin of ['http://localhost:5173', 'http://127.0.0.1:8080', 'https://localhost', 'http://[::1]:3000']) {
+      expect([origin, await statusOf(door(http.url), { origin })]).toEqual([origin, 403])
+    }
+    // Its own pages, which a browser cannot confuse with others, stay allowed.
+    expect(await statusOf(door(http.url), { origin: new URL(http.url).origin })).toBe(passed)
+  })
+
   it('is checked no more with allowAnyOrigin', async () => {
     await using http = await serve(workshop(), { allowAnyOrigin: true })
     expect(await statusOf(door(http.url), { origin: 'https://anyone.example' })).toBe(passed)

@@ -8,6 +8,7 @@ import { randomText } from '../server/random.ts'
 import { type Grant, GrantRecords } from './grant-records.ts'
 import type { BrokerSettings } from './options.ts'
 import { Renewals } from './renewals.ts'
+import { Rotation } from './rotation.ts'
 import type { Upstream, UpstreamLogin, UpstreamTokens } from './upstream.ts'
 import type { Vault } from './vault.ts'
 
@@ -48,6 +49,7 @@ export class Grants {
   readonly #settings: BrokerSettings
   readonly #records: GrantRecords
   readonly #renewals: Renewals
+  readonly #rotation: Rotation
 
   constructor(vault: Vault, upstream: Upstream, settings: BrokerSettings) {
     this.#vault = vault
@@ -55,6 +57,7 @@ export class Grants {
     this.#settings = settings
     this.#records = new GrantRecords(vault, settings.resource)
     this.#renewals = new Renewals(vault, this.#records, upstream, settings)
+    this.#rotation = new Rotation(vault)
   }
 
   /** Gives the code. Unless it is redeemed in time, nothing is left of it. */
@@ -97,21 +100,31 @@ export class Grants {
     return this.#issue(half, grantId, grant, grant.scopes, terms)
   }
 
-  /** Each refresh token works once (2025-06-18 authorization, token theft). One that comes again ends the grant. */
+  /** Each refresh token works once (2025-06-18 authorization, token theft). One that comes again later ends the grant. */
   async refresh(client: OAuthClient, { refreshToken, scopes }: RefreshRequest): Promise<OAuthTokens> {
     const half = halfOf(refreshToken)
     const grantId = await sha256(half)
     const hash = await sha256(refreshToken)
     const [grant, tokens] = await this.#find(grantId)
     if (!grant || !tokens || grant.clientId !== client.client_id) throw invalidGrant('The refresh token is not valid')
-    if ((await this.#vault.get('refresh', hash)) === undefined) throw await this.#usedBefore(grantId)
     if (scopes && !isWithin(scopes, grant.scopes)) {
       throw new OAuthError('invalid_scope', 'scope goes beyond what was granted')
     }
-    // Before the token is used up: when the provider does not answer, nothing is lost.
-    const renewed = await this.#renewals.renew(grantId, grant, tokens)
-    if ((await this.#vault.take('refresh', hash)) === undefined) throw await this.#usedBefore(grantId)
-    return this.#issue(half, grantId, grant, scopes ?? grant.scopes, this.#terms(client, renewed))
+    const answer = await this.#rotate(hash, async () => {
+      const renewed = await this.#renewals.renew(grantId, grant, tokens)
+      const terms = this.#terms(client, renewed)
+      return () => this.#issue(half, grantId, grant, scopes ?? grant.scopes, terms)
+    })
+    if (answer) return answer
+    await this.#records.end(grantId)
+    throw invalidGrant('The refresh token was used before; all tokens of this login have ended')
+  }
+
+  /** @param prepare Called before the token is used up: when the provider does not answer, nothing is lost. */
+  async #rotate(hash: string, prepare: () => Promise<() => Promise<OAuthTokens>>): Promise<OAuthTokens | undefined> {
+    const isUnused = (await this.#vault.get('refresh', hash)) !== undefined
+    const answer = isUnused ? await this.#rotation.use(hash, await prepare()) : undefined
+    return answer ?? this.#rotation.repeat(hash)
   }
 
   async verify(token: string): Promise<AuthInfo | undefined> {
@@ -184,11 +197,6 @@ export class Grants {
     const token = `${half}.${randomText()}`
     await this.#vault.set('refresh', await sha256(token), true, ttlMs)
     return token
-  }
-
-  async #usedBefore(grantId: string): Promise<OAuthError> {
-    await this.#records.end(grantId)
-    return invalidGrant('The refresh token was used before; all tokens of this login have ended')
   }
 
   #find(grantId: string): Promise<[Grant | undefined, UpstreamTokens | undefined]> {

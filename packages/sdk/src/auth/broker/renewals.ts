@@ -1,6 +1,7 @@
 import { invalidGrant, OAuthError } from '../server/oauth-error.ts'
 import type { Grant, GrantRecords } from './grant-records.ts'
 import type { BrokerSettings } from './options.ts'
+import { pause } from './pause.ts'
 import { type Upstream, UpstreamEnded, type UpstreamTokens } from './upstream.ts'
 import type { Vault } from './vault.ts'
 
@@ -130,8 +131,4 @@ export class Renewals {
 
 function isSame(one: UpstreamTokens, other: UpstreamTokens): boolean {
   return one.accessToken === other.accessToken && one.refreshToken === other.refreshToken
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

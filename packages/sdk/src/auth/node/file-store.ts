@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { McpError } from '../../errors.ts'
 import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
@@ -79,15 +80,8 @@ class FileTokenStore implements TokenStore {
 
   /** Undefined when the file makes no sense. */
   #read(): Map<string, string> | undefined {
-    let text: string
-    try {
-      text = fs().readFileSync(this.#path, 'utf8')
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return new Map()
-      throw error
-    }
-    closeToOthers(this.#path)
-    return parse(text, this.#path)
+    const text = readOwn(this.#path)
+    return text === undefined ? new Map() : parse(text, this.#path)
   }
 
   #readOrSetAside(): Map<string, string> {
@@ -130,16 +124,47 @@ function isTextEntry(entry: [string, unknown]): entry is [string, string] {
   return typeof entry[1] === 'string'
 }
 
-/** Somebody, or a backup, gave others the right to read it. */
-function closeToOthers(path: string): void {
-  if (process.platform === 'win32') return
+/**
+ * Reads a file that only this user can have written; undefined where there is none. Someone who can place a link or a file
+ * there would otherwise choose which tokens are used, and where the next ones are written.
+ */
+function readOwn(path: string): string | undefined {
+  const { openSync, fstatSync, readFileSync, closeSync, constants } = fs()
+  // Without O_NONBLOCK, opening a pipe would wait for a writer. Windows has neither flag.
+  const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+  let file: number
   try {
-    if ((fs().statSync(path).mode & 0o077) === 0) return
-    fs().chmodSync(path, 0o600)
-    warnOnce(`open ${path}`, `${path} holds secrets and could be read by other users; that is no longer so`)
-  } catch {
-    // It is gone, or somebody else's; the next one that is written is ours.
+    file = openSync(path, flags)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    if (code === 'ELOOP' || code === 'EMLINK')
+      throw refused(path, 'it is a symbolic link. Pass the path of the file itself')
+    throw error
   }
+  try {
+    checkOwner(path, file, fstatSync(file))
+    return readFileSync(file, 'utf8')
+  } finally {
+    closeSync(file)
+  }
+}
+
+function checkOwner(path: string, file: number, stats: Stats): void {
+  if (!stats.isFile()) throw refused(path, 'it is not a regular file')
+  if (process.platform === 'win32') return
+  const own = process.geteuid?.()
+  if (own !== undefined && stats.uid !== own) {
+    throw refused(path, `it belongs to another user (${stats.uid}). Remove it, or pass a path of your own`)
+  }
+  if (stats.mode & 0o022) throw refused(path, 'other users can write to it. Remove it, and log in again')
+  if ((stats.mode & 0o077) === 0) return
+  fs().fchmodSync(file, 0o600)
+  warnOnce(`open ${path}`, `${path} holds secrets and could be read by other users; that is no longer so`)
+}
+
+function refused(path: string, why: string): McpError {
+  return new McpError('invalid-argument', `Tokens are not read from ${path}: ${why}.`)
 }
 
 /** In the lock, so no two at a time. Never through a link that somebody put in its place. */

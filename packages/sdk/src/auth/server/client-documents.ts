@@ -134,7 +134,9 @@ export async function fetchDocument(
   const { host } = new URL(address)
   if (response.status !== 200) throw new Error(`${host} answered with HTTP ${response.status}`)
   const type = response.headers.get('content-type') ?? ''
-  if (!/^application\/(?:[\w.!#$&^-]+\+)?json *(?:;|$)/i.test(type)) throw new Error(`${host} did not answer with JSON`)
+  if (!/^application\/(?:[\w.!#$&^-]+\+)?json *(?:;|$)/i.test(type)) {
+    throw new Error(`what ${host} answered is no JSON document by its content type`)
+  }
   const document: unknown = await response.json().catch(() => undefined)
   if (!isObject(document)) throw new Error(`what ${host} answered is no JSON object`)
   return { document, maxAgeSeconds: maxAge(response.headers.get('cache-control') ?? '') }
