@@ -2,13 +2,8 @@ import { define, isObject, type JsonObject } from '../util/objects.ts'
 import { toStandardIssues } from './issues.ts'
 import { compileJsonSchema, type JsonSchema, SchemaError } from './json-schema.ts'
 import { isKeyword } from './keywords.ts'
-import {
-  isStandardSchema,
-  type SchemaLike,
-  type StandardIssue,
-  type StandardResult,
-  type StandardSchema,
-} from './standard.ts'
+import { mayBeAbsent, readShape, validateShape } from './shape.ts'
+import { isStandardSchema, type SchemaLike, type StandardResult, type StandardSchema } from './standard.ts'
 import { escapeToken } from './values.ts'
 import { zodToJsonSchema } from './zod.ts'
 
@@ -77,12 +72,12 @@ function isShape(value: JsonObject): value is Record<string, StandardSchema> {
 }
 
 function fromShape(shape: Record<string, StandardSchema>, direction: Direction): UserSchema {
-  const fields = Object.entries(shape)
   const properties: JsonObject = {}
   const required: string[] = []
-  for (const [name, schema] of fields) {
-    define(properties, name, moveRefs(toJsonSchema(schema, direction), propertyRef(name)))
-    if (!isOptional(schema, direction)) required.push(name)
+  const fields = readShape(shape)
+  for (const field of fields) {
+    define(properties, field.name, moveRefs(toJsonSchema(field.schema, direction), propertyRef(field.name)))
+    if (!mayBeAbsent(field, direction)) required.push(field.name)
   }
   return {
     json: { type: 'object', properties, ...(required.length > 0 && { required }) },
@@ -94,71 +89,6 @@ function fromShape(shape: Record<string, StandardSchema>, direction: Direction):
 /** A reference to a property: a JSON Pointer token (RFC 6901) inside of a URI fragment, where encodeURI keeps a `#`. */
 function propertyRef(name: string): string {
   return `#/properties/${encodeURI(escapeToken(name)).replaceAll('#', '%23')}`
-}
-
-/** Checks each property by itself; properties that the shape does not name are left out. */
-function validateShape(
-  fields: readonly [string, StandardSchema][],
-  given: unknown,
-): StandardResult<unknown> | Promise<StandardResult<unknown>> {
-  if (!isObject(given)) return { issues: [{ message: 'must be an object' }] }
-  const results = fields.map(([name, schema]) =>
-    schema['~standard'].validate(Object.hasOwn(given, name) ? given[name] : undefined),
-  )
-  return results.some((result) => result instanceof Promise)
-    ? Promise.all(results).then((settled) => joinResults(fields, settled))
-    : joinResults(fields, results as StandardResult<unknown>[])
-}
-
-function joinResults(
-  fields: readonly [string, StandardSchema][],
-  results: readonly StandardResult<unknown>[],
-): StandardResult<unknown> {
-  const value: JsonObject = {}
-  let issues: StandardIssue[] | undefined
-  results.forEach((result, index) => {
-    const name = fields[index]![0]
-    if (result.issues) issues = [...(issues ?? []), ...under(name, result.issues)]
-    else if (result.value !== undefined) define(value, name, result.value)
-  })
-  return issues ? { issues } : { value }
-}
-
-function under(name: string, issues: readonly StandardIssue[]): StandardIssue[] {
-  return issues.map(({ message, path = [] }) => ({ message, path: [name, ...path] }))
-}
-
-/** Whether a property may be left out. zod is asked: trying it with undefined would run the user's own checks. */
-function isOptional(schema: StandardSchema, direction: Direction): boolean {
-  const { _zod, _def } = schema as { _zod?: JsonObject; _def?: ZodDefinition }
-  if (_zod) return _zod[direction === 'input' ? 'optin' : 'optout'] !== undefined
-  return _def?.typeName ? isOptionalZod3(_def, direction) : acceptsUndefined(schema)
-}
-
-function isOptionalZod3({ typeName, innerType, schema }: ZodDefinition, direction: Direction): boolean {
-  if (typeName === 'ZodOptional') return true
-  if (typeName === 'ZodDefault' || typeName === 'ZodCatch') return direction === 'input'
-  const inner = innerType ?? schema
-  return inner !== undefined && isOptionalZod3(inner._def, direction)
-}
-
-function acceptsUndefined(schema: StandardSchema): boolean {
-  try {
-    const result = schema['~standard'].validate(undefined)
-    if (!(result instanceof Promise)) return result.issues === undefined
-    // It cannot be told here; a failure is of no interest either.
-    result.catch(() => {})
-  } catch {
-    // A check that cannot take undefined does not accept it.
-  }
-  return false
-}
-
-/** The little we need to know of zod 3: what kind a schema is, and what it wraps. */
-interface ZodDefinition {
-  typeName?: string
-  innerType?: { _def: ZodDefinition }
-  schema?: { _def: ZodDefinition }
 }
 
 function toJsonSchema(schema: StandardSchema, direction: Direction): JsonSchema {

@@ -186,7 +186,7 @@ function pipeSide(node: Node<'pipe'>, io: 'input' | 'output'): object {
 }
 
 /** Whether a property with this schema may be left out. */
-function isOptional(schema: object, io: 'input' | 'output', depth = 0): boolean {
+export function isOptional(schema: object, io: 'input' | 'output', depth = 0): boolean {
   const node = readZod(schema)
   if (depth > MAX_DEPTH) return false
   switch (node.kind) {

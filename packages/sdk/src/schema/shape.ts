@@ -1,0 +1,111 @@
+import { define, isObject, type JsonObject } from '../util/objects.ts'
+import type { StandardIssue, StandardResult, StandardSchema } from './standard.ts'
+import { isOptional } from './zod.ts'
+
+/** One property of a shape, with what happens when a value does not have it. */
+export interface Field {
+  readonly name: string
+  readonly schema: StandardSchema
+  /** Whether a value without the property is refused even if the schema accepts `undefined`. */
+  readonly isRequired: boolean
+  /** Whether an absent property stays absent, whatever the schema makes of `undefined`. */
+  readonly staysAbsent: boolean
+  /** Whether an absent property is fine even if the schema refuses `undefined`. */
+  readonly ignoresIssues: boolean
+  /** Whether a property that is `undefined` afterwards is kept. */
+  readonly keepsUndefined: 'never' | 'if-present' | 'always'
+}
+
+/** Reads a shape once, so that it checks values as `z.object(shape)` of the same version of zod would. */
+export function readShape(shape: Record<string, StandardSchema>): Field[] {
+  return Object.entries(shape).map(([name, schema]) => ({ name, schema, ...readField(schema) }))
+}
+
+/** Checks each property by itself. The result has the properties of the shape only. */
+export function validateShape(
+  fields: readonly Field[],
+  given: unknown,
+): StandardResult<unknown> | Promise<StandardResult<unknown>> {
+  if (!isObject(given)) return { issues: [{ message: 'must be an object' }] }
+  const results = fields.map(({ name, schema }) =>
+    schema['~standard'].validate(Object.hasOwn(given, name) ? given[name] : undefined),
+  )
+  return results.some((result) => result instanceof Promise)
+    ? Promise.all(results).then((settled) => joinResults(fields, given, settled))
+    : joinResults(fields, given, results as StandardResult<unknown>[])
+}
+
+/** Whether the published schema lets a property be absent. */
+export function mayBeAbsent({ schema, isRequired }: Field, direction: 'input' | 'output'): boolean {
+  const { _zod, _def } = schema as ZodSchema
+  if (_zod) return _zod[direction === 'input' ? 'optin' : 'optout'] !== undefined
+  return _def?.typeName ? isOptional(schema, direction) : !isRequired
+}
+
+/** What we need to know of zod: in version 4 how a schema takes part in an object, in version 3 that it is one. */
+interface ZodSchema {
+  _zod?: { optin?: 'optional' | 'defaulted'; optout?: 'optional'; version?: { minor: number } }
+  _def?: { typeName?: string }
+}
+
+// zod is asked, because a trial with undefined would run the checks of its user.
+function readField(schema: StandardSchema): Omit<Field, 'name' | 'schema'> {
+  const { _zod, _def } = schema as ZodSchema
+  if (!_zod) {
+    const isZod3 = _def?.typeName !== undefined
+    return {
+      isRequired: !isZod3 && !acceptsUndefined(schema),
+      staysAbsent: false,
+      ignoresIssues: false,
+      keepsUndefined: isZod3 ? 'if-present' : 'never',
+    }
+  }
+  const { optin, optout, version } = _zod
+  const isOptionalOut = optout === 'optional'
+  // Before 4.5, "optional" also stood for schemas with a default, which supply a value.
+  const tellsDefaults = (version?.minor ?? 0) >= 5
+  return {
+    isRequired: optin === undefined,
+    staysAbsent: optin === 'optional' && isOptionalOut && tellsDefaults,
+    ignoresIssues: optin !== undefined && isOptionalOut,
+    keepsUndefined: optin === 'defaulted' && !isOptionalOut ? 'always' : 'if-present',
+  }
+}
+
+function joinResults(
+  fields: readonly Field[],
+  given: JsonObject,
+  results: readonly StandardResult<unknown>[],
+): StandardResult<unknown> {
+  const value: JsonObject = {}
+  const issues: StandardIssue[] = []
+  results.forEach((result, index) => {
+    const field = fields[index]!
+    const isPresent = Object.hasOwn(given, field.name)
+    if (!isPresent && (field.staysAbsent || (field.ignoresIssues && result.issues))) return
+    if (result.issues) issues.push(...under(field.name, result.issues))
+    else if (!isPresent && field.isRequired) issues.push({ message: 'is required', path: [field.name] })
+    else if (result.value !== undefined || keepsUndefined(field, isPresent)) define(value, field.name, result.value)
+  })
+  return issues.length > 0 ? { issues } : { value }
+}
+
+function keepsUndefined(field: Field, isPresent: boolean): boolean {
+  return field.keepsUndefined === 'always' || (field.keepsUndefined === 'if-present' && isPresent)
+}
+
+function under(name: string, issues: readonly StandardIssue[]): StandardIssue[] {
+  return issues.map(({ message, path = [] }) => ({ message, path: [name, ...path] }))
+}
+
+function acceptsUndefined(schema: StandardSchema): boolean {
+  try {
+    const result = schema['~standard'].validate(undefined)
+    if (!(result instanceof Promise)) return result.issues === undefined
+    // An asynchronous check cannot be awaited here. Its failure is of no interest either.
+    result.catch(() => {})
+  } catch {
+    // A check that throws for undefined does not accept it.
+  }
+  return false
+}
