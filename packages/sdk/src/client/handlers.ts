@@ -34,15 +34,15 @@ export interface UrlQuestion {
 /** What this client does for servers. The capabilities that it declares follow from what is given. */
 export interface ClientHandlers {
   /** Lets the user fill in a form. Fields that have a default may be left out of the answer. */
-  elicit?: ((form: FormQuestion, asking: Asking) => ElicitOutcome | Promise<ElicitOutcome>) | undefined
+  elicit?: ((form: FormQuestion, asking: Asking) => ElicitOutcome | PromiseLike<ElicitOutcome>) | undefined
   /** Shows a URL to the user, who may open it or not; accepting says that they agreed. */
-  elicitUrl?: ((question: UrlQuestion, asking: Asking) => UrlResult | Promise<UrlResult>) | undefined
+  elicitUrl?: ((question: UrlQuestion, asking: Asking) => UrlResult | PromiseLike<UrlResult>) | undefined
   /** Has a model write a message. Declare `sampling: { tools: {} }` as well if it honours `tools`. */
   sample?:
-    | ((params: CreateMessageParams, asking: Asking) => CreateMessageResult | Promise<CreateMessageResult>)
+    | ((params: CreateMessageParams, asking: Asking) => CreateMessageResult | PromiseLike<CreateMessageResult>)
     | undefined
   /** The folders that servers may work in: a list, or a function that gives it when asked. */
-  roots?: readonly (Root | string)[] | ((asking: Asking) => RootList | Promise<RootList>) | undefined
+  roots?: readonly (Root | string)[] | ((asking: Asking) => RootList | PromiseLike<RootList>) | undefined
   /**
    * Lets servers of 2025-11-25 have forms, pages and messages of the model as tasks, which they come back for; kept in memory.
    * Default: they wait for the answer.

@@ -1,3 +1,4 @@
+import { isThenable, toPromise } from '../util/chain.ts'
 import { define, isObject, type JsonObject } from '../util/objects.ts'
 import type { StandardIssue, StandardResult, StandardSchema } from './standard.ts'
 import { isOptional } from './zod.ts'
@@ -30,7 +31,7 @@ export function validateShape(
   const results = fields.map(({ name, schema }) =>
     schema['~standard'].validate(Object.hasOwn(given, name) ? given[name] : undefined),
   )
-  return results.some((result) => result instanceof Promise)
+  return results.some((result) => isThenable(result))
     ? Promise.all(results).then((settled) => joinResults(fields, given, settled))
     : joinResults(fields, given, results as StandardResult<unknown>[])
 }
@@ -101,9 +102,9 @@ function under(name: string, issues: readonly StandardIssue[]): StandardIssue[] 
 function acceptsUndefined(schema: StandardSchema): boolean {
   try {
     const result = schema['~standard'].validate(undefined)
-    if (!(result instanceof Promise)) return result.issues === undefined
+    if (!isThenable(result)) return result.issues === undefined
     // An asynchronous check cannot be awaited here. Its failure is of no interest either.
-    result.catch(() => {})
+    toPromise(result).catch(() => {})
   } catch {
     // A check that throws for undefined does not accept it.
   }

@@ -49,7 +49,7 @@ export interface MiddlewareRequest {
 export type Middleware = (
   request: MiddlewareRequest,
   next: (params?: Params) => Promise<ResultObject>,
-) => ResultObject | Promise<ResultObject>
+) => ResultObject | PromiseLike<ResultObject>
 
 const noParams: Params = Object.freeze({})
 /** Kept texts; far more than a server has lists, and a bound in case of very many pages. */

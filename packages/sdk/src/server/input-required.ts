@@ -10,6 +10,7 @@ import type {
   InputResponse,
 } from '../protocol/types.ts'
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
+import { isThenable } from '../util/chain.ts'
 import { isObject } from '../util/objects.ts'
 import { checkPage } from '../util/page.ts'
 import { checkForm, checkMessage, compileForm, type ElicitAnswer } from './elicit.ts'
@@ -89,7 +90,7 @@ export function acceptedContent(responses: Responses, key: string, schema?: Sche
   if (!isObject(response) || response.action !== 'accept' || !isObject(response.content)) return undefined
   if (!schema) return response.content
   const checked = checkForm(compileForm(schema), response.content)
-  if (checked instanceof Promise) {
+  if (isThenable(checked)) {
     throw new TypeError('acceptedContent() takes schemas that check at once; await ctx.elicit() for others')
   }
   return checked.issues ? undefined : checked.value

@@ -230,7 +230,7 @@ export class Server {
   /** Says what a method answers; custom methods are welcome. The last word counts. */
   setRequestHandler<M extends (keyof ClientRequests & string) | (string & {})>(
     method: M,
-    handler: (params: ParamsOf<M>, ctx: Context) => ResultOf<M> | Promise<ResultOf<M>>,
+    handler: (params: ParamsOf<M>, ctx: Context) => ResultOf<M> | PromiseLike<ResultOf<M>>,
   ): void {
     if (answeredHere.has(method)) throw new TypeError(`${method} is answered by the library`)
     this.setMethod(method, { handler: handler as unknown as MethodEntry['handler'] })

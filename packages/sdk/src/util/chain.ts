@@ -2,9 +2,16 @@
 export function chain<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R>
 export function chain<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R>
 export function chain<T, R>(value: T | PromiseLike<T>, next: (value: T) => R | PromiseLike<R>): R | PromiseLike<R> {
-  return isThenable(value) ? value.then(next) : next(value)
+  return isThenable(value) ? toPromise(value).then(next) : next(value)
 }
 
+/** Whether `await` would wait for it: a promise of any realm, a query builder, a function with a `then`. */
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  const canHaveThen = (typeof value === 'object' && value !== null) || typeof value === 'function'
+  return canHaveThen && typeof (value as { then?: unknown }).then === 'function'
+}
+
+/** The `then` of a foreign object may answer at once, twice, or with something that is not a promise. */
+export function toPromise<T>(value: PromiseLike<T>): Promise<T> {
+  return value instanceof Promise ? value : Promise.resolve(value)
 }

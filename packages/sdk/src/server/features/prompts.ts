@@ -39,7 +39,7 @@ export interface PromptConfig<Args> extends Guarded {
 /** A prompt may return its messages, or plain text as a single message of the user. */
 export type PromptReturn = string | GetPromptResult | InputRequiredResult
 
-export type PromptHandler<Args> = (args: InferOutput<Args>, ctx: Context) => PromptReturn | Promise<PromptReturn>
+export type PromptHandler<Args> = (args: InferOutput<Args>, ctx: Context) => PromptReturn | PromiseLike<PromptReturn>
 
 export interface PromptChanges extends PromptConfig<SchemaLike> {
   name?: string | undefined

@@ -48,13 +48,17 @@ export interface ResourceConfig extends CacheHints, Guarded {
 /** A read may return full contents, plain text or bytes; undefined means that there is no such resource. */
 export type ReadReturn = string | Uint8Array | ReadResourceResult | InputRequiredResult | undefined
 
-export type ReadResource = (uri: URL, ctx: Context) => ReadReturn | Promise<ReadReturn>
+export type ReadResource = (uri: URL, ctx: Context) => ReadReturn | PromiseLike<ReadReturn>
 export type TemplateVariables = Record<string, string | string[]>
-export type ReadTemplate = (uri: URL, variables: TemplateVariables, ctx: Context) => ReadReturn | Promise<ReadReturn>
+export type ReadTemplate = (
+  uri: URL,
+  variables: TemplateVariables,
+  ctx: Context,
+) => ReadReturn | PromiseLike<ReadReturn>
 
 export interface TemplateOptions {
   /** The resources of this family that can be listed. */
-  list?: ((ctx: Context) => ListedResources | Promise<ListedResources>) | undefined
+  list?: ((ctx: Context) => ListedResources | PromiseLike<ListedResources>) | undefined
   /** Suggestions by variable name. */
   complete?: Record<string, Completer> | undefined
 }

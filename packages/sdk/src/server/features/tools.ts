@@ -24,7 +24,7 @@ import { headerAnnotationProblem } from '../../protocol/x-mcp-header.ts'
 import { describeIssues } from '../../schema/issues.ts'
 import type { InferInput, InferOutput, SchemaLike, StandardResult } from '../../schema/standard.ts'
 import { compileSchema, type UserSchema } from '../../schema/user-schema.ts'
-import { chain } from '../../util/chain.ts'
+import { chain, isThenable, toPromise } from '../../util/chain.ts'
 import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { Context } from '../context.ts'
@@ -67,7 +67,10 @@ export type ToolReturn<Out> =
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing is fine
   | (Out extends SchemaLike ? InferInput<Out> : string | void)
 
-export type ToolHandler<In, Out> = (args: InferOutput<In>, ctx: Context) => ToolReturn<Out> | Promise<ToolReturn<Out>>
+export type ToolHandler<In, Out> = (
+  args: InferOutput<In>,
+  ctx: Context,
+) => ToolReturn<Out> | PromiseLike<ToolReturn<Out>>
 
 export interface ToolChanges extends ToolConfig<SchemaLike, SchemaLike> {
   name?: string | undefined
@@ -204,8 +207,8 @@ export class Tools {
     } catch (error) {
       return this.#failed(entry, error, ctx)
     }
-    if (!(returned instanceof Promise)) return this.#finish(entry, returned)
-    return returned.then(
+    if (!isThenable(returned)) return this.#finish(entry, returned)
+    return toPromise(returned).then(
       (value) => this.#finish(entry, value),
       (error) => this.#failed(entry, error, ctx),
     )

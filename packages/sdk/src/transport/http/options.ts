@@ -45,7 +45,7 @@ export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits {
    * Who is calling, as your own authentication knows. Sessions, streams and limits belong to it. Default: from what an
    * authenticating layer left on the request (`auth`), else nobody in particular.
    */
-  principal?: ((request: HttpRequest) => string | undefined | Promise<string | undefined>) | undefined
+  principal?: ((request: HttpRequest) => string | undefined | PromiseLike<string | undefined>) | undefined
   /** Makes the ids of sessions. Default: 256 random bits. */
   sessionIdGenerator?: (() => string) | undefined
   /**
@@ -98,7 +98,10 @@ export interface AuthOptions {
   routes?: AuthRoutes | undefined
 }
 
-export type VerifyToken = (token: string, request: TokenRequest) => AuthInfo | undefined | Promise<AuthInfo | undefined>
+export type VerifyToken = (
+  token: string,
+  request: TokenRequest,
+) => AuthInfo | undefined | PromiseLike<AuthInfo | undefined>
 
 /** What a check of tokens may want to know of the request. */
 export interface TokenRequest {
