@@ -1,6 +1,7 @@
 import type { CallOptions, ServerFacts } from '../era/client.ts'
 import { CapabilityError, ClosedError, McpError, PeerError, RpcCode } from '../errors.ts'
-import type { Link, SendOptions } from '../jsonrpc/link.ts'
+import { Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
+import type { Cancellation, Link, SendOptions } from '../jsonrpc/link.ts'
 import type { Params, ResultObject, RpcNotification } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
@@ -93,6 +94,11 @@ export interface ClientOptions {
    * then repeated when the connection broke before the answer came. Default false: a server can claim anything.
    */
   trusted?: boolean | undefined
+  /**
+   * Pings the server periodically. Each ping that is not answered is an `error` event; after `maxFailures` in a row the connection is
+   * reset. On 2026-07-28, which has no `ping`, `server/discover` is sent instead. Default: no pings.
+   */
+  ping?: PingOptions | undefined
   /** Start a server process again that ended by itself, up to so many times a minute. Default 3; 0 for never. */
   restarts?: number | undefined
   /** How often a server may ask in one call before it is given up. Default 32. */
@@ -129,6 +135,8 @@ export interface ClientEvents {
   elicitationComplete: { elicitationId: string }
   /** A task of the server was made, or stands otherwise than before. */
   task: TaskChange
+  /** A request was cancelled, by this client or by the server, with the reason. */
+  cancelled: Cancellation
   /** Something the server sent was left out, or could not be used. */
   warning: { message: string }
   /** Something failed that no call could report. */
@@ -192,6 +200,7 @@ export class Client {
   readonly #tasks: ClientTasks
   readonly #closing = new AbortController()
   #logLevel: LoggingLevel | undefined
+  #heartbeat: Heartbeat | undefined
   /** Whether the server was told the level, and must be told again in another session. */
   #isLevelTold = false
 
@@ -218,10 +227,13 @@ export class Client {
         request: (exchange) => void this.#replies.answer(exchange),
         notification: (notification) => this.#notified(notification),
         error: (error) => this.#events.emit('error', { error }),
+        cancelled: (cancellation) => this.#events.emit('cancelled', cancellation),
       },
       isIdempotent: (method, params) => this.#isIdempotent(method, params),
       onState: (change) => {
         if (change.state === 'ready') this.#metServer()
+        this.#heartbeat?.stop()
+        if (change.state === 'ready' && options.ping) this.#heartbeat = this.#startPings(options.ping)
         if (change.state === 'reconnecting') this.#tasks.reconnected()
         this.#events.emit('state', change)
       },
@@ -601,12 +613,8 @@ export class Client {
       },
       server: () => this.#askingServer,
       pauseClocks: (link) => this.#pauseClocks(link),
-      onError: (error) => {
-        this.#events.emit('error', { error })
-        // The server hears as little as it should; somebody here must hear more.
-        if (!this.#events.hasListeners('error'))
-          console.error('[tenon] A question of the server could not be answered:', error)
-      },
+      // The server hears as little as it should; somebody here must hear more.
+      onError: (error) => this.#reportFailure(error, 'A question of the server could not be answered:'),
     })
   }
 
@@ -783,6 +791,17 @@ export class Client {
     }
   }
 
+  #startPings(options: PingOptions): Heartbeat {
+    const { era, link } = this.#connection.live!
+    const method = era.facts.revision.lacks('ping') ? 'server/discover' : 'ping'
+    return new Heartbeat(options, {
+      name: 'The server',
+      ping: (timeoutMs) => era.call(link, method, undefined, { timeoutMs, maxTotalTimeoutMs: timeoutMs }),
+      onFailure: (error) => this.#reportFailure(error),
+      onDead: (reason) => void this.#connection.reset(reason).catch((error) => this.#reportFailure(error)),
+    })
+  }
+
   /** Another process, or another session, may offer something else and knows nothing of us. */
   #metServer(): void {
     this.#cache?.clear()
@@ -791,6 +810,12 @@ export class Client {
     this.#call('logging/setLevel', { level: this.#logLevel }, undefined).catch((error) =>
       this.#events.emit('error', { error }),
     )
+  }
+
+  /** For failures that must not go unnoticed. */
+  #reportFailure(error: unknown, what = 'The connection failed:'): void {
+    this.#events.emit('error', { error })
+    if (!this.#events.hasListeners('error')) console.error(`[tenon] ${what}`, error)
   }
 
   #warn(message: string): void {

@@ -87,6 +87,7 @@ export class Connection {
   #restarted: number[] = []
   #state: ClientState = 'idle'
   #reason: string | undefined
+  #resetReason: string | undefined
   #closing = false
   #isConnecting = false
   /** Over a network calls and sessions get lost on servers that are fine. */
@@ -141,6 +142,15 @@ export class Connection {
     } else await this.#transport?.close()
     for (const { end } of this.#open.values()) end()
     this.#setState('closed', 'close() was called')
+  }
+
+  /** Closes a connection that no longer answers. It is made again where the transport allows that. */
+  async reset(reason: string): Promise<void> {
+    const live = this.#live
+    if (this.#closing || !live) return
+    this.#resetReason = reason
+    await this.#transport?.close()
+    live.link.ended({ reason })
   }
 
   /** Goes out at once when the connection is there, and waits for one that is being made again. */
@@ -300,7 +310,8 @@ export class Connection {
     this.#live = undefined
     // Whoever makes the connection finds out, and tries again; two at once would end each other's.
     if (this.#isConnecting) return
-    const reason = describeEnd(detail)
+    const reason = this.#resetReason ?? describeEnd(detail)
+    this.#resetReason = undefined
     if (!this.#transport!.restartable || !this.#mayRestart()) {
       this.#closing = true
       this.#setState('closed', reason)

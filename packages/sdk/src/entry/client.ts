@@ -39,6 +39,8 @@ export {
   RpcCode,
   TimeoutError,
 } from '../errors.ts'
+export type { PingOptions } from '../jsonrpc/heartbeat.ts'
+export type { Cancellation } from '../jsonrpc/link.ts'
 export type { Progress, RequestOptions } from '../jsonrpc/pending.ts'
 export type { Transport } from '../jsonrpc/transport.ts'
 export type { RevisionId } from '../protocol/revision.ts'

@@ -13,7 +13,8 @@ export {
   Suspended,
   UrlElicitationRequiredError,
 } from '../errors.ts'
-export type { Link } from '../jsonrpc/link.ts'
+export type { PingOptions } from '../jsonrpc/heartbeat.ts'
+export type { Cancellation, Link } from '../jsonrpc/link.ts'
 export type { HttpRequest, Transport } from '../jsonrpc/transport.ts'
 export type { Revision, RevisionId } from '../protocol/revision.ts'
 export type { CreateMessageParams, CreateMessageResult, InputRequest, Root } from '../protocol/types.ts'

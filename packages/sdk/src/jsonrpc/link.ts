@@ -29,9 +29,24 @@ export interface Receiver {
   /** The link is about to end: finish what would otherwise stay open for ever. */
   drain?(link: Link): void
   closed?(link: Link, detail: CloseDetail | undefined): void
+  /** A request was cancelled before it was answered. */
+  cancelled?(cancellation: Cancellation): void
   /** Takes what went wrong on our side and cannot be told to the peer. */
   error(error: unknown): void
 }
+
+/** A request that one of the two sides no longer wants. */
+export interface Cancellation {
+  readonly method: string
+  readonly id: RequestId
+  /** As the side that cancelled it says; at most 1,000 characters. Text of a peer is untrusted. */
+  readonly reason: string
+  /** `local`: we cancelled a request of ours. `remote`: the other side cancelled a request of its own. */
+  readonly by: 'local' | 'remote'
+}
+
+/** Characters of a reason that are handed on. */
+const maxReason = 1_000
 
 /** What a request may need besides what callers can say. */
 export interface SendOptions extends RequestOptions {
@@ -258,7 +273,10 @@ export class Link {
   #cancelled(params: Params): void {
     const exchange = this.#inFlight.get(params.requestId as RequestId)
     if (!exchange || exchange.request.method === 'initialize') return
-    exchange.cancel(typeof params.reason === 'string' ? params.reason : 'The peer cancelled the request')
+    const reason = typeof params.reason === 'string' ? params.reason : 'The peer cancelled the request'
+    exchange.cancel(reason)
+    const { id, method } = exchange.request
+    this.#receiver.cancelled?.({ id, method, reason: reason.slice(0, maxReason), by: 'remote' })
   }
 
   #answered(response: RpcResponse): void {
@@ -327,6 +345,7 @@ export class Link {
   }
 
   #giveUp(id: number, method: string, reason: string, options: SendOptions | undefined): void {
+    this.#receiver.cancelled?.({ id, method, reason: reason.slice(0, maxReason), by: 'local' })
     // 2025-11-25 cancellation: initialize is never cancelled.
     if (this.transport.cancelRequest?.(id)) return
     if (method !== 'initialize') this.notify('notifications/cancelled', { requestId: id, reason }, options?.stream)

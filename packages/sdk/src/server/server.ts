@@ -4,7 +4,8 @@ import type { Definition, Outcome, QuestionLimits, ServerEra, UsedStates } from 
 import { StatelessServer } from '../era/stateless/server.ts'
 import { UsedStatesHere } from '../era/stateless/used-states.ts'
 import type { Endpoint, RevisionFacts } from '../jsonrpc/endpoint.ts'
-import { Link, type Receiver } from '../jsonrpc/link.ts'
+import { Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
+import { type Cancellation, Link, type Receiver } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import { cacheHintsProblem, iconsProblem } from '../protocol/hints.ts'
@@ -48,6 +49,13 @@ export interface ServerOptions {
   /** The same with rotation, newest first: the first seals, every one opens. */
   stateKeys?: readonly (string | Uint8Array)[] | undefined
   questions?: QuestionOptions | undefined
+  /**
+   * Pings clients periodically and closes connections whose client no longer answers. For connections that the server can write to
+   * at any time, such as stdio, and for revisions that have `ping`. Default: no pings.
+   */
+  ping?: PingOptions | undefined
+  /** Receives requests that were cancelled, with the reason, for your log. */
+  onCancelled?: ((cancellation: Cancellation) => void) | undefined
 }
 
 /** What handlers may ask of clients. */
@@ -85,6 +93,7 @@ export class Server {
   readonly #notified = new Map<string, (params: Params) => void>()
   readonly #parents = new Set<Server>()
   readonly #callLimits: ReturnType<typeof createCallLimits>
+  #heartbeats: Map<Link, Heartbeat> | undefined
   #logBucket: Bucket | undefined
   #endpoint: Endpoint | undefined
   #tasks: TaskRuntime | undefined
@@ -131,8 +140,11 @@ export class Server {
       drain: (link) => {
         for (const era of each) era.drain(link)
       },
+      cancelled: (cancellation) => this.#reportCancelled(cancellation),
       closed: (link) => {
         this.#links.delete(link)
+        this.#heartbeats?.get(link)?.stop()
+        this.#heartbeats?.delete(link)
         for (const era of each) era.closed(link)
       },
       error: (error) => this.reportError(error),
@@ -208,11 +220,35 @@ export class Server {
       await link.open()
       // Who set a handler before wants to hear of the end too.
       if (onclose) chainClose(transport, onclose)
+      const { ping } = this.#options
+      if (ping && !transport.serves && !link.closed) this.#startPings(link, ping)
     } catch (error) {
       this.#links.delete(link)
       throw error
     }
     return link
+  }
+
+  #startPings(link: Link, options: PingOptions): void {
+    this.#heartbeats ??= new Map()
+    const heartbeat = new Heartbeat(options, {
+      name: 'The client',
+      // Before the handshake there is nothing to keep alive, and 2026-07-28 has no ping.
+      ping: async (timeoutMs) =>
+        this.#handshake.revisionOf(link) &&
+        link.request('ping', undefined, { timeoutMs, maxTotalTimeoutMs: timeoutMs }),
+      onFailure: (error) => this.reportError(error),
+      onDead: () => void link.close(0),
+    })
+    this.#heartbeats.set(link, heartbeat)
+  }
+
+  #reportCancelled(cancellation: Cancellation): void {
+    try {
+      this.#options.onCancelled?.(cancellation)
+    } catch (error) {
+      this.reportError(error)
+    }
   }
 
   #attach(transport: Transport): Link {

@@ -2,7 +2,7 @@ import type { RevisionId } from 'tenon'
 import { Client } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { InMemoryTransport, ScriptedClient, ScriptedServer } from 'tenon/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { everyWire } from '../support/every-wire.ts'
 import {
   errorOf,
@@ -35,6 +35,75 @@ function closesInstead(transport: string, era: string): string | undefined {
 }
 
 const sampling = { messages: [], maxTokens: 1 }
+
+describe('the reason of a cancellation', () => {
+  everyWire(
+    'is handed to the log of both sides when a client cancels [CANC-010]',
+    async (wire) => {
+      const logged: unknown[] = []
+      const { server, started } = testServer({ onCancelled: (cancellation) => logged.push(cancellation) })
+      await using pair = await wire.connect(server)
+      const own: unknown[] = []
+      pair.client.on('cancelled', (cancellation) => own.push(cancellation))
+      const stop = new AbortController()
+      const call = pair.client.callTool('wait', {}, { signal: stop.signal })
+      await started
+      stop.abort('The user closed the window')
+      await errorOf(call)
+      await pair.client.ping()
+      const { id } = said(pair.transcript, 'client', 'tools/call')[0]!
+      const cancellation = { method: 'tools/call', id, reason: 'The user closed the window' }
+      expect(own).toEqual([{ ...cancellation, by: 'local' }])
+      expect(logged).toEqual([{ ...cancellation, by: 'remote' }])
+    },
+    { skip: ({ transport, revision }) => closesInstead(transport, revision.era) },
+  )
+
+  it.each(handshakes)('is handed to the log of both sides when a server cancels (%s) [CANC-010]', async (revision) => {
+    const onCancelled = vi.fn()
+    const [ours, theirs] = InMemoryTransport.createLinkedPair()
+    const own = await testServer({ onCancelled }).server.connect(theirs)
+    const asked = gate()
+    const sample = () => {
+      asked.open()
+      return new Promise<never>(() => {})
+    }
+    const client = new Client({ name: 'c', version: '1' }, { revision, handlers: { sample } })
+    const heardBy = vi.fn()
+    client.on('cancelled', heardBy)
+    await client.connect(ours)
+    const stop = new AbortController()
+    const question = errorOf(own.request('sampling/createMessage', sampling, { signal: stop.signal }))
+    await asked.promise
+    stop.abort('No longer needed')
+    await question
+    await client.ping()
+    const cancellation = { method: 'sampling/createMessage', id: expect.any(Number), reason: 'No longer needed' }
+    expect(onCancelled.mock.calls).toEqual([[{ ...cancellation, by: 'local' }]])
+    expect(heardBy.mock.calls).toEqual([[{ ...cancellation, by: 'remote' }]])
+    await client.close()
+  })
+
+  it('is cut off when it is very long, and a log that fails harms nobody', async () => {
+    const onError = vi.fn()
+    const reasons: string[] = []
+    const onCancelled = ({ reason }: { reason: string }) => {
+      reasons.push(reason)
+      throw new Error('The disk is full')
+    }
+    const { server, started } = testServer({ onCancelled, onError })
+    await using caller = await ScriptedClient.connect(server, { revision: '2025-11-25' })
+    await caller.open()
+    const params = { name: 'wait', arguments: {} }
+    void caller.send({ jsonrpc: '2.0', id: 'long', method: 'tools/call', params })
+    await started
+    const cancelled = { requestId: 'long', reason: 'x'.repeat(100_000) }
+    await caller.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: cancelled })
+    await caller.request('ping')
+    expect(reasons).toEqual(['x'.repeat(1_000)])
+    expect(onError).toHaveBeenCalledWith(expect.objectContaining({ message: 'The disk is full' }))
+  })
+})
 
 describe('a client that gives up', () => {
   everyWire(

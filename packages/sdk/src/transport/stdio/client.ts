@@ -145,7 +145,8 @@ export class StdioClientTransport implements Transport {
   /** Closes the server's stdin and waits; then SIGTERM, then SIGKILL, to the whole process group. */
   async close(): Promise<void> {
     // A process that is just being started is to be ended too; that it could not be started was told already.
-    await this.#starting?.catch(() => {})
+    const starting = this.#starting
+    await starting?.catch(() => {})
     const child = this.#process
     if (!child) return
     const writer = this.#writer
@@ -154,9 +155,11 @@ export class StdioClientTransport implements Transport {
     await Promise.race([writer?.flushed(graceMs), this.#ended])
     child.stdin?.end()
     await endProcess(child, this.#ended, graceMs)
+    this.#stderr?.push(null)
+    // It may have been started again by whoever heard of the end.
+    if (this.#starting !== starting) return
     this.#process = undefined
     this.#starting = undefined
-    this.#stderr?.push(null)
   }
 
   #connectPipes(child: ChildProcess): void {

@@ -1,0 +1,77 @@
+import { ClosedError, PeerError, TimeoutError } from '../errors.ts'
+import { unref } from '../util/unref.ts'
+
+export interface PingOptions {
+  /** How long to wait after one ping before the next is sent. */
+  intervalMs: number
+  /** How long the other side may take to answer a ping. Default 10,000. */
+  timeoutMs?: number | undefined
+  /** After how many failed pings in a row the connection is reset. Default 3. */
+  maxFailures?: number | undefined
+}
+
+interface Pinged {
+  /** For error messages: `The server`, `The client`. */
+  readonly name: string
+  /** Sends one ping. */
+  ping(timeoutMs: number): Promise<unknown>
+  onFailure(error: TimeoutError): void
+  /** Too many pings in a row failed. No more are sent. */
+  onDead(reason: string): void
+}
+
+/**
+ * Pings a peer periodically (2025-11-25 ping, implementation considerations). The next ping is sent only after the last one was
+ * answered or failed, so a slow peer is never sent several.
+ */
+export class Heartbeat {
+  readonly #options: Required<PingOptions>
+  readonly #pinged: Pinged
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #failures = 0
+  #isStopped = false
+
+  constructor({ intervalMs, timeoutMs = 10_000, maxFailures = 3 }: PingOptions, pinged: Pinged) {
+    this.#options = { intervalMs, timeoutMs, maxFailures } as Required<PingOptions>
+    for (const [name, value] of Object.entries(this.#options)) {
+      if (!(value > 0 && value <= 2 ** 31 - 1)) throw new TypeError(`ping.${name} must be a number above 0`)
+    }
+    this.#pinged = pinged
+    this.#schedule()
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+  }
+
+  #schedule(): void {
+    if (this.#isStopped) return
+    this.#timer = setTimeout(() => void this.#ping(), this.#options.intervalMs)
+    unref(this.#timer)
+  }
+
+  async #ping(): Promise<void> {
+    try {
+      await this.#pinged.ping(this.#options.timeoutMs)
+      this.#failures = 0
+    } catch (error) {
+      // The end of a connection is told otherwise.
+      if (this.#isStopped || error instanceof ClosedError) return this.stop()
+      // An error is an answer: whoever sends it is there.
+      if (error instanceof PeerError) this.#failures = 0
+      else this.#failed(error)
+    }
+    this.#schedule()
+  }
+
+  #failed(cause: unknown): void {
+    const { timeoutMs, maxFailures } = this.#options
+    const { name, onFailure, onDead } = this.#pinged
+    const count = ++this.#failures
+    onFailure(new TimeoutError(`${name} did not answer a ping (${count} of ${maxFailures})`, timeoutMs, { cause }))
+    if (count < maxFailures) return
+    this.stop()
+    onDead(`${name} did not answer ${count} ${count === 1 ? 'ping' : 'pings in a row'}`)
+  }
+}
