@@ -7,6 +7,7 @@ import { HttpEngine, type HttpMetrics } from '../transport/http/engine.ts'
 import { NodeCall } from '../transport/http/node.ts'
 import type { HttpOptions } from '../transport/http/options.ts'
 import { isLoopback } from '../transport/http/resource-metadata.ts'
+import { HttpConnections } from './http-connections.ts'
 import { endpointOf } from './http-handler.ts'
 
 export interface ServeHttpOptions extends HttpOptions {
@@ -16,8 +17,15 @@ export interface ServeHttpOptions extends HttpOptions {
   host?: string | undefined
   /** Default `/mcp`. */
   path?: string | undefined
-  /** How long calls may go on after the end was asked for. Default 5,000. */
+  /**
+   * How long the server goes on as before after it was asked to shut down, while `healthPath` reports that it is not ready, so
+   * that load balancers send requests elsewhere. Default: 1,000 after SIGTERM if a client is connected, else 0.
+   */
+  shutdownDelayMs?: number | undefined
+  /** How long calls in flight may go on after that. Default 5,000. */
   graceMs?: number | undefined
+  /** Where load balancers ask whether the server is ready: 200, or 503 once it shuts down. Default: nowhere. */
+  healthPath?: string | undefined
   /** Close on SIGTERM and SIGINT, and end the process then. Default true. */
   exit?: boolean | undefined
 }
@@ -27,7 +35,9 @@ export interface ServingHttp {
   readonly url: string
   readonly port: number
   readonly metrics: HttpMetrics
-  /** Lets what is under way finish, then stops listening. */
+  /** False once the server shuts down. */
+  readonly ready: boolean
+  /** Waits for `shutdownDelayMs`, stops listening and lets calls in flight finish. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -38,6 +48,12 @@ const headersTimeout = 15_000
 const keepAliveTimeout = 75_000
 const maxHeaderSize = 16_384
 
+/** The default of `shutdownDelayMs` after SIGTERM. */
+const defaultDelayMs = 1_000
+
+/** How long clients may use the connections that they have, of which each response ends one. */
+const longestLingerMs = 500
+
 /**
  * Serves every revision over HTTP on one URL.
  *
@@ -45,10 +61,12 @@ const maxHeaderSize = 16_384
  * const { url } = await serveHttp(server, { port: 3000 })
  */
 export async function serveHttp(server: McpServer | Server, options: ServeHttpOptions = {}): Promise<ServingHttp> {
-  const { port = 3000, host = '127.0.0.1', path = '/mcp', graceMs = 5_000, exit = true, ...httpOptions } = options
+  const { port = 3000, host = '127.0.0.1', path = '/mcp', graceMs = 5_000, exit = true, ...rest } = options
+  const { shutdownDelayMs, healthPath, ...httpOptions } = rest
   const { bodyTimeoutMs = 30_000 } = options
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new TypeError('port must be a number from 0 to 65535')
-  if (!path.startsWith('/')) throw new TypeError(`path must begin with a slash: '/${path}'`)
+  checkPath('path', path)
+  if (healthPath !== undefined) checkPath('healthPath', healthPath)
   checkResource(options, host)
   const engine = new HttpEngine(endpointOf(server), httpOptions, true)
   const settings = {
@@ -61,16 +79,25 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   }
   // Not by an import, which a bundle for browsers would have to resolve.
   const { createServer } = process.getBuiltinModule('node:http')
+  const state = { ready: true }
   const http = createServer(settings, (request, response) => {
+    if (!connections.accepts(request, response)) return
     const asked = pathOf(request.url ?? '/')
-    if (isServed(asked, path, httpOptions) || engine.describes(asked)) engine.handle(new NodeCall(request, response))
+    if (asked === healthPath) answerProbe(response, state.ready)
+    else if (isServed(asked, path, httpOptions) || engine.describes(asked))
+      engine.handle(new NodeCall(request, response))
     else notFound(response, path)
   })
   // Their size is bounded; by number, Node would leave out the last ones without a word.
   http.maxHeadersCount = 0
   http.on('clientError', answerClientError)
+  const connections = new HttpConnections(http)
   await listen(http, port, host)
-  const close = once(() => closeAll(http, engine, graceMs))
+  let closing: Promise<void> | undefined
+  const close = (defaultMs = 0) => {
+    closing ??= shutDown({ http, connections, engine, state, delayMs: shutdownDelayMs ?? defaultMs, graceMs })
+    return closing
+  }
   const forget = exit ? closeOnSignal(close) : () => {}
   const { port: actual } = http.address() as AddressInfo
   const name = isEveryAddress(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
@@ -85,6 +112,9 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
     port: actual,
     get metrics() {
       return engine.metrics
+    },
+    get ready() {
+      return state.ready
     },
     close: end,
     [Symbol.asyncDispose]: end,
@@ -152,31 +182,59 @@ function notListening(cause: NodeJS.ErrnoException, port: number, host: string):
   return new McpError('listen-failed', `serveHttp cannot listen: ${why ?? cause.message}`, { cause })
 }
 
-async function closeAll(http: HttpServer, engine: HttpEngine, graceMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => http.close(() => resolve()))
+interface Shutdown {
+  readonly http: HttpServer
+  readonly connections: HttpConnections
+  readonly engine: HttpEngine
+  readonly state: { ready: boolean }
+  readonly delayMs: number
+  readonly graceMs: number
+}
+
+async function shutDown({ http, connections, engine, state, delayMs, graceMs }: Shutdown): Promise<void> {
+  state.ready = false
+  await leaveTime(connections, delayMs)
+  const { Server: NetServer } = process.getBuiltinModule('node:net')
+  // Not the method of `node:http`, which destroys idle connections, and with them requests that just arrive.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(http, () => resolve()))
+  // Only now, so that clients which do not know that we are not ready have no reason to connect once more.
+  connections.endAfterResponses()
+  await leaveTime(connections, Math.min(delayMs, longestLingerMs))
+  connections.endIdle()
   await engine.close(graceMs)
   // The last answers leave at the end of this turn.
   await new Promise((resolve) => setImmediate(resolve))
-  http.closeIdleConnections()
+  connections.endUnused()
   // Answers are on their way; who does not take them is not waited for.
   const timer = setTimeout(() => http.closeAllConnections(), 500)
   await closed
   clearTimeout(timer)
+  // Only stops its timers: nothing is open any more.
+  http.close(() => {})
+}
+
+async function leaveTime({ size }: HttpConnections, delayMs: number): Promise<void> {
+  if (delayMs > 0 && size > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
 }
 
 /** Gives the way to leave the signals alone again. */
-function closeOnSignal(close: () => Promise<void>): () => void {
-  const stop = () => void close().then(() => process.exit(0))
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
+function closeOnSignal(close: (defaultMs?: number) => Promise<void>): () => void {
+  const end = (delayMs: number) => void close(delayMs).then(() => process.exit(0))
+  const onTerminate = () => end(defaultDelayMs)
+  const onInterrupt = () => end(0)
+  process.once('SIGTERM', onTerminate)
+  process.once('SIGINT', onInterrupt)
   return () => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, stop)
+    process.off('SIGTERM', onTerminate)
+    process.off('SIGINT', onInterrupt)
   }
 }
 
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let done: Promise<T> | undefined
-  return () => {
-    done ??= work()
-    return done
-  }
+function checkPath(name: string, path: string): void {
+  if (!path.startsWith('/')) throw new TypeError(`${name} must begin with a slash: '/${path}'`)
+}
+
+function answerProbe(response: ServerResponse, isReady: boolean): void {
+  response.writeHead(isReady ? 200 : 503, { 'content-type': 'text/plain', 'cache-control': 'no-store' })
+  response.end(isReady ? 'ready' : 'shutting down')
 }

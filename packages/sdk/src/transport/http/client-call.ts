@@ -21,7 +21,8 @@ export type ReadHeader = (name: string) => string | undefined
 
 /** Takes the answer to one request: `head`, any number of `data`, then `end`; or `failed` at any point. */
 export interface Answer {
-  head(status: number, header: ReadHeader): void
+  /** @param isReused True when the request was sent on a connection that had carried another one before. */
+  head(status: number, header: ReadHeader, isReused: boolean): void
   data(chunk: Uint8Array): void
   end(): void
   /** @param reached False when the server was certainly not reached, so that nothing was sent. */

@@ -61,6 +61,11 @@ export class Delivery implements Answer {
   #mode: 'text' | 'bytes' | 'none' | 'refusal' = 'none'
   #status = 0
   #header: ReadHeader = noHeader
+  /**
+   * The server ended the connection, which it kept for the next request, when that request was on its way (RFC 9110, 15.5.9).
+   * It did not read the request, so it may be made again whatever it is.
+   */
+  #wasUnread = false
   #collected = new ByteCollector()
   #size = 0
   /** The caller's headers and credentials. */
@@ -122,9 +127,10 @@ export class Delivery implements Answer {
     this.#fail(`was not sent: the headers function failed: ${messageOf(cause)}`, 'not-sent', cause)
   }
 
-  head(status: number, header: ReadHeader): void {
+  head(status: number, header: ReadHeader, isReused: boolean): void {
     if (this.#isOver) return
     this.#status = status
+    this.#wasUnread = status === 408 && isReused && header('connection')?.toLowerCase() === 'close'
     this.#header = header
     const location = status >= 300 && status < 400 ? header('location') : undefined
     if (location !== undefined) return this.#redirect(location)
@@ -221,6 +227,7 @@ export class Delivery implements Answer {
     const status = this.#status
     const { auth } = this.#destination
     if (auth && (status === 401 || status === 403)) return void this.#askForPermission(auth)
+    if (this.#wasUnread && this.#mayTryAgain()) return this.#again(0)
     const waitMs = status === 429 || status === 503 ? retryAfterMs(this.#header('retry-after')) : undefined
     // Neither was acted on (RFC 6585, 4; RFC 9110, 15.6.4), so it may be made again whatever it is.
     if (waitMs !== undefined && waitMs <= longestRetryAfterMs && this.#mayTryAgain()) {

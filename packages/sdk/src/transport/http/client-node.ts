@@ -98,7 +98,8 @@ function watch(request: ClientRequest, answer: Answer, body: string | undefined)
       answer.end()
     })
     response.on('error', (cause) => fail(cause, true))
-    answer.head(response.statusCode!, (name) => response.headers[name] as string | undefined)
+    const header = (name: string) => response.headers[name] as string | undefined
+    answer.head(response.statusCode!, header, request.reusedSocket)
   })
   request.on('error', (cause) => fail(cause, !isConnectFailure(cause)))
   // An answer that switches protocols is neither a response nor an error.

@@ -50,7 +50,7 @@ export class WebPort implements HttpPort {
       if (init.signal.aborted) return
       if (response.type === 'opaqueredirect')
         throw new Error('the server redirects, and this runtime does not say where')
-      answer.head(response.status, (name) => response.headers.get(name) ?? undefined)
+      answer.head(response.status, (name) => response.headers.get(name) ?? undefined, false)
       await readAll(response.body, init.signal, answer)
     } catch (cause) {
       if (!init.signal.aborted) answer.failed(cause, !isConnectFailure(cause))
