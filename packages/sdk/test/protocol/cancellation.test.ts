@@ -95,10 +95,10 @@ describe('the reason of a cancellation', () => {
     await using caller = await ScriptedClient.connect(server, { revision: '2025-11-25' })
     await caller.open()
     const params = { name: 'wait', arguments: {} }
-    void caller.send({ jsonrpc: '2.0', id: 'long', method: 'tools/call', params })
+    caller.say({ jsonrpc: '2.0', id: 'long', method: 'tools/call', params })
     await started
     const cancelled = { requestId: 'long', reason: 'x'.repeat(100_000) }
-    await caller.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: cancelled })
+    caller.notify('notifications/cancelled', cancelled)
     await caller.request('ping')
     expect(reasons).toEqual(['x'.repeat(1_000)])
     expect(onError).toHaveBeenCalledWith(expect.objectContaining({ message: 'The disk is full' }))
