@@ -6,20 +6,22 @@ import { type AuthorizationServerOptions, startAuthorizationServer, type TestAut
 export async function protectedServer(
   options: AuthorizationServerOptions = {},
   auth: Partial<NonNullable<ServeHttpOptions['auth']>> = {},
+  http: Omit<ServeHttpOptions, 'auth'> = {},
 ) {
   const as = await startAuthorizationServer({ login: 'auto', ...options })
   const server = new McpServer({ name: 'vault', version: '1.0.0' })
   server.registerTool('whoami', {}, (_args, ctx) => `${ctx.auth?.subject} ${ctx.auth?.scopes.join('+')}`)
-  const http = await serveHttp(server, {
+  const serving = await serveHttp(server, {
     port: 0,
     exit: false,
+    ...http,
     auth: { verify: jwtVerifier({ issuer: as.issuer }), authorizationServers: [as.issuer], ...auth },
   })
   return {
     as,
-    url: http.url,
+    url: serving.url,
     async [Symbol.asyncDispose]() {
-      await http.close()
+      await serving.close()
       await as.close()
     },
   }

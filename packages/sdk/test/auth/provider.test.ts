@@ -1,53 +1,9 @@
 import { connect } from 'tenon/client'
 import { describe, expect, it } from 'vitest'
 import { withProvider } from '../../src/auth/client/provider.ts'
-import type {
-  OAuthClientProvider,
-  ProviderClientInformation,
-  ProviderDiscovery,
-  ProviderTokens,
-} from '../../src/auth/client/provider-port.ts'
+import type { ProviderDiscovery } from '../../src/auth/client/provider-port.ts'
 import { authErrorIn, followRedirect, protectedServer, tokenRequests, visits } from './protected-server.ts'
-
-const redirectUrl = 'https://app.example/back'
-
-/** As an application would write it: everything in memory, and pages are noted instead of opened. */
-class Keeper implements OAuthClientProvider {
-  readonly redirectUrl: string | undefined = redirectUrl
-  readonly clientMetadata = { redirect_uris: [redirectUrl], client_name: 'Keeper' }
-  readonly pages: URL[] = []
-  readonly invalidated: string[] = []
-  client: ProviderClientInformation | undefined
-  held: ProviderTokens | undefined
-  verifier = ''
-
-  clientInformation() {
-    return this.client
-  }
-  saveClientInformation(information: ProviderClientInformation) {
-    this.client = information
-  }
-  tokens() {
-    return this.held
-  }
-  saveTokens(tokens: ProviderTokens) {
-    this.held = tokens
-  }
-  redirectToAuthorization(page: URL): void | Promise<void> {
-    this.pages.push(page)
-  }
-  saveCodeVerifier(verifier: string) {
-    this.verifier = verifier
-  }
-  codeVerifier() {
-    return this.verifier
-  }
-  invalidateCredentials(what: string) {
-    this.invalidated.push(what)
-    this.held = undefined
-    if (what === 'all') this.client = undefined
-  }
-}
+import { Keeper } from './provider-support.ts'
 
 async function comeBack(provider: Keeper): Promise<URLSearchParams> {
   return (await followRedirect(provider.pages.at(-1)!)).searchParams

@@ -1,6 +1,7 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { isLoopbackUrl } from '../addresses.ts'
 import { guardedFetch } from '../guarded-fetch.ts'
+import type { HopFetch } from '../hop.ts'
 import { type Challenge, scopesIn } from './challenge.ts'
 import type { AuthContext, AuthFetch } from './context.ts'
 import { fallbackServer, findAuthorizationServer, findResource } from './metadata.ts'
@@ -46,7 +47,10 @@ export function chooseScopes(
   return [...chosen]
 }
 
-/** A server on this machine may name an authorization server on this machine; no other may lead us here. */
-export function fetchFor(server: URL): AuthFetch {
-  return guardedFetch({ allowLoopback: isLoopbackUrl(server) ? 'http' : false })
+/**
+ * A server on this machine may name an authorization server on this machine; no other may lead us here.
+ * @param fetch Makes the requests. Default: see `guardedFetch`.
+ */
+export function fetchFor(server: URL, fetch?: HopFetch): AuthFetch {
+  return guardedFetch({ fetch, allowLoopback: isLoopbackUrl(server) ? 'http' : false })
 }

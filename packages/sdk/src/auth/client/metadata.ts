@@ -48,14 +48,9 @@ function readResource(document: JsonObject, place: URL, { serverUrl, trace }: Au
   return { resource, authorizationServers, scopesSupported: stringsIn(document.scopes_supported) }
 }
 
-/**
- * The identifiers that a server may have: its URL, also without a query that the user added; and its origin if the metadata is
- * that of the whole origin, as many hosted servers have it.
- */
-function namesFor(server: URL, place: URL): string[] {
-  const { origin, pathname, search } = server
-  const names = [origin + pathname + search, origin + pathname]
-  return place.href === origin + wellKnown ? [...names, origin] : names
+/** The identifiers that a server may have: its URL, and its origin if the metadata is that of the whole origin. */
+function namesFor({ origin, pathname }: URL, place: URL): string[] {
+  return place.href === origin + wellKnown ? [origin + pathname, origin] : [origin + pathname]
 }
 
 /** Where an issuer may publish itself, in order (2025-11-25 authorization, authorization server metadata discovery). */

@@ -132,11 +132,12 @@ export class ProviderSession {
     const { flow, wanted } = this.#pending ?? (await this.#recall(context))
     const { params, state } = readAnswer(answer, iss, this.#pending && flow.state)
     const codeVerifier = await this.#provider.codeVerifier()
-    const redeemed = this.#authenticated(context, flow)
+    const spelling = new Spelling()
+    const redeemed = this.#authenticated(context, flow, spelling)
     const response = await completeFlow(redeemed, { ...flow, codeVerifier, state }, params, undefined)
     this.#pending = undefined
     if (wanted !== undefined) this.#steppedUp.add(wanted)
-    await this.#save(response, flow)
+    await this.#save(spelling.restore(response), flow)
   }
 
   #context(): AuthContext {
@@ -202,17 +203,18 @@ export class ProviderSession {
     const { refresh_token: refreshToken, issuer = server.issuer } = tokens
     if (refreshToken === undefined || issuer !== server.issuer) return false
     const flow = { server, client, resource, scopes: scopesIn(tokens.scope) }
+    const spelling = new Spelling()
     try {
       const response = await processRefreshTokenResponse(
         server,
         client,
         await refreshTokenGrantRequest(server, client, authenticationOf(client), refreshToken, {
-          ...requestOptions(this.#authenticated(context, flow)),
+          ...requestOptions(this.#authenticated(context, flow, spelling)),
           ...(resource !== undefined && { additionalParameters: { resource } }),
         }),
       )
       context.trace.done('refresh', `at ${server.token_endpoint}`)
-      await this.#save(response, flow, refreshToken)
+      await this.#save(spelling.restore(response), flow, refreshToken)
       return true
     } catch (cause) {
       context.trace.failed('refresh', messageOf(cause))
@@ -275,7 +277,8 @@ export class ProviderSession {
     const params = new URLSearchParams(prepared ?? { grant_type: 'client_credentials', ...(scope !== '' && { scope }) })
     if (resource !== undefined) params.set('resource', resource)
     const flow = { server, client, resource, scopes }
-    const options = requestOptions(this.#authenticated(context, flow))
+    const spelling = new Spelling()
+    const options = requestOptions(this.#authenticated(context, flow, spelling))
     try {
       const grant = params.get('grant_type') ?? 'client_credentials'
       const response = await processGenericTokenEndpointResponse(
@@ -284,7 +287,7 @@ export class ProviderSession {
         await genericTokenEndpointRequest(server, client, authenticationOf(client), grant, params, options),
       )
       context.trace.done('token', `from ${server.token_endpoint}`)
-      await this.#save(response, flow)
+      await this.#save(spelling.restore(response), flow)
     } catch (cause) {
       context.trace.failed('token', messageOf(cause))
       throw new AuthError(`${server.issuer} gave no token: ${messageOf(cause)}`, context.trace, { cause: plain(cause) })
@@ -311,9 +314,11 @@ export class ProviderSession {
     return { flow, wanted: undefined }
   }
 
-  #authenticated(context: AuthContext, { server }: Pick<Flow, 'server'>): AuthContext {
-    if (!this.#provider.addClientAuthentication) return context
-    return new AuthContext(context.serverUrl, context.trace, authenticatingFetch(context.fetch, this.#provider, server))
+  #authenticated({ serverUrl, trace, fetch }: AuthContext, { server }: Pick<Flow, 'server'>, spelling: Spelling) {
+    const watched = spelling.watch(fetch)
+    const provider = this.#provider
+    const own = provider.addClientAuthentication ? authenticatingFetch(watched, provider, server) : watched
+    return new AuthContext(serverUrl, trace, own)
   }
 
   async #save(
@@ -335,6 +340,28 @@ export class ProviderSession {
     }
     this.#given = { token: access_token, at: Date.now() }
     await this.#provider.saveTokens(tokens, { issuer: server.issuer })
+  }
+}
+
+/** How a token endpoint spells the type of its tokens: applications compare it, and what reads the answer lowers its case. */
+class Spelling {
+  #said: string | undefined
+
+  watch(fetch: AuthFetch): AuthFetch {
+    return async (url, init) => {
+      const response = await fetch(url, init)
+      const answer: unknown = await response
+        .clone()
+        .json()
+        .catch(() => undefined)
+      if (isObject(answer) && typeof answer.token_type === 'string') this.#said = answer.token_type
+      return response
+    }
+  }
+
+  restore(response: TokenEndpointResponse): TokenEndpointResponse {
+    const isSame = this.#said?.toLowerCase() === response.token_type
+    return isSame ? { ...response, token_type: this.#said as Lowercase<string> } : response
   }
 }
 

@@ -1,19 +1,16 @@
 import type { Answer } from '../../auth/client/provider.ts'
-import type { OAuthClientProvider } from '../../auth/client/provider-port.ts'
-import { ClosedError, McpError } from '../../errors.ts'
+import { ClosedError } from '../../errors.ts'
 import { isWatched } from '../../jsonrpc/link.ts'
 import type { RequestId, RpcMessage } from '../../jsonrpc/message.ts'
 import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
 import { revisions } from '../../protocol/revisions/index.ts'
 import { type Asked, Conversation } from './client-conversation.ts'
 import { Destination, type HttpClientOptions } from './client-destination.ts'
-import { ProvidedAuth } from './client-provider.ts'
+import { authOf, finishAuth, type ProviderOption } from './client-provider.ts'
 
-export interface StreamableHTTPClientTransportOptions extends HttpClientOptions {
+export interface StreamableHTTPClientTransportOptions extends HttpClientOptions, ProviderOption {
   /** A session to go on with, for those who send messages themselves; a handshake begins another. */
   sessionId?: string | undefined
-  /** Keeps credentials and sends users to pages, as in other MCP SDKs; in place of `auth`. */
-  authProvider?: OAuthClientProvider | undefined
 }
 
 /**
@@ -39,9 +36,7 @@ export class StreamableHTTPClientTransport implements Transport {
   #greetings: ReadonlyMap<string, number> = new Map()
 
   constructor(url: string | URL, options: StreamableHTTPClientTransportOptions = {}) {
-    const { authProvider } = options
-    const auth = authProvider ? (server: URL) => new ProvidedAuth(authProvider, server) : options.auth
-    this.#destination = new Destination(url, { ...options, auth })
+    this.#destination = new Destination(url, { ...options, auth: authOf(options) })
     this.#destination.onWait = () => this.onwait?.() ?? (() => {})
     this.#givenSession = options.sessionId
     this.address = this.#destination.name
@@ -117,9 +112,7 @@ export class StreamableHTTPClientTransport implements Transport {
 
   /** With `authProvider`: redeems what the user came back with; then connect again. */
   async finishAuth(answer: Answer, iss?: string): Promise<void> {
-    const { auth } = this.#destination
-    if (!(auth instanceof ProvidedAuth)) throw new McpError('invalid-argument', 'finishAuth needs an authProvider')
-    await auth.finishAuth(answer, iss)
+    await finishAuth(this.#destination.auth, answer, iss)
   }
 
   /** Ends the session at the server; a server that does not let clients do so keeps it. */

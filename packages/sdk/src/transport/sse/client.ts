@@ -1,3 +1,4 @@
+import type { Answer } from '../../auth/client/provider.ts'
 import { HttpError } from '../../errors.ts'
 import { isWatched } from '../../jsonrpc/link.ts'
 import { Fault, type RpcMessage } from '../../jsonrpc/message.ts'
@@ -6,10 +7,11 @@ import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
 import type { ReadHeader } from '../http/client-call.ts'
 import { Delivery, reasonOf, type Taker } from '../http/client-delivery.ts'
 import { Destination, type HttpClientOptions, parseUrl } from '../http/client-destination.ts'
+import { authOf, finishAuth, type ProviderOption } from '../http/client-provider.ts'
 import { isEventStream, unreadable } from '../http/client-read.ts'
 import { EventReader, type ServerSentEvent } from '../http/event-reader.ts'
 
-export interface SSEClientTransportOptions extends HttpClientOptions {
+export interface SSEClientTransportOptions extends HttpClientOptions, ProviderOption {
   /** How long the server may take to say where messages go. Default 10,000. */
   endpointTimeoutMs?: number | undefined
 }
@@ -34,7 +36,7 @@ export class SSEClientTransport implements Transport {
 
   constructor(url: string | URL, options: SSEClientTransportOptions = {}) {
     this.#options = options
-    this.#destination = new Destination(url, options)
+    this.#destination = new Destination(url, { ...options, auth: authOf(options) })
     this.#destination.onWait = () => this.onwait?.() ?? (() => {})
     this.address = this.#destination.name
     this.peerKey = `sse ${this.#destination.name}`
@@ -82,6 +84,11 @@ export class SSEClientTransport implements Transport {
 
   setProtocolVersion(version: string): void {
     this.#version = version
+  }
+
+  /** With `authProvider`: redeems what the user came back with; then connect again. */
+  async finishAuth(answer: Answer, iss?: string): Promise<void> {
+    await finishAuth(this.#destination.auth, answer, iss)
   }
 
   async close(): Promise<void> {
