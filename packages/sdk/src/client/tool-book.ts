@@ -3,7 +3,7 @@ import { findMirroredArguments, type MirroredArgument, mirrorArguments } from '.
 import type { CallToolParams, CallToolResult, Tool, ToolExecution } from '../protocol/types.ts'
 import { headerAnnotationProblem } from '../protocol/x-mcp-header.ts'
 import { describeIssues, toStandardIssues } from '../schema/issues.ts'
-import { compileJsonSchema, type JsonSchemaCheck } from '../schema/json-schema.ts'
+import { compileJsonSchema, type JsonSchemaCheck, type SchemaError } from '../schema/json-schema.ts'
 import { isObject } from '../util/objects.ts'
 
 interface Known {
@@ -116,13 +116,24 @@ export class ToolBook {
     try {
       const size = JSON.stringify(tool.outputSchema).length
       if (size > maxSchemaSize) throw new RangeError(`the schema has ${size} characters, more than ${maxSchemaSize}`)
-      // A server is not trusted with our time: its patterns are not run, and few steps must do.
-      return compileJsonSchema(tool.outputSchema!, { patterns: false, maxSteps: 1_000_000 })
+      const skipped: SchemaError[] = []
+      // The server is not trusted with our time, so few steps must do.
+      const check = compileJsonSchema(tool.outputSchema!, {
+        maxSteps: 1_000_000,
+        onSkip: (reason) => skipped.push(reason),
+      })
+      if (skipped.length > 0) this.#warn(describeSkipped(tool.name, skipped))
+      return check
     } catch (error) {
       this.#warn(`The output of the tool ${tool.name} is not checked: ${(error as Error).message}`)
       return null
     }
   }
+}
+
+function describeSkipped(tool: string, [first, ...others]: SchemaError[]): string {
+  const more = others.length > 0 ? ` (and ${others.length} more)` : ''
+  return `The output schema of the tool ${tool} cannot be checked in part: ${first!.message}${more}`
 }
 
 function problemOf(tool: unknown): string | undefined {

@@ -15,7 +15,7 @@ export function branchChecks(builder: Builder): Check[] {
   const not = builder.one('not')
   if (anyOf.length > 0) checks.push(anyOfCheck(anyOf))
   if (oneOf.length > 0) checks.push(oneOfCheck(oneOf))
-  if (not) checks.push((value, run) => !run.attempt(not, value) || run.fail('must not match the forbidden shape'))
+  if (not) checks.push(notCheck(not))
   return [...checks, ...conditionChecks(builder)]
 }
 
@@ -34,12 +34,22 @@ function anyOfCheck(branches: Shape[]): Check {
 
 function oneOfCheck(branches: Shape[]): Check {
   return (value, run, seen) => {
+    const { doubts } = run
     let matches = 0
     for (let index = 0; index < branches.length; index++) {
       if (!run.attempt(branches[index]!, value, seen)) continue
-      if (++matches > 1) return run.fail('must match exactly one of the allowed shapes, matches several')
+      if (++matches > 1 && run.doubts === doubts) {
+        return run.fail('must match exactly one of the allowed shapes, matches several')
+      }
     }
-    return matches === 1 || explainBranches(branches, value, run)
+    return matches > 0 || explainBranches(branches, value, run)
+  }
+}
+
+function notCheck(shape: Shape): Check {
+  return (value, run) => {
+    const { doubts } = run
+    return !run.attempt(shape, value) || run.doubts > doubts || run.fail('must not match the forbidden shape')
   }
 }
 
@@ -50,8 +60,10 @@ function conditionChecks(builder: Builder): Check[] {
   const no = builder.one('else')
   return [
     (value, run, seen) => {
-      const next = run.attempt(condition, value, seen) ? yes : no
-      return !next || run.apply(next, value, seen)
+      const { doubts } = run
+      const holds = run.attempt(condition, value, seen)
+      const next = holds ? yes : no
+      return !next || (holds && run.doubts > doubts) || run.apply(next, value, seen)
     },
   ]
 }

@@ -20,10 +20,8 @@ export interface Builder {
   one(keyword: string): Shape | undefined
   /** The subschemas of a keyword, with their keys. */
   many(keyword: string): [key: string, shape: Shape][]
-  /** Whether `pattern` is checked. */
-  checksPatterns: boolean
-  /** A regular expression of the schema. */
-  pattern(source: string, keyword: string): Pattern
+  /** A regular expression of the schema; undefined if it is left out of the check. */
+  pattern(source: string, keyword: string): Pattern | undefined
 }
 
 /** Compiles the root of a library and everything it refers to. */
@@ -56,8 +54,8 @@ function fillShape(compilation: Compilation, place: Place): void {
   const builder = createBuilder(compilation, place)
   if (schema === false) shape.types = 0
   const references = ['$ref', '$dynamicRef'].flatMap((keyword) => referenceCheck(compilation, place, keyword))
-  if (place.draft07 && references.length > 0) {
-    shape.checks = Array(OTHER + 1).fill(references)
+  if (place.draft07 && place.keywords.has('$ref')) {
+    shape.checks = Array(OTHER + 1).fill(place.isPartial ? [...references, skipCheck] : references)
     return
   }
   const types = builder.get<string | string[]>('type')
@@ -73,7 +71,7 @@ function fillShape(compilation: Compilation, place: Place): void {
     object: objectChecks(builder),
   }
   shape.checks = [...KINDS, ''].map((kind) => {
-    const checks = [...first, ...(ofKind[kind] ?? []), ...last]
+    const checks = [...first, ...(ofKind[kind] ?? []), ...last, ...(place.isPartial ? [skipCheck] : [])]
     const rest = builder.one(kind === 'array' ? 'unevaluatedItems' : kind === 'object' ? 'unevaluatedProperties' : '')
     return rest ? [closeWith(rest, checks)] : checks
   })
@@ -81,6 +79,15 @@ function fillShape(compilation: Compilation, place: Place): void {
     const inner = { ...shape }
     shape.checks = Array(OTHER + 1).fill([(value, run, seen) => run.enter(base, inner, value, seen)] as Check[])
   }
+}
+
+/** Stands for what was left out of a subschema: it may match or not, and may have evaluated any member. */
+const skipCheck: Check = (value, run, seen) => {
+  run.doubts++
+  if (!seen || typeof value !== 'object' || value === null) return true
+  const keys = Array.isArray(value) ? value.keys() : Object.keys(value)
+  for (const key of keys) seen.add(key)
+  return !run.spend(seen.size)
 }
 
 function bitsOf(type: string): number {
@@ -117,11 +124,11 @@ function createBuilder(compilation: Compilation, place: Place): Builder {
     })
   return {
     formats,
-    checksPatterns: compilation.maxPatternLength > 0,
     get: <T>(keyword: string) => place.keywords.get(keyword) as T | undefined,
     one: (keyword) => many(keyword)[0]?.[1],
     many,
-    pattern: (source, keyword) => sharePattern(compilation, source, `${place.at}/${keyword}`),
+    pattern: (source, keyword) =>
+      compilation.library.attempt(place, () => sharePattern(compilation, source, `${place.at}/${keyword}`)),
   }
 }
 
@@ -134,7 +141,9 @@ function sharePattern({ patterns, pool, maxPatternLength }: Compilation, source:
 function referenceCheck({ library, reached }: Compilation, place: Place, keyword: string): Check[] {
   const reference = place.keywords.get(keyword)
   if (typeof reference !== 'string') return []
-  const { place: target, name } = library.resolve(place, keyword, reference)
+  const found = library.attempt(place, () => library.resolve(place, keyword, reference))
+  if (!found) return []
+  const { place: target, name } = found
   reached.add(target)
   // A $dynamicRef acts like $ref unless what it names is itself dynamic.
   if (keyword === '$ref' || library.dynamic.get(name) !== target) {

@@ -1,6 +1,7 @@
 import { compileRoot } from './compile.ts'
 import { Library } from './library.ts'
 import { createRunner } from './run.ts'
+import type { SchemaError } from './schema-error.ts'
 
 export { SchemaError } from './schema-error.ts'
 
@@ -33,10 +34,11 @@ export interface CompileOptions {
   /** Characters a `pattern` may have. Default: 1,000. */
   maxPatternLength?: number
   /**
-   * Check `pattern`. Default: true. A regular expression cannot be stopped once it runs, so that of a schema from somebody
-   * who is not trusted is better not run at all.
+   * Called for each part of the schema that cannot be used, such as a keyword with a wrong value, an unknown reference or
+   * an unsupported pattern. That part is then left out of the check instead of failing the compilation. Values are
+   * never refused because something was left out.
    */
-  patterns?: boolean
+  onSkip?: (reason: SchemaError) => void
 }
 
 /**
@@ -62,14 +64,10 @@ export function compileJsonSchema(
     maxSchemaDepth = 128,
     maxSubschemas = 10_000,
     maxPatternLength = 1_000,
-    patterns = true,
+    onSkip,
   }: CompileOptions = {},
 ): JsonSchemaCheck {
-  const library = new Library(schema, documents, maxSchemaDepth, maxSubschemas)
-  return createRunner(
-    compileRoot(library, formats, patterns ? maxPatternLength : 0),
-    library.root.base,
-    maxDepth,
-    maxSteps,
-  )
+  const library = new Library(schema, { documents, maxSchemaDepth, maxSubschemas, onSkip })
+  const root = compileRoot(library, formats, maxPatternLength)
+  return createRunner(root, library.root.base, maxDepth, maxSteps)
 }

@@ -23,7 +23,16 @@ export interface Place {
   parts: Map<string, [key: string | undefined, place: Place][]>
   /** The places that are applied to the same value as this one. */
   inPlace: Place[]
+  /** Whether a part of it cannot be used and is left out of the check. */
+  isPartial: boolean
   shape: Shape
+}
+
+interface LibraryOptions {
+  documents: JsonObject
+  maxSchemaDepth: number
+  maxSubschemas: number
+  onSkip: ((reason: SchemaError) => void) | undefined
 }
 
 /** All the schemas at hand: the one to compile, what is embedded in it and the caller's documents. */
@@ -36,15 +45,29 @@ export class Library {
   readonly #documents: Map<string, unknown>
   readonly #maxDepth: number
   readonly #maxSubschemas: number
+  readonly #onSkip: LibraryOptions['onSkip']
   #subschemas = 0
 
-  constructor(schema: unknown, documents: JsonObject, maxDepth: number, maxSubschemas: number) {
-    this.#maxDepth = maxDepth
+  constructor(schema: unknown, { documents, maxSchemaDepth, maxSubschemas, onSkip }: LibraryOptions) {
+    this.#maxDepth = maxSchemaDepth
     this.#maxSubschemas = maxSubschemas
+    this.#onSkip = onSkip
     this.#documents = new Map(
       Object.entries(documents).map(([uri, document]) => [parseUri(uri, undefined, 'documents')[0], document]),
     )
     this.root = this.#visit(schema, '', { base: ANONYMOUS, draft07: false, depth: -1 })
+  }
+
+  /** Runs a step of the compilation. If it finds a part that cannot be used, that part is left out where allowed. */
+  attempt<T>(place: Place, step: () => T): T | undefined {
+    try {
+      return step()
+    } catch (error) {
+      if (!this.#onSkip || !(error instanceof SchemaError) || error instanceof LimitError) throw error
+      this.#onSkip(error)
+      place.isPartial = true
+      return undefined
+    }
   }
 
   /** Finds what a reference names. */
@@ -95,57 +118,73 @@ export class Library {
   }
 
   #visit(schema: unknown, at: string, around: Pick<Place, 'base' | 'draft07' | 'depth'>): Place {
-    if (!isSchema(schema)) throw new SchemaError(`A schema must be an object, true or false, not ${show(schema)}`, at)
-    const keywords = isObject(schema) ? schema : {}
-    const depth = around.depth + 1
-    if (depth > this.#maxDepth) throw tooDeep('The schema', this.#maxDepth, at)
-    if (++this.#subschemas > this.#maxSubschemas) {
-      throw new SchemaError(`The schema has more than ${this.#maxSubschemas} subschemas; raise maxSubschemas`, at)
-    }
-    const draft07 = isDraft07(keywords.$schema, around.draft07, at)
-    // In draft-07 a $ref makes everything beside it meaningless, $id included.
-    const id = draft07 && keywords.$ref !== undefined ? undefined : keywords.$id
-    const [base, anchor] = typeof id === 'string' ? parseUri(id, around.base, at) : [around.base, '']
-    const embedded = depth > 0 && base !== around.base
+    const { base, draft07 } = around
     const place: Place = {
-      schema,
+      schema: isSchema(schema) ? schema : true,
       at,
       base,
-      embedded,
+      embedded: false,
       draft07,
-      depth,
+      depth: around.depth + 1,
       keywords: new Map(),
       parts: new Map(),
       inPlace: [],
+      isPartial: false,
       shape: { types: ALL_TYPES, checks: [] },
     }
-    this.#name(at, place)
-    if (embedded || depth === 0) this.#name(`${base}#`, place)
-    if (anchor !== '' && !draft07) throw new SchemaError('$id must not have a fragment; use $anchor', at)
-    if (anchor !== '' && !anchor.startsWith('/')) this.#name(`${base}#${anchor}`, place)
-    this.#visitKeywords(keywords, place)
+    if (place.depth > this.#maxDepth) throw tooDeep('The schema', this.#maxDepth, at)
+    if (++this.#subschemas > this.#maxSubschemas) {
+      throw new LimitError(`The schema has more than ${this.#maxSubschemas} subschemas. Raise maxSubschemas.`, at)
+    }
+    this.attempt(place, () => {
+      if (!isSchema(schema)) throw new SchemaError(`A schema must be an object, true or false, not ${show(schema)}`, at)
+      const keywords = isObject(schema) ? schema : {}
+      place.draft07 = isDraft07(keywords.$schema, draft07, at)
+      this.attempt(place, () => this.#identify(place, keywords, around.base))
+      this.#visitKeywords(keywords, place)
+    })
     return place
   }
 
+  /** Finds out by which URI and anchor a schema is known. */
+  #identify(place: Place, keywords: JsonSchema, outerBase: string): void {
+    const { at, depth, draft07 } = place
+    this.#name(at, place)
+    // In draft-07 a $ref makes everything beside it meaningless, $id included.
+    const id = draft07 && keywords.$ref !== undefined ? undefined : keywords.$id
+    const [base, anchor] = typeof id === 'string' ? parseUri(id, outerBase, at) : [outerBase, '']
+    place.base = base
+    place.embedded = depth > 0 && base !== outerBase
+    if (place.embedded || depth === 0) this.#name(`${base}#`, place)
+    if (anchor !== '' && !draft07) throw new SchemaError('$id must not have a fragment; use $anchor', at)
+    if (anchor !== '' && !anchor.startsWith('/')) this.#name(`${base}#${anchor}`, place)
+  }
+
   #visitKeywords(keywords: JsonSchema, place: Place): void {
+    const known = Object.entries(keywords).filter(
+      ([name, value]) => value !== undefined && isKnown(name, place.draft07),
+    )
+    const skipped = known.filter(([name, value]) => !this.attempt(place, () => this.#visitKeyword(name, value, place)))
+    for (const [name] of skipped) dropKeyword(name, place)
+  }
+
+  #visitKeyword(keyword: string, value: unknown, place: Place): true {
     const { base, draft07 } = place
-    for (const [keyword, value] of Object.entries(keywords)) {
-      if (value === undefined || !isKnown(keyword, draft07)) continue
-      const at = `${place.at}/${keyword}`
-      const fault = faultOf(keyword, value, draft07)
-      if (fault) throw new SchemaError(fault, at)
-      if ((keyword === 'const' || keyword === 'enum') && isDeeper(value, this.#maxDepth)) {
-        throw tooDeep(keyword, this.#maxDepth, at)
-      }
-      if (keyword === '$anchor' || keyword === '$dynamicAnchor') this.#name(`${base}#${value}`, place)
-      if (keyword === '$dynamicAnchor') this.dynamic.set(`${base}#${value}`, place)
-      place.keywords.set(keyword, value)
-      const parts = subschemasOf(keyword, value).map(([key, schema]): [string | undefined, Place] => [
-        key,
-        this.#visit(schema, key === undefined ? at : `${at}/${escapeToken(key)}`, place),
-      ])
-      place.parts.set(keyword, parts)
+    const at = `${place.at}/${keyword}`
+    const fault = faultOf(keyword, value, draft07)
+    if (fault) throw new SchemaError(fault, at)
+    if ((keyword === 'const' || keyword === 'enum') && isDeeper(value, this.#maxDepth)) {
+      throw tooDeep(keyword, this.#maxDepth, at)
     }
+    if (keyword === '$anchor' || keyword === '$dynamicAnchor') this.#name(`${base}#${value}`, place)
+    if (keyword === '$dynamicAnchor') this.dynamic.set(`${base}#${value}`, place)
+    const parts = subschemasOf(keyword, value).map(([key, schema]): [string | undefined, Place] => [
+      key,
+      this.#visit(schema, key === undefined ? at : `${at}/${escapeToken(key)}`, place),
+    ])
+    place.keywords.set(keyword, value)
+    place.parts.set(keyword, parts)
+    return true
   }
 
   #name(name: string, place: Place): void {
@@ -158,6 +197,26 @@ export class Library {
 }
 
 const ANONYMOUS = 'schema:///'
+
+/** A schema that is too large or too deep, which leaving out a part would not mend. */
+class LimitError extends SchemaError {}
+
+/** The keywords whose meaning depends on another one. */
+const DEPENDENTS: Record<string, string> = {
+  properties: 'additionalProperties',
+  patternProperties: 'additionalProperties',
+  prefixItems: 'items',
+  items: 'additionalItems',
+  minContains: 'contains',
+}
+
+/** Leaves a keyword out, and one that would mean something else without it. */
+function dropKeyword(keyword: string, { keywords, parts }: Place): void {
+  for (const name of [keyword, DEPENDENTS[keyword]!]) {
+    keywords.delete(name)
+    parts.delete(name)
+  }
+}
 
 function isSchema(value: unknown): value is JsonSchema | boolean {
   return isObject(value) || typeof value === 'boolean'
@@ -181,6 +240,6 @@ function parseUri(reference: string, base: string | undefined, at: string): [uri
   }
 }
 
-function tooDeep(what: string, limit: number, at: string): SchemaError {
-  return new SchemaError(`${what} is nested deeper than ${limit} levels; raise maxSchemaDepth`, at)
+function tooDeep(what: string, limit: number, at: string): LimitError {
+  return new LimitError(`${what} is nested deeper than ${limit} levels; raise maxSchemaDepth`, at)
 }

@@ -39,10 +39,13 @@ function membersChecks(builder: Builder): ObjectCheck[] {
   for (const key of required) if (!shapes.has(key)) shapes.set(key, undefined)
   const inOrder = [...shapes].map(([key, shape]): Property => ({ key, shape, required: isRequired.has(key) }))
   const named = new Map(inOrder.map((property) => [property.key, property]))
-  const patterns = builder
-    .many('patternProperties')
-    .map(([source, shape]) => ({ pattern: builder.pattern(source, 'patternProperties'), shape }))
-  const rest = builder.one('additionalProperties')
+  const sources = builder.many('patternProperties')
+  const patterns = sources.flatMap(([source, shape]) => {
+    const pattern = builder.pattern(source, 'patternProperties')
+    return pattern ? [{ pattern, shape }] : []
+  })
+  // A key that no pattern matches may match one that is left out.
+  const rest = patterns.length < sources.length ? undefined : builder.one('additionalProperties')
   if (named.size === 0 && patterns.length === 0 && !rest) return []
   return [
     (value, run, seen) => {

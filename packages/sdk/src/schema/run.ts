@@ -69,6 +69,8 @@ function describeTypes(types: number, value: unknown): string {
 export class Run {
   /** The URIs of the schemas entered on the way here, outermost first: the dynamic scope. */
   readonly scope: string[]
+  /** How often a part of a schema was met that is left out. A match is certain if this did not change on the way. */
+  doubts = 0
   readonly #maxDepth: number
   readonly #maxSteps: number
   readonly #keys: (string | number)[] = []
@@ -174,7 +176,7 @@ export class Run {
 
   /** Ends the check and makes the run ready for the next one. */
   finish(valid: boolean): SchemaIssue[] | undefined {
-    this.#steps = 0
+    this.#steps = this.doubts = 0
     if (valid && !this.#halt) return undefined
     const issues = [...(this.#issues ?? []), ...(this.#halt ? [this.#halt] : [])]
     this.#issues = this.#halt = undefined

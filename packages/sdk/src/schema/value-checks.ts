@@ -50,8 +50,8 @@ const BOUNDS: [keyword: string, words: string, holds: (value: number, bound: num
 export function textChecks(builder: Builder): Check<string>[] {
   const checks = sizeChecks<string>(builder, 'Length', ['character', 'characters'], countCodePoints)
   const source = builder.get<string>('pattern')
-  if (source !== undefined && builder.checksPatterns) {
-    const pattern = builder.pattern(source, 'pattern')
+  const pattern = source === undefined ? undefined : builder.pattern(source, 'pattern')
+  if (pattern) {
     checks.push((value, run) => pattern.test(value, run) || run.fail(`must match the pattern ${source}`))
   }
   const format = builder.get<string>('format')

@@ -192,16 +192,44 @@ describe('results of tools', () => {
       ['that is not valid itself [JSON-007]', { type: 'object', properties: { n: { type: 'nonsense' } } }],
       ['that refers to nothing [JSON-007]', { type: 'object', properties: { n: { $ref: '#/$defs/gone' } } }],
     ]
-    it.each(unusable)('with a schema %s are not checked; one warning says so', async (_what, schema) => {
-      await using met = await facing(revision, [{ name: 'a', inputSchema: object, outputSchema: schema }], {
+    it.each(unusable)(
+      'with a schema %s pass the parts that cannot be checked, with one warning',
+      async (_what, schema) => {
+        await using met = await facing(revision, [{ name: 'a', inputSchema: object, outputSchema: schema }], {
+          content: [],
+          structuredContent: { n: 1 },
+        })
+        expect((await met.client.listTools()).tools).toHaveLength(1)
+        expect((await met.client.callTool('a')).structuredContent).toEqual({ n: 1 })
+        await met.client.callTool('a')
+        expect(met.warnings).toHaveLength(1)
+        expect(met.warnings[0]).toMatch(/output schema of the tool a cannot be checked in part/)
+      },
+    )
+
+    it.each<[string, object]>([
+      ['a wrong type', { type: 'nonsense' }],
+      ['an unknown reference', { $ref: '#/$defs/gone' }],
+      ['an unsupported pattern', { pattern: '(a)\\1' }],
+    ])('are checked by the rest of a schema that has %s [TOOL-033]', async (_what, unusablePart) => {
+      const outputSchema = { type: 'object', properties: { n: unusablePart, count: { type: 'number' } } }
+      await using met = await facing(revision, [{ name: 'a', inputSchema: object, outputSchema }], {
         content: [],
-        structuredContent: { n: 1 },
+        structuredContent: { n: 1, count: 'many' },
       })
-      expect((await met.client.listTools()).tools).toHaveLength(1)
-      expect((await met.client.callTool('a')).structuredContent).toEqual({ n: 1 })
-      await met.client.callTool('a')
-      expect(met.warnings).toHaveLength(1)
-      expect(met.warnings[0]).toMatch(/output of the tool a is not checked/)
+      await met.client.listTools()
+      await expect(met.client.callTool('a')).rejects.toThrow('count: must be a number, got string')
+    })
+
+    it('are matched against patterns, in bounded time [JSON-014]', async () => {
+      const outputSchema = { type: 'object', properties: { id: { pattern: '^(\\w+\\s?)*$' } } }
+      await using met = await facing(revision, [{ name: 'a', inputSchema: object, outputSchema }], {
+        content: [],
+        structuredContent: { id: `${'a'.repeat(100_000)}!` },
+      })
+      await met.client.listTools()
+      await expect(met.client.callTool('a')).rejects.toThrow('id: must match the pattern')
+      expect(met.warnings).toEqual([])
     })
   })
 
