@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join as joinPath } from 'node:path'
 import { inspect } from 'node:util'
 import {
   AuthError,
@@ -12,7 +15,7 @@ import {
 } from 'tenon/auth'
 import { connect, HttpError, SSEClientTransport, StreamableHTTPClientTransport, TimeoutError } from 'tenon/client'
 import { startAuthorizationServer } from 'tenon/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { at, Gate, join, User } from './client-support.ts'
 import { followRedirect, protectedServer, tokenRequests, visits } from './protected-server.ts'
 
@@ -102,17 +105,6 @@ describe('a login that fails', () => {
     expect(error).toBeInstanceOf(AuthError)
     expect((error as AuthError).message).toMatch(said)
     expect(String((error as AuthError).trace)).toMatch(said)
-  })
-
-  it('because there is no browser says what to do', async () => {
-    await using vault = await protectedServer()
-    const { PATH } = process.env
-    process.env.PATH = ''
-    const error = await errorOf(connect(vault.url, { auth: oauth() })).finally(() => {
-      process.env.PATH = PATH
-    })
-    expect(error).toBeInstanceOf(AuthError)
-    expect((error as AuthError).message).toMatch(/browser could not be opened.*beginAuthorization/)
   })
 
   it('is no login at all without auth: the refusal is what the caller gets', async () => {
@@ -229,4 +221,51 @@ describe('a provider that fails', () => {
     if (failing !== 'clientInformation') expect(provider.seen.length).toBeGreaterThan(0)
     for (const secret of provider.seen) expect(shown).not.toContain(secret)
   })
+})
+
+describe('oauth() where no browser can be opened', () => {
+  /** A system with this program to open pages, and with or without a screen. */
+  function system(opener: string | undefined, screen: Record<string, string | undefined> = {}) {
+    const folder = mkdtempSync(joinPath(tmpdir(), 'headless-'))
+    if (opener !== undefined) writeFileSync(joinPath(folder, 'xdg-open'), `#!/bin/sh\n${opener}\n`, { mode: 0o755 })
+    vi.stubEnv('PATH', folder)
+    for (const name of ['DISPLAY', 'WAYLAND_DISPLAY', 'BROWSER']) vi.stubEnv(name, screen[name])
+    const platform = vi.spyOn(process, 'platform', 'get').mockReturnValue('linux')
+    const shown = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const wrote = vi.spyOn(process.stdout, 'write')
+    onTestFinished(() => {
+      vi.unstubAllEnvs()
+      for (const spy of [platform, shown, wrote]) spy.mockRestore()
+      rmSync(folder, { recursive: true })
+    })
+    return { shown: () => shown.mock.calls.flat().join('\n'), wrote }
+  }
+
+  it.each([
+    ['there is no opener', undefined, { DISPLAY: ':0' }],
+    ['the opener fails', 'exit 3', { WAYLAND_DISPLAY: 'wayland-0' }],
+    ['there is no display, whatever the opener says', 'exit 0', {}],
+  ])('prints the URL to stderr and waits for the login: %s', async (_, opener, screen) => {
+    await using vault = await protectedServer()
+    const { shown, wrote } = system(opener, screen)
+    const connecting = connect(vault.url, { auth: oauth() })
+    await vi.waitFor(() => expect(shown()).toContain('To log in, open this URL'), { timeout: 9_000 })
+    expect(wrote).not.toHaveBeenCalled()
+    const [page] = /^ {2}(http\S+)$/m.exec(shown())!.slice(1)
+    // A person opens it, and is sent back to this machine.
+    expect((await fetch(page!)).status).toBe(200)
+    await using client = await connecting
+    expect((await client.callTool('whoami')).text).toContain('alice')
+  })
+
+  it.each([{ DISPLAY: ':0' }, { WAYLAND_DISPLAY: 'wayland-0' }, { BROWSER: 'remote-helper' }])(
+    'prints nothing where a page was opened: %j',
+    async (screen) => {
+      await using vault = await protectedServer()
+      const { shown } = system(`exec ${process.execPath} -e 'fetch(process.argv[1])' "$1"`, screen)
+      await using client = await connect(vault.url, { auth: oauth() })
+      expect((await client.callTool('whoami')).text).toContain('alice')
+      expect(shown()).toBe('')
+    },
+  )
 })

@@ -369,9 +369,8 @@ async function asked<T>(work: Promise<T>, trace: Trace): Promise<T> {
   } catch (cause) {
     if (cause instanceof AuthError) throw cause
     trace.failed('authorization', messageOf(cause))
-    const { code } = (cause ?? {}) as { code?: unknown }
-    const hasNoBrowser = code === 'spawn-failed' || code === 'listen-failed'
-    const way = hasNoBrowser ? '. Give oauth() an authorize, or send the user with beginAuthorization' : ''
+    const cannotWait = (cause as { code?: unknown } | undefined)?.code === 'listen-failed'
+    const way = cannotWait ? '. Give oauth() an authorize, or send the user with beginAuthorization' : ''
     throw new AuthError(`The user did not log in: ${messageOf(cause)}${way}`, trace, { cause: plain(cause) })
   }
 }
