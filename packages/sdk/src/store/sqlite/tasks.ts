@@ -67,6 +67,7 @@ export class SqliteTaskStore implements TaskStore {
 
   async get(id: string): Promise<TaskEntry | undefined> {
     this.#check()
+    this.#writes.commitIfDue()
     const row = this.#get.get(id, this.#now())
     return row && toEntry(row)
   }

@@ -4,6 +4,9 @@ import type { Database } from './database.ts'
 /** Changes in one transaction. More would keep other processes waiting, and this one from doing anything else. */
 const longestLot = 500
 
+/** A change does not wait longer than this for its commit, however long the turn of the event loop takes. */
+const longestWaitMs = 3
+
 interface Waiting {
   work(): unknown
   resolve(result: unknown): void
@@ -11,13 +14,15 @@ interface Waiting {
 }
 
 /**
- * Joins the changes of one turn of the event loop in one transaction, because the commit is what costs most. A promise
+ * Group commit: changes of the same few milliseconds share one transaction, because the commit is what costs most. A promise
  * resolves after the commit that holds its change, so nothing that was promised is lost when the process dies.
  */
 export class Writes {
   readonly #database: Database
   readonly #tidy: () => void
   #waiting: Waiting[] = []
+  /** When the oldest waiting change was added. */
+  #waitingSince = 0
   #timer: NodeJS.Immediate | undefined
   #isClosed = false
 
@@ -34,9 +39,19 @@ export class Writes {
   add<T>(work: () => T): Promise<T> {
     if (this.#isClosed) return Promise.reject(closedStore())
     return new Promise<T>((resolve, reject) => {
+      if (this.#waiting.length === 0) this.#waitingSince = performance.now()
       this.#waiting.push({ work, resolve: resolve as Waiting['resolve'], reject })
       this.#timer ??= setImmediate(() => this.#writeLot())
+      this.commitIfDue()
     })
+  }
+
+  /**
+   * Commits changes that have waited long enough. Readers call it: thousands of polls can fill a turn of the event loop for
+   * hundreds of milliseconds, and the work that they ask about must not stand still meanwhile.
+   */
+  commitIfDue(): void {
+    if (this.#waiting.length > 0 && performance.now() - this.#waitingSince >= longestWaitMs) this.#writeLot()
   }
 
   /** Writes what waits, and takes no more. */
@@ -48,6 +63,7 @@ export class Writes {
 
   #writeLot(): void {
     const lot = this.#waiting.splice(0, longestLot)
+    clearImmediate(this.#timer)
     this.#timer = this.#waiting.length > 0 ? setImmediate(() => this.#writeLot()) : undefined
     this.#write(lot)
   }
