@@ -592,9 +592,9 @@ export class Client {
         if (method === 'tasks/result') this.#asksBack(method, result)
         return result
       },
-      listen: async (id) => {
+      listen: async (taskIds) => {
         const { era, link } = await this.#connection.ready()
-        return era.listen(link, { taskIds: [id] })
+        return era.listen(link, { taskIds })
       },
       answer: (method, params, signal) => this.#replies.answerInput('tasks/get', method, params, signal),
       onChange: (change) => this.#events.emit('task', change),

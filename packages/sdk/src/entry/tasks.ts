@@ -1,6 +1,16 @@
 export type { TaskControl } from '../era/call.ts'
 export type { TaskPolicy, TaskRuntime } from '../server/task-runtime.ts'
 export { MemoryTaskStore, type MemoryTaskStoreOptions } from '../store/memory-tasks.ts'
-export type { RunTask, TaskChange, TaskEntry, TaskPlace, TaskStore, TaskWorker, WorkOptions } from '../store/ports.ts'
+export type {
+  RunTask,
+  TaskChange,
+  TaskEntry,
+  TaskLimits,
+  TaskPlace,
+  TaskStore,
+  TaskSummary,
+  TaskWorker,
+  WorkOptions,
+} from '../store/ports.ts'
 export type { TaskEvent, TasksOptions } from '../tasks/options.ts'
 export { tasks } from '../tasks/runtime.ts'

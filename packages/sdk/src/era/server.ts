@@ -54,8 +54,8 @@ export interface Definition {
 export interface TaskFeed {
   /** Those of the tasks that the caller may hear of; throws when it cannot take tasks at all. */
   accept(ids: readonly string[], exchange: Exchange, caller: Caller): Promise<string[]>
-  /** Tells how each stands, now and after each change, until it is stopped. */
-  follow(ids: readonly string[], caller: Caller, tell: (task: ResultObject) => void): () => void
+  /** Tells how each stands, now and when that changes, until it is stopped. */
+  follow(ids: readonly string[], exchange: Exchange, caller: Caller, tell: (task: ResultObject) => void): () => void
 }
 
 export interface QuestionLimits {

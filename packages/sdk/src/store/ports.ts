@@ -87,11 +87,13 @@ export interface Bus {
   close?(): void | Promise<void>
 }
 
-/** A task as it is kept. What it says is known to `tasks/` alone; a store looks at everything else. */
-export interface TaskEntry {
+/** A task as a list shows it. What `summary` says is known to `tasks/` alone. */
+export interface TaskSummary {
   readonly id: string
   /** Whom it belongs to. */
   readonly owner: string
+  /** The list that it is in; null: it is in none. */
+  readonly listedFor: string | null
   /** One more with every change. */
   readonly version: number
   /** Milliseconds since 1970. */
@@ -100,7 +102,13 @@ export interface TaskEntry {
   readonly expiresAt: number | null
   /** False once it has ended. */
   readonly isOpen: boolean
-  /** JSON text. */
+  /** JSON text, and short: lists read nothing else of a task. */
+  readonly summary: string
+}
+
+/** A task as it is kept. */
+export interface TaskEntry extends TaskSummary {
+  /** JSON text. What it says is known to `tasks/` alone. */
   readonly body: string
 }
 
@@ -110,6 +118,22 @@ export interface TaskChange {
   readonly notes?: readonly string[] | undefined
   /** It can run, or can go on. */
   readonly isReady?: boolean | undefined
+  /** Default: no limits. */
+  readonly limits?: TaskLimits | undefined
+}
+
+/**
+ * How much a store keeps, checked in one step with the change that asks for it. Finished tasks make room, those that finished
+ * first go first. Where that is not enough, `create` fails with `overloaded`; a task that is open or that just finished is
+ * always kept. Bytes are those of `body`, `summary` and notes.
+ */
+export interface TaskLimits {
+  readonly maxOpenPerOwner: number
+  readonly maxOpen: number
+  readonly maxFinishedPerOwner: number
+  readonly maxFinished: number
+  readonly maxBytesPerOwner: number
+  readonly maxBytes: number
 }
 
 /**
@@ -117,7 +141,7 @@ export interface TaskChange {
  * right then (as far as the store outlives it).
  */
 export interface TaskStore {
-  /** Keeps a new task of version 1. */
+  /** Keeps a new task of version 1. Fails with `overloaded` where the limits of the change leave no room for it. */
   create(entry: TaskEntry, change?: TaskChange): Promise<void>
   get(id: string): Promise<TaskEntry | undefined>
   /**
@@ -127,12 +151,12 @@ export interface TaskStore {
   replace(entry: TaskEntry, change?: TaskChange): Promise<boolean>
   /** Everything that was noted, in order; nothing for a task that is not there. */
   notes(id: string): Promise<string[]>
-  /** Tasks of an owner, the oldest first, after the task `after` where it is given; one that is gone still has its place. */
-  list(owner: string, options: { after?: TaskPlace | undefined; limit: number }): Promise<TaskEntry[]>
-  /** How many tasks of an owner are open. */
-  countOpen(owner: string): Promise<number>
+  /** One page of a list, the oldest first, after the task `after` where it is given; one that is gone still has its place. */
+  list(listedFor: string, options: { after?: TaskPlace | undefined; limit: number }): Promise<TaskSummary[]>
+  /** How many tasks are open: those of an owner, or all. A counter, so that it costs the same however many there are. */
+  countOpen(owner?: string): Promise<number>
   /**
-   * Runs tasks that are ready, about the oldest first. A task is run by one worker at a time, whatever processes share the
+   * Runs tasks that are ready: in turn one of each owner that has some, and of one owner about the oldest first. A task is run by one worker at a time, whatever processes share the
    * store; when its process dies, or is not heard of for `leaseMs`, it is run again by another. When `run` resolves the
    * task is not ready any more, unless it was made ready in the meantime. When `run` rejects it is run again after a pause.
    */
@@ -145,7 +169,7 @@ export interface TaskStore {
 }
 
 /** Where a task stands in the list of its owner. */
-export type TaskPlace = Pick<TaskEntry, 'createdAt' | 'id'>
+export type TaskPlace = Pick<TaskSummary, 'createdAt' | 'id'>
 
 /** @param signal Aborts when the task was given to another worker, because this one was not heard of for too long. */
 export type RunTask = (id: string, signal: AbortSignal) => Promise<void>
@@ -153,6 +177,8 @@ export type RunTask = (id: string, signal: AbortSignal) => Promise<void>
 export interface WorkOptions {
   /** Tasks that run at the same time in this process. */
   concurrency: number
+  /** How many of them may be of one owner, so that others need not wait for long tasks to end. Default `concurrency`. */
+  maxPerOwner?: number | undefined
   /** How long a worker may be silent before its tasks are given to another. It reports about three times as often. */
   leaseMs: number
   /** Told what goes wrong in the store meanwhile; the worker goes on. */

@@ -1,6 +1,17 @@
+import { McpError } from '../errors.ts'
 import { deferred } from '../util/deferred.ts'
 import type { Driver, TestRunner } from './contract.ts'
-import type { RunTask, TaskChange, TaskEntry, TaskStore, WorkOptions } from './ports.ts'
+import type {
+  RunTask,
+  TaskChange,
+  TaskEntry,
+  TaskLimits,
+  TaskPlace,
+  TaskStore,
+  TaskSummary,
+  WorkOptions,
+} from './ports.ts'
+import { noLimits } from './task-limits.ts'
 
 export interface TaskStoreDriver extends Driver<TaskStore> {
   /** Lets time pass for the store: moves the clock it was given, or waits. */
@@ -22,7 +33,9 @@ export function taskStoreContract(runner: TestRunner, name: string, driver: Task
     keeping(suite)
     listing(suite)
     expiring(suite)
+    limiting(suite)
     working(suite)
+    takingTurns(suite)
     workingAgain(suite)
     stopping(suite)
     watching(suite)
@@ -156,7 +169,8 @@ function listing({ it, expect, entry }: Suite): void {
     expect(await ids(far, 'somebody')).toEqual(['old', 'A', 'a', 'b', 'new'])
     expect(await ids(far, 'somebody', 2)).toEqual(['old', 'A'])
     await near.replace(entry('old', { version: 2, isOpen: false }))
-    expect((await far.list('somebody', { limit: 1 }))[0]).toEqual(entry('old', { version: 2, isOpen: false }))
+    const { body: _body, ...summary } = entry('old', { version: 2, isOpen: false })
+    expect((await far.list('somebody', { limit: 1 }))[0]).toEqual(summary)
   })
 
   it('never lists or counts tasks of another owner', async (near, far) => {
@@ -175,7 +189,7 @@ function listing({ it, expect, entry }: Suite): void {
       await near.create(entry(`t${index}`, { createdAt: 1000 * Math.floor(index / 2) }))
     }
     const seen: string[] = []
-    for (let after: TaskEntry | undefined, page: TaskEntry[] = []; ; ) {
+    for (let after: TaskPlace | undefined, page: TaskSummary[] = []; ; ) {
       page = await far.list('somebody', { after, limit: 2 })
       if (page.length === 0) break
       seen.push(...page.map(({ id }) => id))
@@ -188,6 +202,18 @@ function listing({ it, expect, entry }: Suite): void {
     expect(between.map(({ id }) => id)).toEqual(['t4'])
   })
 
+  it('lists no task that is in no list, and each under the name it was given', async (near, far) => {
+    await near.create(entry('unlisted', { listedFor: null }))
+    await near.create(entry('session', { listedFor: 'session 1' }))
+    await near.create(entry('empty', { listedFor: '' }))
+    expect(await ids(far, 'somebody')).toEqual([])
+    expect(await ids(far, 'session 1')).toEqual(['session'])
+    expect(await ids(far, '')).toEqual(['empty'])
+    expect((await far.get('unlisted'))?.listedFor).toBe(null)
+    await near.replace(entry('session', { version: 2, listedFor: null }))
+    expect(await ids(far, 'session 1')).toEqual([])
+  })
+
   it('counts the open tasks of an owner', async (near, far) => {
     for (const id of ['one', 'two', 'three']) await near.create(entry(id))
     await near.create(entry('closed', { isOpen: false }))
@@ -196,6 +222,147 @@ function listing({ it, expect, entry }: Suite): void {
     expect(await near.countOpen('somebody')).toBe(2)
     await near.replace(entry('two', { version: 3, isOpen: true }))
     expect(await far.countOpen('somebody')).toBe(3)
+    await near.create(entry('another', { owner: 'another' }))
+    expect(await far.countOpen()).toBe(4)
+  })
+}
+
+function limiting({ it, expect, entry, driver }: Suite): void {
+  const within = (limits: Partial<TaskLimits>): TaskChange => ({ limits: { ...noLimits, ...limits } })
+  const ids = async (store: TaskStore, listedFor: string) =>
+    (await store.list(listedFor, { limit: 100 })).map(({ id }) => id)
+  const isOverloaded = async (creating: Promise<void>) => {
+    const error = await creating.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    )
+    return error instanceof McpError && error.code === 'overloaded'
+  }
+
+  it('refuses a task when its owner has too many open, and keeps those of others', async (near, far) => {
+    const limits = within({ maxOpenPerOwner: 2 })
+    await near.create(entry('a1', { owner: 'a' }), limits)
+    await far.create(entry('a2', { owner: 'a' }), limits)
+    expect(await isOverloaded(near.create(entry('a3', { owner: 'a' }), limits))).toBe(true)
+    expect(await far.get('a3')).toBe(undefined)
+    await near.create(entry('b1', { owner: 'b' }), limits)
+    await far.replace(entry('a1', { owner: 'a', version: 2, isOpen: false }))
+    await near.create(entry('a4', { owner: 'a' }), limits)
+    expect([await far.countOpen('a'), await far.countOpen('b'), await far.countOpen()]).toEqual([2, 1, 3])
+  })
+
+  it('refuses a task when too many of all owners are open', async (near, far) => {
+    const limits = within({ maxOpen: 2 })
+    await near.create(entry('a', { owner: 'a' }), limits)
+    await far.create(entry('b', { owner: 'b' }), limits)
+    expect(await isOverloaded(far.create(entry('c', { owner: 'c' }), limits))).toBe(true)
+    expect(await near.countOpen()).toBe(2)
+  })
+
+  it('lets exactly as many of those who race be created as there is room for', async (near, far) => {
+    const limits = within({ maxOpenPerOwner: 10 })
+    const tries = Array.from({ length: 30 }, (_, index) =>
+      isOverloaded((index % 2 ? near : far).create(entry(`t${index}`), limits)),
+    )
+    const refused = (await Promise.all(tries)).filter(Boolean)
+    expect(refused.length).toBe(20)
+    expect(await near.countOpen('somebody')).toBe(10)
+    expect((await ids(far, 'somebody')).length).toBe(10)
+  })
+
+  it('does not count expired tasks against the limit', async (near, far) => {
+    const limits = within({ maxOpenPerOwner: 2 })
+    const expiresAt = (driver.now?.() ?? Date.now()) + 1000
+    for (const id of ['one', 'two']) await near.create(entry(id, { expiresAt }), limits)
+    expect(await isOverloaded(far.create(entry('three'), limits))).toBe(true)
+    await driver.advance(1100)
+    await far.create(entry('three'), limits)
+    expect([await near.countOpen('somebody'), await near.countOpen()]).toEqual([1, 1])
+  })
+
+  it('removes the tasks of an owner that finished first when there are too many', async (near, far) => {
+    const limits = within({ maxFinishedPerOwner: 2 })
+    for (const id of ['a', 'b', 'c', 'open']) await near.create(entry(id), limits)
+    await near.create(entry('other', { owner: 'other', isOpen: false }), limits)
+    for (const id of ['c', 'a', 'b']) {
+      await far.replace(entry(id, { version: 2, isOpen: false }), limits)
+      await driver.advance(2)
+    }
+    expect(await ids(near, 'somebody')).toEqual(['a', 'b', 'open'])
+    expect(await far.get('c')).toBe(undefined)
+    expect(await near.replace(entry('c', { version: 3 }))).toBe(false)
+    expect(await ids(near, 'other')).toEqual(['other'])
+  })
+
+  it('removes the tasks that finished first when there are too many in all', async (near, far) => {
+    const limits = within({ maxFinished: 2 })
+    for (const id of ['a', 'b', 'c']) {
+      await near.create(entry(id, { owner: id }), limits)
+      await far.replace(entry(id, { owner: id, version: 2, isOpen: false }), limits)
+      await driver.advance(2)
+    }
+    expect(await Promise.all(['a', 'b', 'c'].map(async (id) => (await near.get(id))?.id))).toEqual([
+      undefined,
+      'b',
+      'c',
+    ])
+  })
+
+  it('removes finished tasks that take too many bytes, and refuses what still does not fit', async (near, far) => {
+    const limits = within({ maxBytesPerOwner: 10_000 })
+    const large = JSON.stringify('x'.repeat(4_000))
+    for (const id of ['a', 'b', 'c']) {
+      await near.create(entry(id), limits)
+      await far.replace(entry(id, { version: 2, isOpen: false, body: large }), limits)
+      await driver.advance(2)
+    }
+    expect(await ids(near, 'somebody')).toEqual(['b', 'c'])
+    await near.create(entry('noted'), { ...limits, notes: [large, large] })
+    expect(await ids(near, 'somebody')).toEqual(['noted'])
+    expect(await isOverloaded(far.create(entry('more', { body: large }), limits))).toBe(true)
+    await far.create(entry('other', { owner: 'other', body: large }), limits)
+    await far.replace(entry('noted', { version: 2, isOpen: false }), limits)
+    await far.create(entry('more', { body: large }), limits)
+    expect(await ids(near, 'somebody')).toEqual(['more'])
+  })
+
+  it('keeps the task that just finished, however large it is', async (near, far) => {
+    const limits = within({ maxBytesPerOwner: 1_000, maxBytes: 1_000, maxFinished: 1, maxFinishedPerOwner: 1 })
+    await near.create(entry('small'), limits)
+    const body = JSON.stringify('x'.repeat(4_000))
+    expect(await far.replace(entry('small', { version: 2, isOpen: false, body }), limits)).toBe(true)
+    expect((await near.get('small'))?.body).toBe(body)
+    await near.create(entry('next'), limits)
+    expect(await ids(far, 'somebody')).toEqual(['next'])
+  })
+
+  it('counts right whoever creates, changes, gives away, reopens and removes at the same time', async (near, far) => {
+    const limits = within({ maxFinishedPerOwner: 5 })
+    const owners = ['a', 'b', '']
+    const at = (list: readonly string[], index: number) => list[index % list.length]!
+    await Promise.all(
+      Array.from({ length: 60 }, async (_, index) => {
+        const [here, there] = index % 2 ? [near, far] : [far, near]
+        const id = `t${index}`
+        const owner = at(owners, index)
+        await here.create(entry(id, { owner }), limits)
+        if (index % 3 === 0) await there.replace(entry(id, { owner: at(owners, index + 1), version: 2 }), limits)
+        else if (index % 4 === 0) await there.replace(entry(id, { owner, version: 2, isOpen: false }), limits)
+        else if (index % 5 === 0) {
+          await there.replace(entry(id, { owner, version: 2, isOpen: false }), limits)
+          await here.replace(entry(id, { owner, version: 3, isOpen: true }), limits)
+        }
+      }),
+    )
+    const kept = (await Promise.all(Array.from({ length: 60 }, (_, index) => near.get(`t${index}`)))).flatMap(
+      (one) => one ?? [],
+    )
+    for (const owner of owners) {
+      const own = kept.filter((one) => one.owner === owner)
+      expect(await far.countOpen(owner)).toBe(own.filter(({ isOpen }) => isOpen).length)
+      expect(own.filter(({ isOpen }) => !isOpen).length <= 5).toBe(true)
+    }
+    expect(await near.countOpen()).toBe(kept.filter(({ isOpen }) => isOpen).length)
   })
 }
 
@@ -351,6 +518,43 @@ function working({ it, expect, entry }: Suite): void {
     expect(runs.order).toEqual(['long', 'after'])
     expect(signals.map(({ aborted }) => aborted)).toEqual([false, false])
     for (const worker of workers) await worker.stop()
+  })
+}
+
+function takingTurns({ it, expect, entry }: Suite): void {
+  it('takes turns between owners, however many tasks one of them has', async (near, far) => {
+    const many = Array.from({ length: 30 }, (_, index) => `many ${index}`)
+    const few = Array.from({ length: 3 }, (_, index) => `few ${index}`)
+    for (const id of many) await near.create(entry(id, { owner: 'many' }), ready)
+    for (const id of few) await far.create(entry(id, { owner: 'few' }), ready)
+    const runs = new Runs()
+    const worker = await near.work(runs.run, options({ concurrency: 1 }))
+    await Promise.all([...many, ...few].map((id) => runs.over(id)))
+    expect(few.every((id) => runs.order.indexOf(id) < 12)).toBe(true)
+    await worker.stop()
+  })
+
+  it('leaves room for others beside the long tasks of one owner', async (near, far) => {
+    const gate = deferred<void>()
+    let most = 0
+    let running = 0
+    const runs = new Runs(async (id) => {
+      if (id.startsWith('short')) return
+      most = Math.max(most, ++running)
+      await gate.promise
+      running--
+    })
+    const worker = await near.work(runs.run, options({ concurrency: 3, maxPerOwner: 2 }))
+    const long = Array.from({ length: 8 }, (_, index) => `long ${index}`)
+    await Promise.all(long.map((id, index) => (index % 2 ? near : far).create(entry(id, { owner: 'greedy' }), ready)))
+    for (let index = 0; index < 3; index++) {
+      await far.create(entry(`short ${index}`, { owner: `modest ${index}` }), ready)
+      await runs.over(`short ${index}`)
+    }
+    gate.resolve()
+    await Promise.all(long.map((id) => runs.over(id)))
+    expect(most).toBe(2)
+    await worker.stop()
   })
 }
 
@@ -578,7 +782,9 @@ function dying({ it, expect, entry, driver }: Suite): void {
     const again = await driver.join!(near)
     expect(await again.get('one')).toEqual(one)
     expect(await again.notes('one')).toEqual(['1'])
-    expect(await again.list('somebody', { limit: 10 })).toEqual([one, two])
+    const listed = [one, two].map(({ body: _body, ...summary }) => summary)
+    expect(await again.list('somebody', { limit: 10 })).toEqual(listed)
+    expect([await again.countOpen('somebody'), await again.countOpen()]).toEqual([2, 2])
     const runs = new Runs()
     const worker = await again.work(runs.run, options())
     await runs.over('two')
@@ -622,6 +828,8 @@ function entriesOf(driver: TaskStoreDriver): Suite['entry'] {
       createdAt: createdAt.get(id) ?? 0,
       expiresAt: null,
       isOpen: true,
+      listedFor: other.owner ?? 'somebody',
+      summary: `{"summary":${JSON.stringify(id)}}`,
       body: `{"id":${JSON.stringify(id)}}`,
       ...other,
     }

@@ -3,25 +3,38 @@ import { formAnswerProblem, isRefusal } from '../era/stateless/journal.ts'
 import { McpError, ProtocolError, RpcCode } from '../errors.ts'
 import type { ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
 import type { InputRequest } from '../protocol/types.ts'
-import type { TaskChange, TaskPlace } from '../store/ports.ts'
+import type { TaskChange, TaskLimits, TaskPlace } from '../store/ports.ts'
 import { toBase64Url } from '../util/base64url.ts'
-import type { Settings, TaskEvent } from './options.ts'
-import { fromEntry, isFinal, type KeptRequest, type Note, type Task, type TaskBody, toEntry } from './task.ts'
+import { limitsOf, type Settings, type TaskEvent } from './options.ts'
+import { PollPace } from './poll-pace.ts'
+import {
+  fromEntry,
+  fromSummary,
+  isFinal,
+  type KeptRequest,
+  type ListedTask,
+  type Note,
+  type SummaryBody,
+  type Task,
+  type TaskBody,
+  toEntry,
+} from './task.ts'
 
 /** What a change makes of a task: the members that are new, and what happens along with it. */
 export interface Edit extends TaskChange {
-  readonly task: Partial<TaskBody>
+  readonly task: Partial<TaskBody & SummaryBody>
 }
 
 export interface NewTask {
   readonly owner: string
+  readonly listedFor: string | null
   readonly request: KeptRequest
   readonly revision: string
   readonly sessionId: string | undefined
   readonly ttlMs: number | undefined
   /** Done once before it was a task. */
   readonly once?: readonly [string, string][] | undefined
-  readonly body?: Partial<TaskBody> | undefined
+  readonly body?: Partial<TaskBody & SummaryBody> | undefined
   readonly isReady: boolean
 }
 
@@ -36,21 +49,19 @@ export function ownerOf(principal: string | undefined): string {
 /** The tasks of a server, and every way in which one can change. Only this writes to the store. */
 export class TaskBook {
   readonly #settings: Settings
+  readonly #limits: TaskLimits
+  readonly pace: PollPace
   /** Told what goes wrong where nothing depends on it. */
   reportError: (error: unknown) => void = () => {}
 
   constructor(settings: Settings) {
     this.#settings = settings
+    this.#limits = limitsOf(settings)
+    this.pace = new PollPace(settings.store, settings.pollIntervalMs)
   }
 
   async create({ owner, request, ttlMs, once = [], body, isReady, ...rest }: NewTask): Promise<Task> {
-    const { store, maxOpenPerCaller } = this.#settings
-    if ((await store.countOpen(owner)) >= maxOpenPerCaller) {
-      throw new ProtocolError(
-        RpcCode.InternalError,
-        `No more than ${maxOpenPerCaller} tasks may be open; wait for some to end, or cancel them`,
-      )
-    }
+    const { store } = this.#settings
     const now = Date.now()
     const kept = Math.min(ttlMs ?? this.#settings.ttlMs, this.#settings.maxTtlMs)
     const task: Task = {
@@ -72,12 +83,14 @@ export class TaskBook {
     }
     const notes: Note[] = [{ request }, ...once.map((entry): Note => ({ once: entry }))]
     try {
-      await store.create(toEntry(task), { notes: notes.map((note) => JSON.stringify(note)), isReady })
+      const texts = notes.map((note) => JSON.stringify(note))
+      await store.create(toEntry(task), { notes: texts, isReady, limits: this.#limits })
     } catch (error) {
       // Whoever called may try again later, and should know.
       const isFull = error instanceof McpError && error.code === 'overloaded'
       throw isFull ? new ProtocolError(RpcCode.InternalError, error.message) : error
     }
+    this.pace.created()
     this.tell('created', task)
     return task
   }
@@ -99,8 +112,8 @@ export class TaskBook {
     return (await this.#settings.store.notes(id)).map((text) => JSON.parse(text) as Note)
   }
 
-  async list(owner: string, after: TaskPlace | undefined, limit: number): Promise<Task[]> {
-    return (await this.#settings.store.list(owner, { after, limit })).map(fromEntry)
+  async list(listedFor: string, after: TaskPlace | undefined, limit: number): Promise<ListedTask[]> {
+    return (await this.#settings.store.list(listedFor, { after, limit })).map(fromSummary)
   }
 
   /**
@@ -115,7 +128,7 @@ export class TaskBook {
       const edited = edit(task)
       if (!edited) return task
       const next: Task = { ...task, ...edited.task, version: task.version + 1, updatedAt: Date.now() }
-      if (await this.#settings.store.replace(toEntry(next), edited)) return next
+      if (await this.#settings.store.replace(toEntry(next), { ...edited, limits: this.#limits })) return next
     }
     throw new McpError('overloaded', `The task ${id} could not be changed: somebody else was faster, ${maxTries} times`)
   }
@@ -131,7 +144,10 @@ export class TaskBook {
       if (!isEnded) return undefined
       return { task: { ...outcome, questions: {}, answers: {}, state: undefined } }
     })
-    if (isEnded && task) this.tell(outcome.status, task)
+    if (isEnded && task) {
+      this.pace.ended()
+      this.tell(outcome.status, task)
+    }
     return task
   }
 

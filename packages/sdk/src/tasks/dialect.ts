@@ -2,6 +2,7 @@ import type { Caller } from '../era/server.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
 import type { ToolTaskConfig } from '../server/task-runtime.ts'
 import type { Settings } from './options.ts'
+import type { Pace } from './poll-pace.ts'
 import type { Task } from './task.ts'
 
 /** How one revision speaks of tasks. Two of them do. */
@@ -16,11 +17,11 @@ export interface Dialect {
   /** How long the client wishes the task to be kept. */
   ttlOf(params: Readonly<Record<string, unknown>>): number | undefined
   /** The answer to the call that became a task. */
-  created(task: Task, settings: Settings): ResultObject
+  created(task: Task, pace: Pace): ResultObject
   /** The answer to `tasks/get`. */
-  described(task: Task, settings: Settings, caller: Caller): ResultObject
+  described(task: Task, pace: Pace, caller: Caller): ResultObject
   /** The answer to `tasks/cancel`. Throws when it cannot be cancelled. */
-  cancelled(before: Task, after: Task, settings: Settings): ResultObject
+  cancelled(before: Task, after: Task, pace: Pace): ResultObject
   /** Throws when the client has no right to speak of tasks. */
   checkCaller(caller: Caller): void
   /** Whether clients hear of tasks on the session that created them. */

@@ -4,7 +4,7 @@ import type { ResultObject } from '../jsonrpc/message.ts'
 import { type Task as TaskFields, tasksExtension } from '../protocol/types.ts'
 import { isObject } from '../util/objects.ts'
 import { type Dialect, toTime } from './dialect.ts'
-import type { Settings } from './options.ts'
+import type { Pace } from './poll-pace.ts'
 import type { Task } from './task.ts'
 
 /** 2026-07-28, `io.modelcontextprotocol/tasks`: the server decides, and `tasks/get` brings everything. */
@@ -26,12 +26,12 @@ export const extension: Dialect = {
 
   ttlOf: () => undefined,
 
-  created: (task, settings) => ({ resultType: 'task', ...toTask(task, settings) }),
+  created: (task, pace) => ({ resultType: 'task', ...toTask(task, pace) }),
 
-  described(task, settings, { rules }) {
+  described(task, pace, { rules }) {
     const { status, questions, result, error } = task
     return {
-      ...toTask(task, settings),
+      ...toTask(task, pace),
       ...(status === 'input_required' && { inputRequests: questions }),
       ...(status === 'completed' && { result: rules.toResult('tools/call', result ?? {}) }),
       ...(status === 'failed' && { error }),
@@ -46,7 +46,7 @@ export const extension: Dialect = {
   },
 }
 
-function toTask(task: Task, { pollIntervalMs }: Settings): TaskFields {
+function toTask(task: Task, { pollIntervalMs }: Pace): TaskFields {
   const { id, status, statusMessage, createdAt, updatedAt, ttlMs } = task
   return {
     taskId: id,

@@ -3,8 +3,8 @@ import type { ResultObject } from '../jsonrpc/message.ts'
 import type { LegacyTask } from '../protocol/types.ts'
 import { isObject } from '../util/objects.ts'
 import { type Dialect, toTime } from './dialect.ts'
-import type { Settings } from './options.ts'
-import { isFinal, type Task } from './task.ts'
+import type { Pace } from './poll-pace.ts'
+import { isFinal, type ListedTask, type Task } from './task.ts'
 
 /** 2025-11-25: the client asks for a task, follows it by `tasks/get` and fetches its result by `tasks/result`. */
 export const legacy: Dialect = {
@@ -29,19 +29,19 @@ export const legacy: Dialect = {
     return ttl !== undefined && ttl > 0 ? ttl : undefined
   },
 
-  created: (task, settings) => ({ task: toLegacyTask(task, settings) }),
+  created: (task, pace) => ({ task: toLegacyTask(task, pace) }),
 
-  described: (task, settings) => toLegacyTask(task, settings) as LegacyTask & ResultObject,
+  described: (task, pace) => toLegacyTask(task, pace) as LegacyTask & ResultObject,
 
-  cancelled(before, after, settings) {
-    if (!isFinal(before.status)) return toLegacyTask(after, settings) as LegacyTask & ResultObject
+  cancelled(before, after, pace) {
+    if (!isFinal(before.status)) return toLegacyTask(after, pace) as LegacyTask & ResultObject
     throw new ProtocolError(RpcCode.InvalidParams, `The task cannot be cancelled: it is ${statusOf(before)} already`)
   },
 
   checkCaller() {},
 }
 
-export function toLegacyTask(task: Task, { pollIntervalMs }: Settings): LegacyTask {
+export function toLegacyTask(task: ListedTask, { pollIntervalMs }: Pace): LegacyTask {
   const { id, statusMessage, createdAt, updatedAt, ttlMs } = task
   return {
     taskId: id,
@@ -55,6 +55,6 @@ export function toLegacyTask(task: Task, { pollIntervalMs }: Settings): LegacyTa
 }
 
 /** 2025-11-25 tasks: a tool's own failure makes the task fail. */
-function statusOf({ status, result }: Task): Task['status'] {
-  return status === 'completed' && result?.isError === true ? 'failed' : status
+function statusOf({ status, isError }: ListedTask): Task['status'] {
+  return status === 'completed' && isError === true ? 'failed' : status
 }

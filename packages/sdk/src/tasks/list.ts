@@ -1,12 +1,12 @@
 import { principalOf } from '../era/access.ts'
+import type { Call } from '../era/call.ts'
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Context } from '../server/context.ts'
 import type { TaskPlace } from '../store/ports.ts'
 import { ownerOf, type TaskBook } from './book.ts'
 import { toLegacyTask } from './legacy.ts'
-import type { Settings } from './options.ts'
-import type { Task } from './task.ts'
+import type { ListedTask } from './task.ts'
 
 const pageSize = 100
 
@@ -15,34 +15,38 @@ export async function listTasks(
   { cursor }: Params,
   ctx: Context,
   book: TaskBook,
-  settings: Settings,
-  mayUse: (task: Task) => boolean,
+  mayUse: (task: ListedTask) => boolean,
 ): Promise<ResultObject> {
-  const owner = ownerOf(principalOf(ctx.call))
-  const found: Task[] = []
   let after = cursor === undefined ? undefined : toPlace(cursor as string)
+  const listedFor = listOf(ctx.call)
+  if (listedFor === null) return { tasks: [] }
+  const found: ListedTask[] = []
   for (;;) {
-    const page = await book.list(owner, after, pageSize)
-    found.push(...page.filter((task) => isListed(task, ctx) && mayUse(task)))
+    const page = await book.list(listedFor, after, pageSize)
+    found.push(...page.filter(mayUse))
     after = page.at(-1)
     if (found.length > pageSize || page.length < pageSize) break
   }
   const shown = found.slice(0, pageSize)
   return {
-    tasks: shown.map((task) => toLegacyTask(task, settings)),
+    tasks: shown.map((task) => toLegacyTask(task, book.pace)),
     ...(found.length > pageSize && { nextCursor: toCursor(shown.at(-1)!) }),
   }
 }
 
-/** Whoever has no name must not see what others without a name do; their session tells them apart. */
-function isListed({ sessionId }: Task, { call, request, sessionId: mine }: Context): boolean {
-  if (principalOf(call) !== undefined) return true
-  // HTTP without sessions: nothing tells them apart.
-  if (request && mine === undefined) return false
-  return sessionId === mine
+/**
+ * The list that a task of this caller is in. Callers without a name must not see what others without a name do; their session
+ * tells them apart. Over HTTP without sessions nothing does, so there is no list.
+ */
+export function listOf(call: Pick<Call, 'link' | 'stream'>): string | null {
+  const principal = principalOf(call)
+  if (principal !== undefined) return ownerOf(principal)
+  const { sessionId } = call.link.transport
+  if (call.stream?.request && sessionId === undefined) return null
+  return `s:${sessionId ?? ''}`
 }
 
-function toCursor({ createdAt, id }: Task): string {
+function toCursor({ createdAt, id }: ListedTask): string {
   return btoa(JSON.stringify([createdAt, id]))
 }
 

@@ -1,6 +1,6 @@
 import { checkPolicy, type TaskPolicy } from '../server/task-runtime.ts'
 import { MemoryTaskStore } from '../store/memory-tasks.ts'
-import type { TaskStore } from '../store/ports.ts'
+import type { TaskLimits, TaskStore } from '../store/ports.ts'
 import { maxTimerMs } from '../util/backoff.ts'
 
 export interface TasksOptions {
@@ -15,12 +15,30 @@ export interface TasksOptions {
   ttlMs?: number | undefined
   /** The longest that a client may wish for. Default 86,400,000 (a day). */
   maxTtlMs?: number | undefined
-  /** How often clients should ask how a task stands. Default 500. */
+  /** How often clients should poll a task. While more tasks are open than this, they are told one millisecond per open task. Default 500. */
   pollIntervalMs?: number | undefined
-  /** Tasks that one caller may have open. Those who have no name count as one caller. Default 1,000. */
+  /** Open tasks of one caller; more are refused. Unauthenticated callers count as one. Default 1,000. */
   maxOpenPerCaller?: number | undefined
+  /** Open tasks of all callers; more are refused. Default 100,000. */
+  maxOpen?: number | undefined
+  /** Finished tasks kept for one caller; those that finished first are removed before their time. Default 10,000. */
+  maxFinishedPerCaller?: number | undefined
+  /** Finished tasks kept for all callers. Default 100,000. */
+  maxFinished?: number | undefined
+  /**
+   * Bytes kept for one caller: arguments, state and results. Finished tasks are removed to make room; where that is not enough,
+   * new tasks are refused. Default 67,108,864 (64 MiB).
+   */
+  maxBytesPerCaller?: number | undefined
+  /** Bytes kept for all callers. Default 268,435,456 (256 MiB). */
+  maxBytes?: number | undefined
   /** Tasks that run at the same time in this process; 0 where other processes run them. Default 16. */
   concurrency?: number | undefined
+  /**
+   * How many of them may be of one caller, so that others do not wait until its long tasks end. Default: three quarters of
+   * `concurrency`, rounded down.
+   */
+  maxRunningPerCaller?: number | undefined
   /** How long a process may be silent before its tasks are given to another. Default 30,000. */
   leaseMs?: number | undefined
   /** Runs of a task that may end with their process, one after another without getting any further. Default 5. */
@@ -45,6 +63,7 @@ export interface TaskEvent {
 export type Settings = Required<TasksOptions>
 
 export function resolveOptions(options: TasksOptions): Settings {
+  const concurrency = options.concurrency ?? 16
   const settings: Settings = {
     store: options.store ?? new MemoryTaskStore(),
     policy: options.policy ?? { afterMs: 500 },
@@ -52,7 +71,13 @@ export function resolveOptions(options: TasksOptions): Settings {
     maxTtlMs: options.maxTtlMs ?? 86_400_000,
     pollIntervalMs: options.pollIntervalMs ?? 500,
     maxOpenPerCaller: options.maxOpenPerCaller ?? 1_000,
-    concurrency: options.concurrency ?? 16,
+    maxOpen: options.maxOpen ?? 100_000,
+    maxFinishedPerCaller: options.maxFinishedPerCaller ?? 10_000,
+    maxFinished: options.maxFinished ?? 100_000,
+    maxBytesPerCaller: options.maxBytesPerCaller ?? 67_108_864,
+    maxBytes: options.maxBytes ?? 268_435_456,
+    concurrency,
+    maxRunningPerCaller: options.maxRunningPerCaller ?? Math.max(1, Math.floor(concurrency * 0.75)),
     leaseMs: options.leaseMs ?? 30_000,
     maxAttempts: options.maxAttempts ?? 5,
     drainMs: options.drainMs ?? 2_000,
@@ -67,13 +92,30 @@ export function resolveOptions(options: TasksOptions): Settings {
   return settings
 }
 
+export function limitsOf(settings: Settings): TaskLimits {
+  return {
+    maxOpenPerOwner: settings.maxOpenPerCaller,
+    maxOpen: settings.maxOpen,
+    maxFinishedPerOwner: settings.maxFinishedPerCaller,
+    maxFinished: settings.maxFinished,
+    maxBytesPerOwner: settings.maxBytesPerCaller,
+    maxBytes: settings.maxBytes,
+  }
+}
+
 /** What can be waited for is what a timer can; the longest time to live is a year, for the sake of clocks. */
 const bounds = [
   ['ttlMs', 1, 31_536_000_000],
   ['maxTtlMs', 1, 31_536_000_000],
   ['pollIntervalMs', 1, maxTimerMs],
   ['maxOpenPerCaller', 1, Number.MAX_SAFE_INTEGER],
+  ['maxOpen', 1, Number.MAX_SAFE_INTEGER],
+  ['maxFinishedPerCaller', 1, Number.MAX_SAFE_INTEGER],
+  ['maxFinished', 1, Number.MAX_SAFE_INTEGER],
+  ['maxBytesPerCaller', 1, Number.MAX_SAFE_INTEGER],
+  ['maxBytes', 1, Number.MAX_SAFE_INTEGER],
   ['concurrency', 0, 10_000],
+  ['maxRunningPerCaller', 1, 10_000],
   ['leaseMs', 10, maxTimerMs],
   ['maxAttempts', 1, 1_000_000],
   ['drainMs', 0, maxTimerMs],

@@ -41,11 +41,12 @@ export class TaskRunner {
   }
 
   async start(): Promise<void> {
-    const { store, concurrency, leaseMs } = this.#settings
+    const { store, concurrency, maxRunningPerCaller, leaseMs } = this.#settings
     if (concurrency === 0) return
     if (!this.#worker) this.#isDrained = false
     this.#worker ??= store.work((id, signal) => this.#run(id, signal), {
       concurrency,
+      maxPerOwner: maxRunningPerCaller,
       leaseMs,
       onError: (error) => this.#host.reportError(error),
     })

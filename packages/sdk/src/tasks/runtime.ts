@@ -2,7 +2,6 @@ import { checkAccess, principalOf } from '../era/access.ts'
 import type { Call } from '../era/call.ts'
 import type { Caller, Reply, TaskFeed } from '../era/server.ts'
 import { ProtocolError, RpcCode } from '../errors.ts'
-import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Context } from '../server/context.ts'
 import type { RequestHandler, Serving } from '../server/dispatch.ts'
@@ -15,13 +14,14 @@ import { serveFor } from './becoming.ts'
 import { type NewTask, ownerOf, TaskBook } from './book.ts'
 import type { Dialect } from './dialect.ts'
 import { extension } from './extension.ts'
+import { TaskFollowers } from './followers.ts'
 import { legacy } from './legacy.ts'
-import { listTasks } from './list.ts'
+import { listOf, listTasks } from './list.ts'
 import { resolveOptions, type Settings, type TasksOptions } from './options.ts'
 import { TaskResults } from './result.ts'
 import { TaskRunner } from './runner.ts'
 import { tellSession } from './session-news.ts'
-import type { KeptRequest, Task } from './task.ts'
+import type { KeptRequest, ListedTask, Task } from './task.ts'
 import { TaskWatchers } from './watchers.ts'
 
 /**
@@ -59,13 +59,14 @@ class Tasks implements TaskRuntime {
       'tasks/update': (params, ctx) => this.#update(params, ctx),
       'tasks/cancel': (params, ctx) => this.#cancel(params, ctx),
       'tasks/result': (params, ctx) => this.#results.wait(params.taskId as string, ctx),
-      'tasks/list': (params, ctx) =>
-        listTasks(params, ctx, this.#book, settings, (task) => mayUse(ctx, this.#guardOf(task))),
+      'tasks/list': (params, ctx) => listTasks(params, ctx, this.#book, (task) => mayUse(ctx, this.#guardOf(task))),
     }
-    this.feed = {
-      accept: (ids, exchange, caller) => this.#accept(ids, exchange, caller),
-      follow: (ids, caller, tell) => this.#follow(ids, caller, tell),
-    }
+    this.feed = new TaskFollowers({
+      book: this.#book,
+      watchers: this.#watchers,
+      find: (id, call) => this.#find(id, call),
+      reportError: (error) => this.#host?.reportError(error),
+    })
   }
 
   attach(host: TaskHost): void {
@@ -116,17 +117,17 @@ class Tasks implements TaskRuntime {
       book: this.#book,
       runner: this.#runner!,
       newTask: this.#newTask(serving, dialect),
-      created: (task) => serving.complete(dialect.created(task, this.#settings)),
+      created: (task) => serving.complete(dialect.created(task, this.#book.pace)),
     })
   }
 
   async #create(serving: Serving, dialect: Dialect): Promise<Reply> {
     const task = await this.#book.create({ ...this.#newTask(serving, dialect), isReady: true })
     if (dialect.tellsSession) {
-      const kept = { book: this.#book, watchers: this.#watchers, settings: this.#settings }
+      const kept = { book: this.#book, watchers: this.#watchers }
       tellSession(task, serving.exchange, kept, (error) => this.#attached.reportError(error))
     }
-    return serving.complete(dialect.created(task, this.#settings))
+    return serving.complete(dialect.created(task, this.#book.pace))
   }
 
   #newTask({ exchange, caller }: Serving, dialect: Dialect): Omit<NewTask, 'isReady'> {
@@ -148,6 +149,7 @@ class Tasks implements TaskRuntime {
     }
     return {
       owner: ownerOf(principalOf(exchange)),
+      listedFor: listOf(exchange),
       request: kept,
       revision: caller.revision,
       sessionId,
@@ -157,7 +159,7 @@ class Tasks implements TaskRuntime {
 
   async #get({ taskId }: Params, ctx: Context): Promise<ResultObject> {
     const dialect = this.#check(ctx)
-    return dialect.described(await this.#find(taskId as string, ctx.call), this.#settings, ctx.caller)
+    return dialect.described(await this.#find(taskId as string, ctx.call), this.#book.pace, ctx.caller)
   }
 
   async #update({ taskId, inputResponses }: Params, ctx: Context): Promise<ResultObject> {
@@ -177,7 +179,7 @@ class Tasks implements TaskRuntime {
       return true
     })
     if (!after) throw new ProtocolError(RpcCode.InvalidParams, 'There is no such task, or no longer')
-    return dialect.cancelled(before, after, this.#settings)
+    return dialect.cancelled(before, after, this.#book.pace)
   }
 
   #check(ctx: Context): Dialect {
@@ -193,34 +195,8 @@ class Tasks implements TaskRuntime {
     return task
   }
 
-  #guardOf({ name }: Task): Guarded {
+  #guardOf({ name }: ListedTask): Guarded {
     return this.#attached.taskConfig({ name }) ?? {}
-  }
-
-  async #accept(ids: readonly string[], exchange: Exchange, caller: Caller): Promise<string[]> {
-    extension.checkCaller(caller)
-    const wanted = [...new Set(ids)]
-    const known = await Promise.all(wanted.map((id) => this.#find(id, exchange).catch(unlessUnknown)))
-    return wanted.filter((_, index) => known[index])
-  }
-
-  #follow(ids: readonly string[], caller: Caller, tell: (task: ResultObject) => void): () => void {
-    const stops = ids.map((id) => {
-      let told = 0
-      const look = async () => {
-        const task = await this.#book.get(id)
-        // Changes may be heard of in another order than they happened.
-        if (!task || task.version <= told) return
-        told = task.version
-        tell(extension.described(task, this.#settings, caller))
-      }
-      const lookSafely = () => void look().catch((error) => this.#host?.reportError(error))
-      lookSafely()
-      return this.#watchers.on(id, (said) => said ?? lookSafely())
-    })
-    return () => {
-      for (const stop of stops) stop()
-    }
   }
 
   #dialectOf({ revision }: Task): Dialect {
@@ -247,9 +223,4 @@ function withoutToken(auth: AuthInfo | undefined): AuthInfo | undefined {
     extra?: unknown
   }
   return { issuer, subject, clientId, scopes, expiresAt, resource, claims, ...(isObject(extra) && { extra }) }
-}
-
-function unlessUnknown(error: unknown): undefined {
-  if (!(error instanceof ProtocolError)) throw error
-  return undefined
 }

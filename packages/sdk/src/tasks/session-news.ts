@@ -1,7 +1,6 @@
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { TaskBook } from './book.ts'
 import { toLegacyTask } from './legacy.ts'
-import type { Settings } from './options.ts'
 import { isFinal, type Task } from './task.ts'
 import type { TaskWatchers } from './watchers.ts'
 
@@ -9,7 +8,7 @@ import type { TaskWatchers } from './watchers.ts'
 export function tellSession(
   { id }: Task,
   { link }: Exchange,
-  { book, watchers, settings }: { book: TaskBook; watchers: TaskWatchers; settings: Settings },
+  { book, watchers }: { book: TaskBook; watchers: TaskWatchers },
   reportError: (error: unknown) => void,
 ): void {
   let told = ''
@@ -17,7 +16,7 @@ export function tellSession(
     const task = await book.get(id)
     if (!task || isFinal(task.status) || link.closed) stop()
     if (!task || link.closed) return
-    const params = toLegacyTask(task, settings)
+    const params = toLegacyTask(task, book.pace)
     const news = JSON.stringify([params.status, params.statusMessage])
     if (news !== told) link.notify('notifications/tasks/status', { ...params })
     told = news

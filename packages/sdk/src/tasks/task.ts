@@ -3,25 +3,34 @@ import type { OpenedState } from '../era/stateless/states.ts'
 import type { ResultObject, RpcErrorBody, RpcRequest } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { InputRequest, TaskStatus } from '../protocol/types.ts'
-import type { TaskEntry } from '../store/ports.ts'
+import type { TaskEntry, TaskSummary } from '../store/ports.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 
-/** A task as it stands. */
-export interface Task extends Omit<TaskEntry, 'body' | 'isOpen'>, TaskBody {}
+/** As much of a task as a list shows. */
+export interface ListedTask extends Omit<TaskSummary, 'summary' | 'isOpen'>, SummaryBody {}
 
-/** What the store keeps without looking at it. */
-export interface TaskBody {
+/** A task as it stands. */
+export interface Task extends ListedTask, TaskBody {}
+
+/** What the store keeps without looking at it, and lists read too. */
+export interface SummaryBody {
   /** A tool's own failure is `completed` here; what to call it is a matter of the dialect. */
   status: TaskStatus
   statusMessage?: string | undefined
   updatedAt: number
   ttlMs: number | null
+  /** The tool, for those who keep books. */
+  name: string
+  /** The tool itself failed. */
+  isError?: boolean | undefined
+}
+
+/** What the store keeps without looking at it. */
+export interface TaskBody {
   /** Of the client that wanted it. */
   revision: string
-  /** The session that created it; whoever has no name sees only what their session created. */
+  /** The session that created it. */
   sessionId?: string | undefined
-  /** What the call names, for those who keep books. */
-  name: string
   /** Open questions by the key that clients know them by. */
   questions: Readonly<Record<string, InputRequest>>
   /** The names of all questions so far, and what the handler calls them. */
@@ -57,10 +66,23 @@ export function isFinal(status: TaskStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled'
 }
 
-export function toEntry({ id, owner, version, createdAt, expiresAt, ...body }: Task): TaskEntry {
-  return { id, owner, version, createdAt, expiresAt, isOpen: !isFinal(body.status), body: JSON.stringify(body) }
+export function toEntry(task: Task): TaskEntry {
+  const { id, owner, listedFor, version, createdAt, expiresAt, ...rest } = task
+  const { status, statusMessage, updatedAt, ttlMs, name, isError: _isError, ...body } = rest
+  const isError = body.result?.isError === true || undefined
+  const summary: SummaryBody = { status, statusMessage, updatedAt, ttlMs, name, isError }
+  return {
+    ...{ id, owner, listedFor, version, createdAt, expiresAt },
+    isOpen: !isFinal(status),
+    summary: JSON.stringify(summary),
+    body: JSON.stringify(body),
+  }
 }
 
-export function fromEntry({ body, isOpen: _isOpen, ...entry }: TaskEntry): Task {
-  return { ...entry, ...(JSON.parse(body) as TaskBody) }
+export function fromEntry({ body, ...entry }: TaskEntry): Task {
+  return { ...fromSummary(entry), ...(JSON.parse(body) as TaskBody) }
+}
+
+export function fromSummary({ summary, isOpen: _isOpen, ...entry }: TaskSummary): ListedTask {
+  return { ...entry, ...(JSON.parse(summary) as SummaryBody) }
 }

@@ -1,13 +1,15 @@
-// Many tasks, each followed by a poller of its own, all in one process:
-// node polled-tasks.fixture.js <memory | sqlite file | redis URL> <tasks> <clients> <deadline in seconds>
+// Many tasks, each followed by a client of its own, all in one process:
+// node polled-tasks.fixture.js <memory | sqlite file | redis URL> <poll | follow> <tasks> <deadline in seconds>
+// `poll` asks by tasks/get as often as the server says; `follow` is task.result() of our client.
 // Prints how many finished, and how fast. It runs the built package, as users do.
 import { connect } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { redisStore } from 'tenon/stores/redis'
 import { sqliteStore } from 'tenon/stores/sqlite'
 import { MemoryTaskStore, tasks } from 'tenon/tasks'
+import { InMemoryTransport } from 'tenon/testing'
 
-const [where, count = '5000', clientCount = '1', deadlineSeconds = '60'] = process.argv.slice(2)
+const [where, mode = 'poll', count = '5000', deadlineSeconds = '60'] = process.argv.slice(2)
 const store = openStore(where)
 
 const server = new McpServer(
@@ -20,13 +22,13 @@ server.registerTool('twice', { inputSchema, execution: { taskSupport: 'required'
   return String(twice)
 })
 
-const clients = await Promise.all(Array.from({ length: Number(clientCount) }, () => connect(server, { tasks: true })))
+const textOf = mode === 'poll' ? await createPoller() : await createFollower()
 let finished = 0
 let wrong = 0
+let polls = 0
 const begin = performance.now()
-const following = Array.from({ length: Number(count) }, async (_, n) => {
-  const task = await clients[n % clients.length].callToolAsTask('twice', { n })
-  const { text } = await task.result()
+const all = Array.from({ length: Number(count) }, async (_, n) => {
+  const text = await textOf(n)
   finished++
   if (text !== String(2 * n)) wrong++
 })
@@ -34,11 +36,47 @@ let timer
 const deadline = new Promise((resolve) => {
   timer = setTimeout(resolve, 1_000 * Number(deadlineSeconds))
 })
-await Promise.race([Promise.all(following), deadline])
+await Promise.race([Promise.all(all), deadline])
 clearTimeout(timer)
 const seconds = (performance.now() - begin) / 1_000
-console.log(JSON.stringify({ finished, wrong, seconds, perSecond: finished / seconds }))
+console.log(JSON.stringify({ finished, wrong, seconds, perSecond: finished / seconds, polls }))
 process.exit(0)
+
+async function createFollower() {
+  const client = await connect(server, { tasks: true })
+  return async (n) => (await (await client.callToolAsTask('twice', { n })).result()).text
+}
+
+async function createPoller() {
+  const [ours, theirs] = InMemoryTransport.createLinkedPair()
+  await server.connect(theirs)
+  const waiting = new Map()
+  ours.onmessage = ({ id, result, error }) => {
+    waiting.get(id)?.(result ?? error)
+    waiting.delete(id)
+  }
+  await ours.start()
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'poller', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+  }
+  let lastId = 0
+  const request = (method, params) => {
+    const id = ++lastId
+    ours.send({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })
+    return new Promise((resolve) => waiting.set(id, resolve))
+  }
+  return async (n) => {
+    let task = await request('tools/call', { name: 'twice', arguments: { n } })
+    while (task.status === 'working') {
+      await new Promise((resolve) => setTimeout(resolve, task.pollIntervalMs))
+      polls++
+      task = await request('tasks/get', { taskId: task.taskId })
+    }
+    return task.result?.content[0].text
+  }
+}
 
 function openStore(place) {
   if (place === 'memory') return { tasks: new MemoryTaskStore({ maxTasks: 20_000 }) }

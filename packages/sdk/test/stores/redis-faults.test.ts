@@ -319,7 +319,8 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     for (let index = 0; index < 50; index++) await tasks.create(entry(`old ${index}`, { expiresAt }))
     await new Promise((resolve) => setTimeout(resolve, 400))
     for (let index = 0; index < 10; index++) await tasks.create(entry(`new ${index}`))
-    expect(await redis.zcard(`{${prefix}}:owner:somebody`)).toBe(10)
+    expect(await redis.zcard(`{${prefix}}:list:somebody`)).toBe(10)
+    expect(await redis.hlen(`{${prefix}}:kept`)).toBe(10)
     expect(await redis.zcard(`{${prefix}}:expiry`)).toBe(0)
   })
 
@@ -453,7 +454,18 @@ async function startProxy(port: number): Promise<{ url: string; lost: number; lo
 }
 
 function entry(id: string, other: Partial<TaskEntry> = {}): TaskEntry {
-  return { id, owner: 'somebody', version: 1, createdAt: 1, expiresAt: null, isOpen: true, body: '{}', ...other }
+  return {
+    id,
+    owner: 'somebody',
+    listedFor: 'somebody',
+    version: 1,
+    createdAt: 1,
+    expiresAt: null,
+    isOpen: true,
+    summary: '{}',
+    body: '{}',
+    ...other,
+  }
 }
 
 function options(other: Partial<WorkOptions> = {}): WorkOptions {

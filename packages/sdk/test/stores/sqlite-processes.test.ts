@@ -18,10 +18,12 @@ afterAll(() => children.end())
 const entry = (id: string): TaskEntry => ({
   id,
   owner: 'parent',
+  listedFor: 'parent',
   version: 1,
   createdAt: Date.now(),
   expiresAt: null,
   isOpen: true,
+  summary: 'null',
   body: 'null',
 })
 const ready = { isReady: true }

@@ -71,12 +71,29 @@ valueStoreContract(
 const entry = (id: string, other: Partial<TaskEntry> = {}): TaskEntry => ({
   id,
   owner: 'somebody',
+  listedFor: 'somebody',
   version: 1,
   createdAt: now(),
   expiresAt: null,
   isOpen: true,
+  summary: 'null',
   body: 'null',
   ...other,
+})
+
+describe('writes of sqliteStore', () => {
+  it('are committed after a few milliseconds, even if readers keep the event loop in one turn', async () => {
+    await using store = opened(newFile())
+    let isKept = false
+    const kept = store.tasks.create(entry('one')).then(() => {
+      isKept = true
+    })
+    const giveUpAt = performance.now() + 5_000
+    // Microtasks only: neither a timer nor setImmediate gets a turn.
+    while (!isKept && performance.now() < giveUpAt) await store.tasks.get('other')
+    expect(isKept).toBe(true)
+    await kept
+  })
 })
 
 describe('the file of sqliteStore', () => {

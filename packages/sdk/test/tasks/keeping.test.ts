@@ -181,7 +181,7 @@ describe('limits', () => {
       const open = [await ann.start('ask'), await ann.start('ask'), await ann.start('ask')]
       const refused = await ann.call('quick')
       expect(refused.error).toMatchObject({ code: -32603 })
-      expect(refused.error?.message).toContain('No more than 3 tasks may be open')
+      expect(refused.error?.message).toContain('Too many open tasks: a caller can have 3.')
       expect(await bob.textOf(await bob.start('quick'))).toBe('quick')
       await ann.cancel(open[0]!)
       expect(await ann.textOf(await ann.start('quick'))).toBe('quick')

@@ -140,7 +140,7 @@ export class KillLane {
   }
 
   async #tasksOf(run: string): Promise<string[]> {
-    const entries = await this.#lane.store.list('', { limit: 1_000_000 })
+    const entries = await this.#lane.store.list('p:killer', { limit: 1_000_000 })
     const found: string[] = []
     for (const { id } of entries.slice(-3)) {
       const [first = '{}'] = await this.#lane.store.notes(id)

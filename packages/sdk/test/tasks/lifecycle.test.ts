@@ -169,7 +169,7 @@ describe('a task', () => {
       const stop = await store.watch((id) => {
         const look = async () => {
           const entry = await store.get(id)
-          if (entry) seen.set(id, [...(seen.get(id) ?? []), (JSON.parse(entry.body) as { status: string }).status])
+          if (entry) seen.set(id, [...(seen.get(id) ?? []), (JSON.parse(entry.summary) as { status: string }).status])
         }
         looks.push(look())
       })

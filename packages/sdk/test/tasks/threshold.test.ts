@@ -180,7 +180,7 @@ describe('a call that becomes a task when it takes longer', () => {
       const peer = await world.peer(server)
       await peer.start('ask')
       const { error } = await peer.plain('slow')
-      expect(error?.message).toContain('No more than 1 tasks may be open')
+      expect(error?.message).toContain('Too many open tasks: a caller can have 1.')
       await stopped.opened
     },
     options,

@@ -1,4 +1,4 @@
-import type { ServerFacts } from '../../era/client.ts'
+import type { Listening, ServerFacts } from '../../era/client.ts'
 import { CapabilityError, McpError, PeerError, RpcCode } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { Progress, RequestOptions } from '../../jsonrpc/pending.ts'
@@ -21,6 +21,7 @@ import { LegacyTasks } from './legacy.ts'
 import { Patience } from './patience.ts'
 import { PlainWork } from './plain.ts'
 import { isFinal, readTask } from './snapshot.ts'
+import { TaskFeed } from './task-feed.ts'
 
 /** A task stands otherwise than before. */
 export interface TaskChange {
@@ -31,7 +32,9 @@ export interface TaskChange {
   statusMessage: string | undefined
 }
 
-export interface ClientTasksOptions extends Omit<TaskPeer, 'pause'> {
+export interface ClientTasksOptions extends Omit<TaskPeer, 'pause' | 'listen'> {
+  /** Hears of changes of these tasks; rejects where that cannot be had. */
+  listen(ids: string[]): Promise<Listening>
   onChange(change: TaskChange): void
   /** Takes what a listener to progress throws. */
   onError(error: unknown): void
@@ -46,9 +49,6 @@ export interface StartedCall {
   readonly progressToken?: number | undefined
   readonly onProgress?: RequestOptions['onProgress']
 }
-
-/** Streams of changes at a time; on HTTP each takes a connection. Other tasks are asked how they stand. */
-const maxListening = 8
 
 /** Tasks whose progress somebody may want to hear of. */
 const maxTokens = 1_000
@@ -101,12 +101,12 @@ export class ClientTasks {
   })
   readonly #tokens = new Map<number, (progress: Progress) => void>()
   readonly #patient = new Set<Patience>()
-  #listening = 0
   #pauses = 0
 
   constructor(options: ClientTasksOptions) {
     this.#options = options
-    this.#peer = { ...options, listen: (id) => this.#listen(id), pause: () => this.pause() }
+    const feed = new TaskFeed((ids) => options.listen(ids))
+    this.#peer = { ...options, listen: (id) => feed.listen(id), pause: () => this.pause() }
   }
 
   /** For the answer to a call that became a task. */
@@ -245,19 +245,5 @@ export class ClientTasks {
     if (!revision.lacks('tasks/update')) return new ExtensionTasks(task, this.#peer)
     if (!revision.lacks('tasks/result')) return new LegacyTasks(task, this.#peer)
     throw new CapabilityError('tasks', `The server speaks ${revision.id}, which has no tasks`)
-  }
-
-  async #listen(id: string): ReturnType<TaskPeer['listen']> {
-    if (this.#listening >= maxListening) throw new McpError('overloaded', 'Enough tasks are listened to')
-    this.#listening++
-    const done = () => void this.#listening--
-    try {
-      const listening = await this.#options.listen(id)
-      void listening.ended.then(done)
-      return listening
-    } catch (error) {
-      done()
-      throw error
-    }
   }
 }

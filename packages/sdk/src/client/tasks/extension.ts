@@ -147,7 +147,7 @@ export class ExtensionTasks implements TaskDialect {
     try {
       const listening = await this.#peer.listen(id)
       const stop = () => void listening.close().catch(() => {})
-      if (signal.aborted || !listening.honoured.taskIds?.includes(id)) {
+      if (signal.aborted) {
         stop()
         return 'closed'
       }

@@ -177,7 +177,7 @@ function isImplementation(value: unknown): value is Implementation {
 
 const maxListens = 100
 const maxUris = 10_000
-const maxTasks = 1_000
+const maxTasks = 10_000
 
 /** What a client can make us keep is bounded. */
 function checkWish(uris: string[] = [], taskIds: string[] = [], listens: number): void {

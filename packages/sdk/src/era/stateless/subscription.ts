@@ -39,7 +39,7 @@ export class Subscription {
     exchange.onEnd(definition.changes.on((change) => this.#tell(change)))
     if (!taskIds?.length || !definition.tasks) return
     const tell = (task: ResultObject) => exchange.notify('notifications/tasks', { ...task, _meta: this.#meta })
-    exchange.onEnd(definition.tasks.follow(taskIds, caller, tell))
+    exchange.onEnd(definition.tasks.follow(taskIds, exchange, caller, tell))
   }
 
   /**

@@ -7,8 +7,6 @@ export class Keys {
   readonly root: string
   /** Ids of tasks that are ready, by when to look whether there is a job for them. */
   readonly due: string
-  /** Tasks that expire, by when. */
-  readonly expiry: string
   /** The last number given to an event. */
   readonly lastEvent: string
   /** The channel of all changes of tasks. */
@@ -17,7 +15,6 @@ export class Keys {
   constructor(prefix: string) {
     this.root = `{${prefix}}`
     this.due = `${this.root}:due`
-    this.expiry = `${this.root}:expiry`
     this.lastEvent = `${this.root}:last-event`
     this.changes = `${this.root}:changes`
   }
@@ -30,14 +27,14 @@ export class Keys {
     return `${this.root}:notes:${id}`
   }
 
-  /** All tasks of an owner, by when they were made. */
-  owner(owner: string): string {
-    return `${this.root}:owner:${owner}`
+  /** The tasks of a list, by when they were made. */
+  list(listedFor: string): string {
+    return `${this.root}:list:${listedFor}`
   }
 
-  /** The open tasks of an owner, by when they expire. */
-  open(owner: string): string {
-    return `${this.root}:open:${owner}`
+  /** The open tasks of an owner, or all, by when they expire. */
+  open(owner?: string): string {
+    return owner === undefined ? `${this.root}:open` : `${this.root}:open:${owner}`
   }
 
   session(id: string): string {

@@ -15,6 +15,9 @@ export const queueName = 'tasks'
 /** Jobs that are added in one go. */
 const lot = 100
 
+/** The greatest number that BullMQ takes. */
+const lowestPriority = 2_097_152
+
 /** The longest that a task waits after a run that failed. */
 const longestPauseMs = 30_000
 
@@ -29,7 +32,8 @@ export class TaskQueue {
   readonly jobs: string
   readonly #queue: Queue<TaskJob>
   readonly #report: (error: unknown) => void
-  readonly #waiting = new Set<string>()
+  /** Tasks whose jobs are to be added, and with which priority. */
+  readonly #waiting = new Map<string, number>()
   #adding: Promise<void> | undefined
 
   constructor({ Queue }: BullMq, client: Client, keys: Keys, report: (error: unknown) => void) {
@@ -45,9 +49,13 @@ export class TaskQueue {
     this.jobs = this.#queue.toKey(jobIdOf(''))
   }
 
-  /** Adds the job of a task soon, with others in one go. If that fails, workers find out that it has none. */
-  add(id: string): void {
-    this.#waiting.add(id)
+  /**
+   * Adds the job of a task soon, with others in one go. If that fails, workers find out that it has none.
+   * @param openCount Open tasks of its owner. The more there are, the later it is run: so the first task of one owner does
+   * not wait for the thousandth of another.
+   */
+  add(id: string, openCount: number): void {
+    this.#waiting.set(id, Math.min(Math.max(openCount, 1), lowestPriority))
     this.#adding ??= settle(() => this.#addWaiting(), this.#report).finally(() => {
       this.#adding = undefined
     })
@@ -70,25 +78,25 @@ export class TaskQueue {
   }
 
   async #addWaiting(): Promise<void> {
-    for (let ids = this.#take(); ids.length > 0; ids = this.#take()) {
+    for (let jobs = this.#take(); jobs.length > 0; jobs = this.#take()) {
       await this.#queue.addBulk(
-        ids.map((id) => ({
+        jobs.map(([id, priority]) => ({
           name: 'run',
           data: { id },
-          opts: { jobId: jobIdOf(id), attempts: 2 ** 31, backoff: { type: 'growing' }, stackTraceLimit: 0 },
+          opts: { jobId: jobIdOf(id), priority, attempts: 2 ** 31, backoff: { type: 'growing' }, stackTraceLimit: 0 },
         })),
       )
     }
   }
 
-  #take(): string[] {
-    const ids: string[] = []
-    for (const id of this.#waiting) {
-      if (ids.length === lot) break
-      ids.push(id)
-      this.#waiting.delete(id)
+  #take(): [id: string, priority: number][] {
+    const jobs: [string, number][] = []
+    for (const job of this.#waiting) {
+      if (jobs.length === lot) break
+      jobs.push(job)
+      this.#waiting.delete(job[0])
     }
-    return ids
+    return jobs
   }
 }
 

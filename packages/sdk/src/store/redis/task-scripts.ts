@@ -1,109 +1,186 @@
+import type { Overload } from '../task-limits.ts'
 import { clock, type Script } from './scripts.ts'
 
 /** How long after a task became ready a job must be there for it; otherwise whoever was to add it is gone. */
 export const graceMs = 1000
 
 /**
+ * What is known of every task by itself expires with it; the lists and counters do not. So `kept` remembers for each id where
+ * it was counted, until it is taken out: when it changes, when it is removed, or some time after it expired.
+ */
+const index = `${clock}
+local function add(root, owner, bytes)
+  for _, field in ipairs({ 'total', 'o:' .. owner }) do
+    if redis.call('HINCRBY', root .. ':bytes', field, text(bytes)) == 0 then
+      redis.call('HDEL', root .. ':bytes', field)
+    end
+  end
+end
+
+-- Takes a task out of all lists and counters.
+local function leave(root, id)
+  local kept = redis.call('HGET', root .. ':kept', id)
+  if not kept then return end
+  local owner, listed, bytes = unpack(cjson.decode(kept))
+  redis.call('HDEL', root .. ':kept', id)
+  redis.call('ZREM', root .. ':expiry', id)
+  for _, name in ipairs({ ':open', ':finished' }) do
+    redis.call('ZREM', root .. name, id)
+    redis.call('ZREM', root .. name .. ':' .. owner, id)
+  end
+  if listed then redis.call('ZREM', root .. ':list:' .. listed, id) end
+  add(root, owner, -bytes)
+end
+
+local function enter(root, id, owner, listed, createdAt, expiresAt, isOpen, bytes)
+  redis.call('HSET', root .. ':kept', id, cjson.encode({ owner, listed, bytes }))
+  if expiresAt ~= '' then redis.call('ZADD', root .. ':expiry', expiresAt, id) end
+  local name = isOpen and ':open' or ':finished'
+  local score = isOpen and (expiresAt == '' and '+inf' or expiresAt) or text(now())
+  redis.call('ZADD', root .. name, score, id)
+  redis.call('ZADD', root .. name .. ':' .. owner, score, id)
+  if listed then redis.call('ZADD', root .. ':list:' .. listed, createdAt, id) end
+  add(root, owner, bytes)
+end
+
+local function remove(root, id)
+  leave(root, id)
+  redis.call('DEL', root .. ':task:' .. id, root .. ':notes:' .. id)
+  redis.call('ZREM', root .. ':due', id)
+end
+
+local function countOpen(key)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', text(now()))
+  return redis.call('ZCARD', key)
+end
+
+local function bytesOf(root, field)
+  return tonumber(redis.call('HGET', root .. ':bytes', field) or 0)
+end
+`
+
+/**
  * Puts an entry and what goes with it. A task that is ready is in `due` until a run of it is over, and `ready` counts how
  * often it became so: a run has dealt with it only if the count is still what it was when the run began.
  */
-const put = `${clock}
--- A place in 'expiry' names the owner too, who is not known any more when the task is gone.
-local function place(id, owner)
-  return #id .. ':' .. id .. owner
+const put = `${index}
+local root, id, owner, listed, version, createdAt, expiresAt, isOpen, summary, body, operation, isReady, message, noteCount,
+  maxOpenPerOwner, maxOpen, maxFinishedPerOwner, maxFinished, maxBytesPerOwner, maxBytes, previous, job = unpack(ARGV, 1, 22)
+listed = listed ~= '-' and string.sub(listed, 2)
+isOpen = isOpen == '1'
+local task, notes, due, changes = KEYS[1], KEYS[2], KEYS[3], root .. ':changes'
+local function limit(value)
+  return value == '' and math.huge or tonumber(value)
 end
 
-local function put(id, owner, version, createdAt, expiresAt, isOpen, body, operation, isReady, changes, message, noteCount)
-  redis.call('HSET', KEYS[1], 'owner', owner, 'version', version, 'createdAt', createdAt, 'expiresAt', expiresAt,
-    'isOpen', isOpen, 'body', body, 'operation', operation)
-  for index = #ARGV - noteCount + 1, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[index]) end
-  redis.call('ZADD', KEYS[3], createdAt, id)
-  if isOpen == '1' then
-    redis.call('ZADD', KEYS[4], expiresAt == '' and '+inf' or expiresAt, id)
-  else
-    redis.call('ZREM', KEYS[4], id)
+local newBytes = 0
+for index = #ARGV - noteCount + 1, #ARGV do newBytes = newBytes + #ARGV[index] end
+
+-- Finished tasks beyond the limits make room, those that finished first go first.
+local function evict(more, except)
+  for _, scope in ipairs({
+    { root .. ':finished:' .. owner, 'o:' .. owner, maxFinishedPerOwner, maxBytesPerOwner },
+    { root .. ':finished', 'total', maxFinished, maxBytes },
+  }) do
+    while redis.call('ZCARD', scope[1]) > limit(scope[3]) or bytesOf(root, scope[2]) + more > limit(scope[4]) do
+      local ids = redis.call('ZRANGE', scope[1], 0, 1)
+      local oldest = ids[1] ~= except and ids[1] or ids[2]
+      if not oldest then break end
+      remove(root, oldest)
+    end
   end
+end
+
+local function put()
+  for index = #ARGV - noteCount + 1, #ARGV do redis.call('RPUSH', notes, ARGV[index]) end
+  local noteBytes = redis.call('HINCRBY', task, 'noteBytes', newBytes)
+  redis.call('HSET', task, 'owner', owner, 'listed', listed and '+' .. listed or '-', 'version', version,
+    'createdAt', createdAt, 'expiresAt', expiresAt, 'isOpen', isOpen and '1' or '0', 'summary', summary, 'body', body,
+    'operation', operation)
+  leave(root, id)
+  enter(root, id, owner, listed, createdAt, expiresAt, isOpen, #summary + #body + noteBytes)
   if isReady == '1' then
-    redis.call('HINCRBY', KEYS[1], 'ready', 1)
-    redis.call('ZADD', KEYS[6], text(now() + ${graceMs}), id)
+    redis.call('HINCRBY', task, 'ready', 1)
+    redis.call('ZADD', due, text(now() + ${graceMs}), id)
   end
   if expiresAt == '' then
-    redis.call('ZREM', KEYS[5], place(id, owner))
-    redis.call('PERSIST', KEYS[1])
-    redis.call('PERSIST', KEYS[2])
+    redis.call('PERSIST', task)
+    redis.call('PERSIST', notes)
   else
-    redis.call('ZADD', KEYS[5], expiresAt, place(id, owner))
     -- Redis keeps a key up to and with the moment it is given.
-    redis.call('PEXPIREAT', KEYS[1], text(math.ceil(expiresAt) - 1))
-    redis.call('PEXPIREAT', KEYS[2], text(math.ceil(expiresAt) - 1))
+    redis.call('PEXPIREAT', task, text(math.ceil(expiresAt) - 1))
+    redis.call('PEXPIREAT', notes, text(math.ceil(expiresAt) - 1))
   end
+  if not isOpen then evict(0, id) end
   redis.call('PUBLISH', changes, message)
+end
+
+-- How many tasks of its owner are open; a job is the later in line the more there are.
+local function done(code)
+  return { code, redis.call('ZCARD', root .. ':open:' .. owner) }
 end
 `
 
 /** Takes what expired out of the lists that it was in. */
 const clean = `
-local function clean(root, expiry, due, count)
-  for _, member in ipairs(redis.call('ZRANGEBYSCORE', expiry, '-inf', text(now()), 'LIMIT', 0, count)) do
-    local size, rest = string.match(member, '^(%d+):(.*)$')
-    local id = string.sub(rest, 1, tonumber(size))
-    local owner = string.sub(rest, tonumber(size) + 1)
-    local another = redis.call('HGET', root .. ':task:' .. id, 'owner')
-    redis.call('ZREM', expiry, member)
-    if another ~= owner then
-      redis.call('ZREM', root .. ':owner:' .. owner, id)
-      redis.call('ZREM', root .. ':open:' .. owner, id)
-    end
-    if not another then redis.call('ZREM', due, id) end
+local function clean(root, count)
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', root .. ':expiry', '-inf', text(now()), 'LIMIT', 0, count)) do
+    remove(root, id)
   end
 end
 `
 
-/** Keys: task, notes, owner, open, expiry, due. Gives 0 when there is a task of this id. */
+/**
+ * Keys: task, notes, due. Gives 1 and the number of open tasks of the owner; 0 when there is a task of this id; or a negative
+ * number, the place of the limit in `overloads`.
+ */
 export const createTask: Script = {
   name: 'create-task',
-  keys: 6,
+  keys: 3,
   lua: `${put}${clean}
-local id, owner, version, createdAt, expiresAt, isOpen, body, operation, isReady, changes, message, noteCount, root =
-  unpack(ARGV, 1, 13)
-local known = redis.call('HMGET', KEYS[1], 'version', 'operation')
+local known = redis.call('HMGET', task, 'version', 'operation')
 -- Sent once more, because the connection was lost before the answer came.
-if known[1] == version and known[2] == operation then return 1 end
-if known[1] then return 0 end
+if known[1] == version and known[2] == operation then return done(1) end
+if known[1] then return { 0 } end
 -- As many as there may come new ones, and a few more: so what is there stays in proportion to what is alive.
-clean(root, KEYS[5], KEYS[6], 10)
-put(id, owner, version, createdAt, expiresAt, isOpen, body, operation, isReady, changes, message, noteCount)
-return 1
+clean(root, 10)
+if countOpen(root .. ':open:' .. owner) >= limit(maxOpenPerOwner) then return { -1 } end
+if countOpen(root .. ':open') >= limit(maxOpen) then return { -2 } end
+local bytes = #summary + #body + newBytes
+evict(bytes)
+if bytesOf(root, 'o:' .. owner) + bytes > limit(maxBytesPerOwner) then return { -3 } end
+if bytesOf(root, 'total') + bytes > limit(maxBytes) then return { -4 } end
+put()
+return done(1)
 `,
 }
 
-/** Keys: task, notes, owner, open, expiry, due, delayed jobs. Gives 0: nothing done, 1: done, 2: done, and its job waits. */
+/** In the order of the negative numbers that `createTask` gives. */
+export const overloads: readonly Overload[] = ['open-per-owner', 'open', 'bytes-per-owner', 'bytes']
+
+/**
+ * Keys: task, notes, due, delayed jobs. Gives 0: nothing done, 1: done, 2: done, and its job waits; and the number of open
+ * tasks of the owner.
+ */
 export const replaceTask: Script = {
   name: 'replace-task',
-  keys: 7,
+  keys: 4,
   lua: `${put}
-local id, owner, version, createdAt, expiresAt, isOpen, body, operation, isReady, changes, message, noteCount, root,
-  previous, job = unpack(ARGV, 1, 15)
-local known = redis.call('HMGET', KEYS[1], 'version', 'operation', 'owner')
-if known[1] == version and known[2] == operation then return 1 end
-if known[1] ~= previous then return 0 end
-if known[3] ~= owner then
-  redis.call('ZREM', root .. ':owner:' .. known[3], id)
-  redis.call('ZREM', root .. ':open:' .. known[3], id)
-  redis.call('ZREM', KEYS[5], place(id, known[3]))
-end
-put(id, owner, version, createdAt, expiresAt, isOpen, body, operation, isReady, changes, message, noteCount)
-if isReady == '1' and redis.call('ZSCORE', KEYS[7], job) then return 2 end
-return 1
+local known = redis.call('HMGET', task, 'version', 'operation')
+if known[1] == version and known[2] == operation then return done(1) end
+if known[1] ~= previous then return { 0 } end
+put()
+if isReady == '1' and redis.call('ZSCORE', KEYS[4], job) then return done(2) end
+return done(1)
 `,
 }
 
-/** Keys: owner. Gives the fields of the tasks, each with its id, and takes those that are gone out of the list. */
+/** Keys: list. Gives the fields of the tasks, each with its id, and takes those that are gone out of the list. */
 export const listTasks: Script = {
   name: 'list-tasks',
   keys: 1,
   lua: `
-local root, owner, limit, createdAt, after = unpack(ARGV)
+local root, listed, limit, createdAt, after = unpack(ARGV)
 limit = tonumber(limit)
 local from = 0
 if after then
@@ -117,9 +194,10 @@ while #found < limit do
   local ids = redis.call('ZRANGE', KEYS[1], from, from + math.min(100, limit - #found) - 1)
   if #ids == 0 then break end
   for _, id in ipairs(ids) do
-    local fields = redis.call('HMGET', root .. ':task:' .. id, 'owner', 'version', 'createdAt', 'expiresAt', 'isOpen', 'body')
-    if fields[1] == owner then
-      fields[7] = id
+    local fields = redis.call('HMGET', root .. ':task:' .. id,
+      'owner', 'listed', 'version', 'createdAt', 'expiresAt', 'isOpen', 'summary')
+    if fields[2] == '+' .. listed then
+      fields[8] = id
       found[#found + 1] = fields
       from = from + 1
     else
@@ -131,24 +209,23 @@ return found
 `,
 }
 
-/** Keys: open. */
+/** Keys: the open tasks of an owner, or all. */
 export const countOpenTasks: Script = {
   name: 'count-open-tasks',
   keys: 1,
-  lua: `${clock}
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', text(now()))
-return redis.call('ZCARD', KEYS[1])
+  lua: `${index}
+return countOpen(KEYS[1])
 `,
 }
 
-/** Keys: task, due. Gives how often the task became ready, or nothing when it is gone or not ready. */
+/** Keys: task, due. Gives how often the task became ready, and its owner; nothing when it is gone or not ready. */
 export const takeTask: Script = {
   name: 'take-task',
   keys: 2,
   lua: `
-local ready = redis.call('HGET', KEYS[1], 'ready')
-if not ready then redis.call('ZREM', KEYS[2], ARGV[1]) end
-return ready and redis.call('ZSCORE', KEYS[2], ARGV[1]) and ready
+local known = redis.call('HMGET', KEYS[1], 'ready', 'owner')
+if not known[1] then redis.call('ZREM', KEYS[2], ARGV[1]) end
+return known[1] and redis.call('ZSCORE', KEYS[2], ARGV[1]) and known
 `,
 }
 
@@ -165,15 +242,16 @@ return 0
 }
 
 /**
- * Keys: due, expiry. Looks at tasks that are due, and gives how many those were and which of them have no job. Those that
- * have one are looked at again later, because the job may be lost between its end and that of the task's readiness.
+ * Keys: due. Looks at tasks that are due, and gives how many those were; then the id of each that has no job, and the number of
+ * open tasks of its owner. Those that have a job are looked at again later, because it may be lost between its end and that of
+ * the task's readiness.
  */
 export const sweepTasks: Script = {
   name: 'sweep-tasks',
-  keys: 2,
-  lua: `${clock}${clean}
+  keys: 1,
+  lua: `${index}${clean}
 local root, jobs, laterMs, count = unpack(ARGV)
-clean(root, KEYS[2], KEYS[1], count)
+clean(root, count)
 local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', text(now()), 'LIMIT', 0, count)
 local found = { #ids }
 for _, id in ipairs(ids) do
@@ -183,6 +261,8 @@ for _, id in ipairs(ids) do
   else
     redis.call('ZADD', KEYS[1], text(now() + ${graceMs}), id)
     found[#found + 1] = id
+    local owner = redis.call('HGET', root .. ':task:' .. id, 'owner') or ''
+    found[#found + 1] = redis.call('ZCARD', root .. ':open:' .. owner)
   end
 end
 return found

@@ -37,6 +37,7 @@ export class RedisTaskWorker implements TaskWorker {
   readonly #setup: TaskWorkerSetup
   readonly #worker: Worker<TaskJob, Taken>
   readonly #runs = new Set<Run>()
+  readonly #owners: OwnerSlots
   readonly #finishing = new Set<Promise<void>>()
   readonly #timers: NodeJS.Timeout[]
   #isBeating = false
@@ -46,7 +47,8 @@ export class RedisTaskWorker implements TaskWorker {
 
   constructor(setup: TaskWorkerSetup) {
     this.#setup = setup
-    const { leaseMs } = setup.options
+    const { leaseMs, concurrency, maxPerOwner = concurrency } = setup.options
+    this.#owners = new OwnerSlots(maxPerOwner)
     this.#worker = this.#start()
     this.#timers = [setInterval(() => this.#beat(), leaseMs / 3), setInterval(() => this.#sweep(), graceMs)]
     for (const timer of this.#timers) unref(timer)
@@ -95,17 +97,25 @@ export class RedisTaskWorker implements TaskWorker {
     const running: Run = { jobId: job.id ?? '', token, controller: new AbortController(), heardAt: performance.now() }
     this.#runs.add(running)
     try {
-      const taken = await runScript(client, takeTask, keys.task(id), keys.due, id)
-      if (typeof taken !== 'string') return null
-      await run(id, running.controller.signal)
+      const found = (await runScript(client, takeTask, keys.task(id), keys.due, id)) as [string, string] | null
+      if (!found) return null
+      const [taken, owner] = found
+      await this.#owners.within(owner, running.controller.signal, () => run(id, running.controller.signal))
       return taken
     } catch (error) {
+      if (error === noRoom) return await this.#postpone(job, token)
       this.#report(error)
       // BullMQ keeps the message, which may tell more than Redis should know.
       throw new Error('The run of the task failed')
     } finally {
       this.#runs.delete(running)
     }
+  }
+
+  /** Its owner has as many running here as it may: the job makes way for others, and comes back soon. */
+  async #postpone(job: Job<TaskJob>, token: string): Promise<never> {
+    await job.moveToDelayed(Date.now() + postponeMs * (1 + Math.random()), token)
+    throw new this.#setup.bull.DelayedError()
   }
 
   /**
@@ -118,7 +128,7 @@ export class RedisTaskWorker implements TaskWorker {
     const finishing = settle(
       async () => {
         const isReady = await runScript(client, finishTask, keys.task(id), keys.due, id, taken)
-        if (isReady === 1) queue.add(id)
+        if (isReady === 1) queue.add(id, 1)
       },
       (error) => this.#report(error),
     ).finally(() => this.#finishing.delete(finishing))
@@ -173,9 +183,9 @@ export class RedisTaskWorker implements TaskWorker {
     const { client, keys, queue, options } = this.#setup
     const laterMs = Math.max(graceMs, options.leaseMs)
     for (let seen = sweepCount; seen === sweepCount && !this.#isOver; ) {
-      const args = [keys.due, keys.expiry, keys.root, queue.jobs, laterMs, sweepCount]
-      const [count, ...ids] = (await runScript(client, sweepTasks, ...args)) as [number, ...string[]]
-      for (const id of ids) queue.add(id)
+      const args = [keys.due, keys.root, queue.jobs, laterMs, sweepCount]
+      const [count, ...found] = (await runScript(client, sweepTasks, ...args)) as [number, ...(string | number)[]]
+      for (let index = 0; index < found.length; index += 2) queue.add(String(found[index]), Number(found[index + 1]))
       seen = count
     }
   }
@@ -205,6 +215,68 @@ export class RedisTaskWorker implements TaskWorker {
 
   #report(error: unknown): void {
     if (!this.#isOver) this.#setup.options.onError(error)
+  }
+}
+
+/** How long a job waits for a place of its owner before it makes way, and how long at least it is away. */
+const placeMs = 50
+const postponeMs = 250
+
+const noRoom = new Error('The owner has no place left')
+
+/** Places for tasks that run, so many for each owner. */
+class OwnerSlots {
+  readonly #max: number
+  readonly #taken = new Map<string, number>()
+  readonly #waiting = new Map<string, Set<() => void>>()
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** Does the work in a place of the owner. Throws `noRoom` when none becomes free soon. */
+  async within(owner: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    if (!this.#take(owner) && !(await this.#wait(owner, signal))) throw noRoom
+    try {
+      await work()
+    } finally {
+      this.#release(owner)
+    }
+  }
+
+  #take(owner: string): boolean {
+    const taken = this.#taken.get(owner) ?? 0
+    if (taken >= this.#max) return false
+    this.#taken.set(owner, taken + 1)
+    return true
+  }
+
+  /** True when a place was handed over. */
+  #wait(owner: string, signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(owner) ?? new Set()
+      this.#waiting.set(owner, waiting)
+      const settle = (isPlace: boolean) => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', giveUp)
+        waiting.delete(take)
+        if (waiting.size === 0 && this.#waiting.get(owner) === waiting) this.#waiting.delete(owner)
+        resolve(isPlace)
+      }
+      const take = () => settle(true)
+      const giveUp = () => settle(false)
+      const timer = setTimeout(giveUp, placeMs)
+      signal.addEventListener('abort', giveUp)
+      waiting.add(take)
+    })
+  }
+
+  #release(owner: string): void {
+    const [next] = this.#waiting.get(owner) ?? []
+    if (next) return next()
+    const taken = this.#taken.get(owner)! - 1
+    if (taken > 0) this.#taken.set(owner, taken)
+    else this.#taken.delete(owner)
   }
 }
 

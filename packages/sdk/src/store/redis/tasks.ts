@@ -1,12 +1,22 @@
 import { McpError } from '../../errors.ts'
 import { settle } from '../../util/settle.ts'
-import type { RunTask, TaskChange, TaskEntry, TaskPlace, TaskStore, TaskWorker, WorkOptions } from '../ports.ts'
+import type {
+  RunTask,
+  TaskChange,
+  TaskEntry,
+  TaskPlace,
+  TaskStore,
+  TaskSummary,
+  TaskWorker,
+  WorkOptions,
+} from '../ports.ts'
+import { noLimits, overloadError } from '../task-limits.ts'
 import type { Channels } from './channels.ts'
 import { type Client, type Connections, isConnected, load } from './connections.ts'
 import type { Keys } from './keys.ts'
 import { runScript } from './scripts.ts'
 import { type BullMq, jobIdOf, TaskQueue } from './task-queue.ts'
-import { countOpenTasks, createTask, listTasks, replaceTask } from './task-scripts.ts'
+import { countOpenTasks, createTask, listTasks, overloads, replaceTask } from './task-scripts.ts'
 import { RedisTaskWorker } from './task-worker.ts'
 
 /**
@@ -33,33 +43,28 @@ export class RedisTaskStore implements TaskStore {
   async create(entry: TaskEntry, change: TaskChange = {}): Promise<void> {
     const { client, queue } = await this.#open()
     const { keys, args, notes } = this.#putting(entry, change)
-    const made = await runScript(client, createTask, ...keys, ...args, ...notes)
-    if (made !== 1) throw new McpError('invalid-argument', `There is a task ${entry.id} already`)
-    if (change.isReady) queue.add(entry.id)
+    const [made, openCount] = (await runScript(client, createTask, ...keys, ...args, '', '', ...notes)) as number[]
+    if (made === 0) throw new McpError('invalid-argument', `There is a task ${entry.id} already`)
+    const overload = overloads[-1 - made!]
+    if (overload) throw overloadError(overload, change.limits ?? noLimits)
+    if (change.isReady) queue.add(entry.id, openCount!)
   }
 
   async get(id: string): Promise<TaskEntry | undefined> {
     const { client } = await this.#open()
-    const fields = await client.hmget(this.#keys.task(id), ...fieldNames)
-    return toEntry([...fields, id])
+    const [body, ...fields] = await client.hmget(this.#keys.task(id), 'body', ...summaryFields)
+    const summary = toSummary([...fields, id])
+    return summary && typeof body === 'string' ? { ...summary, body } : undefined
   }
 
   async replace(entry: TaskEntry, change: TaskChange = {}): Promise<boolean> {
     const { client, queue } = await this.#open()
     const { keys, args, notes } = this.#putting(entry, change)
-    const previous = String(entry.version - 1)
-    const done = await runScript(
-      client,
-      replaceTask,
-      ...keys,
-      queue.delayed,
-      ...args,
-      previous,
-      jobIdOf(entry.id),
-      ...notes,
-    )
+    const last = [String(entry.version - 1), jobIdOf(entry.id)]
+    const said = await runScript(client, replaceTask, ...keys, queue.delayed, ...args, ...last, ...notes)
+    const [done, openCount] = said as number[]
     if (done === 0) return false
-    if (change.isReady) queue.add(entry.id)
+    if (change.isReady) queue.add(entry.id, openCount!)
     if (done === 2) void settle(() => queue.hasten(entry.id), this.#report)
     return true
   }
@@ -69,14 +74,18 @@ export class RedisTaskStore implements TaskStore {
     return client.lrange(this.#keys.notes(id), 0, -1)
   }
 
-  async list(owner: string, { after, limit }: { after?: TaskPlace | undefined; limit: number }): Promise<TaskEntry[]> {
+  async list(
+    listedFor: string,
+    { after, limit }: { after?: TaskPlace | undefined; limit: number },
+  ): Promise<TaskSummary[]> {
     const { client } = await this.#open()
     const place = after ? [after.createdAt, after.id] : []
-    const found = await runScript(client, listTasks, this.#keys.owner(owner), this.#keys.root, owner, limit, ...place)
-    return (found as string[][]).map(toEntry).filter((entry) => entry !== undefined)
+    const key = this.#keys.list(listedFor)
+    const found = await runScript(client, listTasks, key, this.#keys.root, listedFor, limit, ...place)
+    return (found as string[][]).map(toSummary).filter((summary) => summary !== undefined)
   }
 
-  async countOpen(owner: string): Promise<number> {
+  async countOpen(owner?: string): Promise<number> {
     const { client } = await this.#open()
     return Number(await runScript(client, countOpenTasks, this.#keys.open(owner)))
   }
@@ -136,33 +145,33 @@ export class RedisTaskStore implements TaskStore {
     return { bull, client, queue: new TaskQueue(bull, client, this.#keys, this.#report) }
   }
 
-  #putting(entry: TaskEntry, { notes = [], isReady = false }: TaskChange) {
-    const { id, owner } = entry
-    const keys = [
-      this.#keys.task(id),
-      this.#keys.notes(id),
-      this.#keys.owner(owner),
-      this.#keys.open(owner),
-      this.#keys.expiry,
-      this.#keys.due,
-    ]
+  #putting(entry: TaskEntry, { notes = [], isReady = false, limits = noLimits }: TaskChange) {
+    const { id } = entry
+    const keys = [this.#keys.task(id), this.#keys.notes(id), this.#keys.due]
     const args = [
+      this.#keys.root,
       id,
-      owner,
+      entry.owner,
+      entry.listedFor === null ? '-' : `+${entry.listedFor}`,
       entry.version,
       entry.createdAt,
       entry.expiresAt ?? '',
       entry.isOpen ? 1 : 0,
+      entry.summary,
       entry.body,
       crypto.randomUUID(),
       isReady ? 1 : 0,
-      this.#keys.changes,
       JSON.stringify([id]),
       notes.length,
-      this.#keys.root,
+      ...[limits.maxOpenPerOwner, limits.maxOpen, limits.maxFinishedPerOwner, limits.maxFinished].map(toLimit),
+      ...[limits.maxBytesPerOwner, limits.maxBytes].map(toLimit),
     ]
     return { keys, args, notes }
   }
+}
+
+function toLimit(value: number): string {
+  return Number.isFinite(value) ? String(value) : ''
 }
 
 interface Opened {
@@ -172,18 +181,19 @@ interface Opened {
 }
 
 /** In the order in which `listTasks` gives them too. */
-const fieldNames = ['owner', 'version', 'createdAt', 'expiresAt', 'isOpen', 'body']
+const summaryFields = ['owner', 'listed', 'version', 'createdAt', 'expiresAt', 'isOpen', 'summary']
 
-function toEntry(fields: Array<string | null>): TaskEntry | undefined {
-  const [owner, version, createdAt, expiresAt, isOpen, body, id] = fields
-  if (typeof owner !== 'string' || typeof body !== 'string' || typeof id !== 'string') return undefined
+function toSummary(fields: Array<string | null>): TaskSummary | undefined {
+  const [owner, listed, version, createdAt, expiresAt, isOpen, summary, id] = fields
+  if (typeof owner !== 'string' || typeof summary !== 'string' || typeof id !== 'string') return undefined
   return {
     id,
     owner,
+    listedFor: listed?.startsWith('+') ? listed.slice(1) : null,
     version: Number(version),
     createdAt: Number(createdAt),
     expiresAt: expiresAt ? Number(expiresAt) : null,
     isOpen: isOpen === '1',
-    body,
+    summary,
   }
 }

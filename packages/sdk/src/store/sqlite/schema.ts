@@ -4,11 +4,23 @@ import { type Database, failureOf, reasonOf } from './database.ts'
 /** In the header of the file, so that tools and we know whose it is. */
 const applicationId = 0x54_45_4e_4f
 
+/** Adds a row of `task` to the counters, or takes it away. */
+const count = (row: 'new' | 'old', sign: '+' | '-') => `
+    INSERT INTO usage VALUES (${row}.owner, 0, 0, 0) ON CONFLICT (owner) DO NOTHING;
+    UPDATE usage SET open = open ${sign} ${row}.is_open, finished = finished ${sign} (1 - ${row}.is_open),
+      bytes = bytes ${sign} (${row}.bytes + ${row}.note_bytes) WHERE owner = ${row}.owner;
+    DELETE FROM usage WHERE owner = ${row}.owner AND open = 0 AND finished = 0;
+    UPDATE total SET open = open ${sign} ${row}.is_open, finished = finished ${sign} (1 - ${row}.is_open),
+      bytes = bytes ${sign} (${row}.bytes + ${row}.note_bytes);`
+
 /**
  * Each step leads from one version of the schema to the next. A released step is never changed.
  *
  * `job` has a row for every task that is ready or runs. `due_at` is when a worker may take it: at once, after a pause, or
  * when the lease of the worker that has it is over. So one index answers what is to be done.
+ *
+ * `usage` and `total` count tasks and bytes. Triggers keep them, so they change in the transaction that changes a task,
+ * whichever process makes it.
  *
  * `change` tells other processes what happened. Its newest row stays, because the numbers go on from it.
  */
@@ -18,27 +30,54 @@ const steps = [
     key INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     owner TEXT NOT NULL,
+    listed_for TEXT,
     version INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
     is_open INTEGER NOT NULL,
+    finished_at INTEGER,
+    bytes INTEGER NOT NULL,
+    note_bytes INTEGER NOT NULL,
+    summary TEXT NOT NULL,
     body TEXT NOT NULL
   );
-  CREATE INDEX task_place ON task (owner, created_at, id);
+  CREATE INDEX task_place ON task (listed_for, created_at, id) WHERE listed_for IS NOT NULL;
   CREATE INDEX task_open ON task (owner, expires_at) WHERE is_open = 1;
+  CREATE INDEX task_open_expiry ON task (expires_at) WHERE is_open = 1 AND expires_at IS NOT NULL;
+  CREATE INDEX task_finished ON task (owner, finished_at, key) WHERE is_open = 0;
+  CREATE INDEX task_finished_first ON task (finished_at, key) WHERE is_open = 0;
   CREATE INDEX task_expiry ON task (expires_at) WHERE expires_at IS NOT NULL;
+
+  CREATE TABLE usage (owner TEXT PRIMARY KEY, open INTEGER NOT NULL, finished INTEGER NOT NULL, bytes INTEGER NOT NULL)
+    WITHOUT ROWID;
+  CREATE TABLE total (key INTEGER PRIMARY KEY, open INTEGER NOT NULL, finished INTEGER NOT NULL, bytes INTEGER NOT NULL);
+  INSERT INTO total VALUES (1, 0, 0, 0);
+  CREATE TRIGGER task_inserted AFTER INSERT ON task BEGIN
+    ${count('new', '+')}
+  END;
+  CREATE TRIGGER task_deleted AFTER DELETE ON task BEGIN
+    ${count('old', '-')}
+  END;
+  CREATE TRIGGER task_updated AFTER UPDATE OF owner, is_open, bytes, note_bytes ON task
+  WHEN new.owner <> old.owner OR new.is_open <> old.is_open
+    OR new.bytes + new.note_bytes <> old.bytes + old.note_bytes
+  BEGIN
+    ${count('old', '-')}
+    ${count('new', '+')}
+  END;
 
   CREATE TABLE note (key INTEGER PRIMARY KEY, task INTEGER NOT NULL, text TEXT NOT NULL);
   CREATE INDEX note_task ON note (task);
 
   CREATE TABLE job (
     task INTEGER PRIMARY KEY,
+    owner TEXT NOT NULL,
     due_at INTEGER NOT NULL,
     claim TEXT,
     is_again INTEGER NOT NULL DEFAULT 0,
     failures INTEGER NOT NULL DEFAULT 0
   );
-  CREATE INDEX job_due ON job (due_at);
+  CREATE INDEX job_due ON job (owner, due_at);
 
   CREATE TABLE change (
     number INTEGER PRIMARY KEY,

@@ -1,12 +1,34 @@
 import { McpError } from '../../errors.ts'
-import type { RunTask, TaskChange, TaskEntry, TaskPlace, TaskStore, TaskWorker, WorkOptions } from '../ports.ts'
+import type {
+  RunTask,
+  TaskChange,
+  TaskEntry,
+  TaskLimits,
+  TaskPlace,
+  TaskStore,
+  TaskSummary,
+  TaskWorker,
+  WorkOptions,
+} from '../ports.ts'
+import {
+  admitTask,
+  bytesOf,
+  evictFinished,
+  noLimits,
+  type Overload,
+  overloadError,
+  type TaskShelf,
+  type TaskUsage,
+} from '../task-limits.ts'
 import { Changes } from './changes.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { Jobs } from './jobs.ts'
 import { SqliteWorker } from './worker.ts'
 import { closedStore, type Writes } from './writes.ts'
 
-const columns = 'key, id, owner, version, created_at, expires_at, is_open, body'
+const summaryColumns = 'id, owner, listed_for, version, created_at, expires_at, is_open, summary'
+/** Expired tasks that are removed to make room for one. */
+const tidyAtOnce = 1_000
 const isAlive = '(expires_at IS NULL OR expires_at > ?)'
 
 export class SqliteTaskStore implements TaskStore {
@@ -21,12 +43,22 @@ export class SqliteTaskStore implements TaskStore {
   readonly #find: Statement
   readonly #list: Statement
   readonly #listAfter: Statement
-  readonly #countOpen: Statement
+  readonly #usage: Statement
+  readonly #total: Statement
+  readonly #expiredOpen: Statement
+  readonly #expiredOpenOf: Statement
+  readonly #expiredOf: Statement
+  readonly #oldestFinished: Statement
+  readonly #oldestFinishedOf: Statement
   readonly #insertNote: Statement
   readonly #notes: Statement
   readonly #expired: Statement
   readonly #delete: Statement
   readonly #deleteNotes: Statement
+  readonly #shelf: TaskShelf = {
+    usage: (owner) => this.#usageOf(owner),
+    removeOldestFinished: (owner, except) => this.#removeOldestFinished(owner, except),
+  }
   #isClosed = false
 
   constructor(database: Database, writes: Writes, now: () => number) {
@@ -35,22 +67,34 @@ export class SqliteTaskStore implements TaskStore {
     this.#jobs = new Jobs(database, now)
     this.#changes = new Changes(database, now)
     this.#insert = database.prepare(
-      `INSERT INTO task (id, owner, version, created_at, expires_at, is_open, body) VALUES (?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO NOTHING`,
+      `INSERT INTO task (id, owner, listed_for, version, created_at, expires_at, is_open, finished_at, bytes, note_bytes,
+         summary, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     )
     this.#update = database.prepare(
-      `UPDATE task SET owner = ?, version = ?, created_at = ?, expires_at = ?, is_open = ?, body = ?
+      `UPDATE task SET owner = ?, listed_for = ?, version = ?, created_at = ?, expires_at = ?, is_open = ?,
+         finished_at = ?, bytes = ?, note_bytes = note_bytes + ?, summary = ?, body = ?
        WHERE id = ? AND version = ? AND ${isAlive}`,
     )
-    this.#get = database.prepare(`SELECT ${columns} FROM task WHERE id = ? AND ${isAlive}`)
+    this.#get = database.prepare(`SELECT key, ${summaryColumns}, body FROM task WHERE id = ? AND ${isAlive}`)
     this.#find = database.prepare('SELECT key, expires_at FROM task WHERE id = ?')
     const order = 'ORDER BY created_at, id LIMIT ?'
-    this.#list = database.prepare(`SELECT ${columns} FROM task WHERE owner = ? AND ${isAlive} ${order}`)
+    this.#list = database.prepare(`SELECT ${summaryColumns} FROM task WHERE listed_for = ? AND ${isAlive} ${order}`)
     this.#listAfter = database.prepare(
-      `SELECT ${columns} FROM task WHERE owner = ? AND (created_at, id) > (?, ?) AND ${isAlive} ${order}`,
+      `SELECT ${summaryColumns} FROM task WHERE listed_for = ? AND (created_at, id) > (?, ?) AND ${isAlive} ${order}`,
     )
-    this.#countOpen = database.prepare(
-      `SELECT count(*) AS number FROM task WHERE owner = ? AND is_open = 1 AND ${isAlive}`,
+    this.#usage = database.prepare('SELECT open, finished, bytes FROM usage WHERE owner = ?')
+    this.#total = database.prepare('SELECT open, finished, bytes FROM total')
+    const expiredOpen = 'SELECT count(*) AS number FROM task WHERE is_open = 1 AND expires_at <= ?'
+    this.#expiredOpen = database.prepare(expiredOpen)
+    this.#expiredOpenOf = database.prepare(`${expiredOpen} AND owner = ?`)
+    this.#expiredOf = database.prepare(
+      'SELECT key FROM task WHERE is_open = 1 AND owner = ? AND expires_at <= ? LIMIT ?',
+    )
+    const oldestFinished = 'ORDER BY finished_at, key LIMIT 2'
+    this.#oldestFinished = database.prepare(`SELECT key, id FROM task WHERE is_open = 0 ${oldestFinished}`)
+    this.#oldestFinishedOf = database.prepare(
+      `SELECT key, id FROM task WHERE is_open = 0 AND owner = ? ${oldestFinished}`,
     )
     this.#insertNote = database.prepare('INSERT INTO note (task, text) VALUES (?, ?)')
     this.#notes = database.prepare('SELECT text FROM note WHERE task = ? ORDER BY key')
@@ -60,8 +104,9 @@ export class SqliteTaskStore implements TaskStore {
   }
 
   async create(entry: TaskEntry, change: TaskChange = {}): Promise<void> {
-    const isNew = await this.#writes.add(() => this.#insertEntry(entry, change))
-    if (!isNew) throw new McpError('invalid-argument', `There is a task ${entry.id} already`)
+    const refused = await this.#writes.add(() => this.#insertEntry(entry, change))
+    if (refused === 'exists') throw new McpError('invalid-argument', `There is a task ${entry.id} already`)
+    if (refused) throw overloadError(refused, change.limits ?? noLimits)
     this.#committed(entry.id, change)
   }
 
@@ -84,18 +129,21 @@ export class SqliteTaskStore implements TaskStore {
     return row ? this.#notes.all(Number(row.key)).map(({ text }) => String(text)) : []
   }
 
-  async list(owner: string, options: { after?: TaskPlace | undefined; limit: number }): Promise<TaskEntry[]> {
+  async list(listedFor: string, options: { after?: TaskPlace | undefined; limit: number }): Promise<TaskSummary[]> {
     this.#check()
     const { after, limit } = options
     const rows = after
-      ? this.#listAfter.all(owner, after.createdAt, after.id, this.#now(), limit)
-      : this.#list.all(owner, this.#now(), limit)
-    return rows.map(toEntry)
+      ? this.#listAfter.all(listedFor, after.createdAt, after.id, this.#now(), limit)
+      : this.#list.all(listedFor, this.#now(), limit)
+    return rows.map(toSummary)
   }
 
-  async countOpen(owner: string): Promise<number> {
+  async countOpen(owner?: string): Promise<number> {
     this.#check()
-    return Number(this.#countOpen.get(owner, this.#now())?.number)
+    // The counter knows nothing of time; what has expired is still there until it is removed.
+    const now = this.#now()
+    const expired = owner === undefined ? this.#expiredOpen.get(now) : this.#expiredOpenOf.get(now, owner)
+    return this.#shelf.usage(owner).open - Number(expired?.number)
   }
 
   async work(run: RunTask, options: WorkOptions): Promise<TaskWorker> {
@@ -143,30 +191,61 @@ export class SqliteTaskStore implements TaskStore {
     if (this.#isClosed) throw closedStore()
   }
 
-  #insertEntry(entry: TaskEntry, change: TaskChange): boolean {
-    const { id, owner, version, createdAt, expiresAt, isOpen, body } = entry
-    const insert = () => this.#insert.run(id, owner, version, createdAt, expiresAt, Number(isOpen), body)
-    let inserted = insert()
-    if (inserted.changes === 0) {
-      if (!this.#removeExpired(id)) return false
-      inserted = insert()
-    }
-    this.#apply(id, inserted.rowid, change)
-    return true
+  /** Gives the reason why it is not kept. */
+  #insertEntry(entry: TaskEntry, change: TaskChange): Overload | 'exists' | undefined {
+    const { id, owner, listedFor, version, createdAt, expiresAt, isOpen, summary, body } = entry
+    const { notes = [], limits = noLimits } = change
+    if (this.#find.get(id) && !this.#removeExpired(id)) return 'exists'
+    const [bytes, noteBytes] = [bytesOf(summary, body), bytesOf(...notes)]
+    const overload = this.#admit(owner, bytes + noteBytes, limits)
+    if (overload) return overload
+    const state = [Number(isOpen), this.#finishedAt(entry), bytes, noteBytes, summary, body]
+    const { rowid } = this.#insert.run(id, owner, listedFor, version, createdAt, expiresAt, ...state)
+    this.#apply(entry, rowid, change)
+    return undefined
   }
 
   #replaceEntry(entry: TaskEntry, change: TaskChange): boolean {
-    const { id, owner, version, createdAt, expiresAt, isOpen, body } = entry
-    const values = [owner, version, createdAt, expiresAt, Number(isOpen), body, id, version - 1, this.#now()]
+    const { id, owner, listedFor, version, createdAt, expiresAt, isOpen, summary, body } = entry
+    const noteBytes = bytesOf(...(change.notes ?? []))
+    const state = [Number(isOpen), this.#finishedAt(entry), bytesOf(summary, body), noteBytes, summary, body]
+    const values = [owner, listedFor, version, createdAt, expiresAt, ...state, id, version - 1, this.#now()]
     if (this.#update.run(...values).changes === 0) return false
-    this.#apply(id, Number(this.#find.get(id)?.key), change)
+    this.#apply(entry, Number(this.#find.get(id)?.key), change)
     return true
   }
 
-  #apply(id: string, key: number, { notes = [], isReady = false }: TaskChange): void {
+  #apply({ id, owner, isOpen }: TaskEntry, key: number, change: TaskChange): void {
+    const { notes = [], isReady = false, limits } = change
     for (const text of notes) this.#insertNote.run(key, text)
-    if (isReady) this.#jobs.makeReady(key)
+    if (isReady) this.#jobs.makeReady(key, owner)
+    if (!isOpen && limits) evictFinished(this.#shelf, owner, limits, { except: id })
     this.#changes.record(id)
+  }
+
+  #finishedAt({ isOpen }: TaskEntry): number | null {
+    return isOpen ? null : this.#now()
+  }
+
+  #admit(owner: string, bytes: number, limits: TaskLimits): Overload | undefined {
+    const overload = admitTask(this.#shelf, owner, bytes, limits)
+    if (!overload) return undefined
+    // What has expired counts until it is removed.
+    const expired = this.#expiredOf.all(owner, this.#now(), tidyAtOnce)
+    for (const { key } of expired) this.#remove(Number(key))
+    return expired.length > 0 ? admitTask(this.#shelf, owner, bytes, limits) : overload
+  }
+
+  #usageOf(owner: string | undefined): TaskUsage {
+    const row = owner === undefined ? this.#total.get() : this.#usage.get(owner)
+    return { open: Number(row?.open ?? 0), finished: Number(row?.finished ?? 0), bytes: Number(row?.bytes ?? 0) }
+  }
+
+  #removeOldestFinished(owner: string | undefined, except: string | undefined): boolean {
+    const rows = owner === undefined ? this.#oldestFinished.all() : this.#oldestFinishedOf.all(owner)
+    const oldest = rows.find(({ id }) => id !== except)
+    if (oldest) this.#remove(Number(oldest.key))
+    return oldest !== undefined
   }
 
   #committed(id: string, { isReady }: TaskChange): void {
@@ -192,14 +271,19 @@ export class SqliteTaskStore implements TaskStore {
   }
 }
 
-function toEntry(row: Row): TaskEntry {
+function toSummary(row: Row): TaskSummary {
   return {
     id: String(row.id),
     owner: String(row.owner),
+    listedFor: row.listed_for == null ? null : String(row.listed_for),
     version: Number(row.version),
     createdAt: Number(row.created_at),
     expiresAt: row.expires_at == null ? null : Number(row.expires_at),
     isOpen: row.is_open === 1,
-    body: String(row.body),
+    summary: String(row.summary),
   }
+}
+
+function toEntry(row: Row): TaskEntry {
+  return { ...toSummary(row), body: String(row.body) }
 }

@@ -25,6 +25,7 @@ export class SqliteWorker implements TaskWorker {
   readonly #options: WorkOptions
   readonly #parts: WorkerParts
   readonly #runs = new Map<string, Run>()
+  readonly #perOwner = new Map<string, number>()
   readonly #ending = new Set<Promise<void>>()
   #claiming: Promise<void> | undefined
   #sleep: ReturnType<typeof setTimeout> | undefined
@@ -43,7 +44,7 @@ export class SqliteWorker implements TaskWorker {
     if (this.#isStopped || this.#claiming || this.#free() === 0) return
     clearTimeout(this.#sleep)
     try {
-      const untilDue = this.#parts.jobs.untilDue()
+      const untilDue = this.#parts.jobs.untilDue((owner) => this.#freeOf(owner) > 0)
       if (untilDue === 0) this.#claiming = this.#claim()
       else if (untilDue !== undefined) this.#sleepFor(untilDue)
     } catch (error) {
@@ -73,6 +74,11 @@ export class SqliteWorker implements TaskWorker {
     return Math.max(0, this.#options.concurrency - this.#runs.size)
   }
 
+  #freeOf(owner: string): number {
+    const { concurrency, maxPerOwner = concurrency } = this.#options
+    return maxPerOwner - (this.#perOwner.get(owner) ?? 0)
+  }
+
   #sleepFor(ms: number): void {
     this.#sleep = setTimeout(() => this.wake(), Math.min(Math.max(ms, 1), longestSleepMs))
     unref(this.#sleep)
@@ -84,7 +90,11 @@ export class SqliteWorker implements TaskWorker {
     try {
       const claims = await writes.add(() => {
         if (this.#isStopped) return []
-        return jobs.claim(this.#free(), leaseMs, (token) => this.#runs.has(token))
+        return jobs.claim(this.#free(), {
+          leaseMs,
+          isMine: (token) => this.#runs.has(token),
+          maxOf: (owner) => this.#freeOf(owner),
+        })
       })
       if (this.#isStopped) await writes.add(() => void claims.map((claim) => jobs.letGo(claim)))
       else for (const claim of claims) this.#begin(claim)
@@ -100,6 +110,7 @@ export class SqliteWorker implements TaskWorker {
   #begin(claim: Claim): void {
     const run: Run = { claim, controller: new AbortController(), isLost: false }
     this.#runs.set(claim.token, run)
+    this.#count(claim.owner, 1)
     this.#beatWhileNeeded()
     const ending = this.#runOne(run).then(() => void this.#ending.delete(ending))
     this.#ending.add(ending)
@@ -120,6 +131,7 @@ export class SqliteWorker implements TaskWorker {
   /** @param write True when the task will be run again. */
   async #end(run: Run, write: () => boolean): Promise<void> {
     this.#runs.delete(run.claim.token)
+    this.#count(run.claim.owner, -1)
     this.#beatWhileNeeded()
     if (run.isLost) return this.wake()
     try {
@@ -130,6 +142,12 @@ export class SqliteWorker implements TaskWorker {
     } catch (error) {
       this.#report(error)
     }
+  }
+
+  #count(owner: string, change: 1 | -1): void {
+    const count = (this.#perOwner.get(owner) ?? 0) + change
+    if (count > 0) this.#perOwner.set(owner, count)
+    else this.#perOwner.delete(owner)
   }
 
   #beatWhileNeeded(): void {

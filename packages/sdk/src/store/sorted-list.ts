@@ -1,0 +1,46 @@
+/** Items in order. Adding at the end, which is the common case, is cheap. */
+export class SortedList<T> {
+  readonly #compare: (one: T, other: T) => number
+  readonly #items: T[] = []
+
+  constructor(compare: (one: T, other: T) => number) {
+    this.#compare = compare
+  }
+
+  get size(): number {
+    return this.#items.length
+  }
+
+  get first(): T | undefined {
+    return this.#items[0]
+  }
+
+  add(item: T): void {
+    this.#items.splice(this.#indexAfter(item), 0, item)
+  }
+
+  delete(item: T): void {
+    const index = this.#indexAfter(item) - 1
+    if (index >= 0 && this.#compare(this.#items[index]!, item) === 0) this.#items.splice(index, 1)
+  }
+
+  /** So many items that come after the given one, which need not be in the list; without it, from the beginning. */
+  after(item: T | undefined, limit: number): T[] {
+    const start = item === undefined ? 0 : this.#indexAfter(item)
+    return this.#items.slice(start, start + limit)
+  }
+
+  /** Where the first item stands that is greater. */
+  #indexAfter(item: T): number {
+    let low = 0
+    let high = this.#items.length
+    // New items are mostly the greatest.
+    if (high > 0 && this.#compare(this.#items[high - 1]!, item) <= 0) return high
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#compare(this.#items[middle]!, item) <= 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

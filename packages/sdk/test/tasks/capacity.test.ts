@@ -1,0 +1,183 @@
+import type { McpServer } from 'tenon/server'
+import { MemoryTaskStore, type TaskEntry, type TaskStore } from 'tenon/tasks'
+import { describe, expect, it } from 'vitest'
+import { gate, said } from '../protocol/support.ts'
+import { everyWire } from '../support/every-wire.ts'
+import { labServer } from './client-support.ts'
+import type { TaskPeer } from './peer.ts'
+import { always, everyDialect, everyTask, legacy, modern, World } from './support.ts'
+
+function echo(server: McpServer): void {
+  const inputSchema = { type: 'object' as const, properties: { text: { type: 'string' as const } } }
+  server.registerTool('echo', { inputSchema, ...always }, ({ text }) => String(text))
+}
+
+const unknownCode = -32602
+
+describe('the poll interval', () => {
+  everyDialect('grows while many tasks are open, and falls back when they have ended', async (world) => {
+    const store = new MemoryTaskStore()
+    const entries = Array.from({ length: 2_000 }, (_, index) => openEntry(`open ${index}`))
+    for (const entry of entries) await store.create(entry)
+    const server = await world.serve(echo, { store })
+    const peer = await world.peer(server)
+    const id = await peer.start('echo', { text: 'a' })
+    expect(await pollIntervalAbove(peer, id, 1_999)).toBeLessThan(3_000)
+    for (const entry of entries) await store.replace({ ...entry, version: 2, isOpen: false })
+    await until(async () => (await pollIntervalOf(peer, id)) === 20)
+  })
+})
+
+describe('tasks of one caller', () => {
+  everyTask(
+    'do not keep those of another waiting, however many and long they are',
+    async (world) => {
+      const release = gate()
+      const define = (server: McpServer) => {
+        echo(server)
+        server.registerTool('long', always, async () => {
+          await release.promise
+          return 'long'
+        })
+      }
+      const servers = [
+        await world.serve(define, { concurrency: 3 }),
+        await world.serve(define, { concurrency: 3 }),
+      ] as const
+      const greedy = await world.peer(servers[0], { user: 'greedy' })
+      const long = await Promise.all(Array.from({ length: 12 }, () => greedy.start('long')))
+      for (const [index, server] of servers.entries()) {
+        const modest = await world.peer(server, { user: `modest ${index}` })
+        expect(await modest.textOf(await modest.start('echo', { text: 'short' }))).toBe('short')
+      }
+      release.open()
+      for (const id of long) expect(await greedy.textOf(id)).toBe('long')
+    },
+    { channels: ['http'], revisions: [modern] },
+  )
+
+  everyTask(
+    'are forgotten when too many have finished, those that finished first go first',
+    async (world) => {
+      const server = await world.serve(echo, { maxFinishedPerCaller: 3 })
+      const ann = await world.peer(server, { user: 'ann' })
+      const bob = await world.peer(server, { user: 'bob' })
+      const kept = await bob.start('echo', { text: 'kept' })
+      await bob.result(kept)
+      const ids: string[] = []
+      for (let index = 0; index < 6; index++) {
+        ids.push(await ann.start('echo', { text: `${index}` }))
+        await ann.result(ids.at(-1)!)
+      }
+      const answers = await Promise.all(ids.map((taskId) => ann.request('tasks/get', { taskId })))
+      expect(answers.map(({ error }) => error?.code)).toEqual([
+        ...[unknownCode, unknownCode, unknownCode],
+        ...[undefined, undefined, undefined],
+      ])
+      expect(await bob.textOf(kept)).toBe('kept')
+    },
+    { channels: ['http'] },
+  )
+
+  everyTask(
+    'are bounded in bytes: large results push out older ones, and what does not fit is refused',
+    async (world) => {
+      const server = await world.serve(echo, { maxBytesPerCaller: 50_000 })
+      const peer = await world.peer(server, { user: 'ann' })
+      const text = 'x'.repeat(9_000)
+      const ids: string[] = []
+      for (let index = 0; index < 6; index++) {
+        ids.push(await peer.start('echo', { text }))
+        await peer.result(ids.at(-1)!)
+      }
+      expect((await peer.request('tasks/get', { taskId: ids[0]! })).error?.code).toBe(unknownCode)
+      expect(await peer.textOf(ids.at(-1)!)).toBe(text)
+      const { error } = await peer.call('echo', { text: 'x'.repeat(60_000) })
+      expect(error?.message).toBe(
+        'Task data limit reached: a caller can keep 50000 bytes. Wait for open tasks to finish, or cancel them.',
+      )
+    },
+    { channels: ['http'], revisions: [modern] },
+  )
+})
+
+describe('tasks/list', () => {
+  it('of an anonymous session reads one page of its own summaries, whatever other sessions have', async () => {
+    const store = new MemoryTaskStore()
+    const read: unknown[] = []
+    const list: TaskStore['list'] = async (...args) => {
+      const page = await store.list(...args)
+      read.push(...page)
+      return page
+    }
+    await using world = new World(legacy, 'memory', 'http')
+    const watched = new Proxy(store, {
+      get: (target, name) => (name === 'list' ? list : bind(target, name as keyof MemoryTaskStore)),
+    })
+    const server = await world.serve(echo, { store: watched, maxOpenPerCaller: 1_000 })
+    const mine = await world.peer(server)
+    const others = await world.peer(server)
+    for (let index = 0; index < 120; index++) await others.start('echo', { text: 'secret' })
+    const id = await mine.start('echo', { text: 'mine' })
+    await mine.result(id)
+    const { result } = await mine.request('tasks/list')
+    expect(result?.tasks).toMatchObject([{ taskId: id }])
+    expect(read.length).toBe(1)
+    expect(read[0]).not.toHaveProperty('body')
+  })
+})
+
+describe('a client that follows many tasks', () => {
+  everyWire(
+    'listens to all of them over a few streams, and does not poll [XTASK-035]',
+    async (wire) => {
+      const { lab } = labServer({ pollIntervalMs: 60_000 })
+      const release = gate()
+      lab.registerTool('hold', always, async () => {
+        await release.promise
+        return 'held'
+      })
+      await using pair = await wire.connect(lab, { tasks: true })
+      const tasks = await Promise.all(Array.from({ length: 200 }, () => pair.client.callToolAsTask('hold')))
+      const results = tasks.map(async (task) => (await task.result()).text)
+      const isHeard = () => {
+        const ids = said(pair.transcript, 'server', 'notifications/tasks').map(({ params }) => params?.taskId)
+        return new Set(ids).size === tasks.length
+      }
+      await until(async () => isHeard())
+      release.open()
+      expect(new Set(await Promise.all(results))).toEqual(new Set(['held']))
+      expect(said(pair.transcript, 'client', 'subscriptions/listen').length).toBeLessThanOrEqual(16)
+      expect(said(pair.transcript, 'client', 'tasks/get').length).toBeLessThanOrEqual(tasks.length)
+    },
+    { revisions: [modern], schemas: undefined },
+  )
+})
+
+function openEntry(id: string): TaskEntry {
+  const place = { id, owner: 'somebody else', listedFor: null, version: 1, createdAt: Date.now(), expiresAt: null }
+  return { ...place, isOpen: true, summary: '{}', body: '{}' }
+}
+
+function bind(target: MemoryTaskStore, name: keyof MemoryTaskStore): unknown {
+  const member = target[name]
+  return typeof member === 'function' ? member.bind(target) : member
+}
+
+async function pollIntervalOf(peer: TaskPeer, taskId: string): Promise<number> {
+  const { result } = await peer.request('tasks/get', { taskId })
+  return (result?.pollIntervalMs ?? result?.pollInterval) as number
+}
+
+async function pollIntervalAbove(peer: TaskPeer, taskId: string, ms: number): Promise<number> {
+  let found = 0
+  await until(async () => {
+    found = await pollIntervalOf(peer, taskId)
+    return found > ms
+  })
+  return found
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
