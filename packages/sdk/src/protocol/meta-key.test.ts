@@ -71,10 +71,9 @@ describe('metaKeyProblem', () => {
   it('takes time in proportion to the length of a hostile key', () => {
     const labels = `${'a.'.repeat(200_000)}!/name`
     const hyphens = `a${'-'.repeat(400_000)}/${'-'.repeat(400_000)}`
-    const started = performance.now()
+    // In quadratic time these would take longer than a test may.
     expect(metaKeyProblem(labels)).toBe('a prefix label must start with a letter')
     expect(metaKeyProblem(hyphens)).toBe('a prefix label must end with a letter or digit')
-    expect(performance.now() - started).toBeLessThan(1000)
   })
 })
 

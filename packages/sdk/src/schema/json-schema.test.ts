@@ -447,13 +447,12 @@ describe('formats', () => {
   })
 
   test('are checked in linear time', () => {
-    const started = performance.now()
+    // With quadratic checks this would take longer than a test may.
     for (const format of Object.keys(samples)) {
       for (const part of ['a', '1.', ':', 'a.', '@', '%20', '"']) {
-        compileJsonSchema({ format }, { formats: true })(`http://${part.repeat(100_000)}`)
+        expect(() => compileJsonSchema({ format }, { formats: true })(`http://${part.repeat(100_000)}`)).not.toThrow()
       }
     }
-    expect(performance.now() - started).toBeLessThan(5_000)
   })
 })
 

@@ -16,6 +16,7 @@ import {
 import { connect, HttpError, SSEClientTransport, StreamableHTTPClientTransport, TimeoutError } from 'tenon/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { movableDate } from '../support/time.ts'
 import { at, Gate, join, User } from './client-support.ts'
 import { followRedirect, protectedServer, tokenRequests, visits } from './protected-server.ts'
 
@@ -40,12 +41,13 @@ describe('oauth({ interactive: false })', () => {
   })
 
   it('uses what beginAuthorization left in the store, and refreshes it', async () => {
+    const date = movableDate()
     await using vault = await protectedServer({ accessTokenSeconds: 1, refreshTokens: 'always' })
     const store = new MemoryTokenStore()
     const { url, flow } = await beginAuthorization(vault.url, { redirectUrl, store })
     await completeAuthorization(await followRedirect(url), flow, { store })
     // Longer than the token lives.
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
+    date.advance(1_100)
     await using client = await connect(vault.url, { auth: oauth({ interactive: false, store }) })
     expect((await client.callTool('whoami')).text).toMatch(/^alice/)
     expect(tokenRequests(vault.as, 'refresh_token').length).toBeGreaterThan(0)

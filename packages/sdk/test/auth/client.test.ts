@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { AuthError, bearer, clientCredentials, dpop, fileTokenStore, MemoryTokenStore, oauth } from 'tenon/auth'
 import { connect } from 'tenon/client'
 import { describe, expect, it } from 'vitest'
+import { movableDate, movableTimers } from '../support/time.ts'
 import { followRedirect, protectedServer, tokenRequests } from './protected-server.ts'
 
 const redirectUrl = 'http://127.0.0.1:7/callback'
@@ -30,11 +31,12 @@ describe('oauth()', () => {
   for (const revision of ['2025-11-25', '2026-07-28', undefined] as const) {
     it(`lets people take their time: connectTimeoutMs stands still while they log in (${revision ?? 'any'})`, async () => {
       await using vault = await protectedServer()
+      using time = movableTimers()
       const authorize = async (page: URL) => {
-        await new Promise((resolve) => setTimeout(resolve, 1_500))
+        await time.advance(60_000)
         return followRedirect(page)
       }
-      const options = { connectTimeoutMs: 700, probeTimeoutMs: 500, auth: oauth({ redirectUrl, authorize }) }
+      const options = { connectTimeoutMs: 30_000, probeTimeoutMs: 20_000, auth: oauth({ redirectUrl, authorize }) }
       await using client = await connect(vault.url, { ...options, revision })
       expect((await client.callTool('whoami')).text).toMatch(/alice/)
     })
@@ -48,15 +50,17 @@ describe('oauth()', () => {
   })
 
   it('asks once, however many calls are refused at the same time', async () => {
+    const date = movableDate()
     await using vault = await protectedServer({ accessTokenSeconds: 1, refreshTokens: 'never' })
     await using client = await connect(vault.url, { revision: '2025-11-25', auth: oauth(browserless) })
     // Longer than the token lives and clocks may be apart, so that the server refuses it.
-    await new Promise((resolve) => setTimeout(resolve, 6_500))
+    date.advance(6_500)
     await Promise.all(Array.from({ length: 20 }, () => client.callTool('whoami')))
     expect(tokenRequests(vault.as, 'authorization_code').length).toBe(2)
   })
 
   it('refreshes once for fifty calls on a token that has expired, and nobody is logged out', async () => {
+    const date = movableDate()
     await using vault = await protectedServer({
       accessTokenSeconds: 1,
       rotateRefreshTokens: true,
@@ -64,7 +68,7 @@ describe('oauth()', () => {
     })
     const store = new MemoryTokenStore()
     await using client = await connect(vault.url, { revision: '2025-11-25', auth: oauth({ ...browserless, store }) })
-    await new Promise((resolve) => setTimeout(resolve, 2_100))
+    date.advance(2_100)
     const before = tokenRequests(vault.as, 'refresh_token').length
     const results = await Promise.all(Array.from({ length: 50 }, () => client.callTool('whoami')))
     expect(results.every(({ isError }) => !isError)).toBe(true)
@@ -73,10 +77,11 @@ describe('oauth()', () => {
   })
 
   it('keeps its token when the authorization server is out of order for a moment', async () => {
+    const date = movableDate()
     await using vault = await protectedServer({ accessTokenSeconds: 1, refreshTokens: 'always' })
     const store = new MemoryTokenStore()
     await using client = await connect(vault.url, { revision: '2025-11-25', auth: oauth({ ...browserless, store }) })
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    date.advance(1_500)
     vault.as.faults.next('token', 'server-error')
     await expect(client.callTool('whoami')).rejects.toThrow(/could not be refreshed/)
     expect((await client.callTool('whoami')).isError).toBeFalsy()
@@ -126,6 +131,7 @@ describe('oauth()', () => {
 
 describe('machines', () => {
   it('get a token by their secret, and a new one when it has expired', async () => {
+    const date = movableDate()
     await using vault = await protectedServer({
       accessTokenSeconds: 1,
       clients: [{ client_id: 'machine', client_secret: 'a secret', grant_types: ['client_credentials'] }] as never,
@@ -133,7 +139,7 @@ describe('machines', () => {
     const auth = clientCredentials({ clientId: 'machine', clientSecret: 'a secret' })
     await using client = await connect(vault.url, { auth })
     expect((await client.callTool('whoami')).isError).toBeFalsy()
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    date.advance(1_500)
     expect((await client.callTool('whoami')).isError).toBeFalsy()
     expect(tokenRequests(vault.as, 'client_credentials').length).toBeGreaterThan(1)
   })

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import {
   createMcpHandler,
@@ -1204,7 +1203,6 @@ describe('every door', () => {
   it('a transport that is not connected says so to fetch', async () => {
     const transport = new StreamableHTTPServerTransport({})
     const asked = transport.handleFetch(new Request('http://127.0.0.1/mcp', { method: 'POST', headers, body }))
-    const answered = await Promise.race([asked, sleep(200)])
-    expect(answered).toMatchObject({ status: 500 })
+    expect(await asked).toMatchObject({ status: 500 })
   })
 })

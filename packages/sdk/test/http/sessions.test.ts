@@ -243,8 +243,8 @@ describe('onSession that throws', () => {
     }
     await using http = await serve(workshop({ onError: (error) => errors.push(error) }), { onSession })
     await using peer = new Peer(http.url, '2025-11-25')
-    const silence = new Promise<'no answer'>((resolve) => setTimeout(resolve, 500, 'no answer'))
-    expect(await Promise.race([peer.request('initialize', peer.greeting()), silence])).not.toBe('no answer')
+    // Without an answer this waits until the test times out.
+    await peer.request('initialize', peer.greeting())
     expect(String(errors[0])).toContain('the callback failed')
   })
 })

@@ -5,6 +5,7 @@ import type { ScriptedServer } from 'tenon/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { listenWith } from '../http/support.ts'
 import { discovery, gate, handshakes, type Said, said, scripted, scriptedClient } from '../protocol/support.ts'
+import { movableTimers } from '../support/time.ts'
 import { everyForm } from './support.ts'
 
 const modern = '2026-07-28'
@@ -500,11 +501,12 @@ describe('a client that is asked in a result', () => {
   })
 
   it('does not let the time that a user takes count against the server', async () => {
+    using time = movableTimers()
     const { outcome } = await play(
       (_params, round) => (round === 1 ? inputRequired({ inputRequests: { a: form() } }) : done),
       {
-        request: { timeoutMs: 400 },
-        handlers: { elicit: () => new Promise((resolve) => setTimeout(() => resolve(accepted()), 700)) },
+        request: { timeoutMs: 30_000 },
+        handlers: { elicit: () => time.advance(60_000).then(() => accepted()) },
       },
     )
     expect(outcome).toBe('done')

@@ -1,6 +1,7 @@
 import { Client, ClosedError, StdioClientTransport, type Transport } from 'tenon/client'
 import { ScriptedServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
+import { movableTimers } from '../support/time.ts'
 import {
   discovery,
   errorOf,
@@ -279,6 +280,7 @@ describe('a server that can be started again', () => {
   })
 
   it('is left alone when close is called while it is being waited for', async () => {
+    using time = movableTimers()
     const { transport, kill } = restartable()
     const client = new Client(info)
     const { changes, reached } = watchStates(client)
@@ -287,7 +289,7 @@ describe('a server that can be started again', () => {
     await reached('reconnecting')
     await client.close()
     // Longer than the first wait before a restart.
-    await new Promise((resolve) => setTimeout(resolve, 400))
+    await time.advance(400)
     expect(transport.starts).toBe(1)
     expect(changes.at(-1)?.state).toBe('closed')
     expect(client.state).toBe('closed')

@@ -50,10 +50,9 @@ describe('a server process whose stdin is closed half-way', () => {
     await using server = await RawProcess.start('2026-07-28')
     server.write(`${server.request('sub', 'subscriptions/listen', { notifications: { toolsListChanged: true } })}\n`)
     await server.until(() => server.lines.length > 0)
-    const asked = Date.now()
     server.child.stdin!.end()
     expect(await server.exited).toEqual({ code: 0, signal: null })
-    expect(Date.now() - asked).toBeLessThan(1_500)
+    // A request that is cut off after the grace period gets no response, so this one ended in good order.
     expect(server.messages.filter(({ id }) => id === 'sub')).toHaveLength(1)
   })
 
@@ -91,18 +90,16 @@ describe('a client that does not read', () => {
     const count = 400
     const filler = 'y'.repeat(10_000)
     const ids = Array.from({ length: count }, (_, at) => at)
-    let allWritten = false
+    let written = 0
     for (const id of ids) {
       server.child.stdin!.write(
         `${server.request(id, 'tools/call', { name: 'big', arguments: { bytes, filler } })}\n`,
-        () => {
-          allWritten = id === count - 1
-        },
+        () => written++,
       )
     }
-    await new Promise((resolve) => setTimeout(resolve, 500))
     // 4 MB of requests do not fit into a pipe: they wait on our side, because the server stopped reading.
-    expect(allWritten).toBe(false)
+    await stopsGrowing(() => written)
+    expect(written).toBeLessThan(count)
     server.child.stdout!.resume()
     await server.answerTo(count - 1)
     const answered = server.messages.filter(({ id }) => typeof id === 'number' && id < count)
@@ -168,3 +165,12 @@ describe('a server of 2026-07-28 whose request is cancelled', () => {
     { revisions: ['2026-07-28'] },
   )
 })
+
+/** Waits until something begins to grow and then stays the same for a while. */
+async function stopsGrowing(size: () => number): Promise<void> {
+  for (let last = 0, looks = 0; looks < 25; ) {
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    looks = size() > 0 && size() === last ? looks + 1 : 0
+    last = size()
+  }
+}
