@@ -1,7 +1,7 @@
 import { McpError, PeerError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import { fillDefaults, formProblem } from '../protocol/form.ts'
-import { sampledProblem, samplingProblem } from '../protocol/sampling.ts'
+import { sampledProblem, samplingProblem, tokensProblem } from '../protocol/sampling.ts'
 import type {
   ClientCapabilities,
   CreateMessageParams,
@@ -20,7 +20,7 @@ import { urlWarnings } from './url-warnings.ts'
 /** Ids of pages that were asked for and may still be told to be complete. */
 const maxPages = 1_000
 
-const handlerNames: ReadonlySet<string> = new Set(['elicit', 'elicitUrl', 'sample', 'roots'])
+const handlerNames: ReadonlySet<string> = new Set(['elicit', 'elicitUrl', 'sample', 'countTokens', 'roots'])
 
 /** More fields than anybody fills in; a form of 2025-06-18 has one for each choice. */
 const maxFields = 2_000
@@ -132,9 +132,9 @@ export class Answerer {
     const problem = samplingProblem(params)
     if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
     const result = await this.#handlers.sample!(params, asking)
-    const wrong = sampledProblem(result, params)
+    const wrong = sampledProblem(result, params) ?? tokensProblem(result, params, this.#handlers.countTokens)
     if (wrong === undefined) return result as unknown as ResultObject
-    throw new McpError('invalid-argument', `The handler sample gave no message: ${wrong}`)
+    throw new McpError('invalid-argument', `The handler sample returned an invalid message: ${wrong}`)
   }
 
   async #listRoots(asking: Asking): Promise<ResultObject> {

@@ -1,19 +1,69 @@
 import type { ModelPreferences } from '../protocol/types.ts'
 
+/** A model that a client can use, with scores from 0 to 1. A score that is left out counts as 0.5. */
+export interface ModelChoice {
+  readonly name: string
+  /** From 0, the cheapest, to 1, the most expensive. */
+  readonly cost?: number | undefined
+  /** From 0, the slowest, to 1, the fastest. */
+  readonly speed?: number | undefined
+  /** From 0, the least capable, to 1, the most capable. */
+  readonly intelligence?: number | undefined
+}
+
 /**
- * The model that a server's hints ask for. They are taken in order, and each as a part of a name, in capitals or not; the
- * first that fits a model decides. Undefined when none does: the choice is then the client's, by priorities if it likes.
+ * Chooses the model that fits the preferences of a server best (2026-07-28 sampling, model preferences).
  *
- * ```ts
- * chooseModel({ hints: [{ name: 'sonnet' }, { name: 'claude' }] }, ['gpt-5', 'claude-haiku-4']) // 'claude-haiku-4'
- * ```
+ * Hints count first: they are taken in order, each as a part of a name in any case, and the first that fits a model decides.
+ * Among several models that fit, or all of them if no hint does, the priorities for cost, speed and intelligence decide. Equal
+ * models are taken in the order of the list.
+ *
+ * @returns The name of the model, or undefined when the server has no preference: the choice is yours then.
+ *
+ * @example
+ * const models = [
+ *   { name: 'small-1', cost: 0.1, speed: 0.9, intelligence: 0.4 },
+ *   { name: 'large-1', cost: 0.8, speed: 0.3, intelligence: 0.9 },
+ * ]
+ * chooseModel({ intelligencePriority: 0.8, costPriority: 0.3 }, models) // 'large-1'
+ * chooseModel({ hints: [{ name: 'small' }] }, models) // 'small-1'
  */
-export function chooseModel(preferences: ModelPreferences | undefined, models: readonly string[]): string | undefined {
+export function chooseModel(
+  preferences: ModelPreferences | undefined,
+  models: readonly (string | ModelChoice)[],
+): string | undefined {
+  const choices = models.map((model) => (typeof model === 'string' ? { name: model } : model))
+  const hinted = byHint(preferences, choices)
+  if (hinted) return best(preferences, hinted)?.name
+  return hasPriority(preferences) ? best(preferences, choices)?.name : undefined
+}
+
+function byHint(preferences: ModelPreferences | undefined, choices: readonly ModelChoice[]): ModelChoice[] | undefined {
   for (const { name } of preferences?.hints ?? []) {
     // An empty hint is a part of every name and so says nothing.
     const wanted = name?.toLowerCase()
-    const model = wanted ? models.find((candidate) => candidate.toLowerCase().includes(wanted)) : undefined
-    if (model !== undefined) return model
+    const fitting = wanted ? choices.filter((choice) => choice.name.toLowerCase().includes(wanted)) : []
+    if (fitting.length > 0) return fitting
   }
   return undefined
+}
+
+function hasPriority({ costPriority, speedPriority, intelligencePriority }: ModelPreferences = {}): boolean {
+  return [costPriority, speedPriority, intelligencePriority].some((priority) => toScore(priority, 0) > 0)
+}
+
+function best(preferences: ModelPreferences = {}, choices: readonly ModelChoice[]): ModelChoice | undefined {
+  const { costPriority, speedPriority, intelligencePriority } = preferences
+  const fit = ({ cost, speed, intelligence }: ModelChoice) =>
+    toScore(costPriority, 0) * (1 - toScore(cost, 0.5)) +
+    toScore(speedPriority, 0) * toScore(speed, 0.5) +
+    toScore(intelligencePriority, 0) * toScore(intelligence, 0.5)
+  let chosen: ModelChoice | undefined
+  for (const choice of choices) if (!chosen || fit(choice) > fit(chosen)) chosen = choice
+  return chosen
+}
+
+/** A number from 0 to 1, whatever a server sends. */
+function toScore(value: unknown, missing: number): number {
+  return typeof value === 'number' && !Number.isNaN(value) ? Math.min(1, Math.max(0, value)) : missing
 }

@@ -9,6 +9,7 @@ import { checkExtensions } from '../protocol/meta-key.ts'
 import { paramsChecks } from '../protocol/params.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
+import { invalidTraceKey } from '../protocol/trace-context.ts'
 import {
   type CallToolParams,
   type CallToolResult,
@@ -302,6 +303,8 @@ export class Client {
   notify(method: string, params?: Params): void {
     const live = this.#connection.live
     if (!live) throw notConnected(this.state)
+    const problem = this.#traceProblem(method, params)
+    if (problem) throw problem
     live.link.notify(method, params)
   }
 
@@ -495,11 +498,21 @@ export class Client {
   #call(method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject> {
     const problem = paramsChecks.get(method)?.(params ?? {})
     if (problem !== undefined) return Promise.reject(new McpError('invalid-argument', `${method}: ${problem}`))
+    const traceProblem = params?._meta === undefined ? undefined : this.#traceProblem(method, params)
+    if (traceProblem) return Promise.reject(traceProblem)
     const defaults = this.#options.request
     const sent = defaults ? { ...defaults, ...options } : options
     const answer = this.#connection.call(method, this.#withLogLevel(params), sent)
     if (this.#options.handlers?.elicitUrl) answer.catch((error) => this.#answerer.noteRequired(error))
     return answer
+  }
+
+  /** Trace values have a format since 2026-07-28; what breaks it would be ignored, or break a trace, somewhere else. */
+  #traceProblem(method: string, params: Params | undefined): McpError | undefined {
+    if (this.#connection.live?.era.answersRequests !== false || !isObject(params?._meta)) return undefined
+    const key = invalidTraceKey(params._meta)
+    if (key === undefined) return undefined
+    return new McpError('invalid-argument', `${method}: _meta.${key} is not in the format that the W3C defines for it`)
   }
 
   /** True where a tool's annotated arguments are repeated in headers. */

@@ -41,6 +41,11 @@ export interface ClientHandlers {
   sample?:
     | ((params: CreateMessageParams, asking: Asking) => CreateMessageResult | PromiseLike<CreateMessageResult>)
     | undefined
+  /**
+   * Counts the tokens of a text as your model does. An answer of `sample` with more than `maxTokens` then fails; without it, only
+   * answers that are much too long do.
+   */
+  countTokens?: ((text: string) => number) | undefined
   /** The folders that servers may work in: a list, or a function that gives it when asked. */
   roots?: readonly (Root | string)[] | ((asking: Asking) => RootList | PromiseLike<RootList>) | undefined
   /**

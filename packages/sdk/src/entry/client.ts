@@ -1,4 +1,4 @@
-export { chooseModel } from '../client/choose-model.ts'
+export { chooseModel, type ModelChoice } from '../client/choose-model.ts'
 export { Client, type ClientEvents, type ClientOptions, type TaskCallOptions } from '../client/client.ts'
 export type { ClientState, SessionRenewed, StateChange, Subscription } from '../client/connection.ts'
 export type {

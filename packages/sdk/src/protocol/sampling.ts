@@ -36,6 +36,26 @@ export function sampledProblem(result: CreateMessageResult, params: CreateMessag
   return contentProblem(content, role, 'content') ?? answerProblem(blocksOf(content), params)
 }
 
+/** No model writes tokens longer than this, on average. */
+const maxCharactersPerToken = 128
+
+/**
+ * Says that an answer is longer than it may be, or nothing.
+ * @param countTokens Counts as the model does. Without it, only answers that are much too long are found.
+ */
+export function tokensProblem(
+  { content }: CreateMessageResult,
+  { maxTokens }: CreateMessageParams,
+  countTokens: ((text: string) => number) | undefined,
+): string | undefined {
+  const text = blocksOf(content)
+    .map((block) => (isText(block) ? block.text : isToolUse(block) ? JSON.stringify(block.input) : ''))
+    .join('')
+  const tokens = countTokens ? countTokens(text) : Math.ceil(text.length / maxCharactersPerToken)
+  if (tokens <= maxTokens) return undefined
+  return `it has ${countTokens ? '' : 'at least '}${tokens} tokens, and maxTokens is ${maxTokens}`
+}
+
 /**
  * The same conversation where a message has one block: one with several becomes several of its role. For 2025-06-18 and
  * before.

@@ -4,9 +4,11 @@ import type { AskOptions, Caller, Conversation } from '../era/server.ts'
 import type { RequestId } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { HttpRequest } from '../jsonrpc/transport.ts'
+import { withValidTrace } from '../protocol/trace-context.ts'
 import type { CreateMessageParams, InputResponse, ProgressToken, RequestMeta, Root } from '../protocol/types.ts'
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
+import type { JsonObject } from '../util/objects.ts'
 import { checkPage } from '../util/page.ts'
 import { checkMessage, type ElicitAnswer, elicit, type UrlAnswer, type UrlOptions } from './elicit.ts'
 import { createLog, type Log } from './log.ts'
@@ -72,9 +74,10 @@ export class Context {
     return this.#call
   }
 
-  /** The request's own `_meta`. */
+  /** The request's own `_meta`, without trace values that break their W3C format. */
   get meta(): RequestMeta {
-    return (this.#call.request.params?._meta ?? {}) as RequestMeta
+    const meta = this.#call.request.params?._meta
+    return (meta ? withValidTrace(meta as JsonObject) : {}) as RequestMeta
   }
 
   /** Whether the caller can be asked for it, and whether it will see progress and logs: what it did not ask for is not sent. */

@@ -233,10 +233,11 @@ describe('the low-level server', () => {
       requestId,
       trace: meta.traceparent,
     }))
+    const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     for (const revision of revisionIds) {
       await using client = await script(server, revision)
-      const { result } = await ask(client, 'example/who', { _meta: { [metaKeys.traceparent]: '00-1' } })
-      expect(result).toMatchObject({ revision, name: 'script', requestId: expect.any(Number), trace: '00-1' })
+      const { result } = await ask(client, 'example/who', { _meta: { [metaKeys.traceparent]: trace } })
+      expect(result).toMatchObject({ revision, name: 'script', requestId: expect.any(Number), trace })
     }
   })
 })

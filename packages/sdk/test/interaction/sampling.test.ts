@@ -445,6 +445,41 @@ describe('the answer of a model', () => {
     expect(JSON.parse((await pair.client.callTool('ask')).text).model).toBe('claude-sonnet-4')
   })
 
+  const words = (said: string) => said.split(' ').length
+  everyAsking('that is longer than maxTokens is not sent to the server [SAMP-015]', async (wire) => {
+    const answers: Record<string, ReturnType<typeof answer>> = {
+      short: answer(text('one two three')),
+      long: answer(text('one two three four')),
+    }
+    let which = 'short'
+    const options = sampling(() => answers[which]!)
+    await using pair = await wire.connect(
+      server((ctx) => ctx.sample(ask({ maxTokens: 3 }))),
+      { ...options, handlers: { ...options.handlers, countTokens: words } },
+    )
+    const errors: unknown[] = []
+    pair.client.on('error', ({ error }) => errors.push(error))
+    expect(JSON.parse((await pair.client.callTool('ask')).text).text).toBe('one two three')
+    which = 'long'
+    const failed = await pair.client.callTool('ask').then(
+      ({ isError }) => isError === true,
+      () => true,
+    )
+    expect(failed).toBe(true)
+    expect(pair.transcript.toString()).not.toContain('four')
+  })
+
+  it('that is much too long is found without counting tokens [SAMP-015]', async () => {
+    const { Answerer } = await import('../../src/client/answerer.ts')
+    const asking = { server: { name: 's', address: undefined }, signal: new AbortController().signal }
+    const sample = (length: number) =>
+      new Answerer({ sample: () => answer(text('x'.repeat(length))) as never }, {}).methods.get(
+        'sampling/createMessage',
+      )!(ask({ maxTokens: 10 }) as never, asking)
+    await expect(sample(1_280)).resolves.toMatchObject({ role: 'assistant' })
+    await expect(sample(1_281)).rejects.toThrow('at least 11 tokens, and maxTokens is 10')
+  })
+
   const wrong: [string, unknown][] = [
     ['nothing', undefined],
     ['no role', { model: 'm', content: text('x') }],

@@ -8,6 +8,7 @@ import { everyWire, schemas } from '../support/every-wire.ts'
 import {
   connected,
   discovery,
+  errorOf,
   everyRevision,
   methodsOf,
   modern,
@@ -387,6 +388,47 @@ describe('keys in _meta', () => {
     const result = await client.callTool({ name: 't', arguments: {}, _meta: trace })
     expect(JSON.parse(result.text)).toMatchObject(trace)
     await client.close()
+  })
+
+  it.each(['traceparent', 'tracestate', 'baggage'])(
+    'for tracing are not sent when %s is malformed [META-021]',
+    async (key) => {
+      const server = scripted(modern)
+      const client = await scriptedClient(server)
+      const _meta = { [key]: 'a b\0' }
+      const calls = [
+        client.callTool({ name: 't', arguments: {}, _meta }),
+        client.request('custom/any', { _meta }),
+        (async () => client.notify('notifications/custom', { _meta }))(),
+      ]
+      for (const call of calls) {
+        const error = await errorOf(call)
+        expect(error).toMatchObject({ code: 'invalid-argument', message: expect.stringContaining(`_meta.${key}`) })
+      }
+      expect(methodsOf(server.transcript, 'client')).toEqual(['server/discover'])
+      await client.close()
+    },
+  )
+
+  it('for tracing are ignored by a server when they are malformed [META-021]', async () => {
+    const server = new McpServer({ name: 's', version: '1' })
+    server.registerTool('t', {}, (_, ctx) => JSON.stringify(ctx.meta))
+    await using caller = await ScriptedClient.connect(server)
+    const _meta = { traceparent: '00-1', tracestate: 'a=b', baggage: 'a=b', 'com.example/x': 1 }
+    const { result } = (await caller.request('tools/call', { name: 't', arguments: {}, _meta })) as Said
+    const seen = JSON.parse((result!.content as { text: string }[])[0]!.text)
+    expect(seen).toMatchObject({ baggage: 'a=b', 'com.example/x': 1 })
+    expect(seen).not.toHaveProperty('traceparent')
+    expect(seen).not.toHaveProperty('tracestate')
+  })
+
+  it('for tracing are left out of results when they are malformed [META-021]', async () => {
+    const server = new McpServer({ name: 's', version: '1' })
+    server.registerTool('t', {}, () => ({ content: [], _meta: { traceparent: '00-1', baggage: 'a=b' } }))
+    await using caller = await ScriptedClient.connect(server)
+    const { result } = (await caller.request('tools/call', { name: 't', arguments: {} })) as Said
+    expect(result?._meta).toMatchObject({ baggage: 'a=b' })
+    expect(result?._meta).not.toHaveProperty('traceparent')
   })
 
   it('are never made up by either side outside of what is defined', async () => {

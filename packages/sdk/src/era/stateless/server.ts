@@ -3,6 +3,7 @@ import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import { Prepared, type ResultObject, type RpcErrorBody } from '../../jsonrpc/message.ts'
 import type { Revision } from '../../protocol/revision.ts'
+import { withValidTrace } from '../../protocol/trace-context.ts'
 import {
   type ClientCapabilities,
   type Implementation,
@@ -117,7 +118,8 @@ export class StatelessServer implements ServerEra {
       return new Prepared(json === '{}' ? `{${this.#ending}` : `${json.slice(0, -1)},${this.#ending}`)
     }
     const meta = { [metaKeys.serverInfo]: this.#definition.info }
-    return { ...result, resultType: result.resultType ?? 'complete', _meta: { ...meta, ...(result._meta as object) } }
+    const own = withValidTrace((result._meta ?? {}) as JsonObject)
+    return { ...result, resultType: result.resultType ?? 'complete', _meta: { ...meta, ...own } }
   }
 
   #discover(exchange: Exchange): Reply {
