@@ -124,6 +124,7 @@ if (found.get('.').McpError !== found.get('./client').McpError)
 checkReadme()
 await checkBrowser()
 checkStrictUser()
+checkClassicUser()
 
 const size = await bundleSize()
 if (size > 55_000) problems.push(`A bundled stdio server is ${size} bytes gzipped; at most 55,000`)
@@ -179,22 +180,44 @@ async function checkBrowser() {
 
 /** The declarations hold up under the strictest settings a user may have. */
 function checkStrictUser() {
-  const folder = join(sdk, '../../node_modules/.strict-user')
-  mkdirSync(folder, { recursive: true })
-  const settings = {
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    skipLibCheck: false,
-    module: 'nodenext',
-    target: 'es2022',
-    noEmit: true,
-    types: ['node'],
+  const settings = { exactOptionalPropertyTypes: true, skipLibCheck: false, module: 'nodenext' }
+  const output = compileUser('strict', 'typescript', settings, strictUser)
+  if (output) problems.push(`The declarations do not compile under strict settings:\n${output}`)
+}
+
+/** `moduleResolution: node10` knows `typesVersions` instead of `exports`. TypeScript 5 is the last version that has it. */
+function checkClassicUser() {
+  const subpaths = [...found.keys()].filter((subpath) => subpath !== '.')
+  for (const subpath of subpaths) {
+    const types = manifest.typesVersions['*'][subpath.slice(2)]
+    if (types?.[0] !== manifest.exports[subpath].types) problems.push(`${subpath}: typesVersions differs from exports`)
   }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: settings, files: ['user.ts'] }))
+  const user = [...found.keys()].map((subpath, index) => {
+    const name = promised[subpath][0]
+    // A module without types would be any, which has every name.
+    return `import { ${name} as a${index} } from 'tenon${subpath.slice(1)}'
+// @ts-expect-error
+import { isMissing as b${index} } from 'tenon${subpath.slice(1)}'
+console.log(a${index}, b${index})`
+  })
+  const settings = { module: 'es2022', moduleResolution: 'node10', skipLibCheck: true }
+  const output = compileUser('classic', 'typescript-5', settings, user.join('\n'))
+  if (output) problems.push(`The declarations cannot be used with moduleResolution node10:\n${output}`)
+}
+
+/** Compiles a program that uses the package, in a folder of its own; returns what the compiler complains about. */
+function compileUser(name, compiler, settings, source) {
+  const modules = join(sdk, '../../node_modules')
+  const folder = join(modules, `.${name}-user`)
+  mkdirSync(folder, { recursive: true })
+  const compilerOptions = { strict: true, target: 'es2022', noEmit: true, types: ['node'], ...settings }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['user.ts'] }))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  writeFileSync(join(folder, 'user.ts'), strictUser)
-  const { stdout, status } = spawnSync(join(sdk, '../../node_modules/.bin/tsc'), ['-p', folder], { encoding: 'utf8' })
-  if (status !== 0) problems.push(`The declarations do not compile under strict settings:\n${stdout}`)
+  writeFileSync(join(folder, 'user.ts'), source)
+  const { stdout, status } = spawnSync(process.execPath, [join(modules, compiler, 'bin/tsc'), '-p', folder], {
+    encoding: 'utf8',
+  })
+  return status === 0 ? '' : stdout
 }
 
 /** What a user would ship who bundles the smallest stdio server; without any schema library. */

@@ -1,3 +1,4 @@
+import { Schema as Effect } from 'effect'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z as z3 } from 'zod/v3'
@@ -136,15 +137,34 @@ describe('a standard schema', () => {
   })
 
   test('of valibot is refused with the way to describe it', () => {
-    const message = 'This valibot schema cannot describe itself as JSON Schema; wrap it with toStandardJsonSchema'
+    const message = 'This valibot schema cannot describe itself as JSON Schema. Wrap it with toStandardJsonSchema'
     expect(() => compileSchema(v.object({ a: v.string() }), 'input')).toThrow(message)
     expect(() => compileSchema({ a: v.string() }, 'input')).toThrow(message)
+  })
+
+  test('of Effect describes and checks itself when it is converted twice', async () => {
+    const text = Effect.Struct({ a: Effect.String })
+    const schema = compileSchema(Effect.toStandardSchemaV1(Effect.toStandardJSONSchemaV1(text)), 'input')
+    expect(schema.json).toMatchObject({ type: 'object', properties: { a: { type: 'string' } }, required: ['a'] })
+    expect(await schema.validate({ a: 'x' })).toEqual({ value: { a: 'x' } })
+    expect(await pathsOf(schema.validate({ a: 1 }))).toEqual([['a']])
+  })
+
+  test.each<[string, () => unknown]>([
+    ['without conversion', () => Effect.Struct({ a: Effect.String })],
+    ['inside of a shape', () => ({ a: Effect.String })],
+    ['that checks only', () => Effect.toStandardSchemaV1(Effect.Struct({ a: Effect.String }))],
+    ['that describes only', () => Effect.toStandardJSONSchemaV1(Effect.Struct({ a: Effect.String }))],
+  ])('of Effect %s is refused with the calls that convert it', (_what, make) => {
+    expect(() => compileSchema(make() as never, 'input')).toThrow(
+      'Schema.toStandardSchemaV1(Schema.toStandardJSONSchemaV1(schema))',
+    )
   })
 
   test('of an unknown library is refused with the way out', () => {
     const schema: StandardSchema = { '~standard': { version: 1, vendor: 'own', validate: (value) => ({ value }) } }
     expect(() => compileSchema(schema, 'input')).toThrow(
-      'own schema cannot describe itself as JSON Schema; give a JSON',
+      'own schema cannot describe itself as JSON Schema. Pass a JSON Schema instead',
     )
   })
 })

@@ -21,6 +21,7 @@ export type Direction = 'input' | 'output'
 /** Whatever schema the user gave, compiled once. Throws a `SchemaError` that names what is wrong. */
 export function compileSchema(schema: SchemaLike, direction: Direction): UserSchema {
   if (isStandardSchema(schema)) return fromStandard(schema, direction)
+  if (isEffectSchema(schema)) throw new SchemaError(`This Effect schema is not a Standard Schema. ${EFFECT_WAY}`)
   if (!isObject(schema))
     throw new SchemaError(`A schema must be an object, got ${schema === null ? 'null' : typeof schema}`)
   if (isShape(schema)) return fromShape(schema, direction)
@@ -28,8 +29,19 @@ export function compileSchema(schema: SchemaLike, direction: Direction): UserSch
   return fromJson(schema)
 }
 
+const EFFECT_WAY =
+  'With Effect 4, pass Schema.toStandardSchemaV1(Schema.toStandardJSONSchemaV1(schema)). ' +
+  'With Effect 3, pass the JSON Schema that JSONSchema.make(schema) returns.'
+
+function isEffectSchema(value: unknown): boolean {
+  const isObjectLike = typeof value === 'function' || (typeof value === 'object' && value !== null)
+  return isObjectLike && ('~effect/Schema/Schema' in value || Symbol.for('effect/Schema') in value)
+}
+
 /** A JSON Schema that would check nothing is far more often a slip than a wish. */
 function refuseLookalikes(schema: JsonObject): void {
+  const effect = Object.entries(schema).find(([, member]) => isEffectSchema(member) && !isStandardSchema(member))
+  if (effect) throw new SchemaError(`The Effect schema ${effect[0]} is not a Standard Schema. ${EFFECT_WAY}`)
   const stranger = Object.entries(schema).find(([, member]) => isStandardSchema(member))
   if (stranger) {
     throw new SchemaError(
@@ -92,13 +104,22 @@ function propertyRef(name: string): string {
 }
 
 function toJsonSchema(schema: StandardSchema, direction: Direction): JsonSchema {
-  const { jsonSchema, vendor } = schema['~standard']
+  const { jsonSchema, vendor, validate } = schema['~standard']
+  if (typeof validate !== 'function') {
+    const way = vendor === 'effect' ? EFFECT_WAY : 'Pass the schema itself, not only its description.'
+    throw new SchemaError(`This ${vendor} schema describes values but cannot check them. ${way}`)
+  }
   if (jsonSchema) return withoutDialect(jsonSchema[direction]({ target: 'draft-2020-12' }))
   const converted = zodToJsonSchema(schema, direction)
   if (converted) return withoutDialect(converted)
-  const way =
-    vendor === 'valibot' ? 'wrap it with toStandardJsonSchema from @valibot/to-json-schema' : 'give a JSON Schema'
-  throw new SchemaError(`This ${vendor} schema cannot describe itself as JSON Schema; ${way}`)
+  const way = WAYS[vendor] ?? 'Pass a JSON Schema instead.'
+  throw new SchemaError(`This ${vendor} schema cannot describe itself as JSON Schema. ${way}`)
+}
+
+/** How the schemas of a library are made to describe themselves. */
+const WAYS: Record<string, string> = {
+  valibot: 'Wrap it with toStandardJsonSchema from @valibot/to-json-schema.',
+  effect: EFFECT_WAY,
 }
 
 /** 2020-12 is the default dialect (2025-11-25 basic, JSON Schema usage), so naming it only costs bytes. */
