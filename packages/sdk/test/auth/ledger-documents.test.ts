@@ -1,6 +1,8 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { createLocalJWKSet, jwtVerify } from 'jose'
 import { type ClientMetadataOptions, clientMetadata, oauth } from 'tenon/auth'
 import { startAuthorizationServer } from 'tenon/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { at, failureOf, Gate, grants, join, User } from './client-support.ts'
 
 const clientId = 'https://app.example/oauth/client.json'
@@ -101,6 +103,81 @@ describe('the document of clientMetadata()', () => {
     expect(() => clientMetadata({ ...app, clientName: ' ' })).toThrow(/clientName/)
     expect(() => clientMetadata({ ...app, redirectUrls: [] })).toThrow(/redirectUrls/)
     expect(() => clientMetadata({ ...app, logoUrl: 'javascript:alert(1)' })).toThrow(/logoUrl/)
+  })
+})
+
+describe('a client with a document and a key', () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const jwks = { keys: [{ ...publicKey.export({ format: 'jwk' }), alg: 'ES256', kid: 'k1' }] }
+
+  it('authenticates with a signature, when it logs in and when it refreshes [AUTH-050]', async () => {
+    const document = clientMetadata({ ...app, jwks })
+    expect(document).toMatchObject({ token_endpoint_auth_method: 'private_key_jwt', jwks })
+    await using as = await startAuthorizationServer({
+      registration: false,
+      refreshTokens: 'always',
+      now: () => Date.now(),
+      fetch: web({ [clientId]: document }),
+    })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const auth = new User().auth({ clientMetadataUrl: clientId, privateKey: pem, keyId: 'k1' })
+    await using client = await join(gate, auth)
+    const later = Date.now() + 3_600_000
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => later)
+    onTestFinished(() => clock.mockRestore())
+    expect((await client.callTool('ping')).text).toBe('pong')
+    const [login, refresh] = [grants(as, 'authorization_code'), grants(as, 'refresh_token')]
+    expect([login.length, refresh.length]).toEqual([1, 1])
+    for (const { params } of [...login, ...refresh]) {
+      const { payload, protectedHeader } = await jwtVerify(params.client_assertion!, createLocalJWKSet(jwks as never), {
+        currentDate: new Date(later),
+        clockTolerance: 3_600,
+      })
+      expect(payload).toMatchObject({ iss: clientId, sub: clientId, aud: as.issuer })
+      expect(protectedHeader.kid).toBe('k1')
+      expect(params.client_assertion).not.toContain(pem)
+    }
+  })
+
+  it('may publish its keys elsewhere [AUTH-050]', async () => {
+    const jwksUrl = 'https://app.example/oauth/keys.json'
+    const document = clientMetadata({ ...app, jwksUrl })
+    expect(document).toMatchObject({ token_endpoint_auth_method: 'private_key_jwt', jwks_uri: jwksUrl })
+    const fetch = web({ [clientId]: document, [jwksUrl]: jwks })
+    await using as = await startAuthorizationServer({ registration: false, fetch })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    await using client = await join(gate, new User().auth({ clientMetadataUrl: clientId, privateKey: pem }))
+    expect((await client.callTool('ping')).text).toBe('pong')
+  })
+
+  it('is of no use to somebody who has another key, or none [AUTH-050]', async () => {
+    const fetch = web({ [clientId]: clientMetadata({ ...app, jwks }) })
+    await using as = await startAuthorizationServer({ registration: false, fetch })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' })
+    for (const key of [undefined, other.toString()]) {
+      await failureOf(join(gate, new User().auth({ clientMetadataUrl: clientId, privateKey: key })))
+    }
+  })
+
+  it('is registered instead where an authorization server takes no signatures [AUTH-046, AUTH-050]', async () => {
+    const tokenEndpointAuthMethods = ['none', 'client_secret_basic'] as const
+    await using as = await startAuthorizationServer({ tokenEndpointAuthMethods })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    await using client = await join(gate, new User().auth({ clientMetadataUrl: clientId, privateKey: pem }))
+    expect((await client.callTool('ping')).text).toBe('pong')
+    expect(at(as, 'register')).toHaveLength(1)
+  })
+
+  it('publishes no private key, no shared key, and one set of keys only [AUTH-050]', () => {
+    const secretKey = { kty: 'oct', k: 'c2VjcmV0' }
+    for (const key of [privateKey.export({ format: 'jwk' }), secretKey]) {
+      expect(() => clientMetadata({ ...app, jwks: { keys: [key] } })).toThrow(/public keys only/)
+    }
+    expect(() => clientMetadata({ ...app, jwks: { keys: [] } })).toThrow(/at least one key/)
+    expect(() => clientMetadata({ ...app, jwks, jwksUrl: 'https://app.example/keys' })).toThrow(/not both/)
+    expect(() => clientMetadata({ ...app, jwksUrl: 'http://app.example/keys' })).toThrow(/jwksUrl/)
   })
 })
 

@@ -20,6 +20,12 @@ export interface ClientMetadataOptions {
   termsUrl?: string | URL | undefined
   /** Addresses of people, usually of mail. Default: none. */
   contacts?: readonly string[] | undefined
+  /**
+   * Public keys of the client (RFC 7517), here or at an https: URL. With one of them, `oauth()` is given the `privateKey`, and
+   * only who has that can use the client's id. Default: none, so that anybody can.
+   */
+  jwks?: { readonly keys: readonly object[] } | undefined
+  jwksUrl?: string | URL | undefined
 }
 
 /** A Client ID Metadata Document, by the names of RFC 7591. */
@@ -29,7 +35,9 @@ export interface ClientMetadataDocument {
   readonly redirect_uris: readonly string[]
   readonly grant_types: readonly string[]
   readonly response_types: readonly string[]
-  readonly token_endpoint_auth_method: 'none'
+  readonly token_endpoint_auth_method: 'none' | 'private_key_jwt'
+  readonly jwks?: { readonly keys: readonly object[] }
+  readonly jwks_uri?: string
   readonly application_type: 'native' | 'web'
   readonly scope?: string
   readonly client_uri?: string
@@ -66,8 +74,7 @@ export function clientMetadata(options: ClientMetadataOptions): ClientMetadataDo
     redirect_uris: redirectUrls,
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
-    // Whoever reads the document would know a secret.
-    token_endpoint_auth_method: 'none',
+    ...keysOf(options),
     // 2026-07-28 authorization: servers allow loopback redirects to native applications only.
     application_type: redirectUrls.some(isNative) ? 'native' : 'web',
     ...(scopes.length > 0 && { scope: scopes.join(' ') }),
@@ -78,6 +85,26 @@ export function clientMetadata(options: ClientMetadataOptions): ClientMetadataDo
     ...(contacts !== undefined && { contacts: [...contacts] }),
   }
 }
+
+/** Whoever reads the document would know a secret, so there is no other method. */
+function keysOf({
+  jwks,
+  jwksUrl,
+}: ClientMetadataOptions): Pick<ClientMetadataDocument, 'token_endpoint_auth_method' | 'jwks' | 'jwks_uri'> {
+  if (jwks === undefined && jwksUrl === undefined) return { token_endpoint_auth_method: 'none' }
+  // RFC 7591, 2.
+  if (jwks !== undefined && jwksUrl !== undefined) throw new TypeError('Pass jwks or jwksUrl, not both')
+  if (jwks === undefined)
+    return { token_endpoint_auth_method: 'private_key_jwt', ...page('jwks_uri', 'jwksUrl', jwksUrl) }
+  if (!Array.isArray(jwks.keys) || jwks.keys.length === 0) throw new TypeError('jwks must have at least one key')
+  if (jwks.keys.some((key) => privateMembers.some((name) => name in key))) {
+    throw new TypeError('jwks must have public keys only: the document can be read by everybody')
+  }
+  return { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [...jwks.keys] } }
+}
+
+/** Of RFC 7518, 6: private keys of every kind, and shared ones. */
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /** What is wrong with the URL of such a document. Servers compare it as it is written, so it has one form only. */
 export function documentUrlProblem(text: string): string | undefined {

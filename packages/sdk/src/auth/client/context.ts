@@ -1,3 +1,4 @@
+import type { ClientAuth } from 'oauth4webapi'
 import { AuthError, McpError } from '../../errors.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import type { Trace } from './trace.ts'
@@ -9,13 +10,16 @@ export class AuthContext {
   readonly serverUrl: URL
   readonly trace: Trace
   readonly fetch: AuthFetch
+  /** Shows by a key of the client who it is. */
+  readonly signature: ClientAuth | undefined
   readonly #revision: string | undefined
 
   /** @param revision The newest that the connection would speak, where there is one. */
-  constructor(serverUrl: URL, trace: Trace, fetch: AuthFetch, revision?: string) {
+  constructor(serverUrl: URL, trace: Trace, fetch: AuthFetch, revision?: string, signature?: ClientAuth) {
     this.serverUrl = serverUrl
     this.trace = trace
     this.fetch = fetch
+    this.signature = signature
     this.#revision = revision
   }
 

@@ -94,7 +94,7 @@ export async function completeFlow(
         await authorizationCodeGrantRequest(
           server,
           client,
-          authenticationOf(client),
+          authenticationOf(client, context),
           checked,
           redirectUrl,
           codeVerifier,

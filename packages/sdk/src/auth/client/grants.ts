@@ -1,12 +1,9 @@
-import { importPKCS8 } from 'jose'
 import {
   type AuthorizationServer,
   type Client,
-  type ClientAuth,
   clientCredentialsGrantRequest,
   genericTokenEndpointRequest,
   None,
-  PrivateKeyJwt,
   processClientCredentialsResponse,
   processGenericTokenEndpointResponse,
   type TokenEndpointResponse,
@@ -16,6 +13,7 @@ import { secretAuthentication, secretBasic } from './client-authentication.ts'
 import type { AuthContext } from './context.ts'
 import type { DpopKey } from './dpop.ts'
 import { requestOptions } from './http-options.ts'
+import { type ClientKey, signatureOf } from './private-key.ts'
 import { withNonce } from './tokens.ts'
 
 /** What a grant is asked for. */
@@ -35,25 +33,22 @@ export interface Grant {
   obtain(request: GrantRequest): Promise<TokenEndpointResponse>
 }
 
-export interface MachineOptions {
+export interface MachineOptions extends ClientKey {
   clientId: string
   clientSecret?: string | undefined
-  /** PKCS #8 in PEM: shows who we are by a signature instead of a secret. */
-  privateKey?: string | undefined
-  /** Of the private key. Default `ES256`. */
-  algorithm?: string | undefined
   /** The issuer that knows the client. */
   issuer?: string | undefined
 }
 
 /** RFC 6749, 4.4, for machines: a secret, or an assertion that is signed (RFC 7523). */
 export function clientCredentials(options: MachineOptions): Grant {
+  const signature = signatureOf(options)
   return {
     clientId: options.clientId,
     issuer: options.issuer,
     async obtain({ context, server, resource, scopes, dpop }) {
       const client: Client = { client_id: options.clientId }
-      const authentication = await authenticate(options, server)
+      const authentication = signature ?? secretAuthentication(options.clientSecret, server)
       const params = parametersOf(resource, scopes)
       const response = await withNonce(dpop?.handle, async () =>
         processClientCredentialsResponse(
@@ -168,12 +163,6 @@ async function redeem(
       ),
     ),
   )
-}
-
-async function authenticate(options: MachineOptions, server: AuthorizationServer): Promise<ClientAuth> {
-  const { privateKey, algorithm = 'ES256', clientSecret } = options
-  if (privateKey !== undefined) return PrivateKeyJwt((await importPKCS8(privateKey, algorithm)) as never)
-  return secretAuthentication(clientSecret, server)
 }
 
 function parametersOf(resource: string | undefined, scopes: readonly string[]): URLSearchParams {

@@ -3,7 +3,7 @@ import { AuthError } from '../../errors.ts'
 import type { TokenStore } from '../token-store.ts'
 import type { AuthContext } from './context.ts'
 import { DpopKey } from './dpop.ts'
-import { type ClientIdentity, findClient, type RegisteredClient } from './registration.ts'
+import { type ClientIdentity, documentMethod, findClient, type RegisteredClient } from './registration.ts'
 import type { Tokens } from './tokens.ts'
 
 /** The server as keys name it: a query may hold secrets, and is no part of what a token is for. */
@@ -58,7 +58,10 @@ export async function clientFor(
   await checkIssuer(context, store, server, identity)
   // One that was given is used as it is given now: its secret may have been changed since.
   const known = identity.clientId === undefined ? await keptClient(store, server, undefined) : undefined
-  if (known && (known.redirectUrl === undefined || known.redirectUrl === redirectUrl)) return known
+  const isSuited = known?.redirectUrl === undefined || known.redirectUrl === redirectUrl
+  // A document may have got a key since, or lost it.
+  const isCurrent = known?.origin !== 'document' || known.token_endpoint_auth_method === documentMethod(identity)
+  if (known && isSuited && isCurrent) return known
   const client = await findClient(context, server, identity, redirectUrl, scopes.join(' '))
   await keepClient(store, server, client)
   return client

@@ -1,4 +1,4 @@
-import { processRefreshTokenResponse, refreshTokenGrantRequest } from 'oauth4webapi'
+import { type ClientAuth, processRefreshTokenResponse, refreshTokenGrantRequest } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
 import type { TokenStore } from '../token-store.ts'
 import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
@@ -19,6 +19,7 @@ import {
   serverKey,
   withoutQuery,
 } from './kept.ts'
+import { signatureOf } from './private-key.ts'
 import type { ClientIdentity } from './registration.ts'
 import { authenticationOf, isStale, type Tokens, toTokens, withNonce } from './tokens.ts'
 import { Trace } from './trace.ts'
@@ -57,6 +58,7 @@ export class OAuthSession {
   readonly #options: SessionOptions
   #tokens: Tokens | undefined
   #loading: Promise<void> | undefined
+  readonly #signature: ClientAuth | undefined
   #isLoaded = false
   #renewing: Promise<void> | undefined
   #found: Found | undefined
@@ -72,6 +74,7 @@ export class OAuthSession {
   constructor(serverUrl: URL, options: SessionOptions) {
     this.#serverUrl = withoutQuery(serverUrl)
     this.#options = options
+    this.#signature = signatureOf(options.identity)
   }
 
   headers(request: Asked): Record<string, string> | Promise<Record<string, string>> {
@@ -173,7 +176,7 @@ export class OAuthSession {
   }
 
   async #renewNow(trace: Trace, { challenge, isRefused, scopes }: Reason, old: Tokens | undefined): Promise<void> {
-    const context = new AuthContext(this.#serverUrl, trace, this.#options.fetch, this.#revision)
+    const context = new AuthContext(this.#serverUrl, trace, this.#options.fetch, this.#revision, this.#signature)
     // A refusal may mean that the server has another authorization server now; a token that ends does not.
     this.#metadataUrl = challenge?.params.resource_metadata ?? this.#metadataUrl
     const { identity, grant } = this.#options
@@ -240,7 +243,7 @@ export class OAuthSession {
         processRefreshTokenResponse(
           server,
           client,
-          await refreshTokenGrantRequest(server, client, authenticationOf(client), tokens.refreshToken!, {
+          await refreshTokenGrantRequest(server, client, authenticationOf(client, context), tokens.refreshToken!, {
             ...requestOptions(context),
             ...(tokens.resource !== undefined && { additionalParameters: { resource: tokens.resource } }),
             ...(dpop && { DPoP: dpop.handle }),

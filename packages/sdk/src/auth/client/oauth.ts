@@ -50,7 +50,9 @@ export type AuthFor = (server: URL) => OAuthSession
 /** Permission of a user, asked for in a browser when a server wants it, and kept. */
 export function oauth(options: OAuthOptions = {}): AuthFor {
   const { clientId, clientSecret, issuer, clientMetadataUrl, clientName = 'Tenon', register } = options
-  const identity = { clientId, clientSecret, issuer, clientMetadataUrl, clientName, register }
+  const { privateKey, algorithm, keyId } = options
+  const client = { clientId, clientSecret, issuer, clientMetadataUrl, clientName, register }
+  const identity = { ...client, privateKey, algorithm, keyId }
   checkUrls(options)
   const store = options.store ?? new MemoryTokenStore()
   const userAgent = userAgentOf(options)

@@ -208,7 +208,7 @@ export class ProviderSession {
       const response = await processRefreshTokenResponse(
         server,
         client,
-        await refreshTokenGrantRequest(server, client, authenticationOf(client), refreshToken, {
+        await refreshTokenGrantRequest(server, client, authenticationOf(client, context), refreshToken, {
           ...requestOptions(this.#authenticated(context, flow, spelling)),
           ...(resource !== undefined && { additionalParameters: { resource } }),
         }),
@@ -284,7 +284,7 @@ export class ProviderSession {
       const response = await processGenericTokenEndpointResponse(
         server,
         client,
-        await genericTokenEndpointRequest(server, client, authenticationOf(client), grant, params, options),
+        await genericTokenEndpointRequest(server, client, authenticationOf(client, context), grant, params, options),
       )
       context.trace.done('token', `from ${server.token_endpoint}`)
       await this.#save(spelling.restore(response), flow)

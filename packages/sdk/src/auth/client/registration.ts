@@ -3,6 +3,7 @@ import { AuthError } from '../../errors.ts'
 import { isObject } from '../../util/objects.ts'
 import { isLoopbackUrl } from '../addresses.ts'
 import { type AuthContext, messageOf, plain } from './context.ts'
+import type { ClientKey } from './private-key.ts'
 
 /** A client as one authorization server knows it. */
 export interface RegisteredClient extends Client {
@@ -12,7 +13,7 @@ export interface RegisteredClient extends Client {
   readonly redirectUrl?: string | undefined
 }
 
-export interface ClientIdentity {
+export interface ClientIdentity extends ClientKey {
   /** A client that was registered by hand, and the one issuer that knows it. */
   readonly clientId?: string | undefined
   readonly clientSecret?: string | undefined
@@ -40,24 +41,20 @@ export async function findClient(
   const { trace } = context
   if (identity.clientId !== undefined) {
     trace.done('registration', 'the client id that was given')
-    return toClient(server, identity.clientId, identity.clientSecret, 'given')
+    return toClient(server, identity.clientId, identity, 'given')
   }
   trace.skipped('registration', 'no client id was given')
-  if (server.client_id_metadata_document_supported === true && identity.clientMetadataUrl !== undefined) {
+  const problem = documentProblem(server, identity)
+  if (problem === undefined) {
     trace.done('registration', `by the document ${identity.clientMetadataUrl}`)
     return {
-      client_id: identity.clientMetadataUrl,
-      token_endpoint_auth_method: 'none',
+      client_id: identity.clientMetadataUrl!,
+      token_endpoint_auth_method: documentMethod(identity),
       origin: 'document',
       redirectUrl,
     }
   }
-  trace.skipped(
-    'registration',
-    identity.clientMetadataUrl === undefined
-      ? 'no client id metadata document was given'
-      : `${server.issuer} takes no client id metadata documents`,
-  )
+  trace.skipped('registration', problem)
   if (server.registration_endpoint) return register(context, server, identity, redirectUrl, scope)
   trace.skipped('registration', `${server.issuer} has no dynamic registration`)
   if (!identity.register) {
@@ -67,15 +64,32 @@ export async function findClient(
     )
   }
   const { clientId, clientSecret } = await identity.register(server)
-  return toClient(server, clientId, clientSecret, 'given')
+  return toClient(server, clientId, { clientSecret }, 'given')
+}
+
+/** How a client with a document shows who it is: its document says the same. */
+export function documentMethod({ privateKey }: ClientKey): 'none' | 'private_key_jwt' {
+  return privateKey === undefined ? 'none' : 'private_key_jwt'
+}
+
+function documentProblem(server: AuthorizationServer, identity: ClientIdentity): string | undefined {
+  if (identity.clientMetadataUrl === undefined) return 'no client id metadata document was given'
+  if (server.client_id_metadata_document_supported !== true) {
+    return `${server.issuer} takes no client id metadata documents`
+  }
+  const isSigned = documentMethod(identity) === 'private_key_jwt'
+  // RFC 8414, 2: client_secret_basic where nothing is said.
+  const isSupported = server.token_endpoint_auth_methods_supported?.includes('private_key_jwt')
+  return isSigned && !isSupported ? `${server.issuer} takes no signatures of clients (private_key_jwt)` : undefined
 }
 
 function toClient(
   server: AuthorizationServer,
   clientId: string,
-  secret: string | undefined,
+  { clientSecret: secret, privateKey }: Pick<ClientIdentity, 'clientSecret' | 'privateKey'>,
   origin: RegisteredClient['origin'],
 ): RegisteredClient {
+  if (privateKey !== undefined) return { client_id: clientId, token_endpoint_auth_method: 'private_key_jwt', origin }
   if (secret === undefined) return { client_id: clientId, token_endpoint_auth_method: 'none', origin }
   const methods = server.token_endpoint_auth_methods_supported
   const method = !methods || methods.includes('client_secret_basic') ? 'client_secret_basic' : 'client_secret_post'

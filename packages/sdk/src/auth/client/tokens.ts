@@ -7,8 +7,10 @@ import {
   None,
   type TokenEndpointResponse,
 } from 'oauth4webapi'
+import { AuthError } from '../../errors.ts'
 import { scopesIn } from './challenge.ts'
 import { secretBasic } from './client-authentication.ts'
+import type { AuthContext } from './context.ts'
 import type { RegisteredClient } from './registration.ts'
 
 /** Tokens as they are kept, for one server and its one authorization server. */
@@ -60,7 +62,14 @@ export function toTokens(
 }
 
 /** How the client shows who it is, as it was registered. */
-export function authenticationOf({ client_secret, token_endpoint_auth_method }: RegisteredClient): ClientAuth {
+export function authenticationOf(
+  { client_secret, token_endpoint_auth_method }: RegisteredClient,
+  { signature, trace }: AuthContext,
+): ClientAuth {
+  if (token_endpoint_auth_method === 'private_key_jwt') {
+    if (signature) return signature
+    throw new AuthError('The client authenticates with a private key, and none was given: pass `privateKey`', trace)
+  }
   if (typeof client_secret !== 'string' || token_endpoint_auth_method === 'none') return None()
   return token_endpoint_auth_method === 'client_secret_post'
     ? ClientSecretPost(client_secret)

@@ -6,11 +6,12 @@ import { AuthContext, type AuthFetch } from './context.ts'
 import { chooseScopes, discover, fetchFor } from './discovery.ts'
 import { beginFlow, completeFlow, type Flow } from './flow.ts'
 import { clientFor, clientKey, keepClient, keepTokens, keptDpopKey, withoutQuery } from './kept.ts'
+import { type ClientKey, signatureOf } from './private-key.ts'
 import { type ClientIdentity, isNative } from './registration.ts'
 import { toTokens } from './tokens.ts'
 import { Trace } from './trace.ts'
 
-export interface LegOptions {
+export interface LegOptions extends ClientKey {
   /**
    * Where tokens and registrations are kept. It holds one user's token for each server, so every user needs one of their
    * own. Default: nowhere.
@@ -58,7 +59,7 @@ export async function beginAuthorization(
 ): Promise<{ url: URL; flow: string }> {
   const { scopes: more = [], store = new MemoryTokenStore(), clientName = 'Tenon' } = options
   const server = readServerUrl(serverUrl)
-  const context = new AuthContext(server, new Trace(), options.fetch ?? fetchFor(server))
+  const context = contextFor(server, options)
   const challenge = typeof options.challenge === 'string' ? bearerChallenge(options.challenge) : options.challenge
   const bindsToKey = options.dpop ?? challenge?.scheme === 'dpop'
   if (bindsToKey && !options.store) {
@@ -91,7 +92,7 @@ export async function completeAuthorization(
   const { serverUrl, bindsToKey, flow: begun } = parseLeg(flow)
   const { store } = options
   const server = new URL(serverUrl)
-  const context = new AuthContext(server, new Trace(), options.fetch ?? fetchFor(server))
+  const context = contextFor(server, options)
   if (bindsToKey && !store) {
     throw new AuthError('The token is to be bound to a key, and there is no store that has it', context.trace)
   }
@@ -123,6 +124,11 @@ interface Leg {
   readonly serverUrl: string
   readonly bindsToKey: boolean
   readonly flow: Flow
+}
+
+function contextFor(server: URL, options: LegOptions): AuthContext {
+  const fetch = options.fetch ?? fetchFor(server)
+  return new AuthContext(server, new Trace(), fetch, undefined, signatureOf(options))
 }
 
 function readServerUrl(text: string | URL): URL {
