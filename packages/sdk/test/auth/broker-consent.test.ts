@@ -227,24 +227,40 @@ describe('the consent page', () => {
     )
   })
 
-  it('takes no cookie that was sealed for another client, another step, another login or another broker [SEC-008]', async () => {
+  describe('its cookie', () => {
     const sealer = new Sealer(['k'.repeat(32)])
     const cookies = new BrowserCookie(sealer, 'https://mcp.example.com', 600)
     const binding = { id: 'login', slot: 3, key: 'step', client: 'hash of the client id' }
-    const callWith = (headers: Record<string, string>) => ({
-      method: 'POST',
-      url: '/authorize/consent',
-      header: (name: string) => (name === 'cookie' ? headers['set-cookie']!.split(';')[0] : undefined),
-      body: '',
+
+    async function accepts(sealed: Binding, { by = cookies, change = (cookie: string) => cookie } = {}) {
+      const cookie = change((await by.set(sealed))['set-cookie']!.split(';')[0]!)
+      const header = (name: string) => (name === 'cookie' ? cookie : undefined)
+      return cookies.isIn({ method: 'POST', url: '/authorize/consent', header, body: '' }, binding)
+    }
+
+    it('counts for no other client, step or login than its own [SEC-019]', async () => {
+      expect(await accepts(binding)).toBe(true)
+      expect(await accepts({ ...binding, client: 'hash of another client id' })).toBe(false)
+      expect(await accepts({ ...binding, key: 'another step' })).toBe(false)
+      expect(await accepts({ ...binding, id: 'another login' })).toBe(false)
+      expect(await accepts({ ...binding, slot: 4 })).toBe(false)
     })
-    const isIn = async (sealed: Binding, by = cookies) => cookies.isIn(callWith(await by.set(sealed)), binding)
-    expect(await isIn(binding)).toBe(true)
-    expect(await isIn({ ...binding, client: 'hash of another client id' })).toBe(false)
-    expect(await isIn({ ...binding, key: 'another step' })).toBe(false)
-    expect(await isIn({ ...binding, id: 'another login' })).toBe(false)
-    expect(await isIn({ ...binding, slot: 4 })).toBe(false)
-    expect(await isIn(binding, new BrowserCookie(sealer, 'https://other.example.com', 600))).toBe(false)
-    expect(await isIn(binding, new BrowserCookie(new Sealer(), 'https://mcp.example.com', 600))).toBe(false)
+
+    it('is worth nothing when it was changed, made up or sealed by somebody else [SEC-018]', async () => {
+      const otherIssuer = new BrowserCookie(sealer, 'https://other.example.com', 600)
+      const otherKey = new BrowserCookie(new Sealer(), 'https://mcp.example.com', 600)
+      expect(await accepts(binding, { by: otherIssuer })).toBe(false)
+      expect(await accepts(binding, { by: otherKey })).toBe(false)
+      const plain = btoa(JSON.stringify(binding)).replaceAll('=', '')
+      for (const change of [
+        (cookie: string) => cookie.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+        (cookie: string) => cookie.slice(0, -4),
+        (cookie: string) => `${cookie.split('=')[0]}=${plain}`,
+        (cookie: string) => `${cookie.split('=')[0]}=`,
+      ]) {
+        expect(await accepts(binding, { change })).toBe(false)
+      }
+    })
   })
 
   it('does without __Host- and Secure on plain http on this machine, where browsers would not take it', async () => {

@@ -32,7 +32,7 @@ describe.each(transports)('authProvider of %s', (_name, Transport, path) => {
     return { ...vault, url: path === '' ? vault.url : new URL(path, vault.url).href }
   }
 
-  it('sends the user to a page, redeems what they come back with, and connects [SDK-016]', async () => {
+  it('sends the user to a page, redeems what they come back with, and connects', async () => {
     const vault = await start()
     const authProvider = new Keeper()
     const first = new Transport(vault.url, { authProvider })
@@ -47,7 +47,7 @@ describe.each(transports)('authProvider of %s', (_name, Transport, path) => {
     expect(authProvider.pages).toHaveLength(1)
   })
 
-  it('refreshes by `fetch` as well, which makes every request of OAuth [SDK-016]', async () => {
+  it('refreshes by `fetch` as well, which makes every request of OAuth', async () => {
     const vault = await start()
     const authProvider = new Keeper()
     const { asked, fetch } = noting()

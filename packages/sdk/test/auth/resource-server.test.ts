@@ -1,5 +1,6 @@
+import { Agent, request } from 'node:http'
 import { createMcpHandler, serveHttp } from 'tenon/server'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
 import type { AuthInfo, AuthOptions } from '../../src/transport/http/options.ts'
 import {
@@ -59,7 +60,7 @@ describe('a request without permission', () => {
     expect(challengeOf(answer).error).toBeUndefined()
   })
 
-  it.each(['POST', 'GET', 'DELETE', 'PUT'])('is refused for %s [AUTH-006] [SESS-012]', async (method) => {
+  it.each(['POST', 'GET', 'DELETE', 'PUT'])('is refused for %s [AUTH-006] [SESS-012] [HTTP-007]', async (method) => {
     const { status } = await door(place.url)({ method, headers: { accept: 'text/event-stream' } })
     expect(status).toBe(401)
   })
@@ -626,6 +627,53 @@ describe('without authorization', () => {
     expect(await peer.textOf('who')).toBe('null')
     expect((await (await peer.call('delete')).response()).error?.data).toMatchObject({ error: 'insufficient_scope' })
   })
+})
+
+it('authenticates and authorizes every request of 2026-07-28 on its own, whatever came before it [LIFE-029] [HTTP-007]', async () => {
+  const server = workshop()
+  server.registerTool('admin', { requiredScopes: ['admin'] }, () => 'done')
+  await using other = await protectedServer({ server })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  onTestFinished(() => agent.destroy())
+  // One connection for all of them, so that nothing can be remembered of those who called before.
+  const send = async (method: string, params: object, token?: string) => {
+    const name = (params as { name?: string }).name
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': modern,
+      'io.modelcontextprotocol/clientInfo': { name: 'c', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': modern,
+      'mcp-method': method,
+      ...(name !== undefined && { 'mcp-name': name }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    }
+    return new Promise<number | undefined>((resolve, reject) => {
+      const call = request(other.url, { method: 'POST', agent, headers }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode))
+      })
+      call.on('error', reject)
+      call.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }))
+    })
+  }
+  const [user, admin] = [await other.token({ scope: 'mcp' }), await other.token({ scope: 'mcp admin' })]
+  const call = { name: 'admin', arguments: {} }
+  expect(await send('tools/call', call, admin)).toBe(200)
+  for (const [method, params] of [
+    ['server/discover', {}],
+    ['tools/list', {}],
+    ['tools/call', { name: 'echo', arguments: { text: 'x' } }],
+    ['subscriptions/listen', { notifications: { toolsListChanged: true } }],
+    ['tools/call', call],
+  ] as const) {
+    expect([method, await send(method, params)]).toEqual([method, 401])
+  }
+  expect(await send('tools/call', call, user)).toBe(403)
+  expect(await send('tools/list', {}, user)).toBe(200)
+  expect(await send('tools/call', call, admin)).toBe(200)
 })
 
 it('works where only 2026-07-28 is spoken [AUTH-006]', async () => {

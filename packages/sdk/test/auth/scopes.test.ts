@@ -35,7 +35,7 @@ async function serve() {
 
 describe('what needs scopes', () => {
   for (const revision of ['2025-03-26', '2025-11-25', '2026-07-28'] as const) {
-    it(`is listed for everyone, and used by those who have them (${revision})`, async () => {
+    it(`is listed for everyone, and used by those who have them (${revision}) [RES-034]`, async () => {
       await using http = await serve()
       const poor = await connect(http.url, { revision, auth: bearer('look') })
       const rich = await connect(http.url, { revision, auth: bearer('look+take') })
