@@ -218,3 +218,21 @@ export const RpcCode = {
   MissingClientCapability: -32021,
   UnsupportedProtocolVersion: -32022,
 } as const
+
+/**
+ * Whether a server reported that a resource does not exist. Revisions before 2026-07-28 use the code -32002, which later servers
+ * may still send; 2026-07-28 uses -32602 with the URI in `data`.
+ *
+ * @example
+ * const found = await client.readResource(uri).catch((error) => {
+ *   if (isResourceNotFound(error)) return undefined
+ *   throw error
+ * })
+ */
+export function isResourceNotFound(error: unknown): boolean {
+  if (!(error instanceof PeerError)) return false
+  const { rpcCode, data } = error
+  if (rpcCode === RpcCode.ResourceNotFound) return true
+  const hasUri = typeof data === 'object' && data !== null && typeof (data as { uri?: unknown }).uri === 'string'
+  return rpcCode === RpcCode.InvalidParams && hasUri
+}

@@ -123,6 +123,15 @@ export interface TaskCallOptions extends RequestOptions {
   ttlMs?: number | undefined
 }
 
+/** What became of one call of a tool. */
+export interface ToolCallRecord {
+  name: string
+  durationMs: number
+  /** `error`: the tool reported an error as its result. `failed`: there is no result, see `error`. */
+  outcome: 'success' | 'error' | 'failed'
+  error?: unknown
+}
+
 export interface ClientEvents {
   state: StateChange
   /** The server forgot the session, and there is a new one. */
@@ -136,6 +145,8 @@ export interface ClientEvents {
   elicitationComplete: { elicitationId: string }
   /** A task of the server was made, or stands otherwise than before. */
   task: TaskChange
+  /** A tool was called, for your log. Arguments and results are left out, since they may hold anything. */
+  toolCall: ToolCallRecord
   /** A request was cancelled, by this client or by the server, with the reason. */
   cancelled: Cancellation
   /** Something the server sent was left out, or could not be used. */
@@ -355,14 +366,18 @@ export class Client {
       typeof call === 'string' ? { name: call, arguments: (second as Record<string, unknown>) ?? {} } : call
     const options = typeof call === 'string' ? third : (second as RequestOptions | undefined)
     const sent = options ? { ...options, progress: true } : withProgress
+    const startedAt = this.#events.hasListeners('toolCall') ? Date.now() : 0
     try {
       const asTask = this.#hasTaskCalls && (await this.#toolCalls.taskSupport(params.name)) === 'required'
       const read = new ToolResult(
         (await this.#callTool(asTask ? { task: {}, ...params } : params, sent)) as CallToolResult,
+        (problem) => this.#warn(`The tool ${params.name} returned content that is left out: ${problem}`),
       )
       this.#tools.checkOutput(params.name, read)
+      if (startedAt) this.#logCall(params.name, startedAt, read.isError ? 'error' : 'success')
       return read
     } catch (error) {
+      if (startedAt) this.#logCall(params.name, startedAt, 'failed', error)
       warnIfTasksNeeded(error)
       throw fromHere(error)
     }
@@ -513,6 +528,11 @@ export class Client {
     const key = invalidTraceKey(params._meta)
     if (key === undefined) return undefined
     return new McpError('invalid-argument', `${method}: _meta.${key} is not in the format that the W3C defines for it`)
+  }
+
+  #logCall(name: string, startedAt: number, outcome: ToolCallRecord['outcome'], error?: unknown): void {
+    const durationMs = Date.now() - startedAt
+    this.#events.emit('toolCall', { name, durationMs, outcome, ...(error !== undefined && { error }) })
   }
 
   /** True where a tool's annotated arguments are repeated in headers. */

@@ -1,5 +1,12 @@
 export { chooseModel, type ModelChoice } from '../client/choose-model.ts'
-export { Client, type ClientEvents, type ClientOptions, type TaskCallOptions } from '../client/client.ts'
+export {
+  Client,
+  type ClientEvents,
+  type ClientOptions,
+  type TaskCallOptions,
+  type ToolCallRecord,
+} from '../client/client.ts'
+export { type CompleterOptions, createCompleter } from '../client/completer.ts'
 export type { ClientState, SessionRenewed, StateChange, Subscription } from '../client/connection.ts'
 export type {
   Asking,
@@ -33,6 +40,7 @@ export {
   HttpError,
   type HttpErrorDetail,
   type HttpOutcome,
+  isResourceNotFound,
   McpError,
   PeerError,
   ProtocolError,
