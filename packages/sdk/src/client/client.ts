@@ -136,6 +136,11 @@ export interface ClientEvents {
   state: StateChange
   /** The server forgot the session, and there is a new one. */
   sessionRenewed: SessionRenewed
+  /**
+   * Notifications may have been lost, because the connection that carries them was interrupted. It works again: read again
+   * what you keep up to date by notifications.
+   */
+  updatesMissed: undefined
   toolsChanged: undefined
   promptsChanged: undefined
   resourcesChanged: undefined
@@ -250,7 +255,10 @@ export class Client {
         this.#events.emit('state', change)
       },
       onRenewed: (renewed) => this.#events.emit('sessionRenewed', renewed),
-      onGap: () => this.#cache?.clear(),
+      onGap: () => {
+        this.#cache?.clear()
+        this.#events.emit('updatesMissed', undefined)
+      },
     })
   }
 

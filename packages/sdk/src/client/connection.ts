@@ -1,6 +1,6 @@
 import type { CallOptions, ClientIdentity, Listening } from '../era/client.ts'
 import { type Negotiated, negotiate } from '../era/negotiate.ts'
-import { type CloseDetail, ClosedError, HttpError, McpError, TimeoutError } from '../errors.ts'
+import { AuthError, type CloseDetail, ClosedError, HttpError, McpError, TimeoutError } from '../errors.ts'
 import { describeOutput, Link, type Receiver } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
@@ -26,7 +26,7 @@ export interface ConnectionOptions {
   readonly connectTimeoutMs: number
   /** How often in a minute a server that ended by itself is started again. */
   readonly restarts: number
-  readonly receiver: Omit<Receiver, 'closed'>
+  readonly receiver: Omit<Receiver, 'closed' | 'gap'>
   /** Whether making the request twice does no more than making it once. */
   isIdempotent(method: string, params: Params | undefined): boolean
   onState(change: StateChange): void
@@ -66,15 +66,12 @@ const maxQuestions = 200
 const firstDelayMs = 100
 const longestDelayMs = 10_000
 
-/** Sessions made anew in a minute; a server that forgets more is not worth talking to. */
-const maxRenewals = 10
-
 /** How often a call that may be repeated is. */
 const maxRepeats = 2
 
 /** A stream of changes that lasted this long was a good one. */
 const goodStreamMs = 10_000
-const listenBackoff: Backoff = { ...defaultBackoff, maxDelayMs: 30_000, maxRetries: 10 }
+const listenBackoff: Backoff = { ...defaultBackoff, maxDelayMs: 30_000 }
 
 /** The life of a connection: made, lost, made again, closed. */
 export class Connection {
@@ -223,9 +220,10 @@ export class Connection {
     })
   }
 
+  /** For as long as the client lives: the server may be away for long, and come back. */
   async #listenAgain(subscription: Subscription, open: OpenSubscription, live: Negotiated): Promise<void> {
     if (Date.now() - open.since > goodStreamMs) open.losses = 0
-    while (open.losses <= listenBackoff.maxRetries) {
+    for (let failures = 0; ; failures++) {
       await this.#pause(backoffMs(listenBackoff, open.losses++))
       if (this.#live !== live || !this.#open.has(subscription)) return
       try {
@@ -236,10 +234,9 @@ export class Connection {
         this.#options.onGap()
         return this.#watch(subscription, open, live)
       } catch (error) {
-        this.#options.receiver.error(error)
+        if (failures === 0) this.#options.receiver.error(error)
       }
     }
-    this.#over(subscription, open)
   }
 
   #over(subscription: Subscription, open: OpenSubscription): void {
@@ -288,6 +285,7 @@ export class Connection {
     this.#sessionId = renewed.sessionId
     this.#setState('ready')
     if (this.#isRemote && this.generation > 1) this.#options.onRenewed(renewed)
+    if (this.generation > 1) this.#options.onGap()
     return live
   }
 
@@ -297,6 +295,7 @@ export class Connection {
     const receiver: Receiver = {
       ...this.#options.receiver,
       closed: (link, detail) => this.#lost(link, detail),
+      gap: () => this.#options.onGap(),
     }
     const link = new Link(this.#transport!, receiver, { maxInFlight: maxQuestions })
     link.answersFaults = false
@@ -329,10 +328,11 @@ export class Connection {
     return new TimeoutError(what + describeOutput(lastStderr, strayOutput), connectTimeoutMs, { cause })
   }
 
+  /** A server over a network is not ours to start, so it is waited for; the pauses grow. */
   #mayRestart(): boolean {
     const now = Date.now()
     this.#restarted = this.#restarted.filter((at) => now - at < minute)
-    return this.#restarted.length < (this.#isRemote ? maxRenewals : this.#options.restarts)
+    return this.#isRemote || this.#restarted.length < this.#options.restarts
   }
 
   async #reconnect(): Promise<Negotiated> {
@@ -346,7 +346,8 @@ export class Connection {
         // Whatever was started and did not answer must not speak on the next connection.
         await this.#transport!.close()
         if (this.#closing) throw error
-        if (this.#mayRestart()) continue
+        // A person has to log in again, and is not asked over and over.
+        if (this.#mayRestart() && !(error instanceof AuthError)) continue
         this.#closing = true
         this.#setState('closed', 'The connection could not be made again', error)
         throw error

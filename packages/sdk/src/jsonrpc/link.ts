@@ -29,6 +29,8 @@ export interface Receiver {
   /** The link is about to end: finish what would otherwise stay open for ever. */
   drain?(link: Link): void
   closed?(link: Link, detail: CloseDetail | undefined): void
+  /** Messages that the peer sent of its own accord may have been lost on the way. */
+  gap?(): void
   /** A request was cancelled before it was answered. */
   cancelled?(cancellation: Cancellation): void
   /** Takes what went wrong on our side and cannot be told to the peer. */
@@ -115,6 +117,7 @@ export class Link {
     transport.onfault = (fault, stream) => this.refuse(fault, stream)
     transport.onerror = (error) => this.#receiver.error(error)
     transport.onend = () => void this.close()
+    transport.ongap = () => this.#receiver.gap?.()
     transport.onwait = () => this.pauseTimeouts()
     transport.onclose = (detail) => this.ended(detail)
     await transport.start()

@@ -30,6 +30,8 @@ export interface Transport {
   cancelRequest?(id: number): boolean
   /** Something came that is no message: not JSON, not UTF-8, too long. */
   onfault?: ((fault: Fault, stream?: ReplyStream) => void) | undefined
+  /** Messages that the peer sent of its own accord may have been lost on the way. */
+  ongap?: (() => void) | undefined
   /** The peer sends no more, but can still be answered. */
   onend?: (() => void) | undefined
   /** A person is asked for permission, which takes its time: nothing times out until what this gives is called. */

@@ -1,13 +1,15 @@
-import { ClosedError, type HttpError } from '../../errors.ts'
+import { ClosedError, HttpError } from '../../errors.ts'
 import type { Params, RequestId, RpcMessage } from '../../jsonrpc/message.ts'
+import { parseText } from '../../jsonrpc/parse.ts'
 import { encodeHeaderValue, nameOf } from '../../protocol/mirrored-headers.ts'
 import { metaKeys } from '../../protocol/types.ts'
+import { backoffMs } from '../../util/backoff.ts'
 import { isObject } from '../../util/objects.ts'
 import { Delivery, reasonOf, type Taker } from './client-delivery.ts'
 import type { Destination } from './client-destination.ts'
 import { ListenStream } from './client-listen.ts'
 import { RequestPost } from './client-post.ts'
-import { isEventStream } from './client-read.ts'
+import { isEventStream, isPassing } from './client-read.ts'
 
 /** A request of ours, of a link or of whoever speaks through the transport themselves. */
 export interface Asked {
@@ -30,6 +32,8 @@ export interface ConversationEvents {
   error(error: Error): void
   /** The server knows the session no more. */
   lost(): void
+  /** Messages that the server sent of its own accord may have been lost. */
+  gap(): void
 }
 
 const acceptBoth = 'application/json, text/event-stream'
@@ -53,6 +57,7 @@ export class Conversation {
   #revision: Agreed | undefined
   /** Until the server took `notifications/initialized`, requests wait: each goes its own way and might arrive first. */
   #greeted: Promise<void> | undefined
+  #greetingTimer: ReturnType<typeof setTimeout> | undefined
   #isOver = false
 
   constructor(destination: Destination, events: ConversationEvents, sessionId: string | undefined) {
@@ -89,8 +94,9 @@ export class Conversation {
   /** A notification, or an answer to a request of the server. */
   notify(message: RpcMessage | RpcMessage[]): Promise<void> {
     const method = Array.isArray(message) || !('method' in message) ? 'A response' : message.method
-    const sent = this.#postNotice(method, JSON.stringify(message))
-    if (method === 'notifications/initialized') this.#afterGreeting(sent)
+    const text = JSON.stringify(message)
+    const sent = this.#postNotice(method, text)
+    if (method === 'notifications/initialized') this.#afterGreeting(sent, text)
     // Whoever gave a request up no longer wants its stream; the server was told first.
     if (method === 'notifications/cancelled')
       sent.catch(() => {}).then(() => this.#dropCancelled(message as RpcMessage))
@@ -131,9 +137,15 @@ export class Conversation {
     this.#listen?.revive()
   }
 
+  /** For the stream of the server's own messages: some may have been lost. */
+  missed(): void {
+    if (!this.#isOver) this.#events.gap()
+  }
+
   /** For posts and streams. 2025-11-25 transports, session management: a 404 to a session means that it is no more. */
-  isSessionLost(error: HttpError): boolean {
-    return error.status === 404 && this.sessionId !== undefined
+  isSessionLost({ status, body }: HttpError): boolean {
+    if (this.sessionId === undefined) return false
+    return status === 404 || (status === 400 && reportsLostSession(body))
   }
 
   /** For posts and streams. Several may find out at once; it is told once. */
@@ -174,6 +186,7 @@ export class Conversation {
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
+    clearTimeout(this.#greetingTimer)
     this.#listen?.close()
     for (const notice of this.#notices) notice.abort()
     for (const post of [...this.#posts.values()]) post.fail(new ClosedError('The connection was closed'))
@@ -205,16 +218,39 @@ export class Conversation {
     })
   }
 
-  #afterGreeting(sent: Promise<void>): void {
+  #afterGreeting(sent: Promise<void>, text: string): void {
     const open = () => {
       this.#greeted = undefined
     }
-    this.#greeted = sent.then(() => {
-      open()
-      if (this.#isOver) return
-      this.#listen = new ListenStream(this)
-      this.#listen.open()
-    }, open)
+    this.#greeted = sent.then(
+      () => {
+        open()
+        this.#beginListening()
+      },
+      (error) => {
+        open()
+        this.#greetAgain(text, error, 0)
+      },
+    )
+  }
+
+  /** A server that did not hear of our readiness sends nothing of its own accord, so it is told until it hears. */
+  #greetAgain(text: string, cause: unknown, attempt: number): void {
+    if (this.#isOver) return
+    if (!(cause instanceof HttpError) || !isPassing(cause)) return this.#beginListening()
+    const greet = () => {
+      this.#postNotice('notifications/initialized', text).then(
+        () => this.#beginListening(),
+        (error) => this.#greetAgain(text, error, attempt + 1),
+      )
+    }
+    this.#greetingTimer = setTimeout(greet, backoffMs(this.destination.backoff, attempt))
+  }
+
+  #beginListening(): void {
+    if (this.#isOver) return
+    this.#listen = new ListenStream(this)
+    this.#listen.open()
   }
 
   #dropCancelled(message: RpcMessage): void {
@@ -230,6 +266,16 @@ export class Conversation {
     if (this.#revision) headers['mcp-protocol-version'] = this.#revision.id
     return headers
   }
+}
+
+/**
+ * Some servers answer 400 where the specification has 404: those of the official examples that keep a transport for each
+ * session, and those with a single transport after they were started again.
+ */
+function reportsLostSession(body: string | undefined): boolean {
+  const value = body === undefined ? undefined : parseText(body)
+  const error = isObject(value) && isObject(value.error) ? value.error : undefined
+  return typeof error?.message === 'string' && /session id|session not found|not initialized/i.test(error.message)
 }
 
 /** 2026-07-28 streamable-http, request metadata: what proxies may want to know without reading the body. */

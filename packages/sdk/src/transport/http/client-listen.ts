@@ -1,22 +1,36 @@
 import { HttpError } from '../../errors.ts'
 import { Fault } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
-import { maxTimerMs } from '../../util/backoff.ts'
+import { backoffMs, maxTimerMs } from '../../util/backoff.ts'
 import type { ReadHeader } from './client-call.ts'
 import type { Conversation } from './client-conversation.ts'
 import { Delivery, reasonOf, type Taker } from './client-delivery.ts'
-import { isEventStream, unreadable } from './client-read.ts'
+import { isEventStream, isPassing, unreadable } from './client-read.ts'
 import { ResumableStream } from './client-stream.ts'
 
-/** The stream that a server of a session may send its own messages on (2025-11-25 transports, listening for messages). */
+/** A server keeps what it sends for a while; a stream that was away for longer may have missed something. */
+const longestGapMs = 30_000
+
+/** How soon after an attempt the next is made because of an answer to something else. */
+const revivalMs = 1_000
+
+/**
+ * The stream that a server of a session may send its own messages on (2025-11-25 transports, listening for messages). Opened
+ * again for as long as the session lasts; only a server that refused the first attempt has none.
+ */
 export class ListenStream implements Taker {
   readonly #conversation: Conversation
   readonly #stream: ResumableStream
   #delivery: Delivery | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #wasOpen = false
-  #gaveUp = false
   #isClosed = false
+  /** When the stream was lost; undefined while it is open. */
+  #lostAt: number | undefined = Date.now()
+  #triedAt = 0
+  /** What the server sent meanwhile cannot be had any more. */
+  #isGap = false
+  #isReported = false
 
   constructor(conversation: Conversation) {
     this.#conversation = conversation
@@ -25,16 +39,17 @@ export class ListenStream implements Taker {
 
   open(): void {
     if (this.#isClosed) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#triedAt = Date.now()
     const headers = { ...this.#conversation.streamHeaders(), ...this.#stream.headers }
     const request = { method: 'GET', about: "The stream of the server's messages", headers } as const
     this.#delivery = new Delivery(this.#conversation.destination, request, this).start()
   }
 
-  /** Tries again after it was given up: the server can be reached. */
+  /** Tries again now: the server can be reached. */
   revive(): void {
-    if (!this.#gaveUp) return
-    this.#gaveUp = false
-    this.open()
+    if (this.#timer !== undefined && Date.now() - this.#triedAt > revivalMs) this.open()
   }
 
   close(): void {
@@ -45,8 +60,12 @@ export class ListenStream implements Taker {
 
   accepted(status: number, header: ReadHeader): 'bytes' {
     if (!isEventStream(header)) throw new HttpError('The server answered a GET with no event stream', refusal(status))
-    this.#wasOpen = true
     this.#stream.begin()
+    if (this.#isGap || (this.#wasOpen && Date.now() - (this.#lostAt ?? 0) > longestGapMs)) this.#conversation.missed()
+    this.#wasOpen = true
+    this.#isGap = false
+    this.#isReported = false
+    this.#lostAt = undefined
     return 'bytes'
   }
 
@@ -55,35 +74,50 @@ export class ListenStream implements Taker {
   }
 
   ended(): void {
+    this.#lose()
     this.#openAgain()
   }
 
   failed(error: HttpError): void {
+    this.#lose()
+    if (this.#wasOpen && this.#conversation.isSessionLost(error)) return this.#conversation.loseSession()
     const { status } = error
-    const isPassing = status === undefined || status >= 500 || status === 429
-    if (isPassing || this.#wasOpen) {
-      if (this.#wasOpen && this.#conversation.isSessionLost(error)) return this.#conversation.loseSession()
+    if (isPassing(error)) return this.#openAgain(error)
+    if (this.#wasOpen) {
+      // The server takes the session but not the place to go on from.
+      this.#forgetPlace()
       return this.#openAgain(error)
     }
     // A server without such a stream says 405; many others that have none say 400 or 404, also to a session just begun.
-    if (status === 401 || status === 403 || status < 400) this.#conversation.report(reasonOf(error))
+    if (status === 401 || status === 403 || status! < 400) this.#conversation.report(reasonOf(error))
+  }
+
+  #lose(): void {
+    if (this.#isClosed || this.#lostAt !== undefined) return
+    this.#lostAt = Date.now()
+    if (this.#stream.lastEventId === '') this.#isGap = true
+  }
+
+  #forgetPlace(): void {
+    this.#isGap = true
+    this.#stream.forget()
   }
 
   #openAgain(error?: HttpError): void {
-    const waitMs = this.#stream.nextWaitMs(this.#conversation.destination.backoff)
-    if (waitMs !== undefined) {
-      this.#timer = setTimeout(() => this.open(), Math.min(waitMs, maxTimerMs))
-      return
-    }
-    this.#gaveUp = true
+    if (this.#stream.isStuck) this.#forgetPlace()
+    const { backoff } = this.#conversation.destination
+    const waitMs = this.#stream.nextWaitMs(backoff)
+    if (waitMs === undefined) this.#report(error)
+    this.#timer = setTimeout(() => this.open(), Math.min(waitMs ?? backoffMs(backoff, backoff.maxRetries), maxTimerMs))
+  }
+
+  /** Said once for each time that the stream is away. */
+  #report(error: HttpError | undefined): void {
+    if (this.#isReported) return
+    this.#isReported = true
     const why = error ? `: ${error.message}` : ''
-    this.#conversation.report(
-      new HttpError(`The server ends the stream of its messages again and again; it is not asked for any more${why}`, {
-        outcome: 'refused',
-        status: error?.status,
-        cause: error,
-      }),
-    )
+    const what = `Notifications do not arrive: the stream of the server's messages ends again and again${why}. The client keeps trying.`
+    this.#conversation.report(new HttpError(what, { outcome: 'refused', status: error?.status, cause: error }))
   }
 
   #take(data: string): void {

@@ -8,7 +8,7 @@ import type { ReadHeader } from './client-call.ts'
 import type { Asked, Conversation } from './client-conversation.ts'
 import { Delivery, reasonOf, type Taker } from './client-delivery.ts'
 import { notAnEndpoint } from './client-hints.ts'
-import { isEventStream, mediaType, readSessionId, unreadable } from './client-read.ts'
+import { isEventStream, isPassing, mediaType, readSessionId, unreadable } from './client-read.ts'
 import { ResumableStream } from './client-stream.ts'
 
 export interface PostContent {
@@ -119,7 +119,7 @@ export class RequestPost implements Taker {
     if (!this.isModern && this.method !== 'initialize' && this.#conversation.isSessionLost(error)) {
       return this.#conversation.loseSession()
     }
-    if (this.#stream && error.outcome === 'unknown') return this.#broken(error)
+    if (this.#stream && isPassing(error)) return this.#broken(error)
     if (this.#stream) return this.fail(this.#lostStream(error))
     const answer = error.outcome === 'refused' ? answerIn(error) : undefined
     if (!answer) return this.fail(reasonOf(error))

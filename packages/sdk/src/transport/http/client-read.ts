@@ -1,4 +1,4 @@
-import { McpError } from '../../errors.ts'
+import { type HttpError, McpError } from '../../errors.ts'
 import type { Fault } from '../../jsonrpc/message.ts'
 import type { ReadHeader } from './client-call.ts'
 
@@ -21,4 +21,9 @@ export function readSessionId(header: ReadHeader): string | undefined {
 
 export function unreadable(fault: Fault): McpError {
   return new McpError('invalid-response', `The server sent something unreadable: ${fault.message}`)
+}
+
+/** Whether the same request may fare better later: the server was not reached, or refuses it for a while. */
+export function isPassing({ outcome, status = 0 }: HttpError): boolean {
+  return outcome !== 'refused' || status >= 500 || status === 429 || status === 408
 }

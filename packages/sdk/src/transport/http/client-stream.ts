@@ -4,9 +4,13 @@ import { EventReader, type ServerSentEvent } from './event-reader.ts'
 /** Ids remembered of one stream; a server that repeats older events is not noticed. */
 const maxSeen = 1_000
 
-/** A stream that lasted this long was a good one, even if nothing was said on it. */
 const leastWaitMs = 50
+
+/** A stream that lasted this long was a good one, even if nothing was said on it. */
 const goodMs = 10_000
+
+/** Connections that may end without anything new before the place to go on from is given up. */
+const maxVain = 5
 
 /**
  * An SSE stream, over however many connections it takes (2025-11-25 transports, resumability): where it has come to, and
@@ -56,6 +60,19 @@ export class ResumableStream {
     reader.push(chunk)
     if (reader.lastEventId !== before) this.#hadProgress = true
     this.#retryMs = reader.retryMs ?? this.#retryMs
+  }
+
+  /** Begins anew, so that what was sent since the last event is not asked for any more. */
+  forget(): void {
+    this.#reader = undefined
+    this.#seen.clear()
+  }
+
+  /**
+   * Whether the server takes us back each time and never goes on. One that asks to be polled (`retry`) may have nothing to say.
+   */
+  get isStuck(): boolean {
+    return this.lastEventId !== '' && this.#retryMs === undefined && this.#attempts >= maxVain
   }
 
   /** How long to wait before the next connection; undefined when it is not worth another. */

@@ -24,6 +24,7 @@ export class StreamableHTTPClientTransport implements Transport {
   onclose?: Transport['onclose'] | undefined
   onerror?: Transport['onerror'] | undefined
   onwait?: Transport['onwait'] | undefined
+  ongap?: Transport['ongap'] | undefined
   readonly restartable = true
   readonly readsHeaders = true
   readonly peerKey: string
@@ -75,6 +76,7 @@ export class StreamableHTTPClientTransport implements Transport {
       {
         message: (value) => this.onmessage?.(value),
         error: (error) => this.onerror?.(error),
+        gap: () => this.ongap?.(),
         lost: () => this.onclose?.({ sessionLost: true, reason: 'the server no longer knows the session' }),
       },
       this.#givenSession,

@@ -1,0 +1,246 @@
+import { type Client, connect } from 'tenon/client'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { changed, event, modern, once, type Received, type Scripted, sessions } from './support.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+/** Every pause with full jitter may be empty. */
+function withoutPauses() {
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+}
+
+/** Time passes only as the test wants; sockets work as ever. */
+function withFakeTime() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
+}
+
+async function letPass(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 500) {
+    await vi.advanceTimersByTimeAsync(500)
+    // Answers come by sockets, in real time.
+    for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+async function letPassUntil(isSo: () => boolean): Promise<void> {
+  for (let rounds = 0; !isSo(); rounds++) {
+    if (rounds > 2_000) throw new Error(`Timed out waiting for ${isSo}`)
+    await letPass(500)
+  }
+}
+
+function count(client: Client, name: 'updatesMissed' | 'toolsChanged' | 'sessionRenewed') {
+  const counter = { times: 0 }
+  client.on(name, () => {
+    counter.times++
+  })
+  return counter
+}
+
+const acknowledged = (id: number | undefined) => ({
+  jsonrpc: '2.0',
+  method: 'notifications/subscriptions/acknowledged',
+  params: { _meta: { 'io.modelcontextprotocol/subscriptionId': id }, notifications: { toolsListChanged: true } },
+})
+
+const changedFor = (id: number | undefined) => ({
+  ...changed,
+  params: { _meta: { 'io.modelcontextprotocol/subscriptionId': id } },
+})
+
+/** Answers `subscriptions/listen` with a stream. */
+function onListen(act: (received: Received, turn: number) => void) {
+  let turn = 0
+  return (received: Received) => {
+    if (received.message.method !== 'subscriptions/listen') return false
+    received.stream(event(acknowledged(received.message.id)))
+    act(received, ++turn)
+    return true
+  }
+}
+
+describe('a subscription on 2026-07-28', () => {
+  it('is opened again however often its stream ends, and the application is told that it may have missed updates [SUB-013]', async () => {
+    withoutPauses()
+    const answer = onListen(({ response, message }, turn) => {
+      if (turn <= 25) response.end()
+      else response.write(event(changedFor(message.id)))
+    })
+    await using server = await modern(answer)
+    await using client = await connect(server.url)
+    const missed = count(client, 'updatesMissed')
+    const heard = once((listener) => client.on('toolsChanged', listener))
+    await client.listen({ toolsListChanged: true })
+    await heard
+    await client.ping()
+    expect(missed.times).toBe(25)
+  })
+
+  it('works again after the server was away for three minutes', async () => {
+    withFakeTime()
+    let server = await modern(onListen(() => {}))
+    await using client = await connect(server.url)
+    const missed = count(client, 'updatesMissed')
+    const heard = count(client, 'toolsChanged')
+    await client.listen({ toolsListChanged: true })
+    const { port } = server
+    await server.close()
+    await letPass(180_000)
+    server = await modern(
+      onListen(({ response, message }) => response.write(event(changedFor(message.id)))),
+      port,
+    )
+    await letPassUntil(() => heard.times > 0)
+    expect(missed.times).toBe(1)
+    await server.close()
+  })
+})
+
+describe("the stream of a server's own messages", () => {
+  it('is opened when the server did not get notifications/initialized at first [LIFE-005]', async () => {
+    withoutPauses()
+    let greetings = 0
+    await using server = await sessions(
+      ({ message, response }) => {
+        if (message.method !== 'notifications/initialized' || ++greetings > 3) return false
+        response.destroy()
+        return true
+      },
+      { stream: true },
+    )
+    await using client = await connect(server.url)
+    client.on('error', () => {})
+    const { response } = await server.until('GET')
+    expect(greetings).toBe(4)
+    const heard = once((listener) => client.on('toolsChanged', listener))
+    response.write(event(changed))
+    await heard
+  })
+
+  it('begins anew when the server refuses to resume it, and the application is told that it may have missed updates', async () => {
+    withoutPauses()
+    const gets: (string | undefined)[] = []
+    await using server = await sessions((received) => {
+      if (received.method !== 'GET') return false
+      const place = received.headers['last-event-id'] as string | undefined
+      gets.push(place)
+      if (place !== undefined) return received.error(-32000, 'No such event', 400) ?? true
+      received.stream(event(changed, `event-${gets.length}`))
+      if (gets.length === 1) received.response.end()
+      return true
+    })
+    const client = await connect(server.url)
+    const missed = count(client, 'updatesMissed')
+    const twice = new Promise<void>((resolve) => {
+      client.on('toolsChanged', () => void (missed.times === 1 && resolve()))
+    })
+    await twice
+    expect(gets).toEqual([undefined, 'event-1', undefined])
+    await client.close()
+  })
+
+  it('begins anew when the server takes it back each time and never goes on', async () => {
+    withoutPauses()
+    const gets: (string | undefined)[] = []
+    await using server = await sessions((received) => {
+      if (received.method !== 'GET') return false
+      const place = received.headers['last-event-id'] as string | undefined
+      gets.push(place)
+      if (gets.length === 1) received.stream(event(changed, 'one'))
+      else received.stream()
+      if (gets.length === 1 || place !== undefined) received.response.end()
+      else received.response.write(event(changed, 'two'))
+      return true
+    })
+    await using client = await connect(server.url)
+    const heard = count(client, 'toolsChanged')
+    await once((listener) => client.on('updatesMissed', listener))
+    while (heard.times < 2) await new Promise((resolve) => setImmediate(resolve))
+    expect(gets.at(-1)).toBeUndefined()
+    expect(gets.length).toBeLessThan(12)
+  })
+
+  it('does not report missed updates when it is resumed', async () => {
+    withoutPauses()
+    let gets = 0
+    await using server = await sessions((received) => {
+      if (received.method !== 'GET') return false
+      received.stream(event(changed, `event-${++gets}`))
+      if (gets < 4) received.response.end()
+      return true
+    })
+    await using client = await connect(server.url)
+    const missed = count(client, 'updatesMissed')
+    const heard = count(client, 'toolsChanged')
+    await server.until('GET', 4)
+    while (heard.times < 4) await new Promise((resolve) => setImmediate(resolve))
+    expect(missed.times).toBe(0)
+  })
+
+  it.each([
+    ['still knows the session', 'session-1', 0],
+    ['has forgotten the session', 'another', 1],
+  ])('works again after a server was away for three minutes that %s', async (_, known, renewals) => {
+    withFakeTime()
+    let server: Scripted = await sessions(undefined, { stream: true })
+    await using client = await connect(server.url)
+    const missed = count(client, 'updatesMissed')
+    const heard = count(client, 'toolsChanged')
+    const renewed = count(client, 'sessionRenewed')
+    client.on('error', () => {})
+    await server.until('GET')
+    const { port } = server
+    await server.close()
+    await letPass(180_000)
+    const answer = (received: Received) => {
+      const session = received.headers['mcp-session-id']
+      const isForgotten = known === 'another' && renewed.times === 0 && received.message.method !== 'initialize'
+      if (session !== undefined && isForgotten && session === 'session-1' && server.of('initialize').length === 0) {
+        return received.error(-32001, 'Session not found', 404) ?? true
+      }
+      if (received.method !== 'GET') return false
+      received.stream(event(changed))
+      return true
+    }
+    server = await sessions(answer, {}, port)
+    await letPassUntil(() => heard.times > 0)
+    expect(missed.times).toBeGreaterThan(0)
+    expect(renewed.times).toBe(renewals)
+    await server.close()
+  })
+})
+
+describe('a session that the server reports lost with 400', () => {
+  it.each([['Bad Request: No valid session ID provided'], ['Bad Request: Server not initialized']])(
+    'is renewed: %s',
+    async (message) => {
+      let isLost = true
+      await using server = await sessions((received) => {
+        if (received.message.method !== 'resources/read' || !isLost) return false
+        isLost = false
+        received.error(-32000, message, 400)
+        return true
+      })
+      await using client = await connect(server.url)
+      const renewed = once((listener) => client.on('sessionRenewed', listener))
+      const missed = count(client, 'updatesMissed')
+      await client.readResource('note://a')
+      expect(await renewed).toMatchObject({ sessionId: 'session-2', previous: 'session-1' })
+      expect(missed.times).toBe(1)
+    },
+  )
+
+  it('is not renewed for any other 400', async () => {
+    await using server = await sessions((received) => {
+      if (received.message.method !== 'resources/read') return false
+      received.error(-32602, 'Unknown resource', 400)
+      return true
+    })
+    await using client = await connect(server.url)
+    await expect(client.readResource('note://a')).rejects.toMatchObject({ code: 'peer', rpcCode: -32602 })
+    expect(server.of('initialize')).toHaveLength(1)
+  })
+})
