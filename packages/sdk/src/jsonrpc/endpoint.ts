@@ -13,8 +13,11 @@ export interface Endpoint {
   reportError(error: unknown): void
   /** Peers can come from now on. Gives the way to say that none will come any more. */
   hold(): () => Promise<void>
-  /** What a session has settled, as JSON, so that another process can take it over; undefined before `initialize`. */
-  saveSession(link: PeerLink): unknown
+  /**
+   * What a session has settled, as JSON, so that another process can take it over; undefined before `initialize`. Gives the
+   * way from the saved state before the message to the one after it, because other processes change the session too.
+   */
+  saveSession(link: PeerLink, message: unknown): ((before: unknown) => unknown) | undefined
   restoreSession(link: PeerLink, state: unknown): void
   /** Tells one session of a change; without one, of everything that may have changed. */
   tellSession(link: PeerLink, change: object | undefined): void

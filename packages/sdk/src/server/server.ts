@@ -199,7 +199,7 @@ export class Server {
       revisionOf: (link): RevisionFacts | undefined => this.#handshake.revisionOf(link as Link),
       reportError: (error) => this.reportError(error),
       hold: () => this.hold(),
-      saveSession: (link) => this.#handshake.save(link as Link),
+      saveSession: (link, message) => this.#handshake.save(link as Link, message),
       restoreSession: (link, state) => this.#handshake.restore(link as Link, state),
       tellSession: (link, change) => this.#handshake.tell(link as Link, change as Change | undefined),
       changes: {

@@ -190,6 +190,20 @@ export function sessionStoreContract(runner: TestRunner, name: string, driver: S
       expect(await store.get('one')).toEqual(next)
     })
 
+    it('replaces a record only if it is still what it was', async (store) => {
+      if (!store.replace) return
+      const first = sessionRecord('one')
+      await store.set(first, 60_000)
+      const given = (await store.get('one')) ?? first
+      const second = { ...given, state: { number: 2 } }
+      expect(await store.replace(second, 60_000, given)).toBe(true)
+      expect(await store.replace({ ...given, state: { number: 3 } }, 60_000, given)).toBe(false)
+      expect(await store.get('one')).toEqual(second)
+      await store.delete('one')
+      expect(await store.replace(first, 60_000, second)).toBe(false)
+      expect(await store.get('one')).toBe(undefined)
+    })
+
     it('keeps and gives copies', async (store) => {
       const record = sessionRecord('one')
       await store.set(record, 60_000)

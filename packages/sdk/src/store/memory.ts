@@ -212,6 +212,12 @@ export class MemorySessionStore implements SessionStore {
     this.#kept.set(record.id, { json, expiresAt: this.#now() + ttlMs })
   }
 
+  replace(record: SessionRecord, ttlMs: number, before: SessionRecord): boolean {
+    if (this.#alive(record.id)?.json !== JSON.stringify(before)) return false
+    this.set(record, ttlMs)
+    return true
+  }
+
   touch(id: string, ttlMs: number): boolean {
     const kept = this.#alive(id)
     if (!kept) return false

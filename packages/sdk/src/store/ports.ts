@@ -57,6 +57,11 @@ export interface SessionStore {
   get(id: string): SessionRecord | undefined | Promise<SessionRecord | undefined>
   /** Creates or replaces; gone after `ttlMs` without another `set` or `touch`. */
   set(record: SessionRecord, ttlMs: number): void | Promise<void>
+  /**
+   * Replaces a record that still equals `before`, in one step. False, and nothing is done, when it was changed or is gone.
+   * Without this method, one of two changes that are made at the same time may be lost.
+   */
+  replace?(record: SessionRecord, ttlMs: number, before: SessionRecord): boolean | Promise<boolean>
   /** Starts the time to live again. False when the session is not there. */
   touch(id: string, ttlMs: number): boolean | Promise<boolean>
   /** False when the session was not there. */

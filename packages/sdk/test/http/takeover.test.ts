@@ -6,6 +6,7 @@ import {
   MemoryBus,
   MemoryEventStore,
   MemorySessionStore,
+  type SessionStore,
 } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import {
@@ -207,6 +208,31 @@ describe('a stream that is resumed at another process', () => {
     expect(await resumed.ended).toBe('ended')
     await here[Symbol.asyncDispose]()
     await there[Symbol.asyncDispose]()
+  })
+})
+
+describe('a session that is changed at several processes at the same time', () => {
+  it('keeps every change', async () => {
+    const memory = new MemorySessionStore()
+    const turn = <T>(work: () => T) => new Promise<T>((resolve) => setImmediate(() => resolve(work())))
+    const sessionStore: SessionStore = {
+      get: (id) => turn(() => memory.get(id)),
+      set: (record, ttlMs) => turn(() => memory.set(record, ttlMs)),
+      replace: (record, ttlMs, before) => turn(() => memory.replace(record, ttlMs, before)),
+      touch: (id, ttlMs) => turn(() => memory.touch(id, ttlMs)),
+      delete: (id) => turn(() => memory.delete(id)),
+    }
+    await using four = await cluster(4, { sessionStore })
+    const opener = await Peer.open(four.nodes[0].url, '2025-11-25')
+    const peers = four.nodes.map(({ url }) => opener.at(url))
+    const uris = Array.from({ length: 12 }, (_, number) => `note://${number}`)
+    const subscribe = async (uri: string, index: number) =>
+      (await peers[index % 4]!.request('resources/subscribe', { uri }, { id: uri })).json()
+    await Promise.all(uris.map(subscribe))
+    const stream = await peers[2]!.get()
+    for (const uri of uris) four.nodes[1].server.sendResourceUpdated(uri)
+    await stream.notified(updated, uris.length)
+    for (const peer of [opener, ...peers]) await peer[Symbol.asyncDispose]()
   })
 })
 

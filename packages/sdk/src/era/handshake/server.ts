@@ -169,8 +169,21 @@ export class HandshakeServer implements ServerEra {
     return link.session instanceof Session ? link.session.rules : undefined
   }
 
-  /** What another process needs to go on with this session; undefined while there is none. */
-  save(link: Link): SavedSession | undefined {
+  /**
+   * What another process needs to go on with this session after the message; undefined while there is none. Other processes
+   * change sessions too, so the message is carried out on the state that they left.
+   */
+  save(link: Link, message: unknown): ((before: unknown) => SavedSession) | undefined {
+    const now = this.#toSaved(link)
+    if (!now) return undefined
+    const messages = (Array.isArray(message) ? message : [message]) as RpcNotification[]
+    return (before) => {
+      if (before === undefined) return now
+      return messages.reduce((state, each) => merge(state, each, now), before as SavedSession)
+    }
+  }
+
+  #toSaved(link: Link): SavedSession | undefined {
     const session = link.session
     if (!(session instanceof Session)) return undefined
     const { revision, capabilities, clientInfo, declared, logLevel, initialized } = session
@@ -191,6 +204,8 @@ export class HandshakeServer implements ServerEra {
     const { revision: id, declared, ...state } = saved as SavedSession
     const revision = this.#revisions.find((candidate) => candidate.id === id)
     if (!revision) throw new TypeError(`A saved session is of ${id}, which is not served here`)
+    // The store takes its time, in which the link may have ended.
+    if (link.closed) return
     this.closed(link)
     const before = link.session
     const session = this.#begin(link, revision, state, declared)
@@ -307,6 +322,16 @@ export class HandshakeServer implements ServerEra {
       link.notify('notifications/resources/updated', { uri: change.updated })
     }
   }
+}
+
+/** Does to a saved session what a message has done to the one that is in use here. */
+function merge(state: SavedSession, { method, params }: RpcNotification, now: SavedSession): SavedSession {
+  if (method === 'notifications/initialized') return { ...state, initialized: now.initialized }
+  if (method === 'logging/setLevel') return { ...state, ...(now.logLevel && { logLevel: now.logLevel }) }
+  if (method !== 'resources/subscribe' && method !== 'resources/unsubscribe') return state
+  const subscriptions = state.subscriptions.filter((uri) => uri !== params?.uri)
+  const isSubscribed = now.subscriptions.includes(params?.uri as string)
+  return { ...state, subscriptions: isSubscribed ? [...subscriptions, params?.uri as string] : subscriptions }
 }
 
 /** A server of 2026-07-28 alone answers any initialize, sound or not, with the versions that it speaks. */

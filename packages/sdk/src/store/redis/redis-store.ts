@@ -6,7 +6,7 @@ import { Channels } from './channels.ts'
 import { type ConnectionOptions, Connections } from './connections.ts'
 import { eventScripts, RedisEventStore, type RedisEventStoreOptions } from './events.ts'
 import { Keys } from './keys.ts'
-import { RedisSessionStore } from './sessions.ts'
+import { RedisSessionStore, sessionScripts } from './sessions.ts'
 import { taskScripts } from './task-scripts.ts'
 import { RedisTaskStore } from './tasks.ts'
 import { RedisValueStore } from './values.ts'
@@ -45,7 +45,7 @@ export function redisStore(options: RedisStoreOptions = {}): RedisStore {
     throw new McpError('invalid-argument', `The prefix ${JSON.stringify(prefix)} must be text without braces`)
   }
   const keys = new Keys(prefix)
-  const connections = new Connections(options, [...taskScripts, ...eventScripts], onError)
+  const connections = new Connections(options, [...taskScripts, ...eventScripts, ...sessionScripts], onError)
   const channels = new Channels(() => connections.another(), onError)
   const tasks = new RedisTaskStore(connections, channels, keys, onError)
   return {

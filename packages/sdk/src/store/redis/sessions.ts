@@ -1,6 +1,7 @@
 import type { SessionRecord, SessionStore } from '../ports.ts'
 import type { Connections } from './connections.ts'
 import type { Keys } from './keys.ts'
+import { runScript, type Script } from './scripts.ts'
 
 /** Sessions in Redis, which forgets them by itself. */
 export class RedisSessionStore implements SessionStore {
@@ -24,6 +25,12 @@ export class RedisSessionStore implements SessionStore {
     await client.set(this.#keys.session(record.id), json, 'PX', toTtl(ttlMs))
   }
 
+  async replace(record: SessionRecord, ttlMs: number, before: SessionRecord): Promise<boolean> {
+    const client = await this.#connections.commands()
+    const texts = [JSON.stringify(before), JSON.stringify(record)]
+    return (await runScript(client, replaceSession, this.#keys.session(record.id), ...texts, toTtl(ttlMs))) === 1
+  }
+
   async touch(id: string, ttlMs: number): Promise<boolean> {
     const client = await this.#connections.commands()
     return (await client.pexpire(this.#keys.session(id), toTtl(ttlMs))) === 1
@@ -34,6 +41,19 @@ export class RedisSessionStore implements SessionStore {
     return (await client.del(this.#keys.session(id))) === 1
   }
 }
+
+/** Keys: the session. */
+const replaceSession: Script = {
+  name: 'replace-session',
+  keys: 1,
+  lua: `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1
+`,
+}
+
+export const sessionScripts = [replaceSession]
 
 /** The longest time to live, about a hundred years: Redis takes whole milliseconds only, and no `Infinity`. */
 const longestTtlMs = 100 * 365 * 24 * 60 * 60_000

@@ -37,6 +37,15 @@ export class ExpiringTexts {
     await this.#writes.add(() => void this.#set.run(id, text, this.#now() + ttlMs))
   }
 
+  /** Only if the text is still what it was. */
+  replace(id: string, text: string, ttlMs: number, before: string): Promise<boolean> {
+    return this.#writes.add(() => {
+      if (this.#find(id) !== before) return false
+      this.#set.run(id, text, this.#now() + ttlMs)
+      return true
+    })
+  }
+
   touch(id: string, ttlMs: number): Promise<boolean> {
     return this.#writes.add(() => this.#touch.run(this.#now() + ttlMs, id, this.#now()).changes > 0)
   }

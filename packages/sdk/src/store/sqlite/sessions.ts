@@ -17,6 +17,10 @@ export class SqliteSessionStore implements SessionStore {
     return this.#texts.set(record.id, JSON.stringify(record), ttlMs)
   }
 
+  replace(record: SessionRecord, ttlMs: number, before: SessionRecord): Promise<boolean> {
+    return this.#texts.replace(record.id, JSON.stringify(record), ttlMs, JSON.stringify(before))
+  }
+
   touch(id: string, ttlMs: number): Promise<boolean> {
     return this.#texts.touch(id, ttlMs)
   }

@@ -46,6 +46,9 @@ interface RecentChange {
 const answerMs = 1_000
 const maxQuestions = 3
 
+/** How often a change of a session is tried that other processes change at the same time. */
+const maxTries = 20
+
 /** Changes that are repeated to a client whose stream was with no process for a while. */
 const recentMs = 60_000
 const maxRecent = 1_000
@@ -162,11 +165,25 @@ export class Fleet {
   async save(session: HttpSession, value: unknown): Promise<void> {
     const store = this.#store
     if (!store || !this.changesSession(value)) return
+    // Found out now: another process may change the session here while the store is asked.
+    const change = this.#endpoint.saveSession(session.link, value)
+    if (!change) return
+    await this.#update(store, session, change)
+    this.#publish({ saved: session.sessionId })
+  }
+
+  /** Processes that change a session at the same time must not undo what the others did. */
+  async #update(store: SessionStore, session: HttpSession, change: (before: unknown) => unknown): Promise<void> {
     const { sessionId: id, principal, createdAt, link } = session
-    const state = this.#endpoint.saveSession(link)
-    if (state === undefined) return
-    await store.set({ id, createdAt, state, ...(principal !== undefined && { principal }) }, this.#sessions.idleMs)
-    this.#publish({ saved: id })
+    for (let tries = 1; ; tries++) {
+      const before = await store.get(id)
+      const state = change(before?.state)
+      const record = { id, createdAt, state, ...(principal !== undefined && { principal }) }
+      if (!before || !store.replace || tries === maxTries) await store.set(record, this.#sessions.idleMs)
+      else if (!(await store.replace(record, this.#sessions.idleMs, before))) continue
+      if (before) this.#endpoint.restoreSession(link, state)
+      return
+    }
   }
 
   /** A client answers wherever it is led to; the process that asked may be another. */

@@ -46,7 +46,7 @@ export class Relay implements Endpoint {
   }
 
   /** A session lives in the program behind the transport, which no other process has. */
-  saveSession(): unknown {
+  saveSession(): undefined {
     return undefined
   }
 

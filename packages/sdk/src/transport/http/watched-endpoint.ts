@@ -41,8 +41,8 @@ export class WatchedEndpoint implements Endpoint {
     return this.#server.revisionOf((link as WatchedLink).link)
   }
 
-  saveSession(link: PeerLink): unknown {
-    return this.#server.saveSession((link as WatchedLink).link)
+  saveSession(link: PeerLink, message: unknown): ((before: unknown) => unknown) | undefined {
+    return this.#server.saveSession((link as WatchedLink).link, message)
   }
 
   restoreSession(link: PeerLink, state: unknown): void {
