@@ -16,6 +16,7 @@ import type {
 import type { Sealer } from '../util/seal.ts'
 import type { Call } from './call.ts'
 import type { Changes } from './changes.ts'
+import type { SubscribedUris } from './subscribed-uris.ts'
 
 /** Who is calling, whatever the era: from the handshake, or from the request itself. */
 export interface Caller {
@@ -38,6 +39,8 @@ export interface Definition {
   /** The revisions on offer, newest first. */
   readonly revisions: readonly Revision[]
   readonly changes: Changes
+  /** What clients subscribed to, on every revision. */
+  readonly subscribedUris: SubscribedUris
   /** How long, and for whom, lists and the answer to discovery may be kept. */
   readonly cacheHints: Required<CacheHints>
   capabilities(): ServerCapabilities

@@ -3,6 +3,7 @@ import { HandshakeServer } from '../era/handshake/server.ts'
 import type { Definition, Outcome, QuestionLimits, ServerEra, UsedStates } from '../era/server.ts'
 import { StatelessServer } from '../era/stateless/server.ts'
 import { UsedStatesHere } from '../era/stateless/used-states.ts'
+import { SubscribedUris } from '../era/subscribed-uris.ts'
 import type { Endpoint, RevisionFacts } from '../jsonrpc/endpoint.ts'
 import { Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
 import { type Cancellation, Link, type Receiver } from '../jsonrpc/link.ts'
@@ -117,6 +118,7 @@ export class Server {
       instructions: options.instructions,
       revisions: chooseRevisions(options.revisions),
       changes: new Changes(options.listChangedDelayMs ?? 10),
+      subscribedUris: new SubscribedUris(),
       cacheHints: checkHints(options.cache ?? {}),
       sealer: new Sealer(checkKeys(options)),
       questions: toLimits(options.questions),

@@ -20,6 +20,7 @@ import { withCheckedParams } from '../checked.ts'
 import { canAsk } from '../questions.ts'
 import { methodNotFound, noHandshake } from '../refusals.ts'
 import type { Caller, Conversation, Definition, EraMethod, Reply, ServerEra } from '../server.ts'
+import type { UriSet } from '../subscribed-uris.ts'
 import { HandshakeConversation, type RootsMemory } from './conversation.ts'
 
 /** Subscriptions one session may hold, so that a client cannot fill the memory. */
@@ -36,7 +37,7 @@ class Session implements Caller, RootsMemory {
   readonly capabilities: ClientCapabilities
   /** What the client was told; features that come later are not announced to it. */
   readonly declared: ServerCapabilities
-  subscriptions: Set<string> | undefined
+  subscriptions: UriSet | undefined
   /** The scopes that the client had when it last subscribed: updates of what it may not read are not for it. */
   granted: Granted = []
   /** Before any logging/setLevel the choice is ours (2025-11-25 logging); none where logging is not declared. */
@@ -162,7 +163,9 @@ export class HandshakeServer implements ServerEra {
   drain(): void {}
 
   closed(link: Link): void {
-    if (link.session instanceof Session) link.session.stopListening?.()
+    if (!(link.session instanceof Session)) return
+    link.session.stopListening?.()
+    link.session.subscriptions?.clear()
   }
 
   revisionOf(link: Link): Revision | undefined {
@@ -194,7 +197,7 @@ export class HandshakeServer implements ServerEra {
       ...(clientInfo && { clientInfo }),
       ...(logLevel && { logLevel }),
       initialized,
-      subscriptions: [...(session.subscriptions ?? [])],
+      subscriptions: session.subscriptions?.values() ?? [],
       granted: session.granted,
     }
   }
@@ -210,7 +213,8 @@ export class HandshakeServer implements ServerEra {
     const before = link.session
     const session = this.#begin(link, revision, state, declared)
     session.logLevel = state.logLevel
-    session.subscriptions = new Set(state.subscriptions)
+    session.subscriptions = this.#definition.subscribedUris.createSet({ stream: undefined, link })
+    for (const uri of state.subscriptions) session.subscriptions.add(uri, true)
     if (before instanceof Session) session.takeOver(before)
     if (state.initialized) session.begin()
     session.granted = state.granted ?? []
@@ -233,7 +237,7 @@ export class HandshakeServer implements ServerEra {
     if (!(session instanceof Session)) return
     if (change) return this.#tell(link, session, change)
     for (const list of ['tools', 'prompts', 'resources'] as const) this.#tell(link, session, { list })
-    for (const updated of session.subscriptions ?? []) this.#tell(link, session, { updated })
+    for (const updated of session.subscriptions?.values() ?? []) this.#tell(link, session, { updated })
   }
 
   #initialize(exchange: Exchange): ResultObject {
@@ -286,7 +290,7 @@ export class HandshakeServer implements ServerEra {
     const uri = exchange.request.params!.uri as string
     if (!isUri(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
     checkAccess(exchange, this.#definition.requiredScopesOf(uri))
-    session.subscriptions ??= new Set()
+    session.subscriptions ??= this.#definition.subscribedUris.createSet(exchange)
     if (session.subscriptions.size >= maxSubscriptions) {
       throw new ProtocolError(RpcCode.InvalidRequest, `A session holds at most ${maxSubscriptions} subscriptions`)
     }

@@ -141,7 +141,7 @@ export class StatelessServer implements ServerEra {
     checkWish(resourceSubscriptions, taskIds, open.size)
     for (const uri of resourceSubscriptions ?? []) checkAccess(exchange, this.#definition.requiredScopesOf(uri))
     this.#subscriptions.set(exchange.link, open)
-    const begin = (accepted?: string[]) => {
+    const begin = (accepted?: string[]): undefined => {
       if (exchange.ended) return
       const complete = (result: ResultObject) => this.#complete(result)
       const subscription = new Subscription(exchange, caller, this.#definition, complete, accepted)
@@ -149,12 +149,12 @@ export class StatelessServer implements ServerEra {
       exchange.onEnd(() => open.delete(subscription))
     }
     const { tasks } = this.#definition
-    if (taskIds && tasks)
-      tasks.accept(taskIds, exchange, caller).then(begin, (error) => {
-        if (error instanceof ProtocolError) exchange.fail(this.toError(error))
-        else exchange.fail({ code: RpcCode.InternalError, message: 'Internal error' })
-      })
-    else begin()
+    if (!taskIds || !tasks) return begin()
+    const failed = (error: unknown) => {
+      if (error instanceof ProtocolError) exchange.fail(this.toError(error))
+      else exchange.fail({ code: RpcCode.InternalError, message: 'Internal error' })
+    }
+    tasks.accept(taskIds, exchange, caller).then(begin).catch(failed)
   }
 }
 

@@ -4,6 +4,7 @@ import { metaKeys, type ServerCapabilities, type SubscriptionFilter } from '../.
 import { grantedTo, isAllowed } from '../access.ts'
 import type { Change } from '../changes.ts'
 import type { Caller, Definition, Reply } from '../server.ts'
+import type { UriSet } from '../subscribed-uris.ts'
 
 const filterOf = {
   tools: 'toolsListChanged',
@@ -17,7 +18,7 @@ export class Subscription {
   readonly #definition: Definition
   readonly #complete: (result: ResultObject) => Reply
   readonly #honoured: SubscriptionFilter
-  readonly #uris: ReadonlySet<string>
+  readonly #uris: UriSet
   readonly #meta: { [metaKeys.subscriptionId]: RequestId }
 
   /** @param taskIds Tasks that it will hear of. */
@@ -32,10 +33,15 @@ export class Subscription {
     this.#definition = definition
     this.#complete = complete
     const wish = exchange.request.params!.notifications as SubscriptionFilter
-    this.#honoured = { ...honour(wish, definition.capabilities()), ...(taskIds && { taskIds }) }
-    this.#uris = new Set(this.#honoured.resourceSubscriptions)
+    const honoured = { ...honour(wish, definition.capabilities()), ...(taskIds && { taskIds }) }
+    this.#uris = definition.subscribedUris.createSet(exchange)
+    exchange.onEnd(() => this.#uris.clear())
+    for (const uri of honoured.resourceSubscriptions ?? []) this.#uris.add(uri)
     this.#meta = { [metaKeys.subscriptionId]: exchange.request.id }
-    exchange.notify('notifications/subscriptions/acknowledged', { notifications: this.#honoured, _meta: this.#meta })
+    exchange.notify('notifications/subscriptions/acknowledged', { notifications: honoured, _meta: this.#meta })
+    // The URIs are kept in the set, where clients share them, and not once more with each request.
+    this.#honoured = { ...honoured, resourceSubscriptions: [] }
+    wish.resourceSubscriptions = []
     exchange.onEnd(definition.changes.on((change) => this.#tell(change)))
     if (!taskIds?.length || !definition.tasks) return
     const tell = (task: ResultObject) => exchange.notify('notifications/tasks', { ...task, _meta: this.#meta })

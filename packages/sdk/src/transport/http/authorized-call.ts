@@ -1,6 +1,6 @@
 import { isObject } from '../../util/objects.ts'
 import { unref } from '../../util/unref.ts'
-import type { Body, BodyLimits, CallRequest, EventSink, HeaderFields, HttpCall, Refusal } from './call.ts'
+import type { Body, BodyLimits, CallRequest, EventSink, HeaderFields, HttpCall, OutputLimits, Refusal } from './call.ts'
 import { toChallenge, withoutOffline } from './challenge.ts'
 import type { AuthInfo } from './options.ts'
 import type { Verified } from './token-check.ts'
@@ -59,6 +59,10 @@ export class AuthorizedCall implements HttpCall {
     return sink
   }
 
+  limitOutput(limits: OutputLimits): void {
+    this.#call.limitOutput(limits)
+  }
+
   onClose(listener: () => void): void {
     this.#onClose.push(listener)
     this.#call.onClose(() => {
@@ -114,6 +118,10 @@ class AuthorizedRequest implements CallRequest {
 
   get peer(): string | undefined {
     return this.#request.peer
+  }
+
+  set peer(address: string | undefined) {
+    this.#request.peer = address
   }
 }
 

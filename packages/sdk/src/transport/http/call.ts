@@ -1,6 +1,7 @@
 import type { RequestId } from '../../jsonrpc/message.ts'
 import type { HttpRequest } from '../../jsonrpc/transport.ts'
 import type { Deadlines } from '../../util/deadlines.ts'
+import type { Backlogs } from './backlogs.ts'
 
 export type HeaderFields = Readonly<Record<string, string>>
 
@@ -18,6 +19,14 @@ export interface HttpCall {
   stream(headers: HeaderFields): EventSink
   /** Called when the client is gone before the answer was complete. */
   onClose(listener: () => void): void
+  /** Bounds what waits for a client that does not read; set before anything is sent. */
+  limitOutput(limits: OutputLimits): void
+}
+
+export interface OutputLimits {
+  readonly backlogs: Backlogs
+  /** Bytes that may wait on one connection before more is written to it. */
+  readonly maxQueuedBytes: number
 }
 
 /** The request, and who makes it once that is known. */
@@ -25,8 +34,8 @@ export interface CallRequest extends HttpRequest {
   principal: string | undefined
   /** Whether some headers were left out because there were too many. */
   readonly truncated: boolean
-  /** The address at the other end, where it is known. */
-  readonly peer: string | undefined
+  /** The address of the client, where it is known: that of the connection, or what `clientAddress` says. */
+  peer: string | undefined
 }
 
 export interface BodyLimits {

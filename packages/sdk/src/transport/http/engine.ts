@@ -4,6 +4,7 @@ import { Fault, kindOf, type RpcRequest } from '../../jsonrpc/message.ts'
 import { parseUnambiguous } from '../../jsonrpc/parse.ts'
 import { standardHeadersProblem } from '../../protocol/mirrored-headers.ts'
 import { revisionWithoutHeader } from '../../protocol/revisions/index.ts'
+import { type Account, accountOf } from '../../util/account.ts'
 import { Bag } from '../../util/bag.ts'
 import { Deadlines } from '../../util/deadlines.ts'
 import { isObject } from '../../util/objects.ts'
@@ -12,11 +13,13 @@ import { SseEndpoints } from '../sse/endpoints.ts'
 import { answerRoute } from './auth-routes.ts'
 import { Authorizer } from './authorize.ts'
 import { AuthorizedCall } from './authorized-call.ts'
+import { Backlogs } from './backlogs.ts'
 import {
   type Body,
   type BodyLimits,
   type HeaderFields,
   type HttpCall,
+  type OutputLimits,
   Refusal,
   refusedCode,
   tooManyStreams,
@@ -41,6 +44,8 @@ export interface HttpMetrics {
   readonly streams: number
   /** Requests without a session that are being answered now. */
   readonly calls: number
+  /** Bytes that clients which are behind have not read yet. */
+  readonly unsentBytes: number
 }
 
 const noHeaders: HeaderFields = Object.freeze({})
@@ -60,6 +65,7 @@ export class HttpEngine {
   readonly #callHost: CallHost
   readonly #sse: SseEndpoints | undefined
   readonly #bodyLimits: BodyLimits
+  readonly #outputLimits: OutputLimits
   readonly #revisions: Revisions
   #draining = false
 
@@ -77,6 +83,7 @@ export class HttpEngine {
     this.#authorizer = options.auth && new Authorizer(options.auth, options.sse, ownsServer)
     this.#streams = new OpenStreams(options)
     this.#waiting = new WaitingReplies(options.streamAfterMs)
+    this.#outputLimits = { backlogs: new Backlogs(options), maxQueuedBytes }
     this.#bodyLimits = {
       maxBodyBytes,
       bodyTimeoutMs,
@@ -97,7 +104,12 @@ export class HttpEngine {
   }
 
   get metrics(): HttpMetrics {
-    return { sessions: this.#sessions.metrics, streams: this.#streams.size, calls: this.#callHost.calls.size }
+    return {
+      sessions: this.#sessions.metrics,
+      streams: this.#streams.size,
+      calls: this.#callHost.calls.size,
+      unsentBytes: this.#outputLimits.backlogs.unsentBytes,
+    }
   }
 
   /** Where `serveHttp` listens, known only once it does. */
@@ -113,6 +125,7 @@ export class HttpEngine {
 
   /** Answers; never throws. What goes wrong on the way, now or later, becomes the answer. */
   handle(call: HttpCall): void {
+    call.limitOutput(this.#outputLimits)
     this.#release ??= this.#endpoint.hold()
     try {
       this.#serve(call)?.catch((error) => this.#failed(call, error))
@@ -140,6 +153,7 @@ export class HttpEngine {
 
   /** Nothing is awaited here that need not be: a promise more is a measurable part of a small call. */
   #serve(call: HttpCall): Promise<void> | void {
+    if (this.#options.clientAddress) call.request.peer = this.#options.clientAddress(call.request)
     if (this.#authorizer && this.describes(pathOf(call))) return this.#login(call, this.#authorizer)
     const foreign = this.#guard.check(call)
     if (foreign) throw foreign
@@ -227,9 +241,8 @@ export class HttpEngine {
 
   #answerModern(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
     const kind = checkModern(this.#revisions, value, call.request)
-    const { principal } = call.request
-    if (isListen(value)) this.#checkRoom(principal)
-    const one = new OneCall(this.#callHost, principal, undefined)
+    if (isListen(value)) this.#checkRoom(accountOf(call.request))
+    const one = new OneCall(this.#callHost, call.request, undefined)
     if (kind === 'notification') return this.#takeOnce(one, call, value, cors)
     const reply = new PostReply(call, one, cors)
     one.link.receive(value, reply)
@@ -254,7 +267,7 @@ export class HttpEngine {
 
   /** A request of an older revision, where no sessions are kept. */
   #answerOnce(call: HttpCall, value: unknown, version: string | undefined, cors: HeaderFields | undefined): void {
-    const one = new OneCall(this.#callHost, call.request.principal, this.#assumed(version))
+    const one = new OneCall(this.#callHost, call.request, this.#assumed(version))
     if (isSilent(value, one.link.batching)) return this.#takeOnce(one, call, value, cors)
     const reply = new PostReply(call, one, cors)
     one.link.receive(value, reply)
@@ -319,8 +332,8 @@ export class HttpEngine {
     if (problem !== undefined) throw new Refusal(400, -32001, problem, value.id)
   }
 
-  #checkRoom(principal: string | undefined): void {
-    if (this.#streams.hasRoom(principal) && !this.#callHost.plainAnswers) return
+  #checkRoom(account: Account | undefined): void {
+    if (this.#streams.hasRoom(account) && !this.#callHost.plainAnswers) return
     throw tooManyStreams()
   }
 

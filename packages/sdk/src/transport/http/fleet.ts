@@ -1,9 +1,11 @@
 import type { Endpoint } from '../../jsonrpc/endpoint.ts'
 import { kindOf, type RpcResponse } from '../../jsonrpc/message.ts'
 import type { Bus, SessionStore } from '../../store/ports.ts'
+import { accountOf } from '../../util/account.ts'
 import { lazy } from '../../util/lazy.ts'
 import { isObject } from '../../util/objects.ts'
 import { settle } from '../../util/settle.ts'
+import type { CallRequest } from './call.ts'
 import type { HttpOptions } from './options.ts'
 import type { HttpSession } from './session.ts'
 import type { Sessions } from './sessions.ts'
@@ -197,17 +199,13 @@ export class Fleet {
   }
 
   /** Takes over a session that another process opened, if it belongs to this caller. */
-  async restore(
-    id: string,
-    principal: string | undefined,
-    attach: () => HttpSession,
-  ): Promise<HttpSession | undefined> {
+  async restore(id: string, request: CallRequest, attach: () => HttpSession): Promise<HttpSession | undefined> {
     const record = await this.#store?.get(id)
-    if (!record || record.principal !== principal) return undefined
+    if (!record || record.principal !== request.principal) return undefined
     // Another request may have brought it here while we waited.
     const present = this.#sessions.get(id)
     if (present) return present
-    this.#sessions.makeRoom(principal)
+    this.#sessions.makeRoom(accountOf(request))
     const session = attach()
     try {
       this.#endpoint.restoreSession(session.link, record.state)

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AuthInfo } from '../../util/auth-info.ts'
 import { ByteCollector, decodeUtf8 } from '../../util/bytes.ts'
+import { type Backlog, watchedFromBytes } from './backlogs.ts'
 import {
   type Body,
   type BodyLimits,
@@ -11,6 +12,7 @@ import {
   type HttpCall,
   jsonHeaders,
   notUtf8,
+  type OutputLimits,
   Refusal,
   tooLarge,
   tooSlow,
@@ -32,6 +34,7 @@ export class NodeCall implements HttpCall {
   readonly #incoming: NodeRequest
   readonly #response: ServerResponse
   readonly #parsed: unknown
+  #limits: OutputLimits | undefined
 
   /** @param parsed The body, when a framework has read it already. */
   constructor(incoming: NodeRequest, response: ServerResponse, parsed: unknown = incoming.body) {
@@ -55,7 +58,16 @@ export class NodeCall implements HttpCall {
     // A long text is encoded once here, rather than measured first and joined to the headers then.
     const content = typeof body === 'string' && body.length > longText ? Buffer.from(body) : body
     response.writeHead(status, status === 204 ? headers : withLength(headers, Buffer.byteLength(content)))
-    leave(response, content)
+    leave({ response, content, call: this })
+  }
+
+  limitOutput(limits: OutputLimits): void {
+    this.#limits = limits
+  }
+
+  /** What waits on the connection of this call. */
+  output(): ConnectionOutput | undefined {
+    return this.#limits && outputOf(this.#incoming.socket, this.#limits)
   }
 
   stream(headers: HeaderFields): EventSink {
@@ -64,7 +76,7 @@ export class NodeCall implements HttpCall {
     response.flushHeaders()
     // Events are small and must not wait for company.
     response.socket?.setNoDelay(true)
-    return new NodeSink(response)
+    return new NodeSink(response, this.output())
   }
 
   onClose(listener: () => void): void {
@@ -110,21 +122,84 @@ function onSocketClose(socket: Socket, listener: () => void): () => void {
   return () => void listeners.delete(listener)
 }
 
+/** What waits on one connection: the responses that were written and not read, which several are with pipelining. */
+class ConnectionOutput implements Backlog {
+  readonly #socket: Socket
+  readonly #limits: OutputLimits
+  readonly #responses = new Set<ServerResponse>()
+
+  constructor(socket: Socket, limits: OutputLimits) {
+    this.#socket = socket
+    this.#limits = limits
+  }
+
+  get unsentBytes(): number {
+    let sum = 0
+    for (const response of this.#responses) sum += response.writableLength
+    return sum
+  }
+
+  /** What the operating system has not taken. Node looks at the same number for its socket timeouts. */
+  get inFlight(): number {
+    const { _handle } = this.#socket as { _handle?: { writeQueueSize?: number } | null }
+    return _handle?.writeQueueSize ?? 0
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  /** Bytes were written to a response and could not be sent at once. */
+  waits(response: ServerResponse, bytes: number): void {
+    if (!this.#responses.has(response)) {
+      this.#responses.add(response)
+      const sent = () => this.#sent(response)
+      response.on('finish', sent)
+      onSocketClose(this.#socket, sent)
+    }
+    this.#limits.backlogs.add(this, bytes)
+    // One response may be as large as it is; that more and more of them wait is up to the client.
+    if (this.#responses.size > 1 && this.unsentBytes > this.#limits.maxQueuedBytes) this.destroy()
+  }
+
+  #sent(response: ServerResponse): void {
+    this.#responses.delete(response)
+    if (this.#responses.size === 0) this.#limits.backlogs.delete(this)
+  }
+}
+
+const outputs = new WeakMap<Socket, ConnectionOutput>()
+
+function outputOf(socket: Socket, limits: OutputLimits): ConnectionOutput {
+  const output = outputs.get(socket) ?? new ConnectionOutput(socket, limits)
+  outputs.set(socket, output)
+  return output
+}
+
+interface Leaving {
+  readonly response: ServerResponse
+  readonly content: string | Uint8Array
+  readonly call: NodeCall
+}
+
 /** Answers of this turn of the event loop. */
-let leaving: { response: ServerResponse; content: string | Uint8Array }[] = []
+let leaving: Leaving[] = []
 
 /**
  * Answers leave together, at the end of the turn in which their requests came in. Each write wakes whoever reads at the
  * other end; while that one is awake already, a write costs a third.
  */
-function leave(response: ServerResponse, content: string | Uint8Array): void {
-  if (leaving.push({ response, content }) === 1) setImmediate(sendLeaving)
+function leave(answer: Leaving): void {
+  if (leaving.push(answer) === 1) setImmediate(sendLeaving)
 }
 
 function sendLeaving(): void {
   const answers = leaving
   leaving = []
-  for (const { response, content } of answers) response.end(content)
+  for (const { response, content, call } of answers) {
+    response.end(content)
+    if (content.length > watchedFromBytes && response.writableLength > 0) call.output()?.waits(response, content.length)
+  }
 }
 
 const longText = 16_384
@@ -138,6 +213,7 @@ function withLength(headers: HeaderFields, length: number): Record<string, strin
 class NodeRequestFacts implements CallRequest {
   readonly #incoming: NodeRequest
   readonly #headers: IncomingMessage['headers']
+  #peer: string | undefined
   principal: string | undefined
 
   constructor(incoming: NodeRequest) {
@@ -178,7 +254,11 @@ class NodeRequestFacts implements CallRequest {
   }
 
   get peer(): string | undefined {
-    return this.#incoming.socket.remoteAddress
+    return this.#peer ?? this.#incoming.socket.remoteAddress
+  }
+
+  set peer(address: string | undefined) {
+    this.#peer = address
   }
 }
 
@@ -201,13 +281,17 @@ function isRepeated(rawHeaders: readonly string[], name: string): boolean {
 
 class NodeSink implements EventSink {
   readonly #response: ServerResponse
+  readonly #output: ConnectionOutput | undefined
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, output: ConnectionOutput | undefined) {
     this.#response = response
+    this.#output = output
   }
 
   write(text: string): void {
-    if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.write(text)
+    const response = this.#response
+    if (response.writableEnded || response.destroyed) return
+    if (!response.write(text)) this.#output?.waits(response, text.length)
   }
 
   get waiting(): number {

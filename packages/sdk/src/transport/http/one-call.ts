@@ -1,7 +1,8 @@
 import type { Endpoint, PeerLink, RevisionFacts } from '../../jsonrpc/endpoint.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
+import { accountOf } from '../../util/account.ts'
 import type { Bag, InBag } from '../../util/bag.ts'
-import type { HeaderFields, HttpCall } from './call.ts'
+import type { CallRequest, HeaderFields, HttpCall } from './call.ts'
 import { EventStream, type EventStreamOptions } from './event-stream.ts'
 import type { OpenStreams } from './open-streams.ts'
 import type { PostOwner } from './post-reply.ts'
@@ -26,15 +27,15 @@ export class OneCall implements Transport, PostOwner, InBag {
   readonly assumedRevision: string | undefined
   readonly link: PeerLink
   readonly #host: CallHost
-  readonly #principal: string | undefined
+  readonly #request: CallRequest
   #stream: EventStream | undefined
 
   /** @param assumed What the call is taken for, where neither a session nor the call itself says it. */
-  constructor(host: CallHost, principal: string | undefined, assumed: RevisionFacts | undefined) {
+  constructor(host: CallHost, request: CallRequest, assumed: RevisionFacts | undefined) {
     this.era = assumed ? 'handshake' : 'stateless'
     this.assumedRevision = assumed?.id
     this.#host = host
-    this.#principal = principal
+    this.#request = request
     this.link = host.endpoint.attach(this)
     if (assumed) {
       this.link.batching = assumed.batching
@@ -57,11 +58,12 @@ export class OneCall implements Transport, PostOwner, InBag {
 
   openStream(call: HttpCall, headers: HeaderFields, isOptional: boolean): EventStream | undefined {
     const { streams, plainAnswers } = this.#host
-    if (plainAnswers || !streams.hasRoom(this.#principal, isOptional)) return undefined
+    const account = accountOf(this.#request)
+    if (plainAnswers || !streams.hasRoom(account, isOptional)) return undefined
     const sink = call.stream(headers)
     const stream = new EventStream('', sink, undefined, this.#streamOptions())
     this.#stream = stream
-    streams.add(stream, this.#principal)
+    streams.add(stream, account)
     call.onClose(() => stream.lost(sink))
     return stream
   }

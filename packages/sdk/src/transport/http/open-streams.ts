@@ -1,4 +1,4 @@
-import { Tally } from '../../util/tally.ts'
+import { type Account, AccountTally } from '../../util/account.ts'
 import { unref } from '../../util/unref.ts'
 import type { EventStream } from './event-stream.ts'
 
@@ -7,6 +7,8 @@ export interface StreamLimits {
   maxStreams?: number | undefined
   /** Streams that one principal may have open. Default 1,000. */
   maxStreamsPerPrincipal?: number | undefined
+  /** Streams that anonymous callers from one address may have open; see `clientAddress`. Default 1,000. */
+  maxStreamsPerAddress?: number | undefined
   /** How often quiet streams carry a comment, so that nobody on the way takes them for dead. Default 15,000. */
   keepAliveMs?: number | undefined
 }
@@ -19,8 +21,8 @@ export function roomFor(limit: number, isOptional: boolean): number {
 /** Every stream that somebody reads: counted, and kept alive by one timer for all. */
 export class OpenStreams {
   readonly #limits: StreamLimits
-  readonly #open = new Map<EventStream, string | undefined>()
-  readonly #perPrincipal = new Tally()
+  readonly #open = new Map<EventStream, Account | undefined>()
+  readonly #perAccount = new AccountTally()
   #timer: ReturnType<typeof setInterval> | undefined
 
   constructor(limits: StreamLimits) {
@@ -32,22 +34,23 @@ export class OpenStreams {
   }
 
   /** Whether one more may be opened. */
-  hasRoom(principal: string | undefined, isOptional = false): boolean {
-    const { maxStreams = 10_000, maxStreamsPerPrincipal = 1_000 } = this.#limits
+  hasRoom(account: Account | undefined, isOptional = false): boolean {
+    const { maxStreams = 10_000, maxStreamsPerPrincipal = 1_000, maxStreamsPerAddress = 1_000 } = this.#limits
     if (this.#open.size >= roomFor(maxStreams, isOptional)) return false
-    return this.#perPrincipal.of(principal) < roomFor(maxStreamsPerPrincipal, isOptional)
+    const limit = account?.isAddress ? maxStreamsPerAddress : maxStreamsPerPrincipal
+    return this.#perAccount.of(account) < roomFor(limit, isOptional)
   }
 
-  add(stream: EventStream, principal: string | undefined): void {
+  add(stream: EventStream, account: Account | undefined): void {
     if (this.#open.has(stream)) return
-    this.#open.set(stream, principal)
-    this.#perPrincipal.add(principal, 1)
+    this.#open.set(stream, account)
+    this.#perAccount.add(account, 1)
     this.#timer ??= this.#startTimer()
   }
 
   delete(stream: EventStream): void {
     if (!this.#open.has(stream)) return
-    this.#perPrincipal.add(this.#open.get(stream), -1)
+    this.#perAccount.add(this.#open.get(stream), -1)
     this.#open.delete(stream)
     if (this.#open.size === 0) this.#stopTimer()
   }

@@ -2,6 +2,7 @@ import type { AuthRoutes } from '../../auth/server/call.ts'
 import type { HttpRequest } from '../../jsonrpc/transport.ts'
 import type { Bus, EventStore, SessionStore } from '../../store/ports.ts'
 import type { AuthInfo } from '../../util/auth-info.ts'
+import type { BacklogLimits } from './backlogs.ts'
 import type { GuardOptions } from './guard.ts'
 import type { StreamLimits } from './open-streams.ts'
 import type { RateLimitOptions } from './rate-limit.ts'
@@ -10,7 +11,7 @@ import type { SessionLimits } from './sessions.ts'
 export type { AuthInfo } from '../../util/auth-info.ts'
 
 /** How a server is served over HTTP. Everything has a safe default. */
-export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits {
+export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits, BacklogLimits {
   /** Keep no sessions: every request of an older revision stands alone, and there is no GET stream. Default false. */
   stateless?: boolean | undefined
   /** The largest body of a request. Default 4 MiB. */
@@ -46,6 +47,12 @@ export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits {
    * authenticating layer left on the request (`auth`), else nobody in particular.
    */
   principal?: ((request: HttpRequest) => string | undefined | PromiseLike<string | undefined>) | undefined
+  /**
+   * The address of the client behind a proxy, such as `(request) => request.header('x-real-ip')`. Only read headers that your
+   * proxy sets itself, because clients can send any header. Limits count anonymous callers by it. Default: the address of the
+   * connection on Node, none elsewhere.
+   */
+  clientAddress?: ((request: HttpRequest) => string | undefined) | undefined
   /** Makes the ids of sessions. Default: 256 random bits. */
   sessionIdGenerator?: (() => string) | undefined
   /**

@@ -2,12 +2,20 @@ import { RpcCode } from '../../errors.ts'
 import type { Endpoint } from '../../jsonrpc/endpoint.ts'
 import { kindOf, type RequestId, type RpcRequest, type RpcResponse } from '../../jsonrpc/message.ts'
 import { MemoryEventStore } from '../../store/memory.ts'
+import { accountOf } from '../../util/account.ts'
 import { toBase64Url } from '../../util/base64url.ts'
 import { chain } from '../../util/chain.ts'
 import { lazy } from '../../util/lazy.ts'
 import { isObject } from '../../util/objects.ts'
 import { settle } from '../../util/settle.ts'
-import { type HeaderFields, type HttpCall, Refusal, refusedCode, sessionNotFoundCode } from './call.ts'
+import {
+  type CallRequest,
+  type HeaderFields,
+  type HttpCall,
+  Refusal,
+  refusedCode,
+  sessionNotFoundCode,
+} from './call.ts'
 import { Fleet } from './fleet.ts'
 import type { OpenStreams } from './open-streams.ts'
 import type { HttpOptions } from './options.ts'
@@ -119,9 +127,8 @@ export class SessionCalls {
   }
 
   #open(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
-    const { principal } = call.request
-    this.#sessions.makeRoom(principal)
-    const session = this.#attach(this.#createId(), principal, true)
+    this.#sessions.makeRoom(accountOf(call.request))
+    const session = this.#attach(this.#createId(), call.request, true)
     const reply = new PostReply(call, session, { ...cors, 'mcp-session-id': session.sessionId })
     reply.beforeLast = (errorCode) => {
       if (errorCode === undefined) return this.#opened(session, value)
@@ -156,8 +163,8 @@ export class SessionCalls {
     }
   }
 
-  #attach(id: string, principal: string | undefined, isNew: boolean): HttpSession {
-    const session = new HttpSession(id, principal, this.#host, isNew)
+  #attach(id: string, request: CallRequest, isNew: boolean): HttpSession {
+    const session = new HttpSession(id, request, this.#host, isNew)
     session.link = this.#endpoint.attach(session)
     if (this.#options.sessionStore) session.link.firstId = randomNumber()
     this.#sessions.add(session)
@@ -181,7 +188,7 @@ export class SessionCalls {
     if (!this.#fleet) return ownedBy(principal, session)
     if (session) return chain(this.#fleet.use(session), (isThere) => ownedBy(principal, isThere ? session : undefined))
     return this.#fleet
-      .restore(id, principal, () => this.#attach(id, principal, false))
+      .restore(id, call.request, () => this.#attach(id, call.request, false))
       .then((restored) => ownedBy(principal, restored))
   }
 

@@ -3,9 +3,11 @@ import type { Endpoint, PeerLink } from '../../jsonrpc/endpoint.ts'
 import type { RequestId, RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
 import type { EventStore } from '../../store/ports.ts'
+import { type Account, accountOf } from '../../util/account.ts'
 import { isObject } from '../../util/objects.ts'
 import { elapsed } from '../../util/pause.ts'
 import {
+  type CallRequest,
   type EventSink,
   eventHeaders,
   type HeaderFields,
@@ -54,6 +56,7 @@ export class HttpSession implements Transport, PostOwner {
   readonly sessionId: string
   /** Who opened it. Nobody else may use it: an id is not permission. */
   readonly principal: string | undefined
+  readonly account: Account | undefined
   readonly createdAt = Date.now()
   lastSeen = this.createdAt
   readonly #host: SessionHost
@@ -76,10 +79,11 @@ export class HttpSession implements Transport, PostOwner {
   link!: PeerLink
 
   /** @param isNew False for a session that another process opened. */
-  constructor(sessionId: string, principal: string | undefined, host: SessionHost, isNew: boolean) {
+  constructor(sessionId: string, { principal, peer }: CallRequest, host: SessionHost, isNew: boolean) {
     this.#isAwaited = isNew
     this.sessionId = sessionId
     this.principal = principal
+    this.account = accountOf({ principal, peer })
     this.#host = host
   }
 
@@ -198,7 +202,7 @@ export class HttpSession implements Transport, PostOwner {
     const missing = isGap ? 'anything' : known ? 'nothing' : 'recent'
     const stream = known ?? this.#reopen(streamId, origin.isStandalone)
     call.onClose(() => stream.lost(sink))
-    this.#host.streams.add(stream, this.principal)
+    this.#host.streams.add(stream, this.account)
     const rest = (send: SendEvent) => replay(store, lastEventId, send)
     // Only now is anything sent: with the stream attached, nothing can fall between what was kept and what comes.
     if (origin.isStandalone) return this.#listenOn(stream, sink, rest, missing)
@@ -284,7 +288,7 @@ export class HttpSession implements Transport, PostOwner {
     const stream = this.#create(id, sink)
     this.#streams ??= new Map()
     this.#streams.set(id, stream)
-    host.streams.add(stream, this.principal)
+    host.streams.add(stream, this.account)
     call.onClose(() => stream.lost(sink))
     if (host.endpoint.revisionOf(this.link)?.primesStreams) stream.prime()
     return stream
@@ -305,7 +309,7 @@ export class HttpSession implements Transport, PostOwner {
   #hasRoom(isOptional = false): boolean {
     const { maxStreamsPerSession, streams } = this.#host
     const own = [...(this.#streams?.values() ?? [])].filter((stream) => stream.connected).length
-    return own < roomFor(maxStreamsPerSession, isOptional) && streams.hasRoom(this.principal, isOptional)
+    return own < roomFor(maxStreamsPerSession, isOptional) && streams.hasRoom(this.account, isOptional)
   }
 }
 

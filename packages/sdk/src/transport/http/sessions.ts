@@ -1,5 +1,6 @@
-import { Tally } from '../../util/tally.ts'
+import { type Account, AccountTally } from '../../util/account.ts'
 import { unref } from '../../util/unref.ts'
+import { warnOnce } from '../../util/warn.ts'
 import { Refusal, refusedCode } from './call.ts'
 import type { HttpSession } from './session.ts'
 
@@ -10,6 +11,8 @@ export interface SessionLimits {
   maxSessions?: number | undefined
   /** Sessions that one principal may have. Default 100. */
   maxSessionsPerPrincipal?: number | undefined
+  /** Sessions that anonymous callers from one address may have; see `clientAddress`. Default 1,000. */
+  maxSessionsPerAddress?: number | undefined
 }
 
 export interface SessionMetrics {
@@ -29,14 +32,19 @@ const evictableAfterMs = 60_000
 export class Sessions {
   readonly #limits: Required<SessionLimits>
   readonly #open = new Map<string, HttpSession>()
-  readonly #perPrincipal = new Tally()
+  readonly #perAccount = new AccountTally()
   #opened = 0
   #expired = 0
   #refused = 0
   #timer: ReturnType<typeof setInterval> | undefined
 
-  constructor({ sessionIdleMs = 1_800_000, maxSessions = 10_000, maxSessionsPerPrincipal = 100 }: SessionLimits) {
-    this.#limits = { sessionIdleMs, maxSessions, maxSessionsPerPrincipal }
+  constructor({
+    sessionIdleMs = 1_800_000,
+    maxSessions = 10_000,
+    maxSessionsPerPrincipal = 100,
+    maxSessionsPerAddress = 1_000,
+  }: SessionLimits) {
+    this.#limits = { sessionIdleMs, maxSessions, maxSessionsPerPrincipal, maxSessionsPerAddress }
   }
 
   get idleMs(): number {
@@ -56,23 +64,26 @@ export class Sessions {
   }
 
   /** Makes room for one more; throws a `Refusal` when there is none. */
-  makeRoom(principal: string | undefined): void {
-    const { maxSessions, maxSessionsPerPrincipal } = this.#limits
-    const own = this.#perPrincipal.of(principal)
-    if (own >= maxSessionsPerPrincipal && !this.#evict((session) => session.principal === principal)) this.#refuse(429)
+  makeRoom(account: Account | undefined): void {
+    const { maxSessions, maxSessionsPerPrincipal, maxSessionsPerAddress } = this.#limits
+    const limit = account?.isAddress ? maxSessionsPerAddress : maxSessionsPerPrincipal
+    if (this.#perAccount.of(account) >= limit && !this.#evict((session) => isSame(session.account, account))) {
+      if (account?.isAddress) warnAboutProxy()
+      this.#refuse(429)
+    }
     if (this.#open.size >= maxSessions && !this.#evict(() => true)) this.#refuse(503)
   }
 
   add(session: HttpSession): void {
     this.#open.set(session.sessionId, session)
     this.#opened++
-    this.#perPrincipal.add(session.principal, 1)
+    this.#perAccount.add(session.account, 1)
     this.#timer ??= this.#startTimer()
   }
 
   delete(session: HttpSession): void {
     if (!this.#open.delete(session.sessionId)) return
-    this.#perPrincipal.add(session.principal, -1)
+    this.#perAccount.add(session.account, -1)
     if (this.#open.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
@@ -108,4 +119,15 @@ export class Sessions {
     this.#refused++
     throw new Refusal(status, refusedCode, 'Too many sessions: try again later', null, { 'retry-after': '60' })
   }
+}
+
+function isSame(one: Account | undefined, other: Account | undefined): boolean {
+  return one?.name === other?.name && one?.isAddress === other?.isAddress
+}
+
+function warnAboutProxy(): void {
+  warnOnce(
+    'sessions-per-address',
+    'One address has as many sessions as maxSessionsPerAddress allows. If it is a proxy of yours, set clientAddress to tell its clients apart.',
+  )
 }

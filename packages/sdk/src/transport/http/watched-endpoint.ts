@@ -129,6 +129,10 @@ class WatchedPeer implements Transport {
     return this.#peer.sessionId
   }
 
+  get principal(): string | undefined {
+    return this.#peer.principal
+  }
+
   async start(): Promise<void> {}
 
   send(message: RpcMessage | RpcMessage[]): void {

@@ -1,5 +1,6 @@
 import type { AuthInfo } from '../../util/auth-info.ts'
 import { ByteCollector } from '../../util/bytes.ts'
+import type { Backlog, Backlogs } from './backlogs.ts'
 import {
   type Body,
   type BodyLimits,
@@ -8,6 +9,7 @@ import {
   type HeaderFields,
   type HttpCall,
   notUtf8,
+  type OutputLimits,
   Refusal,
   tooLarge,
   tooSlow,
@@ -39,6 +41,7 @@ export class WebCall implements HttpCall {
   readonly #extras: FetchExtras
   #resolve!: (response: Response) => void
   #onClose: (() => void) | undefined
+  #limits: OutputLimits | undefined
 
   constructor(request: Request, extras: FetchExtras = {}) {
     this.method = request.method
@@ -62,9 +65,14 @@ export class WebCall implements HttpCall {
   }
 
   stream(headers: HeaderFields): EventSink {
-    const sink = new WebSink(() => this.#onClose?.())
+    const sink = new WebSink(() => this.#onClose?.(), this.#limits?.backlogs)
     this.#resolve(new Response(sink.readable, { status: 200, headers: { ...headers } }))
     return sink
+  }
+
+  /** A plain answer is handed to the runtime whole; what a stream holds back is ours. */
+  limitOutput(limits: OutputLimits): void {
+    this.#limits = limits
   }
 
   onClose(listener: () => void): void {
@@ -77,7 +85,7 @@ export class WebCall implements HttpCall {
 class WebRequestFacts implements CallRequest {
   readonly #request: Request
   readonly auth: AuthInfo | undefined
-  readonly peer = undefined
+  peer: string | undefined
   readonly truncated = false
   principal: string | undefined
 
@@ -105,23 +113,32 @@ class WebRequestFacts implements CallRequest {
 /** Bytes that may wait before a writer who can wait does. */
 const highWaterMark = 65_536
 
-class WebSink implements EventSink {
+class WebSink implements EventSink, Backlog {
   readonly readable: ReadableStream<Uint8Array>
   readonly #encoder = new TextEncoder()
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #onTaken: (() => void) | undefined
+  readonly #onCancel: () => void
+  readonly #backlogs: Backlogs | undefined
   #isOpen = true
+  /** How often the reader asked for more. */
+  #pulls = 1
 
-  constructor(onCancel: () => void) {
+  constructor(onCancel: () => void, backlogs: Backlogs | undefined) {
+    this.#onCancel = onCancel
+    this.#backlogs = backlogs
     const strategy = { highWaterMark, size: (chunk: Uint8Array | undefined) => chunk?.byteLength ?? 0 }
     this.readable = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.#controller = controller
         },
-        pull: () => this.#onTaken?.(),
+        pull: () => {
+          this.#pulls++
+          this.#onTaken?.()
+        },
         cancel: () => {
-          this.#isOpen = false
+          this.#close()
           this.#onTaken?.()
           onCancel()
         },
@@ -131,7 +148,18 @@ class WebSink implements EventSink {
   }
 
   write(text: string): void {
-    if (this.#isOpen) this.#controller.enqueue(this.#encoder.encode(text))
+    if (!this.#isOpen) return
+    const bytes = this.#encoder.encode(text)
+    this.#controller.enqueue(bytes)
+    if (this.waiting > 0) this.#backlogs?.add(this, bytes.length)
+  }
+
+  get unsentBytes(): number {
+    return this.waiting
+  }
+
+  get inFlight(): number {
+    return this.#pulls
   }
 
   get waiting(): number {
@@ -150,14 +178,21 @@ class WebSink implements EventSink {
 
   end(): void {
     if (!this.#isOpen) return
-    this.#isOpen = false
+    this.#close()
     this.#controller.close()
   }
 
   destroy(): void {
     if (!this.#isOpen) return
-    this.#isOpen = false
+    this.#close()
     this.#controller.error(new Error('The connection was cut'))
+    // The runtime does not tell of an end that we made, so whoever wrote to the stream is told here.
+    this.#onCancel()
+  }
+
+  #close(): void {
+    this.#isOpen = false
+    this.#backlogs?.delete(this)
   }
 }
 

@@ -1,5 +1,6 @@
 import { Fault } from '../../jsonrpc/message.ts'
 import { parseUnambiguous } from '../../jsonrpc/parse.ts'
+import { accountOf } from '../../util/account.ts'
 import {
   type Body,
   type BodyLimits,
@@ -52,8 +53,7 @@ export class SseEndpoints {
   #open(call: HttpCall, headers: HeaderFields | undefined): void {
     const problem = getProblem(call)
     if (problem) throw problem
-    const { principal } = call.request
-    if (!this.#host.streams.hasRoom(principal)) throw tooManyStreams(null)
+    if (!this.#host.streams.hasRoom(accountOf(call.request))) throw tooManyStreams(null)
     const peer = new SsePeer(call, this.#messagesPath, this.#host, headers, (id) => this.#peers.delete(id))
     // The client may be gone already.
     if (peer.isClosed) return

@@ -1,6 +1,7 @@
 import type { PeerLink } from '../../jsonrpc/endpoint.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { HttpRequest, Transport } from '../../jsonrpc/transport.ts'
+import { accountOf } from '../../util/account.ts'
 import { type EventSink, eventHeaders, type HeaderFields, type HttpCall } from '../http/call.ts'
 import { EventStream } from '../http/event-stream.ts'
 import type { CallHost } from '../http/one-call.ts'
@@ -32,7 +33,7 @@ export class SsePeer implements Transport {
       reportError: (error) => host.endpoint.reportError(error),
       onUnread: () => this.#ended(),
     })
-    host.streams.add(this.#stream, this.principal)
+    host.streams.add(this.#stream, accountOf(call.request))
     call.onClose(() => this.#stream.lost(this.#sink))
     this.#sink.write(`event: endpoint\ndata: ${messagesPath}?sessionId=${this.sessionId}\n\n`)
   }

@@ -1,0 +1,53 @@
+import { Tally } from './tally.ts'
+
+/** Whom limits count a call for: its principal, or the address that an anonymous call comes from. */
+export interface Account {
+  readonly name: string
+  readonly isAddress: boolean
+}
+
+interface Caller {
+  readonly principal?: string | undefined
+  readonly peer?: string | undefined
+}
+
+/** Undefined where neither is known: then only the limits for all callers apply. */
+export function accountOf({ principal, peer }: Caller): Account | undefined {
+  if (principal !== undefined) return { name: principal, isAddress: false }
+  return peer === undefined ? undefined : { name: networkOf(peer.slice(0, 100)), isAddress: true }
+}
+
+/** Counts by account; principals and addresses are kept apart. */
+export class AccountTally {
+  readonly #principals = new Tally()
+  readonly #addresses = new Tally()
+
+  of(account: Account | undefined): number {
+    return this.#tallyOf(account).of(account?.name)
+  }
+
+  add(account: Account | undefined, by: 1 | -1): void {
+    this.#tallyOf(account).add(account?.name, by)
+  }
+
+  #tallyOf(account: Account | undefined): Tally {
+    return account?.isAddress ? this.#addresses : this.#principals
+  }
+}
+
+/** Whoever has an IPv6 address has at least a /64 of them, so these count as one. */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  if (!address.includes(':')) return address
+  const [head = '', tail] = address.toLowerCase().split('%')[0]!.split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  const groups = [...before, ...Array<string>(zeros).fill('0'), ...after]
+  return groups.slice(0, 4).map(withoutZeros).join(':')
+}
+
+function withoutZeros(group: string): string {
+  return group.replace(/^0+(?=.)/, '')
+}

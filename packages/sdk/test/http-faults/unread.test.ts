@@ -1,0 +1,161 @@
+import { createMcpHandler } from 'tenon/server'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createServer, eventually, httpRevisions, modern, RawClient, RawConnection, serve, toBytes } from './support.ts'
+
+const megabyte = 1024 * 1024
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Only what the server looks at now and then stands still; sockets work as ever. */
+const fakeTime = () => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
+
+function createBig() {
+  const server = createServer()
+  server.registerTool('big', {}, () => 'x'.repeat(8 * megabyte))
+  return server
+}
+
+/** Sends a call and reads nothing of the answer. */
+async function callUnread(client: RawClient, name: string, times = 1): Promise<RawConnection> {
+  const connection = await RawConnection.open(client.port)
+  onTestFinished(() => connection.destroy())
+  connection.socket.pause()
+  for (let id = 1; id <= times; id++) {
+    const body = client.call(id, name)
+    const headers = client.headers('tools/call', name, { 'Content-Length': String(body.length) })
+    connection.write(toBytes('POST', '/mcp', headers, body))
+  }
+  return connection
+}
+
+describe.each(httpRevisions)('a response that its client does not read (%s)', (revision) => {
+  it('is given up after writeTimeoutMs without progress', async () => {
+    const http = await serve(createBig())
+    const client = await RawClient.open(http.port, revision)
+    fakeTime()
+    const connection = await callUnread(client, 'big')
+    await eventually(() => http.metrics.unsentBytes > megabyte)
+    vi.advanceTimersByTime(29_000)
+    expect(http.metrics.unsentBytes).toBeGreaterThan(megabyte)
+    vi.advanceTimersByTime(5_000)
+    await eventually(() => http.metrics.unsentBytes === 0)
+    connection.socket.resume()
+    await connection.closed()
+    expect(connection.waiting.length).toBeLessThan(8 * megabyte)
+    await client.stillServes()
+  })
+})
+
+describe('a response that its client reads slowly', () => {
+  it('is sent to the end', async () => {
+    const http = await serve(createBig())
+    const client = new RawClient(http.port, modern)
+    fakeTime()
+    const connection = await callUnread(client, 'big')
+    await eventually(() => http.metrics.unsentBytes > megabyte)
+    let received = 0
+    connection.socket.on('data', (chunk: Buffer) => {
+      received += chunk.length
+    })
+    // More than a minute in all, but never half a minute without reading.
+    for (let step = 0; step < 4; step++) {
+      vi.advanceTimersByTime(20_000)
+      const before = received
+      connection.socket.resume()
+      await eventually(() => connection.ended || received > before + 3 * megabyte || received > 8 * megabyte)
+      expect(connection.ended).toBe(false)
+      connection.socket.pause()
+    }
+    connection.socket.resume()
+    await eventually(() => received > 8 * megabyte)
+    expect(connection.ended).toBe(false)
+  })
+})
+
+describe('many responses that nobody reads', () => {
+  it('hold at most maxUnsentBytes: connections that waited longest are cut', async () => {
+    const maxUnsentBytes = 30 * megabyte
+    const http = await serve(createBig(), { maxUnsentBytes })
+    const client = new RawClient(http.port, modern)
+    const connections: RawConnection[] = []
+    for (let count = 0; count < 12; count++) {
+      connections.push(await callUnread(client, 'big'))
+      await eventually(() => http.metrics.calls === 0)
+      await eventually(() => http.metrics.unsentBytes <= maxUnsentBytes)
+    }
+    // The first ones were cut, the last one is still good.
+    connections[0]!.socket.resume()
+    await connections[0]!.closed()
+    const last = connections.at(-1)!
+    last.socket.resume()
+    expect((await last.response()).body.length).toBeGreaterThan(8 * megabyte)
+  })
+
+  it('cut their connection when they wait behind one another', async () => {
+    const http = await serve(createBig(), { maxQueuedBytes: 12 * megabyte })
+    const client = new RawClient(http.port, modern)
+    const connection = await callUnread(client, 'big', 10)
+    await eventually(() => http.metrics.calls === 0)
+    connection.socket.resume()
+    await connection.closed()
+    expect(connection.waiting.length).toBeLessThan(3 * 8 * megabyte)
+    await eventually(() => http.metrics.unsentBytes === 0)
+    await client.stillServes()
+  })
+
+  it('are not what a single response is, however large', async () => {
+    const http = await serve(createBig(), { maxQueuedBytes: megabyte })
+    const client = new RawClient(http.port, modern)
+    const connection = await callUnread(client, 'big')
+    await eventually(() => http.metrics.unsentBytes > megabyte)
+    connection.socket.resume()
+    expect((await connection.response()).body.length).toBeGreaterThan(8 * megabyte)
+  })
+})
+
+describe('a stream that its client does not read', () => {
+  it('is given up after writeTimeoutMs although the server keeps sending comments', async () => {
+    const server = createServer()
+    const http = await serve(server, { maxQueuedBytes: 64 * megabyte })
+    const client = await RawClient.open(http.port, '2025-11-25')
+    fakeTime()
+    const stream = await client.listen()
+    stream.connection.socket.pause()
+    const data = 'x'.repeat(megabyte)
+    for (let count = 0; count < 12; count++) server.server.sendLoggingMessage({ level: 'info', data })
+    expect(http.metrics.unsentBytes).toBeGreaterThan(megabyte)
+    // Writes of one turn reach the socket at its end.
+    await new Promise((resolve) => setImmediate(resolve))
+    vi.advanceTimersByTime(60_000)
+    await eventually(() => http.metrics.streams === 0 && http.metrics.unsentBytes === 0)
+    await client.stillServes()
+  })
+
+  it('is given up over fetch, too', async () => {
+    fakeTime()
+    const server = createServer()
+    const handler = createMcpHandler(server, { maxQueuedBytes: 64 * megabyte })
+    const client = new RawClient(0, modern)
+    const body = client.request(1, 'subscriptions/listen', { notifications: { toolsListChanged: true } })
+    const headers = new Headers({
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': modern,
+      'mcp-method': 'subscriptions/listen',
+    })
+    const response = await handler.fetch(new Request('http://localhost/mcp', { method: 'POST', headers, body }))
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    // Every change is a small message, so a reader that is far behind missed many.
+    server.registerTool(`t${'x'.repeat(60)}`, {}, () => '')
+    for (let count = 0; handler.metrics.unsentBytes === 0; count++) {
+      expect(count).toBeLessThan(100_000)
+      server.server.changes.tell({ list: 'tools' })
+    }
+    vi.advanceTimersByTime(60_000)
+    expect(handler.metrics).toMatchObject({ streams: 0, calls: 0, unsentBytes: 0 })
+    await expect(response.text()).rejects.toThrow('The connection was cut')
+    await handler.close()
+  })
+})
