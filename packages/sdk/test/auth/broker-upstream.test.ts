@@ -1,4 +1,4 @@
-import { broker, providers, type UpstreamProvider } from 'tenon/auth'
+import { type BrokerOptions, broker, MemoryValueStore, providers, type UpstreamProvider } from 'tenon/auth'
 import { describe, expect, it } from 'vitest'
 import { anyRequest, Browser, challenge, listen, redirectUri, scopes, secret, verifier } from './broker-support.ts'
 import { type Answer, Site, type Visit } from './client-support.ts'
@@ -54,7 +54,7 @@ interface Told {
 }
 
 /** A broker alone, in front of it. */
-async function start(plain: Plain, change: Partial<UpstreamProvider> = {}) {
+async function start(plain: Plain, change: Partial<UpstreamProvider> = {}, more: Partial<BrokerOptions> = {}) {
   const port = await listen()
   const errors: Error[] = []
   const auth = broker({
@@ -63,6 +63,7 @@ async function start(plain: Plain, change: Partial<UpstreamProvider> = {}) {
     scopes,
     secrets: [secret],
     onError: (error) => errors.push(error),
+    ...more,
   })
   port.serve(auth.node)
   const post = async (path: string, body: string | URLSearchParams) => {
@@ -151,6 +152,18 @@ describe('a provider without OpenID Connect', () => {
     expect((await place.refresh(body.refresh_token)).body.error).toBe('invalid_grant')
   })
 
+  it('that takes the place of another ends the logins of that one, whose user 42 is somebody else', async () => {
+    await using plain = await Plain.start()
+    const store = new MemoryValueStore()
+    await using place = await start(plain, {}, { store })
+    const { body } = await place.signIn()
+    const resource = place.auth.resource!
+    const one = { resource, upstream: plain.description, scopes, secrets: [secret], store }
+    const other = { ...one, upstream: { ...plain.description, issuer: 'https://other.example' } }
+    expect(await broker(one).verify(body.access_token, anyRequest)).toMatchObject({ subject: '42' })
+    expect(await broker(other).verify(body.access_token, anyRequest)).toBeUndefined()
+  })
+
   it('may say what is wrong with a status of 200, as GitHub does', async () => {
     await using plain = await Plain.start()
     plain.token = {
@@ -169,6 +182,9 @@ describe('a provider without OpenID Connect', () => {
     ['nobody', { body: { login: 'octo' } }],
     ['an object', { body: { id: {} } }],
     ['no JSON', { body: 'octo' }],
+    ['an empty text', { body: { id: '' } }],
+    ['a number that was rounded', { body: '{"id":9007199254740993}' }],
+    ['a fraction', { body: { id: 1.5 } }],
     ['elsewhere', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }],
   ])('that says %s signed in lets nobody in', async (_, user) => {
     await using plain = await Plain.start()

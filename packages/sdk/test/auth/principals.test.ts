@@ -104,6 +104,7 @@ const withoutUser: [string, Shape][] = [
   ],
   ['{ clientId } beside a bearer token', foreign(() => ({ clientId: 'app', scopes: [] }))],
   ['{ azp } beside a bearer token', foreign(() => ({ iss: issuer, azp: 'app' }))],
+  ['{ token: "[redacted]" } beside a bearer token', foreign(() => ({ token: '[redacted]', clientId: 'app' }))],
   ['an empty sub', foreign(() => ({ iss: issuer, sub: '' }))],
   ['a sub that is too large for a number', foreign((user) => ({ sub: 2 ** 53 + (user === 'ann' ? 0 : 1) }))],
   ['a sub that is no text', foreign(() => ({ sub: {} }))],
@@ -177,6 +178,7 @@ describe('users with the same id', () => {
     ['that is split in another place', { iss: 'a","subject', sub: 'b' }, { iss: 'a', sub: 'subject","b' }],
     ['as the digest of a token', { sub: 'x' }, { token: 'x' }],
     ['in one of two members', { user: 'app', userId: 'a' }, { user: 'app', userId: 'b' }],
+    ['behind one placeholder for tokens, of two clients', { token: '-', clientId: 'a' }, { token: '-', clientId: 'b' }],
     ['with another address behind one token', { token: 'x', email: 'a@x' }, { token: 'x', extra: { email: 'b@x' } }],
   ])('%s never share a session [SESS-014]', async (_how, one, other) => {
     const as = await foreign((user) => (user === 'ann' ? one : other), false)(newServer())
@@ -185,6 +187,38 @@ describe('users with the same id', () => {
     expect((await bob(toRequest({ method: 'ping' }, { 'mcp-session-id': id }))).status).toBe(404)
     expect((await ann(toRequest({ method: 'ping' }, { 'mcp-session-id': id }))).status).toBe(200)
   })
+})
+
+describe('a gateway that sends one bearer token of its own for all', () => {
+  it('does not make its users one, as long as it says something of them [SESS-014]', async () => {
+    const handler = handlerOf(newServer())
+    const as = (auth: object) => (request: Request) => {
+      request.headers.set('authorization', 'Bearer of-the-gateway')
+      return handler.fetch(request, { auth: { clientId: 'app', ...auth } as never })
+    }
+    for (const [one, other] of [
+      [{ token: 'ann' }, { token: 'bob' }],
+      [{ email: 'ann@x' }, { email: 'bob@x' }],
+      [{ extra: { username: 'ann' } }, { extra: { username: 'bob' } }],
+    ] as const) {
+      const id = await openSession(as(one))
+      expect((await as(other)(toRequest({ method: 'ping' }, { 'mcp-session-id': id }))).status).toBe(404)
+      expect((await as(one)(toRequest({ method: 'ping' }, { 'mcp-session-id': id }))).status).toBe(200)
+    }
+  })
+})
+
+it('a user whose name is an address does not use up the rate limit of that address', async () => {
+  const { url } = await listening((request, response) => handler.node(request, response))
+  const handler = handlerOf(newServer(), {
+    rateLimit: { perSecond: 0.001, burst: 1 },
+    principal: ({ headers }) => headers['x-user'],
+  })
+  const statusAs = async (headers: Record<string, string>) =>
+    (await sendTo(url)(toRequest({ method: 'ping' }, headers))).status
+  for (const address of ['127.0.0.1', '::ffff:127.0.0.1', '::1']) await statusAs({ 'x-user': address })
+  expect(await statusAs({ 'x-user': '127.0.0.1' })).toBe(429)
+  expect(await statusAs({})).not.toBe(429)
 })
 
 describe('callers of which nothing but the client is known', () => {

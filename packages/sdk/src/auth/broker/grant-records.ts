@@ -10,6 +10,8 @@ export interface Grant {
   readonly clientId: string
   readonly scopes: readonly string[]
   readonly resource: string
+  /** The issuer where the person signed in: the same subject elsewhere is somebody else. */
+  readonly upstream: string
   /** Whether its time starts again whenever it is used. */
   readonly lasts: boolean
   /** In milliseconds since 1970. */
@@ -26,16 +28,18 @@ const endedMs = 600_000
 export class GrantRecords {
   readonly #vault: Vault
   readonly #resource: string
+  readonly #upstream: string
 
-  constructor(vault: Vault, resource: string) {
+  constructor(vault: Vault, resource: string, upstream: string) {
     this.#vault = vault
     this.#resource = resource
+    this.#upstream = upstream
   }
 
-  /** Stores may be shared: what was granted for another server is nothing here. */
+  /** Stores may be shared, and providers exchanged: grants for another server, or of another provider, are nothing here. */
   async find(grantId: string): Promise<Grant | undefined> {
     const grant = await this.#vault.get<Grant>('grant', grantId)
-    return grant?.resource === this.#resource ? grant : undefined
+    return grant?.resource === this.#resource && grant.upstream === this.#upstream ? grant : undefined
   }
 
   tokens(grantId: string): Promise<UpstreamTokens | undefined> {

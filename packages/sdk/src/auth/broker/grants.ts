@@ -55,7 +55,7 @@ export class Grants {
     this.#vault = vault
     this.#upstream = upstream
     this.#settings = settings
-    this.#records = new GrantRecords(vault, settings.resource)
+    this.#records = new GrantRecords(vault, settings.resource, upstream.provider.issuer)
     this.#renewals = new Renewals(vault, this.#records, upstream, settings)
     this.#rotation = new Rotation(vault)
   }
@@ -67,9 +67,19 @@ export class Grants {
     const half = randomText(128)
     const grantId = await sha256(half)
     const { resource } = this.#settings
+    const { issuer: upstream } = this.#upstream.provider
     const endsAt = Date.now() + codeMs
     await this.#records.saveTokens(grantId, tokens, codeMs)
-    await this.#records.save(grantId, { subject, profile, clientId, scopes, resource, lasts: false, endsAt })
+    await this.#records.save(grantId, {
+      subject,
+      profile,
+      clientId,
+      scopes,
+      resource,
+      upstream,
+      lasts: false,
+      endsAt,
+    })
     const code = `${half}.${randomText()}`
     const { redirectUri, codeChallenge } = request
     await this.#vault.set('code', await sha256(code), { redirectUri, codeChallenge } satisfies KeptCode, codeMs)

@@ -188,7 +188,8 @@ export class Upstream {
     if (response.status === 401) throw new UpstreamEnded('The token is not taken any more')
     const profile: unknown = response.status === 200 ? await response.json().catch(() => undefined) : undefined
     const subject = isObject(profile) ? profile[member] : undefined
-    if (typeof subject !== 'string' && typeof subject !== 'number') {
+    // A larger number was rounded when it was read, which would make two people one.
+    if (!(typeof subject === 'string' && subject !== '') && !Number.isSafeInteger(subject)) {
       throw new Error(`${new URL(url).host} does not say who signed in (HTTP ${response.status})`)
     }
     return toLogin(String(subject), profile as JsonObject, { accessToken })

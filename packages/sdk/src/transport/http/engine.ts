@@ -203,7 +203,9 @@ export class HttpEngine {
   #route(call: HttpCall): Promise<void> | void {
     if (this.#draining) throw shuttingDown()
     const { request } = call
-    const tooMany = this.#rateLimit?.check(request.principal ?? request.peer ?? '', Date.now())
+    // With a mark before it, so that no user can be called like the address of another.
+    const { principal, peer = '' } = request
+    const tooMany = this.#rateLimit?.check(principal === undefined ? peer : `principal ${principal}`, Date.now())
     if (tooMany) throw tooMany
     if (this.#sse?.handles(call)) {
       if (call instanceof AuthorizedCall) call.isSession = true

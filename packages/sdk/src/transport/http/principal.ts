@@ -12,8 +12,9 @@ export function principalOf(request: CallRequest): string | undefined | Promise<
   const { auth } = request
   if (auth === undefined || auth === null) return undefined
   const { token } = auth as { token?: unknown }
-  const presented = isText(token) ? token : parseCredentials(request.header('authorization'))?.token
-  return principalFor(auth, presented)
+  // Layers may leave a placeholder in one place, and gateways send a token of their own in the other: both have to agree.
+  const tokens = new Set([token, parseCredentials(request.header('authorization'))?.token].filter(isText))
+  return principalFor(auth, tokens.size === 0 ? undefined : [...tokens].join(' '))
 }
 
 /**
@@ -31,11 +32,10 @@ export function principalFor(auth: unknown, token: string | undefined): string |
   const user = [...valuesOf(places, userIdNames), userObjectId(auth)]
   if (user.some(isKnown)) return JSON.stringify([issuer, 'user', ...user])
   const about = valuesOf(places, descriptionNames)
-  const isDescribed = about.some(isKnown)
-  if (token !== undefined) {
-    return sha256(token).then((digest) => JSON.stringify([issuer, 'token', digest, ...(isDescribed ? about : [])]))
-  }
-  if (isDescribed) return JSON.stringify([issuer, 'about', ...about])
+  const client = find(places, clientNames)
+  if (token !== undefined)
+    return sha256(token).then((digest) => JSON.stringify([issuer, 'token', digest, client, ...about]))
+  if (about.some(isKnown)) return JSON.stringify([issuer, 'about', client, ...about])
   warnOnce(
     'auth-without-principal',
     'The auth of a request has neither a user id (such as `sub`) nor a token, so its caller is treated as anonymous. Set `principal` to tell callers apart.',
@@ -61,6 +61,8 @@ const userIdNames = ['user', 'userId', 'user_id', 'uid']
  * never join the holders of two tokens.
  */
 const descriptionNames = ['id', 'email', 'username', 'preferred_username']
+
+const clientNames = ['clientId', 'client_id', 'azp']
 
 type Members = Readonly<Record<string, unknown>>
 type Id = string | number
