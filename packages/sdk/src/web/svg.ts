@@ -1,0 +1,44 @@
+/** What an SVG must not hold. It is refused rather than cleaned: what was taken out wrongly is found only by attackers. */
+const forbidden: readonly [string, RegExp][] = [
+  ['a document type or entities', /<!(?!--)(?!\[CDATA\[)/],
+  ['processing instructions', /<\?(?!xml\s)/i],
+  ['an encoding other than UTF-8', /<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["'])/i],
+  [
+    'active or foreign elements',
+    /<\s*(?:[\w.-]+:)?(?:script|foreignobject|iframe|embed|object|audio|video|image|handler|listener)\b/i,
+  ],
+  ['animations, which can change references', /<\s*(?:[\w.-]+:)?(?:animate\w*|set)\b/i],
+  ['event handlers', /[\s"'/](?:[\w.-]+:)?on[a-z]+\s*=/i],
+  ['references to other documents', /(?:href|src|base)\s*=\s*(?!["']\s*#)/i],
+  ['styles from elsewhere', /@import|image-set|expression\s*\(|-moz-binding|\\|url\s*\(\s*(?!["']?\s*#)/i],
+  ['script URLs', /(?:java|vb)script\s*:/i],
+]
+
+/** More elements than an icon needs, and more copies: copies of copies grow without end. */
+const maxElements = 5_000
+const maxCopies = 20
+
+/** Says why an SVG is refused, or nothing. */
+export function svgProblem(bytes: Uint8Array): string | undefined {
+  const text = decode(bytes)
+  if (text === undefined) return 'the SVG is not UTF-8'
+  if (text.includes('\0')) return 'the SVG holds a NUL'
+  const found = forbidden.find(([, pattern]) => pattern.test(text))
+  if (found) return `the SVG has ${found[0]}`
+  if (count(text, '<') > maxElements * 2) return `the SVG has more than ${maxElements} elements`
+  return count(text, '<use') > maxCopies ? `the SVG copies elements more than ${maxCopies} times` : undefined
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function count(text: string, part: string): number {
+  let found = 0
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + 1)) found++
+  return found
+}
