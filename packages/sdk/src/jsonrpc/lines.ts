@@ -1,6 +1,7 @@
 import { Fault } from './message.ts'
 
 const newline = 10
+const carriageReturn = 13
 
 export interface LineOptions {
   /** Longer lines are skipped and reported, so that a peer cannot fill the memory. */
@@ -49,11 +50,12 @@ export class LineSplitter {
     if (this.#skipping) return
     this.#held.push(bytes)
     this.#heldBytes += bytes.length
-    if (this.#heldBytes > this.#options.maxBytes) {
+    // One byte more may be the carriage return before the newline, which is not part of the message.
+    if (this.#heldBytes > this.#options.maxBytes + 1) {
       this.#skipping = true
-      const beginning = this.#options.decode(this.#held[0]!.subarray(0, 400)) ?? ''
+      const beginning = this.#held[0]!
       this.#release()
-      this.#options.onFault(tooLong(beginning, this.#options.maxBytes))
+      this.#refuse(beginning)
     }
   }
 
@@ -65,7 +67,12 @@ export class LineSplitter {
     }
     const line = this.#held.length === 1 ? this.#held[0]! : this.#options.join(this.#held, this.#heldBytes)
     this.#release()
-    this.#lines(line)
+    this.#lineOf(line)
+  }
+
+  #refuse(line: Uint8Array): void {
+    const beginning = this.#options.decode(line.subarray(0, 400)) ?? ''
+    this.#options.onFault(tooLong(beginning, this.#options.maxBytes))
   }
 
   #release(): void {
@@ -89,18 +96,33 @@ export class LineSplitter {
     for (let start = 0; start <= bytes.length; ) {
       const found = bytes.indexOf(newline, start)
       const end = found === -1 ? bytes.length : found
-      const line = this.#options.decode(bytes.subarray(start, end))
-      if (line === null) this.#options.onFault(new Fault(-32700, 'The message is not valid UTF-8'))
-      else this.#line(line)
+      this.#lineOf(bytes.subarray(start, end))
       start = end + 1
     }
   }
 
+  #lineOf(bytes: Uint8Array): void {
+    const length = bytes[bytes.length - 1] === carriageReturn ? bytes.length - 1 : bytes.length
+    if (length > this.#options.maxBytes) return this.#refuse(bytes)
+    const line = this.#options.decode(bytes)
+    if (line === null) this.#options.onFault(new Fault(-32700, 'The message is not valid UTF-8'))
+    else if (length > 0) this.#options.onLine(line)
+  }
+
   #line(line: string): void {
     if (line === '' || line === '\r') return
-    if (line.length > this.#options.maxBytes) this.#options.onFault(tooLong(line.slice(0, 400), this.#options.maxBytes))
-    else this.#options.onLine(line)
+    const { maxBytes } = this.#options
+    // A UTF-16 unit takes at most three bytes, so that most lines need not be measured.
+    if (line.length * 3 > maxBytes && lengthOf(line) > maxBytes) {
+      this.#options.onFault(tooLong(line.slice(0, 400), maxBytes))
+    } else this.#options.onLine(line)
   }
+}
+
+/** In bytes, without the carriage return at its end. */
+function lengthOf(line: string): number {
+  const { length } = new TextEncoder().encode(line)
+  return line.endsWith('\r') ? length - 1 : length
 }
 
 /** The beginning of a message often tells whose it is, so that whoever waits for it can be told. */

@@ -14,9 +14,13 @@ export function parseText(text: string): unknown | Fault {
   }
   // Each level costs at least two characters, so short messages need no walk.
   if (text.length > 2 * maxNesting && isTooDeep(value)) {
-    return new Fault(-32600, `The message is nested deeper than ${maxNesting} levels`, readId(value))
+    return tooDeep(value)
   }
   return value
+}
+
+function tooDeep(value: unknown): Fault {
+  return new Fault(-32600, `The message is nested deeper than ${maxNesting} levels`, readId(value))
 }
 
 /**
@@ -27,6 +31,27 @@ export function parseUnambiguous(text: string): unknown | Fault {
   const value = parseText(text)
   if (value instanceof Fault || !repeatsMember(text)) return value
   return new Fault(-32600, 'A member of the message comes twice', isObject(value) ? readId(value) : undefined)
+}
+
+/** The same bound, and one on the size, for a value that somebody else has parsed. */
+export function boundsProblem(root: unknown, maxCharacters: number): Fault | 'too-large' | undefined {
+  let characters = 0
+  let level: unknown[] = [root]
+  for (let depth = 0; level.length > 0; depth++) {
+    const below: unknown[] = []
+    for (const value of level) {
+      // What a value takes at least as JSON, with the comma or bracket that comes with it.
+      characters += typeof value === 'string' ? value.length + 2 : 2
+      if (typeof value !== 'object' || value === null) continue
+      if (depth >= maxNesting) return tooDeep(root)
+      for (const child of Array.isArray(value) ? value : Object.values(value)) below.push(child)
+      if (!Array.isArray(value)) for (const name of Object.keys(value)) characters += name.length + 3
+      if (characters > maxCharacters) return 'too-large'
+    }
+    if (characters > maxCharacters) return 'too-large'
+    level = below
+  }
+  return undefined
 }
 
 const quote = 34

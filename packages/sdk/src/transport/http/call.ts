@@ -1,4 +1,5 @@
-import type { RequestId } from '../../jsonrpc/message.ts'
+import { Fault, type RequestId } from '../../jsonrpc/message.ts'
+import { boundsProblem, parseUnambiguous } from '../../jsonrpc/parse.ts'
 import type { HttpRequest } from '../../jsonrpc/transport.ts'
 import type { Deadlines } from '../../util/deadlines.ts'
 import type { Backlogs } from './backlogs.ts'
@@ -46,7 +47,49 @@ export interface BodyLimits {
 }
 
 /** The body as text, or as the value that a framework in front of us made of it. */
-export type Body = string | { readonly value: unknown }
+export type Body = string | ParsedBody
+
+export interface ParsedBody {
+  readonly value: unknown
+  /** The text that it was made of, where the framework kept it. */
+  readonly text?: string | undefined
+}
+
+/** What a framework has read of a body: as it is, or what it made of it. */
+export function toBody(parsed: unknown, raw: unknown, maxBodyBytes: number): Body | Refusal {
+  const text = toText(parsed)
+  if (typeof text === 'string' && text.length > maxBodyBytes) return tooLarge(maxBodyBytes)
+  if (text !== undefined) return text
+  const kept = toText(raw)
+  return kept instanceof Refusal ? kept : { value: parsed, text: kept }
+}
+
+function toText(content: unknown): string | Refusal | undefined {
+  if (typeof content === 'string') return content
+  return content instanceof Uint8Array ? decodeBody(content) : undefined
+}
+
+export function decodeBody(bytes: Uint8Array): string | Refusal {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return notUtf8()
+  }
+}
+
+/**
+ * The message in a body. What a framework has parsed is held to the same bounds, as far as it can still be seen: members that
+ * come twice only if it kept the text.
+ */
+export function messageIn(body: Body, maxBodyBytes: number): unknown | Fault {
+  if (typeof body === 'string') return parseUnambiguous(body)
+  const { value, text } = body
+  const problem = boundsProblem(value, maxBodyBytes)
+  if (problem === 'too-large') throw tooLarge(maxBodyBytes)
+  if (problem || text === undefined) return problem ?? value
+  const reread = parseUnambiguous(text)
+  return reread instanceof Fault ? reread : value
+}
 
 /** The open end of a stream. */
 export interface EventSink {

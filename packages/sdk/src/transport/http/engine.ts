@@ -1,7 +1,6 @@
 import { RpcCode } from '../../errors.ts'
 import type { Endpoint, RevisionFacts } from '../../jsonrpc/endpoint.ts'
 import { Fault, kindOf, type RpcRequest } from '../../jsonrpc/message.ts'
-import { parseUnambiguous } from '../../jsonrpc/parse.ts'
 import { standardHeadersProblem } from '../../protocol/mirrored-headers.ts'
 import { revisionWithoutHeader } from '../../protocol/revisions/index.ts'
 import { type Account, accountOf } from '../../util/account.ts'
@@ -19,6 +18,7 @@ import {
   type BodyLimits,
   type HeaderFields,
   type HttpCall,
+  messageIn,
   type OutputLimits,
   Refusal,
   refusedCode,
@@ -234,7 +234,7 @@ export class HttpEngine {
     // It may have been asked to end while the body was on its way.
     if (this.#draining) throw shuttingDown()
     const version = versionOf(call.request)
-    const value = typeof body === 'string' ? parseUnambiguous(body) : body.value
+    const value = messageIn(body, this.#bodyLimits.maxBodyBytes)
     if (value instanceof Fault) throw this.#unreadable(value, version)
     const cors = this.#guard.corsHeaders(call)
     if (isModern(this.#revisions, version, value)) return this.#answerModern(call, value, cors)

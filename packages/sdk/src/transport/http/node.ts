@@ -14,6 +14,7 @@ import {
   notUtf8,
   type OutputLimits,
   Refusal,
+  toBody,
   tooLarge,
   tooSlow,
 } from './call.ts'
@@ -22,6 +23,8 @@ import {
 export interface NodeRequest extends IncomingMessage {
   /** What a body parser in front of us made of the body. */
   body?: unknown
+  /** The bytes that the parser read, where it kept them. */
+  rawBody?: unknown
   auth?: unknown
   /** Express and its like keep the whole path here when they mount a handler under a part of it. */
   originalUrl?: string
@@ -46,7 +49,7 @@ export class NodeCall implements HttpCall {
   }
 
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void {
-    if (this.#parsed !== undefined) return done({ value: this.#parsed })
+    if (this.#parsed !== undefined) return done(toBody(this.#parsed, this.#incoming.rawBody, limits.maxBodyBytes))
     const length = Number(this.request.header('content-length') ?? 0)
     if (length > limits.maxBodyBytes) done(tooLarge(limits.maxBodyBytes))
     else readText(this.#incoming, limits, done)

@@ -5,12 +5,13 @@ import {
   type Body,
   type BodyLimits,
   type CallRequest,
+  decodeBody,
   type EventSink,
   type HeaderFields,
   type HttpCall,
-  notUtf8,
   type OutputLimits,
   Refusal,
+  toBody,
   tooLarge,
   tooSlow,
 } from './call.ts'
@@ -54,7 +55,8 @@ export class WebCall implements HttpCall {
   }
 
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void {
-    if (this.#extras.parsedBody !== undefined) return done({ value: this.#extras.parsedBody })
+    if (this.#extras.parsedBody !== undefined)
+      return done(toBody(this.#extras.parsedBody, undefined, limits.maxBodyBytes))
     readText(this.#request, limits).then(done, () => done(new Refusal(400, -32700, 'The body was cut off')))
   }
 
@@ -210,7 +212,7 @@ async function readText(request: Request, limits: BodyLimits): Promise<string | 
   try {
     const bytes = await readUpTo(reader, maxBodyBytes)
     if (isLate) return tooSlow(bodyTimeoutMs)
-    return bytes ? decode(bytes) : tooLarge(maxBodyBytes)
+    return bytes ? decodeBody(bytes) : tooLarge(maxBodyBytes)
   } finally {
     deadlines?.delete(late)
   }
@@ -229,13 +231,5 @@ async function readUpTo(
     if (collected.length <= maxBytes) continue
     void reader.cancel().catch(() => {})
     return undefined
-  }
-}
-
-function decode(bytes: Uint8Array): string | Refusal {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return notUtf8()
   }
 }

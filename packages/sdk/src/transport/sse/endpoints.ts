@@ -1,11 +1,11 @@
 import { Fault } from '../../jsonrpc/message.ts'
-import { parseUnambiguous } from '../../jsonrpc/parse.ts'
 import { accountOf } from '../../util/account.ts'
 import {
   type Body,
   type BodyLimits,
   type HeaderFields,
   type HttpCall,
+  messageIn,
   Refusal,
   refusedCode,
   sessionNotFoundCode,
@@ -78,7 +78,7 @@ export async function readMessage(call: HttpCall, limits: BodyLimits): Promise<u
   if (problem) throw problem
   const body = await new Promise<Body | Refusal>((resolve) => call.body(limits, resolve))
   if (body instanceof Refusal) throw body
-  const value = typeof body === 'string' ? parseUnambiguous(body) : body.value
+  const value = messageIn(body, limits.maxBodyBytes)
   if (value instanceof Fault) throw new Refusal(400, value.code, value.message, value.id ?? null)
   return value
 }
