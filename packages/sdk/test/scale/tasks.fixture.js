@@ -8,7 +8,7 @@ import { InMemoryTransport } from 'tenon/testing'
 
 const count = 10_000
 const [where] = process.argv.slice(2)
-const store = where.startsWith('redis:') ? redisStore({ url: where }) : sqliteStore(where)
+const store = where.startsWith('redis:') ? redisStore({ url: where, prefix: 'many' }) : sqliteStore(where)
 
 let ended = 0
 let wake = () => {}

@@ -10,7 +10,7 @@ import { build } from 'esbuild'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { McpError } from '../../src/errors.ts'
-import type { RunTask, TaskEntry, WorkOptions } from '../../src/store/ports.ts'
+import { type RunTask, type TaskEntry, UnknownEvent, type WorkOptions } from '../../src/store/ports.ts'
 import { load } from '../../src/store/redis/connections.ts'
 import { type RedisStore, type RedisStoreOptions, redisStore } from '../../src/store/redis/redis-store.ts'
 import { deferred } from '../../src/util/deferred.ts'
@@ -38,11 +38,11 @@ describe.skipIf(!hasRedis)('redisStore', () => {
   })
 
   /** On a prefix that nothing else uses. */
-  const open = (options: RedisStoreOptions = {}): RedisStore => {
+  const open = (options: Partial<RedisStoreOptions> = {}): RedisStore => {
     prefix = `faults-${count++}`
     return again({ prefix, ...options })
   }
-  const again = (options: RedisStoreOptions = {}): RedisStore => {
+  const again = (options: Partial<RedisStoreOptions> = {}): RedisStore => {
     const store = redisStore({ url: server.url, prefix, onError: () => {}, ...options })
     stores.push(store)
     return store
@@ -310,6 +310,41 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     const worker = await tasks.work(async () => {}, options())
     const isLeft = (key: string) => !key.startsWith(`{${prefix}}:tasks:`) || key.startsWith(`{${prefix}}:tasks:t-`)
     await untilSo(async () => !(await redis.keys(`{${prefix}}:*`)).some(isLeft))
+    await worker.stop()
+  })
+
+  it('is refused without a prefix, which tells the servers on one Redis apart', () => {
+    for (const options of [{}, { prefix: '' }, { prefix: 'a{b}' }, { prefix: 5 }, undefined]) {
+      expect(() => redisStore(options as never)).toThrow(/redisStore\(\{ prefix \}\) must be text without braces/)
+    }
+  })
+
+  it('sees nothing of another server on the same Redis that has another prefix', async () => {
+    const one = open()
+    const other = open()
+    await one.sessions.set({ id: 'same', state: 'of one', createdAt: 1 }, 60_000)
+    await one.values.set('same', 'of one', 60_000)
+    const event = await one.events.storeEvent('same', '"of one"')
+    await one.tasks.create(entry('same'), { isReady: true })
+    const heard: string[] = []
+    const runs: string[] = []
+    await other.bus.subscribe('same', (message) => heard.push(message))
+    await other.tasks.watch((id) => heard.push(id))
+    const run = async (id: string) => void runs.push(id)
+    const worker = await other.tasks.work(run, { concurrency: 2, leaseMs: 10_000, onError: () => {} })
+    expect(await other.sessions.get('same')).toBe(undefined)
+    expect(await other.values.get('same')).toBe(undefined)
+    await expect(async () => other.events.replayEventsAfter(event, { send: () => {} })).rejects.toThrow(UnknownEvent)
+    expect(await other.tasks.get('same')).toBe(undefined)
+    expect([await other.tasks.countOpen(), await other.tasks.list('somebody', { limit: 10 })]).toEqual([0, []])
+    await one.bus.publish('same', 'of one')
+    await one.tasks.replace(entry('same', { version: 2 }), { isReady: true })
+    // What comes later through the same connections shows that the rest would have come by now.
+    await other.bus.publish('same', 'of other')
+    await other.tasks.create(entry('own'), { isReady: true })
+    await untilSo(async () => heard.length >= 2 && runs.length > 0)
+    expect(heard.toSorted()).toEqual(['of other', 'own'])
+    expect(runs).toEqual(['own'])
     await worker.stop()
   })
 

@@ -12,8 +12,11 @@ import { RedisTaskStore } from './tasks.ts'
 import { RedisValueStore } from './values.ts'
 
 export interface RedisStoreOptions extends ConnectionOptions {
-  /** What all keys begin with, in braces, so that they are on one node of a cluster. Default `tenon`. */
-  prefix?: string | undefined
+  /**
+   * What all keys and channels begin with, in braces, so that they are on one node of a cluster. Use one prefix for all processes
+   * of a server, and another for each other server: whoever shares a prefix shares sessions, tasks, events and the bus.
+   */
+  prefix: string
   /** Limits of what is kept of event streams. */
   events?: RedisEventStoreOptions | undefined
   /** Told what goes wrong where nobody waits for it, as when the connection is lost. Default: a warning, once per process. */
@@ -36,13 +39,17 @@ export interface RedisStore {
  * installed, and `bullmq` for tasks.
  *
  * ```ts
- * const store = redisStore({ url: 'redis://127.0.0.1:6379', prefix: 'tenon' })
+ * const store = redisStore({ url: 'redis://127.0.0.1:6379', prefix: 'my-server' })
  * ```
  */
-export function redisStore(options: RedisStoreOptions = {}): RedisStore {
-  const { prefix = 'tenon', onError = warn } = options
-  if (prefix === '' || /[{}]/.test(prefix)) {
-    throw new McpError('invalid-argument', `The prefix ${JSON.stringify(prefix)} must be text without braces`)
+export function redisStore(options: RedisStoreOptions): RedisStore {
+  const { prefix, onError = warn } = (options ?? {}) as RedisStoreOptions
+  if (typeof prefix !== 'string' || prefix === '' || /[{}]/.test(prefix)) {
+    throw new McpError(
+      'invalid-argument',
+      `redisStore({ prefix }) must be text without braces, got ${JSON.stringify(prefix)}. ` +
+        'Choose one for each server, for example its name: servers with the same prefix share sessions and tasks.',
+    )
   }
   const keys = new Keys(prefix)
   const connections = new Connections(options, [...taskScripts, ...eventScripts, ...sessionScripts], onError)
