@@ -41,6 +41,7 @@ import {
 } from '../protocol/types.ts'
 import { Emitter } from '../util/emitter.ts'
 import { isObject } from '../util/objects.ts'
+import type { TaskIdStore } from '../util/task-ids.ts'
 import { Answerer } from './answerer.ts'
 import { ResponseCache } from './cache.ts'
 import {
@@ -115,6 +116,11 @@ export interface ClientOptions {
    * a tool that needs a task is called as one in any case. `false`: no call becomes a task.
    */
   tasks?: boolean | undefined
+  /**
+   * Keeps the ids of open tasks, so that `resumeTasks()` finds them after a restart: `sqliteStore(path).taskIds(url)`. Default:
+   * they are forgotten with the process.
+   */
+  taskIds?: TaskIdStore | undefined
 }
 
 /** For `callToolAsTask`. Where a task is made, everything but `ttlMs` and `onProgress` is about the making of it. */
@@ -420,6 +426,11 @@ export class Client {
     return this.#tasks.resume(id)
   }
 
+  /** The tasks whose ids are in the store `taskIds`: created earlier, by this process or another, and not seen to end. */
+  resumeTasks(): Promise<TaskHandle[]> {
+    return this.#tasks.resumeAll()
+  }
+
   /** The tasks that the server keeps for us. 2025-11-25 only: elsewhere, whoever keeps the ids has the tasks. */
   listTasks(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListTasksResult, LegacyTask> {
     return this.#list('tasks', 'tasks/list', 'tasks', params, options, this.#having<LegacyTask>('taskId'))
@@ -627,6 +638,7 @@ export class Client {
     return new ClientTasks({
       closing: this.#closing.signal,
       maxRounds: this.#options.maxRounds ?? 32,
+      ids: this.#options.taskIds,
       facts: () => this.#facts(),
       call: async (method, params, options) => {
         const result = await this.#call(method, params, { ...options, takesTasks: true })

@@ -19,6 +19,8 @@ export interface ServerLimits extends LinkLimits {
   toolCalls?: CallRate | false | undefined
   /** Completion requests of one caller. `false`: no limit. Default `{ perSecond: 100, burst: 1000 }`. */
   completions?: CallRate | false | undefined
+  /** Task requests of one caller (`tasks/get` and so on). `false`: no limit. Default `{ perSecond: 2000, burst: 20_000 }`. */
+  taskRequests?: CallRate | false | undefined
 }
 
 /** Callers that a limit remembers by name, and as many by address. */
@@ -30,12 +32,19 @@ const callersPerAddress = 10
 export function createCallLimits({
   toolCalls = { perSecond: 1_000 },
   completions = { perSecond: 100 },
+  taskRequests = { perSecond: 2_000 },
 }: ServerLimits = {}): ReadonlyMap<string, CallLimit> {
   const limits = new Map<string, CallLimit>()
   if (toolCalls) limits.set('tools/call', new CallLimit('toolCalls', toolCalls))
   if (completions) limits.set('completion/complete', new CallLimit('completions', completions))
+  if (taskRequests) {
+    const limit = new CallLimit('taskRequests', taskRequests)
+    for (const method of taskMethods) limits.set(method, limit)
+  }
   return limits
 }
+
+const taskMethods = ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/update', 'tasks/cancel']
 
 /** Counts the calls of each caller: by principal, else by address on HTTP, else by connection. */
 export class CallLimit {

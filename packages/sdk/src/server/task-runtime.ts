@@ -38,6 +38,8 @@ export interface ToolTaskConfig extends Guarded {
   readonly support: NonNullable<ToolExecution['taskSupport']>
   /** Undefined: as the server's options say. */
   readonly policy: TaskPolicy | undefined
+  /** What the model is told as soon as a call became a task (2025-11-25). */
+  readonly immediateResponse: string | undefined
 }
 
 /** When the server makes a task of a call: at once, never, or when it takes longer. */

@@ -17,7 +17,7 @@ export interface Dialect {
   /** How long the client wishes the task to be kept. */
   ttlOf(params: Readonly<Record<string, unknown>>): number | undefined
   /** The answer to the call that became a task. */
-  created(task: Task, pace: Pace): ResultObject
+  created(task: Task, pace: Pace, config: ToolTaskConfig): ResultObject
   /** The answer to `tasks/get`. */
   described(task: Task, pace: Pace, caller: Caller): ResultObject
   /** The answer to `tasks/cancel`. Throws when it cannot be cancelled. */

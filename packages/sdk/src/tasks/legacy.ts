@@ -1,6 +1,6 @@
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
-import type { LegacyTask } from '../protocol/types.ts'
+import { type LegacyTask, metaKeys } from '../protocol/types.ts'
 import { isObject } from '../util/objects.ts'
 import { type Dialect, toTime } from './dialect.ts'
 import type { Pace } from './poll-pace.ts'
@@ -10,7 +10,7 @@ import { isFinal, type ListedTask, type Task } from './task.ts'
 export const legacy: Dialect = {
   tellsSession: true,
 
-  decide({ support }, { task }) {
+  decide({ support }, { task }, _caller, { requireTasks }) {
     if (task !== undefined) {
       // Other revisions ignore it, whatever it is.
       const { ttl } = isObject(task) ? task : { ttl: Number.NaN }
@@ -19,6 +19,10 @@ export const legacy: Dialect = {
       }
       if (support !== 'forbidden') return 'task'
       throw new ProtocolError(RpcCode.MethodNotFound, 'This tool cannot be called as a task')
+    }
+    if (support === 'optional' && requireTasks) {
+      const message = 'Task augmentation is required for tools/call: add `task` to the params'
+      throw new ProtocolError(RpcCode.InvalidRequest, message)
     }
     if (support !== 'required') return 'plain'
     throw new ProtocolError(RpcCode.MethodNotFound, 'This tool can only be called as a task: add `task` to the params')
@@ -29,7 +33,10 @@ export const legacy: Dialect = {
     return ttl !== undefined && ttl > 0 ? ttl : undefined
   },
 
-  created: (task, pace) => ({ task: toLegacyTask(task, pace) }),
+  created: (task, pace, { immediateResponse }) => ({
+    task: toLegacyTask(task, pace),
+    ...(immediateResponse !== undefined && { _meta: { [metaKeys.modelImmediateResponse]: immediateResponse } }),
+  }),
 
   described: (task, pace) => toLegacyTask(task, pace) as LegacyTask & ResultObject,
 

@@ -2,6 +2,7 @@ import { checkPolicy, type TaskPolicy } from '../server/task-runtime.ts'
 import { MemoryTaskStore } from '../store/memory-tasks.ts'
 import type { TaskLimits, TaskStore } from '../store/ports.ts'
 import { maxTimerMs } from '../util/backoff.ts'
+import { isObject } from '../util/objects.ts'
 
 export interface TasksOptions {
   /** Where tasks are kept. Default: in this process, gone with it. */
@@ -11,6 +12,11 @@ export interface TasksOptions {
    * own `taskPolicy` comes first. Default `{ afterMs: 500 }`: a call that takes longer. Clients of 2025-11-25 decide themselves.
    */
   policy?: TaskPolicy | undefined
+  /**
+   * Refuses ordinary calls (-32600) of tools with `taskSupport: 'optional'` by clients of 2025-11-25, which then have to ask for a
+   * task. Default false.
+   */
+  requireTasks?: boolean | undefined
   /** How long a task is kept after its creation, unless the client wishes otherwise. Default 3,600,000 (an hour). */
   ttlMs?: number | undefined
   /** The longest that a client may wish for. Default 86,400,000 (a day). */
@@ -50,7 +56,17 @@ export interface TasksOptions {
 }
 
 export interface TaskEvent {
-  type: 'created' | 'started' | 'input-required' | 'answered' | 'completed' | 'failed' | 'cancelled' | 'handed-back'
+  type:
+    | 'created'
+    | 'started'
+    | 'input-required'
+    | 'answered'
+    | 'completed'
+    | 'failed'
+    | 'cancelled'
+    | 'handed-back'
+    /** A client fetched the result. */
+    | 'retrieved'
   taskId: string
   /** Whom it belongs to; undefined where callers have no names. */
   principal: string | undefined
@@ -63,10 +79,15 @@ export interface TaskEvent {
 export type Settings = Required<TasksOptions>
 
 export function resolveOptions(options: TasksOptions): Settings {
+  const given: unknown = options
+  if (!isObject(given)) {
+    throw new TypeError(`tasks() takes an object of options, such as tasks({ ttlMs: 60_000 }), not ${show(given)}.`)
+  }
   const concurrency = options.concurrency ?? 16
   const settings: Settings = {
     store: options.store ?? new MemoryTaskStore(),
     policy: options.policy ?? { afterMs: 500 },
+    requireTasks: options.requireTasks ?? false,
     ttlMs: options.ttlMs ?? 3_600_000,
     maxTtlMs: options.maxTtlMs ?? 86_400_000,
     pollIntervalMs: options.pollIntervalMs ?? 500,
@@ -83,13 +104,30 @@ export function resolveOptions(options: TasksOptions): Settings {
     drainMs: options.drainMs ?? 2_000,
     onEvent: options.onEvent ?? (() => {}),
   }
+  checkSettings(settings, options)
+  return settings
+}
+
+function checkSettings(settings: Settings, options: TasksOptions): void {
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(settings, name)) continue
+    throw new TypeError(`tasks({ ${name} }) is not an option. Options: ${Object.keys(settings).join(', ')}.`)
+  }
   checkPolicy(settings.policy, 'tasks({ policy })')
+  checkStore(settings.store)
+  for (const [name, type] of types) {
+    const value: unknown = settings[name]
+    if (typeof value !== type) throw new TypeError(`tasks({ ${name} }) must be a ${type}, not ${show(value)}.`)
+  }
   for (const [name, least, most] of bounds) {
     const value: unknown = settings[name]
     if (typeof value === 'number' && value >= least && value <= most) continue
-    throw new TypeError(`tasks({ ${name} }) must be a number from ${least} to ${most}`)
+    throw new TypeError(`tasks({ ${name} }) must be a number from ${least} to ${most}, not ${show(value)}.`)
   }
-  return settings
+  // The default gives way to a shorter limit.
+  if (options.ttlMs !== undefined && options.ttlMs > settings.maxTtlMs) {
+    throw new TypeError(`tasks({ ttlMs }) must not be greater than maxTtlMs, which is ${settings.maxTtlMs}.`)
+  }
 }
 
 export function limitsOf(settings: Settings): TaskLimits {
@@ -101,6 +139,23 @@ export function limitsOf(settings: Settings): TaskLimits {
     maxBytesPerOwner: settings.maxBytesPerCaller,
     maxBytes: settings.maxBytes,
   }
+}
+
+const types = [
+  ['requireTasks', 'boolean'],
+  ['onEvent', 'function'],
+] as const
+
+function checkStore(store: unknown): void {
+  const { work, tasks } = (isObject(store) ? store : {}) as { work?: unknown; tasks?: { work?: unknown } }
+  if (typeof work === 'function') return
+  const hint =
+    typeof tasks?.work === 'function' ? 'pass its member `tasks`' : 'pass sqliteStore(path).tasks, for example'
+  throw new TypeError(`tasks({ store }) must be a task store: ${hint}.`)
+}
+
+function show(value: unknown): string {
+  return typeof value === 'object' || typeof value === 'string' ? String(JSON.stringify(value)) : String(value)
 }
 
 /** What can be waited for is what a timer can; the longest time to live is a year, for the sake of clocks. */

@@ -37,7 +37,10 @@ export class TaskResults {
       while (!ctx.signal.aborted) {
         const next = changes.next()
         const task = await this.#find(id, ctx)
-        if (isFinal(task.status)) return toResult(task, ctx.caller)
+        if (isFinal(task.status)) {
+          this.#book.tell('retrieved', task)
+          return toResult(task, ctx.caller)
+        }
         for (const [key, question] of Object.entries(task.questions)) {
           if (!tried.has(key) && this.#ask(task, key, question, ctx)) tried.add(key)
         }

@@ -6,7 +6,7 @@ import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Context } from '../server/context.ts'
 import type { RequestHandler, Serving } from '../server/dispatch.ts'
 import { type Guarded, mayUse } from '../server/features/feature.ts'
-import type { TaskHost, TaskRuntime } from '../server/task-runtime.ts'
+import type { TaskHost, TaskRuntime, ToolTaskConfig } from '../server/task-runtime.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 import { isObject, omit } from '../util/objects.ts'
 import { unref } from '../util/unref.ts'
@@ -21,7 +21,7 @@ import { resolveOptions, type Settings, type TasksOptions } from './options.ts'
 import { TaskResults } from './result.ts'
 import { TaskRunner } from './runner.ts'
 import { tellSession } from './session-news.ts'
-import type { KeptRequest, ListedTask, Task } from './task.ts'
+import { isFinal, type KeptRequest, type ListedTask, type Task } from './task.ts'
 import { TaskWatchers } from './watchers.ts'
 
 /**
@@ -111,23 +111,23 @@ class Tasks implements TaskRuntime {
     if (decision === 'plain') return undefined
     // Now, when the client can still be told which permission to ask for.
     checkAccess(exchange, config.requiredScopes)
-    if (decision === 'task') return this.#create(serving, dialect)
+    if (decision === 'task') return this.#create(serving, dialect, config)
     return serveFor(decision.afterMs, decision.always, {
       serving,
       book: this.#book,
       runner: this.#runner!,
       newTask: this.#newTask(serving, dialect),
-      created: (task) => serving.complete(dialect.created(task, this.#book.pace)),
+      created: (task) => serving.complete(dialect.created(task, this.#book.pace, config)),
     })
   }
 
-  async #create(serving: Serving, dialect: Dialect): Promise<Reply> {
+  async #create(serving: Serving, dialect: Dialect, config: ToolTaskConfig): Promise<Reply> {
     const task = await this.#book.create({ ...this.#newTask(serving, dialect), isReady: true })
     if (dialect.tellsSession) {
       const kept = { book: this.#book, watchers: this.#watchers }
       tellSession(task, serving.exchange, kept, (error) => this.#attached.reportError(error))
     }
-    return serving.complete(dialect.created(task, this.#book.pace))
+    return serving.complete(dialect.created(task, this.#book.pace, config))
   }
 
   #newTask({ exchange, caller }: Serving, dialect: Dialect): Omit<NewTask, 'isReady'> {
@@ -159,7 +159,10 @@ class Tasks implements TaskRuntime {
 
   async #get({ taskId }: Params, ctx: Context): Promise<ResultObject> {
     const dialect = this.#check(ctx)
-    return dialect.described(await this.#find(taskId as string, ctx.call), this.#book.pace, ctx.caller)
+    const task = await this.#find(taskId as string, ctx.call)
+    // In 2026-07-28 this brings the result too.
+    if (!dialect.tellsSession && isFinal(task.status)) this.#book.tell('retrieved', task)
+    return dialect.described(task, this.#book.pace, ctx.caller)
   }
 
   async #update({ taskId, inputResponses }: Params, ctx: Context): Promise<ResultObject> {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { connect } from 'tenon/client'
 import type { McpServer } from 'tenon/server'
 import { MemoryTaskStore, type TaskEntry, type TaskStore } from 'tenon/tasks'
 import { describe, expect, it } from 'vitest'
@@ -99,6 +101,53 @@ describe('tasks of one caller', () => {
     },
     { channels: ['http'], revisions: [modern] },
   )
+})
+
+describe('a client that polls too fast', () => {
+  everyDialect(
+    'is refused for a moment, and other callers are not [XTASK-012] [TASK-054]',
+    async (world) => {
+      const server = await world.serve(echo, { server: { limits: { taskRequests: { perSecond: 20, burst: 5 } } } })
+      const fast = await world.peer(server, { user: 'fast' })
+      const other = await world.peer(server, { user: 'other' })
+      const { taskId } = await fast.create('echo', { text: 'a' })
+      const polls = Array.from({ length: 30 }, () => fast.request('tasks/get', { taskId }))
+      const refused = (await Promise.all(polls)).filter(({ error }) => error)
+      expect(refused.length).toBeGreaterThan(0)
+      for (const { error } of refused) expect(error).toMatchObject({ code: -32000, data: { error: 'rate_limited' } })
+      const guesses = await Promise.all(
+        Array.from({ length: 30 }, (_, index) => other.request('tasks/cancel', { taskId: `guess ${index}` })),
+      )
+      expect(new Set(guesses.map(({ error }) => error?.code))).toEqual(new Set([-32602, -32000]))
+      await until(async () => (await fast.request('tasks/get', { taskId })).error === undefined)
+    },
+    { channels: ['http'] },
+  )
+
+  it('gets its results all the same if it is ours: it waits and tries again [XTASK-012]', async () => {
+    const { lab } = labServer({ pollIntervalMs: 20 }, { limits: { taskRequests: { perSecond: 20, burst: 1 } } })
+    await using client = await connect(lab, { tasks: true, revisions: [legacy] })
+    const tasks = await Promise.all(Array.from({ length: 5 }, () => client.callToolAsTask('must')))
+    for (const task of tasks) expect((await task.result()).text).toBe('a task: true')
+    await lab.close()
+  })
+})
+
+describe('the documentation', () => {
+  const page = (name: string) => readFileSync(new URL(`../../../../docs/${name}.md`, import.meta.url), 'utf8')
+
+  it('says that tasks of unauthenticated callers are not bound to anyone [TASK-051]', () => {
+    expect(page('tasks')).toContain('Unauthenticated callers share one owner, so treat the task id as a secret')
+  })
+
+  it('names the longest time to live and the number of open tasks that a caller may have [TASK-051]', async () => {
+    const limits = page('limits')
+    expect(limits).toMatch(/open tasks of one caller, and of all \| 1,000, and 100,000/)
+    expect(limits).toMatch(/how long a task is kept \| an hour, at the client's wish up to a day/)
+    await using world = new World(legacy, 'memory', 'memory')
+    const peer = await world.peer(await world.serve(echo))
+    expect((await peer.create('echo', { text: 'a' }, { ttlMs: 1e12 })).ttlMs).toBe(24 * 3_600_000)
+  })
 })
 
 describe('tasks/list', () => {

@@ -200,7 +200,7 @@ describe('a client that answers as a task', () => {
     expect((await world.asker.ask('tasks/get', { taskId })).error?.code).toBe(-32602)
   })
 
-  it('keeps no more of them than it may; those that ended make room [TASK-051]', async () => {
+  it('keeps no more of them than it may; those that ended make room [TASK-055]', async () => {
     const { handlers, answer } = slowUser({ maxTasks: 2 })
     await using world = await asker(handlers)
     const [one] = [await world.asker.create(), await world.asker.create()]

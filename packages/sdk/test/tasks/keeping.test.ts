@@ -12,7 +12,7 @@ const unknown = { code: -32602, message: 'There is no such task, or no longer' }
 
 describe('the time of a task', () => {
   everyTask(
-    'is what the client wishes, as far as the server lets it [TASK-022] [TASK-011]',
+    'is what the client wishes, as far as the server lets it [TASK-022] [TASK-011] [TASK-056]',
     async (world) => {
       const server = await world.serve(tools, { ttlMs: 60_000, maxTtlMs: 120_000 })
       const peer = await world.peer(server)
@@ -54,7 +54,7 @@ describe('the time of a task', () => {
     if (!world.isModern) expect((await peer.request('tasks/list')).result?.tasks).toEqual([])
   })
 
-  everyTask('is over for what has ended, or waits for an answer [TASK-022] [XTASK-019]', async (world) => {
+  everyTask('is over for what has ended, or waits for an answer [TASK-022] [XTASK-019] [TASK-057]', async (world) => {
     const peer = await world.peer(await world.serve(tools, { ttlMs: 1_500 }))
     const ids = [await peer.start('quick'), await peer.start('ask')]
     for (const id of ids) await forgotten(peer, id)
@@ -172,7 +172,7 @@ describe('a task of somebody else', () => {
 
 describe('limits', () => {
   everyTask(
-    'keep a caller from having more tasks open than it may; those that ended do not count',
+    'keep a caller from having more tasks open than it may; those that ended do not count [TASK-055]',
     async (world) => {
       const server = await world.serve(tools, { maxOpenPerCaller: 3 })
       const ann = await world.peer(server, { user: 'ann' })
@@ -210,7 +210,7 @@ describe('limits', () => {
 
 describe('those who keep books', () => {
   everyTask(
-    'are told of everything that happens to a task, by whom and with what',
+    'are told of everything that happens to a task, by whom and with what [TASK-058]',
     async (world) => {
       const { events, onEvent, until } = eventLog()
       const server = await world.serve(
@@ -227,14 +227,15 @@ describe('those who keep books', () => {
       const peer = await world.peer(server, { user: 'ann' })
       const id = await peer.start('ask')
       await peer.drive(id, () => ({ action: 'decline' }))
-      await until('completed')
-      expect(events.map(({ type }) => type)).toEqual([
+      await until('retrieved')
+      expect(events.map(({ type }) => type).slice(0, 7)).toEqual([
         'created',
         'started',
         'input-required',
         'answered',
         'started',
         'completed',
+        'retrieved',
       ])
       for (const event of events) expect(event).toMatchObject({ taskId: id, name: 'ask', principal: 'ann' })
       expect(events.filter(({ type }) => type === 'started').map(({ attempt }) => attempt)).toEqual([1, 1])
@@ -246,7 +247,7 @@ describe('those who keep books', () => {
       const stranger = await world.peer(server)
       await stranger.result(await stranger.start('quick'))
       await until('completed', 2)
-      expect(events.at(-1)).toMatchObject({ type: 'completed', name: 'quick', principal: undefined })
+      expect(events.at(-1)).toMatchObject({ type: 'retrieved', name: 'quick', principal: undefined })
     },
     { channels: ['http'], stores: ['memory', 'SQLite'] },
   )

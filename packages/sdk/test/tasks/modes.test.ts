@@ -1,3 +1,4 @@
+import { connect } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { ScriptedClient } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
@@ -40,6 +41,34 @@ describe('a client of 2025-11-25', () => {
     for (const name of ['silent', 'forbidden', 'optional', 'never', 'always']) {
       expect(textOf(await peer.plain(name))).toBe('no task')
     }
+  })
+
+  it('is refused an ordinary call with -32600 where the server requires tasks [TASK-016]', async () => {
+    await using made = await lab(legacy, { requireTasks: true })
+    const peer = await made.world.peer(made.server)
+    for (const name of ['optional', 'never', 'always']) {
+      expect((await peer.plain(name)).error).toEqual({
+        code: -32600,
+        message: 'Task augmentation is required for tools/call: add `task` to the params',
+      })
+      expect(await peer.textOf(await peer.start(name))).toBe('a task')
+    }
+    // Tools that cannot run as a task, and those that always do, are not affected.
+    for (const name of ['silent', 'forbidden']) expect(textOf(await peer.plain(name))).toBe('no task')
+    expect((await peer.plain('required')).error?.code).toBe(-32601)
+  })
+
+  it('is told what to tell the model as soon as there is a task [TASK-014]', async () => {
+    await using made = await lab(legacy)
+    const immediateResponse = 'The report is being written.'
+    const execution = { taskSupport: 'optional' } as const
+    made.server.registerTool('report', { execution, immediateResponse }, () => 'done')
+    const peer = await made.world.peer(made.server)
+    const key = 'io.modelcontextprotocol/model-immediate-response'
+    expect((await peer.call('report')).result?._meta).toEqual({ [key]: immediateResponse })
+    expect((await peer.call('optional')).result).not.toHaveProperty('_meta')
+    await using client = await connect(made.server, { revisions: [legacy] })
+    expect((await client.callToolAsTask('report')).immediateResponse).toBe(immediateResponse)
   })
 
   it('is refused a malformed wish for a task, with -32602 [TASK-011]', async () => {

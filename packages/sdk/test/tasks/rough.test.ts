@@ -105,6 +105,19 @@ describe('tasks', () => {
     expect(() => tasks(options as unknown as TasksOptions)).toThrow(/tasks\(\{ \w+ \}\) must be/)
   })
 
+  it.each([
+    [{ ttl: 5 }, 'tasks({ ttl }) is not an option. Options: store, policy,'],
+    [{ ttlMs: '5' }, 'tasks({ ttlMs }) must be a number from 1 to 31536000000, not "5".'],
+    [{ ttlMs: 90_000_000 }, 'tasks({ ttlMs }) must not be greater than maxTtlMs, which is 86400000.'],
+    [{ store: { tasks: new MemoryTaskStore() } }, 'tasks({ store }) must be a task store: pass its member `tasks`.'],
+    [{ store: './tasks.db' }, 'tasks({ store }) must be a task store: pass sqliteStore(path).tasks, for example.'],
+    [{ onEvent: 'log' }, 'tasks({ onEvent }) must be a function, not "log".'],
+    [{ requireTasks: 1 }, 'tasks({ requireTasks }) must be a boolean, not 1.'],
+    [true, 'tasks() takes an object of options, such as tasks({ ttlMs: 60_000 }), not true.'],
+  ])('say what is wrong with the options %j', (options, message) => {
+    expect(() => tasks(options as unknown as TasksOptions)).toThrow(message)
+  })
+
   it.each([{ afterMs: 1e12 }, { afterMs: '5' }, {}, null, 'sometimes'])('refuse the policy %j of a tool', (policy) => {
     const register = () => serverWith({}).registerTool('odd', { taskPolicy: policy as never }, () => 'x')
     expect(register).toThrow(/Tool odd: taskPolicy must be 'always', 'never' or \{ afterMs \}/)

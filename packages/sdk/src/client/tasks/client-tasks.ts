@@ -11,6 +11,8 @@ import {
 } from '../../protocol/types.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject } from '../../util/objects.ts'
+import { settle } from '../../util/settle.ts'
+import type { TaskIdStore } from '../../util/task-ids.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { ToolResult } from '../results.ts'
 import type { Followed, TaskDialect, TaskPeer } from './dialect.ts'
@@ -35,6 +37,8 @@ export interface TaskChange {
 export interface ClientTasksOptions extends Omit<TaskPeer, 'pause' | 'listen'> {
   /** Hears of changes of these tasks; rejects where that cannot be had. */
   listen(ids: string[]): Promise<Listening>
+  /** Where ids of open tasks are kept; undefined: nowhere. */
+  readonly ids: TaskIdStore | undefined
   onChange(change: TaskChange): void
   /** Takes what a listener to progress throws. */
   onError(error: unknown): void
@@ -110,9 +114,19 @@ export class ClientTasks {
   }
 
   /** For the answer to a call that became a task. */
-  created(result: ResultObject, call: StartedCall): TaskHandle {
+  async created(result: ResultObject, call: StartedCall): Promise<TaskHandle> {
     const said = (result._meta as Params | undefined)?.[metaKeys.modelImmediateResponse]
-    return this.#handle(this.#created(result, call), call.tool, typeof said === 'string' ? said : undefined)
+    const task = await this.#created(result, call)
+    return this.#handle(task, call.tool, typeof said === 'string' ? said : undefined)
+  }
+
+  /** Handles of all tasks whose ids were kept and that were not seen to end. */
+  async resumeAll(): Promise<TaskHandle[]> {
+    const { ids } = this.#options
+    if (!ids) throw new McpError('invalid-argument', 'resumeTasks() needs a store: pass `taskIds` to connect()')
+    return (await ids.list()).map(({ taskId, tool }) => {
+      return this.#handle(this.#follower(taskId, tool, undefined), tool, undefined)
+    })
   }
 
   /** For a call that is no task. */
@@ -135,7 +149,7 @@ export class ClientTasks {
       patience.heard()
       call.onProgress?.(progress)
     }
-    const task = this.#created(result, { ...call, onProgress })
+    const task = await this.#created(result, { ...call, onProgress })
     const patience = this.#wait(options, gaveUp.reject)
     const release = task.watch(() => patience.heard())
     signal?.addEventListener('abort', stop)
@@ -194,11 +208,15 @@ export class ClientTasks {
     }
   }
 
-  #created(result: ResultObject, { tool, progressToken, onProgress }: StartedCall): TaskFollower {
+  async #created(result: ResultObject, { tool, progressToken, onProgress }: StartedCall): Promise<TaskFollower> {
     const { snapshot, body } = readTask('tools/call', undefined, result.task ?? result)
-    const follower = this.#follower(body.taskId as string, tool, snapshot)
-    this.#changed(follower, tool)
+    const taskId = body.taskId as string
     if (progressToken !== undefined && onProgress) this.#hear(progressToken, onProgress)
+    const kept = this.#options.ids?.add({ taskId, tool, createdAt: Date.now() })
+    const follower = this.#follower(taskId, tool, snapshot)
+    this.#changed(follower, tool)
+    // Nobody is told of a task that could not be found again.
+    await kept
     return follower
   }
 
@@ -229,6 +247,7 @@ export class ClientTasks {
       dialect: (task) => this.#dialect(task),
       closing: this.#options.closing,
       onState: (task) => this.#changed(task, tool),
+      onGone: () => this.#forgetId(id),
     })
     this.#known.set(id, new WeakRef(follower))
     this.#forget.register(follower, id)
@@ -237,7 +256,13 @@ export class ClientTasks {
 
   #changed({ id, newest }: TaskFollower, tool: string | undefined): void {
     const { status, statusMessage } = newest
+    if (isFinal(newest)) this.#forgetId(id)
     this.#options.onChange({ taskId: id, tool, status, statusMessage })
+  }
+
+  #forgetId(id: string): void {
+    const { ids, onError } = this.#options
+    if (ids) void settle(async () => ids.delete(id), onError)
   }
 
   async #dialect(task: Followed): Promise<TaskDialect> {

@@ -25,6 +25,8 @@ export interface FollowOptions {
   readonly closing: AbortSignal
   /** Hears of every state that is new. */
   onState(task: TaskFollower): void
+  /** The server does not know the task, or no longer. */
+  onGone(): void
 }
 
 /** Beside a stream of changes, asking is a safety net. */
@@ -180,6 +182,7 @@ export class TaskFollower implements Work, Followed {
     } catch (error) {
       const isGone = error instanceof PeerError && error.rpcCode === RpcCode.InvalidParams
       if (!isGone || signal.aborted) throw error
+      this.#options.onGone()
       // Servers need not keep what was cancelled, nor what was fetched.
       if (this.#wantsCancel) return this.#imagine('cancelled')
       if (dialect.early) return this.#imagine(toStatus(dialect.early))

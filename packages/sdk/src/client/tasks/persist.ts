@@ -25,8 +25,9 @@ function isTrouble(error: unknown): boolean {
   return isLost(error) || (error instanceof PeerError && error.rpcCode === RpcCode.InternalError)
 }
 
-/** The answer was lost, whatever it was. */
+/** The answer was lost, whatever it was; or the server was too busy to give one. */
 export function isLost(error: unknown): boolean {
+  if (error instanceof PeerError) return (error.data as { error?: unknown } | null)?.error === 'rate_limited'
   if (error instanceof HttpError) return error.outcome !== 'refused' || isBusy(error.status ?? 0)
   if (error instanceof ClosedError || error instanceof TimeoutError) return true
   return error instanceof McpError && error.code === 'session-renewed'

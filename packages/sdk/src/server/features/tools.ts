@@ -57,6 +57,11 @@ export interface ToolConfig<In, Out> extends Guarded {
   execution?: ToolExecution | undefined
   /** When clients of 2026-07-28 get a task. Default: as `tasks()` says, and always where tasks are required. */
   taskPolicy?: TaskPolicy | undefined
+  /**
+   * What the client may tell its model as soon as a call became a task, so that the model can go on meanwhile: 'The report is being
+   * written.' Clients of 2025-11-25 only.
+   */
+  immediateResponse?: string | undefined
   _meta?: Meta | undefined
 }
 
@@ -169,8 +174,9 @@ export class Tools {
     const name = params.name as string
     const entry = this.#entries.get(name)
     if (entry?.enabled) {
-      const { execution, taskPolicy, requiredScopes } = entry.config
-      return { support: execution?.taskSupport ?? 'forbidden', policy: taskPolicy, requiredScopes }
+      const { execution, taskPolicy, immediateResponse, requiredScopes } = entry.config
+      const support = execution?.taskSupport ?? 'forbidden'
+      return { support, policy: taskPolicy, immediateResponse, requiredScopes }
     }
     const mount = entry ? undefined : findMount(this.#host.mounts, name, hasTool)
     return mount?.server.features.tools.taskConfig({ ...params, name: mount.name })

@@ -87,6 +87,14 @@ const steps = [
     at INTEGER NOT NULL
   );
 
+  CREATE TABLE task_id (
+    server TEXT NOT NULL,
+    id TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (server, id)
+  ) WITHOUT ROWID;
+
   CREATE TABLE session (id TEXT PRIMARY KEY, text TEXT NOT NULL, expires_at INTEGER NOT NULL);
   CREATE INDEX session_expiry ON session (expires_at);
 

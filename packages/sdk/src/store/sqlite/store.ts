@@ -1,9 +1,11 @@
+import type { TaskIdStore } from '../../util/task-ids.ts'
 import type { EventStore, SessionStore, TaskStore, ValueStore } from '../ports.ts'
 import { type Database, openDatabase } from './database.ts'
 import { SqliteEventStore } from './events.ts'
 import { ExpiringTexts } from './expiring.ts'
 import { prepareSchema } from './schema.ts'
 import { SqliteSessionStore } from './sessions.ts'
+import { SqliteTaskIds } from './task-ids.ts'
 import { SqliteTaskStore } from './tasks.ts'
 import { SqliteValueStore } from './values.ts'
 import { Writes } from './writes.ts'
@@ -26,6 +28,11 @@ export interface SqliteStore {
   readonly sessions: SessionStore
   readonly events: EventStore
   readonly values: ValueStore
+  /**
+   * For clients: keeps the ids of open tasks, to come back to after a restart (`taskIds` of `connect`).
+   * @param server Names the server, and the user where there are several: its URL, for example.
+   */
+  taskIds(server: string): TaskIdStore
   /** Writes what waits to be written. Tasks that run are left to other processes; stop the workers before. */
   close(): Promise<void>
 }
@@ -62,6 +69,7 @@ function assemble(database: Database, options: SqliteStoreOptions): SqliteStore 
   const sessions = new ExpiringTexts(database, 'session', writes, now)
   const values = new ExpiringTexts(database, 'value', writes, now)
   const events = new SqliteEventStore(database, writes, { now, maxAgeMs: options.maxEventAgeMs ?? 5 * 60_000 })
+  const taskIds = new SqliteTaskIds(database, writes)
   const parts = [tasks, sessions, values, events]
   let isClosed = false
   let tidyAt = 0
@@ -74,7 +82,7 @@ function assemble(database: Database, options: SqliteStoreOptions): SqliteStore 
   const close = async () => {
     if (isClosed) return
     isClosed = true
-    for (const part of parts) part.end()
+    for (const part of [...parts, taskIds]) part.end()
     writes.close()
     try {
       // A connection of libsql lasts until its statements are collected as garbage, so the log is emptied here.
@@ -88,6 +96,7 @@ function assemble(database: Database, options: SqliteStoreOptions): SqliteStore 
     sessions: new SqliteSessionStore(sessions),
     events,
     values: new SqliteValueStore(values),
+    taskIds: (server) => taskIds.of(server),
     close,
   }
 }
