@@ -1,5 +1,6 @@
 import { type CloseDetail, ClosedError, McpError, PeerError } from '../errors.ts'
 import { isThenable } from '../util/chain.ts'
+import { jsonProblem } from '../util/json-problem.ts'
 import { warnOnce } from '../util/warn.ts'
 import { Batch } from './batch.ts'
 import { Exchange } from './exchange.ts'
@@ -33,6 +34,8 @@ export interface Receiver {
   gap?(): void
   /** A request was cancelled before it was answered. */
   cancelled?(cancellation: Cancellation): void
+  /** A result cannot be written as JSON: the error to answer with instead. */
+  unsendable?(request: RpcRequest, result: unknown, error: unknown): RpcErrorBody
   /** Takes what went wrong on our side and cannot be told to the peer. */
   error(error: unknown): void
 }
@@ -188,31 +191,44 @@ export class Link {
   /** For exchanges only. */
   sendResult(exchange: Exchange, result: ResultObject | Prepared): void {
     const { batch, stream, request } = exchange
-    if (batch) return batch.settle(this.#toResponse(request.id, result))
+    if (batch) return batch.settle(this.#toResponse(request, result))
     if (this.#closed) return
     if (result instanceof Prepared && stream?.sendPrepared?.(request.id, result)) return
-    if (!stream && (!this.transport.sendText || isWatched(this.transport))) {
-      return this.#sendMessage({ jsonrpc: '2.0', id: request.id, result: materialise(result) })
-    }
+    if (!stream && (!this.transport.sendText || isWatched(this.transport))) return this.#sendObject(exchange, result)
     let text: string
     try {
       text = encodeResult(request.id, result)
     } catch (error) {
-      this.#receiver.error(error)
-      return this.sendError(exchange, { code: -32603, message: 'Internal error' })
+      return this.sendError(exchange, this.#unsendable(request, result, error))
     }
     if (stream) stream.sendText(text, true)
     else this.#sendText(text)
   }
 
-  /** One member that cannot be sent must not take the others of its batch with it. */
-  #toResponse(id: RequestId, result: ResultObject | Prepared): RpcResponse {
+  #sendObject(exchange: Exchange, result: ResultObject | Prepared): void {
+    const { request } = exchange
+    const failed = (error: unknown) => this.#receiver.error(error)
     try {
-      return JSON.parse(encodeResult(id, result))
+      this.#sendMessage({ jsonrpc: '2.0', id: request.id, result: materialise(result) }, undefined, failed)
     } catch (error) {
-      this.#receiver.error(error)
-      return errorResponse(id, -32603, 'Internal error')
+      if (jsonProblem(result) === undefined) return failed(error)
+      this.sendError(exchange, this.#unsendable(request, result, error))
     }
+  }
+
+  /** One member that cannot be sent must not take the others of its batch with it. */
+  #toResponse(request: RpcRequest, result: ResultObject | Prepared): RpcResponse {
+    try {
+      return JSON.parse(encodeResult(request.id, result))
+    } catch (error) {
+      return { jsonrpc: '2.0', id: request.id, error: this.#unsendable(request, result, error) }
+    }
+  }
+
+  #unsendable(request: RpcRequest, result: unknown, error: unknown): RpcErrorBody {
+    if (this.#receiver.unsendable) return this.#receiver.unsendable(request, result, error)
+    this.#receiver.error(error)
+    return { code: -32603, message: 'Internal error' }
   }
 
   /** For exchanges only. */

@@ -102,6 +102,25 @@ function meantAs(value: JsonObject): Fault['meant'] {
   return value.result !== undefined || value.error !== undefined ? 'answer' : 'either'
 }
 
+/** A result that cannot be written as JSON. */
+export class Unsendable extends Error {
+  readonly result: unknown
+
+  constructor(result: unknown, cause: unknown) {
+    super('A result cannot be written as JSON', { cause })
+    this.result = result
+  }
+}
+
+/** The text of a result; throws `Unsendable`. */
+export function toResultText(result: ResultObject): string {
+  try {
+    return JSON.stringify(result)
+  } catch (cause) {
+    throw new Unsendable(result, cause)
+  }
+}
+
 /** The answer's text. Built by hand so that a prepared result goes in as it is. */
 export function encodeResult(id: RequestId, result: ResultObject | Prepared): string {
   const body = result instanceof Prepared ? result.json : JSON.stringify(result)

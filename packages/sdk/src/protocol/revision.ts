@@ -25,6 +25,8 @@ export interface RevisionData {
   readonly asks: readonly ('form' | 'url' | 'tools')[]
   /** How a request fails that needs what the client did not declare: in a result the model can read, or as an error. */
   readonly missingCapability: 'result' | 'protocol'
+  /** Whether structured content, and the root of its schema, must be an object. */
+  readonly objectOutput: boolean
   /** Whether an SSE stream begins with an event that has only an id, so that it can be resumed from the start. */
   readonly primesStreams: boolean
   /** Methods and notifications that its successor does not have. */

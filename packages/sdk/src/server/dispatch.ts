@@ -4,11 +4,19 @@ import { methodNotFound } from '../era/refusals.ts'
 import type { Caller, Conversation, EraMethod, Outcome, Reply, ServerEra } from '../era/server.ts'
 import { CapabilityError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
-import { type Params, Prepared, type ResultObject, type RpcErrorBody } from '../jsonrpc/message.ts'
+import {
+  type Params,
+  Prepared,
+  type ResultObject,
+  type RpcErrorBody,
+  type RpcRequest,
+  Unsendable,
+} from '../jsonrpc/message.ts'
 import type { HeaderReader } from '../protocol/mirrored-headers.ts'
 import { checkParams } from '../protocol/params.ts'
 import type { EraName } from '../protocol/revision.ts'
 import { chain, isThenable } from '../util/chain.ts'
+import { jsonProblem } from '../util/json-problem.ts'
 import { isObject } from '../util/objects.ts'
 import { type CallLimit, toLimitedReply } from './call-limits.ts'
 import { Context } from './context.ts'
@@ -204,11 +212,22 @@ export class Dispatch {
   }
 
   #fail(exchange: Exchange, error: unknown): void {
+    if (error instanceof Unsendable) return exchange.fail(this.unsendable(exchange.request, error.result, error.cause))
     if (error instanceof ProtocolError) {
       const era = this.#eras[eraOf(exchange.request, exchange.stream?.era)]
       return exchange.fail(era.toError(error, exchange))
     }
     exchange.fail(this.errorOf(error))
+  }
+
+  /** The author returned what JSON cannot carry: the error names the item and the field, and holds no data. */
+  unsendable({ method, params }: RpcRequest, result: unknown, cause: unknown): RpcErrorBody {
+    const problem = jsonProblem(result) ?? 'it is not JSON'
+    const name = params?.name ?? params?.uri
+    const item = typeof name === 'string' ? ` ${JSON.stringify(name.slice(0, 200))}` : ''
+    const message = `The result of ${method}${item} cannot be sent: ${problem}`
+    this.#onError(new TypeError(message, { cause }))
+    return { code: RpcCode.InternalError, message }
   }
 
   /** What the peer is told of an error. */

@@ -3,6 +3,7 @@ import { isAtLeast } from '../protocol/logging.ts'
 import type { LoggingLevel } from '../protocol/types.ts'
 import { Bucket } from '../util/bucket.ts'
 import { warnOnce } from '../util/warn.ts'
+import { warnLate } from './warn-late.ts'
 
 /** Log messages beyond these are dropped (2025-11-25 logging: rate limiting). */
 const burst = 200
@@ -20,6 +21,7 @@ export function createLog(call: Call, threshold: () => LoggingLevel | undefined)
     (level: LoggingLevel): LogMethod =>
     (data, logger) => {
       if (!isAtLeast(level, threshold())) return
+      if (call.ended) return warnLate('log', call)
       bucket ??= createLogBucket()
       if (!takeLog(bucket)) return
       // `data` is required, and undefined would not be there.

@@ -56,12 +56,18 @@ export class McpServer {
 
   constructor(info: Implementation, options: McpServerOptions = {}) {
     this.#options = options
+    if (options.tasks !== undefined && typeof options.tasks.attach !== 'function') {
+      throw new TypeError(
+        "tasks must be what tasks() of 'tenon/tasks' returns: new McpServer(info, { tasks: tasks() })",
+      )
+    }
     this.server = new Server(info, options)
     const host: FeatureHost = {
       pages: new Pages(this.server.sealer, options.pageSize ?? 1000),
       mounts: this.#mounts,
       maskErrors: options.maskErrors ?? false,
       hideUnauthorized: options.hideUnauthorized ?? false,
+      hasTasks: options.tasks !== undefined,
       changed: (list) => this.server.listChanged(list),
       reportError: (error) => this.server.reportError(error),
     }

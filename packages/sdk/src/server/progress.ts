@@ -2,13 +2,14 @@ import type { Call } from '../era/call.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { Bucket } from '../util/bucket.ts'
+import { warnLate } from './warn-late.ts'
 
 /** Enough for a handler that reports a few steps at once; a tight loop is thinned out to what anyone can watch. */
 const burst = 32
 const perSecond = 20
 
 /** The part of a call that progress needs. */
-export type Teller = Pick<Call, 'notify' | 'ended' | 'onEnd'>
+export type Teller = Pick<Call, 'notify' | 'ended' | 'onEnd' | 'signal'>
 
 /**
  * Sends the progress of one request. Values only rise, nothing is sent after the reply, and when they come too fast the
@@ -33,7 +34,8 @@ export class ProgressSender {
   send(progress: Progress): void {
     // JSON has no infinity: it would go out as null.
     if (!Number.isFinite(progress.progress)) return
-    if (!(progress.progress > this.#last) || this.#call.ended) return
+    if (!(progress.progress > this.#last)) return
+    if (this.#call.ended) return warnLate('progress', this.#call)
     this.#last = progress.progress
     const now = Date.now()
     if (this.#held === undefined && this.#bucket.take(now)) return this.#notify(progress)

@@ -149,6 +149,7 @@ export class Server {
         this.#heartbeats?.delete(link)
         for (const era of each) era.closed(link)
       },
+      unsendable: (request, result, error) => this.#dispatch.unsendable(request, result, error),
       error: (error) => this.reportError(error),
     }
   }

@@ -4,11 +4,12 @@ import type { Caller, Reply } from '../era/server.ts'
 import type { ConversationHost } from '../era/stateless/conversation.ts'
 import type { JournalState } from '../era/stateless/journal.ts'
 import type { OpenedState } from '../era/stateless/states.ts'
-import { McpError } from '../errors.ts'
+import { McpError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { RequestMeta } from '../protocol/types.ts'
 import { ProgressSender } from '../server/progress.ts'
+import { jsonProblem } from '../util/json-problem.ts'
 import { elapsed } from '../util/pause.ts'
 import type { Edit, Outcome, TaskBook } from './book.ts'
 import { Interrupted, type TaskCall } from './call.ts'
@@ -92,6 +93,11 @@ export class TaskRun implements TaskControl {
       result = ended as ResultObject
     } catch (error) {
       return this.#failed(this.#errorOf(error))
+    }
+    const problem = jsonProblem(result)
+    if (problem !== undefined) {
+      const message = `The tool ${this.call.request.params?.name} returned an invalid result: ${problem}`
+      return this.#failed(this.#errorOf(new ProtocolError(RpcCode.InternalError, message)))
     }
     if (isInputRequired(result)) return { questions: (result.inputRequests ?? {}) as Task['questions'] }
     return { status: 'completed', result }

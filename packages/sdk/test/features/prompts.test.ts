@@ -163,9 +163,13 @@ describe('prompts/get', () => {
     server.registerPrompt('async', {}, () => Promise.reject(thrown))
     server.registerPrompt('odd', {}, (() => 42) as never)
     await using pair = await wire.connect(server)
-    for (const name of ['sync', 'async', 'odd']) {
+    for (const name of ['sync', 'async']) {
       await expect(pair.client.getPrompt(name)).rejects.toMatchObject({ rpcCode: -32603, message: 'Internal error' })
     }
+    await expect(pair.client.getPrompt('odd')).rejects.toMatchObject({
+      rpcCode: -32603,
+      message: 'The prompt odd returned a number; return { messages } or text',
+    })
     expect(onError.mock.calls.map(([error]) => error)).toEqual([thrown, thrown, expect.any(TypeError)])
     expect(pair.transcript.toString()).not.toContain('hunter2')
   })

@@ -296,11 +296,14 @@ describe('resources/read', () => {
       () => client.readResource('a://sync'),
       () => client.readResource('a://async/1'),
       () => client.listResources(),
-      () => client.readResource('a://odd'),
     ]
     for (const call of calls) {
       await expect(call()).rejects.toMatchObject({ rpcCode: -32603, message: 'Internal error' })
     }
+    await expect(client.readResource('a://odd')).rejects.toMatchObject({
+      rpcCode: -32603,
+      message: 'Reading a://odd returned an object; return { contents }, text or bytes',
+    })
     expect(onError.mock.calls.map(([error]) => error)).toEqual([thrown, thrown, thrown, expect.any(TypeError)])
     expect(pair.transcript.toString()).not.toContain('hunter2')
   })

@@ -94,9 +94,9 @@ describe('content of a tool result', () => {
     const server = new McpServer(info, { onError })
     server.registerTool('plain', {}, (() => ({ sum: 3 })) as never)
     await using client = await script(server, '2026-07-28')
-    expect((await ask(client, 'tools/call', { name: 'plain' })).error).toEqual({
-      code: -32603,
-      message: expect.stringContaining('The tool plain returned a plain value'),
+    expect((await ask(client, 'tools/call', { name: 'plain' })).result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('The tool plain returned a plain value') }],
     })
     expect(String(onError.mock.calls[0]![0])).toContain('plain')
   })
@@ -177,17 +177,42 @@ describe('structured content', () => {
   )
 
   everyWire(
-    'is an object, and its schema has an object at its root, on 2025-06-18 and 2025-11-25 [TOOL-028, JSON-017, TOOL-031]',
+    'goes out as { result } on 2025-06-18 and 2025-11-25, where its schema must be an object [TOOL-028, JSON-017, TOOL-031]',
     async (wire) => {
       await using pair = await wire.connect(anything())
       const tools = (await pair.client.listTools()).tools
-      for (const tool of tools) expect(tool).not.toHaveProperty('outputSchema')
+      for (const { outputSchema } of tools) {
+        expect(outputSchema).toMatchObject({ type: 'object', properties: { result: {} }, required: ['result'] })
+      }
       for (const [name, , value] of values) {
         const result = await pair.client.callTool(name)
-        if (name === 'either') expect(result.structuredContent).toEqual(value)
-        else expect(result).not.toHaveProperty('structuredContent')
+        expect(result.structuredContent).toEqual({ result: value })
         expect(JSON.parse(result.text)).toEqual(value)
       }
+    },
+    { revisions: ['2025-06-18', '2025-11-25'] },
+  )
+
+  everyWire(
+    'keeps the references of its schema right where it goes out as { result } [JSON-017]',
+    async (wire) => {
+      const server = new McpServer(info, { onError: () => {} })
+      const outputSchema = {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        type: 'array',
+        items: { anyOf: [{ $ref: '#/$defs/leaf' }, { $ref: '#' }] },
+        $defs: { leaf: { type: 'string', default: { $ref: '#' } } },
+      } as const
+      server.registerTool('tree', { outputSchema }, () => ['a', ['b', ['c']]] as never)
+      server.registerTool('bad', { outputSchema }, () => ['a', ['b', [7]]] as never)
+      await using pair = await wire.connect(server, {})
+      const [tool] = (await pair.client.listTools()).tools
+      expect(tool?.outputSchema).toMatchObject({
+        properties: { result: { $defs: { leaf: { default: { $ref: '#' } } } } },
+      })
+      // The client checks the value against the schema that was listed.
+      expect((await pair.client.callTool('tree')).structuredContent).toEqual({ result: ['a', ['b', ['c']]] })
+      expect((await pair.client.callTool('bad')).isError).toBe(true)
     },
     { revisions: ['2025-06-18', '2025-11-25'] },
   )
@@ -210,10 +235,8 @@ describe('structured content', () => {
     const onError = vi.fn()
     await using pair = await wire.connect(lying(onError))
     for (const name of ['wrong', 'full', 'missing', 'nothing']) {
-      await expect(pair.client.callTool(name)).rejects.toMatchObject({
-        rpcCode: -32603,
-        message: expect.stringContaining(`The tool ${name}`),
-      })
+      const { isError, text } = await pair.client.callTool(name)
+      expect({ isError, text }).toEqual({ isError: true, text: expect.stringContaining(`The tool ${name}`) })
       expect(String(onError.mock.lastCall![0])).toContain(`The tool ${name}`)
     }
     expect(onError).toHaveBeenCalledTimes(4)

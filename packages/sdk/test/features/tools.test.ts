@@ -119,7 +119,8 @@ describe('tools/list', () => {
     }
     expect(second.annotations).toEqual(id >= '2025-03-26' ? annotations : undefined)
     expect(second.title).toBe(id >= '2025-06-18' ? 'Second' : undefined)
-    expect(second._meta).toEqual(id >= '2025-06-18' ? { 'example.com/x': 1 } : undefined)
+    // No revision forbids it, and apps need it.
+    expect(second._meta).toEqual({ 'example.com/x': 1 })
     expect(second.icons !== undefined).toBe(id >= '2025-11-25')
   })
 

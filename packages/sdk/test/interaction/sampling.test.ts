@@ -390,8 +390,9 @@ describe('the content of messages', () => {
     expect((await pair.client.callTool('ask')).isError).toBeFalsy()
     const [asked] = questionsIn(pair.transcript, createMessage)
     const sent = (asked!.messages as { content: ToolResultContent }[])[2]!.content
-    // Until 2025-11-25 structured content is an object; the same is told in the blocks.
-    expect(sent).toEqual(wire.revision.id === modern ? numbers : outcome('1'))
+    // Until 2025-11-25 structured content is an object.
+    const wrapped = { ...outcome('1'), structuredContent: { result: [1, 2] } }
+    expect(sent).toEqual(wire.revision.id === modern ? numbers : wrapped)
   })
 })
 

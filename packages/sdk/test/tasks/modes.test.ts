@@ -6,14 +6,19 @@ import type { Message } from '../http/support.ts'
 import { TaskPeer } from './peer.ts'
 import { extensionId, legacy, modern, type ServerOptions, World } from './support.ts'
 
-const tools = (server: McpServer) => {
-  const say = (_: unknown, ctx: { task?: unknown }) => (ctx.task ? 'a task' : 'no task')
+const say = (_: unknown, ctx: { task?: unknown }) => (ctx.task ? 'a task' : 'no task')
+
+const plainTools = (server: McpServer) => {
   server.registerTool('silent', {}, say)
   server.registerTool('forbidden', { execution: { taskSupport: 'forbidden' } }, say)
   server.registerTool('optional', { execution: { taskSupport: 'optional' } }, say)
-  server.registerTool('required', { execution: { taskSupport: 'required' } }, say)
   server.registerTool('never', { execution: { taskSupport: 'optional' }, taskPolicy: 'never' }, say)
   server.registerTool('always', { execution: { taskSupport: 'optional' }, taskPolicy: 'always' }, say)
+}
+
+const tools = (server: McpServer) => {
+  plainTools(server)
+  server.registerTool('required', { execution: { taskSupport: 'required' } }, say)
   server.registerTool('required-never', { execution: { taskSupport: 'required' }, taskPolicy: 'never' }, say)
   server.registerTool('required-late', { execution: { taskSupport: 'required' }, taskPolicy: { afterMs: 60_000 } }, say)
 }
@@ -296,7 +301,7 @@ describe('revisions before tasks', () => {
 describe('a server without tasks', () => {
   const bare = () => {
     const server = new McpServer({ name: 'bare', version: '1.0.0' })
-    tools(server)
+    plainTools(server)
     return server
   }
 
@@ -305,7 +310,7 @@ describe('a server without tasks', () => {
     const client = await ScriptedClient.connect(server, { revision: legacy })
     const { result } = (await client.open()) as Message
     expect(result?.capabilities).not.toHaveProperty('tasks')
-    for (const name of ['optional', 'required', 'silent']) {
+    for (const name of ['optional', 'always', 'silent']) {
       const answer = (await client.request('tools/call', { name, task: { ttl: 100 } })) as Message
       expect(textOf(answer)).toBe('no task')
     }
@@ -320,7 +325,7 @@ describe('a server without tasks', () => {
     const peer = await TaskPeer.open(server, modern, { extensions: { [extensionId]: {} } })
     const discovered = await peer.request('server/discover')
     expect(discovered.result?.capabilities).not.toHaveProperty('extensions')
-    for (const name of ['always', 'required']) {
+    for (const name of ['always', 'optional']) {
       expect((await peer.plain(name)).result).toMatchObject({ resultType: 'complete' })
     }
     expect((await peer.request('tasks/get', { taskId: 'a' })).error?.code).toBe(-32601)

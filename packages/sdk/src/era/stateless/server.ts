@@ -1,7 +1,7 @@
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
-import { Prepared, type ResultObject, type RpcErrorBody } from '../../jsonrpc/message.ts'
+import { Prepared, type ResultObject, type RpcErrorBody, toResultText } from '../../jsonrpc/message.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import { withValidTrace } from '../../protocol/trace-context.ts'
 import {
@@ -114,7 +114,7 @@ export class StatelessServer implements ServerEra {
    */
   #complete(result: ResultObject): Reply {
     if (result._meta === undefined && result.resultType === undefined) {
-      const json = JSON.stringify(result)
+      const json = toResultText(result)
       return new Prepared(json === '{}' ? `{${this.#ending}` : `${json.slice(0, -1)},${this.#ending}`)
     }
     const meta = { [metaKeys.serverInfo]: this.#definition.info }

@@ -12,6 +12,7 @@ export const revision: RevisionData = {
   announcesCompletions: false,
   asks: [],
   missingCapability: 'result',
+  objectOutput: true,
   primesStreams: false,
   adds: [],
   removes: [],

@@ -14,16 +14,16 @@ export const revision: RevisionData = {
   announcesCompletions: true,
   asks: [],
   missingCapability: 'result',
+  objectOutput: true,
   primesStreams: false,
   adds: [],
   removes: ['elicitation/create'],
   results: {
     initialize: (result) => ({ ...result, serverInfo: implementation(result.serverInfo) }),
-    'tools/list': withoutFields('tools', ['title', 'outputSchema', '_meta']),
+    'tools/list': withoutFields('tools', ['title', 'outputSchema']),
     'prompts/list': (result) => mapItems(result, 'prompts', olderPrompt),
     'resources/list': (result) => mapItems(result, 'resources', olderResource),
     'resources/templates/list': (result) => mapItems(result, 'resourceTemplates', olderResource),
-    'resources/read': withoutFields('contents', ['_meta']),
     // Tools answered in content blocks only.
     'tools/call': (result) =>
       mapToolContent(result.structuredContent === undefined ? result : omit(result, ['structuredContent']), olderBlock),
@@ -40,11 +40,11 @@ export const revision: RevisionData = {
 }
 
 function olderPrompt(prompt: JsonObject): JsonObject {
-  return mapItems(omit(prompt, ['title', '_meta']), 'arguments', (argument) => omit(argument, ['title']))
+  return mapItems(omit(prompt, ['title']), 'arguments', (argument) => omit(argument, ['title']))
 }
 
 function olderResource(resource: JsonObject): JsonObject {
-  return olderAnnotations(omit(resource, ['title', '_meta']))
+  return olderAnnotations(omit(resource, ['title']))
 }
 
 function olderAnnotations(item: JsonObject): JsonObject {
@@ -55,9 +55,5 @@ function olderAnnotations(item: JsonObject): JsonObject {
 /** Clients of this time reject a link block, so a link is told in words. */
 function olderBlock(block: JsonObject): JsonObject {
   if (block.type === 'resource_link') return { type: 'text', text: `${block.title ?? block.name}: ${block.uri}` }
-  if (block.type === 'resource') {
-    const resource = omit(block.resource as JsonObject, ['_meta'])
-    return olderAnnotations({ ...omit(block, ['_meta']), resource })
-  }
-  return olderAnnotations(block._meta === undefined ? block : omit(block, ['_meta']))
+  return olderAnnotations(block)
 }

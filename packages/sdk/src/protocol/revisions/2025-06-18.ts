@@ -17,6 +17,7 @@ export const revision: RevisionData = {
   announcesCompletions: true,
   asks: ['form'],
   missingCapability: 'result',
+  objectOutput: true,
   primesStreams: false,
   adds: [],
   removes: [

@@ -15,6 +15,7 @@ export const revision: RevisionData = {
   announcesCompletions: true,
   asks: ['form', 'url', 'tools'],
   missingCapability: 'result',
+  objectOutput: true,
   primesStreams: true,
   adds: [
     'initialize',
@@ -47,15 +48,12 @@ export const revision: RevisionData = {
     'resources/read': withoutHints,
     'prompts/list': withoutHints,
     // Until 2025-11-25 the root of an output schema, and structured content itself, is an object.
-    'tools/list': (result) => mapItems(withoutHints(result), 'tools', withObjectOutputOnly),
-    'tools/call': (result) =>
-      result.structuredContent === undefined || isObject(result.structuredContent)
-        ? result
-        : omit(result, ['structuredContent']),
+    'tools/list': (result) => mapItems(withoutHints(result), 'tools', withObjectSchema),
+    'tools/call': withObjectResult,
   },
   params: {
     'sampling/createMessage': (params) =>
-      mapItems(mapItems(params, 'messages', withObjectResults), 'tools', withObjectOutputOnly),
+      mapItems(mapItems(params, 'messages', withObjectResults), 'tools', withObjectSchema),
   },
 }
 
@@ -65,10 +63,35 @@ function withoutTasksExtension({ extensions, ...capabilities }: JsonObject): Jso
   return Object.keys(others).length > 0 ? { ...capabilities, extensions: others } : capabilities
 }
 
-function withObjectOutputOnly(tool: JsonObject): JsonObject {
+/** Anything but an object goes out as the member `result` of one, and so does the value. */
+function withObjectSchema(tool: JsonObject): JsonObject {
   const output = tool.outputSchema
-  return output === undefined || (isObject(output) && output.type === 'object') ? tool : omit(tool, ['outputSchema'])
+  if (!isObject(output) || output.type === 'object') return tool
+  const { $schema, ...result } = output
+  return {
+    ...tool,
+    outputSchema: {
+      ...($schema !== undefined && { $schema }),
+      type: 'object',
+      properties: { result: result.$id === undefined ? withMovedReferences(result) : result },
+      required: ['result'],
+    },
+  }
 }
+
+/** References start at the root of the schema, which is now one level further up. Data is left alone. */
+function withMovedReferences(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withMovedReferences)
+  if (!isObject(schema)) return schema
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => {
+      if (key === '$ref' && typeof value === 'string') return [key, value.replace(/^#(?=\/|$)/, '#/properties/result')]
+      return [key, dataKeywords.has(key) ? value : withMovedReferences(value)]
+    }),
+  )
+}
+
+const dataKeywords: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
 
 function withObjectResults(message: JsonObject): JsonObject {
   const { content } = message
@@ -78,7 +101,8 @@ function withObjectResults(message: JsonObject): JsonObject {
   }
 }
 
-function withObjectResult(block: JsonObject): JsonObject {
-  const { structuredContent } = block
-  return structuredContent === undefined || isObject(structuredContent) ? block : omit(block, ['structuredContent'])
+function withObjectResult(result: JsonObject): JsonObject {
+  const { structuredContent } = result
+  if (structuredContent === undefined || isObject(structuredContent)) return result
+  return { ...result, structuredContent: { result: structuredContent } }
 }

@@ -11,6 +11,7 @@ export const revision: RevisionData = {
   announcesCompletions: true,
   asks: ['form', 'url', 'tools'],
   missingCapability: 'protocol',
+  objectOutput: false,
   primesStreams: false,
   adds: [
     'server/discover',

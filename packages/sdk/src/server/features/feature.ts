@@ -1,5 +1,6 @@
 import { grantedTo, isAllowed } from '../../era/access.ts'
 import type { ListName } from '../../era/changes.ts'
+import { ProtocolError, RpcCode } from '../../errors.ts'
 import { iconsProblem } from '../../protocol/hints.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Context } from '../context.ts'
@@ -18,6 +19,8 @@ export interface FeatureHost {
   readonly mounts: readonly Mount[]
   readonly maskErrors: boolean
   readonly hideUnauthorized: boolean
+  /** Whether calls can run as tasks. */
+  readonly hasTasks: boolean
   changed(list: ListName): void
   reportError(error: unknown): void
 }
@@ -53,6 +56,12 @@ export function checkItem(item: string, { requiredScopes, icons }: Guarded & { i
   if (requiredScopes === undefined) return
   const isList = Array.isArray(requiredScopes) && requiredScopes.every((scope) => typeof scope === 'string')
   if (!isList) throw new TypeError(`${item}: requiredScopes must be an array of strings, such as ['admin']`)
+}
+
+/** The author's mistake, not the caller's: `onError` hears of it, and the error names the item and the field. */
+export function badOutput(host: Pick<FeatureHost, 'reportError'>, message: string): ProtocolError {
+  host.reportError(new TypeError(message))
+  return new ProtocolError(RpcCode.InternalError, message)
 }
 
 /** `shop_add` is `add` of the server mounted as `shop`. Underscore, because some hosts allow no dot in a tool name. */

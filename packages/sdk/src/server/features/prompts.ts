@@ -3,6 +3,7 @@ import { isInputRequired } from '../../era/questions.ts'
 import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import { blockProblem, kindOf } from '../../protocol/content.ts'
 import type { GetPromptResult, Icon, InputRequiredResult, Meta, Prompt, PromptArgument } from '../../protocol/types.ts'
 import { describeIssues } from '../../schema/issues.ts'
 import type { InferOutput, SchemaLike } from '../../schema/standard.ts'
@@ -12,6 +13,7 @@ import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import { type Completer, completerOf, unknownArgument } from './completion.ts'
 import {
+  badOutput,
   checkItem,
   defined,
   type FeatureHost,
@@ -155,10 +157,16 @@ export class Prompts {
     const returned = await entry.handler(checked.value as never, ctx)
     if (isInputRequired(returned)) return returned
     if (isResultWith(returned, 'messages')) {
+      const problem = messagesProblem(returned.messages as unknown[])
+      if (problem !== undefined)
+        throw badOutput(this.#host, `The prompt ${entry.name} returned an invalid result: ${problem}`)
       const { description } = entry.definition
       return { ...(description !== undefined && { description }), ...returned } as GetPromptResult
     }
-    if (typeof returned !== 'string') throw new TypeError(`The prompt ${entry.name} must return { messages } or text`)
+    if (typeof returned !== 'string') {
+      const what = `returned ${kindOf(returned)}; return { messages } or text`
+      throw badOutput(this.#host, `The prompt ${entry.name} ${what}`)
+    }
     return { messages: [{ role: 'user', content: { type: 'text', text: returned } }] }
   }
 }
@@ -192,6 +200,17 @@ function toArguments({ json }: UserSchema): PromptArgument[] {
       required: required.includes(name),
     })
   })
+}
+
+/** What is wrong with the messages of a prompt, or undefined. */
+function messagesProblem(messages: readonly unknown[]): string | undefined {
+  for (const [index, message] of messages.entries()) {
+    const { role, content } = isObject(message) ? message : {}
+    if (role !== 'user' && role !== 'assistant') return `messages[${index}].role must be "user" or "assistant"`
+    const problem = blockProblem(content)
+    if (problem !== undefined) return `messages[${index}].content${problem}`
+  }
+  return undefined
 }
 
 function hasPrompt(server: McpServer, name: string): boolean {

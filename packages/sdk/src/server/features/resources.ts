@@ -3,6 +3,7 @@ import { isInputRequired } from '../../era/questions.ts'
 import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import { contentsProblem, kindOf } from '../../protocol/content.ts'
 import { annotationsProblem, cacheHintsProblem } from '../../protocol/hints.ts'
 import type {
   Annotations,
@@ -17,11 +18,11 @@ import type {
 } from '../../protocol/types.ts'
 import { isUri } from '../../protocol/uri.ts'
 import { chain } from '../../util/chain.ts'
-import { isObject } from '../../util/objects.ts'
 import { UriTemplate } from '../../util/uri-template.ts'
 import type { Context } from '../context.ts'
 import { type Completer, unknownArgument } from './completion.ts'
 import {
+  badOutput,
   checkItem,
   defined,
   type FeatureHost,
@@ -207,7 +208,7 @@ export class Resources {
       checkAccess(ctx.call, found.config.requiredScopes)
       const returned = await found.read(uri, ctx)
       if (isInputRequired(returned)) return returned
-      const result = toReadResult(returned, params.uri as string, found.config)
+      const result = this.#toReadResult(returned, params.uri as string, found.config)
       if (result) return result
     } else {
       const mount = this.#host.mounts.find(({ server }) => server.features.resources.knows(params.uri as string))
@@ -215,6 +216,30 @@ export class Resources {
     }
     const what = `Resource not found: ${(params.uri as string).slice(0, 200)}`
     throw new ProtocolError(ctx.caller.rules.resourceNotFound, what, { uri: params.uri })
+  }
+
+  #toReadResult(returned: unknown, uri: string, config: ResourceConfig): ReadResourceResult | undefined {
+    if (returned === undefined || returned === null) return undefined
+    const { ttlMs, cacheScope, mimeType } = config
+    const result = isResultWith(returned, 'contents') ? returned : { contents: [this.#toContents(returned, uri)] }
+    const contents = result.contents as ResourceContents[]
+    for (const [index, item] of contents.entries()) {
+      const problem = contentsProblem(item)
+      if (problem === undefined) continue
+      throw badOutput(this.#host, `Reading ${uri} returned an invalid result: contents[${index}]${problem}`)
+    }
+    return {
+      ...(ttlMs !== undefined && { ttlMs }),
+      ...(cacheScope !== undefined && { cacheScope }),
+      ...result,
+      contents: contents.map((item) => withMimeType(item, mimeType)),
+    }
+  }
+
+  #toContents(value: unknown, uri: string): ResourceContents {
+    if (typeof value === 'string') return { uri, text: value }
+    if (value instanceof Uint8Array) return { uri, blob: toBase64(value) }
+    throw badOutput(this.#host, `Reading ${uri} returned ${kindOf(value)}; return { contents }, text or bytes`)
   }
 
   /** Whether this server, or one mounted in it, can read the URI. */
@@ -368,26 +393,6 @@ function describeResource({ title, description, mimeType, annotations, icons, _m
 function parseUri(uri: string): URL {
   if (!isUri(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
   return new URL(uri)
-}
-
-function toReadResult(returned: unknown, uri: string, config: ResourceConfig): ReadResourceResult | undefined {
-  if (returned === undefined || returned === null) return undefined
-  const { ttlMs, cacheScope, mimeType } = config
-  const result = isResultWith(returned, 'contents') ? returned : { contents: [toContents(returned, uri)] }
-  return {
-    ...(ttlMs !== undefined && { ttlMs }),
-    ...(cacheScope !== undefined && { cacheScope }),
-    ...result,
-    contents: (result.contents as ResourceContents[]).map((item) => withMimeType(item, mimeType)),
-  }
-}
-
-function toContents(value: unknown, uri: string): ResourceContents {
-  if (typeof value === 'string') return { uri, text: value }
-  if (value instanceof Uint8Array) return { uri, blob: toBase64(value) }
-  throw new TypeError(
-    `Reading ${uri} must return { contents }, text or bytes, not ${isObject(value) ? 'an object' : typeof value}`,
-  )
 }
 
 function withMimeType(item: ResourceContents, mimeType: string | undefined): ResourceContents {

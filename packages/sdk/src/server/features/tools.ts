@@ -3,6 +3,7 @@ import { isInputRequired } from '../../era/questions.ts'
 import type { Outcome } from '../../era/server.ts'
 import { CapabilityError, ProtocolError, RpcCode, Suspended } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
+import { contentListProblem, kindOf } from '../../protocol/content.ts'
 import {
   findMirroredArguments,
   type HeaderReader,
@@ -25,6 +26,7 @@ import { describeIssues } from '../../schema/issues.ts'
 import type { InferInput, InferOutput, SchemaLike, StandardResult } from '../../schema/standard.ts'
 import { compileSchema, type UserSchema } from '../../schema/user-schema.ts'
 import { chain, isThenable, toPromise } from '../../util/chain.ts'
+import { jsonProblem } from '../../util/json-problem.ts'
 import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { Context } from '../context.ts'
@@ -92,6 +94,8 @@ interface Entry {
   output: UserSchema | undefined
   /** Arguments that HTTP headers repeat. */
   mirrored: readonly MirroredArgument[]
+  /** The root of the output schema is not an object: older revisions get it as `{ result }`. */
+  wrapsOutput: boolean
   handler: AnyHandler
   config: ToolConfig<SchemaLike, SchemaLike>
 }
@@ -121,10 +125,16 @@ export class Tools {
 
   register(name: string, config: ToolConfig<SchemaLike, SchemaLike>, handler: AnyHandler): RegisteredTool {
     return this.#entries.register<ToolChanges>(
-      compileTool(name, config, handler, true),
+      this.#compile(name, config, handler, true),
       (entry, { name = entry.name, handler = entry.handler, ...changes }) =>
-        compileTool(name, { ...entry.config, ...changes }, handler, entry.enabled),
+        this.#compile(name, { ...entry.config, ...changes }, handler, entry.enabled),
     )
+  }
+
+  #compile(...given: Parameters<typeof compileTool>): Entry {
+    const [name, { execution }] = given
+    checkTaskSupport(name, execution?.taskSupport, this.#host.hasTasks)
+    return compileTool(...given)
   }
 
   /** True when a list can be asked for at all: the capability follows from it. */
@@ -213,9 +223,9 @@ export class Tools {
     } catch (error) {
       return this.#failed(entry, error, ctx)
     }
-    if (!isThenable(returned)) return this.#finish(entry, returned)
+    if (!isThenable(returned)) return this.#finish(entry, returned, ctx)
     return toPromise(returned).then(
-      (value) => this.#finish(entry, value),
+      (value) => this.#finish(entry, value, ctx),
       (error) => this.#failed(entry, error, ctx),
     )
   }
@@ -226,19 +236,19 @@ export class Tools {
       if (ctx.caller.rules.missingCapability === 'protocol') throw error
       return failure(error.message)
     }
-    if (error instanceof ToolError) return { content: error.content, isError: true }
-    if (!this.#host.maskErrors) return failure(messageOf(error))
+    if (error instanceof ToolError) return this.#complete(entry, { content: error.content, isError: true })
+    if (!this.#host.maskErrors) return failure(messageOf(entry.name, error))
     this.#host.reportError(error)
     return failure(`The tool ${entry.definition.name} failed`)
   }
 
-  #finish(entry: Entry, returned: unknown): Outcome {
+  #finish(entry: Entry, returned: unknown, ctx: Context): Outcome {
     if (isInputRequired(returned)) return returned
     if (isResult(returned)) {
       const isPlain = !entry.output || returned.isError
-      return isPlain ? withContent(returned) : this.#checkOutput(entry, entry.output!, returned)
+      return isPlain ? this.#complete(entry, returned) : this.#checkOutput(entry, entry.output!, returned, ctx)
     }
-    if (entry.output) return this.#checkOutput(entry, entry.output, { structuredContent: returned })
+    if (entry.output) return this.#checkOutput(entry, entry.output, { structuredContent: returned }, ctx)
     if (typeof returned === 'string') return { content: [{ type: 'text', text: returned }] }
     if (returned === undefined) return { content: [] }
     return this.#badOutput(
@@ -247,22 +257,47 @@ export class Tools {
     )
   }
 
-  #checkOutput(entry: Entry, output: UserSchema, result: Partial<CallToolResult>): Outcome {
+  #checkOutput(entry: Entry, output: UserSchema, result: Partial<CallToolResult>, ctx: Context): Outcome {
     if (result.structuredContent === undefined) {
       return this.#badOutput(entry, 'has an outputSchema but returned no structuredContent')
     }
     return chain(output.validate(result.structuredContent), (checked): CallToolResult => {
       if (checked.issues)
         return this.#badOutput(entry, 'returned what its outputSchema refuses', `: ${describeIssues(checked.issues)}`)
-      return withContent({ ...result, structuredContent: checked.value })
+      const complete = this.#complete(entry, { ...result, structuredContent: checked.value })
+      const isWrapped = entry.wrapsOutput && ctx.caller.rules.objectOutput && !complete.isError
+      return isWrapped ? withWrappedOutput(complete) : complete
     })
   }
 
-  /** The author's mistake, not the caller's: the peer is told what kind of mistake, `onError` all of it. */
-  #badOutput(entry: Entry, what: string, details = ''): never {
+  /** Structured content goes out as JSON text too, for clients that read only content (2025-06-18 tools). */
+  #complete(entry: Entry, result: Partial<CallToolResult>): CallToolResult {
+    const { content, structuredContent } = result
+    const needsText = structuredContent !== undefined && !content?.length
+    if (needsText) return this.#withText(entry, result)
+    if (content === undefined) return { ...result, content: [] }
+    const problem = contentListProblem(content)
+    if (problem !== undefined) return this.#badOutput(entry, `returned an invalid result: ${problem}`)
+    return result as CallToolResult
+  }
+
+  #withText(entry: Entry, result: Partial<CallToolResult>): CallToolResult {
+    try {
+      return { ...result, content: [{ type: 'text', text: JSON.stringify(result.structuredContent) }] }
+    } catch {
+      const problem = jsonProblem(result.structuredContent, 'structuredContent') ?? 'structuredContent is not JSON'
+      return this.#badOutput(entry, `returned an invalid result: ${problem}`)
+    }
+  }
+
+  /**
+   * The author's mistake, not the caller's. The model reads it like any other failure of a tool.
+   * @param details For `onError` alone: they may tell what was in the result.
+   */
+  #badOutput(entry: Entry, what: string, details = ''): CallToolResult {
     const message = `The tool ${entry.name} ${what}`
     this.#host.reportError(new TypeError(message + details))
-    throw new ProtocolError(RpcCode.InternalError, message)
+    return failure(this.#host.maskErrors ? `The tool ${entry.name} failed` : message)
   }
 }
 
@@ -293,7 +328,19 @@ function compileTool(
   const problem = headerAnnotationProblem(definition.inputSchema)
   if (problem !== undefined) throw new TypeError(`Tool ${name}, inputSchema: ${problem}`)
   const mirrored = findMirroredArguments(definition.inputSchema)
-  return { key: name, name, enabled, definition, input, output, mirrored, handler, config }
+  const wrapsOutput = output !== undefined && output.json.type !== 'object'
+  return { key: name, name, enabled, definition, input, output, mirrored, wrapsOutput, handler, config }
+}
+
+function checkTaskSupport(name: string, support: unknown, hasTasks: boolean): void {
+  if (support === undefined || support === 'forbidden' || support === 'optional') return
+  if (support !== 'required') {
+    throw new TypeError(`Tool ${name}: execution.taskSupport must be 'required', 'optional' or 'forbidden'`)
+  }
+  if (hasTasks) return
+  throw new TypeError(
+    `Tool ${name}: taskSupport 'required' needs a server with tasks: new McpServer(info, { tasks: tasks() })`,
+  )
 }
 
 function inTool<T>(name: string, what: string, work: () => T): T {
@@ -328,14 +375,14 @@ function hasTool(server: McpServer, name: string): boolean {
   return server.features.tools.has(name)
 }
 
-/** Anything can be thrown, also what cannot be made a string. */
-function messageOf(error: unknown): string {
-  if (error instanceof Error) return error.message
-  try {
-    return String(error)
-  } catch {
-    return 'The tool failed'
-  }
+/** Anything can be thrown. What is in an object that is not an error is not for the peer. */
+function messageOf(name: string, error: unknown): string {
+  const isPlain = error !== undefined && typeof error !== 'object' && typeof error !== 'function'
+  if (isPlain) return String(error)
+  const { message } = isObject(error) ? error : {}
+  if (typeof message === 'string') return message
+  const members = isObject(error) ? Object.keys(error).slice(0, 20).join(', ') : ''
+  return `The tool ${name} threw ${kindOf(error)} instead of an Error${members && ` (it has ${members})`}`
 }
 
 function failure(text: string): CallToolResult {
@@ -351,10 +398,7 @@ function isBlock(value: unknown): value is ContentBlock {
   return isObject(value) && typeof value.type === 'string'
 }
 
-/** Structured content goes out as JSON text too, for clients that read only content (2025-06-18 tools). */
-function withContent(result: Partial<CallToolResult>): CallToolResult {
-  const isComplete =
-    result.content !== undefined && (result.content.length > 0 || result.structuredContent === undefined)
-  if (isComplete) return result as CallToolResult
-  return { ...result, content: [{ type: 'text', text: JSON.stringify(result.structuredContent) }] }
+/** Until 2025-11-25 structured content is an object, and so is the root of its schema. */
+function withWrappedOutput(result: CallToolResult): CallToolResult {
+  return { ...result, structuredContent: { result: result.structuredContent } }
 }
