@@ -1,7 +1,7 @@
 // What of the ledger is proven: reads the ids in test titles and compares them with spec/requirements.tsv. It asks
 // vitest for the titles, because some are put together at run time; that a test passes is for `npm test` to show.
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = new URL('..', import.meta.url).pathname
@@ -15,14 +15,14 @@ const rows = readTable('spec/requirements.tsv').map(([id, level, side, revisions
   requirement,
   prefix: id.split('-')[0],
 }))
-const reasons = new Map(readTable('spec/untestable.tsv').map(([id, kind, reason]) => [id, { kind, reason }]))
+const reasons = readTable('spec/untestable.tsv').map(([id, kind, reason]) => ({ id, kind, reason }))
+const reasonOf = new Map(reasons.map((each) => [each.id, each]))
 const proven = provenIds()
-checkIds()
 
 const isMust = (row) => row.level.startsWith('MUST')
 const isProven = (row) => proven.has(row.id)
-const outside = (row) => reasons.get(row.id)?.kind === 'later'
-const untestable = (row) => reasons.get(row.id)?.kind === 'untestable'
+const outside = (row) => reasonOf.get(row.id)?.kind === 'later'
+const untestable = (row) => reasonOf.get(row.id)?.kind === 'untestable'
 
 printBy('prefix', [...new Set(rows.map((row) => row.prefix))], (row) => [row.prefix])
 printBy('level', [...new Set(rows.map((row) => row.level))], (row) => [row.level])
@@ -39,7 +39,7 @@ for (const revision of all) {
 }
 if (open.length > 0) console.log('\nMUST rows in reach that no test proves:')
 for (const row of open) {
-  const why = untestable(row) ? reasons.get(row.id).reason : 'no reason given'
+  const why = untestable(row) ? reasonOf.get(row.id).reason : 'no reason given'
   console.log(`  ${row.id}  ${row.requirement.slice(0, 90)}\n    ${why}`)
 }
 if (process.argv.includes('--missing')) {
@@ -48,9 +48,17 @@ if (process.argv.includes('--missing')) {
 }
 
 const musts = rows.filter(isMust)
+const unaccounted = musts.filter((row) => !isProven(row) && !untestable(row))
+console.log(`\nMUST rows that are neither proven nor untestable: ${unaccounted.length}`)
+for (const row of unaccounted) console.log(`  ${row.id}  ${row.requirement.slice(0, 90)}`)
 console.log(
   `\ntrace: ${musts.filter(isProven).length} of ${musts.length} MUST rows proven, ${rows.filter(isProven).length} of ${rows.length} rows in all`,
 )
+
+for (const problem of contradictions()) {
+  console.error(problem)
+  process.exitCode = 1
+}
 
 function printBy(title, groups, of) {
   console.log(`\n${title.padEnd(14)} MUST proven  of     all proven  of     later`)
@@ -70,37 +78,47 @@ function printBy(title, groups, of) {
 
 function provenIds() {
   const ids = new Map()
-  for (const { title, file } of [...vitestTitles(), ...interopTitles()]) {
+  for (const { title, file } of [...vitestTitles(), ...nodeTestTitles()]) {
     for (const [, list] of title.matchAll(/\[((?:[A-Z]+-\d{3}(?:,\s*)?)+)\]/g)) {
-      for (const id of list.split(/,\s*/)) ids.set(id, [...(ids.get(id) ?? []), file])
+      for (const id of list.split(/,\s*/)) ids.set(id, [...(ids.get(id) ?? []), file.slice(root.length)])
     }
   }
   return ids
 }
 
+/** The tests of `npm test` and of `npm run test:slow`. */
 function vitestTitles() {
   const options = { cwd: root, encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'ignore'] }
   const listed = execFileSync(join(root, 'node_modules/.bin/vitest'), ['list', '--json'], options)
   return JSON.parse(listed.slice(listed.indexOf('[\n'))).map(({ name, file }) => ({ title: name, file }))
 }
 
-/** These run under node:test in a folder of their own; their titles are read from the source. */
-function* interopTitles() {
-  const folder = join(root, 'test/interop')
-  for (const name of readdirSync(folder).filter((name) => name.endsWith('.test.js'))) {
-    yield { title: readFileSync(join(folder, name), 'utf8'), file: join(folder, name) }
+/** The suites in folders of their own (interop, browser, runtimes ...) run under node:test; their titles are read from the source. */
+function* nodeTestTitles() {
+  for (const folder of ['test', 'examples', 'conformance'].map((name) => join(root, name)).filter(existsSync)) {
+    for (const name of readdirSync(folder, { recursive: true })) {
+      if (name.includes('node_modules') || !/\.test\.[cm]?[jt]s$/.test(name)) continue
+      yield { title: readFileSync(join(folder, name), 'utf8'), file: join(folder, name) }
+    }
   }
 }
 
-/** A title that names a row that does not exist proves nothing, and neither does one that is called untestable. */
-function checkIds() {
+/** What contradicts itself: then the figures below prove nothing. */
+function* contradictions() {
   const known = new Set(rows.map((row) => row.id))
-  const strays = [...proven].filter(([id]) => !known.has(id))
-  for (const [id, files] of strays) console.error(`${files[0].slice(root.length)}: there is no requirement ${id}`)
-  const contradictions = [...reasons.keys()].filter((id) => reasons.get(id).kind === 'untestable' && proven.has(id))
-  for (const id of contradictions)
-    console.error(`spec/untestable.tsv: ${id} is proven by ${proven.get(id)[0].slice(root.length)}`)
-  if (strays.length + contradictions.length > 0) process.exitCode = 1
+  for (const id of repeated(rows.map((row) => row.id))) yield `spec/requirements.tsv: ${id} is there twice`
+  for (const id of repeated(reasons.map((each) => each.id))) yield `spec/untestable.tsv: ${id} is there twice`
+  for (const [id, [file]] of proven) if (!known.has(id)) yield `${file}: there is no requirement ${id}`
+  for (const { id, kind, reason } of reasons) {
+    if (!known.has(id)) yield `spec/untestable.tsv: there is no requirement ${id}`
+    if (kind !== 'later' && kind !== 'untestable') yield `spec/untestable.tsv: ${id} is of the unknown kind "${kind}"`
+    if (!reason) yield `spec/untestable.tsv: ${id} has no reason`
+    if (proven.has(id)) yield `spec/untestable.tsv: ${id} is marked "${kind}", but ${proven.get(id)[0]} proves it`
+  }
+}
+
+function repeated(ids) {
+  return new Set(ids.filter((id, index) => ids.indexOf(id) !== index))
 }
 
 function readTable(path) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { backoffMs, defaultBackoff, retryAfterMs } from './backoff.ts'
 
 describe('Waiting before another try', () => {
-  it('takes anything up to a bound that grows to a limit', () => {
+  it('is a random time below a bound that grows up to a limit, so that clients spread out [CACHE-011]', () => {
     const backoff = { ...defaultBackoff, initialDelayMs: 100, growth: 3, maxDelayMs: 500 }
     const waits = (attempt: number) => Array.from({ length: 500 }, () => backoffMs(backoff, attempt))
     for (const [attempt, bound] of [100, 300, 500, 500].entries()) {

@@ -241,6 +241,25 @@ describe('log messages', () => {
     expect(warnings).toHaveLength(4)
   })
 
+  everyWire(
+    'reach the client with the data and the logger name as the handler gave them [LOG-017, LOG-018]',
+    async (wire) => {
+      const server = new McpServer({ name: 'logs', version: '1.0.0' })
+      const data = { order: 7, items: ['a', null, { deep: true }], note: 'ünï' }
+      server.registerTool('log', {}, (_, ctx) => {
+        ctx.log.warning(data, 'shop.orders')
+        ctx.log.info('plain', 'shop.orders')
+        return 'done'
+      })
+      await using pair = await wire.connect(server, { logLevel: 'debug' })
+      await pair.client.callTool('log')
+      expect(notes(pair.transcript, message).map(({ params }) => params)).toMatchObject([
+        { level: 'warning', logger: 'shop.orders', data },
+        { level: 'info', logger: 'shop.orders', data: 'plain' },
+      ])
+    },
+  )
+
   everyWire('of one request are limited [LOG-013]', async (wire) => {
     vi.spyOn(console, 'warn').mockImplementation(() => {})
     await using pair = await wire.connect(createServer(), { logLevel: 'debug' })

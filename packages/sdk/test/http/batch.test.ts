@@ -110,7 +110,7 @@ describe(`batches on ${revision}`, () => {
     expect(byId(JSON.parse(await (await batch).text()))).toEqual({ 2: 'here' })
   })
 
-  it('initialize cannot be part of one, and no session is opened', async () => {
+  it('initialize cannot be part of one, and no session is opened [RPC-022]', async () => {
     await using http = await serve(workshop())
     await using peer = new Peer(http.url, revision)
     const answer = await peer.post([peer.message('initialize', peer.greeting()), notification])

@@ -3,7 +3,7 @@ import { InMemoryTransport, McpServer } from 'tenon/server'
 import { record } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { server as demo } from '../../../../examples/demo/server.ts'
-import { everyPipe } from '../support/every-wire.ts'
+import { everyPipe, everyWire } from '../support/every-wire.ts'
 import { answersIn, clientOf, everyRevision, type Message, script, scriptedServer } from './support.ts'
 
 const batching: RevisionId[] = ['2025-03-26']
@@ -206,15 +206,17 @@ describe('a client of 2025-03-26', () => {
     )
   })
 
-  it('never sends initialize in a batch [RPC-022]', async () => {
-    const server = scriptedServer('2025-03-26')
-    await using client = await clientOf(server, '2025-03-26')
-    await Promise.all([client.ping(), client.ping()])
-    const greeting = server.transcript.lines.filter(({ message }) => JSON.stringify(message).includes('"initialize"'))
-    expect(greeting).toHaveLength(1)
-    expect(Array.isArray(greeting[0]?.message)).toBe(false)
-    expect(greeting[0]?.message).toMatchObject({ method: 'initialize' })
-  })
+  everyWire(
+    'sends initialize alone, never in a batch [RPC-022]',
+    async (wire) => {
+      await using pair = await wire.connect(demo)
+      await Promise.all([pair.client.ping(), pair.client.listTools()])
+      const sent = pair.transcript.lines.filter(({ from }) => from === 'client')
+      const greetings = sent.filter(({ message }) => JSON.stringify(message).includes('"initialize"'))
+      expect(greetings.map(({ message }) => message)).toEqual([expect.objectContaining({ method: 'initialize' })])
+    },
+    { revisions: batching, transports: ['memory', 'stdio', 'http', 'http-stateless', 'sse'] },
+  )
 })
 
 describe('revisions without batches', () => {

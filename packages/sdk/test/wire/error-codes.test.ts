@@ -3,6 +3,7 @@ import { McpServer, Server } from 'tenon/server'
 import { ScriptedServer } from 'tenon/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { server as demo } from '../../../../examples/demo/server.ts'
+import { type Answer, Peer, serve, workshop } from '../http/support.ts'
 import { everyPipe } from '../support/every-wire.ts'
 import { clientOf, type Message, script, scriptedServer } from './support.ts'
 
@@ -51,8 +52,46 @@ describe('a server of 2026-07-28', () => {
     modern,
   )
 
+  describe('over HTTP', () => {
+    const asking = () => {
+      const server = workshop()
+      server.registerTool('ask', {}, async (_, ctx) => (await ctx.elicit('Sure?')).action)
+      return server
+    }
+    const call = { name: 'echo', arguments: {} }
+    const old = { _meta: { [version]: '1999-01-01' } }
+    const faults: Record<string, (peer: Peer) => Promise<Answer>> = {
+      'another method in the header': (peer) => peer.request('tools/call', call, { headers: { 'mcp-method': 'ping' } }),
+      'another name in the header': (peer) => peer.request('tools/call', call, { headers: { 'mcp-name': 'steps' } }),
+      'another version in the header': (peer) =>
+        peer.request('tools/call', call, { headers: { 'mcp-protocol-version': '2025-11-25' } }),
+      'no method in the header': (peer) => peer.request('tools/call', call, { headers: { 'mcp-method': undefined } }),
+      'a capability that the client did not declare': (peer) => peer.call('ask'),
+      'an unknown version': (peer) =>
+        peer.request('tools/list', old, { headers: { 'mcp-protocol-version': '1999-01-01' } }),
+      'an unknown method': (peer) => peer.request('no/such'),
+      'an unknown tool': (peer) => peer.call('none'),
+      'an unknown resource': (peer) => peer.request('resources/read', { uri: 'none://there' }),
+      'malformed params': (peer) => peer.request('tools/list', { cursor: 5 }),
+    }
+
+    it.each([
+      ['RPC-031', -32020, /in the header$/],
+      ['RPC-051', -32021, /^a capability/],
+      ['RPC-052', -32022, /^an unknown version$/],
+    ])('[%s] answers %i to its own kind of fault and to no other', async (_id, code, kind) => {
+      await using http = await serve(asking())
+      await using peer = new Peer(http.url, '2026-07-28')
+      for (const [fault, provoke] of Object.entries(faults)) {
+        const { error } = await (await provoke(peer)).response()
+        expect(error, fault).toBeDefined()
+        expect(error!.code === code, `${fault}: ${error!.code}`).toBe(kind.test(fault))
+      }
+    })
+  })
+
   everyPipe(
-    'says -32022 for a version that it does not speak, and for nothing else [RPC-031]',
+    'says -32022 for a version that it does not speak, and for nothing else [RPC-052]',
     async (wire) => {
       await using client = await script(wire, demo)
       const { error } = await client.request('tools/list', { _meta: { [version]: '1999-01-01' } })
