@@ -815,7 +815,7 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
     await client.stillServes()
   })
 
-  it('refuses a second initialize, also in a batch, and goes on with the first', async () => {
+  it('refuses a second initialize, also in a batch, and goes on with the first [RPC-022]', async () => {
     const { served } = await serveUsers()
     const client = await RawClient.open(served.port, revision)
     expectRefusal(await client.post(client.initialize(7)), 400, -32600)
@@ -1187,12 +1187,13 @@ describe('every door', () => {
   it('a message with very many members does not pin the processor', async () => {
     const served = await serve(createServer())
     const client = new RawClient(served.port, modern)
-    const members = Array.from({ length: 30_000 }, (_, at) => `"k${at}":1`).join(',')
+    // In quadratic time this many would take longer than the test may.
+    const members = Array.from({ length: 300_000 }, (_, at) => `"k${at}":1`).join(',')
     const body = `{${members},${client.call('wide', 'echo', {}).slice(1)}`
     const response = await client.post(body)
     expect(response.json.id).toBe('wide')
     await client.stillServes()
-  }, 1_000)
+  })
 
   it('a transport that is not connected says so to node:http', async () => {
     const transport = new StreamableHTTPServerTransport({})
