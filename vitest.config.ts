@@ -1,13 +1,7 @@
-import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const entry = (name: string) => new URL(`./packages/sdk/src/entry/${name}.ts`, import.meta.url).pathname
-
-const schemas = new URL('../shared/spec/schema', import.meta.url)
-if (!existsSync(schemas)) {
-  console.warn('Messages are not checked against the official JSON Schemas: ../shared/spec/schema is not there.')
-}
 
 export default defineConfig({
   resolve: {
@@ -20,6 +14,7 @@ export default defineConfig({
   },
   test: {
     pool: 'forks',
+    reporters: ['default', './scripts/schema-reporter.ts'],
     // Many tests wait for a socket, a process or a timer, so two workers per core keep the cores busy.
     maxWorkers: 2 * availableParallelism(),
     projects: [

@@ -1,5 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { schemas } from '../../test/support/official-schemas.ts'
 import { isObject, type JsonObject } from '../util/objects.ts'
 import { paramsChecks } from './params.ts'
 import {
@@ -534,46 +536,42 @@ describe('a params check', () => {
   })
 })
 
-const schemaFolder = new URL('../../../../../shared/spec/schema/', import.meta.url)
 const revisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28']
 
-describe.skipIf(!existsSync(schemaFolder)).each(revisions)(
-  'beside the official schema of %s (skipped where ../shared/spec/schema is not there)',
-  (revision) => {
-    const schema = loadSchema(revision)
+describe.skipIf(!schemas).each(revisions)('beside the official schema of %s', (revision) => {
+  const schema = loadSchema(revision)
 
-    it.each([...schema.params.keys()])('%s has a valid example, and the check accepts it', (method) => {
-      expect(paramsChecks.has(method)).toBe(true)
-      const least = schema.examplesOf(method)[0]!
-      expect(schema.accepts(method, least)).toBe(true)
-      expect(check(method, least)).toBeUndefined()
-    })
+  it.each([...schema.params.keys()])('%s has a valid example, and the check accepts it', (method) => {
+    expect(paramsChecks.has(method)).toBe(true)
+    const least = schema.examplesOf(method)[0]!
+    expect(schema.accepts(method, least)).toBe(true)
+    expect(check(method, least)).toBeUndefined()
+  })
 
-    it.each([...schema.params.keys()])('%s is refused without a required member', (method) => {
-      for (const example of schema.examplesOf(method)) {
-        for (const key of Object.keys(example)) {
-          const rest: JsonObject = { ...example }
-          delete rest[key]
-          // What 2026-07-28 requires of _meta is looked at where the caller is identified, not here; the id of a
-          // cancellation may be absent in 2025-11-25, and so everywhere.
-          if (key === '_meta' || key === 'requestId' || schema.accepts(method, rest)) continue
-          // 2025-11-25 requires an elicitation id that no other revision has.
-          if (key === 'elicitationId' && method === 'elicitation/create') continue
-          expect(check(method, rest), key).toBeDefined()
-        }
+  it.each([...schema.params.keys()])('%s is refused without a required member', (method) => {
+    for (const example of schema.examplesOf(method)) {
+      for (const key of Object.keys(example)) {
+        const rest: JsonObject = { ...example }
+        delete rest[key]
+        // What 2026-07-28 requires of _meta is looked at where the caller is identified, not here; the id of a
+        // cancellation may be absent in 2025-11-25, and so everywhere.
+        if (key === '_meta' || key === 'requestId' || schema.accepts(method, rest)) continue
+        // 2025-11-25 requires an elicitation id that no other revision has.
+        if (key === 'elicitationId' && method === 'elicitation/create') continue
+        expect(check(method, rest), key).toBeDefined()
       }
-    })
+    }
+  })
 
-    it.each([...schema.params.keys()])('%s is never refused where the schema accepts it', (method) => {
-      for (const example of schema.examplesOf(method)) {
-        for (const mutant of mutantsOf(example)) {
-          const problem = check(method, mutant)
-          if (problem !== undefined) expect(schema.accepts(method, mutant), problem).toBe(false)
-        }
+  it.each([...schema.params.keys()])('%s is never refused where the schema accepts it', (method) => {
+    for (const example of schema.examplesOf(method)) {
+      for (const mutant of mutantsOf(example)) {
+        const problem = check(method, mutant)
+        if (problem !== undefined) expect(schema.accepts(method, mutant), problem).toBe(false)
       }
-    })
-  },
-)
+    }
+  })
+})
 
 /** Copies of the value with one part of it, at any depth, replaced by something of another kind. */
 function* mutantsOf<T extends object>(value: T): Generator<T> {
@@ -586,9 +584,8 @@ function* mutantsOf<T extends object>(value: T): Generator<T> {
 }
 
 function loadSchema(revision: string) {
-  if (!existsSync(schemaFolder))
-    return { params: new Map<string, JsonObject>(), examplesOf: () => [], accepts: () => true }
-  const document = JSON.parse(readFileSync(new URL(`${revision}.json`, schemaFolder), 'utf8'))
+  if (!schemas) return { params: new Map<string, JsonObject>(), examplesOf: () => [], accepts: () => true }
+  const document = JSON.parse(readFileSync(join(schemas, `${revision}.json`), 'utf8'))
   const definitions: Record<string, JsonObject> = document.$defs ?? document.definitions
 
   const params = new Map<string, JsonObject>()

@@ -1,7 +1,7 @@
 import { SSEServerTransport } from 'tenon/server'
 import { OfficialSchema } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
-import { schemas } from '../support/every-wire.ts'
+import { schemas } from '../support/official-schemas.ts'
 import {
   door,
   eventually,

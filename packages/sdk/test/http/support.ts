@@ -4,7 +4,7 @@ import { metaKeys, type RevisionId, revisionIds } from 'tenon'
 import { type McpHandler, McpServer, type McpServerOptions, type ServeHttpOptions, serveHttp } from 'tenon/server'
 import { Judge, OfficialSchema } from 'tenon/testing'
 import { expect, it } from 'vitest'
-import { schemas } from '../support/every-wire.ts'
+import { schemas } from '../support/official-schemas.ts'
 
 export const modern = '2026-07-28'
 /** Those with sessions on the one endpoint. */

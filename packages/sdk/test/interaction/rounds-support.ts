@@ -3,7 +3,7 @@ import { McpServer, type McpServerOptions, type ServeHttpOptions } from 'tenon/s
 import { Judge, OfficialSchema, ScriptedClient } from 'tenon/testing'
 import { expect, it } from 'vitest'
 import { type Message, modern, Peer, serve } from '../http/support.ts'
-import { schemas } from '../support/every-wire.ts'
+import { schemas } from '../support/official-schemas.ts'
 
 export type { Message }
 export { modern }

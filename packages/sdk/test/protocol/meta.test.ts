@@ -4,7 +4,8 @@ import { completable, McpServer, ResourceTemplate } from 'tenon/server'
 import { InMemoryTransport, Judge, OfficialSchema, record, ScriptedClient } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { everyWire, schemas } from '../support/every-wire.ts'
+import { everyWire } from '../support/every-wire.ts'
+import { schemas } from '../support/official-schemas.ts'
 import {
   connected,
   discovery,

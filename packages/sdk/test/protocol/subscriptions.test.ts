@@ -3,7 +3,8 @@ import { Client } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { InMemoryTransport, Judge, OfficialSchema, record, ScriptedClient, wires } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
-import { everyWire, schemas } from '../support/every-wire.ts'
+import { everyWire } from '../support/every-wire.ts'
+import { schemas } from '../support/official-schemas.ts'
 import {
   connected,
   errorOf,

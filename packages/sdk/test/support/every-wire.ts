@@ -1,11 +1,6 @@
-import { existsSync } from 'node:fs'
 import { type EveryWireOptions, everyWire as run, type Wire } from 'tenon/testing'
 import { it } from 'vitest'
-
-const folder = new URL('../../../../../shared/spec/schema', import.meta.url).pathname
-
-/** Where the official schemas lie, if they are on this machine. */
-export const schemas = existsSync(folder) ? folder : undefined
+import { schemas } from './official-schemas.ts'
 
 /** One test body on every wire, every message checked against the official schemas where they are to be had. */
 export function everyWire(title: string, body: (wire: Wire) => Promise<void>, options: EveryWireOptions = {}): void {

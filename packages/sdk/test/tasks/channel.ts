@@ -3,7 +3,7 @@ import type { McpServer } from 'tenon/server'
 import { OfficialSchema, ScriptedClient } from 'tenon/testing'
 import * as z from 'zod'
 import { type Answer, door, type Message, Peer } from '../http/support.ts'
-import { schemas } from '../support/every-wire.ts'
+import { schemas } from '../support/official-schemas.ts'
 
 type Body = Record<string, unknown>
 

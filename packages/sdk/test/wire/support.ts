@@ -17,7 +17,7 @@ import {
   type Wire,
 } from 'tenon/testing'
 import { expect, it, onTestFinished } from 'vitest'
-import { schemas } from '../support/every-wire.ts'
+import { schemas } from '../support/official-schemas.ts'
 
 export const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url))
 export const node = process.execPath

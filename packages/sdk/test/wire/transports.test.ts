@@ -7,7 +7,7 @@ import { StdioServerTransport } from 'tenon/server'
 import { Judge, OfficialSchema, record } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { server } from '../../../../examples/demo/server.ts'
-import { schemas } from '../support/every-wire.ts'
+import { schemas } from '../support/official-schemas.ts'
 import { everyRevision, handshakeRevisions, type Message, Notes } from './support.ts'
 
 type Sent = Parameters<Transport['send']>[0]
