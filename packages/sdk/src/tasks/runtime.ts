@@ -8,7 +8,7 @@ import type { RequestHandler, Serving } from '../server/dispatch.ts'
 import { type Guarded, mayUse } from '../server/features/feature.ts'
 import type { TaskHost, TaskRuntime, ToolTaskConfig } from '../server/task-runtime.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
-import { isObject, omit } from '../util/objects.ts'
+import { isObject, type JsonObject, omit, pick } from '../util/objects.ts'
 import { unref } from '../util/unref.ts'
 import { serveFor } from './becoming.ts'
 import { type NewTask, ownerOf, TaskBook } from './book.ts'
@@ -219,11 +219,19 @@ function dialectOf({ rules }: Caller): Dialect | undefined {
   return rules.lacks('notifications/tasks/status') ? undefined : legacy
 }
 
-/** What a layer in front of us left may have the token in it, which is for nobody to keep. */
+/** What a layer in front of us left may contain tokens and passwords, so only what is known to be harmless is kept. */
 function withoutToken(auth: AuthInfo | undefined): AuthInfo | undefined {
   if (!isObject(auth)) return undefined
-  const { issuer, subject, clientId, scopes, expiresAt, resource, claims, extra } = auth as AuthInfo & {
-    extra?: unknown
+  const { extra, user } = auth as JsonObject
+  return {
+    ...pick(auth as AuthInfo, keptMembers),
+    ...(isObject(extra) && { extra }),
+    ...((typeof user === 'string' || typeof user === 'number') && { user }),
   }
-  return { issuer, subject, clientId, scopes, expiresAt, resource, claims, ...(isObject(extra) && { extra }) }
 }
+
+/** Those of `AuthInfo`, and those in which other layers say who the user is. */
+const keptMembers = [
+  ...['issuer', 'subject', 'clientId', 'scopes', 'expiresAt', 'resource', 'claims'],
+  ...['iss', 'sub', 'userId', 'user_id', 'uid'],
+]

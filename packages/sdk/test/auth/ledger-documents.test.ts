@@ -1,6 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { type ClientMetadataOptions, clientMetadata, oauth } from 'tenon/auth'
+import {
+  beginAuthorization,
+  type ClientMetadataOptions,
+  clientMetadata,
+  completeAuthorization,
+  oauth,
+} from 'tenon/auth'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { at, failureOf, Gate, grants, join, User } from './client-support.ts'
@@ -138,6 +144,18 @@ describe('a client with a document and a key', () => {
       expect(protectedHeader.kid).toBe('k1')
       expect(params.client_assertion).not.toContain(pem)
     }
+  })
+
+  it('authenticates with it also when it asks its user in two halves [AUTH-050]', async () => {
+    const fetchDocument = web({ [clientId]: clientMetadata({ ...app, jwks }) })
+    await using as = await startAuthorizationServer({ registration: false, fetch: fetchDocument })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const options = { redirectUrl: 'http://127.0.0.1:9/callback', clientMetadataUrl: clientId, privateKey: pem }
+    const { url, flow } = await beginAuthorization(gate.url, options)
+    expect(flow).not.toContain('PRIVATE KEY')
+    const back = async () => new URL((await fetch(url, { redirect: 'manual' })).headers.get('location')!)
+    await expect(completeAuthorization(await back(), flow)).rejects.toThrow('pass `privateKey`')
+    expect((await completeAuthorization(await back(), flow, { privateKey: pem })).issuer).toBe(as.issuer)
   })
 
   it('may publish its keys elsewhere [AUTH-050]', async () => {

@@ -170,6 +170,23 @@ describe.each(withUser)('a user told by %s', (_name, shape) => {
   })
 })
 
+describe('ctx.auth.subject', () => {
+  it.each([
+    ['subject', { subject: 'ann' }, 'ann'],
+    ['sub', { sub: 'ann' }, 'ann'],
+    ['extra.sub', { extra: { sub: 'ann' } }, 'ann'],
+    ['claims.sub', { claims: { sub: 'ann' } }, 'ann'],
+    ['a number', { subject: 7 }, 7],
+    ['no user', {}, undefined],
+  ])('is what the verifier says of the user: %s', async (_name, info, subject) => {
+    const server = newServer()
+    server.registerTool('who', {}, (_args, ctx) => JSON.stringify([ctx.auth?.subject]))
+    const as = await verified(() => ({ clientId: 'app', scopes: [], ...info }))(server)
+    const { result } = await call(await as('ann'), 'tools/call', { name: 'who' })
+    expect(result).toMatchObject({ content: [{ text: JSON.stringify([subject]) }] })
+  })
+})
+
 describe('users with the same id', () => {
   it.each([
     ['of two issuers', { iss: issuer, sub: '7' }, { iss: 'https://other.example', sub: '7' }],

@@ -1,7 +1,7 @@
 import type { AuthInfo } from 'tenon/auth'
 import { createMcpHandler, McpServer } from 'tenon/server'
 import { MemoryTaskStore, tasks } from 'tenon/tasks'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 
 type Body = Record<string, unknown>
 
@@ -15,6 +15,10 @@ function place() {
   server.registerTool('wipe', config, async (_args, ctx) => {
     const { action } = await ctx.elicit('Wipe it?')
     return `${action} by ${ctx.auth?.subject}`
+  })
+  server.registerTool('whoami', config, (_args, ctx) => {
+    const { iss, sub, user, userId } = ctx.auth as unknown as Body
+    return JSON.stringify([iss, sub, user, userId])
   })
   const handler = createMcpHandler(server)
   const as =
@@ -84,6 +88,25 @@ describe('a task of somebody', () => {
     const { taskId } = body.result as { taskId: string }
     const kept = JSON.stringify([await store.get(taskId), await store.notes(taskId)])
     expect(kept).toContain('ann')
+    expect(kept).not.toContain('secret-token')
+    await close()
+  })
+
+  it.each([
+    ['a JWT', { iss: 'https://as.example', sub: 'ann', scopes: ['write'] }],
+    ['a user name', { user: 'ann', password: 'secret-token', scopes: ['write'] }],
+    ['a user id', { userId: 7, sessionClaims: { secret: 'secret-token' }, scopes: ['write'] }],
+  ])('knows its user as other calls do, also from %s, and keeps no secret beside it', async (_, auth) => {
+    const { store, as, close } = place()
+    const { body } = await as(auth)('tools/call', { name: 'whoami' })
+    const { taskId } = body.result as { taskId: string }
+    await vi.waitFor(async () => {
+      expect((await as(auth)('tasks/get', { taskId })).body.result).toMatchObject({ status: 'completed' })
+    })
+    const kept = JSON.stringify([await store.get(taskId), await store.notes(taskId)])
+    const { iss, sub, user, userId } = auth as Record<string, unknown>
+    const { result } = (await as(auth)('tasks/get', { taskId })).body as { result: { result: Body } }
+    expect(result.result).toMatchObject({ content: [{ text: JSON.stringify([iss, sub, user, userId]) }] })
     expect(kept).not.toContain('secret-token')
     await close()
   })

@@ -66,7 +66,7 @@ export function authenticationOf(
   { client_secret, token_endpoint_auth_method }: RegisteredClient,
   { signature, trace }: AuthContext,
 ): ClientAuth {
-  if (token_endpoint_auth_method === 'private_key_jwt') {
+  if (token_endpoint_auth_method === 'private_key_jwt' && client_secret === undefined) {
     if (signature) return signature
     throw new AuthError('The client authenticates with a private key, and none was given: pass `privateKey`', trace)
   }

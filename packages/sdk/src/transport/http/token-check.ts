@@ -208,7 +208,7 @@ function saysInvalid(error: unknown): boolean {
 /** Only what is known of it: whatever else a verifier leaves there, such as the token, stays behind. */
 function toAuthInfo(found: AuthInfo, implied: Readonly<Record<string, readonly string[]>>): AuthInfo {
   const { issuer, clientId, expiresAt, resource, claims, scopes = [] } = found
-  const subject = subjectOf(found)
+  const subject = found.subject ?? subjectOf(found)
   if (!Array.isArray(scopes)) throw new TypeError('auth.verify must give scopes as an array of strings')
   return Object.freeze({
     ...(issuer !== undefined && { issuer }),
