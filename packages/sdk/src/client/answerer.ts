@@ -11,6 +11,7 @@ import type {
   ElicitUrlParams,
   Root,
 } from '../protocol/types.ts'
+import { Bucket } from '../util/bucket.ts'
 import { isObject } from '../util/objects.ts'
 import type { Asking, ClientHandlers, ElicitOutcome, RootList } from './handlers.ts'
 import { checkRoots } from './roots.ts'
@@ -21,6 +22,9 @@ import { urlWarnings } from './url-warnings.ts'
 const maxPages = 1_000
 
 const handlerNames: ReadonlySet<string> = new Set(['elicit', 'elicitUrl', 'sample', 'countTokens', 'roots'])
+
+/** Options that stand beside the handlers. */
+const optionNames: ReadonlySet<string> = new Set(['tasks', 'samplesPerMinute'])
 
 /** More fields than anybody fills in; a form of 2025-06-18 has one for each choice. */
 const maxFields = 2_000
@@ -35,17 +39,19 @@ export class Answerer {
   /** By method, those that there is a handler for. */
   readonly methods: ReadonlyMap<string, Answer>
   readonly #pages = new Set<string>()
+  readonly #sampleLimit: Bucket | undefined
   #roots: RootList | undefined
 
   constructor(handlers: ClientHandlers, given: ClientCapabilities) {
     for (const [name, handler] of Object.entries(handlers)) {
-      if (name === 'tasks') continue
+      if (optionNames.has(name)) continue
       const isHandler =
         handler === undefined || typeof handler === 'function' || (name === 'roots' && Array.isArray(handler))
       if (!isHandler || !handlerNames.has(name))
         throw new TypeError(`handlers.${name} is no handler; there are elicit, elicitUrl, sample, roots`)
     }
     this.#handlers = handlers
+    this.#sampleLimit = toLimit(handlers.samplesPerMinute)
     this.capabilities = declare(handlers, given)
     if (Array.isArray(handlers.roots)) this.#roots = checkRoots(handlers.roots)
     const methods = new Map<string, Answer>()
@@ -131,6 +137,8 @@ export class Answerer {
     if (hasTools && !this.capabilities.sampling?.tools) throw notDeclared('sampling.tools')
     const problem = samplingProblem(params)
     if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
+    const now = Date.now()
+    if (this.#sampleLimit?.take(now) === false) throw tooOften(this.#sampleLimit.wait(now))
     const result = await this.#handlers.sample!(params, asking)
     const wrong = sampledProblem(result, params) ?? tokensProblem(result, params, this.#handlers.countTokens)
     if (wrong === undefined) return result as unknown as ResultObject
@@ -171,4 +179,18 @@ function checkOutcome(outcome: ElicitOutcome): ElicitOutcome {
 /** 2025-11-25 elicitation, error handling; sampling, `tools`. */
 function notDeclared(what: string): ProtocolError {
   return new ProtocolError(RpcCode.InvalidParams, `This client did not declare ${what}`)
+}
+
+/** Sampling costs the user money, so a server does not get it without end (2025-11-25 sampling, security considerations). */
+function toLimit(perMinute: number | false = 120): Bucket | undefined {
+  if (perMinute === false) return undefined
+  if (typeof perMinute !== 'number' || !(perMinute > 0)) {
+    throw new TypeError('handlers.samplesPerMinute must be a number above 0, or false for no limit')
+  }
+  return new Bucket(Math.max(1, perMinute), perMinute / 60, Date.now())
+}
+
+function tooOften(retryAfterMs: number): ProtocolError {
+  const message = `Rate limit exceeded: try again in ${retryAfterMs} ms.`
+  return new ProtocolError(-32_000, message, { error: 'rate_limited', retryAfterMs })
 }

@@ -4,7 +4,7 @@ import { chooseModel } from './choose-model.ts'
 const models = ['small-one', 'Large-Two', 'large-three']
 
 describe('a model', () => {
-  it('is chosen by the first hint that fits any [SAMP-011]', () => {
+  it('is chosen by the first hint that fits any [SAMP-011, SAMP-035]', () => {
     const hints = [{ name: 'none' }, { name: 'three' }, { name: 'small' }]
     expect(chooseModel({ hints }, models)).toBe('large-three')
   })

@@ -41,6 +41,8 @@ export interface ClientHandlers {
   sample?:
     | ((params: CreateMessageParams, asking: Asking) => CreateMessageResult | PromiseLike<CreateMessageResult>)
     | undefined
+  /** How often a server may have `sample` called. `false`: no limit. Default 120. */
+  samplesPerMinute?: number | false | undefined
   /**
    * Counts the tokens of a text as your model does. An answer of `sample` with more than `maxTokens` then fails; without it, only
    * answers that are much too long do.

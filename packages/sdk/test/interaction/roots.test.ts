@@ -138,7 +138,7 @@ describe('a root', () => {
   ])
 
   it.each(shapes)(
-    'that %s is refused when the client is made, and when roots are set [ROOT-004, ROOT-008]',
+    'that %s is refused when the client is made, and when roots are set [ROOT-004, ROOT-013]',
     (_, root) => {
       const roots = [home, root as Root]
       expect(() => new Client(info, having(roots))).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
@@ -148,7 +148,7 @@ describe('a root', () => {
   )
 
   it.each(revisionIds)(
-    'that a function gives is refused as well, and not sent (%s) [ROOT-004, ROOT-008]',
+    'that a function gives is refused as well, and not sent (%s) [ROOT-004, ROOT-013]',
     async (revision) => {
       for (const [what, root] of shapes) {
         const options = having(() => [home, root as Root])
@@ -172,7 +172,7 @@ describe('a root', () => {
     expect(() => new Client(info, having(fine))).not.toThrow()
   })
 
-  everyAsking('that is refused leaves the others as they were [ROOT-008]', async (wire) => {
+  everyAsking('that is refused leaves the others as they were [ROOT-013]', async (wire) => {
     await using pair = await wire.connect(server(), having([home]))
     expect(() => pair.client.setRoots([work, 'file:///home/me/../..'])).toThrow('leads out of its folder')
     expect((await pair.client.callTool('ask')).text).toBe('["file:///home/me"]')

@@ -209,7 +209,7 @@ describe('tools in sampling', () => {
   })
 
   it.each(withTools)(
-    'are refused in disorder by the client, with -32602 (%s) [SAMP-019, SAMP-029]',
+    'are refused in disorder by the client, with -32602 (%s) [SAMP-019, SAMP-036]',
     async (revision) => {
       let count = 0
       const options = sampling(() => answer(text(`${++count}`)))

@@ -13,7 +13,7 @@ import {
 import { chooseModel } from 'tenon/client'
 import { type Context, McpServer } from 'tenon/server'
 import { ScriptedClient } from 'tenon/testing'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { httpRevisions, Peer, serve } from '../http/support.ts'
 import { errorOf, gate, methodsOf, said } from '../protocol/support.ts'
 import { everyPipe, everyWire } from '../support/every-wire.ts'
@@ -124,7 +124,7 @@ describe('a request to sample', () => {
   ]
   const bad = wrongs.map(([what, wrong]): Case => [what, { ...ask(), ...wrong } as CreateMessageParams])
 
-  everyAsking('is refused before it goes out when it is wrong [SAMP-005, SAMP-014, SAMP-029]', async (wire) => {
+  everyAsking('is refused before it goes out when it is wrong [SAMP-005, SAMP-014, SAMP-036]', async (wire) => {
     await using pair = await wire.connect(asksAllOf(bad), sampling())
     for (const [at, [what]] of bad.entries()) {
       const { text } = await pair.client.callTool('ask', { at })
@@ -134,7 +134,7 @@ describe('a request to sample', () => {
   })
 
   everyAsking(
-    'is refused before it goes out when a handler returns it by hand and it is wrong [SAMP-005, SAMP-014, SAMP-029]',
+    'is refused before it goes out when a handler returns it by hand and it is wrong [SAMP-005, SAMP-014, SAMP-036]',
     async (wire) => {
       await using pair = await wire.connect(returnsAllOf(bad), sampling())
       for (const at of bad.keys()) await pair.client.callTool('ask', { at }).catch(() => {})
@@ -143,7 +143,7 @@ describe('a request to sample', () => {
   )
 
   it.each(revisionIds)(
-    'is refused by the client, without its model seeing it, when it is wrong (%s) [SAMP-029]',
+    'is refused by the client, without its model seeing it, when it is wrong (%s) [SAMP-036]',
     async (revision) => {
       let count = 0
       const options = sampling(() => answer(text(`${++count}`)))
@@ -436,7 +436,7 @@ describe('the answer of a model', () => {
     expect(JSON.parse((await pair.client.callTool('ask')).text)).toMatchObject({ model: 'gpt-5', text: 'I.' })
   })
 
-  everyAsking('comes from the model that the first fitting hint names [SAMP-011, SAMP-012]', async (wire) => {
+  everyAsking('comes from the model that the first fitting hint names [SAMP-011, SAMP-012, SAMP-035]', async (wire) => {
     const models = ['gpt-5-mini', 'claude-haiku-4', 'claude-sonnet-4', 'gemini-pro']
     const hints = [{ name: 'opus' }, {}, { name: 'Sonnet' }, { name: 'gpt' }]
     await using pair = await wire.connect(
@@ -444,6 +444,60 @@ describe('the answer of a model', () => {
       sampling(({ modelPreferences }) => answer(text('x'), { model: chooseModel(modelPreferences, models) })),
     )
     expect(JSON.parse((await pair.client.callTool('ask')).text).model).toBe('claude-sonnet-4')
+  })
+
+  everyAsking(
+    'exists only if the handler approves: its refusal is all that the server hears [SAMP-029]',
+    async (wire) => {
+      const asked: string[] = []
+      let approves = true
+      const handler = sampling(({ messages }) => {
+        asked.push(JSON.stringify(messages))
+        if (!approves) throw new ProtocolError(-1, 'The user rejected the request')
+        return answer(text('approved'))
+      })
+      await using pair = await wire.connect(
+        server((ctx) => ctx.sample(ask())),
+        handler,
+      )
+      expect(JSON.parse((await pair.client.callTool('ask')).text).text).toBe('approved')
+      approves = false
+      const refused = await pair.client.callTool('ask').then(
+        ({ text: said, isError }) => (isError ? said : 'sampled'),
+        (error) => String(error.message),
+      )
+      expect(refused).toContain('The user rejected the request')
+      expect(asked).toHaveLength(2)
+    },
+  )
+
+  it.each(revisionIds)('is not sampled more often than the client allows (%s) [SAMP-034]', async (revision) => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { Answerer } = await import('../../src/client/answerer.ts')
+    const sample = vi.fn(() => answer() as never)
+    const asking = { server: { name: revision, address: undefined }, signal: new AbortController().signal }
+    const request = (answerer: InstanceType<typeof Answerer>) =>
+      answerer.methods.get('sampling/createMessage')!(ask() as never, asking)
+    const limited = new Answerer({ sample, samplesPerMinute: 3 }, {})
+    for (let count = 0; count < 3; count++) await request(limited)
+    await expect(request(limited)).rejects.toMatchObject({
+      rpcCode: -32_000,
+      data: { error: 'rate_limited', retryAfterMs: 20_000 },
+    })
+    expect(sample).toHaveBeenCalledTimes(3)
+    vi.setSystemTime(Date.now() + 20_000)
+    await request(limited)
+    await expect(request(limited)).rejects.toThrow('Rate limit exceeded')
+    // By default 120 a minute; false turns it off.
+    const usual = new Answerer({ sample }, {})
+    for (let count = 0; count < 120; count++) await request(usual)
+    await expect(request(usual)).rejects.toThrow('Rate limit exceeded')
+    const unlimited = new Answerer({ sample, samplesPerMinute: false }, {})
+    for (let count = 0; count < 500; count++) await request(unlimited)
+    for (const samplesPerMinute of [0, -1, Number.NaN, '5' as never]) {
+      expect(() => new Answerer({ sample, samplesPerMinute }, {})).toThrow('handlers.samplesPerMinute')
+    }
   })
 
   const words = (said: string) => said.split(' ').length
@@ -493,7 +547,7 @@ describe('the answer of a model', () => {
     ['the use of a tool that was not offered', answer(use('1', 'rm'))],
   ]
 
-  it.each(revisionIds)('is not sent to the server when it is none (%s) [SAMP-006, SAMP-029]', async (revision) => {
+  it.each(revisionIds)('is not sent to the server when it is none (%s) [SAMP-006, SAMP-036]', async (revision) => {
     for (const [what, given] of wrong) {
       const question = { method: createMessage, params: { ...ask() } }
       const { error, result, calls } = await putTo(
@@ -512,7 +566,7 @@ describe('the answer of a model', () => {
   const believable = wrong.filter(([, given]) => given !== undefined)
   const tooTrusting = { capabilities: { sampling: { tools: {} } } }
 
-  everyPipe('does not reach the handler when it is none [SAMP-006, SAMP-029]', async (wire) => {
+  everyPipe('does not reach the handler when it is none [SAMP-006, SAMP-036]', async (wire) => {
     const caught: unknown[] = []
     const made = server(async (ctx) => {
       await ctx.sample(ask()).catch((error) => {
@@ -537,7 +591,7 @@ describe('the answer of a model', () => {
   })
 
   it.each(httpRevisions)(
-    'does not reach the handler when it is none (%s, http) [SAMP-006, SAMP-029]',
+    'does not reach the handler when it is none (%s, http) [SAMP-006, SAMP-036]',
     async (revision) => {
       await using http = await serve(server((ctx) => ctx.sample(ask())))
       await using peer = await Peer.open(http.url, revision, tooTrusting)
