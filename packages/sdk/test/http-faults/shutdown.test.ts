@@ -158,6 +158,19 @@ describe('a client whose request is answered with a 408', () => {
     expect(calls()).toBe(3)
   })
 
+  it('closes an idle connection on which it arrives, so that no request is sent there', async () => {
+    const { url, calls, sockets } = await answeringServer([discovery, result, result])
+    await using client = await connect(url)
+    await client.callTool('act')
+    // The end of the connection comes later than the word of it.
+    const [socket] = sockets
+    const closed = once(socket!, 'close')
+    socket!.write(timeout())
+    await closed
+    expect((await client.callTool('act')).text).toBe('done')
+    expect(calls()).toBe(2)
+  })
+
   it.each([
     ['on a connection that was not used before', [discovery, `close ${timeout()}`]],
     ['and the connection stays open, because the server may have read it', [discovery, timeout('keep-alive')]],
@@ -212,5 +225,5 @@ async function answeringServer(answers: readonly string[]) {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}/mcp`, calls: () => calls }
+  return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}/mcp`, calls: () => calls, sockets }
 }

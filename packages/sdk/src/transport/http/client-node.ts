@@ -112,8 +112,9 @@ function watch(request: ClientRequest, answer: Answer, body: string | undefined)
   }
 }
 
+/** `node:http` keeps the request under way on its connection. */
 interface Kept extends Socket {
-  _httpMessage?: { res?: IncomingMessage }
+  _httpMessage?: { res?: IncomingMessage } | null
 }
 
 function keepForReuse(socket: Kept): boolean {
@@ -126,5 +127,11 @@ function keepForReuse(socket: Kept): boolean {
   if (idleMs <= 0) return false
   socket.setKeepAlive(true, 1_000)
   socket.setTimeout(idleMs)
+  socket.on('data', endIfIdle)
   return true
+}
+
+/** What comes while nothing was asked is a server's goodbye. The next request must not be sent into it. */
+function endIfIdle(this: Kept): void {
+  if (!this._httpMessage) this.destroy()
 }

@@ -44,7 +44,8 @@ export class LineWriter {
     this.#options = options
   }
 
-  write(line: string): void {
+  write(text: string): void {
+    const line = isOneLine(text) ? text : text.replace(separators, toEscape)
     const queued = this.#text.length + this.#sink.writableLength
     if (queued + line.length > this.#options.maxQueuedBytes) {
       throw new McpError('overloaded', `The peer does not read: ${queued} characters wait already`)
@@ -97,4 +98,16 @@ export class LineWriter {
       this.#options.onBlocked?.(false)
     })
   }
+}
+
+const separators = /[\u2028\u2029]/g
+
+/** Some readers, such as `readline` of Node, end lines there too. JSON has both only in strings, where they can be escaped. */
+function isOneLine(text: string): boolean {
+  // Nearly every text has one byte for each character, and then this is known without a look at it.
+  return !text.includes('\u2028') && !text.includes('\u2029')
+}
+
+function toEscape(separator: string): string {
+  return separator === '\u2028' ? '\\u2028' : '\\u2029'
 }
