@@ -671,12 +671,13 @@ export class Client {
     })
   }
 
-  #isIdempotent(method: string, params: Params | undefined): boolean {
+  #isIdempotent(method: string, params: Params | undefined): boolean | Promise<boolean> {
     // A later round of a call may do what an earlier one only asked about.
     if (params?.requestState !== undefined) return false
     if (idempotent.has(method)) return true
     // Tool annotations are untrusted unless the server is trusted (2026-07-28 tools).
-    return method === 'tools/call' && this.#options.trusted === true && this.#tools.isIdempotent(params?.name)
+    if (method !== 'tools/call' || this.#options.trusted !== true) return false
+    return this.#toolCalls.isIdempotent(params?.name as string)
   }
 
   #withLogLevel(params: Params | undefined): Params | undefined {

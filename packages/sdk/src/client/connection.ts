@@ -28,7 +28,7 @@ export interface ConnectionOptions {
   readonly restarts: number
   readonly receiver: Omit<Receiver, 'closed' | 'gap'>
   /** Whether making the request twice does no more than making it once. */
-  isIdempotent(method: string, params: Params | undefined): boolean
+  isIdempotent(method: string, params: Params | undefined): boolean | Promise<boolean>
   onState(change: StateChange): void
   /** A session took the place of one that the server forgot. */
   onRenewed(renewed: SessionRenewed): void
@@ -174,15 +174,20 @@ export class Connection {
       try {
         return await answer
       } catch (error) {
-        const isIdempotent = this.#options.isIdempotent(method, params)
+        if (!isSessionLoss(error) && !isBroken(error)) throw error
+        const isIdempotent = await within(this.#isIdempotent(method, params), method, options).catch(() => false)
         const mayRepeat = isIdempotent && repeats < maxRepeats
         if (isSessionLoss(error)) {
           await within(this.#renewed(error, mayRepeat, notRepeated(method, isIdempotent)), method, options)
-        } else if (mayRepeat && isBroken(error)) await this.#pause(backoffMs(defaultBackoff, repeats))
+        } else if (mayRepeat) await this.#pause(backoffMs(defaultBackoff, repeats))
         else throw error
       }
       answer = this.#send(method, params, options)
     }
+  }
+
+  async #isIdempotent(method: string, params: Params | undefined): Promise<boolean> {
+    return this.#options.isIdempotent(method, params)
   }
 
   /** Waits for the next session; a call that may have had an effect is not made again in it unasked. */
@@ -405,9 +410,10 @@ function isSessionLoss(error: unknown): error is ClosedError {
   return error instanceof ClosedError && error.detail?.sessionLost === true
 }
 
-/** The request was sent and the connection broke before the answer came. */
+/** The request was sent, and the connection broke before the answer came: ours, or that of a gateway (502, 504). */
 function isBroken(error: unknown): boolean {
-  return error instanceof HttpError && error.outcome === 'unknown'
+  if (!(error instanceof HttpError)) return false
+  return error.outcome === 'unknown' || error.status === 502 || error.status === 504
 }
 
 /** Waiting for a connection counts as waiting for the answer: the caller's time and signal hold there too. */

@@ -43,12 +43,21 @@ export class ToolCalls {
   /** Whether the tool may, must or must not be called as a task (2025-11-25 tools, `execution`). */
   async taskSupport(name: string): Promise<NonNullable<ToolExecution['taskSupport']>> {
     const { tools } = this.#options
-    if (!tools.isKnown(name)) {
-      // Whoever cannot list its tools may still be called.
-      await this.#learn(name).catch(() => {})
-      tools.noteMissing(name)
-    }
+    if (!tools.isKnown(name)) await this.#lookUp(name)
     return tools.taskSupport(name)
+  }
+
+  /** Whether the server says that a second call does no more than the first. */
+  async isIdempotent(name: string): Promise<boolean> {
+    const { tools } = this.#options
+    if (!tools.isKnown(name)) await this.#lookUp(name)
+    return tools.isIdempotent(name)
+  }
+
+  async #lookUp(name: string): Promise<void> {
+    // Whoever cannot list its tools may still be called.
+    await this.#learn(name).catch(() => {})
+    this.#options.tools.noteMissing(name)
   }
 
   #callWith(

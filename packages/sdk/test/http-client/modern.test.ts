@@ -283,6 +283,19 @@ describe('A stream of 2026-07-28 that breaks', () => {
     expect(server.of('tools/list')).toHaveLength(3)
   })
 
+  it.each([502, 504])('repeats a request that changes nothing when a gateway lost its server (%s)', async (status) => {
+    let isLost = true
+    await using server = await modern((received) => {
+      if (received.message.method !== 'resources/read' || !isLost) return false
+      isLost = false
+      received.status(status, 'Bad Gateway')
+      return true
+    })
+    await using client = await connect(server.url)
+    await client.readResource('note://a')
+    expect(server.of('resources/read')).toHaveLength(2)
+  })
+
   it.each([1, 2])('fails a call that may have had an effect (%s)', async (times) => {
     await using server = await breaking('tools/call', times)
     await using client = await connect(server.url)
@@ -297,6 +310,13 @@ describe('A stream of 2026-07-28 that breaks', () => {
       await using server = await claiming()
       await using client = await connect(server.url, { trusted: true })
       await client.listTools()
+      expect((await client.callTool('act')).text).toBe('done')
+      expect(server.of('tools/call')).toHaveLength(2)
+    })
+
+    it('is repeated if the server is trusted, also if the tool was not listed before', async () => {
+      await using server = await claiming()
+      await using client = await connect(server.url, { trusted: true })
       expect((await client.callTool('act')).text).toBe('done')
       expect(server.of('tools/call')).toHaveLength(2)
     })
