@@ -10,7 +10,10 @@ const task = await client.callToolAsTask('proofread', { seconds: 1 })
 console.log(`The task ${task.id} was started. Ctrl-C cancels it.`)
 process.once('SIGINT', () => void task.cancel())
 
-for await (const { status, statusMessage } of task)
+for await (const { status, statusMessage } of task) {
+  // The form is on the screen by now, and waits for what the user types.
+  if (status === 'input_required') continue
   console.log(`  ${status}${statusMessage ? `: ${statusMessage}` : ''}`)
+}
 const result = await task.result().catch((error: Error) => ({ text: error.message }))
 console.log(`The tool says: ${result.text}`)

@@ -5,15 +5,15 @@ import { type Client, connect, type FormQuestion } from 'tenon/client'
 /** Starts the demo server as a child process, once per revision, and shows what each conversation gave. */
 const program = { command: process.execPath, args: [fileURLToPath(new URL('./stdio.js', import.meta.url))] }
 
-const rows: Record<string, string>[] = []
+const found: Record<string, string>[] = []
 for (const revision of revisionIds) {
   await using client = await connect(program, {
     revision,
     handlers: { elicit: ({ requestedSchema }) => ({ action: 'accept', content: planFor(requestedSchema) }) },
   })
-  rows.push({ revision: client.revision, ...(await tryEverything(client)) })
+  found.push({ revision: client.revision, ...(await tryEverything(client)) })
 }
-printTable(rows)
+printTable(found)
 
 /** Clients of 2025-06-18 tick a box for each choice. */
 function planFor({ properties }: FormQuestion['requestedSchema']): ElicitContent {
@@ -36,16 +36,16 @@ async function tryEverything(client: Client): Promise<Record<string, string>> {
     argument: { name: 'language', value: 'ty' },
   })
   return {
-    tools: tools.map((tool) => tool.name).join(' '),
+    tools: String(tools.length),
     echo: echo.text,
-    add: add.text,
+    'add 19 23': String(JSON.parse(add.text).result),
     progress: `${steps} steps`,
     cancel: stopped,
-    asks: plan.isError ? 'cannot' : plan.text.replace('Written: ', ''),
+    'ask user': plan.isError ? 'cannot' : 'answered',
     resources: String(resources.length),
-    note: String((note.contents[0] as { text: string }).text),
+    read: `${(note.contents[0] as { text: string }).text.length} chars`,
     prompt: `${prompt.messages.length} message`,
-    completion: values.join(' '),
+    complete: values.join(' '),
   }
 }
 
@@ -59,11 +59,17 @@ async function cancelled(client: Client): Promise<string> {
   )
 }
 
+/** One column per revision, so that it fits into 80 columns. */
 function printTable(table: Record<string, string>[]): void {
-  const columns = Object.keys(table[0]!)
-  const widths = columns.map((column) => Math.max(column.length, ...table.map((row) => row[column]!.length)))
-  const line = (cells: string[]) => cells.map((cell, index) => cell.padEnd(widths[index]!)).join('  ')
-  console.log(line(columns))
-  console.log(widths.map((width) => '─'.repeat(width)).join('  '))
-  for (const row of table) console.log(line(columns.map((column) => row[column]!)))
+  const lines = Object.keys(table[0]!).map((name) => [name, ...table.map((column) => column[name]!)])
+  const widths = lines[0]!.map((_, index) => Math.max(...lines.map((cells) => cells[index]!.length)))
+  for (const [index, cells] of lines.entries()) {
+    console.log(
+      cells
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    if (index === 0) console.log(widths.map((width) => '─'.repeat(width)).join('  '))
+  }
 }
