@@ -2,6 +2,9 @@
 import { revisionIds } from 'tenon'
 import { connect } from 'tenon/client'
 import { McpServer } from 'tenon/server'
+import { endWithParent } from '../support/end-with-parent.js'
+
+endWithParent()
 
 const clients = 1_000
 const calls = 100

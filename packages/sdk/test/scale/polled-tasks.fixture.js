@@ -8,6 +8,9 @@ import { redisStore } from 'tenon/stores/redis'
 import { sqliteStore } from 'tenon/stores/sqlite'
 import { MemoryTaskStore, tasks } from 'tenon/tasks'
 import { InMemoryTransport } from 'tenon/testing'
+import { endWithParent } from '../support/end-with-parent.js'
+
+endWithParent()
 
 const [where, mode = 'poll', count = '5000', deadlineSeconds = '60'] = process.argv.slice(2)
 const store = openStore(where)

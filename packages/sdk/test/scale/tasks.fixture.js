@@ -5,6 +5,9 @@ import { redisStore } from 'tenon/stores/redis'
 import { sqliteStore } from 'tenon/stores/sqlite'
 import { tasks } from 'tenon/tasks'
 import { InMemoryTransport } from 'tenon/testing'
+import { endWithParent } from '../support/end-with-parent.js'
+
+endWithParent()
 
 const count = 10_000
 const [where] = process.argv.slice(2)

@@ -19,13 +19,14 @@ export interface RedisServerOptions {
 /** A Redis of its own, in a directory of its own. */
 export class RedisServer {
   readonly port: number
-  readonly #directory: string
+  readonly directory: string
   readonly #options: RedisServerOptions
   #process: ChildProcess | undefined
+  #watchdog: ChildProcess | undefined
 
   private constructor(port: number, directory: string, options: RedisServerOptions) {
     this.port = port
-    this.#directory = directory
+    this.directory = directory
     this.#options = options
   }
 
@@ -47,16 +48,18 @@ export class RedisServer {
     const cluster = isCluster
       ? ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', '--cluster-port', `${await freePort()}`]
       : []
-    const place = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--dir', this.#directory, '--save', '']
+    const place = ['--bind', '127.0.0.1', '--port', `${this.port}`, '--dir', this.directory, '--save', '']
     const child = spawn('redis-server', [...place, ...log, ...cluster], { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#process = child
-    process.once('exit', () => child.kill('SIGKILL'))
+    this.#watchdog = watch(child.pid!, this.directory)
     await untilReady(child)
   }
 
   async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     const child = this.#process
     this.#process = undefined
+    this.#watchdog?.kill('SIGKILL')
+    this.#watchdog = undefined
     if (!child || child.exitCode !== null || child.signalCode !== null) return
     child.kill(signal)
     await once(child, 'exit')
@@ -64,8 +67,23 @@ export class RedisServer {
 
   async close(): Promise<void> {
     await this.kill()
-    await rm(this.#directory, { recursive: true, force: true })
+    await rm(this.directory, { recursive: true, force: true })
   }
+}
+
+/**
+ * Ends Redis and removes its directory when this process is gone, however that ended: the pipe to the watchdog closes then. It has
+ * a process group of its own, so that an interrupt from the terminal does not end it before it has done its duty.
+ */
+function watch(pid: number, directory: string): ChildProcess {
+  const script = 'cat >/dev/null; kill -9 "$0"; rm -rf "$1"'
+  const watchdog = spawn('sh', ['-c', script, String(pid), directory], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  watchdog.unref()
+  ;(watchdog.stdin as unknown as { unref(): void }).unref()
+  return watchdog
 }
 
 function untilReady(child: ChildProcess): Promise<void> {
