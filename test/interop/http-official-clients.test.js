@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { McpServer, serveHttp } from 'tenon/server'
 import { connectOfficialV1 } from './clients/official-v1.js'
 import { connectOfficialV2 } from './clients/official-v2.js'
 import { describePair } from './support/features.js'
@@ -43,9 +45,35 @@ test('official clients are told that a Tenon server speaks nothing but 2026-07-2
   const server = await startServer('servers/tenon.js', '--http', 'sessions', '2026-07-28')
   t.after(server.stop)
   const target = { url: new URL('/mcp', server.origin) }
-  await assert.rejects(connectOfficialV1(target), /2026-07-28|MCP-Protocol-Version/)
-  await assert.rejects(connectOfficialV2(target, '2025-11-25'), /2026-07-28|MCP-Protocol-Version/)
+  await assert.rejects(connectOfficialV1(target), /2026-07-28/)
+  await assert.rejects(connectOfficialV2(target, '2025-11-25'), /2026-07-28/)
   const peer = await connectOfficialV2(target, 'auto')
   assert.equal(peer.revision, '2026-07-28')
   await peer.close()
+})
+
+test('the official v2 client sees a graceful end when a Tenon server ends a subscription [SUB-012]', async () => {
+  const server = new McpServer({ name: 'tenon', version: '1.0.0' })
+  server.registerTool('hi', {}, () => 'hi')
+  const http = await serveHttp(server, { port: 0, exit: false })
+  const client = new Client({ name: 'official', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } })
+  await client.connect(new StreamableHTTPClientTransport(new URL(http.url)))
+  assert.equal(client.getNegotiatedProtocolVersion(), '2026-07-28')
+  const subscription = await client.listen({ toolsListChanged: true })
+  await http.close()
+  assert.equal(await subscription.closed, 'graceful')
+  await client.close()
+})
+
+test('the official v2 client takes the answer of a tool that is slow to answer', async () => {
+  const server = new McpServer({ name: 'tenon', version: '1.0.0' })
+  server.registerTool('slow', {}, () => new Promise((resolve) => setTimeout(resolve, 200, 'slow')))
+  const http = await serveHttp(server, { port: 0, exit: false, streamAfterMs: 20 })
+  for (const mode of ['auto', 'legacy']) {
+    const client = new Client({ name: 'official', version: '1.0.0' }, { versionNegotiation: { mode } })
+    await client.connect(new StreamableHTTPClientTransport(new URL(http.url)))
+    assert.equal((await client.callTool({ name: 'slow', arguments: {} })).content[0].text, 'slow')
+    await client.close()
+  }
+  await http.close()
 })

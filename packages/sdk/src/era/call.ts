@@ -23,7 +23,7 @@ export interface Call {
 
 /** What a handler may know of, and do with, the connection that brought its call. */
 export interface CallLink {
-  readonly transport: Pick<Transport, 'sessionId' | 'auth' | 'principal' | 'isLocalUser'>
+  readonly transport: Pick<Transport, 'sessionId' | 'disconnect' | 'auth' | 'principal' | 'isLocalUser'>
   notify(method: string, params?: Params): void
 }
 

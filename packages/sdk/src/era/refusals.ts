@@ -10,6 +10,11 @@ export function unsupportedVersion(requested: string, offered: readonly Revision
   return refusal(RpcCode.UnsupportedProtocolVersion, 'Unsupported protocol version', requested, offered)
 }
 
+/** An `initialize` without any version; a version that is merely unknown is answered with one that is served. */
+export function impossibleVersion(requested: unknown, offered: readonly Revision[]): ProtocolError {
+  return refusal(RpcCode.InvalidParams, 'params.protocolVersion must be a version', requested, offered)
+}
+
 /** 2026-07-28 has no initialize; the versions are named all the same, for the client that comes with it. */
 export function noHandshake(requested: unknown, offered: readonly Revision[]): ProtocolError {
   return refusal(RpcCode.MethodNotFound, 'There is no initialize in this revision', requested, offered)

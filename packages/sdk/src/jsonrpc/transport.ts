@@ -66,6 +66,8 @@ export interface Transport {
   readonly principal?: string | undefined
   /** Server side: the peer is the user who runs this process, as on stdio, so `requiredScopes` does not apply. */
   readonly isLocalUser?: boolean | undefined
+  /** Server side: lets go of the streams for messages of no request; the client connects again after `retryMs` (2025-11-25). */
+  disconnect?(retryMs: number): void
   /** Called by a server before `start`, on transports that carry many peers and attach a link for each. */
   serves?(server: Endpoint): void
 }

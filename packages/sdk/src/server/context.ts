@@ -184,6 +184,14 @@ export class Context {
     if (this.caller.rules.primesStreams) this.#call.stream?.disconnect?.(retryMs)
   }
 
+  /**
+   * Lets go of the connection on which the client listens to changes; the client opens it again after `retryMs`, and nothing
+   * is lost. Does nothing where streams cannot be resumed: on other revisions than 2025-11-25, and on stdio.
+   */
+  closeListeningStream({ retryMs = 1_000 }: { retryMs?: number } = {}): void {
+    if (this.caller.rules.primesStreams) this.#call.link.transport.disconnect?.(retryMs)
+  }
+
   /** Called by dispatch before the reply; undefined when there is nothing to wait for. */
   finish(): Promise<void> | undefined {
     return this.#progress?.finish()

@@ -37,10 +37,33 @@ export class Transcript {
 
 /** Notes down everything that passes a client's transport. Call it before connecting. */
 export function record(transport: Transport, transcript = new Transcript()): Transcript {
-  const { send } = transport
+  const { send, sendText, sendRequest } = transport
+  let isNoted = false
   transport.send = (message) => {
     transcript.add('client', message)
-    return send.call(transport, message)
+    // A transport may pass it on to its own sendText; it was said once.
+    isNoted = true
+    try {
+      return send.call(transport, message)
+    } finally {
+      isNoted = false
+    }
+  }
+  // A transport that wraps this one may call these directly.
+  if (sendText) {
+    transport.sendText = (text) => {
+      if (!isNoted) transcript.add('client', JSON.parse(text))
+      sendText.call(transport, text)
+    }
+  }
+  if (sendRequest) {
+    transport.sendRequest = (text, request) => {
+      const { length } = transcript.lines
+      const sent = sendRequest.call(transport, text, request)
+      // Transports whose `send` was replaced send requests by it, too.
+      if (transcript.lines.length === length) transcript.add('client', JSON.parse(text))
+      return sent
+    }
   }
   let handler: Transport['onmessage']
   Object.defineProperty(transport, 'onmessage', {

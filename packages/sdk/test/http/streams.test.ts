@@ -732,7 +732,7 @@ describe(`listening on ${modern}`, () => {
     expect(http.metrics).toMatchObject({ streams: 1, calls: 1 })
   })
 
-  it('a server that closes answers the request, then ends the stream [SUB-012]', async () => {
+  it('a server that closes answers the request with its result and nothing else, then ends the stream [SUB-012]', async () => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, modern)
     const stream = await peer.listen(everything, 'long')
@@ -743,6 +743,7 @@ describe(`listening on ${modern}`, () => {
       id: 'long',
       result: { resultType: 'complete', _meta: { [metaKeys.subscriptionId]: 'long' } },
     })
+    expect(stream.methods).toEqual([acknowledgement, undefined])
   })
 
   it('a filter that is none is refused with an error and no stream', async () => {

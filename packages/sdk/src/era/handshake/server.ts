@@ -18,7 +18,7 @@ import type { Call } from '../call.ts'
 import type { Change } from '../changes.ts'
 import { withCheckedParams } from '../checked.ts'
 import { canAsk } from '../questions.ts'
-import { methodNotFound, noHandshake } from '../refusals.ts'
+import { impossibleVersion, methodNotFound, noHandshake } from '../refusals.ts'
 import type { Caller, Conversation, Definition, EraMethod, Reply, ServerEra } from '../server.ts'
 import type { UriSet } from '../subscribed-uris.ts'
 import { HandshakeConversation, type RootsMemory } from './conversation.ts'
@@ -117,7 +117,18 @@ export class HandshakeServer implements ServerEra {
       'resources/unsubscribe': (exchange) => this.#unsubscribe(exchange),
     }
     this.methods =
-      this.#revisions.length > 0 ? withCheckedParams(methods) : new Map([['initialize', refuse(definition)]])
+      this.#revisions.length > 0 ? this.#withCheckedVersion(methods) : new Map([['initialize', refuse(definition)]])
+  }
+
+  /** A client that gets the version wrong is told which ones there are (2025-11-25 lifecycle, error handling). */
+  #withCheckedVersion(methods: Record<string, EraMethod>): Map<string, EraMethod> {
+    const checked = withCheckedParams(methods)
+    const initialize = checked.get('initialize')!
+    return checked.set('initialize', (exchange) => {
+      const version = exchange.request.params?.protocolVersion
+      if (typeof version !== 'string' || version === '') throw impossibleVersion(version, this.#revisions)
+      return initialize(exchange)
+    })
   }
 
   identify(exchange: Exchange): Caller {

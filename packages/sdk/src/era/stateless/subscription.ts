@@ -49,16 +49,15 @@ export class Subscription {
   }
 
   /**
-   * Ends from the server's side. 2026-07-28 wants `notifications/cancelled` (cancellation) and the result of the listen
-   * request (subscriptions); clients take either as the end.
+   * Ends from the server's side. Where all requests share one channel (stdio), 2026-07-28 wants `notifications/cancelled` too
+   * (cancellation). On HTTP the result says it all: a client may take a cancellation for a failure.
    */
   end(): void {
-    const { request } = this.#exchange
-    this.#exchange.notify('notifications/cancelled', {
-      requestId: request.id,
-      reason: 'The server closes the subscription',
-      _meta: this.#meta,
-    })
+    const { request, stream } = this.#exchange
+    if (!stream) {
+      const reason = 'The server closes the subscription'
+      this.#exchange.notify('notifications/cancelled', { requestId: request.id, reason, _meta: this.#meta })
+    }
     this.#exchange.reply(this.#complete({ _meta: this.#meta }))
   }
 

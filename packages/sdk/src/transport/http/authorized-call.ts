@@ -52,6 +52,8 @@ export class AuthorizedCall implements HttpCall {
     // one stream of HTTP+SSE is the session itself, whose every message is checked.
     if (this.method === 'GET' && !this.isSession) {
       this.atExpiry(() => {
+        // The client may come back with a new token (2025-11-25 transports, sending `retry` before closing).
+        sink.write('retry: 1000\n\n')
         sink.end()
         for (const listener of this.#onClose) listener()
       })

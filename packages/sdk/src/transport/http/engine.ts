@@ -34,7 +34,7 @@ import { principalOf } from './principal.ts'
 import { RateLimit } from './rate-limit.ts'
 import { pathOf } from './resource-metadata.ts'
 import { Revisions } from './revisions.ts'
-import { isSilent, SessionCalls } from './session-calls.ts'
+import { isInitialize, isSilent, SessionCalls } from './session-calls.ts'
 import type { SessionMetrics } from './sessions.ts'
 import { WaitingReplies } from './waiting-replies.ts'
 
@@ -300,6 +300,10 @@ export class HttpEngine {
   #checkVersion(version: string | undefined, value: unknown): void {
     const id = isRequest(value) ? value.id : undefined
     if (!this.#revisions.hasHandshake) {
+      if (isInitialize(value)) {
+        const requested = (value as RpcRequest).params?.protocolVersion
+        throw this.#unsupported(RpcCode.UnsupportedProtocolVersion, String(requested), id)
+      }
       if (version === undefined) {
         const supported = this.#endpoint.revisions.map((revision) => revision.id)
         const message = `The header MCP-Protocol-Version is missing; this server speaks ${supported.join(', ')}`

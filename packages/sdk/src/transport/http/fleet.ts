@@ -207,6 +207,7 @@ export class Fleet {
     if (present) return present
     this.#sessions.makeRoom(accountOf(request))
     const session = attach()
+    session.createdAt = record.createdAt
     try {
       this.#endpoint.restoreSession(session.link, record.state)
     } catch (error) {

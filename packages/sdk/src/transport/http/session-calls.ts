@@ -194,11 +194,20 @@ export class SessionCalls {
 
   #closed(session: HttpSession): void {
     this.#sessions.delete(session)
+    if (session.isTooOld) this.#deleteEverywhere(session)
     // Where others know the session, it may go on there, with what can be resumed.
-    if (!this.#options.sessionStore) this.#forgetEvents(session)
+    else if (!this.#options.sessionStore) this.#forgetEvents(session)
     // One that never got past `initialize` was never told of.
     const wasOpened = this.#endpoint.revisionOf(session.link) !== undefined && !session.isRefused
     if (this.#options.onSession && wasOpened) session.closedCallback = this.#tell('closed', session)
+  }
+
+  #deleteEverywhere(session: HttpSession): void {
+    this.#forgetEvents(session)
+    void settle(
+      () => this.#fleet?.delete(session),
+      (error) => this.#endpoint.reportError(error),
+    )
   }
 
   #forgetEvents({ sessionId }: HttpSession): void {
@@ -218,7 +227,7 @@ export function isSilent(value: unknown, batching: boolean): boolean {
   return kind === 'notification' || kind === 'response'
 }
 
-function isInitialize(value: unknown): boolean {
+export function isInitialize(value: unknown): boolean {
   return isObject(value) && value.method === 'initialize' && value.id !== undefined
 }
 

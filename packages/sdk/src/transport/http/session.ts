@@ -57,7 +57,8 @@ export class HttpSession implements Transport, PostOwner {
   /** Who opened it. Nobody else may use it: an id is not permission. */
   readonly principal: string | undefined
   readonly account: Account | undefined
-  readonly createdAt = Date.now()
+  /** When it was opened, wherever that was. */
+  createdAt = Date.now()
   lastSeen = this.createdAt
   readonly #host: SessionHost
   /** Those that have not ended, whether or not somebody reads them. */
@@ -72,6 +73,8 @@ export class HttpSession implements Transport, PostOwner {
   listensElsewhere = false
   /** The client, which opened its session here, listened nowhere yet. */
   #isAwaited: boolean
+  /** It has to end everywhere, whether or not it is in use. */
+  isTooOld = false
   /** The application refused it, so it never opened. */
   isRefused = false
   /** Whether the application's callback for its end succeeded. */
@@ -113,6 +116,12 @@ export class HttpSession implements Transport, PostOwner {
     this.#waiting ??= []
     if (this.#waiting.length >= maxWaiting) this.#waiting.shift()
     this.#waiting.push(text)
+  }
+
+  disconnect(retryMs: number): void {
+    for (const stream of [...(this.#standalone ?? [])]) {
+      if (stream.connected && stream.resumable) stream.disconnect(retryMs)
+    }
   }
 
   async close(): Promise<void> {

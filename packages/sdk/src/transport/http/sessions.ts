@@ -7,6 +7,8 @@ import type { HttpSession } from './session.ts'
 export interface SessionLimits {
   /** A session that is not used for so long is ended. Default 1,800,000, half an hour. */
   sessionIdleMs?: number | undefined
+  /** A session ends after this time even if it is in use, and its streams with it. Default: no limit. */
+  sessionMaxMs?: number | undefined
   /** Sessions at a time. Default 10,000. */
   maxSessions?: number | undefined
   /** Sessions that one principal may have. Default 100. */
@@ -40,11 +42,12 @@ export class Sessions {
 
   constructor({
     sessionIdleMs = 1_800_000,
+    sessionMaxMs = Number.POSITIVE_INFINITY,
     maxSessions = 10_000,
     maxSessionsPerPrincipal = 100,
     maxSessionsPerAddress = 1_000,
   }: SessionLimits) {
-    this.#limits = { sessionIdleMs, maxSessions, maxSessionsPerPrincipal, maxSessionsPerAddress }
+    this.#limits = { sessionIdleMs, sessionMaxMs, maxSessions, maxSessionsPerPrincipal, maxSessionsPerAddress }
   }
 
   get idleMs(): number {
@@ -89,17 +92,20 @@ export class Sessions {
     this.#timer = undefined
   }
 
-  /** Ends what was not used for too long. */
+  /** Ends sessions that were not used for too long, or that are too old. */
   sweep(now = Date.now()): void {
+    const { sessionIdleMs, sessionMaxMs } = this.#limits
     for (const session of this.all()) {
-      if (now - session.lastSeen < this.#limits.sessionIdleMs || !session.idle) continue
+      session.isTooOld = now - session.createdAt >= sessionMaxMs
+      if (!session.isTooOld && (now - session.lastSeen < sessionIdleMs || !session.idle)) continue
       this.#expired++
       void session.close()
     }
   }
 
   #startTimer(): ReturnType<typeof setInterval> {
-    const timer = setInterval(() => this.sweep(), Math.max(10, Math.min(30_000, this.#limits.sessionIdleMs / 2)))
+    const { sessionIdleMs, sessionMaxMs } = this.#limits
+    const timer = setInterval(() => this.sweep(), Math.max(10, Math.min(30_000, sessionIdleMs / 2, sessionMaxMs / 2)))
     unref(timer)
     return timer
   }

@@ -146,6 +146,10 @@ class WatchedPeer implements Transport {
     )
   }
 
+  disconnect(retryMs: number): void {
+    this.#peer.disconnect?.(retryMs)
+  }
+
   close(): Promise<void> {
     return this.#peer.close()
   }
