@@ -5,6 +5,7 @@ import type { Cancellation, Link, SendOptions } from '../jsonrpc/link.ts'
 import type { Params, ResultObject, RpcNotification } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
+import { warnIfDeprecated } from '../protocol/deprecated.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
 import { paramsChecks } from '../protocol/params.ts'
 import type { RevisionId } from '../protocol/revision.ts'
@@ -237,12 +238,15 @@ export class Client {
     this.#cache = options.cache === false ? undefined : new ResponseCache()
     this.#replies = this.#createReplies(this.#answerer)
     this.#tasks = this.#createTasks()
+    const revisions = chooseRevisions(options.revision ? [options.revision] : options.revisions)
+    const { roots, sampling } = this.#answerer.capabilities
+    warnIfDeprecated(revisions, { roots, sampling, logging: options.logLevel })
     this.#connection = new Connection({
       identity: {
         info,
         capabilities: options.tasks ? withTasks(this.#answerer.capabilities) : this.#answerer.capabilities,
       },
-      revisions: chooseRevisions(options.revision ? [options.revision] : options.revisions),
+      revisions,
       probeTimeoutMs: options.probeTimeoutMs ?? 2_000,
       connectTimeoutMs: options.connectTimeoutMs ?? 60_000,
       restarts: options.restarts ?? 3,

@@ -29,6 +29,8 @@ export interface RevisionData {
   readonly objectOutput: boolean
   /** Whether an SSE stream begins with an event that has only an id, so that it can be resumed from the start. */
   readonly primesStreams: boolean
+  /** Features that new implementations should not build on. */
+  readonly deprecates?: readonly string[]
   /** Methods and notifications that its successor does not have. */
   readonly adds: readonly string[]
   /** Methods and notifications that only its successors have. */

@@ -9,6 +9,7 @@ import { Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
 import { type Cancellation, Link, type Receiver } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
+import { warnIfDeprecated } from '../protocol/deprecated.ts'
 import { cacheHintsProblem, iconsProblem } from '../protocol/hints.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
 import type { RevisionId } from '../protocol/revision.ts'
@@ -129,6 +130,7 @@ export class Server {
         return this.#capabilities
       },
     }
+    warnIfDeprecated(this.#definition.revisions, { logging: options.capabilities?.logging })
     this.#handshake = new HandshakeServer(this.#definition)
     const eras = { handshake: this.#handshake, stateless: new StatelessServer(this.#definition) }
     const each: ServerEra[] = Object.values(eras)

@@ -13,6 +13,7 @@ export const revision: RevisionData = {
   missingCapability: 'protocol',
   objectOutput: false,
   primesStreams: false,
+  deprecates: ['roots', 'sampling', 'logging'],
   adds: [
     'server/discover',
     'subscriptions/listen',

@@ -1,0 +1,70 @@
+import type { Client, ClientOptions } from 'tenon/client'
+import type { McpServer, McpServerOptions } from 'tenon/server'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { handshakes, modern } from './support.ts'
+
+const info = { name: 'new', version: '1' }
+const sample = () => Promise.reject(new Error('not called'))
+
+/** What is warned of, in a process that has not warned yet. */
+async function warnings(
+  run: (fresh: { Client: typeof Client; McpServer: typeof McpServer }) => void,
+): Promise<string[]> {
+  vi.resetModules()
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const [client, server] = await Promise.all([import('tenon/client'), import('tenon/server')])
+  run({ Client: client.Client, McpServer: server.McpServer })
+  const said = warn.mock.calls.map(([message]) => String(message))
+  warn.mockRestore()
+  return said
+}
+
+describe('features that 2026-07-28 deprecates', () => {
+  beforeEach(() => void vi.resetModules())
+
+  const clients: [string, ClientOptions][] = [
+    ['roots', { handlers: { roots: [] } }],
+    ['sampling', { handlers: { sample } }],
+    ['sampling', { capabilities: { sampling: {} } }],
+    ['logging', { logLevel: 'info' }],
+  ]
+  it.each(clients)(
+    'are warned of once, where a client speaks no other revision: %s %j [LIFE-028]',
+    async (feature, options) => {
+      const said = await warnings((fresh) => {
+        for (let count = 0; count < 3; count++) new fresh.Client(info, { ...options, revision: modern })
+      })
+      expect(said).toEqual([
+        `[tenon] ${feature} is deprecated in 2026-07-28, the only revision in use. New implementations should do without it.`,
+      ])
+    },
+  )
+
+  it('are warned of where a server speaks no other revision [LIFE-028]', async () => {
+    const options: McpServerOptions = { revisions: [modern], capabilities: { logging: {} } }
+    const said = await warnings((fresh) => void new fresh.McpServer(info, options))
+    expect(said).toEqual([expect.stringContaining('logging is deprecated')])
+  })
+
+  it.each(clients)(
+    'are not warned of where they are still needed for earlier revisions: %s %j',
+    async (_feature, options) => {
+      const said = await warnings((fresh) => {
+        new fresh.Client(info, options)
+        new fresh.Client(info, { ...options, revisions: [modern, '2025-11-25'] })
+        for (const revision of handshakes) new fresh.Client(info, { ...options, revision })
+        new fresh.McpServer(info, { capabilities: { logging: {} } })
+      })
+      expect(said).toEqual([])
+    },
+  )
+
+  it('are not warned of where they are not used', async () => {
+    const said = await warnings((fresh) => {
+      const elicit = () => ({ action: 'decline' as const })
+      new fresh.Client(info, { revision: modern, handlers: { elicit } })
+      new fresh.McpServer(info, { revisions: [modern] })
+    })
+    expect(said).toEqual([])
+  })
+})
