@@ -25,7 +25,19 @@ export type { CallRate, ServerLimits } from '../server/call-limits.ts'
 export type { Ability, Context } from '../server/context.ts'
 export type { Middleware, MiddlewareRequest } from '../server/dispatch.ts'
 export type { ElicitAnswer, UrlAnswer, UrlOptions } from '../server/elicit.ts'
-export { type Completer, type CompletionContext, completable, type Suggestions } from '../server/features/completion.ts'
+export {
+  type ElicitationLinks,
+  type ElicitationLinksOptions,
+  elicitationLinks,
+  type PageUser,
+} from '../server/elicitation-links.ts'
+export {
+  type Completer,
+  type CompleterLike,
+  type CompletionContext,
+  completable,
+  type Suggestions,
+} from '../server/features/completion.ts'
 export type { PromptConfig, PromptHandler, PromptReturn, RegisteredPrompt } from '../server/features/prompts.ts'
 export {
   type ReadResource,
@@ -40,11 +52,13 @@ export {
 } from '../server/features/resources.ts'
 export type { RegisteredTool, ToolConfig, ToolHandler, ToolReturn } from '../server/features/tools.ts'
 export { acceptedContent, elicitAnswer, type InputRequiredSpec, inputRequired } from '../server/input-required.ts'
-export type { Log } from '../server/log.ts'
+export type { Log, LogFilter } from '../server/log.ts'
 export { McpServer, type McpServerOptions } from '../server/mcp-server.ts'
 export type { SampledMessage } from '../server/sample.ts'
 export { type QuestionOptions, Server, type ServerOptions } from '../server/server.ts'
+export { type StateHandles, type StateHandlesOptions, stateHandles } from '../server/state-handles.ts'
 export { ToolError } from '../server/tool-error.ts'
+export { isWithinRoots } from '../server/within-roots.ts'
 export { MemoryBus, MemoryEventStore, MemorySessionStore } from '../store/memory.ts'
 export {
   type Bus,

@@ -1,7 +1,13 @@
 export type ListName = 'tools' | 'prompts' | 'resources'
 
 /** Something a client may want to hear of: a list is no longer what it was, or a resource has new contents. */
-export type Change = { list: ListName } | { updated: string }
+export type Change = { list: ListName } | Update
+
+/** `partOf` is a resource that `updated` belongs to, whose subscribers hear of it too. */
+export interface Update {
+  readonly updated: string
+  readonly partOf?: string | undefined
+}
 
 /**
  * Tells everyone who listens what changed. Changes of lists wait a moment and go out once, because registrations come
@@ -28,8 +34,8 @@ export class Changes {
     this.#timer ??= setTimeout(() => this.#flush(), this.#delayMs)
   }
 
-  updated(uri: string): void {
-    this.tell({ updated: uri })
+  updated(uri: string, partOf?: string): void {
+    this.tell({ updated: uri, ...(partOf !== undefined && { partOf }) })
   }
 
   #flush(): void {
@@ -43,4 +49,9 @@ export class Changes {
   tell(change: Change): void {
     for (const listener of this.#listeners) listener(change)
   }
+}
+
+/** An update may be of a part of what was subscribed to (2025-11-25 schema, `ResourceUpdatedNotificationParams`). */
+export function isSubscribed(subscriptions: { has(uri: string): boolean }, { updated, partOf }: Update): boolean {
+  return subscriptions.has(updated) || (partOf !== undefined && subscriptions.has(partOf))
 }

@@ -137,7 +137,7 @@ function isWrittenIn(field: JsonObject): boolean {
 }
 
 /** Whether one of the clauses of a text speaks of a secret: `apiToken` and "Password (8 letters)", but not `tokenCount`. */
-function isSecret(text: string): boolean {
+export function isSecret(text: string): boolean {
   return text.split(/[^\p{L}\p{N}\s_-]+/u).some((clause) => {
     const words = clause.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{N}+/gu) ?? []
     return hasSecret(words.map((word) => word.toLowerCase()))

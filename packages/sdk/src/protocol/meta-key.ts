@@ -1,3 +1,5 @@
+import { warnOnce } from '../util/warn.ts'
+
 /**
  * What is wrong with a `_meta` key, or undefined when it is fine. A key is an optional prefix of dot-separated labels
  * that ends in a slash, and a name, which may be empty.
@@ -17,8 +19,31 @@ export function checkExtensions(extensions: Record<string, unknown> | undefined)
   for (const id of Object.keys(extensions ?? {})) {
     const problem = extensionIdProblem(id)
     if (problem !== undefined) throw new TypeError(`capabilities.extensions: ${problem}`)
+    lintPrefix('Extension', id)
   }
 }
+
+/** Warns of prefixes in `_meta` that are not in reverse-DNS order. */
+export function lintMeta(item: string, meta: Readonly<Record<string, unknown>> | undefined): void {
+  for (const key of Object.keys(meta ?? {})) lintPrefix(`${item}, _meta key`, key)
+}
+
+/** 2025-11-25 basic, `_meta`; SEP-2133: prefixes are reversed domain names, so that two authors cannot choose the same. */
+function lintPrefix(what: string, key: string): void {
+  const slash = key.indexOf('/')
+  if (slash < 0) return
+  const labels = key.slice(0, slash).split('.')
+  const [first, last] = [labels[0]!, labels.at(-1)!]
+  const isForward = commonDomains.has(last) && !commonDomains.has(first)
+  if (labels.length > 1 && !isForward) return
+  const better = labels.length > 1 ? labels.reverse().join('.') : `com.${first}`
+  warnOnce(
+    `prefix ${key}`,
+    `${what} ${JSON.stringify(key)}: use a reversed domain name that you control as prefix, such as ${better}/.`,
+  )
+}
+
+const commonDomains: ReadonlySet<string> = new Set('com org net io dev app ai co edu gov de uk eu me sh'.split(' '))
 
 /**
  * Whether MCP keeps this key for itself in any revision, so that nobody else should use it.

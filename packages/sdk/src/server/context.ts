@@ -5,13 +5,20 @@ import type { RequestId } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { HttpRequest } from '../jsonrpc/transport.ts'
 import { withValidTrace } from '../protocol/trace-context.ts'
-import type { CreateMessageParams, InputResponse, ProgressToken, RequestMeta, Root } from '../protocol/types.ts'
+import type {
+  CreateMessageParams,
+  InputResponse,
+  LoggingMessageParams,
+  ProgressToken,
+  RequestMeta,
+  Root,
+} from '../protocol/types.ts'
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 import type { JsonObject } from '../util/objects.ts'
 import { checkPage } from '../util/page.ts'
 import { checkMessage, type ElicitAnswer, elicit, type UrlAnswer, type UrlOptions } from './elicit.ts'
-import { createLog, type Log } from './log.ts'
+import { createLog, type Log, type LogFilter } from './log.ts'
 import { ProgressSender } from './progress.ts'
 import { type SampledMessage, sample } from './sample.ts'
 
@@ -27,11 +34,13 @@ export class Context {
   readonly caller: Caller
   readonly #call: Call
   readonly #conversation: Conversation
+  readonly #filterLog: LogFilter | undefined
   #log: Log | undefined
   #progress: ProgressSender | undefined
 
-  constructor(call: Call, caller: Caller, conversation: Conversation) {
+  constructor(call: Call, caller: Caller, conversation: Conversation, filterLog?: LogFilter) {
     this.#call = call
+    this.#filterLog = filterLog
     this.caller = caller
     this.#conversation = conversation
   }
@@ -167,7 +176,9 @@ export class Context {
 
   /** Log messages for the client: `ctx.log.info('3 rows deleted')`. */
   get log(): Log {
-    this.#log ??= createLog(this.#call, () => this.caller.logLevel)
+    const filter = this.#filterLog
+    const check = filter && ((message: LoggingMessageParams) => filter(message, this))
+    this.#log ??= createLog(this.#call, () => this.caller.logLevel, check)
     return this.#log
   }
 

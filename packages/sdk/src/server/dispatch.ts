@@ -20,6 +20,7 @@ import { jsonProblem } from '../util/json-problem.ts'
 import { isObject } from '../util/objects.ts'
 import { type CallLimit, toLimitedReply } from './call-limits.ts'
 import { Context } from './context.ts'
+import type { LogFilter } from './log.ts'
 
 export type RequestHandler = (params: Params, ctx: Context) => Outcome
 
@@ -71,6 +72,7 @@ export class Dispatch {
   #generation = 0
   readonly methods = new Map<string, MethodEntry>()
   readonly middleware: Middleware[] = []
+  filterLog: LogFilter | undefined
 
   constructor(eras: Readonly<Record<EraName, ServerEra>>, onError: (error: unknown) => void) {
     this.#eras = eras
@@ -151,7 +153,7 @@ export class Dispatch {
     const watcher = this.methods.get(exchange.request.method)
     if (!watcher || outcome === undefined) return outcome
     const caller = era.identify(exchange)
-    const ctx = new Context(exchange, caller, era.converse(exchange, caller))
+    const ctx = new Context(exchange, caller, era.converse(exchange, caller), this.filterLog)
     return chain(outcome, (reply) => chain(watcher.handler(params, ctx), () => reply))
   }
 
@@ -185,7 +187,7 @@ export class Dispatch {
     caller: Caller,
     params: Params,
   ): Reply | PromiseLike<Reply> {
-    const ctx = new Context(call, caller, conversation)
+    const ctx = new Context(call, caller, conversation, this.filterLog)
     const { method } = call.request
     const outcome = conversation.run(() =>
       chain(this.#runLayers(entry, method, params, ctx), (result) => asResult(method, result)),

@@ -6,6 +6,7 @@ import type { ElicitResult, ElicitSchema } from '../protocol/types.ts'
 import { describeIssues } from '../schema/issues.ts'
 import type { InferOutput, SchemaLike, StandardResult } from '../schema/standard.ts'
 import { compileSchema, type UserSchema } from '../schema/user-schema.ts'
+import { warnOnce } from '../util/warn.ts'
 
 /** What the user made of a form. Only an accepted one has content. */
 export type ElicitAnswer<T> =
@@ -42,6 +43,7 @@ export async function elicit<S extends SchemaLike>(
   options: AskOptions,
 ): Promise<ElicitAnswer<InferOutput<S>>> {
   checkMessage(message)
+  lintUrls(message)
   const compiled = schema && compileForm(schema)
   const params = { mode: 'form' as const, message, requestedSchema: compiled?.form ?? noFields }
   const answer = (await conversation.ask({ method: 'elicitation/create', params }, options)) as unknown as ElicitResult
@@ -79,7 +81,16 @@ export function compileForm(schema: SchemaLike): CompiledForm {
       `The field ${JSON.stringify(secret)} looks like a secret, which no form may ask for; let the user enter it on a page of yours: ctx.elicitUrl()`,
     )
   }
+  lintUrls(form)
   const compiled = { form, check }
   forms.set(schema, compiled)
   return compiled
+}
+
+/** 2025-11-25 elicitation, security: a link in a form looks like one that the client vouches for. */
+function lintUrls(part: unknown): void {
+  const text = typeof part === 'string' ? part : JSON.stringify(part)
+  const [url] = /\bhttps?:\/\/[^\s"<>]+/i.exec(text.replaceAll('https://json-schema.org/', '')) ?? []
+  if (url === undefined) return
+  warnOnce('form-url', `A form contains the URL ${url}. Send users to a URL with ctx.elicitUrl() instead.`)
 }

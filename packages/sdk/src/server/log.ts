@@ -1,8 +1,9 @@
 import type { Call } from '../era/call.ts'
 import { isAtLeast } from '../protocol/logging.ts'
-import type { LoggingLevel } from '../protocol/types.ts'
+import type { LoggingLevel, LoggingMessageParams } from '../protocol/types.ts'
 import { Bucket } from '../util/bucket.ts'
 import { warnOnce } from '../util/warn.ts'
+import type { Context } from './context.ts'
 import { warnLate } from './warn-late.ts'
 
 /** Log messages beyond these are dropped (2025-11-25 logging: rate limiting). */
@@ -14,8 +15,15 @@ type LogMethod = (data: unknown, logger?: string) => void
 /** Log messages to the client, one method per level. What the caller did not ask for is not sent. */
 export interface Log extends Record<LoggingLevel, LogMethod> {}
 
+/** Sees a log message before it is sent: returns it, a copy without what is sensitive, or undefined to drop it. */
+export type LogFilter = (message: LoggingMessageParams, ctx: Context | undefined) => LoggingMessageParams | undefined
+
 /** @param threshold Asked anew for each message, because a session may change it meanwhile. */
-export function createLog(call: Call, threshold: () => LoggingLevel | undefined): Log {
+export function createLog(
+  call: Call,
+  threshold: () => LoggingLevel | undefined,
+  filter?: (message: LoggingMessageParams) => LoggingMessageParams | undefined,
+): Log {
   let bucket: Bucket | undefined
   const at =
     (level: LoggingLevel): LogMethod =>
@@ -26,7 +34,8 @@ export function createLog(call: Call, threshold: () => LoggingLevel | undefined)
       if (!takeLog(bucket)) return
       // `data` is required, and undefined would not be there.
       const params = { level, ...(logger !== undefined && { logger }), data: data === undefined ? null : data }
-      call.notify('notifications/message', params)
+      const allowed = filter ? filter(params) : params
+      if (allowed) call.notify('notifications/message', { ...allowed })
     }
   return {
     debug: at('debug'),

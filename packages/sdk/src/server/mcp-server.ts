@@ -8,6 +8,7 @@ import {
   tasksExtension,
 } from '../protocol/types.ts'
 import type { SchemaLike } from '../schema/standard.ts'
+import { warnOnce } from '../util/warn.ts'
 import type { MethodEntry, Middleware, RequestHandler } from './dispatch.ts'
 import { Completions } from './features/completion.ts'
 import type { FeatureHost, Mount } from './features/feature.ts'
@@ -69,6 +70,9 @@ export class McpServer {
       hideUnauthorized: options.hideUnauthorized ?? false,
       hasTasks: options.tasks !== undefined,
       changed: (list) => this.server.listChanged(list),
+      embedsResource: (tool) => {
+        if (!this.#offers('resources')) warnNoResources(tool)
+      },
       reportError: (error) => this.server.reportError(error),
     }
     const prompts = new Prompts(host)
@@ -147,7 +151,8 @@ export class McpServer {
     return this.server.close()
   }
 
-  sendResourceUpdated(resource: string | { uri: string }): void {
+  /** Tells the subscribers of a resource, and of the one that it is part of, that it has new contents. */
+  sendResourceUpdated(resource: string | { uri: string; partOf?: string | undefined }): void {
     this.server.sendResourceUpdated(resource)
   }
 
@@ -238,3 +243,11 @@ const taskCapabilities: ServerCapabilities = {
 }
 
 type Feature = keyof McpServer['features']
+
+/** 2025-06-18 tools, embedded resources: clients may want to read again what they were shown. */
+function warnNoResources(tool: string): void {
+  warnOnce(
+    'embedded-resource',
+    `Tool ${tool} embeds a resource, but the server has no resources. Register it, or declare capabilities: { resources: {} }.`,
+  )
+}

@@ -25,10 +25,11 @@ import type {
 import { Bag } from '../util/bag.ts'
 import type { Bucket } from '../util/bucket.ts'
 import { Sealer } from '../util/seal.ts'
+import { checkStateKey } from '../util/state-key.ts'
 import { createCallLimits, type ServerLimits } from './call-limits.ts'
 import type { Context } from './context.ts'
 import { Dispatch, type MethodEntry, type Middleware } from './dispatch.ts'
-import { createLogBucket, takeLog } from './log.ts'
+import { createLogBucket, type LogFilter, takeLog } from './log.ts'
 import type { TaskHost, TaskRuntime } from './task-runtime.ts'
 
 export interface ServerOptions {
@@ -40,6 +41,11 @@ export interface ServerOptions {
   revisions?: readonly RevisionId[] | undefined
   /** Takes what went wrong inside and is not told to the peer. Default: writes it to stderr. */
   onError?: ((error: unknown) => void) | undefined
+  /**
+   * Sees every log message before it is sent to a client, with the `ctx` of its request: return it, a copy without what is
+   * sensitive, or undefined to drop it.
+   */
+  filterLog?: LogFilter | undefined
   /** How long to wait for more before telling that a list changed. Default 10. */
   listChangedDelayMs?: number | undefined
   /** How long, and for whom, clients of 2026-07-28 may keep lists. Default: `{ ttlMs: 0, cacheScope: 'private' }`. */
@@ -135,6 +141,7 @@ export class Server {
     const eras = { handshake: this.#handshake, stateless: new StatelessServer(this.#definition) }
     const each: ServerEra[] = Object.values(eras)
     this.#dispatch = new Dispatch(eras, (error) => this.reportError(error))
+    this.#dispatch.filterLog = options.filterLog
     this.#receiver = {
       request: (exchange) => this.#dispatch.answer(exchange),
       notification: (notification, link) => {
@@ -297,9 +304,13 @@ export class Server {
     return declared
   }
 
-  /** Tells everyone who subscribed to this resource that it has new contents. */
-  sendResourceUpdated(resource: string | { uri: string }): void {
-    this.changes.updated(typeof resource === 'string' ? resource : resource.uri)
+  /**
+   * Tells everyone who subscribed to this resource that it has new contents. `partOf` names a resource that it belongs to,
+   * such as a folder, whose subscribers are told too.
+   */
+  sendResourceUpdated(resource: string | { uri: string; partOf?: string | undefined }): void {
+    if (typeof resource === 'string') this.changes.updated(resource)
+    else this.changes.updated(resource.uri, resource.partOf)
   }
 
   sendToolListChanged(): void {
@@ -318,7 +329,9 @@ export class Server {
   sendLoggingMessage(message: LoggingMessageParams): void {
     this.#logBucket ??= createLogBucket()
     if (!takeLog(this.#logBucket)) return
-    for (const link of this.#links.all()) this.#handshake.log(link, message)
+    const { filterLog } = this.#options
+    const allowed = filterLog ? filterLog(message, undefined) : message
+    if (allowed) for (const link of this.#links.all()) this.#handshake.log(link, allowed)
   }
 
   /** @internal */
@@ -360,7 +373,7 @@ export class Server {
   addParent(parent: Server): void {
     this.#parents.add(parent)
     this.changes.on((change) => {
-      if ('updated' in change) parent.changes.updated(change.updated)
+      if ('updated' in change) parent.changes.updated(change.updated, change.partOf)
     })
   }
 
@@ -394,14 +407,10 @@ function chainClose(transport: Transport, before: NonNullable<Transport['onclose
 /** Methods whose answer follows from what the server is. */
 const answeredHere: ReadonlySet<string> = new Set(['initialize', 'ping', 'server/discover', 'subscriptions/listen'])
 
-/** A key that can be guessed lets anyone write the state of their calls. */
 function checkKeys({ stateKey, stateKeys }: ServerOptions): readonly (string | Uint8Array)[] {
   if (stateKey !== undefined && stateKeys) throw new TypeError('Give stateKey or stateKeys, not both')
   const keys = stateKeys ?? (stateKey === undefined ? [] : [stateKey])
-  for (const key of keys) {
-    const isKey = typeof key === 'string' || key instanceof Uint8Array
-    if (!isKey || key.length < 32) throw new TypeError('A stateKey needs 32 random characters or bytes, or more')
-  }
+  keys.forEach(checkStateKey)
   return keys
 }
 

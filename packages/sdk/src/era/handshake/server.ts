@@ -15,7 +15,7 @@ import type {
 import { isUri } from '../../protocol/uri.ts'
 import { checkAccess, type Granted, grantedTo, isAllowed } from '../access.ts'
 import type { Call } from '../call.ts'
-import type { Change } from '../changes.ts'
+import { type Change, isSubscribed } from '../changes.ts'
 import { withCheckedParams } from '../checked.ts'
 import { canAsk } from '../questions.ts'
 import { impossibleVersion, methodNotFound, noHandshake } from '../refusals.ts'
@@ -331,7 +331,8 @@ export class HandshakeServer implements ServerEra {
     if ('list' in change) {
       if (session.declared[change.list]?.listChanged) link.notify(`notifications/${change.list}/list_changed`)
     } else if (
-      session.subscriptions?.has(change.updated) &&
+      session.subscriptions &&
+      isSubscribed(session.subscriptions, change) &&
       isAllowed(session.granted, this.#definition.requiredScopesOf(change.updated))
     ) {
       link.notify('notifications/resources/updated', { uri: change.updated })

@@ -2,7 +2,7 @@ import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { RequestId, ResultObject } from '../../jsonrpc/message.ts'
 import { metaKeys, type ServerCapabilities, type SubscriptionFilter } from '../../protocol/types.ts'
 import { grantedTo, isAllowed } from '../access.ts'
-import type { Change } from '../changes.ts'
+import { type Change, isSubscribed } from '../changes.ts'
 import type { Caller, Definition, Reply } from '../server.ts'
 import type { UriSet } from '../subscribed-uris.ts'
 
@@ -69,7 +69,7 @@ export class Subscription {
     if ('list' in change) {
       if (!this.#honoured[filterOf[change.list]]) return
       this.#exchange.notify(`notifications/${change.list}/list_changed`, { _meta: this.#meta })
-    } else if (this.#uris.has(change.updated) && this.#mayRead(change.updated)) {
+    } else if (isSubscribed(this.#uris, change) && this.#mayRead(change.updated)) {
       this.#exchange.notify('notifications/resources/updated', { uri: change.updated, _meta: this.#meta })
     }
   }

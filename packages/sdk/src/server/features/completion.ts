@@ -2,6 +2,7 @@ import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
 import type { CompleteParams, CompleteResult } from '../../protocol/types.ts'
 import type { StandardSchema } from '../../schema/standard.ts'
+import { rankByRelevance } from '../../util/rank.ts'
 import type { Context } from '../context.ts'
 import type { FeatureHost } from './feature.ts'
 import type { Prompts } from './prompts.ts'
@@ -19,6 +20,9 @@ export type Completer = (
   ctx: Context,
 ) => Suggestions | PromiseLike<Suggestions>
 
+/** A list is searched with fuzzy matching, and the most relevant values come first. */
+export type CompleterLike = Completer | readonly string[]
+
 export type Suggestions = readonly string[] | SuggestionPage
 
 export interface SuggestionPage {
@@ -33,15 +37,27 @@ const maxValues = 100
 
 const completers = new WeakMap<object, Completer>()
 
-/** Gives a schema suggestions: `argsSchema: { language: completable(z.string(), (typed) => ...) }`. */
-export function completable<S extends StandardSchema>(schema: S, complete: Completer): S {
+/**
+ * Gives a schema suggestions: a list, or a function.
+ *
+ * @example
+ * argsSchema: { language: completable(z.string(), ['python', 'typescript']) }
+ *
+ * @example
+ * argsSchema: { user: completable(z.string(), (typed, _context, ctx) => findUsers(typed, ctx.auth)) }
+ */
+export function completable<S extends StandardSchema>(schema: S, complete: CompleterLike): S {
   // A copy, where the library can make one, so that the schema can be used elsewhere without suggestions, or with others.
   const { clone } = schema as { clone?: unknown }
   const own = typeof clone === 'function' ? (clone.call(schema) as S) : schema
   if (completers.has(own))
     throw new TypeError('This schema has suggestions already; make another one for other suggestions')
-  completers.set(own, complete)
+  completers.set(own, toCompleter(complete))
   return own
+}
+
+export function toCompleter(complete: CompleterLike): Completer {
+  return typeof complete === 'function' ? complete : (typed) => rankByRelevance(complete, typed)
 }
 
 /** Looks through wrappers too, so that `completable(z.string(), ...).optional()` works as well. */

@@ -2,6 +2,8 @@ import { grantedTo, isAllowed } from '../../era/access.ts'
 import type { ListName } from '../../era/changes.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import { iconsProblem } from '../../protocol/hints.ts'
+import { lintMeta } from '../../protocol/meta-key.ts'
+import type { Meta } from '../../protocol/types.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
@@ -22,6 +24,8 @@ export interface FeatureHost {
   /** Whether calls can run as tasks. */
   readonly hasTasks: boolean
   changed(list: ListName): void
+  /** A tool returned the contents of a resource. */
+  embedsResource(tool: string): void
   reportError(error: unknown): void
 }
 
@@ -50,7 +54,9 @@ export function isListed(ctx: Context, item: Guarded, hidesByDefault: boolean): 
 }
 
 /** Throws at registration on members that every kind of item has. */
-export function checkItem(item: string, { requiredScopes, icons }: Guarded & { icons?: unknown }): void {
+export function checkItem(item: string, config: Guarded & { icons?: unknown; _meta?: Meta | undefined }): void {
+  const { requiredScopes, icons } = config
+  lintMeta(item, config._meta)
   const problem = iconsProblem(icons)
   if (problem !== undefined) throw new TypeError(`${item}: ${problem}`)
   if (requiredScopes === undefined) return

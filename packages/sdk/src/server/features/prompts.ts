@@ -11,7 +11,7 @@ import { compileSchema, type UserSchema } from '../../schema/user-schema.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
-import { type Completer, completerOf, unknownArgument } from './completion.ts'
+import { type Completer, type CompleterLike, completerOf, toCompleter, unknownArgument } from './completion.ts'
 import {
   badOutput,
   checkItem,
@@ -33,7 +33,7 @@ export interface PromptConfig<Args> extends Guarded {
   /** The arguments, all of them strings on the wire. */
   argsSchema?: Args | undefined
   /** Suggestions by argument name, for schemas that cannot carry `completable`. */
-  complete?: Record<string, Completer> | undefined
+  complete?: Record<string, CompleterLike> | undefined
   icons?: Icon[] | undefined
   _meta?: Meta | undefined
 }
@@ -136,7 +136,7 @@ export class Prompts {
       throw unknownArgument(name)
     }
     const named = entry.config.complete
-    if (named && Object.hasOwn(named, argument)) return named[argument]
+    if (named && Object.hasOwn(named, argument)) return toCompleter(named[argument]!)
     return completerOf(entry.args?.property(argument))
   }
 

@@ -20,7 +20,7 @@ import { isUri } from '../../protocol/uri.ts'
 import { chain } from '../../util/chain.ts'
 import { UriTemplate } from '../../util/uri-template.ts'
 import type { Context } from '../context.ts'
-import { type Completer, unknownArgument } from './completion.ts'
+import { type Completer, type CompleterLike, toCompleter, unknownArgument } from './completion.ts'
 import {
   badOutput,
   checkItem,
@@ -61,7 +61,7 @@ export interface TemplateOptions {
   /** The resources of this family that can be listed. */
   list?: ((ctx: Context) => ListedResources | PromiseLike<ListedResources>) | undefined
   /** Suggestions by variable name. */
-  complete?: Record<string, Completer> | undefined
+  complete?: Record<string, CompleterLike> | undefined
 }
 type ListedResources = { resources: Resource[] } | Resource[]
 
@@ -280,7 +280,7 @@ export class Resources {
     if (!entry?.enabled) throw new ProtocolError(RpcCode.InvalidParams, 'Unknown resource template')
     if (!entry.template.uriTemplate.variableNames.includes(variable)) throw unknownArgument(entry.name)
     const named = entry.template.options.complete
-    return named && Object.hasOwn(named, variable) ? named[variable] : undefined
+    return named && Object.hasOwn(named, variable) ? toCompleter(named[variable]!) : undefined
   }
 
   #find(uri: string): { config: ResourceConfig; read: (uri: URL, ctx: Context) => unknown } | undefined {

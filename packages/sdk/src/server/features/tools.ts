@@ -4,6 +4,7 @@ import type { Outcome } from '../../era/server.ts'
 import { CapabilityError, ProtocolError, RpcCode, Suspended } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
 import { contentListProblem, kindOf } from '../../protocol/content.ts'
+import { isSecret } from '../../protocol/form.ts'
 import {
   findMirroredArguments,
   type HeaderReader,
@@ -278,6 +279,7 @@ export class Tools {
     if (content === undefined) return { ...result, content: [] }
     const problem = contentListProblem(content)
     if (problem !== undefined) return this.#badOutput(entry, `returned an invalid result: ${problem}`)
+    for (const { type } of content) if (type === 'resource') this.#host.embedsResource(entry.name)
     return result as CallToolResult
   }
 
@@ -328,8 +330,21 @@ function compileTool(
   const problem = headerAnnotationProblem(definition.inputSchema)
   if (problem !== undefined) throw new TypeError(`Tool ${name}, inputSchema: ${problem}`)
   const mirrored = findMirroredArguments(definition.inputSchema)
+  lintMirrored(name, mirrored)
   const wrapsOutput = output !== undefined && output.json.type !== 'object'
   return { key: name, name, enabled, definition, input, output, mirrored, wrapsOutput, handler, config }
+}
+
+/** 2026-07-28 tools: headers are seen, and logged, by everything on the way. */
+function lintMirrored(name: string, mirrored: readonly MirroredArgument[]): void {
+  for (const { path } of mirrored) {
+    const argument = path.join('.')
+    if (!isSecret(path.at(-1)!)) continue
+    warnOnce(
+      `secret header ${name} ${argument}`,
+      `Tool ${name}: the argument ${argument} looks sensitive. Remove its x-mcp-header: proxies log headers.`,
+    )
+  }
 }
 
 function checkTaskSupport(name: string, support: unknown, hasTasks: boolean): void {
