@@ -133,7 +133,7 @@ describe('opening a page in the browser', () => {
     const { folder } = system('linux', { missing: true })
     const path = join(folder, 'xdg-open')
     const notes = join(folder, 'pid')
-    writeFileSync(path, `#!/bin/sh\necho $$ > '${notes}'\nexec ${process.execPath} -e 'setInterval(() => {}, 1000)'\n`)
+    writeFileSync(path, `#!/bin/sh\necho $$ > '${notes}'\nexec ${process.execPath} -e 'setTimeout(() => {}, 60_000)'\n`)
     chmodSync(path, 0o755)
     await openBrowser(page)
     const pid = Number(readFileSync(notes, 'utf8'))

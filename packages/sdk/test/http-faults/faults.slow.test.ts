@@ -704,7 +704,7 @@ describe('a server that is asked to end', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
     'a process ends with 0 on %s, and everyone has had their answer',
     async (signal) => {
-      const child = spawn(process.execPath, [fixture('server.js')], { stdio: ['ignore', 'pipe', 'pipe'] })
+      const child = spawn(process.execPath, [fixture('server.js')], { stdio: 'pipe' })
       onTestFinished(() => void child.kill('SIGKILL'))
       const exited = once(child, 'exit')
       let said = ''
@@ -734,7 +734,7 @@ describe('a server that is asked to end', () => {
   )
 
   it('a process ends with 0 on SIGTERM, also if some work never ends', async () => {
-    const child = spawn(process.execPath, [fixture('server.js'), '100'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [fixture('server.js'), '100'], { stdio: ['pipe', 'pipe', 'inherit'] })
     onTestFinished(() => void child.kill('SIGKILL'))
     const exited = once(child, 'exit')
     let said = ''

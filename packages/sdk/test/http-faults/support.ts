@@ -424,9 +424,9 @@ export async function serve(server: McpServer, options: ServeHttpOptions = {}): 
 }
 
 /** Looks until it is so, or fails: for what the other side does without telling us. */
-export async function eventually(isSo: () => boolean, withinMs = 10_000): Promise<void> {
+export async function eventually(isSo: () => boolean, withinMs = 30_000): Promise<void> {
   for (const end = Date.now() + withinMs; !isSo(); await sleep(5)) {
-    if (Date.now() > end) throw new Error(`It did not come to be: ${isSo}`)
+    if (Date.now() > end) throw new Error(`Timed out waiting for ${isSo}`)
   }
 }
 

@@ -564,8 +564,8 @@ export function responses({ events }: Answer): Message[] {
 }
 
 /** Looks until it is so, or fails: for what a server does without telling anyone. */
-export async function eventually(isSo: () => boolean, withinMs = 5_000): Promise<void> {
+export async function eventually(isSo: () => boolean, withinMs = 30_000): Promise<void> {
   for (const end = Date.now() + withinMs; !isSo(); await new Promise((resolve) => setTimeout(resolve, 2))) {
-    if (Date.now() > end) throw new Error(`It did not come to be: ${isSo}`)
+    if (Date.now() > end) throw new Error(`Timed out waiting for ${isSo}`)
   }
 }

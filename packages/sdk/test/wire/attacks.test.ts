@@ -179,7 +179,7 @@ describe('a client under attack', () => {
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('takes its servers along when it dies of %s', async (signal) => {
     const fixture = fileURLToPath(new URL('./fixtures/dying-client.js', import.meta.url))
-    const child = spawn(process.execPath, [fixture], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [fixture], { stdio: ['pipe', 'pipe', 'inherit'] })
     const [line] = await once(child.stdout, 'data')
     const server = Number(String(line))
     expect(isAlive(server)).toBe(true)

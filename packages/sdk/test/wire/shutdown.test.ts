@@ -64,7 +64,7 @@ describe('closing the connection to a server process', () => {
       const grandchild = Number(notes.lines.find((line) => line.startsWith('grandchild '))?.slice(11))
       expect(isAlive(grandchild)).toBe(true)
       await client.close()
-      await eventually(() => !isAlive(grandchild), 1_000)
+      await eventually(() => !isAlive(grandchild))
     }
   })
 
@@ -82,7 +82,7 @@ describe('closing the connection to a server process', () => {
       expect(isAlive(grandchild)).toBe(true)
       await expect(client.request('die')).rejects.toMatchObject({ code: 'closed', detail: { exitCode: 3 } })
       await client.close()
-      await eventually(() => !isAlive(grandchild), 3_000)
+      await eventually(() => !isAlive(grandchild))
     }
   })
 
@@ -111,6 +111,6 @@ describe('a host that ends', () => {
     host.stdout.on('data', (text) => (pid += text))
     await new Promise((resolve) => host.once('close', resolve))
     expect(Number(pid)).toBeGreaterThan(0)
-    await eventually(() => !isAlive(Number(pid)), 1_000)
+    await eventually(() => !isAlive(Number(pid)))
   })
 })

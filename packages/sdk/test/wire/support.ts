@@ -206,9 +206,9 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Looks until it is so, or fails. Processes end without telling us, so there is no event to wait for. */
-export async function eventually(isSo: () => boolean, withinMs = 5_000): Promise<void> {
+export async function eventually(isSo: () => boolean, withinMs = 30_000): Promise<void> {
   for (const end = Date.now() + withinMs; !isSo(); await sleep(5)) {
-    if (Date.now() > end) throw new Error(`It did not come to be: ${isSo}`)
+    if (Date.now() > end) throw new Error(`Timed out waiting for ${isSo}`)
   }
 }
 
