@@ -9,6 +9,7 @@ import {
   eachRevision,
   fetchDoor,
   httpRevisions,
+  listenWith,
   modern,
   Peer,
   registerSlow,
@@ -63,7 +64,7 @@ describe('Origin', () => {
       -32000,
       false,
     ])
-    expect(body.error?.message).toContain("allowedOrigins: ['https://evil.example']")
+    expect(body.error?.message).toContain("cors: { origins: ['https://evil.example'] }")
   })
 
   for (const origin of [
@@ -107,6 +108,50 @@ describe('Origin', () => {
     }
     // Its own pages, which a browser cannot confuse with others, stay allowed.
     expect(await statusOf(door(http.url), { origin: new URL(http.url).origin })).toBe(passed)
+  })
+
+  describe('that CORS middleware in front allows', () => {
+    /** As the `cors` package does, the middleware sets its header before the handler runs. */
+    const behind = async (allowed: string | string[], options: HttpOptions = {}) => {
+      const handler = createMcpHandler(workshop(), options)
+      return listenWith((request, response) => {
+        response.setHeader('Access-Control-Allow-Origin', allowed)
+        handler.node(request, response)
+      })
+    }
+    const origin = 'https://app.example'
+
+    for (const allowed of ['*', origin]) {
+      it(`may call, and read the answer: ${allowed} [SDK-007]`, async () => {
+        await using http = await behind(allowed)
+        await using peer = new Peer(http.url, modern, { headers: { origin } })
+        const answer = await peer.call('echo', { text: 'hello' })
+        expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([200, allowed])
+      })
+    }
+
+    for (const allowed of [
+      'https://other.example',
+      `${origin}, https://other.example`,
+      'https://app.example:8443',
+      '',
+    ]) {
+      it(`may not call when the middleware allows another: ${JSON.stringify(allowed)} [HTTP-003]`, async () => {
+        await using http = await behind(allowed)
+        expect(await statusOf(door(http.url), { origin })).toBe(403)
+      })
+    }
+
+    it('may not call where allowedOrigins says who may [HTTP-003, SDK-008]', async () => {
+      await using http = await behind('*', { allowedOrigins: ['https://listed.example'] })
+      expect(await statusOf(door(http.url), { origin })).toBe(403)
+      expect(await statusOf(door(http.url), { origin: 'https://listed.example' })).toBe(passed)
+    })
+
+    it('may not call under a name that was made to point here [HTTP-003]', async () => {
+      await using http = await behind('*')
+      expect(await statusOf(door(http.url), { origin: 'http://rebound.example', host: 'rebound.example' })).toBe(403)
+    })
   })
 
   it('is checked no more with allowAnyOrigin', async () => {

@@ -30,6 +30,10 @@ export class AuthorizedCall implements HttpCall {
     this.#authorization = authorization
   }
 
+  get allowedOrigin(): string | undefined {
+    return this.#call.allowedOrigin
+  }
+
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void {
     this.#call.body(limits, done)
   }

@@ -13,6 +13,8 @@ export type HeaderFields = Readonly<Record<string, string>>
 export interface HttpCall {
   readonly method: string
   readonly request: CallRequest
+  /** The `Access-Control-Allow-Origin` that a layer in front of us, such as the `cors` middleware, already set on the response. */
+  readonly allowedOrigin: string | undefined
   /** Hands over the body, or a `Refusal` when it is too large, too slow or not UTF-8. No promise: this is every call's way. */
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void
   reply(status: number, headers: HeaderFields, body?: string | Uint8Array): void

@@ -6,7 +6,11 @@ export interface GuardOptions {
    * names of this machine (`localhost`, `127.0.0.1`, `[::1]`) and IP addresses, which no foreign page can make its own.
    */
   allowedHosts?: readonly string[] | undefined
-  /** Web origins that may call besides the server's own, such as `https://app.example.com`. Default: pages on this machine. */
+  /**
+   * Web origins that may call besides the server's own, such as `https://app.example.com`. Pages can only read the answers with
+   * `cors`, which allows them to call, too. Default: pages on this machine, and those that CORS middleware in front of a Node
+   * handler allows.
+   */
   allowedOrigins?: readonly string[] | undefined
   /** Answers under any name. Only behind a proxy that checks the `Host` header itself. */
   allowAnyHost?: boolean | undefined
@@ -55,7 +59,16 @@ export class Guard {
     if (origin === undefined || this.#options.allowAnyOrigin) return undefined
     const key = `${origin} ${host}`
     const isAllowed = this.#origins.get(key) ?? keep(this.#origins, key, this.#allowsOrigin(origin, host))
-    return isAllowed ? undefined : foreignOrigin(origin)
+    return isAllowed || this.#isAllowedInFront(call, origin) ? undefined : foreignOrigin(origin)
+  }
+
+  /**
+   * CORS middleware in front of us has decided that pages of this very origin may read the response, so they may call. A page
+   * that made its own name point to this machine gains nothing by that, because its `Host` was refused before.
+   */
+  #isAllowedInFront({ allowedOrigin }: HttpCall, origin: string): boolean {
+    if (this.#options.allowedOrigins) return false
+    return allowedOrigin === '*' || allowedOrigin === origin
   }
 
   /** The same, as far as the name goes by which the server was called. */
@@ -162,7 +175,7 @@ function foreignHost(host: string | undefined): Refusal {
 }
 
 function foreignOrigin(origin: string): Refusal {
-  const way = hostOf(origin) ? `; if its pages may call, set allowedOrigins: ['${origin}']` : ''
+  const way = hostOf(origin) ? `. To let its pages call and read the answers, set cors: { origins: ['${origin}'] }` : ''
   return new Refusal(403, refusedCode, `The Origin header names an origin that may not call${way}`)
 }
 

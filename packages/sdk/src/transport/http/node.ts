@@ -48,6 +48,11 @@ export class NodeCall implements HttpCall {
     this.#parsed = parsed
   }
 
+  get allowedOrigin(): string | undefined {
+    const value = this.#response.getHeader('access-control-allow-origin')
+    return typeof value === 'string' ? value : undefined
+  }
+
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void {
     if (this.#parsed !== undefined) return done(toBody(this.#parsed, this.#incoming.rawBody, limits.maxBodyBytes))
     const length = Number(this.request.header('content-length') ?? 0)

@@ -37,6 +37,8 @@ export interface FrameworkContext {
 export class WebCall implements HttpCall {
   readonly method: string
   readonly request: CallRequest
+  /** Frameworks on `fetch` add their headers to the response afterwards. */
+  readonly allowedOrigin = undefined
   readonly response: Promise<Response>
   readonly #request: Request
   readonly #extras: FetchExtras
