@@ -4,7 +4,7 @@ import { join as joinPath } from 'node:path'
 import { AuthError, clientCredentials, GuardError, oauth, openBrowser, waitForRedirect } from 'tenon/auth'
 import { type ConnectOptions, connect } from 'tenon/client'
 import { startAuthorizationServer } from 'tenon/testing'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { at, failureOf, Gate, join, Site, User } from '../auth/client-support.ts'
 import { modern, script, sessions } from '../http-client/support.ts'
 import { fixture, node } from '../wire/support.ts'
@@ -143,10 +143,20 @@ describe('the browser', () => {
       const endpoint = `${as.issuer}/authorize?next=${attack(canary)}`
       as.faults.always('metadata', { patch: { authorization_endpoint: endpoint } })
       await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-      const error = await failureOf(join(gate, oauth()))
-      expect(error).toBeInstanceOf(AuthError)
+      const shown = vi.spyOn(console, 'error').mockImplementation(() => {})
+      onTestFinished(() => shown.mockRestore())
+      const failure = failureOf(join(gate, oauth()))
+      await vi.waitFor(() => expect(shown).toHaveBeenCalled(), { timeout: 9_000 })
+      const [, page] = /^ {2}(\S.*)$/m.exec(shown.mock.calls.flat().join('\n'))!
+      const { searchParams } = new URL(page!)
+      const refusal = new URLSearchParams({ error: 'access_denied', state: searchParams.get('state')! })
+      await fetch(`${searchParams.get('redirect_uri')}?${refusal}`)
+      expect(await failure).toBeInstanceOf(AuthError)
       expect(given()).toHaveLength(1)
-      expect(given()[0]).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?[^\s"'`$();|<>\\]*$/)
+      // The same is shown to the user, who may paste it into a terminal.
+      for (const url of [given()[0], page]) {
+        expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?[^\s"'`$();|<>\\]*$/)
+      }
       expect(existsSync(canary)).toBe(false)
     },
   )

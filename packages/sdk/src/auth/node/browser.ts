@@ -9,7 +9,7 @@ const settledMs = 1_500
  * never meets a shell (security best practices; CVE-2025-6514). Rejects when there is no browser to open: show the URL then.
  */
 export async function openBrowser(page: string | URL): Promise<void> {
-  const url = withoutShellCharacters(checkPage(page))
+  const url = safePage(page)
   const [command, ...args] = openerOf(process.platform, url)
   const { spawn } = process.getBuiltinModule('node:child_process')
   const child = spawn(command, args, { shell: false, detached: true, stdio: 'ignore' })
@@ -27,6 +27,11 @@ export async function openBrowser(page: string | URL): Promise<void> {
     })
   })
   child.unref()
+}
+
+/** The URL of a page, as it can be given to a program or pasted into a terminal. Throws on pages that must not be opened. */
+export function safePage(page: string | URL): string {
+  return withoutShellCharacters(checkPage(page))
 }
 
 function openerOf(platform: NodeJS.Platform, url: string): [string, ...string[]] {

@@ -1,5 +1,5 @@
 import type { Redirect, UserAgent } from '../client/oauth-session.ts'
-import { openBrowser } from './browser.ts'
+import { openBrowser, safePage } from './browser.ts'
 import { type AwaitedRedirect, waitForRedirect } from './loopback.ts'
 
 /**
@@ -48,7 +48,7 @@ function showPage(page: URL, redirectUri: string): void {
   const { port } = new URL(redirectUri)
   console.error(`[tenon] To log in, open this URL in a browser on this machine:
 
-  ${page.href}
+  ${safePage(page)}
 
 To use a browser on another machine, forward port ${port} to this one first (ssh -L ${port}:127.0.0.1:${port} ...). Waiting for the login.`)
 }
