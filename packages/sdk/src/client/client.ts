@@ -391,7 +391,8 @@ export class Client {
         (await this.#callTool(asTask ? { task: {}, ...params } : params, sent)) as CallToolResult,
         (problem) => this.#warn(`The tool ${params.name} returned content that is left out: ${problem}`),
       )
-      this.#tools.checkOutput(params.name, read)
+      const checking = this.#toolCalls.checkOutput(params.name, read)
+      if (checking) await checking
       if (startedAt) this.#logCall(params.name, startedAt, read.isError ? 'error' : 'success')
       return read
     } catch (error) {
@@ -656,7 +657,7 @@ export class Client {
       answer: (method, params, signal) => this.#replies.answerInput('tasks/get', method, params, signal),
       onChange: (change) => this.#events.emit('task', change),
       onError: (error) => this.#events.emit('error', { error }),
-      checkOutput: (tool, result) => this.#tools.checkOutput(tool, result),
+      checkOutput: (tool, result) => this.#toolCalls.checkOutput(tool, result),
     })
   }
 

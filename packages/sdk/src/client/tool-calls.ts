@@ -1,7 +1,7 @@
 import type { CallOptions } from '../era/client.ts'
 import { PeerError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
-import type { CallToolParams, ToolExecution } from '../protocol/types.ts'
+import type { CallToolParams, CallToolResult, ToolExecution } from '../protocol/types.ts'
 import type { ToolBook } from './tool-book.ts'
 
 export interface ToolCallsOptions {
@@ -52,6 +52,21 @@ export class ToolCalls {
     const { tools } = this.#options
     if (!tools.isKnown(name)) await this.#lookUp(name)
     return tools.isIdempotent(name)
+  }
+
+  /**
+   * Checks structured content against the tool's schema. If the server announced that its tools changed, the schema is read again
+   * before a result is refused. Undefined: it fits, and there is nothing to wait for.
+   */
+  checkOutput(name: string, result: CallToolResult): Promise<void> | undefined {
+    const { tools } = this.#options
+    try {
+      tools.checkOutput(name, result)
+      return undefined
+    } catch (error) {
+      if (tools.isKnown(name)) throw error
+      return this.#lookUp(name).then(() => tools.checkOutput(name, result))
+    }
   }
 
   async #lookUp(name: string): Promise<void> {

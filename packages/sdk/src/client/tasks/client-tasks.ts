@@ -43,7 +43,7 @@ export interface ClientTasksOptions extends Omit<TaskPeer, 'pause' | 'listen'> {
   /** Takes what a listener to progress throws. */
   onError(error: unknown): void
   /** Throws when the result is not what the tool promised. */
-  checkOutput(tool: string, result: ToolResult): void
+  checkOutput(tool: string, result: ToolResult): Promise<void> | undefined
 }
 
 /** What is known of the call that may have become a task. */
@@ -234,9 +234,7 @@ export class ClientTasks {
   }
 
   #handle(follower: TaskFollower, tool: string | undefined, said: string | undefined): TaskHandle {
-    const check = (result: ToolResult) => {
-      if (tool !== undefined) this.#options.checkOutput(tool, result)
-    }
+    const check = (result: ToolResult) => (tool === undefined ? undefined : this.#options.checkOutput(tool, result))
     return new TaskHandle(follower, check, said)
   }
 

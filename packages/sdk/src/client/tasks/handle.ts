@@ -14,12 +14,12 @@ import { isFinal, type TaskSnapshot, unseen } from './snapshot.ts'
  */
 export class TaskHandle implements AsyncIterable<TaskSnapshot> {
   readonly #work: Work
-  readonly #check: (result: ToolResult) => void
+  readonly #check: (result: ToolResult) => Promise<void> | undefined
   /** What to give to the model before there is a result, if the server said something (2025-11-25). */
   readonly immediateResponse: string | undefined
 
   /** @internal */
-  constructor(work: Work, check: (result: ToolResult) => void, immediateResponse?: string) {
+  constructor(work: Work, check: (result: ToolResult) => Promise<void> | undefined, immediateResponse?: string) {
     this.#work = work
     this.#check = check
     this.immediateResponse = immediateResponse
@@ -52,7 +52,7 @@ export class TaskHandle implements AsyncIterable<TaskSnapshot> {
     const release = this.#work.watch(() => {})
     try {
       const result = new ToolResult((await this.#work.outcome) as unknown as CallToolResult)
-      this.#check(result)
+      await this.#check(result)
       return result
     } finally {
       release()

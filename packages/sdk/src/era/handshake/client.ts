@@ -43,7 +43,7 @@ export class HandshakeClient implements ClientEra {
     if (!revision) throw noCommonRevision(String(JSON.stringify(result.protocolVersion)), revisions)
     const facts = {
       revision,
-      info: result.serverInfo,
+      info: isObject(result.serverInfo) ? result.serverInfo : undefined,
       capabilities: isObject(result.capabilities) ? result.capabilities : {},
       instructions: typeof result.instructions === 'string' ? result.instructions : undefined,
     }
@@ -104,5 +104,5 @@ function withoutTasksExtension({ extensions, ...capabilities }: ClientCapabiliti
 
 export function noCommonRevision(offered: string, revisions: readonly Revision[]): McpError {
   const ours = revisions.map(({ id }) => id).join(', ')
-  return new McpError('no-common-revision', `The server speaks ${offered}; this client speaks ${ours}`)
+  return new McpError('no-common-revision', `The server speaks ${offered.slice(0, 200)}; this client speaks ${ours}`)
 }

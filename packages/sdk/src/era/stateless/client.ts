@@ -72,11 +72,14 @@ export class StatelessClient implements ClientEra {
   /** Any other type must come from an extension that was declared, and belong to the request. */
   #checkType(method: string, type: unknown, takesTasks: boolean): void {
     const declared = takesTasks ? [...this.#extensions, tasksExtension] : this.#extensions
-    const methods = declared.map((id) => resultTypes.get(id)?.[type as string]).find((found) => found)
+    const methods = declared.map((id) => methodsFor(id, type)).find((found) => found)
     // What may be said to methods that we do not know is not for us to say.
     if (methods && (methods.includes(method) || !paramsChecks.has(method))) return
     const why = methods ? 'which its extension does not allow' : 'which this client did not declare'
-    throw new McpError('invalid-response', `${method} was answered with resultType ${JSON.stringify(type)}, ${why}`)
+    throw new McpError(
+      'invalid-response',
+      `${method} was answered with resultType ${String(JSON.stringify(type)).slice(0, 200)}, ${why}`,
+    )
   }
 
   async listen(link: Link, filter: SubscriptionFilter): Promise<Listening> {
@@ -129,6 +132,12 @@ export class StatelessClient implements ClientEra {
       this.#listening.get(params?.requestId as RequestId)?.ended()
     }
   }
+}
+
+/** The requests that may be answered with this type, which a server chose, by an extension. */
+function methodsFor(extension: string, type: unknown): readonly string[] | undefined {
+  const types = resultTypes.get(extension)
+  return types && typeof type === 'string' && Object.hasOwn(types, type) ? types[type] : undefined
 }
 
 /** 2026-07-28 subscriptions: a stream that closes without a response was not ended on purpose. */
