@@ -96,6 +96,28 @@ describe('writes of sqliteStore', () => {
   })
 })
 
+describe('sqliteStore, when the clock is set back', () => {
+  it('runs tasks that became ready before, and removes what has expired since', async () => {
+    let time = 10_000_000_000
+    const path = newFile()
+    const store = sqliteStore(path, { now: () => time })
+    await store.tasks.create(entry('one'), { isReady: true })
+    time -= 3_600_000
+    const ran = await new Promise<string>((resolve) => {
+      void store.tasks.work(async (id) => resolve(id), { concurrency: 1, leaseMs: 10_000, onError: () => {} })
+    })
+    expect(ran).toBe('one')
+    for (let index = 0; index < 5; index++) await store.tasks.create(entry(`short ${index}`, { expiresAt: time + 10 }))
+    time += 5_000
+    await store.tasks.create(entry('last'))
+    await store.close()
+    const database = openDatabase(path)
+    const left = database.prepare('SELECT id FROM task ORDER BY id').all()
+    database.close()
+    expect(left.map(({ id }) => id)).toEqual(['last', 'one'])
+  })
+})
+
 describe('the file of sqliteStore', () => {
   it('is made for its owner only, with everything beside it', async () => {
     const path = newFile()

@@ -4,7 +4,8 @@
  */
 export function endWithParent() {
   if (process.channel) {
-    process.on('disconnect', () => process.exit(1))
+    // Also when it is this process that hangs up, because its work is done: so nothing is said of failure.
+    process.on('disconnect', () => process.exit())
     return
   }
   process.stdin.on('end', () => process.exit(1)).resume()

@@ -32,10 +32,14 @@ export class Jobs {
   readonly #letGo: Statement
   readonly #failures: Statement
   readonly #postpone: Statement
+  readonly #misdated: Statement
+  readonly #redate: Statement
   readonly #prefix = crypto.randomUUID()
   #claims = 0
   /** Whose task was taken last: the next one is of the owner that comes after. */
   #lastOwner = ''
+  /** A task waits longer than any pause takes: the clock was set back since it became ready. It is run at once. */
+  #isMisdated = false
 
   constructor(database: Database, now: () => number) {
     this.#now = now
@@ -65,6 +69,8 @@ export class Jobs {
     this.#postpone = database.prepare(
       'UPDATE job SET claim = NULL, due_at = ?, is_again = 0, failures = ? WHERE task = ? AND claim = ?',
     )
+    this.#misdated = database.prepare('SELECT task FROM job WHERE claim IS NULL AND due_at > ? LIMIT 1')
+    this.#redate = database.prepare('UPDATE job SET due_at = ? WHERE claim IS NULL AND due_at > ?')
   }
 
   /** A task that runs is run again afterwards; one that was left alone for a while is not any more. */
@@ -85,13 +91,15 @@ export class Jobs {
       if (Number(dueAt) <= now) return 0
       first = Math.min(first ?? Number.POSITIVE_INFINITY, Number(dueAt) - now)
     }
-    return first
+    this.#isMisdated = first !== undefined && first > longestPauseMs && !!this.#misdated.get(now + longestPauseMs)
+    return this.#isMisdated ? 0 : first
   }
 
   /** Takes up to `limit` tasks: in turn one of each owner. */
   claim(limit: number, { leaseMs, isMine, maxOf }: ClaimOptions): Claim[] {
     const now = this.#now()
     const claims: Claim[] = []
+    if (this.#isMisdated) this.#redateWaiting(now)
     const taken = new Map<string, number>()
     for (let isAny = true; isAny && claims.length < limit; ) {
       isAny = false
@@ -137,6 +145,11 @@ export class Jobs {
 
   remove(key: number): void {
     this.#remove.run(key)
+  }
+
+  #redateWaiting(now: number): void {
+    this.#redate.run(now, now + longestPauseMs)
+    this.#isMisdated = false
   }
 
   /** Everyone who has a row, beginning after the one whose turn it was last. Each step is one look into the index. */

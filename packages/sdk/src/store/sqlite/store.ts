@@ -75,7 +75,8 @@ function assemble(database: Database, options: SqliteStoreOptions): SqliteStore 
   let tidyAt = 0
 
   const tidy = () => {
-    if (now() < tidyAt) return
+    // When the clock was set back, the next time is further away than it ever is.
+    if (now() < tidyAt && tidyAt - now() <= tidyEveryMs) return
     const isMore = parts.map((part) => part.tidy(tidyAtATime)).includes(true)
     tidyAt = isMore ? 0 : now() + tidyEveryMs
   }
