@@ -3,13 +3,18 @@ import { unref } from '../../util/unref.ts'
 export interface BacklogLimits {
   /** How long a client that reads nothing keeps its connection while output waits for it. Default 30,000. */
   writeTimeoutMs?: number | undefined
-  /** Bytes that may wait for all clients together; beyond that the connection that has waited longest is cut. Default 256 MiB. */
+  /**
+   * Bytes that may wait for all clients together. Beyond that connections are cut: of the address that most bytes wait for, the
+   * one that has waited longest. Default 256 MiB.
+   */
   maxUnsentBytes?: number | undefined
 }
 
 /** Output that a client has not read yet. */
 export interface Backlog {
   readonly unsentBytes: number
+  /** The address that it is sent to, where it is known. */
+  readonly peer: string | undefined
   /** Changes while the client reads. 0: nothing waits for the client just now. */
   readonly inFlight: number
   /** Cuts the connection. */
@@ -64,11 +69,23 @@ export class Backlogs {
   #makeRoom(): void {
     this.#unsentBytes = this.unsentBytes
     if (this.#unsentBytes <= this.#maxUnsentBytes) return
-    for (const backlog of [...this.#watched.keys()]) {
-      if (this.#unsentBytes <= this.#maxUnsentBytes * 0.75) return
+    while (this.#unsentBytes > this.#maxUnsentBytes * 0.75 && this.#watched.size > 0)
+      this.#cutOneOf(this.#heaviestPeer())
+  }
+
+  #cutOneOf(heaviest: string | undefined): void {
+    for (const backlog of this.#watched.keys()) {
+      if (backlog.peer !== heaviest) continue
       this.#unsentBytes -= backlog.unsentBytes
-      this.#cut(backlog)
+      return this.#cut(backlog)
     }
+  }
+
+  /** One address that takes nothing must not cost others their connections. */
+  #heaviestPeer(): string | undefined {
+    const bytes = new Map<string | undefined, number>()
+    for (const { peer, unsentBytes } of this.#watched.keys()) bytes.set(peer, (bytes.get(peer) ?? 0) + unsentBytes)
+    return [...bytes].reduce((most, each) => (each[1] > most[1] ? each : most))[0]
   }
 
   #cut(backlog: Backlog): void {

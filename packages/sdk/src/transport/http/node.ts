@@ -135,9 +135,11 @@ class ConnectionOutput implements Backlog {
   readonly #socket: Socket
   readonly #limits: OutputLimits
   readonly #responses = new Set<ServerResponse>()
+  readonly #peer: string | undefined
 
   constructor(socket: Socket, limits: OutputLimits) {
     this.#socket = socket
+    this.#peer = socket.remoteAddress
     this.#limits = limits
   }
 
@@ -145,6 +147,10 @@ class ConnectionOutput implements Backlog {
     let sum = 0
     for (const response of this.#responses) sum += response.writableLength
     return sum
+  }
+
+  get peer(): string | undefined {
+    return this.#peer
   }
 
   /** What the operating system has not taken. Node looks at the same number for its socket timeouts. */

@@ -158,6 +158,8 @@ class WebSink implements EventSink, Backlog {
     if (this.waiting > 0) this.#backlogs?.add(this, bytes.length)
   }
 
+  readonly peer = undefined
+
   get unsentBytes(): number {
     return this.waiting
   }
