@@ -57,7 +57,11 @@ describe('a server under attack', () => {
     const answers = client.next(Array.isArray)
     client.say(['a/big', 'a/fine'].map((method, at) => ({ jsonrpc: '2.0', id: `b${at}`, method })))
     expect(await answers).toEqual([
-      { jsonrpc: '2.0', id: 'b0', error: { code: -32603, message: 'Internal error' } },
+      {
+        jsonrpc: '2.0',
+        id: 'b0',
+        error: { code: -32603, message: 'The result of a/big cannot be sent: big is a BigInt' },
+      },
       { jsonrpc: '2.0', id: 'b1', result: { fine: true } },
     ])
   })
