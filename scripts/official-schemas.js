@@ -74,7 +74,15 @@ function toSchemas(source) {
   }
   const missing = Object.keys(schemas).filter((revision) => !schemas[revision])
   if (missing.length > 0) throw new Error(`it has no schema of ${missing.join(', ')}`)
+  for (const schema of Object.values(schemas))
+    correctNumbers((schema.definitions ?? schema.$defs).NumberSchema?.properties)
   return { '2024-11-05': toFirstRevision(schemas['2025-03-26']), ...schemas }
+}
+
+/** Some published schemas have "integer" where their TypeScript source has `number`. The suite corrects that when it runs, too. */
+function correctNumbers(properties = {}) {
+  for (const name of ['default', 'minimum', 'maximum'])
+    if (properties[name]?.type === 'integer') properties[name].type = 'number'
 }
 
 /** The text from an opening brace to the one that closes it. */

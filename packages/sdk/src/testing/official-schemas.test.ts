@@ -4,7 +4,7 @@ import { Judge, OfficialSchema } from './official-schemas.ts'
 
 const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, '2025-11-25')
 
-describe.skipIf(!schema)('the judge', () => {
+describe.skipIf(!schema)('a check by the official schema', () => {
   it('finds nothing wrong with a sound conversation', () => {
     const judge = new Judge(schema!)
     judge.hear({ from: 'client', message: { jsonrpc: '2.0', id: 1, method: 'tools/list' } })
