@@ -213,6 +213,53 @@ describe("the stream of a server's own messages", () => {
   })
 })
 
+describe('a server that hangs, or a connection that is lost without a word', () => {
+  it.each([
+    ['GET', '2025-11-25'],
+    ['subscriptions/listen', '2026-07-28'],
+  ] as const)(
+    'is noticed by the missing comments on the stream of %s, which is opened again',
+    async (kind, revision) => {
+      withFakeTime()
+      await using server =
+        revision === '2025-11-25' ? await sessions(undefined, { stream: true }) : await modern(onListen(() => {}))
+      await using client = await connect(server.url, { revision })
+      if (revision === '2026-07-28') await client.listen({ toolsListChanged: true })
+      const missed = count(client, 'updatesMissed')
+      const { response } = await server.until(kind)
+      for (let comments = 0; comments < 5; comments++) {
+        response.write(':\n\n')
+        await letPass(15_000)
+      }
+      expect(server.of(kind)).toHaveLength(1)
+      await letPassUntil(() => server.of(kind).length === 2 && missed.times === 1)
+    },
+  )
+
+  it('is not waited for when it does not even begin the stream', async () => {
+    withFakeTime()
+    await using server = await sessions(({ method }) => method === 'GET' && server.of('GET').length === 1)
+    await using client = await connect(server.url)
+    await server.until('GET')
+    await letPassUntil(() => server.of('GET').length === 2)
+    await client.ping()
+  })
+
+  it('is not suspected where there never were comments', async () => {
+    withFakeTime()
+    await using server = await sessions(undefined, { stream: true })
+    await using client = await connect(server.url)
+    const { response } = await server.until('GET')
+    for (const id of ['one', 'two', 'three', 'four']) {
+      response.write(event(changed, id))
+      await letPass(1_000)
+    }
+    await letPass(600_000)
+    expect(server.of('GET')).toHaveLength(1)
+    await client.ping()
+  })
+})
+
 describe('a session that the server reports lost with 400', () => {
   it.each([['Bad Request: No valid session ID provided'], ['Bad Request: Server not initialized']])(
     'is renewed: %s',

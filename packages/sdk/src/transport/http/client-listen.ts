@@ -2,6 +2,7 @@ import { HttpError } from '../../errors.ts'
 import { Fault } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import { backoffMs, maxTimerMs } from '../../util/backoff.ts'
+import { unref } from '../../util/unref.ts'
 import type { ReadHeader } from './client-call.ts'
 import type { Conversation } from './client-conversation.ts'
 import { Delivery, reasonOf, type Taker } from './client-delivery.ts'
@@ -10,6 +11,9 @@ import { ResumableStream } from './client-stream.ts'
 
 /** A server keeps what it sends for a while; a stream that was away for longer may have missed something. */
 const longestGapMs = 30_000
+
+/** How long a server may take to begin the stream, before another one behind the same address is tried. */
+const headersTimeoutMs = 30_000
 
 /** How soon after an attempt the next is made because of an answer to something else. */
 const revivalMs = 1_000
@@ -23,6 +27,7 @@ export class ListenStream implements Taker {
   readonly #stream: ResumableStream
   #delivery: Delivery | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
+  #headersTimer: ReturnType<typeof setTimeout> | undefined
   #wasOpen = false
   #isClosed = false
   /** When the stream was lost; undefined while it is open. */
@@ -34,7 +39,11 @@ export class ListenStream implements Taker {
 
   constructor(conversation: Conversation) {
     this.#conversation = conversation
-    this.#stream = new ResumableStream(conversation.destination.maxMessageBytes, ({ data }) => this.#take(data))
+    this.#stream = new ResumableStream(
+      conversation.destination.maxMessageBytes,
+      ({ data }) => this.#take(data),
+      () => this.#silent(),
+    )
   }
 
   open(): void {
@@ -45,6 +54,8 @@ export class ListenStream implements Taker {
     const headers = { ...this.#conversation.streamHeaders(), ...this.#stream.headers }
     const request = { method: 'GET', about: "The stream of the server's messages", headers } as const
     this.#delivery = new Delivery(this.#conversation.destination, request, this).start()
+    this.#headersTimer = setTimeout(() => this.#silent(), headersTimeoutMs)
+    unref(this.#headersTimer)
   }
 
   /** Tries again now: the server can be reached. */
@@ -54,12 +65,15 @@ export class ListenStream implements Taker {
 
   close(): void {
     this.#isClosed = true
+    this.#stream.end()
     clearTimeout(this.#timer)
+    clearTimeout(this.#headersTimer)
     this.#delivery?.abort()
   }
 
   accepted(status: number, header: ReadHeader): 'bytes' {
     if (!isEventStream(header)) throw new HttpError('The server answered a GET with no event stream', refusal(status))
+    clearTimeout(this.#headersTimer)
     this.#stream.begin()
     if (this.#isGap || (this.#wasOpen && Date.now() - (this.#lostAt ?? 0) > longestGapMs)) this.#conversation.missed()
     this.#wasOpen = true
@@ -92,7 +106,14 @@ export class ListenStream implements Taker {
     if (status === 401 || status === 403 || status! < 400) this.#conversation.report(reasonOf(error))
   }
 
+  #silent(): void {
+    this.#delivery?.abort()
+    this.ended()
+  }
+
   #lose(): void {
+    this.#stream.end()
+    clearTimeout(this.#headersTimer)
     if (this.#isClosed || this.#lostAt !== undefined) return
     this.#lostAt = Date.now()
     if (this.#stream.lastEventId === '') this.#isGap = true

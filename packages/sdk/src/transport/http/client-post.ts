@@ -87,9 +87,7 @@ export class RequestPost implements Taker {
     this.#greeted(status)
     if (this.method === 'initialize' && !this.#stream) this.#conversation.sessionId = readSessionId(header)
     if (isEventStream(header)) {
-      this.#stream ??= new ResumableStream(this.#conversation.destination.maxMessageBytes, ({ data }) =>
-        this.#take(data),
-      )
+      this.#stream ??= this.#createStream()
       this.#stream.begin()
       return 'bytes'
     }
@@ -100,6 +98,14 @@ export class RequestPost implements Taker {
       outcome: 'refused',
       status,
     })
+  }
+
+  #createStream(): ResumableStream {
+    const { maxMessageBytes } = this.#conversation.destination
+    const take = ({ data }: { data: string }) => this.#take(data)
+    // Calls have a timeout; a subscription has none.
+    const isEndless = this.method === 'subscriptions/listen'
+    return new ResumableStream(maxMessageBytes, take, isEndless ? () => this.#broken(undefined) : undefined)
   }
 
   bytes(chunk: Uint8Array): void {
@@ -226,6 +232,7 @@ export class RequestPost implements Taker {
   }
 
   #letGo(): void {
+    this.#stream?.end()
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#delivery?.abort()

@@ -1,4 +1,5 @@
 import { type Backoff, backoffMs } from '../../util/backoff.ts'
+import { SilenceWatch } from './client-silence.ts'
 import { EventReader, type ServerSentEvent } from './event-reader.ts'
 
 /** Ids remembered of one stream; a server that repeats older events is not noticed. */
@@ -19,6 +20,7 @@ const maxVain = 5
 export class ResumableStream {
   readonly #maxBytes: number
   readonly #onEvent: (event: ServerSentEvent) => void
+  readonly #watch: SilenceWatch | undefined
   readonly #seen = new Set<string>()
   #reader: EventReader | undefined
   #isResumed = false
@@ -27,9 +29,11 @@ export class ResumableStream {
   #hadProgress = false
   #openedAt = 0
 
-  constructor(maxBytes: number, onEvent: (event: ServerSentEvent) => void) {
+  /** @param onSilent The server sends nothing any more, not even the comments that it used to send. */
+  constructor(maxBytes: number, onEvent: (event: ServerSentEvent) => void, onSilent?: () => void) {
     this.#maxBytes = maxBytes
     this.#onEvent = onEvent
+    this.#watch = onSilent && new SilenceWatch(onSilent)
   }
 
   /** Empty when the stream cannot be resumed. */
@@ -58,8 +62,14 @@ export class ResumableStream {
     const reader = this.#reader!
     const before = reader.lastEventId
     reader.push(chunk)
+    this.#watch?.heard(reader.comments)
     if (reader.lastEventId !== before) this.#hadProgress = true
     this.#retryMs = reader.retryMs ?? this.#retryMs
+  }
+
+  /** The connection is over. */
+  end(): void {
+    this.#watch?.stop()
   }
 
   /** Begins anew, so that what was sent since the last event is not asked for any more. */

@@ -28,6 +28,8 @@ export class EventReader {
   lastEventId = ''
   /** How long to wait before reconnecting, if the stream said so. */
   retryMs: number | undefined
+  /** Lines that say nothing; servers send them to keep a stream alive. */
+  comments = 0
   readonly #options: EventReaderOptions
   readonly #decoder = new TextDecoder('utf-8', { fatal: true })
   #line = ''
@@ -76,7 +78,8 @@ export class EventReader {
     this.#line = ''
     this.#bound(line.length)
     if (line === '') this.#dispatch()
-    else if (line[0] !== ':') this.#field(line)
+    else if (line[0] === ':') this.comments++
+    else this.#field(line)
   }
 
   #field(line: string): void {
