@@ -139,6 +139,72 @@ describe('a cluster that is away as a whole', { skip }, () => {
   }
 })
 
+describe('other faults under load', { skip }, () => {
+  for (const revision of ['2025-11-25', '2026-07-28']) {
+    test(`Redis that is away for some seconds costs no call, and every client hears later updates (${revision})`, async (t) => {
+      const { cluster, peers, load } = await underLoad(t, revision)
+      await cluster.redis.kill()
+      await sleep(3_000)
+      await cluster.redis.start()
+      await grow(load, 300)
+      await load.stop()
+      assert.deepEqual(describeFailures(load), [])
+      assert.deepEqual(await ranTwice(cluster, load), [])
+      await everyoneHears(t, cluster, peers, revision)
+    })
+
+    test(`a proxy that cuts connections makes no call run twice, and every client hears later updates (${revision})`, async (t) => {
+      const { cluster, proxy, peers, load } = await underLoad(t, revision, { openProxy: openTcpProxy })
+      proxy.cutAfterBytes = 3_000
+      await grow(load, 500)
+      proxy.cutAfterBytes = undefined
+      await load.stop()
+      await reportLoad(t, cluster, load)
+      assert.ok(proxy.cuts > 0)
+      assert.deepEqual(load.wrong, [])
+      assert.deepEqual(await ranTwice(cluster, load), [])
+      assert.deepEqual(await didNotRun(cluster, load), [])
+      await everyoneHears(t, cluster, peers, revision)
+    })
+
+    test(`processes whose clocks differ by hours serve the same sessions (${revision})`, async (t) => {
+      const clocksMs = [0, 3_600_000, -3_600_000, 86_400_000]
+      const { cluster, peers, load } = await underLoad(t, revision, { clocksMs })
+      await cluster.stop(cluster.nodes[0], 'SIGTERM')
+      await cluster.restart(cluster.nodes[0])
+      await grow(load, 300)
+      await load.stop()
+      assert.deepEqual(describeFailures(load), [])
+      assert.deepEqual(await ranTwice(cluster, load), [])
+      await everyoneHears(t, cluster, peers, revision)
+    })
+
+    test(`every client hears later updates although a process hangs (SIGSTOP) (${revision})`, async (t) => {
+      const { cluster, peers, load } = await underLoad(t, revision, { options: { ...probed, keepAliveMs: 500 } })
+      await load.stop()
+      // By then every stream has carried comments.
+      await sleep(3_000)
+      const [hanging, ...others] = cluster.nodes
+      hanging.child.kill('SIGSTOP')
+      await everyoneHears(t, cluster, peers, revision, others)
+    })
+  }
+})
+
+/** Some clients that call without pause. */
+async function underLoad(t, revision, { options = probed, clocksMs, openProxy = openHttpProxy } = {}) {
+  const cluster = await Cluster.start({ options, clocksMs })
+  t.after(() => cluster.close())
+  const proxy = await openProxy(cluster.nodes)
+  t.after(() => proxy.close())
+  const peers = await many(20, () => tenonPeer(proxy.url, revision))
+  t.after(() => Promise.all(peers.map((peer) => peer.close())))
+  await subscribeAll(peers)
+  const load = new Load('fault', peers, ['act', 'stream'], 40)
+  await grow(load, 200)
+  return { cluster, proxy, peers, load }
+}
+
 async function connectAll(url, revision) {
   const peers = [
     ...(await many(clientCount, () => tenonPeer(url, revision))),
@@ -172,12 +238,12 @@ async function grow(load, calls) {
   assert.ok(await eventually(() => load.calls >= goal, 60_000), `only ${load.calls} of ${goal} calls ended in a minute`)
 }
 
-async function everyoneHears(t, cluster, peers, revision) {
+async function everyoneHears(t, cluster, peers, revision, nodes = cluster.nodes) {
   const streams = peers.length * (revision === '2026-07-28' ? uris.length : 1)
-  const areAllBack = await eventually(async () => (await cluster.streams()) >= streams, 60_000)
-  if (!areAllBack) t.diagnostic(`only ${await cluster.streams()} of ${streams} streams are open`)
+  const areAllBack = await eventually(async () => (await cluster.streams(nodes)) >= streams, 60_000)
+  if (!areAllBack) t.diagnostic(`only ${await cluster.streams(nodes)} of ${streams} streams are open`)
   for (const peer of peers) peer.heard.clear()
-  for (const [index, uri] of uris.entries()) cluster.nodes[index % cluster.nodes.length].child.send({ update: uri })
+  for (const [index, uri] of uris.entries()) nodes[index % nodes.length].child.send({ update: uri })
   const hasAll = (peer) => uris.every((uri) => peer.heard.has(uri))
   await eventually(() => peers.every(hasAll), 20_000)
   const deaf = peers.filter((peer) => !hasAll(peer)).map((peer) => `${peer.name} heard ${peer.heard.size}`)

@@ -4,7 +4,12 @@ import { Redis } from 'ioredis'
 import { McpServer, serveHttp } from 'tenon/server'
 import { redisStore } from 'tenon/stores/redis'
 
-const { port, redisUrl, options } = JSON.parse(process.argv[2])
+const { port, redisUrl, options, clockMs } = JSON.parse(process.argv[2])
+
+if (clockMs) {
+  const now = Date.now
+  Date.now = () => now() + clockMs
+}
 const counters = new Redis(redisUrl)
 const store = redisStore({ url: redisUrl, prefix: 'cluster', onError: () => {} })
 counters.on('error', () => {})

@@ -120,10 +120,8 @@ export async function openTcpProxy(nodes, { cutAfterBytes } = {}) {
       there.on('error', () => client.destroy())
       there.on('close', () => client.destroySoon())
       client.on('close', () => there.destroy())
-      let left = proxy.cutAfterBytes ?? Number.POSITIVE_INFINITY
-      there.on('data', (chunk) => {
-        left -= chunk.length
-        if (left > 0 || client.destroyed) return
+      there.on('data', () => {
+        if (client.destroyed || there.bytesRead < (proxy.cutAfterBytes ?? Number.POSITIVE_INFINITY)) return
         proxy.cuts++
         client.destroy()
       })

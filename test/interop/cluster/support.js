@@ -29,13 +29,13 @@ export class Cluster {
   counters
   #options
 
-  static async start({ size = 4, options = {} } = {}) {
+  static async start({ size = 4, options = {}, clocksMs = [] } = {}) {
     const cluster = new Cluster()
     cluster.#options = options
     cluster.redis = await startRedis()
     cluster.counters = new Redis(cluster.redis.url)
     cluster.counters.on('error', () => {})
-    cluster.nodes = await Promise.all(Array.from({ length: size }, () => cluster.#startNode(0)))
+    cluster.nodes = await Promise.all(Array.from({ length: size }, (_, at) => cluster.#startNode(0, clocksMs[at])))
     return cluster
   }
 
@@ -51,9 +51,9 @@ export class Cluster {
   }
 
   /** Number of event streams that clients have open. */
-  async streams() {
+  async streams(nodes = this.nodes) {
     const counts = await Promise.all(
-      this.nodes.map(async ({ child }) => {
+      nodes.map(async ({ child }) => {
         if (child.exitCode !== null || child.signalCode !== null) return 0
         child.send('streams')
         for (;;) {
@@ -84,8 +84,8 @@ export class Cluster {
     await this.redis.close()
   }
 
-  async #startNode(port) {
-    const args = JSON.stringify({ port, redisUrl: this.redis.url, options: this.#options })
+  async #startNode(port, clockMs = 0) {
+    const args = JSON.stringify({ port, redisUrl: this.redis.url, options: this.#options, clockMs })
     const child = fork(nodeFile, [args], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     const kill = () => child.kill('SIGKILL')
     process.once('exit', kill)
