@@ -40,6 +40,7 @@ import {
   type Tool,
   tasksExtension,
 } from '../protocol/types.ts'
+import type { SchemaLike } from '../schema/standard.ts'
 import { Emitter } from '../util/emitter.ts'
 import { isObject } from '../util/objects.ts'
 import type { TaskIdStore } from '../util/task-ids.ts'
@@ -56,8 +57,9 @@ import {
 import type { AskingServer, ClientHandlers, RootList } from './handlers.ts'
 import { ListCall, type ListPage } from './list-call.ts'
 import { Replies, type RequestHandler } from './replies.ts'
-import { ToolResult } from './results.ts'
+import { type ToolResult, toToolResult } from './results.ts'
 import { driveRounds, type Rounds } from './rounds.ts'
+import { readStructured, type StructuredOutput, type ToolCallOptions } from './structured-output.ts'
 import {
   ClientTasks,
   checkListsTasks,
@@ -363,14 +365,21 @@ export class Client {
   /**
    * Calls a tool: `callTool('add', { a: 1, b: 2 })`, or with the params of the wire. Where the server makes a task of the call,
    * it is followed to its end, and cancelled when the call is given up. For a task, `timeoutMs` counts from the last news of it,
-   * and only where it is given.
+   * and only where it is given. With `outputSchema`, `structuredContent` is checked and typed by it.
    */
-  callTool(name: string, args?: Record<string, unknown>, options?: RequestOptions): Promise<ToolResult>
-  callTool(params: CallToolParams, options?: RequestOptions): Promise<ToolResult>
+  callTool<Out extends SchemaLike | undefined = undefined>(
+    name: string,
+    args?: Record<string, unknown>,
+    options?: ToolCallOptions<Out>,
+  ): Promise<ToolResult<StructuredOutput<Out>>>
+  callTool<Out extends SchemaLike | undefined = undefined>(
+    params: CallToolParams,
+    options?: ToolCallOptions<Out>,
+  ): Promise<ToolResult<StructuredOutput<Out>>>
   async callTool(
     call: string | CallToolParams,
-    second?: Record<string, unknown> | RequestOptions,
-    third?: RequestOptions,
+    second?: Record<string, unknown> | ToolCallOptions<SchemaLike>,
+    third?: ToolCallOptions<SchemaLike>,
   ): Promise<ToolResult> {
     if (typeof call !== 'string' && !isObject(call)) {
       throw new McpError(
@@ -382,17 +391,18 @@ export class Client {
     if (missing) await missing
     const params: CallToolParams =
       typeof call === 'string' ? { name: call, arguments: (second as Record<string, unknown>) ?? {} } : call
-    const options = typeof call === 'string' ? third : (second as RequestOptions | undefined)
-    const sent = options ? { ...options, progress: true } : withProgress
+    const options = typeof call === 'string' ? third : (second as ToolCallOptions<SchemaLike> | undefined)
+    const sent = options ? { ...options, outputSchema: undefined, progress: true } : withProgress
     const startedAt = this.#events.hasListeners('toolCall') ? Date.now() : 0
     try {
       const asTask = this.#hasTaskCalls && (await this.#toolCalls.taskSupport(params.name)) === 'required'
-      const read = new ToolResult(
+      const read = toToolResult(
         (await this.#callTool(asTask ? { task: {}, ...params } : params, sent)) as CallToolResult,
         (problem) => this.#warn(`The tool ${params.name} returned content that is left out: ${problem}`),
       )
       const checking = this.#toolCalls.checkOutput(params.name, read)
       if (checking) await checking
+      if (options?.outputSchema) await readStructured(params.name, read, options.outputSchema)
       if (startedAt) this.#logCall(params.name, startedAt, read.isError ? 'error' : 'success')
       return read
     } catch (error) {

@@ -1,17 +1,27 @@
-import type { CallToolResult, ContentBlock, ResultMeta, TextContent } from '../protocol/types.ts'
-import { isObject } from '../util/objects.ts'
+import type { CallToolResult, ContentBlock, ResultMeta, ResultType, TextContent } from '../protocol/types.ts'
+import { isObject, type JsonObject } from '../util/objects.ts'
 
-/** What a tool answered; `text` joins its text blocks. */
-export class ToolResult implements CallToolResult {
+/** The result of a tool. `text` joins its text blocks. */
+export type ToolResult<Structured = unknown> = {
+  content: ContentBlock[]
+  /** Absent when the tool failed (`isError`). */
+  structuredContent?: Structured
+  isError?: boolean
+  _meta?: ResultMeta
+  resultType?: ResultType
+  readonly text: string
+}
+
+/** @param onMalformed Is told what is wrong with blocks that are left out: a server may send anything. */
+export function toToolResult(result: CallToolResult, onMalformed?: (problem: string) => void): ToolResult {
+  return new ReceivedResult(result, onMalformed)
+}
+
+class ReceivedResult {
   declare content: ContentBlock[]
-  declare structuredContent?: unknown
-  declare isError?: boolean
-  declare _meta?: ResultMeta;
-  [key: string]: unknown
 
-  /** @param onMalformed Is told what is wrong with blocks that are left out: a server may send anything. */
-  constructor(result: CallToolResult, onMalformed?: (problem: string) => void) {
-    for (const key in result) if (key !== '__proto__' && key !== 'text') this[key] = result[key]
+  constructor(result: CallToolResult, onMalformed: ((problem: string) => void) | undefined) {
+    for (const key in result) if (key !== '__proto__' && key !== 'text') (this as JsonObject)[key] = result[key]
     if (!Array.isArray(this.content)) this.content = []
     if (this.content.some((block) => blockProblem(block) !== undefined)) {
       this.content = this.content.filter((block) => {

@@ -42,7 +42,7 @@ export class ToolBook {
   }
 
   /** Throws when structured content is not what the tool promised; a tool that failed promised nothing. */
-  checkOutput(name: string, result: CallToolResult): void {
+  checkOutput(name: string, result: Pick<CallToolResult, 'isError' | 'structuredContent'>): void {
     const known = this.#known.get(name)
     if (!known?.tool.outputSchema || result.isError) return
     if (known.check === undefined) known.check = this.#compile(known.tool)

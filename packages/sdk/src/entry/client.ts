@@ -20,6 +20,7 @@ export type {
 } from '../client/handlers.ts'
 export type { ListCall, ListPage } from '../client/list-call.ts'
 export type { ToolResult } from '../client/results.ts'
+export type { ToolCallOptions } from '../client/structured-output.ts'
 export type { TaskChange } from '../client/tasks/client-tasks.ts'
 export type { TaskHandle } from '../client/tasks/handle.ts'
 export type { OwnTasksOptions } from '../client/tasks/own-tasks.ts'

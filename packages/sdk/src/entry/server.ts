@@ -49,8 +49,16 @@ export {
   ResourceTemplate,
   type TemplateOptions,
   type TemplateVariables,
+  type VariablesOf,
 } from '../server/features/resources.ts'
-export type { RegisteredTool, ToolConfig, ToolHandler, ToolReturn } from '../server/features/tools.ts'
+export type {
+  RegisteredTool,
+  ToolChanges,
+  ToolConfig,
+  ToolHandler,
+  ToolOutput,
+  ToolReturn,
+} from '../server/features/tools.ts'
 export { acceptedContent, elicitAnswer, type InputRequiredSpec, inputRequired } from '../server/input-required.ts'
 export type { Log, LogFilter } from '../server/log.ts'
 export { McpServer, type McpServerOptions } from '../server/mcp-server.ts'

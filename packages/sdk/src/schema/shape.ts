@@ -1,7 +1,6 @@
 import { isThenable, toPromise } from '../util/chain.ts'
 import { define, isObject, type JsonObject } from '../util/objects.ts'
 import type { StandardIssue, StandardResult, StandardSchema } from './standard.ts'
-import { isOptional } from './zod.ts'
 
 /** One property of a shape, with what happens when a value does not have it. */
 export interface Field {
@@ -36,15 +35,8 @@ export function validateShape(
     : joinResults(fields, given, results as StandardResult<unknown>[])
 }
 
-/** Whether the published schema lets a property be absent. */
-export function mayBeAbsent({ schema, isRequired }: Field, direction: 'input' | 'output'): boolean {
-  const { _zod, _def } = schema as ZodSchema
-  if (_zod) return _zod[direction === 'input' ? 'optin' : 'optout'] !== undefined
-  return _def?.typeName ? isOptional(schema, direction) : !isRequired
-}
-
 /** What we need to know of zod: in version 4 how a schema takes part in an object, in version 3 that it is one. */
-interface ZodSchema {
+export interface ZodSchema {
   _zod?: { optin?: 'optional' | 'defaulted'; optout?: 'optional'; version?: { minor: number } }
   _def?: { typeName?: string }
 }

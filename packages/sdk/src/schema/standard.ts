@@ -49,7 +49,8 @@ type InputOf<S> = S extends { readonly '~standard': { readonly types?: infer T }
 type OptionalWhereUndefined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: T[K]
 }
-type Flat<T> = { [K in keyof T]: T[K] }
+/** The intersection makes editors show the properties and not the names of these types. */
+type Flat<T> = { [K in keyof T]: T[K] } & {}
 
 /** What a checked value is, as a handler receives it. */
 export type InferOutput<S> = S extends StandardSchema
@@ -72,4 +73,8 @@ export type InferInput<S> = S extends StandardSchema
 export function isStandardSchema(value: unknown): value is StandardSchema {
   const type = typeof value
   return ((type === 'object' && value !== null) || type === 'function') && '~standard' in (value as object)
+}
+
+export function isSchemaShape(value: object): value is Record<string, StandardSchema> {
+  return Object.values(value).every(isStandardSchema)
 }

@@ -1,16 +1,16 @@
 import { define, isObject, type JsonObject } from '../util/objects.ts'
-import { toStandardIssues } from './issues.ts'
-import { compileJsonSchema, type JsonSchema, SchemaError } from './json-schema.ts'
+import { type JsonSchema, SchemaError } from './json-schema.ts'
 import { isKeyword } from './keywords.ts'
-import { mayBeAbsent, readShape, validateShape } from './shape.ts'
-import { isStandardSchema, type SchemaLike, type StandardResult, type StandardSchema } from './standard.ts'
+import { type Field, readShape, validateShape, type ZodSchema } from './shape.ts'
+import { isSchemaShape, isStandardSchema, type SchemaLike, type StandardSchema } from './standard.ts'
+import { createJsonValidator, type Validate } from './validate.ts'
 import { escapeToken } from './values.ts'
-import { zodToJsonSchema } from './zod.ts'
+import { isOptional, zodToJsonSchema } from './zod.ts'
 
 /** A schema ready for use: its JSON Schema for the wire, and one check. */
 export interface UserSchema {
   readonly json: JsonSchema
-  validate(value: unknown): StandardResult<unknown> | Promise<StandardResult<unknown>>
+  readonly validate: Validate
   /** The schema of one property, where the user gave one that can be told apart. */
   property(name: string): unknown
 }
@@ -24,7 +24,7 @@ export function compileSchema(schema: SchemaLike, direction: Direction): UserSch
   if (isEffectSchema(schema)) throw new SchemaError(`This Effect schema is not a Standard Schema. ${EFFECT_WAY}`)
   if (!isObject(schema))
     throw new SchemaError(`A schema must be an object, got ${schema === null ? 'null' : typeof schema}`)
-  if (isShape(schema)) return fromShape(schema, direction)
+  if (isSchemaShape(schema)) return fromShape(schema, direction)
   refuseLookalikes(schema)
   return fromJson(schema)
 }
@@ -68,19 +68,7 @@ function fromStandard(schema: StandardSchema, direction: Direction): UserSchema 
 }
 
 function fromJson(schema: JsonSchema): UserSchema {
-  const check = compileJsonSchema(schema)
-  return {
-    json: schema,
-    validate: (value) => {
-      const issues = check(value)
-      return issues ? { issues: toStandardIssues(issues) } : { value }
-    },
-    property: () => undefined,
-  }
-}
-
-function isShape(value: JsonObject): value is Record<string, StandardSchema> {
-  return Object.values(value).every(isStandardSchema)
+  return { json: schema, validate: createJsonValidator(schema), property: () => undefined }
 }
 
 function fromShape(shape: Record<string, StandardSchema>, direction: Direction): UserSchema {
@@ -96,6 +84,13 @@ function fromShape(shape: Record<string, StandardSchema>, direction: Direction):
     validate: (value) => validateShape(fields, value),
     property: (name) => (Object.hasOwn(shape, name) ? shape[name] : undefined),
   }
+}
+
+/** Whether the published schema lets a property be absent. */
+function mayBeAbsent({ schema, isRequired }: Field, direction: Direction): boolean {
+  const { _zod, _def } = schema as ZodSchema
+  if (_zod) return _zod[direction === 'input' ? 'optin' : 'optout'] !== undefined
+  return _def?.typeName ? isOptional(schema, direction) : !isRequired
 }
 
 /** A reference to a property: a JSON Pointer token (RFC 6901) inside of a URI fragment, where encodeURI keeps a `#`. */

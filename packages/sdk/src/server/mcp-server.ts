@@ -15,15 +15,15 @@ import type { FeatureHost, Mount } from './features/feature.ts'
 import { Pages } from './features/pages.ts'
 import { type PromptConfig, type PromptHandler, Prompts, type RegisteredPrompt } from './features/prompts.ts'
 import {
+  type Reader,
   type ReadResource,
   type ReadTemplate,
-  type RegisteredResource,
-  type RegisteredResourceTemplate,
+  type RegisteredAt,
   type ResourceConfig,
   Resources,
   ResourceTemplate,
 } from './features/resources.ts'
-import { type RegisteredTool, type ToolConfig, type ToolHandler, Tools } from './features/tools.ts'
+import { type RegisteredTool, type ToolConfig, type ToolHandler, Tools, type WithoutTypos } from './features/tools.ts'
 import { Server, type ServerOptions } from './server.ts'
 import type { TaskRuntime } from './task-runtime.ts'
 
@@ -89,11 +89,15 @@ export class McpServer {
     if (options.tasks) this.server.useTasks(options.tasks, (params) => this.features.tools.taskConfig(params))
   }
 
-  registerTool<In extends SchemaLike | undefined = undefined, Out extends SchemaLike | undefined = undefined>(
+  registerTool<
+    In extends SchemaLike | undefined = undefined,
+    Out extends SchemaLike | undefined = undefined,
+    Handler extends ToolHandler<In, Out> = ToolHandler<In, Out>,
+  >(
     name: string,
     config: ToolConfig<In, Out>,
-    handler: ToolHandler<In, Out>,
-  ): RegisteredTool {
+    handler: ToolHandler<In, Out> & Handler & WithoutTypos<Handler, Out>,
+  ): RegisteredTool<In, Out> {
     return this.features.tools.register(name, config as ToolConfig<SchemaLike, SchemaLike>, handler)
   }
 
@@ -101,26 +105,22 @@ export class McpServer {
     name: string,
     config: PromptConfig<Args>,
     handler: PromptHandler<Args>,
-  ): RegisteredPrompt {
+  ): RegisteredPrompt<Args> {
     return this.features.prompts.register(name, config as PromptConfig<SchemaLike>, handler)
   }
 
-  registerResource(
+  registerResource<const Where extends string | ResourceTemplate<string>>(
     name: string,
-    template: ResourceTemplate,
+    where: Where,
     config: ResourceConfig,
-    read: ReadTemplate,
-  ): RegisteredResourceTemplate
-  registerResource(name: string, uri: string, config: ResourceConfig, read: ReadResource): RegisteredResource
-  registerResource(
-    name: string,
-    where: string | ResourceTemplate,
-    config: ResourceConfig,
-    read: ReadResource | ReadTemplate,
-  ): RegisteredResource | RegisteredResourceTemplate {
-    return where instanceof ResourceTemplate
-      ? this.features.resources.registerTemplate(name, where, config, read as ReadTemplate)
-      : this.features.resources.register(name, where, config, read as ReadResource)
+    read: Reader<Where>,
+  ): RegisteredAt<Where> {
+    const { resources } = this.features
+    const registered =
+      where instanceof ResourceTemplate
+        ? resources.registerTemplate(name, where, config, read as ReadTemplate)
+        : resources.register(name, where, config, read as ReadResource)
+    return registered as RegisteredAt<Where>
   }
 
   /**

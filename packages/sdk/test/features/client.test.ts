@@ -4,6 +4,7 @@ import { type RevisionId, revisionIds } from 'tenon'
 import { type ClientOptions, connect, McpError, PeerError } from 'tenon/client'
 import { McpServer, ResourceTemplate } from 'tenon/server'
 import { describe, expect, it, vi } from 'vitest'
+import * as z from 'zod'
 import { everyWire } from '../support/every-wire.ts'
 import { pretend, requests, since } from './support.ts'
 
@@ -219,6 +220,29 @@ describe('results of tools', () => {
       })
       await met.client.listTools()
       await expect(met.client.callTool('a')).rejects.toThrow('count: must be a number, got string')
+    })
+
+    it('are checked against the output schema that the caller gives, and have the values that it returns', async () => {
+      await using met = await facing(revision, [{ name: 'a', inputSchema: object }], {
+        content: [],
+        structuredContent: { at: '2026-07-28T00:00:00Z' },
+      })
+      const outputSchema = { at: z.coerce.date() }
+      const { structuredContent } = await met.client.callTool('a', {}, { outputSchema })
+      expect(structuredContent?.at.getUTCFullYear()).toBe(2026)
+      const wrong = met.client.callTool({ name: 'a' }, { outputSchema: { type: 'object', required: ['count'] } })
+      await expect(wrong).rejects.toMatchObject({
+        code: 'invalid-output',
+        message: expect.stringContaining('count: is required'),
+      })
+    })
+
+    it('that failed, or have no structured content, are told apart by an output schema of the caller', async () => {
+      const outputSchema = { n: z.number() }
+      await using failing = await facing(revision, [], { content: [], isError: true })
+      expect((await failing.client.callTool('a', {}, { outputSchema })).isError).toBe(true)
+      await using empty = await facing(revision, [], { content: [] })
+      await expect(empty.client.callTool('a', {}, { outputSchema })).rejects.toThrow('returned no structured content')
     })
 
     it('are matched against patterns, in bounded time [JSON-014]', async () => {

@@ -31,7 +31,7 @@ describe('a slip in the code that uses the library is named where it is made', (
     ],
     [
       'suggestions for no variable',
-      () => new ResourceTemplate('x://{a}', { complete: { b: () => [] } }),
+      () => new ResourceTemplate('x://{a}' as string, { complete: { b: () => [] } }),
       /no variable b/,
     ],
   ]

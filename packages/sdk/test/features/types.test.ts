@@ -1,13 +1,18 @@
 import { type } from 'arktype'
 import type { Annotations, CallToolResult, Icon } from 'tenon'
-import { Client } from 'tenon/client'
+import { Client, type ToolResult } from 'tenon/client'
 import {
   type Context,
   type InferInput,
   type InferOutput,
+  inputRequired,
   McpServer,
+  type RegisteredResourceTemplate,
+  type RegisteredTool,
+  ResourceTemplate,
   type StandardSchema,
   type ToolReturn,
+  type VariablesOf,
 } from 'tenon/server'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import * as z from 'zod'
@@ -143,6 +148,99 @@ describe('the rest of the API', () => {
     const bad = () => server.registerResource('d', 'a://d', { annotations }, () => 'x')
     expect(bad).toThrow('audience')
     expect(server.server.getCapabilities().tools).toBeDefined()
+  })
+
+  it('types the variables of a template by its URI', () => {
+    expectTypeOf<VariablesOf<'greeting://{name}'>>().toEqualTypeOf<{ name: string }>()
+    expectTypeOf<VariablesOf<'file://{+path}{#part}'>>().toEqualTypeOf<{ path: string; part: string }>()
+    expectTypeOf<VariablesOf<'a://{x,y}{.z}'>>().toEqualTypeOf<{ x: string; y: string; z: string }>()
+    expectTypeOf<VariablesOf<'a://{x:3}{/rest*}'>>().toEqualTypeOf<{ x: string; rest: string[] }>()
+    expectTypeOf<VariablesOf<'a://x{?q,tags*}{&n}'>>().toEqualTypeOf<{
+      q?: string
+      tags?: string[]
+      n?: string
+    }>()
+    expectTypeOf<VariablesOf<string>>().toEqualTypeOf<Record<string, string | string[]>>()
+    const server = new McpServer(info)
+    const template = new ResourceTemplate('greeting://{name}{?lang}', { complete: { name: () => ['Ada'] } })
+    const registered = server.registerResource('greeting', template, {}, (uri, variables, ctx) => {
+      expectTypeOf(uri).toEqualTypeOf<URL>()
+      expectTypeOf(variables).toEqualTypeOf<{ name: string; lang?: string }>()
+      expectTypeOf(ctx).toEqualTypeOf<Context>()
+      return variables.name
+    })
+    registered.update({
+      read: (_uri, { name, lang }) => {
+        expectTypeOf(lang).toEqualTypeOf<string | undefined>()
+        return name
+      },
+    })
+    registered.update({ template: new ResourceTemplate('bye://{who}'), read: (_uri, { who }) => who })
+    const handles: RegisteredResourceTemplate[] = [registered]
+    const fixed = server.registerResource('fixed', 'a://b', {}, (uri, ctx) => {
+      expectTypeOf(uri).toEqualTypeOf<URL>()
+      expectTypeOf(ctx).toEqualTypeOf<Context>()
+      return 'x'
+    })
+    fixed.update({ uri: 'a://c' })
+    expect(handles).toHaveLength(1)
+  })
+
+  it('types a new handler by the schemas of the registration, or by those given with it', () => {
+    const server = new McpServer(info)
+    const config = { inputSchema: { a: z.number() }, outputSchema: { sum: z.number() } }
+    const tool = server.registerTool('a', config, ({ a }) => ({ sum: a }))
+    tool.update({
+      handler: (args, ctx) => {
+        expectTypeOf(args).toEqualTypeOf<{ a: number }>()
+        expectTypeOf(ctx).toEqualTypeOf<Context>()
+        return { sum: args.a }
+      },
+    })
+    tool.update({
+      inputSchema: { b: z.string() },
+      handler: (args) => {
+        expectTypeOf(args).toEqualTypeOf<{ b: string }>()
+        return { sum: args.b.length }
+      },
+    })
+    // @ts-expect-error The sum is a number.
+    tool.update({ handler: () => ({ sum: 'one' }) })
+    const prompt = server.registerPrompt('p', { argsSchema: { a: z.string() } }, () => 'x')
+    prompt.update({
+      handler: (args) => {
+        expectTypeOf(args).toEqualTypeOf<{ a: string }>()
+        return args.a
+      },
+    })
+    const tools: RegisteredTool[] = [tool]
+    expect(tools).toHaveLength(1)
+  })
+
+  it('lets a tool return the result of another one', () => {
+    const server = new McpServer(info)
+    const client = new Client(info)
+    server.registerTool('proxy', {}, () => client.callTool('a'))
+    server.registerTool('typed', {}, async (): Promise<CallToolResult> => client.callTool('a'))
+    server.registerTool('asks', {}, (_args, ctx) => (ctx.inputResponses ? 'x' : inputRequired({ requestState: 1 })))
+    server.registerTool('fails', {}, async () => {
+      throw new Error('always')
+    })
+    server.registerTool('never', {}, () => new Promise(() => {}))
+    expect(server.server.getCapabilities().tools).toBeDefined()
+  })
+
+  it('types structured content by the output schema of the call', () => {
+    const client = new Client(info)
+    const call = () => client.callTool('a', {}, { outputSchema: { sum: z.number() }, timeoutMs: 10 })
+    type Called = Awaited<ReturnType<typeof call>>
+    expectTypeOf<Called['structuredContent']>().toEqualTypeOf<{ sum: number } | undefined>()
+    const byParams = () => client.callTool({ name: 'a' }, { outputSchema: z.object({ at: z.coerce.date() }) })
+    type ByParams = Awaited<ReturnType<typeof byParams>>
+    expectTypeOf<ByParams['structuredContent']>().toEqualTypeOf<{ at: Date } | undefined>()
+    expectTypeOf(client.callTool).returns.resolves.toHaveProperty('structuredContent')
+    expectTypeOf<ToolResult['structuredContent']>().toEqualTypeOf<unknown>()
+    expect(client.state).toBe('idle')
   })
 
   it('types what a client gets', () => {

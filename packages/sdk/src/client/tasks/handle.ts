@@ -1,5 +1,5 @@
 import type { CallToolResult, TaskStatus } from '../../protocol/types.ts'
-import { ToolResult } from '../results.ts'
+import { type ToolResult, toToolResult } from '../results.ts'
 import type { Work } from './follow.ts'
 import { isFinal, type TaskSnapshot, unseen } from './snapshot.ts'
 
@@ -51,7 +51,7 @@ export class TaskHandle implements AsyncIterable<TaskSnapshot> {
   async result(): Promise<ToolResult> {
     const release = this.#work.watch(() => {})
     try {
-      const result = new ToolResult((await this.#work.outcome) as unknown as CallToolResult)
+      const result = toToolResult((await this.#work.outcome) as unknown as CallToolResult)
       await this.#check(result)
       return result
     } finally {

@@ -29,6 +29,14 @@ export interface FeatureHost {
   reportError(error: unknown): void
 }
 
+/** A value, or the promise of one. `Promise` is named because compilers explain mismatches in it better than in a thenable. */
+export type Settled<T> = T | Promise<T> | PromiseLike<T>
+
+/** An `InputRequiredResult`, without the fields that compilers would suggest for a result of another kind. */
+export interface InputRequired {
+  resultType: 'input_required'
+}
+
 /** An item that only some callers may use. */
 export interface Guarded {
   /**

@@ -4,7 +4,15 @@ import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import { blockProblem, kindOf } from '../../protocol/content.ts'
-import type { GetPromptResult, Icon, InputRequiredResult, Meta, Prompt, PromptArgument } from '../../protocol/types.ts'
+import type {
+  GetPromptResult,
+  Icon,
+  Meta,
+  Prompt,
+  PromptArgument,
+  PromptMessage,
+  ResultMeta,
+} from '../../protocol/types.ts'
 import { describeIssues } from '../../schema/issues.ts'
 import type { InferOutput, SchemaLike } from '../../schema/standard.ts'
 import { compileSchema, type UserSchema } from '../../schema/user-schema.ts'
@@ -19,10 +27,12 @@ import {
   type FeatureHost,
   findMount,
   type Guarded,
+  type InputRequired,
   isHideable,
   isListed,
   isResultWith,
   prefixed,
+  type Settled,
   uniqueBy,
 } from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
@@ -38,16 +48,34 @@ export interface PromptConfig<Args> extends Guarded {
   _meta?: Meta | undefined
 }
 
+/** The full result of a prompt, as handlers return it. */
+export interface PromptOutput {
+  description?: string | undefined
+  messages: PromptMessage[]
+  _meta?: ResultMeta | undefined
+}
+
 /** A prompt may return its messages, or plain text as a single message of the user. */
-export type PromptReturn = string | GetPromptResult | InputRequiredResult
+export type PromptReturn = string | PromptOutput | InputRequired
 
-export type PromptHandler<Args> = (args: InferOutput<Args>, ctx: Context) => PromptReturn | PromiseLike<PromptReturn>
+export type PromptHandler<Args> = (args: InferOutput<Args>, ctx: Context) => Settled<PromptReturn>
 
-export interface PromptChanges extends PromptConfig<SchemaLike> {
+/** What `update` may change. */
+export interface PromptChanges<Args> extends PromptConfig<Args> {
+  name?: string | undefined
+  handler?: PromptHandler<Args> | undefined
+}
+
+/** A registered prompt: change it, disable it or remove it. */
+export interface RegisteredPrompt<Args extends SchemaLike | undefined = SchemaLike | undefined> extends Registered {
+  /** Changes the prompt. A new handler is typed by the schema given with it, else by that of the registration. */
+  update<NewArgs extends SchemaLike | undefined = Args>(changes: PromptChanges<NewArgs>): void
+}
+
+interface AnyChanges extends PromptConfig<SchemaLike> {
   name?: string | undefined
   handler?: AnyHandler | undefined
 }
-export type RegisteredPrompt = Registered<PromptChanges>
 
 interface Entry {
   key: string
@@ -76,7 +104,7 @@ export class Prompts {
   }
 
   register(name: string, config: PromptConfig<SchemaLike>, handler: AnyHandler): RegisteredPrompt {
-    return this.#entries.register<PromptChanges>(
+    return this.#entries.register<AnyChanges>(
       compilePrompt(name, config, handler, true),
       (entry, { name = entry.name, handler = entry.handler, ...changes }) =>
         compilePrompt(name, { ...entry.config, ...changes }, handler, entry.enabled),

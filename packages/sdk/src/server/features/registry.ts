@@ -1,11 +1,15 @@
 /** The handle that registration returns. Every change is told to connected clients. */
-export interface Registered<Changes> {
+export interface Registered {
   readonly name: string
   readonly enabled: boolean
   enable(): void
   disable(): void
-  update(changes: Changes): void
   remove(): void
+}
+
+/** A handle whose item can be changed in any part. */
+export interface Updatable<Changes> extends Registered {
+  update(changes: Changes): void
 }
 
 interface Item {
@@ -41,7 +45,7 @@ export class Registry<E extends Item> {
   }
 
   /** @param rebuild Makes the item anew with changes. */
-  register<Changes>(item: E, rebuild: (item: E, changes: Changes) => E): Registered<Changes> {
+  register<Changes>(item: E, rebuild: (item: E, changes: Changes) => E): Updatable<Changes> {
     let current = item
     this.#put(current)
     const replace = (next: E) => {

@@ -9,12 +9,12 @@ import type {
   Annotations,
   CacheHints,
   Icon,
-  InputRequiredResult,
   Meta,
   ReadResourceResult,
   Resource,
   ResourceContents,
   ResourceTemplateInfo,
+  ResultMeta,
 } from '../../protocol/types.ts'
 import { isUri } from '../../protocol/uri.ts'
 import { chain } from '../../util/chain.ts'
@@ -27,13 +27,15 @@ import {
   defined,
   type FeatureHost,
   type Guarded,
+  type InputRequired,
   isHideable,
   isListed,
   isResultWith,
   mayUse,
+  type Settled,
   uniqueBy,
 } from './feature.ts'
-import { type Registered, Registry } from './registry.ts'
+import { type Registered, Registry, type Updatable } from './registry.ts'
 
 export interface ResourceConfig extends CacheHints, Guarded {
   title?: string | undefined
@@ -46,31 +48,59 @@ export interface ResourceConfig extends CacheHints, Guarded {
   _meta?: Meta | undefined
 }
 
+/** The full result of a read, as handlers return it. */
+export interface ReadOutput extends CacheHints {
+  contents: ResourceContents[]
+  _meta?: ResultMeta | undefined
+}
+
 /** A read may return full contents, plain text or bytes; undefined means that there is no such resource. */
-export type ReadReturn = string | Uint8Array | ReadResourceResult | InputRequiredResult | undefined
+export type ReadReturn = string | Uint8Array | ReadOutput | InputRequired | undefined
 
-export type ReadResource = (uri: URL, ctx: Context) => ReadReturn | PromiseLike<ReadReturn>
+export type ReadResource = (uri: URL, ctx: Context) => Settled<ReadReturn>
 export type TemplateVariables = Record<string, string | string[]>
-export type ReadTemplate = (
+export type ReadTemplate<Uri extends string = string> = (
   uri: URL,
-  variables: TemplateVariables,
+  variables: VariablesOf<Uri>,
   ctx: Context,
-) => ReadReturn | PromiseLike<ReadReturn>
+) => Settled<ReadReturn>
 
-export interface TemplateOptions {
+/**
+ * The variables of a URI template by name. `{a}` is a string and `{a*}` a list of strings. Those of `{?a}`, `{&a}` and
+ * `{;a}` may be absent.
+ */
+export type VariablesOf<Uri extends string> = string extends Uri ? TemplateVariables : Flat<ExpressionsOf<Uri>>
+
+type Flat<T> = { [K in keyof T]: T[K] } & {}
+type ExpressionsOf<Uri extends string> = Uri extends `${string}{${infer Expression}}${infer Rest}`
+  ? ExpressionOf<Expression> & ExpressionsOf<Rest>
+  : unknown
+type ExpressionOf<Expression extends string> = Expression extends `${'?' | '&' | ';'}${infer Names}`
+  ? Partial<NamesOf<Names>>
+  : Expression extends `${'+' | '#' | '.' | '/'}${infer Names}`
+    ? NamesOf<Names>
+    : NamesOf<Expression>
+type NamesOf<Names extends string> = Names extends `${infer First},${infer Rest}`
+  ? NameOf<First> & NamesOf<Rest>
+  : NameOf<Names>
+type NameOf<Name extends string> = Name extends `${infer Exploded}*`
+  ? { [K in Exploded]: string[] }
+  : { [K in Name extends `${infer Cut}:${number}` ? Cut : Name]: string }
+
+export interface TemplateOptions<Uri extends string = string> {
   /** The resources of this family that can be listed. */
   list?: ((ctx: Context) => ListedResources | PromiseLike<ListedResources>) | undefined
   /** Suggestions by variable name. */
-  complete?: Record<string, CompleterLike> | undefined
+  complete?: { [K in keyof VariablesOf<Uri>]?: CompleterLike } | undefined
 }
 type ListedResources = { resources: Resource[] } | Resource[]
 
 /** A family of resources under one RFC 6570 template: `new ResourceTemplate('greeting://{name}', { list: undefined })`. */
-export class ResourceTemplate {
+export class ResourceTemplate<const Uri extends string = string> {
   readonly uriTemplate: UriTemplate
-  readonly options: TemplateOptions
+  readonly options: TemplateOptions<Uri>
 
-  constructor(template: string, options: TemplateOptions = {}) {
+  constructor(template: Uri, options: TemplateOptions<Uri> = {}) {
     this.uriTemplate = new UriTemplate(template)
     const stranger = Object.keys(options.complete ?? {}).find((name) => !this.uriTemplate.variableNames.includes(name))
     if (stranger !== undefined) throw new TypeError(`The template ${template} has no variable ${stranger} to complete`)
@@ -78,18 +108,36 @@ export class ResourceTemplate {
   }
 }
 
+/** How a resource, or the resources of a template, are read. */
+export type Reader<Where> = Where extends ResourceTemplate<infer Uri> ? ReadTemplate<Uri> : ReadResource
+
+/** The handle of a resource, or of a template. */
+export type RegisteredAt<Where> =
+  Where extends ResourceTemplate<infer Uri> ? RegisteredResourceTemplate<Uri> : RegisteredResource
+
 export interface ResourceChanges extends ResourceConfig {
   name?: string | undefined
   uri?: string | undefined
   read?: ReadResource | undefined
 }
-export interface TemplateChanges extends ResourceConfig {
+export interface TemplateChanges<Uri extends string = string> extends ResourceConfig {
   name?: string | undefined
-  template?: ResourceTemplate | undefined
-  read?: ReadTemplate | undefined
+  template?: ResourceTemplate<Uri> | undefined
+  read?: ReadTemplate<Uri> | undefined
 }
-export type RegisteredResource = Registered<ResourceChanges>
-export type RegisteredResourceTemplate = Registered<TemplateChanges>
+export type RegisteredResource = Updatable<ResourceChanges>
+
+/** A registered template: change it, disable it or remove it. */
+export interface RegisteredResourceTemplate<Uri extends string = string> extends Registered {
+  /** Changes the template. A new read function is typed by the template given with it, else by that of the registration. */
+  update<NewUri extends string = Uri>(changes: TemplateChanges<NewUri>): void
+}
+
+interface AnyTemplateChanges extends ResourceConfig {
+  name?: string | undefined
+  template?: ResourceTemplate<never> | undefined
+  read?: ((uri: URL, variables: never, ctx: Context) => Settled<ReadReturn>) | undefined
+}
 
 interface ResourceEntry {
   key: string
@@ -141,10 +189,10 @@ export class Resources {
     config: ResourceConfig,
     read: ReadTemplate,
   ): RegisteredResourceTemplate {
-    return this.#templates.register<TemplateChanges>(
+    return this.#templates.register<AnyTemplateChanges>(
       createTemplate(name, template, config, read, true),
       (entry, { name = entry.name, template = entry.template, read = entry.read, ...changes }) =>
-        createTemplate(name, template, { ...entry.config, ...changes }, read, entry.enabled),
+        createTemplate(name, template, { ...entry.config, ...changes }, read as ReadTemplate, entry.enabled),
     )
   }
 

@@ -15,9 +15,9 @@ import type {
   CallToolResult,
   ContentBlock,
   Icon,
-  InputRequiredResult,
   JsonObjectSchema,
   Meta,
+  ResultMeta,
   Tool,
   ToolAnnotations,
   ToolExecution,
@@ -40,9 +40,11 @@ import {
   type FeatureHost,
   findMount,
   type Guarded,
+  type InputRequired,
   isHideable,
   isListed,
   prefixed,
+  type Settled,
   uniqueBy,
 } from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
@@ -68,23 +70,64 @@ export interface ToolConfig<In, Out> extends Guarded {
   _meta?: Meta | undefined
 }
 
+/** The full result of a tool, as handlers return it. */
+export interface ToolOutput {
+  content: ContentBlock[]
+  structuredContent?: unknown
+  isError?: boolean | undefined
+  _meta?: ResultMeta | undefined
+}
+
 /** What a tool may return: a full result, or with an output schema the plain value, or without one text or nothing. */
 export type ToolReturn<Out> =
-  | CallToolResult
-  | InputRequiredResult
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler that returns nothing is fine
-  | (Out extends SchemaLike ? InferInput<Out> : string | void)
+  ToolOutput | InputRequired | (Out extends SchemaLike ? InferInput<Out> : string | void)
 
-export type ToolHandler<In, Out> = (
-  args: InferOutput<In>,
-  ctx: Context,
-) => ToolReturn<Out> | PromiseLike<ToolReturn<Out>>
+/** A handler of a tool, to be written apart from its registration. */
+export type ToolHandler<In, Out> = (args: InferOutput<In>, ctx: Context) => Settled<ToolReturn<Out>>
 
-export interface ToolChanges extends ToolConfig<SchemaLike, SchemaLike> {
+/**
+ * What a handler must be in addition: anything, unless a result that it returns has fields which no tool result has.
+ * Compilers do not find such typos in what a callback returns.
+ */
+export type WithoutTypos<Handler, Out> = Handler extends (...args: never) => infer Returned
+  ? [TyposIn<Awaited<Returned>, Out>] extends [never]
+    ? unknown
+    : { [K in TyposIn<Awaited<Returned>, Out>]: `${K} is not a field of a tool result` }
+  : unknown
+
+type TyposIn<Result, Out> = Result extends { content: unknown }
+  ? Result extends (Out extends SchemaLike ? InferInput<Out> : never)
+    ? never
+    : // A CallToolResult may have any field. The result of a client has a `text`, which is not sent.
+      string extends keyof Result
+      ? never
+      : Exclude<keyof Result, keyof ToolOutput | 'resultType' | 'text'> & string
+  : never
+
+/** What `update` may change. */
+export interface ToolChanges<In, Out, Handler = ToolHandler<In, Out>> extends ToolConfig<In, Out> {
+  name?: string | undefined
+  handler?: (ToolHandler<In, Out> & Handler & WithoutTypos<Handler, Out>) | undefined
+}
+
+/** A registered tool: change it, disable it or remove it. */
+export interface RegisteredTool<
+  In extends SchemaLike | undefined = SchemaLike | undefined,
+  Out extends SchemaLike | undefined = SchemaLike | undefined,
+> extends Registered {
+  /** Changes the tool. A new handler is typed by the schemas given with it, else by those of the registration. */
+  update<
+    NewIn extends SchemaLike | undefined = In,
+    NewOut extends SchemaLike | undefined = Out,
+    Handler extends ToolHandler<NewIn, NewOut> = ToolHandler<NewIn, NewOut>,
+  >(changes: ToolChanges<NewIn, NewOut, Handler>): void
+}
+
+interface AnyChanges extends ToolConfig<SchemaLike, SchemaLike> {
   name?: string | undefined
   handler?: AnyHandler | undefined
 }
-export type RegisteredTool = Registered<ToolChanges>
 
 interface Entry {
   key: string
@@ -125,7 +168,7 @@ export class Tools {
   }
 
   register(name: string, config: ToolConfig<SchemaLike, SchemaLike>, handler: AnyHandler): RegisteredTool {
-    return this.#entries.register<ToolChanges>(
+    return this.#entries.register<AnyChanges>(
       this.#compile(name, config, handler, true),
       (entry, { name = entry.name, handler = entry.handler, ...changes }) =>
         this.#compile(name, { ...entry.config, ...changes }, handler, entry.enabled),
