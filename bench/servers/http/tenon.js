@@ -8,5 +8,7 @@ const maxBodyBytes = 64 * 1024 * 1024
 
 const server = new McpServer(serverInfo, { limits })
 zodTools()(server)
-const { url } = await serveHttp(server, { port: 0, stateless: mode === 'stateless', maxBodyBytes })
+/** Every client of a benchmark is anonymous and has the same address. */
+const perAddress = { maxSessionsPerAddress: 10_000, maxStreamsPerAddress: 10_000 }
+const { url } = await serveHttp(server, { port: 0, stateless: mode === 'stateless', maxBodyBytes, ...perAddress })
 await obey(url)
