@@ -26,7 +26,8 @@ export function hintFor(cause: unknown, url: URL, about: string): string {
   if (some(cause, ({ code }) => certificateProblems.has(code))) {
     return '. The certificate of the server is not trusted: pass its authority in the environment variable NODE_EXTRA_CA_CERTS'
   }
-  if (some(cause, ({ code }) => String(code).startsWith('HPE_'))) {
+  // The fetch of Node 24 gives its parser errors a name, but no code.
+  if (some(cause, ({ code, name }) => String(code).startsWith('HPE_') || name === 'HTTPParserError')) {
     return `. The server does not speak HTTP on this port${url.protocol === 'http:' ? orSecure(url) : ''}`
   }
   const isFirst = url.protocol === 'http:' && greetings.has(about)
@@ -74,6 +75,7 @@ function isHangUp({ code }: Failure): boolean {
 }
 
 interface Failure {
+  readonly name?: unknown
   readonly code?: unknown
   readonly message?: unknown
   readonly cause?: unknown
