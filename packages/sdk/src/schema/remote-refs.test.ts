@@ -1,0 +1,107 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { guardedFetch } from 'tenon/auth'
+import { describe, expect, test, vi } from 'vitest'
+import { compileJsonSchema, type JsonSchema } from './json-schema.ts'
+import { type RemoteRefOptions, resolveRemoteRefs } from './remote-refs.ts'
+
+const HOST = 'schemas.example.com'
+const remote = { properties: { name: { $ref: `https://${HOST}/name.json` } } }
+
+describe('remote references', () => {
+  test('are fetched when asked for, from allowed hosts, with those that they refer to [JSON-010]', async () => {
+    const { options, fetched, logged } = library({
+      '/name.json': { type: 'string', allOf: [{ $ref: 'limits.json#/$defs/short' }] },
+      '/limits.json': { $defs: { short: { maxLength: 3 }, back: { $ref: 'name.json' } } },
+    })
+    const schema = await resolveRemoteRefs(remote, options)
+    const check = compileJsonSchema(schema)
+    expect(check({ name: 'Ada' })).toBe(undefined)
+    expect(check({ name: 'Grace' })).toHaveLength(1)
+    expect(fetched).toEqual(['/name.json', '/limits.json'])
+    expect(logged).toEqual(fetched.map((path) => `Fetching the schema https://${HOST}${path}`))
+  })
+
+  test('are not fetched where the schema has them already, or names none', async () => {
+    const { options, fetched } = library({})
+    const own = { $defs: { a: { $id: `https://${HOST}/name.json` } }, ...remote }
+    expect(await resolveRemoteRefs(own, options)).toBe(own)
+    const data = { const: { $ref: `https://${HOST}/x` }, items: { $ref: '#/$defs/a' }, $defs: { a: {} } }
+    expect(await resolveRemoteRefs(data, options)).toBe(data)
+    expect(fetched).toEqual([])
+  })
+
+  test.each([
+    ['another host', { $ref: 'https://evil.example.com/a.json' }],
+    ['plain http', { $ref: `http://${HOST}/a.json` }],
+    ['a file', { $ref: 'file:///etc/passwd' }],
+  ])('to %s are refused before a request is made [JSON-012]', async (_what, schema) => {
+    const { options, fetched } = library({})
+    await expect(resolveRemoteRefs(schema, options)).rejects.toThrow('is not allowed')
+    expect(fetched).toEqual([])
+  })
+
+  test.each(['127.0.0.1', '169.254.169.254', '10.0.0.1', '[::1]'])(
+    'to the private address %s are refused by the guarded fetch, even if it is in the list [JSON-012]',
+    async (address) => {
+      const connect = vi.fn()
+      const server = createServer(connect)
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const host = `${address}:${(server.address() as AddressInfo).port}`
+      const options = { fetch: guardedFetch(), allowedHosts: [host], log: () => {} }
+      await expect(resolveRemoteRefs({ $ref: `https://${host}/a.json` }, options)).rejects.toMatchObject({
+        name: 'GuardError',
+      })
+      expect(connect).not.toHaveBeenCalled()
+      server.close()
+    },
+  )
+
+  test('are bounded in length, number and time, and do not follow redirects [JSON-012]', async () => {
+    const long = library({ '/name.json': { title: 'x'.repeat(300_000) } })
+    await expect(resolveRemoteRefs(remote, long.options)).rejects.toThrow('characters, of 262144 at most')
+    const chain = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [`/${index}.json`, { $ref: `${index + 1}.json` }]),
+    )
+    const many = library(chain)
+    await expect(resolveRemoteRefs({ $ref: `https://${HOST}/0.json` }, many.options)).rejects.toThrow('more than 20')
+    expect(many.fetched).toHaveLength(20)
+    const hanging: RemoteRefOptions = {
+      ...many.options,
+      timeoutMs: 5,
+      fetch: (_uri, { redirect, signal }) => {
+        expect(redirect).toBe('error')
+        return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      },
+    }
+    await expect(resolveRemoteRefs(remote, hanging)).rejects.toMatchObject({ name: 'TimeoutError' })
+  })
+
+  test.each<[string, string | JsonSchema | number[]]>([
+    ['is missing', '404'],
+    ['is not JSON', '<html>'],
+    ['is not an object', [1]],
+    ['has another $id', { $id: 'https://other.example.com/a' }],
+  ])('to a document that %s are refused', async (_what, document) => {
+    const { options } = library({ '/name.json': document })
+    await expect(resolveRemoteRefs(remote, options)).rejects.toThrow('The remote schema')
+  })
+})
+
+/** Documents by path on one host, which a fetch answers with. */
+function library(documents: Record<string, unknown>) {
+  const fetched: string[] = []
+  const logged: string[] = []
+  const options: RemoteRefOptions = {
+    allowedHosts: [HOST],
+    log: (message) => logged.push(message),
+    fetch: async (url) => {
+      const { pathname } = new URL(url)
+      fetched.push(pathname)
+      const document = documents[pathname]
+      if (document === '404') return new Response('', { status: 404 })
+      return new Response(typeof document === 'string' ? document : JSON.stringify(document))
+    },
+  }
+  return { options, fetched, logged }
+}

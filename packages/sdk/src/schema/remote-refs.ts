@@ -1,0 +1,111 @@
+import { isObject } from '../util/objects.ts'
+import type { JsonSchema } from './json-schema.ts'
+import { SchemaError } from './schema-error.ts'
+import { show } from './values.ts'
+
+export interface RemoteRefOptions {
+  /** Makes the requests. Pass `guardedFetch()` of `tenon/auth`, which refuses private addresses. */
+  fetch: (
+    url: string,
+    init: { redirect: 'error'; signal: AbortSignal; headers: { accept: string } },
+  ) => Promise<Response>
+  /** The hosts that may be asked, such as `schemas.example.com`. */
+  allowedHosts: readonly string[]
+  /** The longest document, in characters. Default 262,144. */
+  maxDocumentLength?: number | undefined
+  /** How many documents may be fetched. Default 20. */
+  maxDocuments?: number | undefined
+  /** How long one document may take. Default 10,000. */
+  timeoutMs?: number | undefined
+  /** Told about each document before it is fetched. Default: written to the console as a warning. */
+  log?: ((message: string) => void) | undefined
+}
+
+/**
+ * Fetches the schemas that a JSON Schema refers to over https, and returns the schema with them in its `$defs`. Nothing else in
+ * this library ever fetches a schema.
+ *
+ * @throws SchemaError when a reference is not allowed, or its document cannot be used
+ */
+export async function resolveRemoteRefs(schema: JsonSchema, options: RemoteRefOptions): Promise<JsonSchema> {
+  const { maxDocuments = 20 } = options
+  const documents = new Map<string, JsonSchema>()
+  const ids = new Set<string>()
+  const open = findReferences(schema, ids)
+  for (let uri = open.pop(); uri !== undefined; uri = open.pop()) {
+    if (ids.has(uri)) continue
+    if (documents.size >= maxDocuments) {
+      throw new SchemaError(`The schema refers to more than ${maxDocuments} remote documents. Raise maxDocuments.`)
+    }
+    const document = await fetchSchema(uri, options)
+    open.push(...findReferences(document, ids))
+    documents.set(uri, document)
+  }
+  return documents.size === 0
+    ? schema
+    : { ...schema, $defs: { ...(schema.$defs as object), ...Object.fromEntries(documents) } }
+}
+
+/** The documents that a schema refers to by an absolute URI. Adds the URIs of the schemas in it to `ids`. */
+function findReferences(schema: JsonSchema, ids: Set<string>): string[] {
+  const found: string[] = []
+  const open: [value: unknown, base: string | undefined][] = [[schema, undefined]]
+  for (let next = open.pop(); next; next = open.pop()) {
+    const [value, outer] = next
+    if (Array.isArray(value)) open.push(...value.map((item): [unknown, string | undefined] => [item, outer]))
+    if (!isObject(value)) continue
+    const base = typeof value.$id === 'string' ? toDocumentUri(value.$id, outer) : outer
+    if (base !== undefined && base !== outer) ids.add(base)
+    const target = typeof value.$ref === 'string' ? toDocumentUri(value.$ref, base) : undefined
+    if (target !== undefined) found.push(target)
+    for (const [key, member] of Object.entries(value)) if (!DATA.has(key)) open.push([member, base])
+  }
+  return found
+}
+
+/** Keywords whose values are data, in which a `$ref` means nothing. */
+const DATA = new Set(['const', 'enum', 'default', 'examples'])
+
+function toDocumentUri(reference: string, base: string | undefined): string | undefined {
+  if (!URL.canParse(reference, base)) return undefined
+  const url = new URL(reference, base)
+  url.hash = ''
+  return url.href
+}
+
+async function fetchSchema(uri: string, options: RemoteRefOptions): Promise<JsonSchema> {
+  const { fetch, allowedHosts, maxDocumentLength = 262_144, timeoutMs = 10_000, log = console.warn } = options
+  const url = new URL(uri)
+  if (url.protocol !== 'https:' || !allowedHosts.includes(url.host)) {
+    throw new SchemaError(`The remote schema ${show(uri)} is not allowed. Use https: and add its host to allowedHosts.`)
+  }
+  log(`Fetching the schema ${uri}`)
+  const signal = AbortSignal.timeout(timeoutMs)
+  // A redirect could lead to a host that is not allowed.
+  const response = await fetch(uri, {
+    redirect: 'error',
+    signal,
+    headers: { accept: 'application/schema+json, application/json' },
+  })
+  const text = response.ok ? await response.text() : ''
+  if (text === '' || text.length > maxDocumentLength) {
+    const why = response.ok
+      ? `it has ${text.length} characters, of ${maxDocumentLength} at most`
+      : `HTTP ${response.status}`
+    throw new SchemaError(`The remote schema ${show(uri)} cannot be used: ${why}`)
+  }
+  return parseSchema(uri, text)
+}
+
+function parseSchema(uri: string, text: string): JsonSchema {
+  let document: unknown
+  try {
+    document = JSON.parse(text)
+  } catch (cause) {
+    throw new SchemaError(`The remote schema ${show(uri)} is not JSON`, '', { cause })
+  }
+  if (!isObject(document)) throw new SchemaError(`The remote schema ${show(uri)} is not an object`)
+  const id = typeof document.$id === 'string' ? toDocumentUri(document.$id, uri) : uri
+  if (id !== uri) throw new SchemaError(`The remote schema ${show(uri)} has another $id: ${show(document.$id)}`)
+  return { ...document, $id: uri }
+}
