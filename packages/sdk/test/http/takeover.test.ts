@@ -8,7 +8,7 @@ import {
   MemorySessionStore,
   type SessionStore,
 } from 'tenon/server'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   type Answer,
   eachRevision,
@@ -233,6 +233,33 @@ describe('a session that is changed at several processes at the same time', () =
     for (const uri of uris) four.nodes[1].server.sendResourceUpdated(uri)
     await stream.notified(updated, uris.length)
     for (const peer of [opener, ...peers]) await peer[Symbol.asyncDispose]()
+  })
+})
+
+describe('a session store that is away', () => {
+  it('costs a client no call: the request is refused with a 503 that says when to come again', async () => {
+    const memory = new MemorySessionStore()
+    let isAway = false
+    const sessionStore: SessionStore = {
+      get: (id) => {
+        if (isAway) throw new Error('The store is away')
+        return memory.get(id)
+      },
+      set: (record, ttlMs) => memory.set(record, ttlMs),
+      touch: (id, ttlMs) => memory.touch(id, ttlMs),
+      delete: (id) => memory.delete(id),
+    }
+    await using both = await cluster(2, { sessionStore })
+    const { here, there } = await openOnFirst(both, '2025-11-25')
+    isAway = true
+    vi.spyOn(console, 'error').mockImplementation(() => {})
+    const refused = await there.call('echo', { text: 'first' })
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1'])
+    isAway = false
+    expect(await there.textOf('echo', { text: 'second' })).toBe('second')
+    vi.restoreAllMocks()
+    await here[Symbol.asyncDispose]()
+    await there[Symbol.asyncDispose]()
   })
 })
 

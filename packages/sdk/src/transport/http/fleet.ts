@@ -1,11 +1,12 @@
 import type { Endpoint } from '../../jsonrpc/endpoint.ts'
 import { kindOf, type RpcResponse } from '../../jsonrpc/message.ts'
-import type { Bus, SessionStore } from '../../store/ports.ts'
+import type { Bus, SessionRecord, SessionStore } from '../../store/ports.ts'
 import { accountOf } from '../../util/account.ts'
 import { lazy } from '../../util/lazy.ts'
 import { isObject } from '../../util/objects.ts'
 import { settle } from '../../util/settle.ts'
 import type { CallRequest } from './call.ts'
+import { Refusal, refusedCode } from './call.ts'
 import type { HttpOptions } from './options.ts'
 import type { HttpSession } from './session.ts'
 import type { Sessions } from './sessions.ts'
@@ -200,7 +201,7 @@ export class Fleet {
 
   /** Takes over a session that another process opened, if it belongs to this caller. */
   async restore(id: string, request: CallRequest, attach: () => HttpSession): Promise<HttpSession | undefined> {
-    const record = await this.#store?.get(id)
+    const record = await this.#find(id)
     if (!record || record.principal !== request.principal) return undefined
     // Another request may have brought it here while we waited.
     const present = this.#sessions.get(id)
@@ -215,6 +216,17 @@ export class Fleet {
       throw error
     }
     return session
+  }
+
+  /** Nothing was carried out yet, so the client may come again whatever it asks for. */
+  async #find(id: string): Promise<SessionRecord | undefined> {
+    try {
+      return await this.#store?.get(id)
+    } catch (error) {
+      this.#endpoint.reportError(error)
+      const message = 'The session cannot be looked up at the moment: try again'
+      throw new Refusal(503, refusedCode, message, null, { 'retry-after': '1' })
+    }
   }
 
   async delete(session: HttpSession): Promise<void> {
