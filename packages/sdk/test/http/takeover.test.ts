@@ -142,23 +142,6 @@ describe('a stream that is resumed at another process', () => {
     await there[Symbol.asyncDispose]()
   })
 
-  it('goes on where it was opened by GET and its events are no longer kept, after a word about everything', async () => {
-    let now = 0
-    await using both = await cluster(2, { eventStore: new MemoryEventStore({ now: () => now }) })
-    const { first, second, here, there } = await openOnFirst(both, '2025-11-25')
-    const stream = await here.get()
-    const id = await lastEventId(stream, () => first.server.sendToolListChanged())
-    await stream[Symbol.asyncDispose]()
-    now += 3_600_000
-    const resumed = await there.resume(id)
-    await resumed.notified(updated)
-    expect(resumed.methods).toContain(toolsChanged)
-    second.server.sendResourceUpdated('note://a')
-    await resumed.notified(updated, 2)
-    await here[Symbol.asyncDispose]()
-    await there[Symbol.asyncDispose]()
-  })
-
   it('is refused with the id of a GET stream of another session', async () => {
     await using both = await cluster()
     const { first, here, there } = await openOnFirst(both, '2025-11-25')

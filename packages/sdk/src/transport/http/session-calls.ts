@@ -55,10 +55,7 @@ export class SessionCalls {
       node: lazy(() => randomId().slice(0, 6).replaceAll(/[-_]/g, '0')),
       shared: options.sessionStore !== undefined,
       listening: (session, isListening) => this.#fleet?.listening(session, isListening),
-      catchUp: (session, missing) => {
-        if (missing === 'recent' && this.#fleet) this.#fleet.catchUp(session)
-        else if (missing === 'anything') shared.endpoint.tellSession(session.link, undefined)
-      },
+      catchUp: (session) => this.#fleet?.catchUp(session),
       isAnswered: options.bus && ((session, streamId) => this.#fleet!.isAnswered(session, streamId)),
       onUnread: (stream) => shared.streams.delete(stream),
       closed: (session) => this.#closed(session),

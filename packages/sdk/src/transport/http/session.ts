@@ -21,9 +21,6 @@ import { type OpenStreams, roomFor } from './open-streams.ts'
 import type { PostOwner } from './post-reply.ts'
 import { parseStreamId, type StreamOrigin, toReplyId, toStandaloneId } from './stream-id.ts'
 
-/** What a client may have missed: changes while no process had its stream, or more than is known. */
-export type Missing = 'nothing' | 'recent' | 'anything'
-
 /** What all sessions of one engine share. */
 export interface SessionHost extends EventStreamOptions {
   readonly endpoint: Endpoint
@@ -38,7 +35,7 @@ export interface SessionHost extends EventStreamOptions {
   /** A client began or stopped to listen to what belongs to no request. */
   listening(session: HttpSession, isListening: boolean): void
   /** Repeats changes that the client may have missed. */
-  catchUp(session: HttpSession, missing: Missing): void
+  catchUp(session: HttpSession): void
   /** Whether the process that opened a stream still sends on it; undefined where there is no way to find out. */
   isAnswered?: ((session: HttpSession, streamId: string) => Promise<boolean>) | undefined
   closed(session: HttpSession): void
@@ -198,23 +195,19 @@ export class HttpSession implements Transport, PostOwner {
   /** Answers a GET that wants to go on after an event: what followed it on the same stream, and no other. */
   async resume(call: HttpCall, lastEventId: string, headers: HeaderFields | undefined): Promise<void> {
     const store = this.#host.eventStore
-    const found = store && (await replay(store, lastEventId, async () => {}))
-    const streamId = found ?? lastEventId.slice(0, lastEventId.lastIndexOf('/'))
+    const streamId = store && (await replay(store, lastEventId, async () => {}))
     // Also the id of an event of another session ends here: its stream does not begin with our id.
-    const origin = parseStreamId(this.sessionId, streamId)
-    const isGap = found === undefined
-    // A client of a GET stream that was refused might never listen again. It is told that anything may have changed.
-    if (!store || !origin || (isGap && !origin.isStandalone)) return unknownEvent().send(call, headers)
+    const origin = streamId === undefined ? undefined : parseStreamId(this.sessionId, streamId)
+    if (!store || !streamId || !origin) return unknownEvent().send(call, headers)
     if (!this.#hasRoom()) return tooManyStreams(null).send(call, headers)
     const sink = call.stream({ ...eventHeaders, ...headers })
     const known = this.#streams?.get(streamId)
-    const missing = isGap ? 'anything' : known ? 'nothing' : 'recent'
     const stream = known ?? this.#reopen(streamId, origin.isStandalone)
     call.onClose(() => stream.lost(sink))
     this.#host.streams.add(stream, this.account)
     const rest = (send: SendEvent) => replay(store, lastEventId, send)
     // Only now is anything sent: with the stream attached, nothing can fall between what was kept and what comes.
-    if (origin.isStandalone) return this.#listenOn(stream, sink, rest, missing)
+    if (origin.isStandalone) return this.#listenOn(stream, sink, rest, known === undefined)
     if (known || !this.#isAnsweredElsewhere(origin)) return stream.resume(sink, async (send) => void (await rest(send)))
     await stream.resume(sink, (send) => this.#follow(stream, origin, lastEventId, send))
   }
@@ -224,12 +217,12 @@ export class HttpSession implements Transport, PostOwner {
     stream: EventStream,
     sink: EventSink,
     rest: (send: SendEvent) => Promise<unknown>,
-    missing: Missing,
+    isTakenOver: boolean,
   ): Promise<void> {
     const resumed = stream.resume(sink, async (send) => void (await rest(send)))
     // From now on changes are sent here, and nowhere else; they wait until the older ones were sent.
     this.#beginListening(stream)
-    if (missing !== 'nothing') this.#host.catchUp(this, missing)
+    if (isTakenOver) this.#host.catchUp(this)
     await resumed
   }
 
