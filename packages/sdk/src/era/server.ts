@@ -22,7 +22,7 @@ import type { SubscribedUris } from './subscribed-uris.ts'
 export interface Caller {
   /** The protocol revision of the request, such as `'2026-07-28'`. */
   readonly revision: RevisionId
-  /** @internal What that revision has, and how its messages look. */
+  /** What that revision has, and how its messages look. For the library itself: handlers compare `revision`. */
   readonly rules: Revision
   readonly clientInfo: Implementation | undefined
   readonly capabilities: ClientCapabilities
