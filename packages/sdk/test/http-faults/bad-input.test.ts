@@ -1177,8 +1177,9 @@ describe('every door', () => {
     for (const count of [998, 1_500, 2_000, 3_000]) {
       const bytes = `${head.slice(0, -2)}${'a:\r\n'.repeat(count)}Origin: http://evil.example\r\n\r\n${body}`
       const response = await client.exchange(bytes)
+      expect([403, 431]).toContain(response.status)
       // Since Node 24 the HTTP server of Node itself answers too many headers, with 431 and no body.
-      if (response.status !== 431 || response.text !== '') expectRefusal(response, 403, -32000)
+      if (response.status === 403 || response.text !== '') expectRefusal(response, response.status, -32000)
     }
     expect((await client.post(body)).status).toBe(200)
     await handler.close()
