@@ -12,6 +12,7 @@ import type {
   Root,
 } from '../protocol/types.ts'
 import { Bucket } from '../util/bucket.ts'
+import { clock } from '../util/clock.ts'
 import { isObject } from '../util/objects.ts'
 import type { Asking, ClientHandlers, ElicitOutcome, RootList } from './handlers.ts'
 import { checkRoots } from './roots.ts'
@@ -137,7 +138,7 @@ export class Answerer {
     if (hasTools && !this.capabilities.sampling?.tools) throw notDeclared('sampling.tools')
     const problem = samplingProblem(params)
     if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
-    const now = Date.now()
+    const now = clock.now()
     if (this.#sampleLimit?.take(now) === false) throw tooOften(this.#sampleLimit.wait(now))
     const result = await this.#handlers.sample!(params, asking)
     const wrong = sampledProblem(result, params) ?? tokensProblem(result, params, this.#handlers.countTokens)
@@ -187,7 +188,7 @@ function toLimit(perMinute: number | false = 120): Bucket | undefined {
   if (typeof perMinute !== 'number' || !(perMinute > 0)) {
     throw new TypeError('handlers.samplesPerMinute must be a number above 0, or false for no limit')
   }
-  return new Bucket(Math.max(1, perMinute), perMinute / 60, Date.now())
+  return new Bucket(Math.max(1, perMinute), perMinute / 60, clock.now())
 }
 
 function tooOften(retryAfterMs: number): ProtocolError {

@@ -1,4 +1,5 @@
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import { clock } from '../util/clock.ts'
 
 interface Kept {
   /** As text: it is a copy, and its size is known. */
@@ -57,7 +58,7 @@ export class ResponseCache {
     const uri = typeof params?.uri === 'string' ? params.uri : undefined
     this.#keep(isPublic ? publicKey : privateKey(publicKey, context!), {
       json: JSON.stringify(result),
-      freshUntil: Date.now() + ttlMs,
+      freshUntil: clock.now() + ttlMs,
       method,
       uri,
     })
@@ -78,7 +79,7 @@ export class ResponseCache {
   #fresh(key: string): ResultObject | undefined {
     const kept = this.#kept.get(key)
     if (!kept) return undefined
-    if (Date.now() < kept.freshUntil) return JSON.parse(kept.json)
+    if (clock.now() < kept.freshUntil) return JSON.parse(kept.json)
     this.#delete(key)
     return undefined
   }

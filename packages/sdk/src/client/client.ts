@@ -41,6 +41,7 @@ import {
   tasksExtension,
 } from '../protocol/types.ts'
 import type { SchemaLike } from '../schema/standard.ts'
+import { clock } from '../util/clock.ts'
 import { Emitter } from '../util/emitter.ts'
 import { isObject } from '../util/objects.ts'
 import type { TaskIdStore } from '../util/task-ids.ts'
@@ -393,7 +394,7 @@ export class Client {
       typeof call === 'string' ? { name: call, arguments: (second as Record<string, unknown>) ?? {} } : call
     const options = typeof call === 'string' ? third : (second as ToolCallOptions<SchemaLike> | undefined)
     const sent = options ? { ...options, outputSchema: undefined, progress: true } : withProgress
-    const startedAt = this.#events.hasListeners('toolCall') ? Date.now() : 0
+    const startedAt = this.#events.hasListeners('toolCall') ? clock.now() : 0
     try {
       const asTask = this.#hasTaskCalls && (await this.#toolCalls.taskSupport(params.name)) === 'required'
       const read = toToolResult(
@@ -565,7 +566,7 @@ export class Client {
   }
 
   #logCall(name: string, startedAt: number, outcome: ToolCallRecord['outcome'], error?: unknown): void {
-    const durationMs = Date.now() - startedAt
+    const durationMs = clock.now() - startedAt
     this.#events.emit('toolCall', { name, durationMs, outcome, ...(error !== undefined && { error }) })
   }
 

@@ -1,5 +1,6 @@
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { CompleteParams, CompleteResult } from '../protocol/types.ts'
+import { clock } from '../util/clock.ts'
 
 type Completion = CompleteResult['completion']
 
@@ -49,7 +50,7 @@ export function createCompleter(
     try {
       const completion = toUsable(await client.complete(params, { signal }))
       for (const oldest of cached.keys()) if (cached.size >= maxCached) cached.delete(oldest)
-      cached.set(key, { completion, until: Date.now() + cacheMs })
+      cached.set(key, { completion, until: clock.now() + cacheMs })
       return signal.aborted ? undefined : completion
     } catch (error) {
       if (signal.aborted) return undefined
@@ -62,7 +63,7 @@ export function createCompleter(
     stopLast()
     const key = JSON.stringify([params.ref, params.argument, params.context])
     const found = cached.get(key)
-    if (found && Date.now() < found.until) return Promise.resolve(found.completion)
+    if (found && clock.now() < found.until) return Promise.resolve(found.completion)
     cached.delete(key)
     return new Promise((resolve) => {
       const stop = new AbortController()

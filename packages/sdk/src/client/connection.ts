@@ -7,6 +7,7 @@ import type { Transport } from '../jsonrpc/transport.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { SubscriptionFilter } from '../protocol/types.ts'
 import { type Backoff, backoffMs, defaultBackoff } from '../util/backoff.ts'
+import { clock } from '../util/clock.ts'
 import { deferred } from '../util/deferred.ts'
 
 export type ClientState = 'idle' | 'connecting' | 'ready' | 'reconnecting' | 'needs-auth' | 'closed'
@@ -200,7 +201,7 @@ export class Connection {
     const live = await this.ready()
     const over = deferred<void>()
     const listening = await live.era.listen(live.link, filter)
-    const open: OpenSubscription = { filter, listening, since: Date.now(), losses: 0, end: over.resolve }
+    const open: OpenSubscription = { filter, listening, since: clock.now(), losses: 0, end: over.resolve }
     const subscription: Subscription = {
       ended: over.promise,
       get honoured() {
@@ -227,7 +228,7 @@ export class Connection {
 
   /** For as long as the client lives: the server may be away for long, and come back. */
   async #listenAgain(subscription: Subscription, open: OpenSubscription, live: Negotiated): Promise<void> {
-    if (Date.now() - open.since > goodStreamMs) open.losses = 0
+    if (clock.now() - open.since > goodStreamMs) open.losses = 0
     for (let failures = 0; ; failures++) {
       await this.#pause(backoffMs(listenBackoff, open.losses++))
       if (this.#live !== live || !this.#open.has(subscription)) return
@@ -235,7 +236,7 @@ export class Connection {
         const listening = await live.era.listen(live.link, open.filter)
         if (!this.#open.has(subscription)) return await listening.close()
         open.listening = listening
-        open.since = Date.now()
+        open.since = clock.now()
         this.#options.onGap()
         return this.#watch(subscription, open, live)
       } catch (error) {
@@ -282,7 +283,7 @@ export class Connection {
     // Nothing of a subscription survives the connection it was made on (2026-07-28 subscriptions).
     for (const [subscription, open] of this.#open) {
       open.listening = await live.era.listen(live.link, open.filter)
-      open.since = Date.now()
+      open.since = clock.now()
       this.#watch(subscription, open, live)
     }
     if (this.#live !== live) throw new ClosedError('The connection was lost while it was being made')
@@ -335,7 +336,7 @@ export class Connection {
 
   /** A server over a network is not ours to start, so it is waited for; the pauses grow. */
   #mayRestart(): boolean {
-    const now = Date.now()
+    const now = clock.now()
     this.#restarted = this.#restarted.filter((at) => now - at < minute)
     return this.#isRemote || this.#restarted.length < this.#options.restarts
   }
@@ -344,7 +345,7 @@ export class Connection {
     for (;;) {
       await this.#pause(this.#restartDelayMs())
       if (this.#closing) throw notConnected('closed')
-      this.#restarted.push(Date.now())
+      this.#restarted.push(clock.now())
       try {
         return await this.#connect()
       } catch (error) {

@@ -1,4 +1,5 @@
 import { McpError, TimeoutError } from '../errors.ts'
+import { clock } from '../util/clock.ts'
 import type { Params, RequestId, ResultObject } from './message.ts'
 
 export interface Progress {
@@ -119,9 +120,9 @@ export class PendingRequests {
   progress(params: Params): void {
     const waiting = this.#waiting.get(params.progressToken as RequestId)
     if (!waiting || !isProgress(params)) return
-    waiting.since = Date.now()
+    waiting.since = clock.now()
     if (waiting.options?.resetTimeoutOnProgress !== false && waiting.timeoutMs > 0) {
-      waiting.deadline = Math.min(Date.now() + waiting.timeoutMs, waiting.lastDeadline)
+      waiting.deadline = Math.min(clock.now() + waiting.timeoutMs, waiting.lastDeadline)
     }
     const { progress, total, message } = params
     try {
@@ -138,7 +139,7 @@ export class PendingRequests {
   /** Stops the clock until what it gives is called; pauses may overlap. */
   pause(): () => void {
     if (this.#pauses++ === 0) {
-      this.#pausedAt = Date.now()
+      this.#pausedAt = clock.now()
       this.#disarm()
     }
     let isOver = false
@@ -150,10 +151,10 @@ export class PendingRequests {
   }
 
   #resume(): void {
-    const pausedMs = Date.now() - this.#pausedAt
+    const pausedMs = clock.now() - this.#pausedAt
     for (const waiting of this.#waiting.values()) {
       // One that was made meanwhile has not waited all of it.
-      const missedMs = Math.min(pausedMs, Math.max(0, Date.now() - waiting.since))
+      const missedMs = Math.min(pausedMs, Math.max(0, clock.now() - waiting.since))
       waiting.deadline += missedMs
       waiting.lastDeadline += missedMs
     }
@@ -168,7 +169,7 @@ export class PendingRequests {
   ): Waiting {
     const timeoutMs = options?.timeoutMs ?? defaultTimeoutMs
     const maxTotalTimeoutMs = options?.maxTotalTimeoutMs ?? timeoutMs * 10
-    const now = timeoutMs > 0 || maxTotalTimeoutMs > 0 ? Date.now() : 0
+    const now = timeoutMs > 0 || maxTotalTimeoutMs > 0 ? clock.now() : 0
     const lastDeadline = maxTotalTimeoutMs > 0 ? now + maxTotalTimeoutMs : forever
     return {
       id: this.#nextId++,
@@ -214,7 +215,7 @@ export class PendingRequests {
     this.#disarm()
     this.#timerAt = deadline
     // A timer cannot be set for longer than 2^31-1 ms; looking again earlier does no harm.
-    this.#timer = setTimeout(() => this.#sweep(), Math.min(deadline - Date.now(), 2_147_483_647))
+    this.#timer = setTimeout(() => this.#sweep(), Math.min(deadline - clock.now(), 2_147_483_647))
   }
 
   #disarm(): void {
@@ -226,7 +227,7 @@ export class PendingRequests {
   #sweep(): void {
     this.#disarm()
     if (this.#waiting.size === 0) return
-    const now = Date.now()
+    const now = clock.now()
     let next = forever
     for (const waiting of [...this.#waiting.values()]) {
       if (waiting.deadline <= now) this.#expire(waiting, now)

@@ -4,6 +4,7 @@ import type { LinkLimits } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import { Bucket } from '../util/bucket.ts'
 import { Buckets } from '../util/buckets.ts'
+import { clock } from '../util/clock.ts'
 import { warnOnce } from '../util/warn.ts'
 
 /** How often one caller may call. */
@@ -68,7 +69,7 @@ export class CallLimit {
 
   /** Counts a call. Returns the milliseconds until the caller may try again; 0: the call may run. */
   take(call: Pick<Call, 'stream' | 'link'>): number {
-    const now = Date.now()
+    const now = clock.now()
     const bucket = this.#bucketOf(call, now)
     if (bucket.take(now)) return 0
     warnOnce(

@@ -1,4 +1,5 @@
 import { McpError } from '../errors.ts'
+import { clock } from '../util/clock.ts'
 import { isObject } from '../util/objects.ts'
 import { checkPage } from '../util/page.ts'
 import { Sealer } from '../util/seal.ts'
@@ -50,7 +51,7 @@ export function elicitationLinks({ stateKey, ttlMs = 900_000 }: ElicitationLinks
       const { subject, issuer } = ctx.auth ?? {}
       if (subject === undefined) throw new TypeError('elicitationLinks: the caller has no subject to bind the link to')
       const url = new URL(checkPage(page))
-      const ticket = await sealer.seal({ data, expires: Date.now() + ttlMs }, purposeOf(url, { subject, issuer }))
+      const ticket = await sealer.seal({ data, expires: clock.now() + ttlMs }, purposeOf(url, { subject, issuer }))
       url.searchParams.set(parameter, ticket)
       return url.href
     },
@@ -58,7 +59,7 @@ export function elicitationLinks({ stateKey, ttlMs = 900_000 }: ElicitationLinks
       const url = new URL(opened)
       const ticket = url.searchParams.get(parameter) ?? ''
       const found = await sealer.open(ticket, purposeOf(url, user))
-      if (isObject(found) && (found.expires as number) > Date.now()) return found.data
+      if (isObject(found) && (found.expires as number) > clock.now()) return found.data
       throw new McpError('invalid-argument', 'This link has expired, was changed, or was made for another user.')
     },
   }

@@ -2,6 +2,7 @@ import type { Call } from '../era/call.ts'
 import { isAtLeast } from '../protocol/logging.ts'
 import type { LoggingLevel, LoggingMessageParams } from '../protocol/types.ts'
 import { Bucket } from '../util/bucket.ts'
+import { clock } from '../util/clock.ts'
 import { warnOnce } from '../util/warn.ts'
 import type { Context } from './context.ts'
 import { warnLate } from './warn-late.ts'
@@ -50,12 +51,12 @@ export function createLog(
 }
 
 export function createLogBucket(): Bucket {
-  return new Bucket(burst, perSecond, Date.now())
+  return new Bucket(burst, perSecond, clock.now())
 }
 
 /** Whether one more message may be sent now. */
 export function takeLog(bucket: Bucket): boolean {
-  if (bucket.take(Date.now())) return true
+  if (bucket.take(clock.now())) return true
   warnOnce('log-rate', `More than ${perSecond} log messages a second; the rest is not sent.`)
   return false
 }

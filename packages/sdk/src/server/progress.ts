@@ -2,6 +2,7 @@ import type { Call } from '../era/call.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { Bucket } from '../util/bucket.ts'
+import { clock } from '../util/clock.ts'
 import { warnLate } from './warn-late.ts'
 
 /** Enough for a handler that reports a few steps at once; a tight loop is thinned out to what anyone can watch. */
@@ -19,7 +20,7 @@ export class ProgressSender {
   readonly #call: Teller
   readonly #revision: Revision
   readonly #token: unknown
-  readonly #bucket = new Bucket(burst, perSecond, Date.now())
+  readonly #bucket = new Bucket(burst, perSecond, clock.now())
   #last = Number.NEGATIVE_INFINITY
   #held: Progress | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -37,7 +38,7 @@ export class ProgressSender {
     if (!(progress.progress > this.#last)) return
     if (this.#call.ended) return warnLate('progress', this.#call)
     this.#last = progress.progress
-    const now = Date.now()
+    const now = clock.now()
     if (this.#held === undefined && this.#bucket.take(now)) return this.#notify(progress)
     this.#held = progress
     this.#timer ??= setTimeout(() => this.flush(), this.#bucket.wait(now))
@@ -56,7 +57,7 @@ export class ProgressSender {
     clearTimeout(this.#timer)
     this.#timer = undefined
     if (this.#held === undefined) return
-    this.#bucket.take(Date.now())
+    this.#bucket.take(clock.now())
     this.#notify(this.#held)
     this.#held = undefined
   }

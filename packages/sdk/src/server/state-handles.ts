@@ -1,4 +1,5 @@
 import { principalOf } from '../era/access.ts'
+import { clock } from '../util/clock.ts'
 import { isObject } from '../util/objects.ts'
 import { Sealer } from '../util/seal.ts'
 import { checkStateKey, type StateKey } from '../util/state-key.ts'
@@ -44,14 +45,14 @@ export function stateHandles<T>(options: StateHandlesOptions = {}): StateHandles
       const size = new TextEncoder().encode(JSON.stringify(state)).length
       if (size > maxStateBytes)
         throw new TypeError(`The state of a handle has ${size} bytes; ${maxStateBytes} are allowed`)
-      return sealer.seal({ state, expires: Date.now() + ttlMs }, purposeOf(ctx))
+      return sealer.seal({ state, expires: clock.now() + ttlMs }, purposeOf(ctx))
     },
     async open(handle, ctx) {
       // Sealing adds a third for base64, and less than 200 characters.
       const isTooLong = typeof handle !== 'string' || handle.length > maxStateBytes * 1.4 + 200
       const opened = isTooLong ? undefined : await sealer.open(handle, purposeOf(ctx))
       if (!isObject(opened)) throw new ToolError('Unknown state handle: it was not issued to this caller. Start again.')
-      if ((opened.expires as number) <= Date.now()) throw new ToolError('The state handle has expired. Start again.')
+      if ((opened.expires as number) <= clock.now()) throw new ToolError('The state handle has expired. Start again.')
       return opened.state as T
     },
   }

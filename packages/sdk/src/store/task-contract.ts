@@ -1,4 +1,5 @@
 import { McpError } from '../errors.ts'
+import { clock } from '../util/clock.ts'
 import { deferred } from '../util/deferred.ts'
 import type { Driver, TestRunner } from './contract.ts'
 import type {
@@ -272,7 +273,7 @@ function limiting({ it, expect, entry, driver }: Suite): void {
 
   it('does not count expired tasks against the limit', async (near, far) => {
     const limits = within({ maxOpenPerOwner: 2 })
-    const expiresAt = (driver.now?.() ?? Date.now()) + 1000
+    const expiresAt = (driver.now?.() ?? clock.now()) + 1000
     for (const id of ['one', 'two']) await near.create(entry(id, { expiresAt }), limits)
     expect(await isOverloaded(far.create(entry('three'), limits))).toBe(true)
     await driver.advance(1100)
@@ -367,7 +368,7 @@ function limiting({ it, expect, entry, driver }: Suite): void {
 }
 
 function expiring({ it, expect, entry, driver }: Suite): void {
-  const soon = () => (driver.now?.() ?? Date.now()) + 1000
+  const soon = () => (driver.now?.() ?? clock.now()) + 1000
 
   it('knows no task after its time, and keeps the others', async (near, far) => {
     const expiresAt = soon()
@@ -814,7 +815,7 @@ function testsOf(runner: TestRunner, driver: TaskStoreDriver): Suite['it'] {
 
 function entriesOf(driver: TaskStoreDriver): Suite['entry'] {
   const createdAt = new Map<string, number>()
-  let latest = driver.now?.() ?? Date.now()
+  let latest = driver.now?.() ?? clock.now()
   return (id, other = {}) => {
     const { version = 1 } = other
     if (version === 1 || !createdAt.has(id)) {

@@ -5,6 +5,7 @@ import type { ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
 import type { InputRequest } from '../protocol/types.ts'
 import type { TaskChange, TaskLimits, TaskPlace } from '../store/ports.ts'
 import { toBase64Url } from '../util/base64url.ts'
+import { clock } from '../util/clock.ts'
 import { limitsOf, type Settings, type TaskEvent } from './options.ts'
 import { PollPace } from './poll-pace.ts'
 import {
@@ -62,7 +63,7 @@ export class TaskBook {
 
   async create({ owner, request, ttlMs, once = [], body, isReady, ...rest }: NewTask): Promise<Task> {
     const { store } = this.#settings
-    const now = Date.now()
+    const now = clock.now()
     const kept = Math.min(ttlMs ?? this.#settings.ttlMs, this.#settings.maxTtlMs)
     const task: Task = {
       id: toBase64Url(crypto.getRandomValues(new Uint8Array(24))),
@@ -127,7 +128,7 @@ export class TaskBook {
       if (!task) return undefined
       const edited = edit(task)
       if (!edited) return task
-      const next: Task = { ...task, ...edited.task, version: task.version + 1, updatedAt: Date.now() }
+      const next: Task = { ...task, ...edited.task, version: task.version + 1, updatedAt: clock.now() }
       if (await this.#settings.store.replace(toEntry(next), { ...edited, limits: this.#limits })) return next
     }
     throw new McpError('overloaded', `The task ${id} could not be changed: somebody else was faster, ${maxTries} times`)

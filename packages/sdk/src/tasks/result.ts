@@ -3,6 +3,7 @@ import { PeerError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import { type InputRequest, metaKeys } from '../protocol/types.ts'
 import type { Context } from '../server/context.ts'
+import { clock } from '../util/clock.ts'
 import { unref } from '../util/unref.ts'
 import type { TaskBook } from './book.ts'
 import { isFinal, type Task } from './task.ts'
@@ -122,6 +123,6 @@ class Changed {
 /** A task that is forgotten changes no more. */
 function expiry({ expiresAt }: Task): Promise<void> {
   if (expiresAt === null) return new Promise(() => {})
-  const waitMs = Math.min(Math.max(expiresAt - Date.now(), 0) + 10, 60_000)
+  const waitMs = Math.min(Math.max(expiresAt - clock.now(), 0) + 10, 60_000)
   return new Promise((resolve) => unref(setTimeout(resolve, waitMs)))
 }

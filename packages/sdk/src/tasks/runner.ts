@@ -5,6 +5,7 @@ import type { Params } from '../jsonrpc/message.ts'
 import type { TaskHost } from '../server/task-runtime.ts'
 import type { TaskWorker } from '../store/ports.ts'
 import { maxTimerMs } from '../util/backoff.ts'
+import { clock } from '../util/clock.ts'
 import { elapsed } from '../util/pause.ts'
 import { unref } from '../util/unref.ts'
 import type { TaskBook } from './book.ts'
@@ -80,7 +81,7 @@ export class TaskRunner {
 
   /** Until when others take it that a call which became a task is looked after here. */
   holdUntil(): number {
-    return Date.now() + this.#settings.leaseMs
+    return clock.now() + this.#settings.leaseMs
   }
 
   /** Goes on with a call that became a task while it ran. */
@@ -140,7 +141,7 @@ export class TaskRunner {
 
   /** Nobody can ask for the result of a task that is forgotten. */
   #endAtExpiry({ expiresAt, call }: TaskRun): ReturnType<typeof setTimeout> | undefined {
-    const leftMs = (expiresAt ?? Number.POSITIVE_INFINITY) - Date.now()
+    const leftMs = (expiresAt ?? Number.POSITIVE_INFINITY) - clock.now()
     if (leftMs > maxTimerMs) return undefined
     const timer = setTimeout(() => call.interrupt('cancelled', new Error('The time of the task is over')), leftMs)
     unref(timer)
@@ -175,7 +176,7 @@ export class TaskRunner {
     for (;;) {
       await this.#held.get(id)
       const task = await this.#book.get(id)
-      const waitMs = (task?.heldUntil ?? 0) - Date.now()
+      const waitMs = (task?.heldUntil ?? 0) - clock.now()
       if (task?.status !== 'working' || waitMs <= 0 || this.#isDrained) return
       await elapsed(Math.min(waitMs, 1_000))
     }

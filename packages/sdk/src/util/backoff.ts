@@ -1,3 +1,4 @@
+import { clock } from './clock.ts'
 /** How long to wait before the next try, and how often to try. */
 export interface Backoff {
   /** The longest that the first wait may be. */
@@ -22,7 +23,7 @@ export function retryAfterMs(header: string | undefined): number | undefined {
   if (header === undefined) return undefined
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000
   const at = Date.parse(header)
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
+  return Number.isNaN(at) ? undefined : Math.max(0, at - clock.now())
 }
 
 /** Timers cannot be set for longer. */

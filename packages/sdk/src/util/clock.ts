@@ -1,5 +1,5 @@
 /**
- * The wall-clock time in milliseconds since 1970: the library's only source of it. Tests replace it by moving `Date` (vitest's
- * fake timers), so it is read at every call and never captured.
+ * The library's only source of wall-clock time, in milliseconds since 1970. Read it at every use and never capture it: tests
+ * move it with fake timers, and a simulation can replace `now`.
  */
-export const now = (): number => Date.now()
+export const clock = { now: (): number => Date.now() }

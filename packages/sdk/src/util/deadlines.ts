@@ -1,3 +1,4 @@
+import { clock } from './clock.ts'
 /** One timer for any number of things that must not take longer than a given time. It looks at them now and then. */
 export class Deadlines {
   readonly #waiting = new Map<() => void, number>()
@@ -10,7 +11,7 @@ export class Deadlines {
 
   /** Calls `onLate`, unless it is deleted in time. */
   add(onLate: () => void): void {
-    this.#waiting.set(onLate, Date.now() + this.#ms)
+    this.#waiting.set(onLate, clock.now() + this.#ms)
     this.#timer ??= setInterval(() => this.#look(), Math.max(5, Math.min(1_000, this.#ms / 4)))
   }
 
@@ -19,7 +20,7 @@ export class Deadlines {
   }
 
   #look(): void {
-    const now = Date.now()
+    const now = clock.now()
     for (const [onLate, at] of this.#waiting) {
       if (at > now) continue
       this.#waiting.delete(onLate)

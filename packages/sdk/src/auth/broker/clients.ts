@@ -1,4 +1,5 @@
 import { sha256 } from '../../util/base64url.ts'
+import { clock } from '../../util/clock.ts'
 import type { Sealer } from '../../util/seal.ts'
 import type { GuardedFetch } from '../guarded-fetch.ts'
 import { invalidMetadata, type OAuthClient, type OAuthClientMetadata } from '../server/client.ts'
@@ -62,7 +63,7 @@ export class BrokerClients {
     }
     return {
       client_id: await this.#sealer.seal(sealed, this.#purpose),
-      client_id_issued_at: Math.floor(Date.now() / 1000),
+      client_id_issued_at: Math.floor(clock.now() / 1000),
       ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
       ...kept,
       token_endpoint_auth_method: method,

@@ -1,3 +1,4 @@
+import { clock } from '../../util/clock.ts'
 import type { JsonObject } from '../../util/objects.ts'
 import { invalidGrant } from '../server/oauth-error.ts'
 import type { UpstreamTokens } from './upstream.ts'
@@ -47,7 +48,7 @@ export class GrantRecords {
   }
 
   save(grantId: string, grant: Grant): Promise<void> {
-    return this.#write('grant', grantId, grant, Math.max(1, grant.endsAt - Date.now()))
+    return this.#write('grant', grantId, grant, Math.max(1, grant.endsAt - clock.now()))
   }
 
   saveTokens(grantId: string, tokens: UpstreamTokens, ttlMs: number): Promise<void> {

@@ -1,5 +1,6 @@
 import type { AuthInfo } from '../../util/auth-info.ts'
 import { sha256 } from '../../util/base64url.ts'
+import { clock } from '../../util/clock.ts'
 import type { AuthorizationRequest, CodeRequest, OAuthTokens, RefreshRequest } from '../server/backend.ts'
 import type { OAuthClient } from '../server/client.ts'
 import { invalidGrant, OAuthError } from '../server/oauth-error.ts'
@@ -68,7 +69,7 @@ export class Grants {
     const grantId = await sha256(half)
     const { resource } = this.#settings
     const { issuer: upstream } = this.#upstream.provider
-    const endsAt = Date.now() + codeMs
+    const endsAt = clock.now() + codeMs
     await this.#records.saveTokens(grantId, tokens, codeMs)
     await this.#records.save(grantId, {
       subject,
@@ -139,7 +140,7 @@ export class Grants {
 
   async verify(token: string): Promise<AuthInfo | undefined> {
     const kept = await this.#vault.get<KeptToken>('token', await sha256(token))
-    if (!kept || kept.expiresAt <= Date.now() / 1000) return undefined
+    if (!kept || kept.expiresAt <= clock.now() / 1000) return undefined
     const grant = await this.#records.find(kept.grantId)
     if (!grant) return undefined
     const { subject, clientId, profile, resource } = grant
@@ -165,7 +166,7 @@ export class Grants {
     const [grant, tokens] = await this.#find(grantId)
     if (!grant || !tokens) return undefined
     const { expiresAt, accessToken } = tokens
-    if (expiresAt === undefined || expiresAt - earlyMs > Date.now()) return accessToken
+    if (expiresAt === undefined || expiresAt - earlyMs > clock.now()) return accessToken
     try {
       return (await this.#renewals.renew(grantId, grant, tokens)).accessToken
     } catch (error) {
@@ -190,9 +191,9 @@ export class Grants {
     scopes: readonly string[],
     { lasts, seconds, ttlMs }: Terms,
   ): Promise<OAuthTokens> {
-    await this.#records.save(grantId, { ...grant, lasts, endsAt: Date.now() + ttlMs })
+    await this.#records.save(grantId, { ...grant, lasts, endsAt: clock.now() + ttlMs })
     const token = randomText()
-    const kept: KeptToken = { grantId, scopes, expiresAt: Math.floor(Date.now() / 1000) + seconds }
+    const kept: KeptToken = { grantId, scopes, expiresAt: Math.floor(clock.now() / 1000) + seconds }
     await this.#vault.set('token', await sha256(token), kept, seconds * 1_000)
     return {
       access_token: token,
@@ -224,5 +225,5 @@ function halfOf(token: string): string {
 }
 
 function secondsLeft({ expiresAt }: UpstreamTokens): number {
-  return expiresAt === undefined ? Number.POSITIVE_INFINITY : Math.floor((expiresAt - Date.now()) / 1_000)
+  return expiresAt === undefined ? Number.POSITIVE_INFINITY : Math.floor((expiresAt - clock.now()) / 1_000)
 }

@@ -1,4 +1,5 @@
 import { sha256 } from '../../util/base64url.ts'
+import { clock } from '../../util/clock.ts'
 import type { Sealer } from '../../util/seal.ts'
 import { sendBack, wayBackUrl } from '../server/authorization-request.ts'
 import type { AuthorizationRequest } from '../server/backend.ts'
@@ -73,7 +74,7 @@ export class Login {
     const { client, ...rest } = wanted
     const asked: Asked = { ...rest, clientId: client.client_id, clientName: nameOf(client) }
     const binding = await newBinding(client.client_id, this.#cookie.freeSlot(call))
-    const form: Form = { binding, asked, until: Date.now() + stepMs }
+    const form: Form = { binding, asked, until: clock.now() + stepMs }
     return consentPage({
       request: wanted,
       scopes,
@@ -94,7 +95,7 @@ export class Login {
     }
     const params = paramsOf(call)
     const form = (await this.#sealer.open(params.need('form'), this.#formPurpose)) as Form | undefined
-    if (!form || form.until <= Date.now()) return this.#startAgain('This page has waited too long.')
+    if (!form || form.until <= clock.now()) return this.#startAgain('This page has waited too long.')
     const { binding, asked } = form
     if (!(await this.#cookie.isIn(call, binding))) return this.#startAgain('This page was opened in another browser.')
     if (this.#pending.has(binding.id)) return this.#answeredBefore()

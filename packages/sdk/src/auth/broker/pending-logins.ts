@@ -1,3 +1,4 @@
+import { clock } from '../../util/clock.ts'
 import { OAuthError } from '../server/oauth-error.ts'
 import type { Vault } from './vault.ts'
 
@@ -43,7 +44,7 @@ export class PendingLogins {
     if (this.#pending.has(form)) return false
     const network = networkOf(peer)
     const dropped = this.#makeRoom(network)
-    this.#pending.set(form, { form, login, network, until: Date.now() + this.#keptMs })
+    this.#pending.set(form, { form, login, network, until: clock.now() + this.#keptMs })
     if (dropped) await this.#vault.delete('login', dropped.login)
     if ((await this.#vault.get('form', form)) !== undefined) {
       this.#pending.delete(form)
@@ -81,7 +82,7 @@ export class PendingLogins {
   }
 
   #forgetOld(): void {
-    const now = Date.now()
+    const now = clock.now()
     for (const [form, { until }] of this.#pending) {
       if (until > now) return
       this.#pending.delete(form)

@@ -1,3 +1,4 @@
+import { clock } from '../../util/clock.ts'
 import { invalidGrant, OAuthError } from '../server/oauth-error.ts'
 import type { Grant, GrantRecords } from './grant-records.ts'
 import type { BrokerSettings } from './options.ts'
@@ -53,17 +54,17 @@ export class Renewals {
   }
 
   async #inTurn(grantId: string, grant: Grant, seen: UpstreamTokens): Promise<UpstreamTokens> {
-    const until = Date.now() + patienceMs
+    const until = clock.now() + patienceMs
     let lostAt = Number.POSITIVE_INFINITY
-    for (let pauseMs = firstPauseMs; Date.now() < until; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    for (let pauseMs = firstPauseMs; clock.now() < until; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const current = await this.#current(grantId)
       if (!isSame(current, seen)) return current
       // Where nothing is used up, everybody may ask.
       if (current.refreshToken === undefined) return this.#renew(grantId, grant, current)
       if (await this.#vault.take('renewal', grantId)) return this.#withTicket(grantId, grant, seen)
       const isHeld = (await this.#vault.get('renewing', grantId)) !== undefined
-      lostAt = isHeld ? Number.POSITIVE_INFINITY : Math.min(lostAt, Date.now() + lostMs)
-      if (Date.now() >= lostAt) {
+      lostAt = isHeld ? Number.POSITIVE_INFINITY : Math.min(lostAt, clock.now() + lostMs)
+      if (clock.now() >= lostAt) {
         await this.#putBack(grantId, grant)
         lostAt = Number.POSITIVE_INFINITY
         continue
@@ -117,7 +118,7 @@ export class Renewals {
   }
 
   #ttlMs({ lasts, endsAt }: Grant): number {
-    return lasts ? this.#settings.refreshTokenSeconds * 1_000 : Math.max(1, endsAt - Date.now())
+    return lasts ? this.#settings.refreshTokenSeconds * 1_000 : Math.max(1, endsAt - clock.now())
   }
 
   #unavailable(error: unknown): OAuthError {

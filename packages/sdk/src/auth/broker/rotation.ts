@@ -1,4 +1,5 @@
 import { sha256 } from '../../util/base64url.ts'
+import { clock } from '../../util/clock.ts'
 import type { OAuthTokens } from '../server/backend.ts'
 import { OAuthError } from '../server/oauth-error.ts'
 import { pause } from './pause.ts'
@@ -34,13 +35,13 @@ export class Rotation {
     await this.#vault.set('rotating', hash, true, repeatMs)
     if ((await this.#vault.take('refresh', hash)) === undefined) return undefined
     const tokens = await issue()
-    await this.#vault.set('rotated', hash, { tokens, at: Date.now() } satisfies Answered, repeatMs)
+    await this.#vault.set('rotated', hash, { tokens, at: clock.now() } satisfies Answered, repeatMs)
     return tokens
   }
 
   /** The answer that another request with this token got. Undefined: too long ago, or its successor has been used since. */
   async repeat(hash: string): Promise<OAuthTokens | undefined> {
-    for (const until = Date.now() + patienceMs; Date.now() < until; await pause(pauseMs)) {
+    for (const until = clock.now() + patienceMs; clock.now() < until; await pause(pauseMs)) {
       const answered = await this.#vault.get<Answered>('rotated', hash)
       if (answered) return (await this.#isCurrent(answered)) ? withAge(answered) : undefined
       if ((await this.#vault.get('rotating', hash)) === undefined) return undefined
@@ -58,5 +59,5 @@ export class Rotation {
 function withAge({ tokens, at }: Answered): OAuthTokens {
   const { expires_in } = tokens
   if (expires_in === undefined) return tokens
-  return { ...tokens, expires_in: Math.max(0, expires_in - Math.ceil((Date.now() - at) / 1_000)) }
+  return { ...tokens, expires_in: Math.max(0, expires_in - Math.ceil((clock.now() - at) / 1_000)) }
 }

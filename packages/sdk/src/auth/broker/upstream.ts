@@ -20,6 +20,7 @@ import {
   type TokenEndpointResponse,
   validateAuthResponse,
 } from 'oauth4webapi'
+import { clock } from '../../util/clock.ts'
 import { isObject, type JsonObject, pick } from '../../util/objects.ts'
 import { secretBasic } from '../client/client-authentication.ts'
 import type { GuardedFetch } from '../guarded-fetch.ts'
@@ -148,7 +149,7 @@ export class Upstream {
     if (!this.#hasIdToken) {
       const login = await this.#ask(tokens)
       if (login.subject !== subject) throw new UpstreamEnded('The token belongs to somebody else now')
-    } else if (tokens.expiresAt !== undefined && tokens.expiresAt <= Date.now()) {
+    } else if (tokens.expiresAt !== undefined && tokens.expiresAt <= clock.now()) {
       throw new UpstreamEnded('The token has expired, and there is no way to another')
     }
     return tokens
@@ -197,10 +198,10 @@ export class Upstream {
 
   /** Looked up when first needed, and again when it is old or could not be had. */
   #metadata(): Promise<AuthorizationServer> {
-    if (this.#server && Date.now() < this.#serverUntil) return this.#server
+    if (this.#server && clock.now() < this.#serverUntil) return this.#server
     const server = this.#discover()
     this.#server = server
-    this.#serverUntil = Date.now() + metadataMs
+    this.#serverUntil = clock.now() + metadataMs
     server.catch(() => {
       if (this.#server === server) this.#server = undefined
     })
@@ -253,7 +254,7 @@ function toTokens({ access_token, refresh_token, expires_in }: TokenEndpointResp
   return {
     accessToken: access_token,
     ...(refresh_token !== undefined && { refreshToken: refresh_token }),
-    ...(expires_in !== undefined && { expiresAt: Date.now() + expires_in * 1_000 }),
+    ...(expires_in !== undefined && { expiresAt: clock.now() + expires_in * 1_000 }),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
+import { clock } from '../../util/clock.ts'
 import type { TokenStore } from '../token-store.ts'
 import type { AuthContext } from './context.ts'
 import { DpopKey } from './dpop.ts'
@@ -94,7 +95,7 @@ export async function keptDpopKey(store: TokenStore, server: URL): Promise<DpopK
 
 /** RFC 7591, 3.2.1: in seconds since 1970, and 0 for never. */
 function isExpired({ client_secret_expires_at: end }: RegisteredClient): boolean {
-  return typeof end === 'number' && end > 0 && end * 1_000 <= Date.now()
+  return typeof end === 'number' && end > 0 && end * 1_000 <= clock.now()
 }
 
 /** What cannot be read is as good as absent. */

@@ -1,5 +1,6 @@
 import { type ClientAuth, processRefreshTokenResponse, refreshTokenGrantRequest } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
+import { clock } from '../../util/clock.ts'
 import type { TokenStore } from '../token-store.ts'
 import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
 import { AuthContext, type AuthFetch, inPlainWords, messageOf, plain } from './context.ts'
@@ -79,7 +80,7 @@ export class OAuthSession {
 
   headers(request: Asked): Record<string, string> | Promise<Record<string, string>> {
     const tokens = this.#tokens
-    const isPlain = this.#isLoaded && tokens?.tokenType !== 'dpop' && !(tokens && isStale(tokens, Date.now()))
+    const isPlain = this.#isLoaded && tokens?.tokenType !== 'dpop' && !(tokens && isStale(tokens, clock.now()))
     return isPlain ? bearerHeaders(tokens) : this.#prepareHeaders(request)
   }
 
@@ -105,10 +106,10 @@ export class OAuthSession {
     this.#revision = revision
     await this.#load()
     const tokens = this.#tokens
-    if (tokens && isStale(tokens, Date.now()) && (tokens.refreshToken || this.#options.grant)) {
+    if (tokens && isStale(tokens, clock.now()) && (tokens.refreshToken || this.#options.grant)) {
       // One that is still good for a moment is used when it cannot be replaced now.
       await this.#renew({ isRefused: false }, tokens).catch((error) => {
-        if (tokens.expiresAt! <= Date.now()) throw error
+        if (tokens.expiresAt! <= clock.now()) throw error
       })
     }
     const current = this.#tokens
@@ -185,7 +186,7 @@ export class OAuthSession {
         ? await discover(context, challenge, this.#metadataUrl, grant?.issuer ?? identity.issuer)
         : this.#found
     this.#found = found
-    const isFresh = old?.issuer === found.server.issuer && Date.now() - this.#givenAt < freshMs
+    const isFresh = old?.issuer === found.server.issuer && clock.now() - this.#givenAt < freshMs
     if (isRefused && !scopes && isFresh) {
       throw new AuthError(
         'The server refuses (HTTP 401) a token that was given just now: it may want another issuer or audience than it names',
@@ -199,7 +200,7 @@ export class OAuthSession {
     )
     const tokens = renewed ?? (await this.#obtain(context, found, old, challenge, scopes))
     if (!renewed) {
-      this.#givenAt = Date.now()
+      this.#givenAt = clock.now()
       if (!scopes) this.#steppedUp.clear()
       await keepTokens(store, this.#serverUrl, tokens)
     }

@@ -6,6 +6,7 @@ import {
   type TokenEndpointResponse,
 } from 'oauth4webapi'
 import { AuthError, McpError } from '../../errors.ts'
+import { clock } from '../../util/clock.ts'
 import { isObject } from '../../util/objects.ts'
 import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
 import { AuthContext, type AuthFetch, inPlainWords, messageOf, plain } from './context.ts'
@@ -155,7 +156,7 @@ export class ProviderSession {
     needsMore: boolean,
   ): Promise<void> {
     const found = await this.#discover(context, challenge)
-    const isFresh = tokens?.access_token === this.#given?.token && Date.now() - (this.#given?.at ?? 0) < freshMs
+    const isFresh = tokens?.access_token === this.#given?.token && clock.now() - (this.#given?.at ?? 0) < freshMs
     if (isFresh && !needsMore) {
       throw new AuthError(
         'The server refuses (HTTP 401) a token that was given just now: it may want another issuer or audience than it names',
@@ -338,7 +339,7 @@ export class ProviderSession {
       ...(refresh_token !== undefined && { refresh_token }),
       issuer: server.issuer,
     }
-    this.#given = { token: access_token, at: Date.now() }
+    this.#given = { token: access_token, at: clock.now() }
     await this.#provider.saveTokens(tokens, { issuer: server.issuer })
   }
 }

@@ -8,6 +8,7 @@ import {
   type TokenEndpointResponse,
 } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
+import { clock } from '../../util/clock.ts'
 import { scopesIn } from './challenge.ts'
 import { secretBasic } from './client-authentication.ts'
 import type { AuthContext } from './context.ts'
@@ -54,8 +55,8 @@ export function toTokens(
     tokenType: response.token_type === 'dpop' ? 'dpop' : 'bearer',
     refreshToken: response.refresh_token ?? refreshToken,
     ...(lifeMs !== undefined && {
-      expiresAt: Date.now() + lifeMs,
-      staleAt: Date.now() + lifeMs - Math.min(earlyMs, lifeMs / 10),
+      expiresAt: clock.now() + lifeMs,
+      staleAt: clock.now() + lifeMs - Math.min(earlyMs, lifeMs / 10),
     }),
     scopes: [...new Set([...asked, ...granted])],
   }

@@ -1,5 +1,6 @@
 import { TimeoutError } from '../../errors.ts'
 import { backoffMs } from '../../util/backoff.ts'
+import { clock } from '../../util/clock.ts'
 
 export interface FileLockOptions {
   /** How long to wait for others. */
@@ -117,7 +118,7 @@ function takeOver(path: string, token: string, holder: Holder, depth = 0): boole
   if (!create(claim, holder)) {
     const other = look(claim)
     // Its process died between two lines of this function.
-    const isLeft = other && (isDead(other) || Date.now() - other.touchedMs > leftMs)
+    const isLeft = other && (isDead(other) || clock.now() - other.touchedMs > leftMs)
     if (!isLeft || depth > 2 || !takeOver(claim, other.token, holder, depth + 1)) return false
   }
   if (look(path)?.token !== token) {

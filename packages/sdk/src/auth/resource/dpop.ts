@@ -1,5 +1,6 @@
 import { calculateJwkThumbprint, EmbeddedJWK, type JWK, type JWTPayload, jwtVerify } from 'jose'
 import { sha256 } from '../../util/base64url.ts'
+import { clock } from '../../util/clock.ts'
 import type { TokenRequest } from './auth-info.ts'
 import { checkAlgorithms } from './jwt-verifier.ts'
 import { Nonces } from './nonces.ts'
@@ -102,7 +103,7 @@ async function problemWith({ claims, thumbprint }: Proof, expected: Expected): P
   if (typeof jti !== 'string' || jti === '' || jti.length > maxJti) return 'The proof has no usable jti'
   if (htm !== request.method) return 'The proof is for another method'
   if (!isSamePlace(htu, request.urls)) return 'The proof is for another URL'
-  if (typeof iat !== 'number' || !(Math.abs(Date.now() / 1000 - iat) <= maxAgeSec)) {
+  if (typeof iat !== 'number' || !(Math.abs(clock.now() / 1000 - iat) <= maxAgeSec)) {
     return 'The proof is too old, or from the future'
   }
   if (ath !== (await sha256(token))) return 'The proof is for another token'

@@ -8,6 +8,7 @@ import {
   processIntrospectionResponse,
 } from 'oauth4webapi'
 import { sha256 } from '../../util/base64url.ts'
+import { clock } from '../../util/clock.ts'
 import type { TokenVerifier } from './auth-info.ts'
 import { isForUs, toAuthInfo, toList } from './claims.ts'
 import { checkIssuerUrl, type Fetch, IssuerFetch } from './issuer-fetch.ts'
@@ -73,7 +74,7 @@ function asker(options: IntrospectionVerifierOptions): (token: string) => Promis
 
 function isUsable(claims: IntrospectionResponse, issuer: string | undefined, clockToleranceSec: number): boolean {
   const { active, exp, nbf, iss, token_type } = claims
-  const now = Date.now() / 1000
+  const now = clock.now() / 1000
   if (!active) return false
   // Servers may tell about refresh tokens here, too, and those are no permission.
   if (token_type !== undefined && /refresh|id_token/i.test(String(token_type))) return false
@@ -93,12 +94,12 @@ class Kept {
 
   get(key: string, ask: () => Promise<IntrospectionResponse>): Promise<IntrospectionResponse> {
     const kept = this.#answers.get(key)
-    if (kept && kept.until > Date.now()) return kept.answer
+    if (kept && kept.until > clock.now()) return kept.answer
     const answer = ask()
     if (this.#ms <= 0) return answer
     this.#answers.delete(key)
     if (this.#answers.size >= maxKept) this.#answers.delete(this.#answers.keys().next().value!)
-    this.#answers.set(key, { answer, until: Date.now() + this.#ms })
+    this.#answers.set(key, { answer, until: clock.now() + this.#ms })
     // A failure is no answer.
     answer.catch(() => this.#answers.delete(key))
     return answer

@@ -1,4 +1,5 @@
 import { ByteCollector } from '../../util/bytes.ts'
+import { clock } from '../../util/clock.ts'
 import { isLoopbackUrl } from '../addresses.ts'
 
 /** `fetch`, or one's own in its place: for tests, proxies, and other runtimes. */
@@ -38,11 +39,11 @@ export class IssuerFetch {
 
   /** A document that every request may make us look for. */
   async getWithPauses(url: string, init: RequestInit | undefined): Promise<Response> {
-    if (Date.now() - this.#failedAt < pauseMs) throw new Error(`${withoutQuery(url)} failed a moment ago`)
+    if (clock.now() - this.#failedAt < pauseMs) throw new Error(`${withoutQuery(url)} failed a moment ago`)
     try {
       return await this.get(url, init)
     } catch (error) {
-      this.#failedAt = Date.now()
+      this.#failedAt = clock.now()
       throw error
     }
   }

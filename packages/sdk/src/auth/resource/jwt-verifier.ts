@@ -5,6 +5,7 @@ import {
   customFetch as oauthFetch,
   processDiscoveryResponse,
 } from 'oauth4webapi'
+import { clock } from '../../util/clock.ts'
 import type { TokenVerifier } from './auth-info.ts'
 import { isForUs, toAuthInfo, toList } from './claims.ts'
 import { checkIssuerUrl, type Fetch, IssuerFetch, pauseMs } from './issuer-fetch.ts'
@@ -132,7 +133,7 @@ class IssuerKeys {
   }
 
   find(): Promise<Found> {
-    if (this.#failedAt !== undefined && Date.now() - this.#failedAt >= pauseMs) this.#found = undefined
+    if (this.#failedAt !== undefined && clock.now() - this.#failedAt >= pauseMs) this.#found = undefined
     this.#found ??= this.#discover()
     return this.#found
   }
@@ -157,7 +158,7 @@ class IssuerKeys {
         reasons.push((error as Error).message)
       }
     }
-    this.#failedAt = Date.now()
+    this.#failedAt = clock.now()
     throw new Error(`The keys of ${this.#options.issuer} were not found: ${reasons.join('; ')}`)
   }
 

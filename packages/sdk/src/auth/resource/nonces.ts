@@ -1,4 +1,5 @@
 import { toBase64Url } from '../../util/base64url.ts'
+import { clock } from '../../util/clock.ts'
 import { lazy } from '../../util/lazy.ts'
 
 /** How long one is given out; it is accepted twice as long. */
@@ -36,5 +37,5 @@ function importKey(raw: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
 }
 
 function period(): number {
-  return Math.floor(Date.now() / periodMs)
+  return Math.floor(clock.now() / periodMs)
 }

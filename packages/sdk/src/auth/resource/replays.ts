@@ -1,4 +1,5 @@
 import { McpError } from '../../errors.ts'
+import { clock } from '../../util/clock.ts'
 
 /** Remembers what may be used only once. A store that several processes share makes it once for all of them. */
 export interface Replays {
@@ -19,7 +20,7 @@ export class MemoryReplays implements Replays {
   }
 
   add(key: string, until: number): boolean {
-    const now = Date.now()
+    const now = clock.now()
     const known = this.#until.get(key)
     if (known !== undefined && known > now) return false
     this.#until.delete(key)

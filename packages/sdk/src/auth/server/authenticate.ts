@@ -1,4 +1,5 @@
 import { sha256 } from '../../util/base64url.ts'
+import { clock } from '../../util/clock.ts'
 import type { Backend } from './backend.ts'
 import type { AuthCall } from './call.ts'
 import type { OAuthClient } from './client.ts'
@@ -31,7 +32,7 @@ async function checkClaim({ method, proof }: ClientClaim, client: OAuthClient, b
   }
   if (method === 'none') return
   if (method === 'private_key_jwt') throw invalidClient('private_key_jwt is not supported')
-  if (until !== 0 && until <= Date.now() / 1000) throw invalidClient('The secret has expired: register again')
+  if (until !== 0 && until <= clock.now() / 1000) throw invalidClient('The secret has expired: register again')
   const isRight = await (backend.hasSecret?.(client, proof) ?? isSecret(client, proof))
   if (!isRight) throw invalidClient('The secret is wrong')
 }

@@ -1,4 +1,5 @@
 import { sha256 } from '../../util/base64url.ts'
+import { clock } from '../../util/clock.ts'
 import type { AuthorizationRequest, Backend, CodeRequest } from './backend.ts'
 import type { AuthCall } from './call.ts'
 import type { OAuthClient, OAuthClientMetadata } from './client.ts'
@@ -56,7 +57,7 @@ async function register(
   { clientsStore }: OAuthServerProvider,
   { clientSecretExpirySeconds: seconds, clientIdGeneration = true }: RegistrationOptions,
 ): Promise<OAuthClient> {
-  const now = Math.floor(Date.now() / 1000)
+  const now = Math.floor(clock.now() / 1000)
   const isPublic = client.token_endpoint_auth_method === 'none'
   const full = {
     ...client,

@@ -9,6 +9,7 @@ import {
   type TaskStatus,
   tasksExtension,
 } from '../../protocol/types.ts'
+import { clock } from '../../util/clock.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject } from '../../util/objects.ts'
 import { settle } from '../../util/settle.ts'
@@ -212,7 +213,7 @@ export class ClientTasks {
     const { snapshot, body } = readTask('tools/call', undefined, result.task ?? result)
     const taskId = body.taskId as string
     if (progressToken !== undefined && onProgress) this.#hear(progressToken, onProgress)
-    const kept = this.#options.ids?.add({ taskId, tool, createdAt: Date.now() })
+    const kept = this.#options.ids?.add({ taskId, tool, createdAt: clock.now() })
     const follower = this.#follower(taskId, tool, snapshot)
     this.#changed(follower, tool)
     // Nobody is told of a task that could not be found again.

@@ -4,6 +4,7 @@ import { checkParams } from '../../protocol/params.ts'
 import { type ClientCapabilities, type LegacyTask, metaKeys, type TaskStatus } from '../../protocol/types.ts'
 import { maxTimerMs } from '../../util/backoff.ts'
 import { toBase64Url } from '../../util/base64url.ts'
+import { clock } from '../../util/clock.ts'
 import { isObject } from '../../util/objects.ts'
 import { unref } from '../../util/unref.ts'
 import type { ClientHandlers } from '../handlers.ts'
@@ -101,7 +102,7 @@ export class OwnTasks {
     this.#makeRoom()
     const { ttl } = params.task as { ttl?: number }
     const { ttlMs, maxTtlMs } = this.#settings
-    const now = Date.now()
+    const now = clock.now()
     let end = () => {}
     const ended = new Promise<void>((resolve) => {
       end = resolve
@@ -148,7 +149,7 @@ export class OwnTasks {
     task.status = status
     task.outcome = outcome
     if (statusMessage !== undefined) task.statusMessage = statusMessage
-    task.updatedAt = Date.now()
+    task.updatedAt = clock.now()
     task.end()
   }
 

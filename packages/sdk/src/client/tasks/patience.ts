@@ -1,6 +1,7 @@
 import { TimeoutError } from '../../errors.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import { maxTimerMs } from '../../util/backoff.ts'
+import { clock } from '../../util/clock.ts'
 
 type Limits = Pick<RequestOptions, 'timeoutMs' | 'maxTotalTimeoutMs' | 'resetTimeoutOnProgress'>
 
@@ -28,7 +29,7 @@ export class Patience {
     this.#idleMs = timeoutMs || forever
     this.#totalMs = (maxTotalTimeoutMs ?? (timeoutMs === undefined ? defaultTotalMs : timeoutMs * 10)) || forever
     this.#expired = expired
-    const now = Date.now()
+    const now = clock.now()
     this.#idleAt = now + this.#idleMs
     this.#lastAt = now + this.#totalMs
     this.#arm()
@@ -38,19 +39,19 @@ export class Patience {
   heard(): void {
     if (this.#limits.resetTimeoutOnProgress === false || this.#pausedAt !== undefined) return
     if (this.#lastAt === forever && this.#idleAt === forever) return
-    this.#idleAt = Date.now() + this.#idleMs
+    this.#idleAt = clock.now() + this.#idleMs
     this.#arm()
   }
 
   pause(): void {
     if (this.#pausedAt !== undefined) return
-    this.#pausedAt = Date.now()
+    this.#pausedAt = clock.now()
     clearTimeout(this.#timer)
   }
 
   goOn(): void {
     if (this.#pausedAt === undefined) return
-    const pausedMs = Date.now() - this.#pausedAt
+    const pausedMs = clock.now() - this.#pausedAt
     this.#pausedAt = undefined
     this.#idleAt += pausedMs
     this.#lastAt += pausedMs
@@ -68,11 +69,11 @@ export class Patience {
     clearTimeout(this.#timer)
     const at = Math.min(this.#idleAt, this.#lastAt)
     if (at === forever) return
-    this.#timer = setTimeout(() => this.#look(), Math.min(Math.max(at - Date.now(), 0), maxTimerMs))
+    this.#timer = setTimeout(() => this.#look(), Math.min(Math.max(at - clock.now(), 0), maxTimerMs))
   }
 
   #look(): void {
-    const now = Date.now()
+    const now = clock.now()
     if (now < this.#idleAt && now < this.#lastAt) return this.#arm()
     const isTotal = now >= this.#lastAt
     const limitMs = isTotal ? this.#totalMs : this.#idleMs

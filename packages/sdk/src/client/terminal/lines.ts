@@ -1,5 +1,6 @@
 import { createInterface, type Interface } from 'node:readline'
 import { StringDecoder } from 'node:string_decoder'
+import { clock } from '../../util/clock.ts'
 
 /** Where a person's lines come from. Open only while there is a question, so that it never keeps a process alive. */
 export interface Lines {
@@ -88,9 +89,9 @@ export class TypedLines implements Lines {
     if (!this.#input.readable) return this.#queue.end()
     // Answers are nobody else's business, so there is no history.
     this.#keys = createInterface({ input: this.#input, output: this.#output, historySize: 0 })
-    const since = Date.now()
+    const since = clock.now()
     // Nobody has read the question yet: what comes now was typed for something else.
-    this.#keys.on('line', (line) => Date.now() - since > unreadMs && this.#queue.push(line))
+    this.#keys.on('line', (line) => clock.now() - since > unreadMs && this.#queue.push(line))
     this.#keys.on('SIGINT', () => this.#queue.end())
     this.#keys.on('close', () => this.#queue.end())
     this.#input.on('error', this.#fail)

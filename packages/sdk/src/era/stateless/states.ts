@@ -1,4 +1,5 @@
 import { ProtocolError, RpcCode } from '../../errors.ts'
+import { clock } from '../../util/clock.ts'
 import { isObject, omit } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { principalOf } from '../access.ts'
@@ -37,7 +38,7 @@ export class States {
 
   async seal(state: OpenedState, call: Call): Promise<string> {
     const { sealer, questions } = this.#definition
-    const sealed: Sealed = { ...state, id: crypto.randomUUID(), expires: Date.now() + questions.stateTtlMs }
+    const sealed: Sealed = { ...state, id: crypto.randomUUID(), expires: clock.now() + questions.stateTtlMs }
     // Looked at before it is sealed, which takes its time where an answer is large.
     const length = JSON.stringify(sealed).length
     const text = length <= questions.maxStateBytes ? await sealer.seal(sealed, this.#purpose(call)) : undefined
@@ -61,7 +62,7 @@ export class States {
       )
       throw refused('was not given out for this request')
     }
-    const leftMs = sealed.expires - Date.now()
+    const leftMs = sealed.expires - clock.now()
     if (leftMs <= 0) throw refused('has expired')
     if (questions.usedStates && !(await questions.usedStates.claim(sealed.id, leftMs))) throw refused('was used before')
     return sealed

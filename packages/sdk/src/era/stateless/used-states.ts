@@ -1,3 +1,4 @@
+import { clock } from '../../util/clock.ts'
 import type { UsedStates } from '../server.ts'
 
 /** Far more than a process gives out in the time that they are valid. */
@@ -9,7 +10,7 @@ export class UsedStatesHere implements UsedStates {
   readonly #used = new Map<string, number>()
 
   claim(id: string, ttlMs: number): boolean {
-    const now = Date.now()
+    const now = clock.now()
     if ((this.#used.get(id) ?? 0) > now) return false
     this.#forgetExpired(now)
     // Rather refuse than forget one that is still valid.

@@ -1,5 +1,6 @@
 import type { Job, Worker } from 'bullmq'
 import { McpError } from '../../errors.ts'
+import { clock } from '../../util/clock.ts'
 import { settle } from '../../util/settle.ts'
 import { unref } from '../../util/unref.ts'
 import type { RunTask, TaskWorker, WorkOptions } from '../ports.ts'
@@ -114,7 +115,7 @@ export class RedisTaskWorker implements TaskWorker {
 
   /** Its owner has as many running here as it may: the job makes way for others, and comes back soon. */
   async #postpone(job: Job<TaskJob>, token: string): Promise<never> {
-    await job.moveToDelayed(Date.now() + postponeMs * (1 + Math.random()), token)
+    await job.moveToDelayed(clock.now() + postponeMs * (1 + Math.random()), token)
     throw new this.#setup.bull.DelayedError()
   }
 

@@ -1,3 +1,4 @@
+import { clock } from '../../util/clock.ts'
 import { isObject } from '../../util/objects.ts'
 import { unref } from '../../util/unref.ts'
 import type { Body, BodyLimits, CallRequest, EventSink, HeaderFields, HttpCall, OutputLimits, Refusal } from './call.ts'
@@ -81,7 +82,7 @@ export class AuthorizedCall implements HttpCall {
   atExpiry(end: () => void): void {
     const { expiresAt } = (this.request.auth ?? {}) as { expiresAt?: unknown }
     if (typeof expiresAt !== 'number') return
-    const wait = expiresAt * 1000 - Date.now()
+    const wait = expiresAt * 1000 - clock.now()
     // Timers cannot wait longer than that.
     const next = wait > 2 ** 31 - 1 ? () => this.atExpiry(end) : end
     this.#timer = setTimeout(next, Math.max(0, Math.min(wait, 2 ** 31 - 1)))

@@ -1,3 +1,4 @@
+import { clock } from '../../util/clock.ts'
 import { unref } from '../../util/unref.ts'
 
 export interface BacklogLimits {
@@ -55,7 +56,7 @@ export class Backlogs {
 
   /** A write could not be completed; `bytes` were added to what waits. */
   add(backlog: Backlog, bytes: number): void {
-    if (!this.#watched.has(backlog)) this.#watched.set(backlog, { inFlight: backlog.inFlight, since: Date.now() })
+    if (!this.#watched.has(backlog)) this.#watched.set(backlog, { inFlight: backlog.inFlight, since: clock.now() })
     this.#timer ??= this.#startTimer()
     this.#unsentBytes += bytes
     if (this.#unsentBytes > this.#maxUnsentBytes) this.#makeRoom()
@@ -94,7 +95,7 @@ export class Backlogs {
   }
 
   #look(): void {
-    const now = Date.now()
+    const now = clock.now()
     for (const [backlog, seen] of [...this.#watched]) {
       const { inFlight } = backlog
       if (backlog.unsentBytes === 0) this.#watched.delete(backlog)

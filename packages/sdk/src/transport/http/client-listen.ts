@@ -2,6 +2,7 @@ import { HttpError } from '../../errors.ts'
 import { Fault } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import { backoffMs, maxTimerMs } from '../../util/backoff.ts'
+import { clock } from '../../util/clock.ts'
 import { unref } from '../../util/unref.ts'
 import type { ReadHeader } from './client-call.ts'
 import type { Conversation } from './client-conversation.ts'
@@ -31,7 +32,7 @@ export class ListenStream implements Taker {
   #wasOpen = false
   #isClosed = false
   /** When the stream was lost; undefined while it is open. */
-  #lostAt: number | undefined = Date.now()
+  #lostAt: number | undefined = clock.now()
   #triedAt = 0
   /** What the server sent meanwhile cannot be had any more. */
   #isGap = false
@@ -50,7 +51,7 @@ export class ListenStream implements Taker {
     if (this.#isClosed) return
     clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#triedAt = Date.now()
+    this.#triedAt = clock.now()
     const headers = { ...this.#conversation.streamHeaders(), ...this.#stream.headers }
     const request = { method: 'GET', about: "The stream of the server's messages", headers } as const
     this.#delivery = new Delivery(this.#conversation.destination, request, this).start()
@@ -60,7 +61,7 @@ export class ListenStream implements Taker {
 
   /** Tries again now: the server can be reached. */
   revive(): void {
-    if (this.#timer !== undefined && Date.now() - this.#triedAt > revivalMs) this.open()
+    if (this.#timer !== undefined && clock.now() - this.#triedAt > revivalMs) this.open()
   }
 
   close(): void {
@@ -75,7 +76,7 @@ export class ListenStream implements Taker {
     if (!isEventStream(header)) throw new HttpError('The server answered a GET with no event stream', refusal(status))
     clearTimeout(this.#headersTimer)
     this.#stream.begin()
-    if (this.#isGap || (this.#wasOpen && Date.now() - (this.#lostAt ?? 0) > longestGapMs)) this.#conversation.missed()
+    if (this.#isGap || (this.#wasOpen && clock.now() - (this.#lostAt ?? 0) > longestGapMs)) this.#conversation.missed()
     this.#wasOpen = true
     this.#isGap = false
     this.#isReported = false
@@ -115,7 +116,7 @@ export class ListenStream implements Taker {
     this.#stream.end()
     clearTimeout(this.#headersTimer)
     if (this.#isClosed || this.#lostAt !== undefined) return
-    this.#lostAt = Date.now()
+    this.#lostAt = clock.now()
     if (this.#stream.lastEventId === '') this.#isGap = true
   }
 

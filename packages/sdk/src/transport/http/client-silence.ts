@@ -1,3 +1,4 @@
+import { clock } from '../../util/clock.ts'
 import { unref } from '../../util/unref.ts'
 
 /** Comments after which a server is known to send them periodically. */
@@ -25,7 +26,7 @@ export class SilenceWatch {
 
   /** @param comments How many the stream has carried so far. */
   heard(comments: number): void {
-    this.#heardAt = Date.now()
+    this.#heardAt = clock.now()
     if (comments === this.#comments) return
     if (this.#comments > 0) this.#longestMs = Math.max(this.#longestMs, this.#heardAt - this.#commentAt)
     this.#comments = comments
@@ -51,7 +52,7 @@ export class SilenceWatch {
   }
 
   #look(): void {
-    const leftMs = this.#heardAt + this.#limitMs - Date.now()
+    const leftMs = this.#heardAt + this.#limitMs - clock.now()
     if (leftMs > 0) {
       this.#timer = this.#start(leftMs)
       return

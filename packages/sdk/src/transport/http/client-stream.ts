@@ -1,4 +1,5 @@
 import { type Backoff, backoffMs } from '../../util/backoff.ts'
+import { clock } from '../../util/clock.ts'
 import { SilenceWatch } from './client-silence.ts'
 import { EventReader, type ServerSentEvent } from './event-reader.ts'
 
@@ -50,7 +51,7 @@ export class ResumableStream {
   /** One more connection. */
   begin(): void {
     this.#isResumed = this.#reader !== undefined
-    this.#openedAt = Date.now()
+    this.#openedAt = clock.now()
     this.#reader = new EventReader({
       maxBytes: this.#maxBytes,
       lastEventId: this.lastEventId,
@@ -87,7 +88,7 @@ export class ResumableStream {
 
   /** How long to wait before the next connection; undefined when it is not worth another. */
   nextWaitMs(backoff: Backoff): number | undefined {
-    if (this.#hadProgress || (this.#openedAt > 0 && Date.now() - this.#openedAt > goodMs)) this.#attempts = 0
+    if (this.#hadProgress || (this.#openedAt > 0 && clock.now() - this.#openedAt > goodMs)) this.#attempts = 0
     this.#hadProgress = false
     this.#openedAt = 0
     const attempt = this.#attempts++

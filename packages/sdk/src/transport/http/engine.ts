@@ -5,6 +5,7 @@ import { standardHeadersProblem } from '../../protocol/mirrored-headers.ts'
 import { revisionWithoutHeader } from '../../protocol/revisions/index.ts'
 import { type Account, accountOf } from '../../util/account.ts'
 import { Bag } from '../../util/bag.ts'
+import { clock } from '../../util/clock.ts'
 import { Deadlines } from '../../util/deadlines.ts'
 import { isObject } from '../../util/objects.ts'
 import { worksOnlyInRequests } from '../../util/runtime.ts'
@@ -159,7 +160,7 @@ export class HttpEngine {
     if (foreign) throw foreign
     if (call.method === 'OPTIONS') return this.#preflight(call)
     if (this.#addressLimit && call.request.peer !== undefined) {
-      const tooMany = this.#addressLimit.check(call.request.peer, Date.now())
+      const tooMany = this.#addressLimit.check(call.request.peer, clock.now())
       if (tooMany) throw tooMany
     }
     if (this.#authorizer) return this.#authorize(call, this.#authorizer)
@@ -182,7 +183,7 @@ export class HttpEngine {
     if (foreign) throw foreign
     if (this.#draining) throw shuttingDown()
     const { peer } = call.request
-    const tooMany = peer === undefined ? undefined : (this.#addressLimit ?? this.#rateLimit)?.check(peer, Date.now())
+    const tooMany = peer === undefined ? undefined : (this.#addressLimit ?? this.#rateLimit)?.check(peer, clock.now())
     if (tooMany) throw tooMany
     return answerRoute(call, routes!)
   }
@@ -205,7 +206,7 @@ export class HttpEngine {
     const { request } = call
     // With a mark before it, so that no user can be called like the address of another.
     const { principal, peer = '' } = request
-    const tooMany = this.#rateLimit?.check(principal === undefined ? peer : `principal ${principal}`, Date.now())
+    const tooMany = this.#rateLimit?.check(principal === undefined ? peer : `principal ${principal}`, clock.now())
     if (tooMany) throw tooMany
     if (this.#sse?.handles(call)) {
       if (call instanceof AuthorizedCall) call.isSession = true

@@ -2,6 +2,7 @@ import type { Endpoint } from '../../jsonrpc/endpoint.ts'
 import { kindOf, type RpcResponse } from '../../jsonrpc/message.ts'
 import type { Bus, SessionRecord, SessionStore } from '../../store/ports.ts'
 import { accountOf } from '../../util/account.ts'
+import { clock } from '../../util/clock.ts'
 import { lazy } from '../../util/lazy.ts'
 import { isObject } from '../../util/objects.ts'
 import { settle } from '../../util/settle.ts'
@@ -92,7 +93,7 @@ export class Fleet {
   readonly #recent = new Map<string, RecentChange>()
   /** Those who wait to hear whether a stream is still being sent on, by its id. */
   readonly #asking = new Map<string, Set<(isOpen: boolean) => void>>()
-  readonly #startedAt = Date.now()
+  readonly #startedAt = clock.now()
   #stopChanges: (() => void) | undefined
   #stopHearing: (() => void) | undefined
   #isClosed = false
@@ -148,7 +149,7 @@ export class Fleet {
     const store = this.#store
     if (!store) return true
     if (!this.#bus) return this.#isThere(store, session)
-    const now = Date.now()
+    const now = clock.now()
     if (now - (this.#touched.get(session) ?? session.createdAt) < this.#sessions.idleMs / 4) return true
     this.#touched.set(session, now)
     void settle(
@@ -247,7 +248,7 @@ export class Fleet {
 
   /** Repeats what the client may have missed: changes were told to nobody while no process had its stream. */
   catchUp({ link }: HttpSession): void {
-    const now = Date.now()
+    const now = clock.now()
     if (now - this.#startedAt < returnMs) return this.#endpoint.tellSession(link, undefined)
     for (const { change, at } of this.#recent.values()) {
       if (now - at < recentMs) this.#endpoint.tellSession(link, change)
@@ -294,7 +295,7 @@ export class Fleet {
   #remember(change: object): void {
     const key = JSON.stringify(change)
     this.#recent.delete(key)
-    this.#recent.set(key, { change, at: Date.now() })
+    this.#recent.set(key, { change, at: clock.now() })
     if (this.#recent.size > maxRecent) this.#recent.delete(this.#recent.keys().next().value!)
   }
 

@@ -5,6 +5,7 @@ import { MemoryEventStore } from '../../store/memory.ts'
 import { accountOf } from '../../util/account.ts'
 import { toBase64Url } from '../../util/base64url.ts'
 import { chain } from '../../util/chain.ts'
+import { clock } from '../../util/clock.ts'
 import { lazy } from '../../util/lazy.ts'
 import { isObject } from '../../util/objects.ts'
 import { settle } from '../../util/settle.ts'
@@ -84,7 +85,7 @@ export class SessionCalls {
 
   async get(call: HttpCall, cors: HeaderFields | undefined): Promise<void> {
     const session = await this.#find(call)
-    session.lastSeen = Date.now()
+    session.lastSeen = clock.now()
     const lastEventId = call.request.header('last-event-id')
     if (lastEventId === undefined) session.listen(call, cors)
     else await session.resume(call, lastEventId, cors)
@@ -100,7 +101,7 @@ export class SessionCalls {
   }
 
   #answer(session: HttpSession, call: HttpCall, value: unknown, cors: HeaderFields | undefined): Promise<void> | void {
-    session.lastSeen = Date.now()
+    session.lastSeen = clock.now()
     if (isSilent(value, session.link.batching)) {
       this.#takeSilent(session, value)
       return chain(this.#fleet?.save(session, value), () => call.reply(202, cors ?? {}))

@@ -4,6 +4,7 @@ import type { RequestId, RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
 import type { EventStore } from '../../store/ports.ts'
 import { type Account, accountOf } from '../../util/account.ts'
+import { clock } from '../../util/clock.ts'
 import { isObject } from '../../util/objects.ts'
 import { elapsed } from '../../util/pause.ts'
 import {
@@ -55,7 +56,7 @@ export class HttpSession implements Transport, PostOwner {
   readonly principal: string | undefined
   readonly account: Account | undefined
   /** When it was opened, wherever that was. */
-  createdAt = Date.now()
+  createdAt = clock.now()
   lastSeen = this.createdAt
   readonly #host: SessionHost
   /** Those that have not ended, whether or not somebody reads them. */
@@ -140,7 +141,7 @@ export class HttpSession implements Transport, PostOwner {
 
   answered(): void {
     this.#answering--
-    this.lastSeen = Date.now()
+    this.lastSeen = clock.now()
   }
 
   openStream(
@@ -274,7 +275,7 @@ export class HttpSession implements Transport, PostOwner {
 
   /** @internal For the host: a stream has no reader any more. */
   unread(stream: EventStream): void {
-    this.lastSeen = Date.now()
+    this.lastSeen = clock.now()
     if (this.#standalone?.includes(stream) && !this.#standalone.some(({ connected }) => connected)) {
       this.#host.listening(this, false)
     }

@@ -1,4 +1,5 @@
 import { type Account, AccountTally } from '../../util/account.ts'
+import { clock } from '../../util/clock.ts'
 import { unref } from '../../util/unref.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { Refusal, refusedCode } from './call.ts'
@@ -93,7 +94,7 @@ export class Sessions {
   }
 
   /** Ends sessions that were not used for too long, or that are too old. */
-  sweep(now = Date.now()): void {
+  sweep(now = clock.now()): void {
     const { sessionIdleMs, sessionMaxMs } = this.#limits
     for (const session of this.all()) {
       session.isTooOld = now - session.createdAt >= sessionMaxMs
@@ -115,7 +116,7 @@ export class Sessions {
     for (const session of this.#open.values()) {
       if (session.idle && among(session) && !(oldest && oldest.lastSeen <= session.lastSeen)) oldest = session
     }
-    if (!oldest || Date.now() - oldest.lastSeen < evictableAfterMs) return false
+    if (!oldest || clock.now() - oldest.lastSeen < evictableAfterMs) return false
     this.#expired++
     void oldest.close()
     return true

@@ -1,3 +1,4 @@
+import { clock } from '../../util/clock.ts'
 import { isObject } from '../../util/objects.ts'
 import { type HeaderFields, type HttpCall, Refusal, refusedCode } from './call.ts'
 import {
@@ -131,7 +132,7 @@ export class TokenCheck {
     if (resource !== undefined && !request.isFor(resource)) {
       return invalid('The token was issued for another server', credentials)
     }
-    if (expiresAt !== undefined && !(expiresAt > Date.now() / 1000))
+    if (expiresAt !== undefined && !(expiresAt > clock.now() / 1000))
       return invalid('The token has expired', credentials)
     const auth = toAuthInfo(found, this.#options.impliedScopes ?? {})
     const isEnough = this.#required.every((scope) => auth.scopes.includes(scope))
