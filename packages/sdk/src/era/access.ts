@@ -28,11 +28,14 @@ export function isAllowed(granted: Granted, required: readonly string[] | undefi
 /** Throws the error that tells the client which scopes to request. */
 export function checkAccess(source: Source, required: readonly string[] | undefined): void {
   if (required === undefined || isAllowed(grantedTo(source), required)) return
-  throw new InsufficientScopeError(required, isAnonymousConnection(source) ? passAuth : undefined)
+  throw new InsufficientScopeError(required, wayOut(source))
 }
 
-const passAuth = 'This connection has no identity: pass `auth` to connect().'
-
-function isAnonymousConnection({ stream, link }: Source): boolean {
-  return stream?.request === undefined && link.transport.auth === undefined
+/** Where there is no token to ask for, the author of the program has to give the caller an identity. */
+function wayOut({ stream, link }: Source): string | undefined {
+  const request = stream?.request
+  if (request)
+    return request.auth === undefined ? 'The server checks no tokens: pass `auth` to serveHttp().' : undefined
+  if (link.transport.auth === undefined) return 'This connection has no identity: pass `auth` to connect().'
+  return 'The identity of this connection, its `auth`, does not have it.'
 }

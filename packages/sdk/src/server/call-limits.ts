@@ -57,8 +57,11 @@ export class CallLimit {
   readonly #connections = new WeakMap<object, Bucket>()
 
   constructor(option: string, { perSecond, burst = perSecond * 10 }: CallRate) {
-    if (!(perSecond > 0) || !(burst >= 1)) {
-      throw new TypeError(`limits.${option}: perSecond must be above 0 and burst at least 1. Pass false for no limit.`)
+    const areNumbers = typeof perSecond === 'number' && typeof burst === 'number'
+    if (!areNumbers || !(perSecond > 0) || !(burst >= 1)) {
+      throw new TypeError(
+        `limits.${option}: perSecond must be a number above 0 and burst a number of at least 1. Pass false for no limit.`,
+      )
     }
     this.#option = option
     this.#burst = burst

@@ -144,9 +144,10 @@ describe('the limit of tool calls', () => {
   })
 
   it('refuses a rate that allows nothing when the server is made', () => {
-    for (const toolCalls of [{ perSecond: 0 }, { perSecond: 5, burst: 0 }, { perSecond: Number.NaN }]) {
+    const text = { perSecond: '5' as never }
+    for (const toolCalls of [{ perSecond: 0 }, { perSecond: 5, burst: 0 }, { perSecond: Number.NaN }, text]) {
       expect(() => new McpServer(info, { limits: { toolCalls } })).toThrow(
-        /limits\.toolCalls: perSecond must be above 0/,
+        /limits\.toolCalls: perSecond must be a number above 0/,
       )
     }
   })

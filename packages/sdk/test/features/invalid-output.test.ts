@@ -214,17 +214,27 @@ describe('registration refuses', () => {
     [
       'requiredScopes as text (registerTool)',
       () => server.registerTool('a', { requiredScopes: 'admin' as never }, () => 'x'),
-      /Tool a: requiredScopes must be an array of strings/,
+      /Tool a: requiredScopes must be an array of scopes/,
+    ],
+    [
+      'requiredScopes with two scopes in one text',
+      () => server.registerTool('a', { requiredScopes: ['read write'] }, () => 'x'),
+      /Tool a: requiredScopes must be an array of scopes/,
+    ],
+    [
+      'requiredScopes with an empty scope',
+      () => server.registerTool('a', { requiredScopes: [''] }, () => 'x'),
+      /Tool a: requiredScopes must be an array of scopes/,
     ],
     [
       'requiredScopes as text (registerPrompt)',
       () => server.registerPrompt('a', { requiredScopes: 'admin' as never }, () => 'x'),
-      /Prompt a: requiredScopes must be an array of strings/,
+      /Prompt a: requiredScopes must be an array of scopes/,
     ],
     [
       'requiredScopes as text (registerResource)',
       () => server.registerResource('a', 'a://b', { requiredScopes: 'admin' as never }, () => 'x'),
-      /Resource a: requiredScopes must be an array of strings/,
+      /Resource a: requiredScopes must be an array of scopes/,
     ],
     [
       'a tool that requires tasks on a server without them',

@@ -126,3 +126,8 @@ describe.each(ports)('Over %s, the error for', (_name, options) => {
     expect(error.message).toContain('The request is larger than the server accepts')
   })
 })
+
+it('an identity for tests in place of credentials is refused with the calls that give some', async () => {
+  const auth = { subject: 'alice', scopes: [] } as never
+  await expect(connect('http://127.0.0.1:9/mcp', { auth })).rejects.toThrow('pass oauth(), bearer(token)')
+})

@@ -148,6 +148,28 @@ describe('Origin', () => {
       expect(await statusOf(door(http.url), { origin: 'https://listed.example' })).toBe(passed)
     })
 
+    it('may not call where cors of the handler lists other origins [HTTP-003]', async () => {
+      await using http = await behind('*', { cors: { origins: ['https://listed.example'] } })
+      expect(await statusOf(door(http.url), { origin })).toBe(403)
+      expect(await statusOf(door(http.url), { origin: 'https://listed.example' })).toBe(passed)
+    })
+
+    it('may read the session id, unless the middleware says which headers pages may read', async () => {
+      await using http = await behind('*')
+      await using peer = new Peer(http.url, modern, { headers: { origin } })
+      const { headers } = await peer.call('echo', { text: 'hello' })
+      expect(headers['access-control-expose-headers']).toContain('Mcp-Session-Id')
+      const handler = createMcpHandler(workshop())
+      await using strict = await listenWith((request, response) => {
+        response.setHeader('Access-Control-Allow-Origin', '*')
+        response.setHeader('Access-Control-Expose-Headers', 'X-Own')
+        handler.node(request, response)
+      })
+      await using other = new Peer(strict.url, modern, { headers: { origin } })
+      const answer = await other.call('echo', { text: 'hello' })
+      expect(answer.headers['access-control-expose-headers']).toBe('X-Own')
+    })
+
     it('may not call under a name that was made to point here [HTTP-003]', async () => {
       await using http = await behind('*')
       expect(await statusOf(door(http.url), { origin: 'http://rebound.example', host: 'rebound.example' })).toBe(403)

@@ -68,8 +68,11 @@ export function checkItem(item: string, config: Guarded & { icons?: unknown; _me
   const problem = iconsProblem(icons)
   if (problem !== undefined) throw new TypeError(`${item}: ${problem}`)
   if (requiredScopes === undefined) return
-  const isList = Array.isArray(requiredScopes) && requiredScopes.every((scope) => typeof scope === 'string')
-  if (!isList) throw new TypeError(`${item}: requiredScopes must be an array of strings, such as ['admin']`)
+  // RFC 6749 3.3: a scope is printable ASCII without spaces, quotes and backslashes.
+  const isScope = (scope: unknown) => typeof scope === 'string' && /^[!#-[\]-~]+$/.test(scope)
+  const isList = Array.isArray(requiredScopes) && requiredScopes.every(isScope)
+  if (!isList)
+    throw new TypeError(`${item}: requiredScopes must be an array of scopes, such as ['admin', 'files:read']`)
 }
 
 /** The author's mistake, not the caller's: `onError` hears of it, and the error names the item and the field. */

@@ -297,7 +297,7 @@ export class Tools {
     if (returned === undefined) return { content: [] }
     return this.#badOutput(
       entry,
-      'returned a plain value; return text or { content }, or give the tool an outputSchema',
+      'returned a plain value; return text or { content: [...] }, or give the tool an outputSchema',
     )
   }
 

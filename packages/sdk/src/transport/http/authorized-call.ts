@@ -35,6 +35,10 @@ export class AuthorizedCall implements HttpCall {
     return this.#call.allowedOrigin
   }
 
+  get exposesHeaders(): boolean {
+    return this.#call.exposesHeaders
+  }
+
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void {
     this.#call.body(limits, done)
   }

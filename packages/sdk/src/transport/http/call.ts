@@ -15,6 +15,8 @@ export interface HttpCall {
   readonly request: CallRequest
   /** The `Access-Control-Allow-Origin` that a layer in front of us, such as the `cors` middleware, already set on the response. */
   readonly allowedOrigin: string | undefined
+  /** Whether that layer also said which headers pages may read (`Access-Control-Expose-Headers`). */
+  readonly exposesHeaders: boolean
   /** Hands over the body, or a `Refusal` when it is too large, too slow or not UTF-8. No promise: this is every call's way. */
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void
   reply(status: number, headers: HeaderFields, body?: string | Uint8Array): void

@@ -67,6 +67,9 @@ export class Destination {
     this.maxMessageBytes = options.maxMessageBytes ?? 16 * 1024 * 1024
     this.maxRedirects = options.maxRedirects ?? 5
     this.auth = typeof options.auth === 'function' ? options.auth(this.#url) : options.auth
+    if (this.auth !== undefined && typeof this.auth.headers !== 'function') {
+      throw new TypeError('auth of a URL must come from tenon/auth: pass oauth(), bearer(token) or the like.')
+    }
     this.revision = chooseRevisions(options.revision ? [options.revision] : options.revisions)[0]!.id
     // As in other SDKs, `requestInit` is read anew for each request.
     if (typeof options.headers !== 'function' && !options.requestInit?.headers) this.#fixed = toRecord(options.headers)

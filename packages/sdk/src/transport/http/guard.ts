@@ -67,7 +67,7 @@ export class Guard {
    * that made its own name point to this machine gains nothing by that, because its `Host` was refused before.
    */
   #isAllowedInFront({ allowedOrigin }: HttpCall, origin: string): boolean {
-    if (this.#options.allowedOrigins) return false
+    if (this.#options.allowedOrigins || this.#options.cors) return false
     return allowedOrigin === '*' || allowedOrigin === origin
   }
 
@@ -85,9 +85,17 @@ export class Guard {
   /** The headers that let the page behind this call read the answer. */
   corsHeaders(call: HttpCall): HeaderFields | undefined {
     const { cors } = this.#options
-    const origin = cors && call.request.header('origin')
+    if (!cors) return call.allowedOrigin === undefined ? undefined : this.#headersBehind(call)
+    const origin = call.request.header('origin')
     if (!origin || !allowsPage(cors, origin)) return undefined
     return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed, vary: 'origin' }
+  }
+
+  /** Pages need to read our headers too; CORS middleware in front exposes none unless it is told to. */
+  #headersBehind(call: HttpCall): HeaderFields | undefined {
+    const origin = call.request.header('origin')
+    if (!origin || call.exposesHeaders || !this.#isAllowedInFront(call, origin)) return undefined
+    return { 'access-control-expose-headers': exposed }
   }
 
   /** The answer to a browser that asks before it calls; undefined where no page may read answers. */

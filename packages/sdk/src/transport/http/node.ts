@@ -53,6 +53,10 @@ export class NodeCall implements HttpCall {
     return typeof value === 'string' ? value : undefined
   }
 
+  get exposesHeaders(): boolean {
+    return this.#response.hasHeader('access-control-expose-headers')
+  }
+
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void {
     if (this.#parsed !== undefined) return done(toBody(this.#parsed, this.#incoming.rawBody, limits.maxBodyBytes))
     const length = Number(this.request.header('content-length') ?? 0)

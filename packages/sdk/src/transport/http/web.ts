@@ -39,6 +39,7 @@ export class WebCall implements HttpCall {
   readonly request: CallRequest
   /** Frameworks on `fetch` add their headers to the response afterwards. */
   readonly allowedOrigin = undefined
+  readonly exposesHeaders = false
   readonly response: Promise<Response>
   readonly #request: Request
   readonly #extras: FetchExtras
