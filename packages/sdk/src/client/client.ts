@@ -1,4 +1,5 @@
 import type { CallOptions, ServerFacts } from '../era/client.ts'
+import type { Negotiated } from '../era/negotiate.ts'
 import { CapabilityError, ClosedError, McpError, PeerError, RpcCode } from '../errors.ts'
 import { Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
 import type { Cancellation, Link, SendOptions } from '../jsonrpc/link.ts'
@@ -203,6 +204,11 @@ const listChanges = {
   },
 } as const
 
+/** What a server said of itself, and the revision in use. */
+export interface ServerDescription extends Omit<ServerFacts, 'revision'> {
+  readonly revision: RevisionId
+}
+
 /** One connection to one server, of whatever revision. */
 export class Client {
   readonly info: Implementation
@@ -279,15 +285,21 @@ export class Client {
     return this.#connection.state
   }
 
-  /** What the server said of itself; throws while there is no connection. */
-  get server(): ServerFacts {
-    const live = this.#connection.live
-    if (!live) throw notConnected(this.state)
-    return live.era.facts
+  /** What the server said of itself, and the revision in use. Throws while there is no connection. */
+  get server(): ServerDescription {
+    const { revision, ...said } = this.#live.era.facts
+    return { ...said, revision: revision.id }
   }
 
+  /** The revision in use. Throws while there is no connection. */
   get revision(): RevisionId {
-    return this.server.revision.id
+    return this.#live.era.facts.revision.id
+  }
+
+  get #live(): Negotiated {
+    const { live } = this.#connection
+    if (!live) throw notConnected(this.state)
+    return live
   }
 
   getServerCapabilities(): ServerCapabilities | undefined {

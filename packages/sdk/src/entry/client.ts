@@ -3,6 +3,7 @@ export {
   Client,
   type ClientEvents,
   type ClientOptions,
+  type ServerDescription,
   type TaskCallOptions,
   type ToolCallRecord,
 } from '../client/client.ts'
@@ -34,7 +35,6 @@ export {
   type Target,
   type TestIdentity,
 } from '../doors/connect.ts'
-export type { ServerFacts } from '../era/client.ts'
 export {
   CapabilityError,
   ClosedError,

@@ -98,6 +98,25 @@ describe('the ids of open tasks', () => {
     await store.close()
   })
 
+  everyWire(
+    'are gone from the store when resumeTasks() is called right after the result',
+    async (wire) => {
+      class SlowIds extends MemoryIds {
+        override async delete(taskId: string): Promise<void> {
+          await new Promise((resolve) => setImmediate(resolve))
+          super.delete(taskId)
+        }
+      }
+      const { lab } = labServer()
+      lab.registerTool('quick', always, () => 'done')
+      await using pair = await wire.connect(lab, { tasks: true, taskIds: new SlowIds() })
+      const task = await pair.client.callToolAsTask('quick')
+      expect((await task.result()).text).toBe('done')
+      expect(await pair.client.resumeTasks()).toEqual([])
+    },
+    { revisions: [legacy, modern], schemas: undefined },
+  )
+
   it('cannot be resumed without a store, which is said', async () => {
     const { lab } = labServer()
     await using serving = await serve(lab)

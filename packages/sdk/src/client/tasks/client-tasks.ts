@@ -101,6 +101,8 @@ export class ClientTasks {
   readonly #peer: TaskPeer
   /** So that two handles of one task ask its questions once. */
   readonly #known = new Map<string, WeakRef<TaskFollower>>()
+  /** Ids that are being deleted from the store. */
+  readonly #forgetting = new Set<Promise<void>>()
   readonly #forget = new FinalizationRegistry<string>((id) => {
     if (!this.#known.get(id)?.deref()) this.#known.delete(id)
   })
@@ -125,6 +127,7 @@ export class ClientTasks {
   async resumeAll(): Promise<TaskHandle[]> {
     const { ids } = this.#options
     if (!ids) throw new McpError('invalid-argument', 'resumeTasks() needs a store: pass `taskIds` to connect()')
+    await Promise.all(this.#forgetting)
     return (await ids.list()).map(({ taskId, tool }) => {
       return this.#handle(this.#follower(taskId, tool, undefined), tool, undefined)
     })
@@ -261,7 +264,9 @@ export class ClientTasks {
 
   #forgetId(id: string): void {
     const { ids, onError } = this.#options
-    if (ids) void settle(async () => ids.delete(id), onError)
+    if (!ids) return
+    const deleted = settle(async () => ids.delete(id), onError).then(() => void this.#forgetting.delete(deleted))
+    this.#forgetting.add(deleted)
   }
 
   async #dialect(task: Followed): Promise<TaskDialect> {
