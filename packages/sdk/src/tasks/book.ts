@@ -33,6 +33,7 @@ export interface NewTask {
   readonly revision: string
   readonly sessionId: string | undefined
   readonly ttlMs: number | undefined
+  readonly requiredScopes: readonly string[] | undefined
   /** Done once before it was a task. */
   readonly once?: readonly [string, string][] | undefined
   readonly body?: Partial<TaskBody & SummaryBody> | undefined

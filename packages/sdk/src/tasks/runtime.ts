@@ -116,13 +116,13 @@ class Tasks implements TaskRuntime {
       serving,
       book: this.#book,
       runner: this.#runner!,
-      newTask: this.#newTask(serving, dialect),
+      newTask: this.#newTask(serving, dialect, config),
       created: (task) => serving.complete(dialect.created(task, this.#book.pace, config)),
     })
   }
 
   async #create(serving: Serving, dialect: Dialect, config: ToolTaskConfig): Promise<Reply> {
-    const task = await this.#book.create({ ...this.#newTask(serving, dialect), isReady: true })
+    const task = await this.#book.create({ ...this.#newTask(serving, dialect, config), isReady: true })
     if (dialect.tellsSession) {
       const kept = { book: this.#book, watchers: this.#watchers }
       tellSession(task, serving.exchange, kept, (error) => this.#attached.reportError(error))
@@ -130,7 +130,11 @@ class Tasks implements TaskRuntime {
     return serving.complete(dialect.created(task, this.#book.pace, config))
   }
 
-  #newTask({ exchange, caller }: Serving, dialect: Dialect): Omit<NewTask, 'isReady'> {
+  #newTask(
+    { exchange, caller }: Serving,
+    dialect: Dialect,
+    { requiredScopes }: ToolTaskConfig,
+  ): Omit<NewTask, 'isReady'> {
     const { request, stream, link } = exchange
     const http = stream?.request
     const { sessionId, auth, principal, isLocalUser } = link.transport
@@ -154,6 +158,7 @@ class Tasks implements TaskRuntime {
       revision: caller.revision,
       sessionId,
       ttlMs: dialect.ttlOf(request.params ?? {}),
+      requiredScopes,
     }
   }
 
@@ -198,8 +203,10 @@ class Tasks implements TaskRuntime {
     return task
   }
 
-  #guardOf({ name }: ListedTask): Guarded {
-    return this.#attached.taskConfig({ name }) ?? {}
+  /** The scopes that the tool had when the task was created, and those it has now: neither may be lost by a change of the tool. */
+  #guardOf({ name, requiredScopes: kept }: ListedTask): Guarded {
+    const current = this.#attached.taskConfig({ name })?.requiredScopes
+    return { requiredScopes: kept && current ? [...new Set([...kept, ...current])] : (kept ?? current) }
   }
 
   #dialectOf({ revision }: Task): Dialect {

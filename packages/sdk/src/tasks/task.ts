@@ -23,6 +23,8 @@ export interface SummaryBody {
   name: string
   /** The tool itself failed. */
   isError?: boolean | undefined
+  /** The scopes of the tool when the task was created. The tool may be disabled or removed before its task is read. */
+  requiredScopes?: readonly string[] | undefined
 }
 
 /** What the store keeps without looking at it. */
@@ -68,9 +70,9 @@ export function isFinal(status: TaskStatus): boolean {
 
 export function toEntry(task: Task): TaskEntry {
   const { id, owner, listedFor, version, createdAt, expiresAt, ...rest } = task
-  const { status, statusMessage, updatedAt, ttlMs, name, isError: _isError, ...body } = rest
+  const { status, statusMessage, updatedAt, ttlMs, name, requiredScopes, isError: _isError, ...body } = rest
   const isError = body.result?.isError === true || undefined
-  const summary: SummaryBody = { status, statusMessage, updatedAt, ttlMs, name, isError }
+  const summary: SummaryBody = { status, statusMessage, updatedAt, ttlMs, name, isError, requiredScopes }
   return {
     ...{ id, owner, listedFor, version, createdAt, expiresAt },
     isOpen: !isFinal(status),

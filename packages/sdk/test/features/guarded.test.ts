@@ -211,6 +211,18 @@ describe('a guarded item', () => {
     await server.close()
   })
 
+  it('keeps its tasks out of the task list of callers without its scope after the tool was removed [TASK-049]', async () => {
+    const server = new McpServer(info, { tasks: tasks() })
+    const tool = server.registerTool('take', { requiredScopes, execution: { taskSupport: 'optional' } }, () => 'taken')
+    await using rich = await openAs(server, '2025-11-25', ['take'])
+    await ask(rich, 'tools/call', { name: 'take', arguments: {}, task: {} })
+    tool.remove()
+    await using poor = await openAs(server, '2025-11-25', ['look'])
+    expect((await ask(poor, 'tasks/list')).result.tasks).toEqual([])
+    expect((await ask(rich, 'tasks/list')).result.tasks).toHaveLength(1)
+    await server.close()
+  })
+
   it('is not available to a caller whose scopes are a text that contains the name of the scope', async () => {
     await expect(connect(createVault(), { auth: { scopes: 'mistake' as never } })).rejects.toThrow(/takes an identity/)
     expect(hasScopes({ scopes: 'mistake' as never }, ['take'])).toBe(false)

@@ -12,7 +12,7 @@ function place() {
   const store = new MemoryTaskStore()
   const server = new McpServer({ name: 'vault', version: '1.0.0' }, { tasks: tasks({ store }) })
   const config = { execution: { taskSupport: 'required' }, requiredScopes: ['write'] } as const
-  server.registerTool('wipe', config, async (_args, ctx) => {
+  const wipe = server.registerTool('wipe', config, async (_args, ctx) => {
     const { action } = await ctx.elicit('Wipe it?')
     return `${action} by ${ctx.auth?.subject}`
   })
@@ -43,7 +43,7 @@ function place() {
       const response = await handler.fetch(request, { auth: auth as AuthInfo })
       return { status: response.status, body: (await response.json()) as Body }
     }
-  return { store, as, close: () => handler.close(0) }
+  return { store, wipe, as, close: () => handler.close(0) }
 }
 
 const user = { issuer: 'https://as.example', clientId: 'app', scopes: ['read', 'write'] }
@@ -79,6 +79,36 @@ describe('a task of somebody', () => {
     expect((await less('tools/call', { name: 'wipe' })).body.error).toMatchObject({
       message: expect.stringContaining('write'),
     })
+    await close()
+  })
+
+  it.each([
+    ['is disabled', ({ wipe }: ReturnType<typeof place>) => wipe.disable()],
+    ['is removed', ({ wipe }: ReturnType<typeof place>) => wipe.remove()],
+    ['no longer requires scopes', ({ wipe }: ReturnType<typeof place>) => wipe.update({ requiredScopes: [] })],
+  ])('requires the scopes of its tool after the tool %s [XTASK-039]', async (_, change) => {
+    const vault = place()
+    const ann = { ...user, subject: 'ann' }
+    const { taskId } = (await vault.as(ann)('tools/call', { name: 'wipe' })).body.result as { taskId: string }
+    change(vault)
+    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+      const { status, body } = await vault.as({ ...ann, scopes: ['read'] })(method, { taskId, inputResponses: {} })
+      expect([status, body.error], method).toMatchObject([403, { message: expect.stringContaining('write') }])
+    }
+    expect((await vault.as(ann)('tasks/get', { taskId })).body.result).toMatchObject({ taskId })
+    await vault.close()
+  })
+
+  it('requires the scopes that its tool had when the task was created and those that it has now', async () => {
+    const { wipe, as, close } = place()
+    const ann = { ...user, subject: 'ann' }
+    const { taskId } = (await as(ann)('tools/call', { name: 'wipe' })).body.result as { taskId: string }
+    wipe.update({ requiredScopes: ['admin'] })
+    for (const scopes of [['write'], ['admin']]) {
+      const { body } = await as({ ...ann, scopes })('tasks/get', { taskId })
+      expect(body.error).toMatchObject({ data: { scopes: ['write', 'admin'] } })
+    }
+    expect((await as({ ...ann, scopes: ['write', 'admin'] })('tasks/get', { taskId })).body.result).toBeDefined()
     await close()
   })
 
