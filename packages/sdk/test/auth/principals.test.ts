@@ -206,6 +206,55 @@ describe('users with the same id', () => {
   })
 })
 
+describe('users with the same id of two issuers', () => {
+  const issuerOf = (user: string) => `https://${user}.example`
+  const shapes: [string, (user: string) => object][] = [
+    ['{ sub, iss }', (user) => ({ sub: '7', iss: issuerOf(user) })],
+    ['{ subject, issuer }', (user) => ({ subject: '7', issuer: issuerOf(user) })],
+    ['{ userId, iss }', (user) => ({ userId: '7', iss: issuerOf(user) })],
+    ['{ payload }', (user) => ({ payload: { sub: '7', iss: issuerOf(user) } })],
+    ['{ user }', (user) => ({ user: { sub: '7', iss: issuerOf(user) } })],
+    ['{ extra }', (user) => ({ extra: { sub: '7', iss: issuerOf(user) } })],
+    ['{ claims }', (user) => ({ claims: { sub: '7', iss: issuerOf(user) } })],
+    ['{ extra, claims }', (user) => ({ extra: { org: 'o' }, claims: { sub: '7', iss: issuerOf(user) } })],
+    ['{ extra, payload }', (user) => ({ extra: {}, payload: { sub: '7', iss: issuerOf(user) } })],
+    ['{ sub } and { payload: { iss } }', (user) => ({ sub: '7', payload: { iss: issuerOf(user) } })],
+    ['a URL as issuer', (user) => ({ subject: '7', issuer: new URL(issuerOf(user)) })],
+    ['a URL as payload.iss', (user) => ({ payload: { sub: '7', iss: new URL(issuerOf(user)) } })],
+  ]
+  const paths: [string, (infoOf: (user: string) => object) => Shape][] = [
+    ['request.auth', (infoOf) => foreign(infoOf)],
+    ['auth.verify', (infoOf) => verified((user) => ({ scopes: [], ...infoOf(user) }))],
+    ['requireBearerAuth', middleware],
+  ]
+
+  it.each(shapes.flatMap(([name, infoOf]) => paths.map(([path, toShape]) => [name, path, toShape(infoOf)] as const)))(
+    'never share a session when %s comes through %s [SESS-014]',
+    async (_name, _path, shape) => {
+      const as = await shape(newServer())
+      const [ann, again, bob] = [await as('ann', 1), await as('ann', 2), await as('bob')]
+      const id = await openSession(ann)
+      expect((await bob(toRequest({ method: 'ping' }, { 'mcp-session-id': id }))).status).toBe(404)
+      expect((await again(toRequest({ method: 'ping' }, { 'mcp-session-id': id }))).status).toBe(200)
+    },
+  )
+
+  it.each(shapes)('have their issuer as text in ctx.auth when verify returns %s', async (_name, infoOf) => {
+    const server = newServer()
+    server.registerTool('issuer', {}, (_args, ctx) => String(typeof ctx.auth?.issuer === 'string' && ctx.auth.issuer))
+    const as = await verified((user) => ({ scopes: [], ...infoOf(user) }))(server)
+    const { result } = await call(await as('ann'), 'tools/call', { name: 'issuer' })
+    expect((result as { content: { text: string }[] }).content[0]!.text).toMatch(/^https:\/\/ann\.example\/?$/)
+  })
+})
+
+it('requireBearerAuth keeps every id that a verifier returns, so that users who differ in one of them are not the same [SESS-014]', async () => {
+  const as = await middleware((userId) => ({ user: 'app', payload: { userId } }))(newServer())
+  const [ann, bob] = [await as('ann'), await as('bob')]
+  const id = await openSession(ann)
+  expect((await bob(toRequest({ method: 'ping' }, { 'mcp-session-id': id }))).status).toBe(404)
+})
+
 describe('a gateway that sends one bearer token of its own for all', () => {
   it('does not make its users one, as long as it says something of them [SESS-014]', async () => {
     const handler = handlerOf(newServer())

@@ -26,8 +26,8 @@ export function principalFor(auth: unknown, token: string): string | Promise<str
 export function principalFor(auth: unknown, token: string | undefined): string | undefined | Promise<string>
 export function principalFor(auth: unknown, token: string | undefined): string | undefined | Promise<string> {
   const places = placesOf(auth)
-  const issuer = find(places, ['issuer', 'iss'])
-  const subject = find(places, ['subject', 'sub'])
+  const issuer = find(places, issuerNames)
+  const subject = find(places, subjectNames)
   if (isKnown(subject)) return JSON.stringify([issuer, 'subject', subject])
   const user = [...valuesOf(places, userIdNames), userObjectId(auth)]
   if (user.some(isKnown)) return JSON.stringify([issuer, 'user', ...user])
@@ -45,15 +45,23 @@ export function principalFor(auth: unknown, token: string | undefined): string |
 
 /** Returns the text that names the user of a token, for `AuthInfo.subject`. */
 export function subjectOf(auth: unknown): string | undefined {
-  const subject = find(placesOf(auth), ['subject', 'sub'])
+  const subject = find(placesOf(auth), subjectNames)
   return typeof subject === 'string' ? subject : undefined
 }
 
-/** Copies the top-level members that tell the users of a client apart. */
-export function userMembersOf(auth: object): object {
-  return pick(auth, [...userIdNames, ...descriptionNames])
+/** Returns the issuer of a token, for `AuthInfo.issuer`. Found in the same places as the subject, which means nothing without it. */
+export function issuerOf(auth: unknown): string | undefined {
+  const issuer = find(placesOf(auth), issuerNames)
+  return issuer === null ? undefined : String(issuer)
 }
 
+/** Copies everything from which `principalFor` tells users apart, besides `extra`, `claims` and the client. */
+export function userMembersOf(auth: object): object {
+  return pick(auth, [...issuerNames, ...subjectNames, ...userIdNames, ...descriptionNames, 'payload'])
+}
+
+const issuerNames = ['issuer', 'iss']
+const subjectNames = ['subject', 'sub']
 const userIdNames = ['user', 'userId', 'user_id', 'uid']
 
 /**
@@ -81,7 +89,7 @@ function valuesOf(places: readonly Members[], names: readonly string[]): (Id | n
 function find(places: readonly Members[], names: readonly string[]): Id | null {
   for (const place of places) {
     for (const name of names) {
-      const value = place[name]
+      const value = place[name] instanceof URL ? place[name].href : place[name]
       if (isId(value)) return value
     }
   }

@@ -10,7 +10,7 @@ import {
   withoutOffline,
 } from './challenge.ts'
 import type { AuthInfo, AuthOptions, TokenRequest } from './options.ts'
-import { principalFor, subjectOf } from './principal.ts'
+import { issuerOf, principalFor, subjectOf } from './principal.ts'
 
 export type TokenCheckOptions = Pick<AuthOptions, 'verify' | 'requiredScopes' | 'impliedScopes' | 'dpop'>
 
@@ -208,7 +208,8 @@ function saysInvalid(error: unknown): boolean {
 
 /** Only what is known of it: whatever else a verifier leaves there, such as the token, stays behind. */
 function toAuthInfo(found: AuthInfo, implied: Readonly<Record<string, readonly string[]>>): AuthInfo {
-  const { issuer, clientId, expiresAt, resource, claims, scopes = [] } = found
+  const { clientId, expiresAt, resource, claims, scopes = [] } = found
+  const issuer = issuerOf(found)
   const subject = found.subject ?? subjectOf(found)
   if (!Array.isArray(scopes)) throw new TypeError('auth.verify must give scopes as an array of strings')
   return Object.freeze({
