@@ -388,6 +388,14 @@ describe('the work of one check', () => {
     expect(compileJsonSchema(schema, { formats: true, maxSteps: 1_000_000 })(value)).toContainEqual(tooManySteps)
   })
 
+  test('stops at the key that uses up the steps of patternProperties [JSON-014]', () => {
+    const patterns = Array.from({ length: 200 }, (_, index) => [`^zz${index}`, true])
+    const { value, reads } = countReads(10_000)
+    const check = compileJsonSchema({ patternProperties: Object.fromEntries(patterns) }, { maxSteps: 100_000 })
+    expect(check(value)).toContainEqual(tooManySteps)
+    expect(reads()).toBeLessThan(1_000)
+  })
+
   test('is small for long texts and common patterns', () => {
     const check = (pattern: string, value: unknown) => compileJsonSchema({ pattern }, { maxSteps: 1_200_000 })(value)
     const text = 'a'.repeat(1_000_000)
@@ -478,6 +486,18 @@ function wide(properties: number): JsonSchema {
 /** A text of a and b without a period. */
 function disorder(length: number): string {
   return Array.from({ length }, (_, index) => 'ab'[(Math.imul(index ^ (index >>> 3), 0x9e3779b1) >>> 17) & 1]).join('')
+}
+
+/** An object that counts how often its properties are read. */
+function countReads(properties: number): { value: object; reads(): number } {
+  let count = 0
+  const value = new Proxy(wide(properties), {
+    get(target, key) {
+      count++
+      return Reflect.get(target, key)
+    },
+  })
+  return { value, reads: () => count }
 }
 
 function names(count: number): JsonSchema {

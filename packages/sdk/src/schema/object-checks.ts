@@ -51,13 +51,12 @@ function membersChecks(builder: Builder): ObjectCheck[] {
     (value, run, seen) => {
       let missing = required.length
       let next = 0
-      let steps = 0
       let valid = true
       for (const key in value) {
         if (!ownProperty.call(value, key)) continue
         const item = value[key]
         if (item === undefined) continue
-        steps += 1 + patterns.length
+        if (run.spend(1 + patterns.length)) return false
         // Most values have their properties in the order of the schema, which saves the lookup.
         const property = inOrder[next]?.key === key ? inOrder[next++] : named.get(key)
         if (property?.required) missing--
@@ -66,7 +65,10 @@ function membersChecks(builder: Builder): ObjectCheck[] {
         let fits = shape === undefined || testMember(shape, item, key, run)
         for (let index = 0; index < patterns.length; index++) {
           const { pattern, shape } = patterns[index]!
-          if (!pattern.test(key, run)) continue
+          if (!pattern.test(key, run)) {
+            if (run.isHalted) return false
+            continue
+          }
           known = true
           fits = testMember(shape, item, key, run) && fits
         }
@@ -76,7 +78,6 @@ function membersChecks(builder: Builder): ObjectCheck[] {
         if (run.done) return false
         valid = false
       }
-      if (run.spend(steps)) return false
       if (missing === 0) return valid
       for (const key of required) {
         if (run.done || run.spend(1)) return false

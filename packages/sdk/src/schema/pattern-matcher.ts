@@ -114,6 +114,7 @@ export class Matcher {
   readonly #machines: Machine[] = []
   readonly #sets = new Map<string, number>()
   #tests: ((char: string) => boolean)[] | undefined
+  #testsCost = 0
   /** Characters that are in the same sets are one class. A class is a number above 0. */
   readonly asciiClasses = new Int32Array(128)
   readonly #others = new Map<number, number>()
@@ -151,6 +152,7 @@ export class Matcher {
 
   forget(): void {
     for (const machine of this.#machines) machine.forget()
+    this.#others.clear()
     // The classes are in use until the text at hand is matched.
     this.#isStale = true
   }
@@ -167,26 +169,26 @@ export class Matcher {
 
   #classify(code: number, budget: Budget): number {
     this.#tests ??= this.#compileSets(budget)
-    budget.spend(this.#tests.length * MISS_COST)
+    budget.spend(this.#testsCost)
     const char = String.fromCodePoint(code)
     const members = Uint8Array.from(this.#tests, (test) => Number(test(char)))
     const name = members.join('')
     const known = this.#classes.get(name)
     const charClass = known ?? this.#members.push(members) - 1
-    if (known === undefined) {
-      this.#classes.set(name, charClass)
-      this.pool.remember(members.length)
-    }
-    if (this.#others.size >= MAX_KNOWN_CHARACTERS) this.#others.clear()
+    if (known === undefined) this.#classes.set(name, charClass)
+    this.pool.remember(known === undefined ? members.length : 1)
     if (code < 128) this.asciiClasses[code] = charClass
     else this.#others.set(code, charClass)
     return charClass
   }
 
   #compileSets(budget: Budget): ((char: string) => boolean)[] {
-    budget.spend(this.#sets.size * SET_COST)
+    this.#testsCost = REGEXP_COST
     return Array.from(this.#sets.keys(), (source) => {
-      if (source.length === 1 && source !== '.') return (char: string) => char === source
+      const literal = /^(?:[^.]|\\\W)$/.test(source) ? source.at(-1) : undefined
+      this.#testsCost += literal === undefined ? REGEXP_COST : MISS_COST
+      budget.spend(SET_COST)
+      if (literal !== undefined) return (char: string) => char === literal
       const set = new RegExp(`^(?:${source})$`, this.unicode ? 'u' : '')
       return (char: string) => set.test(char)
     })
@@ -238,7 +240,7 @@ class Machine {
   }
 
   test(text: string, from: number, budget: Budget): boolean {
-    if (budget.spend(0)) return false
+    if (budget.spend(START_COST)) return false
     const { backward } = this.#program
     const matcher = this.#matcher
     const { asciiClasses } = matcher
@@ -259,12 +261,9 @@ class Machine {
       if (code > 0xd7ff && matcher.unicode) code = backward ? codeBefore(text, at) : text.codePointAt(at)!
       at += (code > 0xffff ? 2 : 1) * (backward ? -1 : 1)
       const charClass = (code < 128 && asciiClasses[code]) || matcher.classOf(code, budget)
-      let next = node.next[charClass]
-      if (!next) {
-        next = this.#advance(node, charClass, text, at, budget)
-        if (budget.spend(this.#takeWork())) return false
-      }
-      node = next
+      node = node.next[charClass] ?? this.#advance(node, charClass, text, at, budget)
+      // Asked on each turn: what is known already takes time as well, and the class of a character may be new.
+      if (budget.spend(1 + this.#takeWork())) return false
     }
     const matches = node.matches || (at === end && this.#endsIn(node, text, at, budget))
     return !budget.spend(Math.abs(at - from) + this.#takeWork()) && matches
@@ -370,13 +369,16 @@ class Machine {
 
 /** Steps that one state costs when a node is not known yet. */
 const MISS_COST = 4
+/** Steps that it costs to begin with a text. */
+const START_COST = 2
+/** Steps that it costs to test one character with one regular expression. */
+const REGEXP_COST = 20
 /** Steps that it costs to compile one set of characters, when the first character is looked up in it. */
 const SET_COST = 50
 /** States that all patterns of a schema may have together. */
 const MAX_STATES = 200_000
-/** Numbers that all patterns of a schema may remember together, of their nodes and their classes. */
+/** Numbers that all patterns of a schema may remember together, of their nodes, classes and characters. */
 const MAX_REMEMBERED = 50_000
-const MAX_KNOWN_CHARACTERS = 2_000
 /** What a node takes in memory beside its states. */
 const NODE_SIZE = 16
 

@@ -111,6 +111,44 @@ describe('the work of a pattern', () => {
     }
   })
 
+  test('ends when the budget is used up by looking up characters that are not ASCII [JSON-014]', () => {
+    const sets = Array.from({ length: 200 }, (_, index) => `[a${String.fromCharCode(0x100 + index)}]`)
+    const own = compile(sets.join(''))
+    const budget = createBudget(1_000_000)
+    expect(own.test(ideographs(100_000), budget)).toBe(false)
+    expect(budget.spent).toBeGreaterThan(1_000_000)
+    expect(budget.spent).toBeLessThan(1_020_000)
+    expect(budget.turnsAfterEnd).toBeLessThan(3)
+  })
+
+  test('ends when the budget is used up, also where all that follows is known [JSON-014]', () => {
+    const own = compile('^[^@]+@')
+    const text = 'ā'.repeat(100_000)
+    own.test(text, unlimited)
+    const budget = createBudget(10_000)
+    expect(own.test(text, budget)).toBe(false)
+    expect(budget.spent).toBeLessThan(10_100)
+  })
+
+  test('counts each regular expression that a new character is tested with as 20 steps or more [JSON-014]', () => {
+    const sets = Array.from({ length: 50 }, (_, index) => `[a${String.fromCharCode(0x100 + index)}]`)
+    const own = compile(sets.join(''))
+    own.test(ideographs(1), unlimited)
+    const budget = createBudget(Number.POSITIVE_INFINITY)
+    own.test(ideographs(1_001), budget)
+    expect(budget.spent).toBeGreaterThan(50 * 20 * 1_000)
+  })
+
+  test('is small for long texts with thousands of different characters', () => {
+    const own = compile('^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$')
+    const first = createBudget(1_000_000)
+    expect(own.test(`${ideographs(10_000)}@例.例`, first)).toBe(true)
+    expect(first.spent).toBeLessThan(1_000_000)
+    const second = createBudget(1_000_000)
+    expect(own.test(`${ideographs(10_000).repeat(10)}@例.例`, second)).toBe(true)
+    expect(second.spent).toBeLessThan(300_000)
+  })
+
   test('does not grow with what earlier texts left behind', () => {
     const own = compile('(?:a|b)*a(?:a|b){14}$')
     const random = createRandom(7)
@@ -186,10 +224,18 @@ function matches({ source, unicode }: RegExp, text: string): boolean {
   return false
 }
 
+/** A text of different ideographs, up to 20,000 of them. */
+function ideographs(count: number): string {
+  return Array.from({ length: count }, (_, index) => String.fromCharCode(0x4e00 + (index % 20_000))).join('')
+}
+
 function createBudget(steps: number) {
   return {
     spent: 0,
+    /** How often something was still spent when the budget was used up already. */
+    turnsAfterEnd: 0,
     spend(taken: number) {
+      if (this.spent > steps) this.turnsAfterEnd++
       this.spent += taken
       return this.spent > steps
     },

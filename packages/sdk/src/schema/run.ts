@@ -92,6 +92,11 @@ export class Run {
     return this.#quiet > 0 || this.#halt !== undefined || (this.#issues?.length ?? 0) >= MAX_ISSUES
   }
 
+  /** True when the whole check has ended, because it takes too many steps or goes too deep. */
+  get isHalted(): boolean {
+    return this.#halt !== undefined
+  }
+
   /** Reports an issue with the value at hand, or below it. */
   fail(message: string, below = ''): false {
     if (this.done) return false
