@@ -1,4 +1,6 @@
-import { createMcpHandler } from 'tenon/server'
+import { createServer as createHttpServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createMcpHandler, type HttpOptions } from 'tenon/server'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createServer, eventually, httpRevisions, modern, RawClient, RawConnection, serve, toBytes } from './support.ts'
 
@@ -112,6 +114,93 @@ describe('many responses that nobody reads', () => {
     await eventually(() => http.metrics.unsentBytes > megabyte)
     connection.socket.resume()
     expect((await connection.response()).body.length).toBeGreaterThan(8 * megabyte)
+  })
+})
+
+function createGate() {
+  let resolve!: (value: string) => void
+  const promise = new Promise<string>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+describe('pipelined requests behind one that is still running', () => {
+  /** Behind a body parser: a tool that waits for `gate`, and one whose answers are large. */
+  async function servePipelined(options: HttpOptions) {
+    const server = createServer()
+    const gate = createGate()
+    let calls = 0
+    server.registerTool('wait', {}, () => gate.promise)
+    server.registerTool('large', {}, async () => {
+      calls++
+      return 'x'.repeat(megabyte / 4)
+    })
+    const handler = createMcpHandler(server, options)
+    const responses: ServerResponse[] = []
+    const http = createHttpServer((request, response) => {
+      request.setEncoding('utf8').once('data', (text: string) => {
+        responses.push(response)
+        handler.node(request, response, JSON.parse(text))
+      })
+    })
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
+    onTestFinished(async () => {
+      gate.resolve('late')
+      await handler.close()
+      http.close()
+    })
+    const client = new RawClient((http.address() as AddressInfo).port, modern)
+    const connection = await RawConnection.open(client.port)
+    onTestFinished(() => connection.destroy())
+    const request = (id: number, name: string) => {
+      const body = client.call(id, name)
+      return toBytes(
+        'POST',
+        '/mcp',
+        client.headers('tools/call', name, { 'Content-Length': String(body.length) }),
+        body,
+      )
+    }
+    const unsentBytes = () => responses.reduce((sum, { writableLength }) => sum + writableLength, 0)
+    return { handler, gate, connection, request, responses, unsentBytes, calls: () => calls }
+  }
+
+  it('leave no output behind when their answers exceed maxQueuedBytes', async () => {
+    const { handler, connection, request, responses, unsentBytes } = await servePipelined({ maxQueuedBytes: megabyte })
+    const requests = [request(0, 'wait'), ...Array.from({ length: 60 }, (_, index) => request(index + 1, 'large'))]
+    connection.write(Buffer.concat(requests))
+    await connection.closed()
+    await eventually(() => handler.metrics.calls === 0)
+    // Answers of one turn of the event loop leave at its end.
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(responses.length).toBeGreaterThan(10)
+    expect(unsentBytes()).toBe(0)
+    expect(handler.metrics.unsentBytes).toBe(0)
+  })
+
+  it('leave no output behind when the client disconnects', async () => {
+    const { handler, connection, request, unsentBytes } = await servePipelined({})
+    connection.write(Buffer.concat([request(0, 'wait'), request(1, 'large'), request(2, 'large')]))
+    await eventually(() => unsentBytes() > megabyte / 2)
+    connection.destroy()
+    await eventually(() => handler.metrics.calls === 0 && unsentBytes() === 0)
+    expect(handler.metrics.unsentBytes).toBe(0)
+  })
+
+  it('are not started when the connection closed while their caller was being identified', async () => {
+    const identified = createGate()
+    const { connection, request, responses, calls, handler } = await servePipelined({
+      principal: () => identified.promise,
+    })
+    connection.write(Buffer.concat([request(0, 'large'), request(1, 'large')]))
+    await eventually(() => responses.length === 2)
+    connection.destroy()
+    await eventually(() => responses.every(({ req }) => req.socket.destroyed))
+    identified.resolve('user')
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(calls()).toBe(0)
+    expect(handler.metrics.calls).toBe(0)
   })
 })
 

@@ -58,19 +58,25 @@ export class NodeCall implements HttpCall {
   }
 
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void {
+    if (this.isGone) return
     if (this.#parsed !== undefined) return done(toBody(this.#parsed, this.#incoming.rawBody, limits.maxBodyBytes))
     const length = Number(this.request.header('content-length') ?? 0)
     if (length > limits.maxBodyBytes) done(tooLarge(limits.maxBodyBytes))
-    else readText(this.#incoming, limits, done)
+    else readText(this.#incoming, limits, (body) => this.isGone || done(body))
   }
 
   reply(status: number, headers: HeaderFields, body: string | Uint8Array = ''): void {
     const response = this.#response
-    if (response.headersSent || response.destroyed) return
+    if (response.headersSent || this.isGone) return
     // A long text is encoded once here, rather than measured first and joined to the headers then.
     const content = typeof body === 'string' && body.length > longText ? Buffer.from(body) : body
     response.writeHead(status, status === 204 ? headers : withLength(headers, Buffer.byteLength(content)))
     leave({ response, content, call: this })
+  }
+
+  /** Whether the client can no longer be answered. A response that is queued behind another one (pipelining) does not know. */
+  get isGone(): boolean {
+    return this.#response.destroyed || this.#incoming.socket.destroyed
   }
 
   limitOutput(limits: OutputLimits): void {
@@ -88,13 +94,13 @@ export class NodeCall implements HttpCall {
     response.flushHeaders()
     // Events are small and must not wait for company.
     response.socket?.setNoDelay(true)
-    return new NodeSink(response, this.output())
+    return new NodeSink(response, this)
   }
 
   onClose(listener: () => void): void {
     const response = this.#response
     const { socket } = this.#incoming
-    if (response.destroyed || socket.destroyed) return listener()
+    if (this.isGone) return listener()
     const forget = onSocketClose(socket, listener)
     response.on('close', () => {
       forget()
@@ -145,6 +151,7 @@ class ConnectionOutput implements Backlog {
     this.#socket = socket
     this.#peer = socket.remoteAddress
     this.#limits = limits
+    onSocketClose(socket, () => this.#closed())
   }
 
   get unsentBytes(): number {
@@ -171,9 +178,7 @@ class ConnectionOutput implements Backlog {
   waits(response: ServerResponse, bytes: number): void {
     if (!this.#responses.has(response)) {
       this.#responses.add(response)
-      const sent = () => this.#sent(response)
-      response.on('finish', sent)
-      onSocketClose(this.#socket, sent)
+      response.on('finish', () => this.#sent(response))
     }
     this.#limits.backlogs.add(this, bytes)
     // One response may be as large as it is; that more and more of them wait is up to the client.
@@ -184,6 +189,20 @@ class ConnectionOutput implements Backlog {
     this.#responses.delete(response)
     if (this.#responses.size === 0) this.#limits.backlogs.delete(this)
   }
+
+  #closed(): void {
+    for (const response of this.#responses) discard(response)
+    this.#responses.clear()
+    this.#limits.backlogs.delete(this)
+  }
+}
+
+/** Node keeps the output of a response that never got a socket, for as long as any handler of its connection runs. */
+function discard(response: ServerResponse): void {
+  response.destroy()
+  const output = response as { outputData?: unknown[]; outputSize?: number }
+  output.outputData = []
+  output.outputSize = 0
 }
 
 const outputs = new WeakMap<Socket, ConnectionOutput>()
@@ -215,6 +234,8 @@ function sendLeaving(): void {
   const answers = leaving
   leaving = []
   for (const { response, content, call } of answers) {
+    // An answer of this turn may have been one too many for its connection.
+    if (call.isGone) continue
     response.end(content)
     if (content.length > watchedFromBytes && response.writableLength > 0) call.output()?.waits(response, content.length)
   }
@@ -299,16 +320,18 @@ function isRepeated(rawHeaders: readonly string[], name: string): boolean {
 
 class NodeSink implements EventSink {
   readonly #response: ServerResponse
+  readonly #call: NodeCall
   readonly #output: ConnectionOutput | undefined
 
-  constructor(response: ServerResponse, output: ConnectionOutput | undefined) {
+  constructor(response: ServerResponse, call: NodeCall) {
     this.#response = response
-    this.#output = output
+    this.#call = call
+    this.#output = call.output()
   }
 
   write(text: string): void {
     const response = this.#response
-    if (response.writableEnded || response.destroyed) return
+    if (response.writableEnded || this.#call.isGone) return
     if (!response.write(text)) this.#output?.waits(response, text.length)
   }
 
