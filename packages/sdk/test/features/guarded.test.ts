@@ -223,6 +223,50 @@ describe('a guarded item', () => {
     await server.close()
   })
 
+  describe.each(eras)('of which a template matches other spellings of the URI (%s)', (revision) => {
+    function createNotes() {
+      const server = new McpServer(info)
+      const exact = server.registerResource('plan', "notes://private/the'plan", { requiredScopes }, () => 'secret')
+      server.registerResource('any', new ResourceTemplate('notes://{folder}/{id}'), {}, () => 'template')
+      const inner = new McpServer(info)
+      inner.registerResource('rest', new ResourceTemplate('{+uri}'), {}, () => 'template')
+      return { exact, server: server.mount(inner, { prefix: 'in' }) }
+    }
+
+    it.each([
+      "notes://private/the'pl%61n",
+      "notes://%70rivate/the'plan",
+      "NOTES://private/the'plan",
+      'notes://private/the%27plan',
+      'notes://private%2Fthe%27plan',
+      "notes://private/x/../the'plan",
+      "notes://private/%2e/the'plan",
+      "notes://private/the'plan?",
+      "notes://private/the'plan#top",
+    ])('is refused to callers without its scope as %s [TOOL-043]', async (uri) => {
+      const { exact, server } = createNotes()
+      const listen = { notifications: { resourceSubscriptions: [uri] } }
+      const subscribing: [string, Record<string, unknown>] =
+        revision === '2025-11-25' ? ['resources/subscribe', { uri }] : ['subscriptions/listen', listen]
+      await using poor = await openAs(server, revision, ['look'])
+      for (const [method, params] of [['resources/read', { uri }] as const, subscribing]) {
+        const { error } = await answerTo(poor, { kind: '', method, params })
+        expect(error, method).toMatchObject({ data: { error: 'insufficient_scope', scopes: ['take'] } })
+      }
+      await using rich = await openAs(server, revision, ['take'])
+      expect((await ask(rich, 'resources/read', { uri })).result.contents).toMatchObject([{ text: 'secret' }])
+      exact.remove()
+      expect((await ask(poor, 'resources/read', { uri })).result.contents).toMatchObject([{ text: 'template' }])
+    })
+
+    it('leaves other URIs to the template', async () => {
+      await using poor = await openAs(createNotes().server, revision, ['look'])
+      for (const uri of ['notes://private/other', 'notes://public/pl%61n', 'notes://private/the%2527plan']) {
+        expect((await ask(poor, 'resources/read', { uri })).result.contents).toMatchObject([{ uri, text: 'template' }])
+      }
+    })
+  })
+
   it('is not available to a caller whose scopes are a text that contains the name of the scope', async () => {
     await expect(connect(createVault(), { auth: { scopes: 'mistake' as never } })).rejects.toThrow(/takes an identity/)
     expect(hasScopes({ scopes: 'mistake' as never }, ['take'])).toBe(false)

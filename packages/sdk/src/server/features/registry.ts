@@ -40,8 +40,12 @@ export class Registry<E extends Item> {
     return this.#items.get(key)
   }
 
+  all(): E[] {
+    return [...this.#items.values()]
+  }
+
   enabled(): E[] {
-    return [...this.#items.values()].filter((item) => item.enabled)
+    return this.all().filter((item) => item.enabled)
   }
 
   /** @param rebuild Makes the item anew with changes. */

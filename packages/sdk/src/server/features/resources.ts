@@ -16,7 +16,7 @@ import type {
   ResourceTemplateInfo,
   ResultMeta,
 } from '../../protocol/types.ts'
-import { isUri } from '../../protocol/uri.ts'
+import { decodedText, isUri, normalizeUri } from '../../protocol/uri.ts'
 import { chain } from '../../util/chain.ts'
 import { UriTemplate } from '../../util/uri-template.ts'
 import type { Context } from '../context.ts'
@@ -164,11 +164,14 @@ export class Resources {
   readonly #templates: Registry<TemplateEntry>
   /** Kept until something is registered: lists are asked for often. */
   #hasGuarded: boolean | undefined
+  /** The guarded resources by their decoded text. Kept until something is registered. */
+  #guardedByText: ReadonlyMap<string, ResourceEntry> | undefined
 
   constructor(host: FeatureHost) {
     this.#host = host
     const changed = () => {
       this.#hasGuarded = undefined
+      this.#guardedByText = undefined
       host.changed('resources')
     }
     this.#resources = new Registry('resource', changed)
@@ -178,7 +181,7 @@ export class Resources {
   register(name: string, uri: string, config: ResourceConfig, read: ReadResource): RegisteredResource {
     return this.#resources.register<ResourceChanges>(
       createResource(name, uri, config, read, true),
-      (entry, { name = entry.name, uri = entry.key, read = entry.read, ...changes }) =>
+      (entry, { name = entry.name, uri = entry.definition.uri, read = entry.read, ...changes }) =>
         createResource(name, uri, { ...entry.config, ...changes }, read, entry.enabled),
     )
   }
@@ -306,7 +309,7 @@ export class Resources {
 
   /** Whether a completion can name it: the URI of a resource, or of a template. */
   ownsReference(uri: string): boolean {
-    return (this.#templates.get(uri) ?? this.#resources.get(uri))?.enabled === true
+    return (this.#templates.get(uri) ?? this.#resources.get(normalizeUri(uri)))?.enabled === true
   }
 
   knowsReference(uri: string): boolean {
@@ -321,7 +324,7 @@ export class Resources {
   /** Who completes a variable: undefined when nobody does. Throws when there is no such template or variable. */
   completer(uri: string, variable: string, ctx: Context): Completer | undefined {
     const entry = this.#templates.get(uri)
-    const resource = entry ? undefined : this.#resources.get(uri)
+    const resource = entry ? undefined : this.#resources.get(normalizeUri(uri))
     checkAccess(ctx.call, (entry ?? resource)?.config.requiredScopes)
     // A plain resource has nothing to complete, which is not an error.
     if (resource) return undefined
@@ -332,7 +335,7 @@ export class Resources {
   }
 
   #find(uri: string): { config: ResourceConfig; read: (uri: URL, ctx: Context) => unknown } | undefined {
-    const resource = this.#resources.get(uri)
+    const resource = this.#resources.get(normalizeUri(uri)) ?? this.#guardedLike(uri)
     // One that was disabled is gone, also where a template would match it.
     if (resource) return resource.enabled ? resource : undefined
     for (const { template, config, read } of this.#templates.enabled()) {
@@ -340,6 +343,17 @@ export class Resources {
       if (variables && !leadsOut(uri, variables)) return { config, read: (url, ctx) => read(url, variables, ctx) }
     }
     return undefined
+  }
+
+  /** The guarded resource that a template, which decodes its values, must not give out under another spelling of its URI. */
+  #guardedLike(uri: string): ResourceEntry | undefined {
+    this.#guardedByText ??= new Map(
+      this.#resources
+        .all()
+        .filter(({ config }) => config.requiredScopes)
+        .map((entry) => [decodedText(entry.definition.uri), entry]),
+    )
+    return this.#guardedByText.size === 0 ? undefined : this.#guardedByText.get(decodedText(uri))
   }
 
   #all(ctx: Context, hides = this.#host.hideUnauthorized): Resource[] | Promise<Resource[]> {
@@ -386,7 +400,7 @@ function createResource(
   }
   checkConfig(name, config, read)
   const definition = { uri, name, ...describeResource(config), ...(config.size !== undefined && { size: config.size }) }
-  return { key: uri, name, enabled, definition, config, read }
+  return { key: normalizeUri(uri), name, enabled, definition, config, read }
 }
 
 function createTemplate(
