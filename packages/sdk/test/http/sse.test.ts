@@ -1,6 +1,8 @@
-import { SSEServerTransport } from 'tenon/server'
+import { McpServer, SSEServerTransport } from 'tenon/server'
+import { tasks } from 'tenon/tasks'
 import { OfficialSchema } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
+import type { NodeRequest } from '../../src/transport/http/node.ts'
 import { schemas } from '../support/official-schemas.ts'
 import {
   door,
@@ -191,8 +193,11 @@ describe('2024-11-05: the old transport beside the new one', () => {
 /** The transport as those use it who route both endpoints themselves. */
 async function classic(options: ConstructorParameters<typeof SSEServerTransport>[2] = {}, server = workshop()) {
   const transports = new Map<string, SSEServerTransport>()
-  const http = await listenWith((request, response) => {
+  const http = await listenWith((request: NodeRequest, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost')
+    const user = request.headers['x-user']
+    // As an authentication layer in front does it.
+    if (user !== undefined) request.auth = { subject: user, scopes: user === 'alice' ? ['admin'] : [] }
     if (request.method === 'GET') {
       const transport = new SSEServerTransport('/messages', response, options)
       transports.set(transport.sessionId, transport)
@@ -205,6 +210,20 @@ async function classic(options: ConstructorParameters<typeof SSEServerTransport>
     else response.writeHead(404).end()
   })
   return { ...http, transports }
+}
+
+function guardedServer(): McpServer {
+  const server = new McpServer({ name: 'lab', version: '1.0.0' }, { tasks: tasks() })
+  server.registerTool('guarded', { requiredScopes: ['admin'] }, () => 'secret')
+  server.registerTool('who', {}, (_args, ctx) => JSON.stringify([ctx.auth?.subject, ctx.request?.header('x-user')]))
+  server.registerTool('report', { execution: { taskSupport: 'optional' } }, () => 'private')
+  return server
+}
+
+async function openAs(user: string | undefined, url: string): Promise<SseClient> {
+  const client = await SseClient.open(url, { headers: user === undefined ? {} : { 'x-user': user } })
+  await client.initialize('2025-11-25')
+  return client
 }
 
 describe('SSEServerTransport', () => {
@@ -259,6 +278,48 @@ describe('SSEServerTransport', () => {
     await using listed = await classic({ allowedOrigins: ['https://evil.example'] })
     await using allowed = await door(listed.url)({ method: 'GET', headers: foreign })
     expect(allowed.status).toBe(200)
+  })
+
+  it('runs a guarded tool for a caller whose request has the scope, and for no other', async () => {
+    await using http = await classic({}, guardedServer())
+    await using alice = await openAs('alice', http.url)
+    await using bob = await openAs('bob', http.url)
+    await using anonymous = await openAs(undefined, http.url)
+    expect(await alice.textOf('guarded')).toBe('secret')
+    for (const client of [bob, anonymous]) {
+      expect((await client.request(1, 'tools/call', { name: 'guarded' })).error?.message).toContain('admin')
+    }
+  })
+
+  it('tells handlers which request brought the call', async () => {
+    await using http = await classic({}, guardedServer())
+    await using alice = await openAs('alice', http.url)
+    expect(await alice.textOf('who')).toBe(JSON.stringify(['alice', 'alice']))
+  })
+
+  it('keeps the task of a user from other users who know its id [TASK-049]', async () => {
+    await using http = await classic({}, guardedServer())
+    await using alice = await openAs('alice', http.url)
+    await using bob = await openAs('bob', http.url)
+    await using anonymous = await openAs(undefined, http.url)
+    const { result } = await alice.request(1, 'tools/call', { name: 'report', task: {} })
+    const { taskId } = (result as unknown as { task: { taskId: string } }).task
+    for (const client of [bob, anonymous]) {
+      const unknown = await client.request(1, 'tasks/result', { taskId: 'unknown' })
+      const found = await client.request(2, 'tasks/result', { taskId })
+      expect(found.error).toBeDefined()
+      expect({ ...found.error }).toEqual({ ...unknown.error })
+    }
+    expect((await alice.request(2, 'tasks/result', { taskId })).result?.content?.[0]?.text).toBe('private')
+  })
+
+  it('has the user who opened the stream as its principal', async () => {
+    await using http = await classic()
+    await using _alice = await openAs('alice', http.url)
+    await using _bob = await openAs('bob', http.url)
+    const [alice, bob] = [...http.transports.values()].map(({ principal }) => principal)
+    expect(alice).toContain('alice')
+    expect(bob).toContain('bob')
   })
 
   it('close ends the stream, and onclose is told when the client goes', async () => {

@@ -1,10 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { ClosedError } from '../../errors.ts'
+import { isWatched } from '../../jsonrpc/link.ts'
 import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
-import type { Transport } from '../../jsonrpc/transport.ts'
+import type { ReplyStream, Transport } from '../../jsonrpc/transport.ts'
 import { Deadlines } from '../../util/deadlines.ts'
 import {
   type BodyLimits,
+  type CallRequest,
   type EventSink,
   eventHeaders,
   type HttpCall,
@@ -55,6 +57,11 @@ export class SSEServerTransport implements Transport {
     this.#guard = new Guard(isUnchecked ? { allowAnyHost: true, allowAnyOrigin: true } : options)
   }
 
+  /** The user who opened the stream; undefined for anonymous callers. */
+  get principal(): string | undefined {
+    return this.#principal
+  }
+
   async start(): Promise<void> {
     const call = new NodeCall(this.#response.req as NodeRequest, this.#response)
     const foreign = this.#guard.check(call)
@@ -100,14 +107,46 @@ export class SSEServerTransport implements Transport {
     const foreign = this.#guard.check(call)
     if (foreign) throw foreign
     if (!this.#sink) throw new Refusal(500, refusedCode, 'The stream is not open', null)
+    const { request } = call
+    request.principal = await principalOf(request)
     // Whoever opened the stream, and nobody else.
-    if ((await principalOf(call.request)) !== this.#principal) {
+    if (request.principal !== this.#principal) {
       throw new Refusal(404, sessionNotFoundCode, 'Session not found: open the stream again', null)
     }
     const value = await readMessage(call, this.#bodyLimits)
     const kind = Array.isArray(value) ? undefined : kindOf(value)
     if (kind instanceof Fault) throw new Refusal(400, kind.code, kind.message, kind.id ?? null)
-    this.onmessage?.(value)
+    this.onmessage?.(value, this.#replyTo(request))
+  }
+
+  /** Replies go to the one stream; from the POST, handlers learn who is calling. */
+  #replyTo(request: CallRequest): ReplyStream {
+    return {
+      request,
+      authInfo: request.auth,
+      get requestInfo() {
+        return { headers: request.headers }
+      },
+      era: 'handshake',
+      sendText: (text) => this.#reply(text),
+      end: () => {},
+    }
+  }
+
+  #reply(text: string): boolean {
+    if (!this.#sink) return false
+    if (isWatched(this)) void this.#sendWatched(text)
+    else this.sendText(text)
+    return true
+  }
+
+  /** Through the `send` that instrumentation has put in place of ours, which may be asynchronous. */
+  async #sendWatched(text: string): Promise<void> {
+    try {
+      await this.send(JSON.parse(text))
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)))
+    }
   }
 
   #end(): void {
