@@ -54,6 +54,19 @@ describe('an icon', () => {
   })
 
   it.each([
+    ['gradients and filters', '<defs><linearGradient id="a"><stop/></linearGradient></defs><feGaussianBlur/>'],
+    ['a style', '<style>rect { fill: url(#a) }</style><rect/>'],
+    ['a style in CDATA', '<style type="text/css">\n<![CDATA[ rect { fill: red } ]]>\n</style><rect/>'],
+    ['the predefined entities', '<title>A &amp; B &lt;&gt;&quot;&apos;</title>'],
+    [
+      'xlink',
+      '<g xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:svg="http://www.w3.org/2000/svg"><use xlink:href="#a"/></g>',
+    ],
+  ])('may be an SVG with %s [ICON-009]', async (_name, content) => {
+    expect(await load(svg(content), { allowSvg: true })).toMatchObject({ mimeType: 'image/svg+xml' })
+  })
+
+  it.each([
     'http://mcp.example.com/icon',
     'javascript:alert(1)',
     'file:///etc/passwd',
@@ -191,6 +204,20 @@ describe('an icon', () => {
     ['a link', svg('<a href="https://evil.example.com"><g/></a>')],
     ['a link to a script', svg('<a xlink:href="javascript:alert(1)"><g/></a>')],
     ['an escaped link', svg('<a href="&#106;avascript:alert(1)"><g/></a>')],
+    ['a character reference in a style attribute', svg('<rect style="fill:&#117;rl(https://evil.example.com/x)"/>')],
+    ['a hexadecimal character reference', svg('<rect style="fill:&#x75;rl(https://evil.example.com/x)"/>')],
+    ['a character reference in a style', svg('<style>&#64;import "https://evil.example.com/a.css"</style>')],
+    ['an entity that is not predefined', svg('<text>&copy;</text>')],
+    ['a comment in the word of a style', svg('<style>@im<!-- -->port "https://evil.example.com/a.css"</style>')],
+    ['CDATA in the word of a style', svg('<style>@im<![CDATA[port "https://evil.example.com/a.css"]]></style>')],
+    ['an element in the word of a style', svg('<style type="text/css">@im<g/>port "//evil.example.com/a"</style>')],
+    ['a link that reports clicks', svg('<a href="#x" ping="https://evil.example.com/"><g/></a>')],
+    ['HTML by a prefix', svg('<h:form xmlns:h="http://www.w3.org/1999/xhtml" action="//evil.example.com"/>')],
+    ['HTML by the prefix of SVG', svg('<svg:meta xmlns:svg="http://www.w3.org/1999/xhtml" http-equiv="refresh"/>')],
+    ['HTML by the default namespace', svg('<title xmlns="http://www.w3.org/1999/xhtml"/>')],
+    ['HTML without a namespace', svg('<meta http-equiv="refresh" content="0;https://evil.example.com/"/>')],
+    ['a foreign namespace', svg('<g xmlns:h="http://www.w3.org/1999/xhtml"/>')],
+    ['a picture as a filter', svg('<filter><feImage href="#a"/></filter>')],
     ['a picture', svg('<image href="data:image/png;base64,AAAA"/>')],
     ['an imported style', svg('<style>@import "https://evil.example.com/a.css"</style>')],
     ['an escaped style', svg('<style>@\\69mport "x"</style>')],
