@@ -2,6 +2,7 @@ import type { Call } from '../era/call.ts'
 import { ProtocolError } from '../errors.ts'
 import type { LinkLimits } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import { networkOf } from '../util/account.ts'
 import { Bucket } from '../util/bucket.ts'
 import { Buckets } from '../util/buckets.ts'
 import { clock } from '../util/clock.ts'
@@ -88,7 +89,7 @@ export class CallLimit {
     if (principal !== undefined) return this.#principals.of(principal, now)
     // A request without a session has a link of its own, so its caller is only known by the address, if at all.
     if (request && (request.peer !== undefined || link.transport.sessionId === undefined)) {
-      return this.#addresses.of(request.peer ?? '', now)
+      return this.#addresses.of(networkOf(request.peer ?? ''), now)
     }
     const known = this.#connections.get(link)
     if (known) return known

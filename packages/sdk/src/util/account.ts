@@ -14,7 +14,7 @@ interface Caller {
 /** Undefined where neither is known: then only the limits for all callers apply. */
 export function accountOf({ principal, peer }: Caller): Account | undefined {
   if (principal !== undefined) return { name: principal, isAddress: false }
-  return peer === undefined ? undefined : { name: networkOf(peer.slice(0, 100)), isAddress: true }
+  return peer === undefined ? undefined : { name: networkOf(peer), isAddress: true }
 }
 
 /** Counts by account; principals and addresses are kept apart. */
@@ -35,11 +35,15 @@ export class AccountTally {
   }
 }
 
-/** Whoever has an IPv6 address has at least a /64 of them, so these count as one. */
-export function networkOf(address: string): string {
+/**
+ * Returns the name under which limits count an address. Whoever has an IPv6 address has at least a /64 of them, so these count
+ * as one. An address may come from a header, so the name is bounded.
+ */
+export function networkOf(peer: string): string {
+  const address = peer.slice(0, 100)
+  if (!address.includes(':')) return address
   const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped
-  if (!address.includes(':')) return address
   const [head = '', tail] = address.toLowerCase().split('%')[0]!.split('::')
   const before = head === '' ? [] : head.split(':')
   const after = tail === undefined || tail === '' ? [] : tail.split(':')

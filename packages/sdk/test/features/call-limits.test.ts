@@ -1,6 +1,6 @@
 import { revisionIds } from 'tenon'
 import { connect } from 'tenon/client'
-import { completable, createMcpHandler, McpServer, Server, type ServerLimits } from 'tenon/server'
+import { completable, createMcpHandler, type McpHandler, McpServer, Server, type ServerLimits } from 'tenon/server'
 import { tasks } from 'tenon/tasks'
 import { ScriptedClient } from 'tenon/testing'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -86,26 +86,18 @@ describe('the limit of tool calls', () => {
 
   it('counts anonymous HTTP requests without a session together, and allows ten times as many', async () => {
     const handler = createMcpHandler(createServer(twoCalls))
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': {},
-    }
-    const isLimited = async () => {
-      const headers = {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'tools/call',
-        'mcp-name': 'echo',
-      }
-      const params = { name: 'echo', arguments: {}, _meta }
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
-      const response = await handler.fetch(new Request('http://127.0.0.1/mcp', { method: 'POST', headers, body }))
-      return ((await response.json()) as { result: { isError?: boolean } }).result.isError ?? false
-    }
     vi.useFakeTimers({ toFake: ['Date'] })
-    for (let call = 0; call < 20; call++) expect(await isLimited()).toBe(false)
-    expect(await isLimited()).toBe(true)
+    for (let call = 0; call < 20; call++) expect(await isLimited(handler)).toBe(false)
+    expect(await isLimited(handler)).toBe(true)
+    await handler.close(0)
+  })
+
+  it('counts anonymous HTTP requests from one IPv6 /64 together', async () => {
+    const handler = createMcpHandler(createServer(twoCalls), { clientAddress: ({ headers }) => headers['x-real-ip'] })
+    vi.useFakeTimers({ toFake: ['Date'] })
+    for (let call = 0; call < 20; call++) expect(await isLimited(handler, `2001:db8:1:2::${call}`)).toBe(false)
+    expect(await isLimited(handler, '2001:db8:1:2:3:4:5:6')).toBe(true)
+    expect(await isLimited(handler, '2001:db8:1:3::1')).toBe(false)
     await handler.close(0)
   })
 
@@ -170,3 +162,23 @@ describe('the limit of completions', () => {
     })
   }
 })
+
+/** Calls a tool without a session and says whether the limit refused it. */
+async function isLimited(handler: McpHandler, address = ''): Promise<boolean> {
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': 'echo',
+    'x-real-ip': address,
+  }
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const params = { name: 'echo', arguments: {}, _meta }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  const response = await handler.fetch(new Request('http://127.0.0.1/mcp', { method: 'POST', headers, body }))
+  return ((await response.json()) as { result: { isError?: boolean } }).result.isError ?? false
+}

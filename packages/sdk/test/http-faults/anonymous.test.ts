@@ -1,5 +1,5 @@
 import { createMcpHandler, type HttpOptions } from 'tenon/server'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { networkOf } from '../../src/util/account.ts'
 import { createServer, eventually, modern, RawClient, serve } from './support.ts'
 
@@ -69,6 +69,36 @@ describe('anonymous callers', () => {
     const other = new RawClient(http.port, modern, from('192.0.2.2'))
     await other.stream(listenTo(other, ['note://a']), noName)
     expect(http.metrics.streams).toBe(3)
+  })
+})
+
+describe('the addresses of one IPv6 /64', () => {
+  const hour = 1 / 3600
+  const auth = {
+    verify: () => undefined,
+    authorizationServers: ['https://as.example'],
+    resource: 'http://localhost/mcp',
+    routes: {
+      handles: (path: string) => path === '/login',
+      answer: async () => ({ status: 200, headers: {}, body: '' }),
+    },
+  }
+
+  it.each<[string, string, HttpOptions]>([
+    ['rateLimit', '/mcp', { rateLimit: { perSecond: hour, burst: 2 } }],
+    ['rateLimit.addressPerSecond', '/mcp', { rateLimit: { perSecond: 1_000, addressPerSecond: 1 } }],
+    ['the rate limit of login pages', '/login', { auth, rateLimit: { perSecond: hour, burst: 2 } }],
+    ['the address limit of login pages', '/login', { auth, rateLimit: { perSecond: 1_000, addressPerSecond: 1 } }],
+  ])('share %s', async (_name, path, options) => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const handler = createMcpHandler(createServer(), { ...forwarded, ...options } as object)
+    onTestFinished(() => handler.close(0))
+    const statusFrom = async (address: string) =>
+      (await handler.fetch(new Request(`http://localhost${path}`, { headers: from(address) }))).status
+    for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:3::1']) expect(await statusFrom(address)).not.toBe(429)
+    expect(await statusFrom('2001:db8:1:2::3')).toBe(429)
+    expect(await statusFrom('2001:db8:1:3::1')).not.toBe(429)
   })
 })
 
@@ -147,5 +177,10 @@ describe('networkOf', () => {
     ['::1', '0:0:0:0'],
   ])('counts %s as %s', (address, network) => {
     expect(networkOf(address)).toBe(network)
+  })
+
+  it('bounds what a header can make a limit remember', () => {
+    expect(networkOf('x'.repeat(10_000))).toHaveLength(100)
+    expect(networkOf('a:'.repeat(10_000)).length).toBeLessThanOrEqual(100)
   })
 })

@@ -1,3 +1,4 @@
+import { networkOf } from '../../util/account.ts'
 import { clock } from '../../util/clock.ts'
 import { OAuthError } from '../server/oauth-error.ts'
 import type { Vault } from './vault.ts'
@@ -42,7 +43,7 @@ export class PendingLogins {
   async begin(form: string, login: string, value: unknown, peer: string | undefined): Promise<boolean> {
     this.#forgetOld()
     if (this.#pending.has(form)) return false
-    const network = networkOf(peer)
+    const network = peer === undefined ? undefined : networkOf(peer)
     const dropped = this.#makeRoom(network)
     this.#pending.set(form, { form, login, network, until: clock.now() + this.#keptMs })
     if (dropped) await this.#vault.delete('login', dropped.login)
@@ -88,13 +89,4 @@ export class PendingLogins {
       this.#pending.delete(form)
     }
   }
-}
-
-/** An address, or of IPv6 the first half of it: who has one of these has all that begin so. */
-function networkOf(peer: string | undefined): string | undefined {
-  const v4 = /^(?:::ffff:)?(\d+\.\d+\.\d+\.\d+)$/i.exec(peer ?? '')?.[1]
-  if (peer === undefined || v4 !== undefined) return v4
-  const [before, after = []] = peer.split('::').map((part) => part.split(':').filter((group) => group !== ''))
-  const zeros = new Array<string>(Math.max(0, 8 - before!.length - after.length)).fill('0')
-  return [...before!, ...zeros, ...after].slice(0, 4).join(':')
 }

@@ -34,6 +34,16 @@ describe('Backlogs', () => {
     expect(backlogs.unsentBytes).toBe(70)
   })
 
+  it('counts what waits for the addresses of one IPv6 /64 together', () => {
+    const backlogs = new Backlogs({ maxUnsentBytes: 100 })
+    const honest = new FakeBacklog('2001:db8:1:3::1', 30)
+    backlogs.add(honest, 30)
+    const greedy = Array.from({ length: 8 }, (_, index) => new FakeBacklog(`2001:db8:1:2::${index}`, 10))
+    for (const backlog of greedy) backlogs.add(backlog, 10)
+    expect(honest.isCut).toBe(false)
+    expect(greedy.map(({ isCut }) => isCut)).toEqual([true, true, true, true, false, false, false, false])
+  })
+
   it('cuts nothing while no more than maxUnsentBytes wait, however much was sent', () => {
     const backlogs = new Backlogs({ maxUnsentBytes: 100 })
     const backlog = new FakeBacklog('reader', 90)

@@ -1,3 +1,4 @@
+import { networkOf } from '../../util/account.ts'
 import { clock } from '../../util/clock.ts'
 import { unref } from '../../util/unref.ts'
 
@@ -23,6 +24,8 @@ export interface Backlog {
 }
 
 interface Watched {
+  /** Of the address; see `networkOf`. */
+  readonly network: string | undefined
   inFlight: number
   since: number
 }
@@ -56,7 +59,7 @@ export class Backlogs {
 
   /** A write could not be completed; `bytes` were added to what waits. */
   add(backlog: Backlog, bytes: number): void {
-    if (!this.#watched.has(backlog)) this.#watched.set(backlog, { inFlight: backlog.inFlight, since: clock.now() })
+    if (!this.#watched.has(backlog)) this.#watched.set(backlog, toWatched(backlog))
     this.#timer ??= this.#startTimer()
     this.#unsentBytes += bytes
     if (this.#unsentBytes > this.#maxUnsentBytes) this.#makeRoom()
@@ -71,21 +74,23 @@ export class Backlogs {
     this.#unsentBytes = this.unsentBytes
     if (this.#unsentBytes <= this.#maxUnsentBytes) return
     while (this.#unsentBytes > this.#maxUnsentBytes * 0.75 && this.#watched.size > 0)
-      this.#cutOneOf(this.#heaviestPeer())
+      this.#cutOneOf(this.#heaviestNetwork())
   }
 
   #cutOneOf(heaviest: string | undefined): void {
-    for (const backlog of this.#watched.keys()) {
-      if (backlog.peer !== heaviest) continue
+    for (const [backlog, { network }] of this.#watched) {
+      if (network !== heaviest) continue
       this.#unsentBytes -= backlog.unsentBytes
       return this.#cut(backlog)
     }
   }
 
   /** One address that takes nothing must not cost others their connections. */
-  #heaviestPeer(): string | undefined {
+  #heaviestNetwork(): string | undefined {
     const bytes = new Map<string | undefined, number>()
-    for (const { peer, unsentBytes } of this.#watched.keys()) bytes.set(peer, (bytes.get(peer) ?? 0) + unsentBytes)
+    for (const [{ unsentBytes }, { network }] of this.#watched) {
+      bytes.set(network, (bytes.get(network) ?? 0) + unsentBytes)
+    }
     return [...bytes].reduce((most, each) => (each[1] > most[1] ? each : most))[0]
   }
 
@@ -99,7 +104,7 @@ export class Backlogs {
     for (const [backlog, seen] of [...this.#watched]) {
       const { inFlight } = backlog
       if (backlog.unsentBytes === 0) this.#watched.delete(backlog)
-      else if (inFlight === 0 || inFlight !== seen.inFlight) this.#watched.set(backlog, { inFlight, since: now })
+      else if (inFlight === 0 || inFlight !== seen.inFlight) Object.assign(seen, { inFlight, since: now })
       else if (now - seen.since >= this.#writeTimeoutMs) this.#cut(backlog)
     }
     this.#unsentBytes = this.unsentBytes
@@ -113,4 +118,8 @@ export class Backlogs {
     unref(timer)
     return timer
   }
+}
+
+function toWatched({ peer, inFlight }: Backlog): Watched {
+  return { network: peer === undefined ? undefined : networkOf(peer), inFlight, since: clock.now() }
 }

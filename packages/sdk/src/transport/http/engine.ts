@@ -3,7 +3,7 @@ import type { Endpoint, RevisionFacts } from '../../jsonrpc/endpoint.ts'
 import { Fault, kindOf, type RpcRequest } from '../../jsonrpc/message.ts'
 import { standardHeadersProblem } from '../../protocol/mirrored-headers.ts'
 import { revisionWithoutHeader } from '../../protocol/revisions/index.ts'
-import { type Account, accountOf } from '../../util/account.ts'
+import { type Account, accountOf, networkOf } from '../../util/account.ts'
 import { Bag } from '../../util/bag.ts'
 import { clock } from '../../util/clock.ts'
 import { Deadlines } from '../../util/deadlines.ts'
@@ -159,10 +159,7 @@ export class HttpEngine {
     const foreign = this.#guard.check(call)
     if (foreign) throw foreign
     if (call.method === 'OPTIONS') return this.#preflight(call)
-    if (this.#addressLimit && call.request.peer !== undefined) {
-      const tooMany = this.#addressLimit.check(call.request.peer, clock.now())
-      if (tooMany) throw tooMany
-    }
+    checkAddress(call, this.#addressLimit)
     if (this.#authorizer) return this.#authorize(call, this.#authorizer)
     const { request } = call
     // Someone in front of us knows who it is, but not what each tool needs.
@@ -182,9 +179,7 @@ export class HttpEngine {
     const foreign = this.#guard.checkHost(call)
     if (foreign) throw foreign
     if (this.#draining) throw shuttingDown()
-    const { peer } = call.request
-    const tooMany = peer === undefined ? undefined : (this.#addressLimit ?? this.#rateLimit)?.check(peer, clock.now())
-    if (tooMany) throw tooMany
+    checkAddress(call, this.#addressLimit ?? this.#rateLimit)
     return answerRoute(call, routes!)
   }
 
@@ -206,7 +201,10 @@ export class HttpEngine {
     const { request } = call
     // With a mark before it, so that no user can be called like the address of another.
     const { principal, peer = '' } = request
-    const tooMany = this.#rateLimit?.check(principal === undefined ? peer : `principal ${principal}`, clock.now())
+    const tooMany = this.#rateLimit?.check(
+      principal === undefined ? networkOf(peer) : `principal ${principal}`,
+      clock.now(),
+    )
     if (tooMany) throw tooMany
     if (this.#sse?.handles(call)) {
       if (call instanceof AuthorizedCall) call.isSession = true
@@ -359,6 +357,13 @@ export class HttpEngine {
     const allow = this.#revisions.hasHandshake && !this.#options.stateless ? 'GET, POST, DELETE' : 'POST'
     return new Refusal(405, refusedCode, `Method not allowed: use ${allow}`, null, { allow })
   }
+}
+
+/** Counts a request for the network that it comes from, where that is known. */
+function checkAddress({ request: { peer } }: HttpCall, limit: RateLimit | undefined): void {
+  if (!limit || peer === undefined) return
+  const tooMany = limit.check(networkOf(peer), clock.now())
+  if (tooMany) throw tooMany
 }
 
 /** Of 2026-07-28, whose members have been checked. */
