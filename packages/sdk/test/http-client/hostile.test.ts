@@ -1,6 +1,6 @@
 import { type ConnectOptions, connect } from 'tenon/client'
 import { describe, expect, it } from 'vitest'
-import { initialized, modern, plainly, type Received, script, sessions } from './support.ts'
+import { answer, event, initialized, modern, plainly, type Received, script, sessions } from './support.ts'
 
 const rims: [string, ConnectOptions][] = [
   ['node:http', {}],
@@ -80,6 +80,61 @@ describe('A client of a hostile server', () => {
     await using client = await connect(server.url)
     await client.callTool('act')
     expect(server.received.every(({ headers }) => headers['accept-encoding'] === 'identity')).toBe(true)
+  })
+
+  /** Calls a tool of a server that sends `message` many times before the result, and never completes the answer to an answer. */
+  async function flood(message: object, options: ConnectOptions = {}) {
+    const server = await sessions((received) => {
+      const { message: asked, response } = received
+      if (asked.method === undefined && received.method === 'POST') {
+        response.writeHead(202).flushHeaders()
+        return true
+      }
+      if (asked.method !== 'tools/call') return false
+      received.stream(event(message).repeat(20_000), event(answer(asked.id)))
+      return true
+    })
+    const client = await connect(server.url, options)
+    const errors: unknown[] = []
+    client.on('error', ({ error }) => errors.push(error))
+    const outcome = await Promise.resolve(client.callTool('act')).catch((error) => error)
+    const answers = server.received.filter((each) => each.method === 'POST' && each.message.method === undefined)
+    await server.close()
+    await client.close()
+    return { outcome, answers, errors }
+  }
+
+  it.each(rims)('does not answer messages that are not valid, and ends a stream of them (%s)', async (_, rim) => {
+    const { outcome, answers, errors } = await flood({}, rim)
+    expect(outcome.message).toContain('more than 100 messages are not valid')
+    expect(answers).toEqual([])
+    expect(errors.length).toBeLessThan(110)
+  })
+
+  it('does not answer messages on its GET stream that are not valid, and opens the stream again', async () => {
+    await using server = await sessions((received) => {
+      if (received.method !== 'GET') return false
+      if (server.of('GET').length === 1) received.stream(event({}).repeat(20_000))
+      else received.stream()
+      return true
+    })
+    await using _client = await connect(server.url, {
+      reconnect: { initialDelayMs: 20, maxDelayMs: 100, maxRetries: 5 },
+    })
+    await server.until('GET', 2)
+    expect(server.methods()).not.toContain(undefined)
+  })
+
+  it('ends a stream of malformed requests', async () => {
+    const { outcome, answers } = await flood({ jsonrpc: '2.0', id: 1, method: 5 })
+    expect(outcome.message).toContain('more than 100 messages are not valid')
+    expect(answers.length).toBeLessThanOrEqual(100)
+  })
+
+  it.each(rims)('ends a stream of requests whose answers the server does not take (%s)', async (_, rim) => {
+    const { outcome, answers } = await flood({ jsonrpc: '2.0', id: 1, method: 'ping' }, rim)
+    expect(outcome.message).toContain('256 answers to earlier ones are still on their way')
+    expect(answers.length).toBeLessThanOrEqual(256)
   })
 
   it('is not kept waiting by a stream that goes on after the answer', async () => {

@@ -36,6 +36,11 @@ export interface ConversationEvents {
   gap(): void
 }
 
+/** Answers to requests of the server that may be on their way. Servers of ours ask 200 questions at a time at most. */
+const maxAnswers = 256
+
+const answerNotice = 'A response'
+
 const acceptBoth = 'application/json, text/event-stream'
 
 /** How long the server gets to end a session that we are done with. */
@@ -53,6 +58,8 @@ export class Conversation {
   readonly #events: ConversationEvents
   readonly #posts = new Map<RequestId, RequestPost>()
   readonly #notices = new Set<Delivery>()
+  /** How many of the notices are answers. */
+  #answers = 0
   #listen: ListenStream | undefined
   #revision: Agreed | undefined
   /** Until the server took `notifications/initialized`, requests wait: each goes its own way and might arrive first. */
@@ -93,7 +100,7 @@ export class Conversation {
 
   /** A notification, or an answer to a request of the server. */
   notify(message: RpcMessage | RpcMessage[]): Promise<void> {
-    const method = Array.isArray(message) || !('method' in message) ? 'A response' : message.method
+    const method = Array.isArray(message) || !('method' in message) ? answerNotice : message.method
     const text = JSON.stringify(message)
     const sent = this.#postNotice(method, text)
     if (method === 'notifications/initialized') this.#afterGreeting(sent, text)
@@ -126,6 +133,12 @@ export class Conversation {
     } catch (error) {
       this.report(error as Error)
     }
+  }
+
+  /** For streams, with each message that may have to be answered. Throws if the server does not take the answers: the stream must end. */
+  checkAnswers(): void {
+    if (this.#answers < maxAnswers) return
+    throw new RangeError(`the server sends requests, but ${maxAnswers} answers to earlier ones are still on their way`)
   }
 
   report(error: Error): void {
@@ -197,11 +210,16 @@ export class Conversation {
       const headers = this.isModern
         ? { accept: acceptBoth, 'content-type': 'application/json', 'mcp-protocol-version': this.#revision!.id }
         : this.#sessionHeaders(about)
-      const finish = () => void this.#notices.delete(delivery)
+      const finish = () => {
+        if (this.#notices.delete(delivery) && about === answerNotice) this.#answers--
+      }
       const taker: Taker = {
         accepted: (_, header) => {
           resolve()
-          if (isEventStream(header)) delivery.abort()
+          if (isEventStream(header)) {
+            delivery.abort()
+            finish()
+          }
           return 'none'
         },
         bytes: () => {},
@@ -214,6 +232,7 @@ export class Conversation {
       }
       const delivery = new Delivery(this.destination, { method: 'POST', about, headers, body }, taker)
       this.#notices.add(delivery)
+      if (about === answerNotice) this.#answers++
       delivery.start()
     })
   }

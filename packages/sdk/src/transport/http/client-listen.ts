@@ -1,5 +1,5 @@
 import { HttpError } from '../../errors.ts'
-import { Fault } from '../../jsonrpc/message.ts'
+import { Fault, kindOf } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import { backoffMs, maxTimerMs } from '../../util/backoff.ts'
 import { clock } from '../../util/clock.ts'
@@ -144,8 +144,11 @@ export class ListenStream implements Taker {
 
   #take(data: string): void {
     const value = parseText(data)
-    if (value instanceof Fault) this.#conversation.report(unreadable(value))
-    else this.#conversation.receive(value)
+    const kind = value instanceof Fault ? value : Array.isArray(value) ? 'request' : kindOf(value)
+    if (kind instanceof Fault) this.#stream.addFault()
+    if (kind instanceof Fault && kind.id === undefined) return this.#conversation.report(unreadable(kind))
+    if (kind === 'request' || kind instanceof Fault) this.#conversation.checkAnswers()
+    this.#conversation.receive(value)
   }
 }
 

@@ -1,5 +1,5 @@
 import { HttpError, McpError } from '../../errors.ts'
-import { Fault, type RequestId } from '../../jsonrpc/message.ts'
+import { Fault, kindOf, type RequestId } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import { maxTimerMs } from '../../util/backoff.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
@@ -142,9 +142,22 @@ export class RequestPost implements Taker {
       return this.#note(new McpError('invalid-response', 'The server sent a batch, which its revision does not have'))
     }
     const isAnswer = Array.isArray(value) ? value.some((each) => this.#isAnswer(each)) : this.#isAnswer(value)
+    if (!isAnswer && !this.#isUsable(value)) return
     for (const each of Array.isArray(value) ? value : [value]) this.#noteQuestion(each)
     this.#conversation.receive(value)
     if (isAnswer) this.#settle()
+  }
+
+  /** A message without an id that is not valid is reported, and not answered: each answer would be a POST of its own. */
+  #isUsable(value: unknown): boolean {
+    const kind = Array.isArray(value) ? 'request' : kindOf(value)
+    if (kind instanceof Fault && kind.id === undefined) {
+      this.#note(unreadable(kind))
+      return false
+    }
+    if (kind instanceof Fault) this.#stream?.addFault()
+    if ((kind === 'request' || kind instanceof Fault) && this.#stream) this.#conversation.checkAnswers()
+    return true
   }
 
   #noteQuestion(value: unknown): void {
@@ -170,6 +183,7 @@ export class RequestPost implements Taker {
   #note(error: McpError): void {
     this.#problem = error.message
     this.#conversation.report(error)
+    this.#stream?.addFault()
   }
 
   #settle(): void {

@@ -6,6 +6,9 @@ import { EventReader, type ServerSentEvent } from './event-reader.ts'
 /** Ids remembered of one stream; a server that repeats older events is not noticed. */
 const maxSeen = 1_000
 
+/** Messages on one connection that cannot be used; a server that sends more is broken or hostile. */
+const maxFaults = 100
+
 const leastWaitMs = 50
 
 /** A stream that lasted this long was a good one, even if nothing was said on it. */
@@ -29,6 +32,7 @@ export class ResumableStream {
   #attempts = 0
   #hadProgress = false
   #openedAt = 0
+  #faults = 0
 
   /** @param onSilent The server sends nothing any more, not even the comments that it used to send. */
   constructor(maxBytes: number, onEvent: (event: ServerSentEvent) => void, onSilent?: () => void) {
@@ -52,6 +56,7 @@ export class ResumableStream {
   begin(): void {
     this.#isResumed = this.#reader !== undefined
     this.#openedAt = clock.now()
+    this.#faults = 0
     this.#reader = new EventReader({
       maxBytes: this.#maxBytes,
       lastEventId: this.lastEventId,
@@ -66,6 +71,11 @@ export class ResumableStream {
     this.#watch?.heard(reader.comments)
     if (reader.lastEventId !== before) this.#hadProgress = true
     this.#retryMs = reader.retryMs ?? this.#retryMs
+  }
+
+  /** A message could not be used. Throws when there were too many: the stream must end. */
+  addFault(): void {
+    if (++this.#faults > maxFaults) throw new RangeError(`more than ${maxFaults} messages are not valid`)
   }
 
   /** The connection is over. */
