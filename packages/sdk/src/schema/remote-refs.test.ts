@@ -35,6 +35,8 @@ describe('remote references', () => {
     ['another host', { $ref: 'https://evil.example.com/a.json' }],
     ['plain http', { $ref: `http://${HOST}/a.json` }],
     ['a file', { $ref: 'file:///etc/passwd' }],
+    ['a URL with a user name', { $ref: `https://ann@${HOST}/a.json` }],
+    ['a URL with a password', { $ref: `https://:secret@${HOST}/a.json` }],
   ])('to %s are refused before a request is made [JSON-012]', async (_what, schema) => {
     const { options, fetched } = library({})
     await expect(resolveRemoteRefs(schema, options)).rejects.toThrow('is not allowed')
@@ -59,7 +61,7 @@ describe('remote references', () => {
 
   test('are bounded in length, number and time, and do not follow redirects [JSON-012]', async () => {
     const long = library({ '/name.json': { title: 'x'.repeat(300_000) } })
-    await expect(resolveRemoteRefs(remote, long.options)).rejects.toThrow('characters, of 262144 at most')
+    await expect(resolveRemoteRefs(remote, long.options)).rejects.toThrow('is longer than 262144 characters')
     const chain = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`/${index}.json`, { $ref: `${index + 1}.json` }]),
     )
@@ -75,6 +77,44 @@ describe('remote references', () => {
       },
     }
     await expect(resolveRemoteRefs(remote, hanging)).rejects.toMatchObject({ name: 'TimeoutError' })
+  })
+
+  test('to a document that is too long are refused before all of it is read [JSON-012]', async () => {
+    let read = 0
+    const cancel = vi.fn()
+    const pull = (controller: ReadableStreamDefaultController) => {
+      if (read > 10_000_000) return controller.close()
+      read += 65_536
+      controller.enqueue(new Uint8Array(65_536).fill(0x20))
+    }
+    const long = new Response(new ReadableStream({ pull, cancel }))
+    const options = { ...library({}).options, fetch: async () => long }
+    await expect(resolveRemoteRefs(remote, options)).rejects.toThrow('is longer than 262144 characters')
+    expect(read).toBeLessThan(1_000_000)
+    expect(cancel).toHaveBeenCalledOnce()
+  })
+
+  test('are read as UTF-8, also where the body comes in single bytes', async () => {
+    const bytes = new TextEncoder().encode('{"const":"Zoë 🌍"}')
+    const pieces = new ReadableStream({
+      start(controller) {
+        for (const byte of bytes) controller.enqueue(Uint8Array.of(byte))
+        controller.close()
+      },
+    })
+    const options = { ...library({}).options, fetch: async () => new Response(pieces) }
+    const check = compileJsonSchema(await resolveRemoteRefs(remote, options))
+    expect(check({ name: 'Zoë 🌍' })).toBe(undefined)
+    expect(check({ name: 'Zoe' })).toHaveLength(1)
+  })
+
+  test('are found in arrays of any length', async () => {
+    const { options, fetched } = library({ '/name.json': { oneOf: new Array(200_000).fill(1) } })
+    await resolveRemoteRefs(remote, { ...options, maxDocumentLength: 1_000_000 })
+    const many = { allOf: new Array(200_000).fill({ $ref: 'other.json' }) }
+    const large = library({ '/name.json': many, '/other.json': {} })
+    await resolveRemoteRefs(remote, { ...large.options, maxDocumentLength: 10_000_000 })
+    expect([fetched, large.fetched]).toEqual([['/name.json'], ['/name.json', '/other.json']])
   })
 
   test.each<[string, string | JsonSchema | number[]]>([

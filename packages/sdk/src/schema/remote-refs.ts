@@ -38,7 +38,7 @@ export async function resolveRemoteRefs(schema: JsonSchema, options: RemoteRefOp
       throw new SchemaError(`The schema refers to more than ${maxDocuments} remote documents. Raise maxDocuments.`)
     }
     const document = await fetchSchema(uri, options)
-    open.push(...findReferences(document, ids))
+    for (const reference of findReferences(document, ids)) open.push(reference)
     documents.set(uri, document)
   }
   return documents.size === 0
@@ -52,7 +52,7 @@ function findReferences(schema: JsonSchema, ids: Set<string>): string[] {
   const open: [value: unknown, base: string | undefined][] = [[schema, undefined]]
   for (let next = open.pop(); next; next = open.pop()) {
     const [value, outer] = next
-    if (Array.isArray(value)) open.push(...value.map((item): [unknown, string | undefined] => [item, outer]))
+    if (Array.isArray(value)) for (const item of value) open.push([item, outer])
     if (!isObject(value)) continue
     const base = typeof value.$id === 'string' ? toDocumentUri(value.$id, outer) : outer
     if (base !== undefined && base !== outer) ids.add(base)
@@ -76,6 +76,9 @@ function toDocumentUri(reference: string, base: string | undefined): string | un
 async function fetchSchema(uri: string, options: RemoteRefOptions): Promise<JsonSchema> {
   const { fetch, allowedHosts, maxDocumentLength = 262_144, timeoutMs = 10_000, log = console.warn } = options
   const url = new URL(uri)
+  if (url.username !== '' || url.password !== '') {
+    throw new SchemaError(`A remote schema of ${url.host} is not allowed: its URL has a user name or a password`)
+  }
   if (url.protocol !== 'https:' || !allowedHosts.includes(url.host)) {
     throw new SchemaError(`The remote schema ${show(uri)} is not allowed. Use https: and add its host to allowedHosts.`)
   }
@@ -87,14 +90,32 @@ async function fetchSchema(uri: string, options: RemoteRefOptions): Promise<Json
     signal,
     headers: { accept: 'application/schema+json, application/json' },
   })
-  const text = response.ok ? await response.text() : ''
-  if (text === '' || text.length > maxDocumentLength) {
-    const why = response.ok
-      ? `it has ${text.length} characters, of ${maxDocumentLength} at most`
-      : `HTTP ${response.status}`
-    throw new SchemaError(`The remote schema ${show(uri)} cannot be used: ${why}`)
+  if (!response.ok) {
+    void response.body?.cancel().catch(() => {})
+    throw new SchemaError(`The remote schema ${show(uri)} cannot be used: HTTP ${response.status}`)
+  }
+  const text = await readText(response, maxDocumentLength)
+  if (text === undefined) {
+    throw new SchemaError(
+      `The remote schema ${show(uri)} is longer than ${maxDocumentLength} characters. Raise maxDocumentLength.`,
+    )
   }
   return parseSchema(uri, text)
+}
+
+/** Reads the body, and stops when it is too long: then the result is undefined. */
+async function readText({ body }: Response, maxLength: number): Promise<string | undefined> {
+  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  while (text.length <= maxLength) {
+    const { done, value } = (await reader?.read()) ?? { done: true as const, value: undefined }
+    text += decoder.decode(value, { stream: !done })
+    if (done) return text.length <= maxLength ? text : undefined
+  }
+  // The document is refused in any case, so a failure to end the stream changes nothing.
+  void reader?.cancel().catch(() => {})
+  return undefined
 }
 
 function parseSchema(uri: string, text: string): JsonSchema {
