@@ -126,6 +126,21 @@ describe('subscriptions of one caller', () => {
     await client.stream(listenTo(client, many(9_900, 'f')), noName)
   })
 
+  it('are counted before their URIs are matched against templates, and each URI is matched once', async () => {
+    const server = createWithResources()
+    let matched = 0
+    server.server.guardResources(() => void matched++)
+    const http = await serve(server, forwarded)
+    const client = new RawClient(http.port, modern, from('192.0.2.1'))
+    await client.stream(listenTo(client, [...many(9_000, 'a'), ...many(900, 'a')]), noName)
+    expect(matched).toBe(9_000)
+    await client.stream(listenTo(client, many(9_900, 'b')), noName)
+    expect(matched).toBe(18_900)
+    const refused = await client.post(listenTo(client, many(9_900, 'c')), noName)
+    expect(refused.json.error?.message).toMatch(/^Too many subscriptions/)
+    expect(matched).toBe(18_900)
+  })
+
   it('are bounded in the characters of their URIs', async () => {
     const http = await serve(createWithResources(), { ...forwarded, maxQueuedBytes: 16 * 1024 * 1024 })
     const client = new RawClient(http.port, modern, from('192.0.2.1'))

@@ -14,7 +14,6 @@ import {
 } from '../../protocol/types.ts'
 import { isUri } from '../../protocol/uri.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
-import { checkAccess } from '../access.ts'
 import type { Call } from '../call.ts'
 import { withCheckedParams } from '../checked.ts'
 import { noHandshake, unsupportedVersion } from '../refusals.ts'
@@ -139,7 +138,6 @@ export class StatelessServer implements ServerEra {
     const { resourceSubscriptions, taskIds } = exchange.request.params!.notifications as SubscriptionFilter
     const open = this.#subscriptions.get(exchange.link) ?? new Set()
     checkWish(resourceSubscriptions, taskIds, open.size)
-    for (const uri of resourceSubscriptions ?? []) checkAccess(exchange, this.#definition.requiredScopesOf(uri))
     this.#subscriptions.set(exchange.link, open)
     const begin = (accepted?: string[]): undefined => {
       if (exchange.ended) return

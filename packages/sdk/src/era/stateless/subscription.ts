@@ -1,7 +1,7 @@
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { RequestId, ResultObject } from '../../jsonrpc/message.ts'
 import { metaKeys, type ServerCapabilities, type SubscriptionFilter } from '../../protocol/types.ts'
-import { grantedTo, isAllowed } from '../access.ts'
+import { checkAccess, grantedTo, isAllowed } from '../access.ts'
 import { type Change, isSubscribed } from '../changes.ts'
 import type { Caller, Definition, Reply } from '../server.ts'
 import type { UriSet } from '../subscribed-uris.ts'
@@ -37,6 +37,8 @@ export class Subscription {
     this.#uris = definition.subscribedUris.createSet(exchange)
     exchange.onEnd(() => this.#uris.clear())
     for (const uri of honoured.resourceSubscriptions ?? []) this.#uris.add(uri)
+    // Matching a URI against every template takes time, so the limits of the caller come first.
+    for (const uri of this.#uris.values()) checkAccess(exchange, definition.requiredScopesOf(uri))
     this.#meta = { [metaKeys.subscriptionId]: exchange.request.id }
     exchange.notify('notifications/subscriptions/acknowledged', { notifications: honoured, _meta: this.#meta })
     // The URIs are kept in the set, where clients share them, and not once more with each request.
