@@ -24,7 +24,7 @@ function itemsChecks(builder: Builder): ArrayCheck[] {
   return [
     (value, run, seen) => {
       const end = rest ? value.length : Math.min(prefix.length, value.length)
-      if (run.spend(end)) return false
+      if (seen ? run.spendKeys(end) : run.spend(end)) return false
       let valid = true
       for (let index = 0; index < end; index++) {
         seen?.add(index)
@@ -59,6 +59,7 @@ function containsChecks(builder: Builder): ArrayCheck[] {
 }
 
 const uniqueCheck: ArrayCheck = (value, run) => {
+  if (run.spendKeys(value.length)) return false
   const known = new Set<string>()
   const repeated = value.findIndex((item) => known.size === known.add(toCanonical(item, run)).size)
   return repeated === -1 || run.fail(`must not have equal items; item ${repeated} repeats an earlier one`)

@@ -87,7 +87,7 @@ const skipCheck: Check = (value, run, seen) => {
   if (!seen || typeof value !== 'object' || value === null) return true
   const keys = Array.isArray(value) ? value.keys() : Object.keys(value)
   for (const key of keys) seen.add(key)
-  return !run.spend(seen.size)
+  return !run.spendKeys(seen.size)
 }
 
 function bitsOf(type: string): number {
@@ -100,13 +100,12 @@ function closeWith(rest: Shape, checks: Check<never>[]): Check<object> {
     const seen: Seen = new Set()
     let valid = testAll(checks, value, run, seen)
     if (!valid) return false
-    const members: [string | number, unknown][] = Array.isArray(value)
-      ? [...value.entries()]
-      : keysOf(value as { [key: string]: unknown }).map((key) => [key, value[key as never]])
-    if (run.spend(members.length)) return false
-    for (const [key, item] of members) {
+    if (run.isHalted) return false
+    const keys = Array.isArray(value) ? [...value.keys()] : keysOf(value as { [key: string]: unknown })
+    if (run.spendKeys(keys.length)) return false
+    for (const key of keys) {
       outer?.add(key)
-      if (seen.has(key) || testRest(rest, item, key, run)) continue
+      if (seen.has(key) || testRest(rest, value[key as never], key, run)) continue
       if (run.done) return false
       valid = false
     }

@@ -396,6 +396,57 @@ describe('the work of one check', () => {
     expect(reads()).toBeLessThan(1_000)
   })
 
+  test.each<[name: string, schema: JsonSchema]>([
+    ['minProperties', { anyOf: each(500, (index) => ({ minProperties: 100_000 + index })) }],
+    ['properties', { allOf: each(500, (index) => ({ properties: { [`a${index}`]: true } })) }],
+    ['additionalProperties that refuse the first key', { anyOf: each(500, () => ({ additionalProperties: false })) }],
+    ['propertyNames', { allOf: each(500, () => ({ propertyNames: true })) }],
+    ['propertyNames that refuse the first key', { anyOf: each(500, () => ({ propertyNames: { maxLength: 1 } })) }],
+    ['dependentSchemas', { dependentSchemas: Object.fromEntries(each(500, (index) => [`key${index}`, COUNTED])) }],
+    ['unevaluatedProperties', { allOf: each(500, () => ({ unevaluatedProperties: true })) }],
+    ['members evaluated in branches', { anyOf: each(500, () => COUNTED), unevaluatedProperties: false }],
+    ['an enum of objects', { anyOf: each(500, (index) => ({ enum: [{ index }] })) }],
+  ])('lists the keys of a large object a few times at most for %s [JSON-014]', (_name, schema) => {
+    const { value, walks } = countReads(20_000)
+    expect(compileJsonSchema(schema, { maxSteps: 1_000_000 })(value)).toContainEqual(tooManySteps)
+    expect(walks()).toBeLessThan(15)
+  })
+
+  test('grows with the length of a text whose characters are counted [JSON-014]', () => {
+    const anyOf = each(100, (index) => ({ maxLength: 10 + index }))
+    expect(compileJsonSchema({ anyOf }, { maxSteps: 1_000_000 })('😀'.repeat(50_000))).toContainEqual(tooManySteps)
+    expect(compileJsonSchema({ minLength: 1, maxLength: 200_000 }, { maxSteps: 10_000 })('😀'.repeat(50_000))).toBe(
+      undefined,
+    )
+  })
+
+  test('grows with the issues that are written to explain why no branch matches [JSON-014]', () => {
+    const branch = { items: { type: ['string', 'null'] } }
+    const check = compileJsonSchema({ anyOf: Array(1_000).fill(branch) }, { maxSteps: 200_000 })
+    expect(check(Array(20).fill(1))).toContainEqual(tooManySteps)
+  })
+
+  test('grows with the items that are kept to find equal ones [JSON-014]', () => {
+    const allOf = each(20, () => ({ uniqueItems: true }))
+    const value = each(20_000, (index) => index)
+    expect(compileJsonSchema({ allOf }, { maxSteps: 1_000_000 })(value)).toContainEqual(tooManySteps)
+    expect(compileJsonSchema({ uniqueItems: true }, { maxSteps: 300_000 })(value)).toBe(undefined)
+  })
+
+  test('grows with the patterns that have to be prepared again because there are too many to remember [JSON-014]', () => {
+    const patternProperties = Object.fromEntries(each(2_000, (index) => [`^zz${index}`, true]))
+    const { value, reads } = countReads(1_000)
+    expect(compileJsonSchema({ patternProperties })(value)).toContainEqual(tooManySteps)
+    expect(reads()).toBeLessThan(50)
+  })
+
+  test('is small for many small objects', () => {
+    const properties = { id: { type: 'integer' }, name: { type: 'string' }, done: { type: 'boolean' } }
+    const items = { type: 'object', properties, additionalProperties: false }
+    const value = each(50_000, (id) => ({ id, name: 'x', done: true }))
+    expect(compileJsonSchema({ items }, { maxSteps: 400_000 })(value)).toBe(undefined)
+  })
+
   test('is small for long texts and common patterns', () => {
     const check = (pattern: string, value: unknown) => compileJsonSchema({ pattern }, { maxSteps: 1_200_000 })(value)
     const text = 'a'.repeat(1_000_000)
@@ -488,16 +539,28 @@ function disorder(length: number): string {
   return Array.from({ length }, (_, index) => 'ab'[(Math.imul(index ^ (index >>> 3), 0x9e3779b1) >>> 17) & 1]).join('')
 }
 
-/** An object that counts how often its properties are read. */
-function countReads(properties: number): { value: object; reads(): number } {
-  let count = 0
+/** A check that walks over all properties of an object. */
+const COUNTED = { additionalProperties: true, minProperties: 1 }
+
+function each<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index))
+}
+
+/** An object that counts how often its properties are read, and how often all of its keys are listed. */
+function countReads(properties: number): { value: object; reads(): number; walks(): number } {
+  let reads = 0
+  let walks = 0
   const value = new Proxy(wide(properties), {
     get(target, key) {
-      count++
+      reads++
       return Reflect.get(target, key)
     },
+    ownKeys(target) {
+      walks++
+      return Reflect.ownKeys(target)
+    },
   })
-  return { value, reads: () => count }
+  return { value, reads: () => reads, walks: () => walks }
 }
 
 function names(count: number): JsonSchema {

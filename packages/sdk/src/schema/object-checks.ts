@@ -1,6 +1,6 @@
 import type { JsonObject } from '../util/objects.ts'
 import type { Builder } from './compile.ts'
-import { type Check, type Run, type Shape, testMember } from './run.ts'
+import { type Check, FEW_KEYS, MORE_KEY_COST, type Run, type Shape, testMember } from './run.ts'
 import { sizeChecks } from './value-checks.ts'
 import { has, keysOf } from './values.ts'
 
@@ -51,12 +51,13 @@ function membersChecks(builder: Builder): ObjectCheck[] {
     (value, run, seen) => {
       let missing = required.length
       let next = 0
+      let count = 0
       let valid = true
       for (const key in value) {
         if (!ownProperty.call(value, key)) continue
         const item = value[key]
         if (item === undefined) continue
-        if (run.spend(1 + patterns.length)) return false
+        if (run.spend(1 + patterns.length + (++count > FEW_KEYS ? MORE_KEY_COST : 0))) return false
         // Most values have their properties in the order of the schema, which saves the lookup.
         const property = inOrder[next]?.key === key ? inOrder[next++] : named.get(key)
         if (property?.required) missing--
@@ -75,7 +76,7 @@ function membersChecks(builder: Builder): ObjectCheck[] {
         if (!known && rest) fits = testRest(rest, item, key, run)
         if (known || rest) seen?.add(key)
         if (fits) continue
-        if (run.done) return false
+        if (run.done) return leaveEarly(value, run)
         valid = false
       }
       if (missing === 0) return valid
@@ -88,13 +89,21 @@ function membersChecks(builder: Builder): ObjectCheck[] {
   ]
 }
 
+/** All keys are listed before the first of them is looked at, so they cost the same if the walk ends early. */
+function leaveEarly(value: JsonObject, run: Run): false {
+  if (!run.isHalted) run.spendKeys(Object.keys(value).length)
+  return false
+}
+
 function namesChecks(builder: Builder): ObjectCheck[] {
   const shape = builder.one('propertyNames')
   if (!shape) return []
   return [
     (value, run) => {
+      const keys = keysOf(value)
+      if (run.spendKeys(keys.length)) return false
       let valid = true
-      for (const key of keysOf(value)) {
+      for (const key of keys) {
         if (run.attempt(shape, key)) continue
         if (run.done) return false
         valid = run.failAt(key, `has a name that ${run.explain(shape, key)[0]?.message}`)
@@ -106,7 +115,7 @@ function namesChecks(builder: Builder): ObjectCheck[] {
 
 function countKeys(value: JsonObject, _min: number, _max: number, run: Run): number {
   const { length } = keysOf(value)
-  run.spend(length)
+  run.spendKeys(length)
   return length
 }
 

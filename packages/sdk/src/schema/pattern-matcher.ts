@@ -144,7 +144,10 @@ export class Matcher {
     const machine = this.#machine(program, first, true)
     return {
       test: (text, budget) => {
-        if (this.#isStale) this.#forgetClasses()
+        if (this.#isStale) {
+          budget.spend(FORGET_COST)
+          this.#forgetClasses()
+        }
         return machine.test(text, 0, budget)
       },
     }
@@ -187,7 +190,7 @@ export class Matcher {
     return Array.from(this.#sets.keys(), (source) => {
       const literal = /^(?:[^.]|\\\W)$/.test(source) ? source.at(-1) : undefined
       this.#testsCost += literal === undefined ? REGEXP_COST : MISS_COST
-      budget.spend(SET_COST)
+      budget.spend(/\\p/i.test(source) ? PROPERTY_SET_COST : SET_COST)
       if (literal !== undefined) return (char: string) => char === literal
       const set = new RegExp(`^(?:${source})$`, this.unicode ? 'u' : '')
       return (char: string) => set.test(char)
@@ -352,6 +355,7 @@ class Machine {
     const key = this.#matches ? 'match' : states.join()
     const known = this.#nodes.get(key)
     if (known) return known
+    this.#work += NODE_SIZE
     this.#matcher.pool.remember(states.length + NODE_SIZE)
     // Without states, a search still goes on if it depends on the text whether the pattern can begin at a place.
     const isDecided = this.#matches || (states.length === 0 && !(this.#anywhere && this.#dependsOnText))
@@ -374,12 +378,16 @@ const START_COST = 2
 /** Steps that it costs to test one character with one regular expression. */
 const REGEXP_COST = 20
 /** Steps that it costs to compile one set of characters, when the first character is looked up in it. */
-const SET_COST = 50
+const SET_COST = 100
+/** The same for a set with a Unicode property such as `\p{L}`. */
+const PROPERTY_SET_COST = 1_000
+/** Steps that it costs to forget what a pattern remembers. */
+const FORGET_COST = 100
 /** States that all patterns of a schema may have together. */
 const MAX_STATES = 200_000
 /** Numbers that all patterns of a schema may remember together, of their nodes, classes and characters. */
 const MAX_REMEMBERED = 50_000
-/** What a node takes in memory beside its states. */
+/** What a node takes in memory and in work beside its states. */
 const NODE_SIZE = 16
 
 /** The code point that ends before an index. */

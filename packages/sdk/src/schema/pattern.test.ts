@@ -139,6 +139,11 @@ describe('the work of a pattern', () => {
     expect(budget.spent).toBeGreaterThan(50 * 20 * 1_000)
   })
 
+  test('counts a set with a Unicode property as 1,000 steps when it is first used [JSON-014]', () => {
+    const pattern = Array.from({ length: 50 }, (_, index) => `[\\p{L}${String.fromCharCode(0x2200 + index)}]`).join('')
+    expect(stepsOf(`${pattern}@`, '例')).toBeGreaterThan(50 * 1_000)
+  })
+
   test('is small for long texts with thousands of different characters', () => {
     const own = compile('^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$')
     const first = createBudget(1_000_000)

@@ -104,19 +104,24 @@ export class Run {
     this.#issues ??= []
     this.#issues.push({ path, message })
     // Keys can be long, and a union may look at the issues of many branches.
-    this.spend(path.length >> 3)
+    this.spend(ISSUE_COST + (path.length >> 3))
     return false
   }
 
   /** Reports an issue with a member of the value at hand. */
   failAt(key: string | number, message: string): false {
-    return this.fail(message, `/${escapeToken(key)}`)
+    return !this.done && this.fail(message, `/${escapeToken(key)}`)
   }
 
   /** Takes steps from the budget; true when it is used up. */
   spend(steps: number): boolean {
     this.#steps += steps
     return this.#steps > this.#maxSteps && !this.#stop('takes too many steps to check')
+  }
+
+  /** Takes the steps of a walk over this many keys from the budget; true when it is used up. */
+  spendKeys(count: number): boolean {
+    return this.spend(count + Math.max(0, count - FEW_KEYS) * MORE_KEY_COST)
   }
 
   /** Whether a value this many levels below the one at hand can still be checked. */
@@ -155,7 +160,7 @@ export class Run {
     this.#quiet++
     const matches = this.apply(shape, value, inner)
     this.#quiet--
-    if (!matches || !inner || this.spend(inner.size)) return matches
+    if (!matches || !inner || this.spendKeys(inner.size)) return matches
     for (const key of inner) seen!.add(key)
     return true
   }
@@ -176,6 +181,7 @@ export class Run {
     const found = this.#issues
     this.#issues = outer
     const here = this.#path().length
+    this.spend(here >> 3)
     return found.map(({ path, message }) => ({ path: path.slice(here), message }))
   }
 
@@ -205,6 +211,11 @@ export class Run {
 }
 
 const MAX_ISSUES = 20
+/** Steps that it costs to write an issue. */
+const ISSUE_COST = 20
+/** A larger object is a hash table for the engine, so each further key costs more steps. */
+export const FEW_KEYS = 1_000
+export const MORE_KEY_COST = 10
 const TOO_DEEP = 'is nested too deep to check'
 
 // Subschemas applied to one and the same value, summed over the path to it. Together with `maxDepth` this keeps the

@@ -62,9 +62,12 @@ export function textChecks(builder: Builder): Check<string>[] {
 }
 
 /** JSON Schema counts code points, which take one or two units; most strings need no counting. */
-function countCodePoints(text: string, min: number, max: number): number {
+function countCodePoints(text: string, min: number, max: number, run: Run): number {
   const { length } = text
-  return length >= min * 2 && length <= max ? length : text.replace(/[\ud800-\udbff][\udc00-\udfff]/g, '.').length
+  if ((length >= min * 2 && length <= max) || run.spend(length)) return length
+  let count = 0
+  for (let index = 0; index < length; index++, count++) if (text.codePointAt(index)! > 0xffff) index++
+  return count
 }
 
 /** The check of a pair of keywords such as `minItems` and `maxItems`. */
