@@ -45,21 +45,26 @@ export class LineWriter {
   }
 
   write(text: string): void {
-    const line = isOneLine(text) ? text : text.replace(separators, toEscape)
+    // Looking for separators joins the pieces of the text in memory, so the line feed is added before and not after.
+    const whole = `${text}\n`
+    const line = isOneLine(whole) ? whole : whole.replace(separators, toEscape)
+    const isLong = line.length >= longLine
     const queued = this.#text.length + this.#sink.writableLength
-    if (queued + line.length > this.#options.maxQueuedBytes) {
+    if (queued + line.length - 1 > this.#options.maxQueuedBytes) {
       throw new McpError('overloaded', `The peer does not read: ${queued} characters wait already`)
     }
     if (this.#isTurnOpen) {
-      this.#text += `${line}\n`
+      // Joined to others, a long line would be copied once more.
+      if (isLong && this.#text !== '') this.#sendText()
+      this.#text += line
       if (++this.#lines === this.#options.linesPerWrite) this.#sendText()
       return
     }
     this.#isTurnOpen = true
     // Handlers that finish at once do so in microtasks; a tick scheduled from a microtask comes after all of them.
     void settled.then(this.#schedule)
-    if (line.length < longLine) this.#send(`${line}\n`)
-    else this.#text += `${line}\n`
+    if (isLong) this.#text += line
+    else this.#send(line)
   }
 
   /** Resolves when everything was handed to the operating system, or when the time is up. */
