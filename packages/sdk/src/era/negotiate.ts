@@ -1,10 +1,11 @@
 import { ClosedError, HttpError, McpError, PeerError, RpcCode } from '../errors.ts'
 import type { Link } from '../jsonrpc/link.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
-import type { EraName, Revision } from '../protocol/revision.ts'
+import type { Revision } from '../protocol/revision.ts'
 import { isObject } from '../util/objects.ts'
 import type { ClientEra, ClientIdentity } from './client.ts'
 import { HandshakeClient, noCommonRevision } from './handshake/client.ts'
+import { knownEra, rememberEra } from './known-eras.ts'
 import { readDiscovery, requestMeta, StatelessClient } from './stateless/client.ts'
 
 export interface Negotiation {
@@ -34,10 +35,6 @@ const modernErrors: ReadonlySet<number> = new Set([
 /** These are about who asks, or about the server's health; asking in another way would not help. */
 const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 413, 429, 502, 503, 504])
 
-/** What was learned about servers, so that a second connection need not find out again (2026-07-28 versioning). */
-const verdicts = new Map<string, EraName>()
-const maxVerdicts = 1_000
-
 /**
  * Finds out what the server speaks (2026-07-28 versioning, backward compatibility): `server/discover` first; a discover
  * result or a modern error means modern; anything else, silence and even a dead server mean a handshake.
@@ -52,7 +49,7 @@ async function findOut(negotiation: Negotiation): Promise<Negotiated> {
   const link = await negotiation.open()
   const { modern, legacy } = split(negotiation.revisions)
   if (modern.length === 0 || link.transport.handshakeOnly) return shakeHands(negotiation, link)
-  if (legacy.length > 0 && verdicts.get(link.transport.peerKey ?? '') === 'handshake') {
+  if (legacy.length > 0 && knownEra(link.transport.peerKey) === 'handshake') {
     try {
       return await shakeHands(negotiation, link)
     } catch (error) {
@@ -173,9 +170,7 @@ function supportedIn(error: PeerError): string[] | undefined {
 
 function remember({ link, era }: Negotiated): void {
   const key = link.transport.peerKey
-  if (key === undefined) return
-  if (verdicts.size >= maxVerdicts) verdicts.clear()
-  verdicts.set(key, era.facts.revision.era)
+  if (key !== undefined) rememberEra(key, era.facts.revision.era)
 }
 
 interface Settled {
