@@ -380,7 +380,7 @@ const REGEXP_COST = 20
 /** Steps that it costs to compile one set of characters, when the first character is looked up in it. */
 const SET_COST = 100
 /** The same for a set with a Unicode property such as `\p{L}`. */
-const PROPERTY_SET_COST = 1_000
+const PROPERTY_SET_COST = 4_000
 /** Steps that it costs to forget what a pattern remembers. */
 const FORGET_COST = 100
 /** States that all patterns of a schema may have together. */

@@ -271,6 +271,23 @@ describe('A server that has only HTTP+SSE', () => {
     expect(server.of('GET')).toHaveLength(2)
   })
 
+  it.each([
+    ['requests', { jsonrpc: '2.0', id: 1, method: 'ping' }],
+    ['messages that are not valid', { jsonrpc: '2.0', id: 1, method: 5 }],
+  ])('loses its stream when it sends %s and does not take the answers', async (_, message) => {
+    // It accepts what the client asks, and leaves every answer of the client without a response.
+    await using server = await sse(undefined, (received) => received.message.method === undefined)
+    const transport = new SSEClientTransport(server.url)
+    const client = new Client({ name: 'x', version: '1' })
+    await client.connect(transport)
+    const renewed = once<object>((listener) => client.on('sessionRenewed', listener))
+    server.of('GET')[0]!.response.write(`event: message\n${event(message)}`.repeat(1_000))
+    await renewed
+    const answers = server.received.filter((each) => each.method === 'POST' && each.message.method === undefined)
+    expect(answers.length).toBeLessThanOrEqual(256)
+    await client.close()
+  })
+
   it('fails a call whose message it refuses, and no other', async () => {
     await using server = await sse(undefined, (received) => {
       if (received.message.method !== 'tools/call' || server.of('tools/call').length > 1) return false

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect as connectSocket, type Socket } from 'node:net'
 import type { AuthInfo } from 'tenon/auth'
 import { describe, expect, it } from 'vitest'
 import { modern, Peer, serve, workshop } from '../http/support.ts'
@@ -44,5 +46,53 @@ describe('a flood of bad tokens', () => {
     await expect(serve(workshop(), { rateLimit: { perSecond: 1, addressPerSecond: 0 } })).rejects.toThrow(
       /addressPerSecond/,
     )
+  })
+})
+
+describe('request bodies that are large and never end', () => {
+  const head = [
+    'POST /mcp HTTP/1.1',
+    'host: 127.0.0.1',
+    'content-type: application/json',
+    'accept: application/json, text/event-stream',
+    'content-length: 200000',
+  ]
+
+  /** Sends half of a body and returns the connection; `answer` settles with what the server said before it closed. */
+  function half(url: string): { answer: Promise<string>; socket: Socket } {
+    const socket = connectSocket(Number(new URL(url).port), '127.0.0.1')
+    let text = ''
+    const answer = new Promise<string>((resolve) => {
+      socket.on('data', (chunk) => {
+        text += chunk
+      })
+      socket.on('error', () => {})
+      socket.on('close', () => resolve(text))
+    })
+    socket.write(`${head.join('\r\n')}\r\n\r\n"${'a'.repeat(100_000)}`)
+    return { answer, socket }
+  }
+
+  it('are refused once maxIncomingBytes have arrived, and small requests are still answered', async () => {
+    await using http = await serve(workshop(), { maxIncomingBytes: 350_000 })
+    const halves = Array.from({ length: 4 }, () => half(http.url))
+    const refused = await Promise.race(halves.map(({ answer }) => answer))
+    expect(refused).toMatch(/^HTTP\/1\.1 503 .*retry-after: 5\r.*maxIncomingBytes/is)
+    await using peer = new Peer(http.url, modern)
+    expect((await peer.call('echo')).status).toBe(200)
+    for (const { socket } of halves) socket.destroy()
+  })
+
+  it('no longer count once their connection is closed', async () => {
+    await using http = await serve(workshop(), { maxIncomingBytes: 150_000 })
+    for (let count = 0; count < 5; count++) {
+      const { answer, socket } = half(http.url)
+      await once(socket, 'drain').catch(() => {})
+      socket.destroy()
+      expect(await answer).toBe('')
+    }
+    await using peer = new Peer(http.url, modern)
+    const answer = await peer.call('echo', { text: 'a'.repeat(140_000) })
+    expect((await answer.response()).result).toBeDefined()
   })
 })

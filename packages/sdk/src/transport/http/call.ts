@@ -3,6 +3,7 @@ import { boundsProblem, parseUnambiguous } from '../../jsonrpc/parse.ts'
 import type { HttpRequest } from '../../jsonrpc/transport.ts'
 import type { Deadlines } from '../../util/deadlines.ts'
 import type { Backlogs } from './backlogs.ts'
+import type { IncomingBodies } from './incoming-bodies.ts'
 
 export type HeaderFields = Readonly<Record<string, string>>
 
@@ -48,6 +49,8 @@ export interface BodyLimits {
   readonly bodyTimeoutMs: number
   /** Bodies that are on their way; undefined where the server below us has an eye on them. */
   readonly deadlines: Deadlines | undefined
+  /** Counts the large bodies that are arriving; undefined where `maxBodyBytes` is small. */
+  readonly incoming?: IncomingBodies | undefined
 }
 
 /** The body as text, or as the value that a framework in front of us made of it. */
@@ -159,6 +162,11 @@ export function tooLarge(maxBodyBytes: number): Refusal {
 
 export function tooSlow(bodyTimeoutMs: number): Refusal {
   return new Refusal(408, refusedCode, `The body did not arrive within ${bodyTimeoutMs} ms`, undefined, closing)
+}
+
+export function tooManyBodies(): Refusal {
+  const headers = { ...closing, 'retry-after': '5' }
+  return new Refusal(503, refusedCode, 'Too many large requests are arriving (maxIncomingBytes)', undefined, headers)
 }
 
 /** @param id Null on the revisions whose clients expect it so. */

@@ -5,6 +5,7 @@ import { encodeHeaderValue, nameOf } from '../../protocol/mirrored-headers.ts'
 import { metaKeys } from '../../protocol/types.ts'
 import { backoffMs } from '../../util/backoff.ts'
 import { isObject } from '../../util/objects.ts'
+import { answerNotice, PendingAnswers } from './client-answers.ts'
 import { Delivery, reasonOf, type Taker } from './client-delivery.ts'
 import type { Destination } from './client-destination.ts'
 import { ListenStream } from './client-listen.ts'
@@ -36,11 +37,6 @@ export interface ConversationEvents {
   gap(): void
 }
 
-/** Answers to requests of the server that may be on their way. Servers of ours ask 200 questions at a time at most. */
-const maxAnswers = 256
-
-const answerNotice = 'A response'
-
 const acceptBoth = 'application/json, text/event-stream'
 
 /** How long the server gets to end a session that we are done with. */
@@ -58,8 +54,7 @@ export class Conversation {
   readonly #events: ConversationEvents
   readonly #posts = new Map<RequestId, RequestPost>()
   readonly #notices = new Set<Delivery>()
-  /** How many of the notices are answers. */
-  #answers = 0
+  readonly #answers = new PendingAnswers()
   #listen: ListenStream | undefined
   #revision: Agreed | undefined
   /** Until the server took `notifications/initialized`, requests wait: each goes its own way and might arrive first. */
@@ -137,8 +132,7 @@ export class Conversation {
 
   /** For streams, with each message that may have to be answered. Throws if the server does not take the answers: the stream must end. */
   checkAnswers(): void {
-    if (this.#answers < maxAnswers) return
-    throw new RangeError(`the server sends requests, but ${maxAnswers} answers to earlier ones are still on their way`)
+    this.#answers.check()
   }
 
   report(error: Error): void {
@@ -211,7 +205,7 @@ export class Conversation {
         ? { accept: acceptBoth, 'content-type': 'application/json', 'mcp-protocol-version': this.#revision!.id }
         : this.#sessionHeaders(about)
       const finish = () => {
-        if (this.#notices.delete(delivery) && about === answerNotice) this.#answers--
+        if (this.#notices.delete(delivery) && about === answerNotice) this.#answers.end()
       }
       const taker: Taker = {
         accepted: (_, header) => {
@@ -232,7 +226,7 @@ export class Conversation {
       }
       const delivery = new Delivery(this.destination, { method: 'POST', about, headers, body }, taker)
       this.#notices.add(delivery)
-      if (about === answerNotice) this.#answers++
+      if (about === answerNotice) this.#answers.begin()
       delivery.start()
     })
   }

@@ -26,6 +26,7 @@ import {
   tooManyStreams,
 } from './call.ts'
 import { Guard, getProblem, postProblem } from './guard.ts'
+import { IncomingBodies } from './incoming-bodies.ts'
 import { checkModern, isModern, versionOf } from './modern.ts'
 import { type CallHost, OneCall } from './one-call.ts'
 import { OpenStreams } from './open-streams.ts'
@@ -89,6 +90,7 @@ export class HttpEngine {
       maxBodyBytes,
       bodyTimeoutMs,
       deadlines: ownsServer ? undefined : new Deadlines(bodyTimeoutMs),
+      incoming: new IncomingBodies(options),
     }
     this.#revisions = new Revisions(endpoint.revisions)
     const shared = {

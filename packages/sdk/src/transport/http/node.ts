@@ -16,8 +16,10 @@ import {
   Refusal,
   toBody,
   tooLarge,
+  tooManyBodies,
   tooSlow,
 } from './call.ts'
+import { countedFromBytes, type IncomingBody } from './incoming-bodies.ts'
 
 /** A request as `node:http` gives it; frameworks leave what they found out on it. */
 export interface NodeRequest extends IncomingMessage {
@@ -62,7 +64,7 @@ export class NodeCall implements HttpCall {
     if (this.#parsed !== undefined) return done(toBody(this.#parsed, this.#incoming.rawBody, limits.maxBodyBytes))
     const length = Number(this.request.header('content-length') ?? 0)
     if (length > limits.maxBodyBytes) done(tooLarge(limits.maxBodyBytes))
-    else readText(this.#incoming, limits, (body) => this.isGone || done(body))
+    else new BodyReader(this, this.#incoming, limits, (body) => this.isGone || done(body))
   }
 
   reply(status: number, headers: HeaderFields, body: string | Uint8Array = ''): void {
@@ -362,25 +364,56 @@ class NodeSink implements EventSink {
   }
 }
 
-function readText(incoming: IncomingMessage, limits: BodyLimits, done: (body: string | Refusal) => void): void {
-  const { maxBodyBytes, bodyTimeoutMs, deadlines } = limits
-  const collected = new ByteCollector()
-  let isDone = false
-  const late = () => finish(tooSlow(bodyTimeoutMs))
-  const finish = (body: string | Refusal) => {
-    if (isDone) return
-    isDone = true
-    deadlines?.delete(late)
-    if (body instanceof Refusal) incoming.pause()
-    done(body)
+/** Reads the body of one request as text. */
+class BodyReader implements IncomingBody {
+  readonly #request: CallRequest
+  readonly #incoming: IncomingMessage
+  readonly #limits: BodyLimits
+  readonly #done: (body: string | Refusal) => void
+  readonly #collected = new ByteCollector()
+  readonly #onDeadline = () => this.#finish(tooSlow(this.#limits.bodyTimeoutMs))
+  #isCounted = false
+  #isDone = false
+
+  constructor(call: NodeCall, incoming: IncomingMessage, limits: BodyLimits, done: (body: string | Refusal) => void) {
+    this.#request = call.request
+    this.#incoming = incoming
+    this.#limits = limits
+    this.#done = done
+    limits.deadlines?.add(this.#onDeadline)
+    incoming.on('data', (chunk: Buffer) => this.#isDone || this.#push(chunk))
+    incoming.on('end', () => this.#isDone || this.#finish(decodeUtf8(this.#collected.take()) ?? notUtf8()))
   }
-  deadlines?.add(late)
-  incoming.on('data', (chunk: Buffer) => {
-    if (isDone) return
-    collected.push(chunk)
-    if (collected.length > maxBodyBytes) finish(tooLarge(maxBodyBytes))
-  })
-  incoming.on('end', () => {
-    if (!isDone) finish(decodeUtf8(collected.take()) ?? notUtf8())
-  })
+
+  get peer(): string | undefined {
+    return this.#request.peer
+  }
+
+  refuse(): void {
+    this.#finish(tooManyBodies())
+  }
+
+  #push(chunk: Buffer): void {
+    const { maxBodyBytes } = this.#limits
+    this.#collected.push(chunk)
+    if (this.#collected.length > maxBodyBytes) this.#finish(tooLarge(maxBodyBytes))
+    else if (this.#collected.length > countedFromBytes) this.#count()
+  }
+
+  #count(): void {
+    const { incoming } = this.#limits
+    // The client may go away before the body has arrived.
+    if (!this.#isCounted) this.#incoming.on('close', () => incoming?.delete(this))
+    this.#isCounted = true
+    incoming?.update(this, this.#collected.length)
+  }
+
+  #finish(body: string | Refusal): void {
+    if (this.#isDone) return
+    this.#isDone = true
+    this.#limits.deadlines?.delete(this.#onDeadline)
+    if (this.#isCounted) this.#limits.incoming?.delete(this)
+    if (body instanceof Refusal) this.#incoming.pause()
+    this.#done(body)
+  }
 }

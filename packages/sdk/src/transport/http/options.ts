@@ -4,6 +4,7 @@ import type { Bus, EventStore, SessionStore } from '../../store/ports.ts'
 import type { AuthInfo } from '../../util/auth-info.ts'
 import type { BacklogLimits } from './backlogs.ts'
 import type { GuardOptions } from './guard.ts'
+import type { IncomingLimits } from './incoming-bodies.ts'
 import type { StreamLimits } from './open-streams.ts'
 import type { RateLimitOptions } from './rate-limit.ts'
 import type { SessionLimits } from './sessions.ts'
@@ -11,7 +12,7 @@ import type { SessionLimits } from './sessions.ts'
 export type { AuthInfo } from '../../util/auth-info.ts'
 
 /** How a server is served over HTTP. Everything has a safe default. */
-export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits, BacklogLimits {
+export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits, BacklogLimits, IncomingLimits {
   /** Keep no sessions: every request of an older revision stands alone, and there is no GET stream. Default false. */
   stateless?: boolean | undefined
   /** The largest body of a request. Default 4 MiB. */

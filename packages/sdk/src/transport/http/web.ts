@@ -13,8 +13,10 @@ import {
   Refusal,
   toBody,
   tooLarge,
+  tooManyBodies,
   tooSlow,
 } from './call.ts'
+import { countedFromBytes, type IncomingBody } from './incoming-bodies.ts'
 
 /** What a caller that has authenticated or parsed the request already can hand in with it. */
 export interface FetchExtras {
@@ -60,7 +62,9 @@ export class WebCall implements HttpCall {
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void {
     if (this.#extras.parsedBody !== undefined)
       return done(toBody(this.#extras.parsedBody, undefined, limits.maxBodyBytes))
-    readText(this.#request, limits).then(done, () => done(new Refusal(400, -32700, 'The body was cut off')))
+    readText({ request: this.#request, peer: this.request.peer }, limits).then(done, () =>
+      done(new Refusal(400, -32700, 'The body was cut off')),
+    )
   }
 
   reply(status: number, headers: HeaderFields, text: string | Uint8Array = ''): void {
@@ -203,38 +207,46 @@ class WebSink implements EventSink, Backlog {
   }
 }
 
-async function readText(request: Request, limits: BodyLimits): Promise<string | Refusal> {
+interface IncomingRequest {
+  readonly request: Request
+  readonly peer: string | undefined
+}
+
+async function readText({ request, peer }: IncomingRequest, limits: BodyLimits): Promise<string | Refusal> {
   const { maxBodyBytes, bodyTimeoutMs, deadlines } = limits
   if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) return tooLarge(maxBodyBytes)
   if (!request.body) return ''
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
-  let isLate = false
-  const late = () => {
-    isLate = true
+  let refusal: Refusal | undefined
+  const stop = (reason: Refusal) => {
+    refusal = reason
     void reader.cancel().catch(() => {})
   }
+  const late = () => stop(tooSlow(bodyTimeoutMs))
+  const body: IncomingBody = { peer, refuse: () => stop(tooManyBodies()) }
   deadlines?.add(late)
   try {
-    const bytes = await readUpTo(reader, maxBodyBytes)
-    if (isLate) return tooSlow(bodyTimeoutMs)
-    return bytes ? decodeBody(bytes) : tooLarge(maxBodyBytes)
+    const bytes = await readAll(reader, (length) => {
+      if (length > maxBodyBytes) stop(tooLarge(maxBodyBytes))
+      else if (length > countedFromBytes) limits.incoming?.update(body, length)
+    })
+    return refusal ?? decodeBody(bytes)
   } finally {
     deadlines?.delete(late)
+    limits.incoming?.delete(body)
   }
 }
 
-/** Undefined when there is more. */
-async function readUpTo(
+/** @param onProgress Told how many bytes there are, with every piece. It may cancel the reader, which ends the body. */
+async function readAll(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  maxBytes: number,
-): Promise<Uint8Array | undefined> {
+  onProgress: (length: number) => void,
+): Promise<Uint8Array> {
   const collected = new ByteCollector()
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return collected.take()
     collected.push(value)
-    if (collected.length <= maxBytes) continue
-    void reader.cancel().catch(() => {})
-    return undefined
+    onProgress(collected.length)
   }
 }

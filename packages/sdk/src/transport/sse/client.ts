@@ -1,9 +1,10 @@
 import type { Answer } from '../../auth/client/provider.ts'
 import { HttpError } from '../../errors.ts'
 import { isWatched } from '../../jsonrpc/link.ts'
-import { Fault, type RpcMessage } from '../../jsonrpc/message.ts'
+import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
+import { answerNotice, PendingAnswers } from '../http/client-answers.ts'
 import type { ReadHeader } from '../http/client-call.ts'
 import { Delivery, reasonOf, type Taker } from '../http/client-delivery.ts'
 import { Destination, type HttpClientOptions, parseUrl } from '../http/client-destination.ts'
@@ -31,6 +32,7 @@ export class SSEClientTransport implements Transport {
   readonly address: string
   readonly #options: SSEClientTransportOptions
   readonly #destination: Destination
+  readonly #answers = new PendingAnswers()
   #stream: ServerStream | undefined
   #version: string | undefined
 
@@ -73,8 +75,10 @@ export class SSEClientTransport implements Transport {
   }
 
   send(message: RpcMessage | RpcMessage[]): Promise<void> {
-    const about = Array.isArray(message) || !('method' in message) ? 'A response' : message.method
-    return this.#post(about, JSON.stringify(message))
+    const text = JSON.stringify(message)
+    if (!Array.isArray(message) && 'method' in message) return this.#post(message.method, text)
+    this.#answers.begin()
+    return this.#post(answerNotice, text).finally(() => this.#answers.end())
   }
 
   sendRequest(text: string, request: OutgoingRequest): Promise<void> {
@@ -119,7 +123,13 @@ export class SSEClientTransport implements Transport {
   #receive(data: string): void {
     const value = parseText(data)
     if (value instanceof Fault) this.onerror?.(unreadable(value))
-    else this.onmessage?.(value)
+    else this.#deliver(value)
+  }
+
+  #deliver(value: unknown): void {
+    const kind = Array.isArray(value) ? 'request' : kindOf(value)
+    if (kind === 'request' || kind instanceof Fault) this.#answers.check()
+    this.onmessage?.(value)
   }
 }
 
