@@ -1,4 +1,4 @@
-import { checkPage } from './util/page.ts'
+import { checkSafeUrl } from './util/safe-url.ts'
 
 /** Everything Tenon itself can find wrong, plus `'peer'` for what the other side sent. A closed list: switch on it. */
 export type McpErrorCode =
@@ -197,7 +197,7 @@ export class UrlElicitationRequiredError extends ProtocolError {
     const pages = elicitations.map(({ message, url, elicitationId }) => ({
       mode: 'url',
       message,
-      url: checkPage(url),
+      url: checkSafeUrl(url),
       elicitationId: elicitationId ?? crypto.randomUUID(),
     }))
     super(RpcCode.UrlElicitationRequired, message, { elicitations: pages })

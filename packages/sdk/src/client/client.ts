@@ -46,7 +46,6 @@ import { clock } from '../util/clock.ts'
 import { Emitter } from '../util/emitter.ts'
 import { isObject } from '../util/objects.ts'
 import type { TaskIdStore } from '../util/task-ids.ts'
-import { Answerer } from './answerer.ts'
 import { ResponseCache } from './cache.ts'
 import {
   type ClientState,
@@ -57,10 +56,11 @@ import {
   type Subscription,
 } from './connection.ts'
 import type { AskingServer, ClientHandlers, RootList } from './handlers.ts'
+import { InputHandlers } from './input-handlers.ts'
 import { ListCall, type ListPage } from './list-call.ts'
-import { Replies, type RequestHandler } from './replies.ts'
 import { type ToolResult, toToolResult } from './results.ts'
-import { driveRounds, type Rounds } from './rounds.ts'
+import { driveRoundTrips, type RoundTrips } from './round-trips.ts'
+import { type RequestHandler, ServerRequests } from './server-requests.ts'
 import { readStructured, type StructuredOutput, type ToolCallOptions } from './structured-output.ts'
 import {
   ClientTasks,
@@ -72,8 +72,8 @@ import {
   withTasks,
 } from './tasks/client-tasks.ts'
 import type { TaskHandle } from './tasks/handle.ts'
-import { ToolBook } from './tool-book.ts'
 import { ToolCalls } from './tool-calls.ts'
+import { ToolCatalog } from './tool-catalog.ts'
 
 export interface ClientOptions {
   /** What this client does for servers: forms, pages, a model, roots. */
@@ -216,11 +216,11 @@ export class Client {
   readonly #connection: Connection
   readonly #events: Emitter<ClientEvents>
   readonly #cache: ResponseCache | undefined
-  readonly #answerer: Answerer
-  readonly #replies: Replies
+  readonly #answerer: InputHandlers
+  readonly #replies: ServerRequests
   readonly #notificationHandlers = new Map<string, (params: Params) => void>()
   readonly #subscribed = new Map<string, Subscription>()
-  readonly #tools = new ToolBook(
+  readonly #tools = new ToolCatalog(
     (message) => this.#warn(message),
     () => this.#mirrorsArguments,
   )
@@ -242,7 +242,7 @@ export class Client {
     this.info = info
     this.#options = options
     this.#logLevel = options.logLevel
-    this.#answerer = new Answerer(options.handlers ?? {}, options.capabilities ?? {})
+    this.#answerer = new InputHandlers(options.handlers ?? {}, options.capabilities ?? {})
     this.#events = new Emitter((error) => console.error('[tenon] A listener failed:', error))
     this.#cache = options.cache === false ? undefined : new ResponseCache()
     this.#replies = this.#createReplies(this.#answerer)
@@ -606,7 +606,7 @@ export class Client {
     const first = await this.#toolCalls.call(params, sent)
     const again = (next: Params) => this.#toolCalls.call(next as unknown as CallToolParams, options)
     const result = this.#asksBack('tools/call', first)
-      ? await driveRounds(first, this.#rounds('tools/call', params as unknown as Params, options, again))
+      ? await driveRoundTrips(first, this.#rounds('tools/call', params as unknown as Params, options, again))
       : first
     if (!isTask(result, params, this.#connection.live?.era.answersRequests === false)) return { result }
     return { result, call: { tool: params.name, progressToken, onProgress: options?.onProgress } }
@@ -621,7 +621,7 @@ export class Client {
   ): ResultObject | Promise<ResultObject> {
     if (!this.#asksBack(method, result)) return result
     const call = (next: Params) => this.#call(method, next, options)
-    return driveRounds(result, this.#rounds(method, params ?? {}, options, call))
+    return driveRoundTrips(result, this.#rounds(method, params ?? {}, options, call))
   }
 
   /** True for a result that asks for input. Throws where servers ask by requests of their own instead. */
@@ -632,7 +632,7 @@ export class Client {
     return true
   }
 
-  #rounds(method: string, params: Params, options: CallOptions | undefined, call: Rounds['call']): Rounds {
+  #rounds(method: string, params: Params, options: CallOptions | undefined, call: RoundTrips['call']): RoundTrips {
     return {
       method,
       params,
@@ -684,8 +684,8 @@ export class Client {
     })
   }
 
-  #createReplies(answerer: Answerer): Replies {
-    return new Replies({
+  #createReplies(answerer: InputHandlers): ServerRequests {
+    return new ServerRequests({
       answerer,
       tasks: this.#options.handlers?.tasks,
       spoken: () => {

@@ -1,5 +1,5 @@
 import type { CreateMessageParams, CreateMessageResult, ElicitResult, ElicitSchema, Root } from '../protocol/types.ts'
-import type { OwnTasksOptions } from './tasks/own-tasks.ts'
+import type { ClientSideTasksOptions } from './tasks/client-side-tasks.ts'
 
 /** Who asks, and whether they still want to know. */
 export interface Asking {
@@ -54,7 +54,7 @@ export interface ClientHandlers {
    * Lets servers of 2025-11-25 have forms, pages and messages of the model as tasks, which they come back for; kept in memory.
    * Default: they wait for the answer.
    */
-  tasks?: boolean | OwnTasksOptions | undefined
+  tasks?: boolean | ClientSideTasksOptions | undefined
 }
 
 /** What became of a form: only an accepted one has content. */

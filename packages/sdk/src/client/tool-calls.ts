@@ -2,10 +2,10 @@ import type { CallOptions } from '../era/client.ts'
 import { PeerError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { CallToolParams, CallToolResult, ToolExecution } from '../protocol/types.ts'
-import type { ToolBook } from './tool-book.ts'
+import type { ToolCatalog } from './tool-catalog.ts'
 
 export interface ToolCallsOptions {
-  readonly tools: ToolBook
+  readonly tools: ToolCatalog
   call(method: string, params: Params, options: CallOptions | undefined): Promise<ResultObject>
   /** True where a tool's annotated arguments are repeated in headers. */
   mirrorsArguments(): boolean

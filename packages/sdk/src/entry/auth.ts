@@ -32,9 +32,7 @@ export {
   type Completed,
   completeAuthorization,
   type LegOptions,
-} from '../auth/client/two-leg.ts'
-export { type GuardedFetch, type GuardOptions, guardedFetch } from '../auth/guarded-fetch.ts'
-export { GuardError, type GuardRule, type Permissions } from '../auth/judge.ts'
+} from '../auth/client/redirect-flow.ts'
 export { openBrowser } from '../auth/node/browser.ts'
 export { type FileStoreOptions, fileTokenStore } from '../auth/node/file-store.ts'
 export { type AwaitedRedirect, type RedirectOptions, waitForRedirect } from '../auth/node/loopback.ts'
@@ -60,10 +58,12 @@ export type {
 export { type ProxyEndpoints, ProxyOAuthServerProvider, type ProxyOptions } from '../auth/server/proxy-provider.ts'
 export { MemoryTokenStore, type TokenStore } from '../auth/token-store.ts'
 export { AuthError } from '../errors.ts'
+export { GuardError, type GuardRule, type Permissions } from '../net/address-policy.ts'
+export { type GuardedFetch, type GuardedFetchOptions, guardedFetch } from '../net/guarded-fetch.ts'
 export { MemoryValueStore, type MemoryValueStoreOptions } from '../store/memory.ts'
 export type { ValueStore } from '../store/ports.ts'
-export { type AuthRouterOptions, mcpAuthRouter } from '../transport/http/auth-router.ts'
-export { type Broker, broker } from '../transport/http/broker.ts'
+export { type AuthRouterOptions, mcpAuthRouter } from '../transport/http/server/auth/auth-router.ts'
+export { type Broker, broker } from '../transport/http/server/auth/broker.ts'
 export {
   type AuthMetadataOptions,
   type BearerAuthOptions,
@@ -71,5 +71,5 @@ export {
   type NodeMiddleware,
   type OAuthTokenVerifier,
   requireBearerAuth,
-} from '../transport/http/require-bearer-auth.ts'
+} from '../transport/http/server/auth/middleware.ts'
 export { checkScopes, hasScopes, InsufficientScopeError } from '../util/scopes.ts'

@@ -22,9 +22,9 @@ export type {
 export type { ListCall, ListPage } from '../client/list-call.ts'
 export type { ToolResult } from '../client/results.ts'
 export type { ToolCallOptions } from '../client/structured-output.ts'
+export type { ClientSideTasksOptions } from '../client/tasks/client-side-tasks.ts'
 export type { TaskChange } from '../client/tasks/client-tasks.ts'
 export type { TaskHandle } from '../client/tasks/handle.ts'
-export type { OwnTasksOptions } from '../client/tasks/own-tasks.ts'
 export type { TaskSnapshot } from '../client/tasks/snapshot.ts'
 export { displayName, hintsOf } from '../client/tool-display.ts'
 export {
@@ -34,7 +34,7 @@ export {
   connect,
   type Target,
   type TestIdentity,
-} from '../doors/connect.ts'
+} from '../connect/connect.ts'
 export {
   CapabilityError,
   ClosedError,
@@ -54,12 +54,12 @@ export type { Progress, RequestOptions } from '../jsonrpc/pending.ts'
 export type { Transport } from '../jsonrpc/transport.ts'
 export type { RevisionId } from '../protocol/revision.ts'
 export type { CreateMessageParams, CreateMessageResult, ElicitResult, Root } from '../protocol/types.ts'
+export type { HeadersLike, HttpClientOptions } from '../transport/http/client/config.ts'
+export type { FetchInit, FetchLike } from '../transport/http/client/fetch.ts'
 export {
   StreamableHTTPClientTransport,
   type StreamableHTTPClientTransportOptions,
-} from '../transport/http/client.ts'
-export type { HeadersLike, HttpClientOptions } from '../transport/http/client-destination.ts'
-export type { FetchInit, FetchLike } from '../transport/http/client-web.ts'
+} from '../transport/http/client/transport.ts'
 export { InMemoryTransport } from '../transport/memory/memory.ts'
 export { SSEClientTransport, type SSEClientTransportOptions } from '../transport/sse/client.ts'
 export { StdioClientTransport, type StdioServerParameters } from '../transport/stdio/client.ts'

@@ -1,9 +1,6 @@
 // What newcomers look for here first; the rest of it is in the subpaths.
 export { Client } from '../client/client.ts'
-export { connect } from '../doors/connect.ts'
-export { createMcpHandler } from '../doors/http-handler.ts'
-export { serveHttp } from '../doors/serve-http.ts'
-export { serveStdio } from '../doors/serve-stdio.ts'
+export { connect } from '../connect/connect.ts'
 export {
   CapabilityError,
   type CloseDetail,
@@ -24,4 +21,7 @@ export type { Revision, RevisionId } from '../protocol/revision.ts'
 export { revisionIds } from '../protocol/revisions/index.ts'
 export type * from '../protocol/types.ts'
 export { loggingLevels, metaKeys } from '../protocol/types.ts'
+export { serveHttp } from '../serve/http.ts'
+export { createMcpHandler } from '../serve/http-handler.ts'
+export { serveStdio } from '../serve/stdio.ts'
 export { McpServer } from '../server/mcp-server.ts'

@@ -1,7 +1,3 @@
-export { createMcpHandler, type McpHandler } from '../doors/http-handler.ts'
-export { type ServeHttpOptions, type ServingHttp, serveHttp } from '../doors/serve-http.ts'
-export { type ServeStdioOptions, serveStdio } from '../doors/serve-stdio.ts'
-export { type ServeTasksOptions, serveTasks, type TaskDoor } from '../doors/serve-tasks.ts'
 export type { Askable } from '../era/questions.ts'
 export type { AskOptions, Caller, UsedStates } from '../era/server.ts'
 export {
@@ -22,6 +18,10 @@ export type { JsonSchema } from '../schema/json-schema.ts'
 export { type RemoteRefOptions, resolveRemoteRefs } from '../schema/remote-refs.ts'
 export { SchemaError } from '../schema/schema-error.ts'
 export type { InferInput, InferOutput, SchemaLike, SchemaShape, StandardSchema } from '../schema/standard.ts'
+export { type ServeHttpOptions, type ServingHttp, serveHttp } from '../serve/http.ts'
+export { createMcpHandler, type McpHandler } from '../serve/http-handler.ts'
+export { type ServeStdioOptions, serveStdio } from '../serve/stdio.ts'
+export { type ServeTasksOptions, serveTasks, type TaskWorker } from '../serve/tasks.ts'
 export type { CallRate, ServerLimits } from '../server/call-limits.ts'
 export type { Ability, Context } from '../server/context.ts'
 export type { Middleware, MiddlewareRequest } from '../server/dispatch.ts'
@@ -76,13 +76,13 @@ export {
   type SessionStore,
   UnknownEvent,
 } from '../store/ports.ts'
-export type { HttpMetrics } from '../transport/http/engine.ts'
-export type { CorsOptions } from '../transport/http/guard.ts'
-export type { HttpOptions, SsePaths } from '../transport/http/options.ts'
 export {
   StreamableHTTPServerTransport,
   type StreamableHTTPServerTransportOptions,
-} from '../transport/http/server.ts'
+} from '../transport/http/server/classic/transport.ts'
+export type { CorsOptions } from '../transport/http/server/guard.ts'
+export type { HttpMetrics } from '../transport/http/server/handler.ts'
+export type { HttpOptions, SsePaths } from '../transport/http/server/options.ts'
 export { InMemoryTransport } from '../transport/memory/memory.ts'
 export { SSEServerTransport, type SSEServerTransportOptions } from '../transport/sse/server.ts'
 export { type StdioServerOptions, StdioServerTransport } from '../transport/stdio/server.ts'

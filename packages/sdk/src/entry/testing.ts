@@ -1,14 +1,3 @@
-export {
-  type BusDriver,
-  busContract,
-  type EventStoreDriver,
-  eventStoreContract,
-  type SessionStoreDriver,
-  sessionStoreContract,
-  type ValueStoreDriver,
-  valueStoreContract,
-} from '../store/contract.ts'
-export { type TaskStoreDriver, taskStoreContract } from '../store/task-contract.ts'
 export type { ClientMetadata, RegisteredClient } from '../testing/authorization-server/clients.ts'
 export type { AlteredReply, Fault, Faults } from '../testing/authorization-server/faults.ts'
 export type {
@@ -37,5 +26,16 @@ export {
 export { Judge, OfficialSchema } from '../testing/official-schemas.ts'
 export { ScriptedClient, type ScriptOptions } from '../testing/scripted-client.ts'
 export { type ScriptedAnswer, ScriptedServer } from '../testing/scripted-server.ts'
+export {
+  type BusDriver,
+  busContract,
+  type EventStoreDriver,
+  eventStoreContract,
+  type SessionStoreDriver,
+  sessionStoreContract,
+  type ValueStoreDriver,
+  valueStoreContract,
+} from '../testing/store-contract.ts'
+export { type TaskStoreDriver, taskStoreContract } from '../testing/task-store-contract.ts'
 export { type Line, record, Transcript } from '../testing/transcript.ts'
 export { InMemoryTransport } from '../transport/memory/memory.ts'

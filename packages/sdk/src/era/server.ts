@@ -13,7 +13,7 @@ import type {
   LoggingLevel,
   ServerCapabilities,
 } from '../protocol/types.ts'
-import type { Sealer } from '../util/seal.ts'
+import type { Sealer } from '../util/sealer.ts'
 import type { Call } from './call.ts'
 import type { Changes } from './changes.ts'
 import type { SubscribedUris } from './subscribed-uris.ts'

@@ -1,6 +1,6 @@
 import { type CloseDetail, ClosedError, McpError, PeerError } from '../errors.ts'
-import { isThenable } from '../util/chain.ts'
 import { jsonProblem } from '../util/json-problem.ts'
+import { isThenable } from '../util/maybe-async.ts'
 import { warnOnce } from '../util/warn.ts'
 import { Batch } from './batch.ts'
 import { Exchange } from './exchange.ts'

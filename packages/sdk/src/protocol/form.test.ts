@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { schemas } from '../../test/support/official-schemas.ts'
 import { OfficialSchema } from '../testing/official-schemas.ts'
+import { joinBoxes, olderForm } from './downgrade-form.ts'
 import { fillDefaults, formProblem, secretField } from './form.ts'
-import { joinBoxes, olderForm } from './older-form.ts'
 import type { ElicitSchema, PrimitiveSchemaDefinition } from './types.ts'
 
 const options = [

@@ -1,7 +1,7 @@
 import { McpError } from '../errors.ts'
 import type { Params } from '../jsonrpc/message.ts'
-import { trimBlanks } from '../util/blanks.ts'
 import { isObject } from '../util/objects.ts'
+import { trimWhitespace } from '../util/trim-whitespace.ts'
 
 /** Reads the headers of a request by name, in lower case. */
 export interface HeaderReader {
@@ -50,7 +50,7 @@ export function encodeHeaderValue(value: string): string {
 
 /** The text that a header value stands for; undefined when it is malformed. */
 export function decodeHeaderValue(header: string): string | undefined {
-  const value = trimBlanks(header)
+  const value = trimWhitespace(header)
   if (!looksEncoded(value)) return /^[\t\x20-\x7e]*$/.test(value) ? value : undefined
   const inner = value.slice(sentinelStart.length, -sentinelEnd.length)
   if (!base64.test(inner)) return undefined
@@ -74,7 +74,7 @@ export function standardHeadersProblem(
   const said = headers.header('mcp-method')
   if (said === undefined) {
     if (required) return 'The header Mcp-Method is missing'
-  } else if (said !== method && trimBlanks(said) !== method)
+  } else if (said !== method && trimWhitespace(said) !== method)
     return 'The header Mcp-Method is not the method of the body'
   const name = nameOf(method, params)
   if (name === undefined) return undefined

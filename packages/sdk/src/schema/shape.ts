@@ -1,4 +1,4 @@
-import { isThenable, toPromise } from '../util/chain.ts'
+import { isThenable, toPromise } from '../util/maybe-async.ts'
 import { define, isObject, type JsonObject } from '../util/objects.ts'
 import type { StandardIssue, StandardResult, StandardSchema } from './standard.ts'
 

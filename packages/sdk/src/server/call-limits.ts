@@ -3,9 +3,9 @@ import { ProtocolError } from '../errors.ts'
 import type { LinkLimits } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import { networkOf } from '../util/account.ts'
-import { Bucket } from '../util/bucket.ts'
-import { Buckets } from '../util/buckets.ts'
 import { clock } from '../util/clock.ts'
+import { TokenBucket } from '../util/token-bucket.ts'
+import { TokenBuckets } from '../util/token-buckets.ts'
 import { warnOnce } from '../util/warn.ts'
 
 /** How often one caller may call. */
@@ -53,9 +53,9 @@ export class CallLimit {
   readonly #option: string
   readonly #burst: number
   readonly #perSecond: number
-  readonly #principals: Buckets
-  readonly #addresses: Buckets
-  readonly #connections = new WeakMap<object, Bucket>()
+  readonly #principals: TokenBuckets
+  readonly #addresses: TokenBuckets
+  readonly #connections = new WeakMap<object, TokenBucket>()
 
   constructor(option: string, { perSecond, burst = perSecond * 10 }: CallRate) {
     const areNumbers = typeof perSecond === 'number' && typeof burst === 'number'
@@ -67,8 +67,8 @@ export class CallLimit {
     this.#option = option
     this.#burst = burst
     this.#perSecond = perSecond
-    this.#principals = new Buckets(burst, perSecond, maxCallers)
-    this.#addresses = new Buckets(burst * callersPerAddress, perSecond * callersPerAddress, maxCallers)
+    this.#principals = new TokenBuckets(burst, perSecond, maxCallers)
+    this.#addresses = new TokenBuckets(burst * callersPerAddress, perSecond * callersPerAddress, maxCallers)
   }
 
   /** Counts a call. Returns the milliseconds until the caller may try again; 0: the call may run. */
@@ -83,7 +83,7 @@ export class CallLimit {
     return Math.max(1, bucket.wait(now))
   }
 
-  #bucketOf({ stream, link }: Pick<Call, 'stream' | 'link'>, now: number): Bucket {
+  #bucketOf({ stream, link }: Pick<Call, 'stream' | 'link'>, now: number): TokenBucket {
     const request = stream?.request
     const { principal } = request ?? link.transport
     if (principal !== undefined) return this.#principals.of(principal, now)
@@ -93,7 +93,7 @@ export class CallLimit {
     }
     const known = this.#connections.get(link)
     if (known) return known
-    const bucket = new Bucket(this.#burst, this.#perSecond, now)
+    const bucket = new TokenBucket(this.#burst, this.#perSecond, now)
     this.#connections.set(link, bucket)
     return bucket
   }

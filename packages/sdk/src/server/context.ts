@@ -16,7 +16,7 @@ import type {
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 import type { JsonObject } from '../util/objects.ts'
-import { checkPage } from '../util/page.ts'
+import { checkSafeUrl } from '../util/safe-url.ts'
 import { checkMessage, type ElicitAnswer, elicit, type UrlAnswer, type UrlOptions } from './elicit.ts'
 import { createLog, type Log, type LogFilter } from './log.ts'
 import { ProgressSender } from './progress.ts'
@@ -117,7 +117,7 @@ export class Context {
     options: AskOptions,
   ): Promise<UrlAnswer> {
     checkMessage(message)
-    const params = { mode: 'url' as const, message, url: checkPage(page), elicitationId }
+    const params = { mode: 'url' as const, message, url: checkSafeUrl(page), elicitationId }
     const { action } = await this.#conversation.ask({ method: 'elicitation/create', params }, options)
     return {
       action: action as UrlAnswer['action'],

@@ -1,10 +1,10 @@
 import { McpError } from '../errors.ts'
 import { clock } from '../util/clock.ts'
 import { isObject } from '../util/objects.ts'
-import { checkPage } from '../util/page.ts'
-import { Sealer } from '../util/seal.ts'
-import { checkStateKey, type StateKey } from '../util/state-key.ts'
+import { checkSafeUrl } from '../util/safe-url.ts'
+import { Sealer } from '../util/sealer.ts'
 import type { Context } from './context.ts'
+import { checkStateKey, type StateKey } from './state-key.ts'
 
 export interface ElicitationLinksOptions {
   /** Seals the links. The server and the pages share it. */
@@ -50,7 +50,7 @@ export function elicitationLinks({ stateKey, ttlMs = 900_000 }: ElicitationLinks
     async create(page, ctx, data) {
       const { subject, issuer } = ctx.auth ?? {}
       if (subject === undefined) throw new TypeError('elicitationLinks: the caller has no subject to bind the link to')
-      const url = new URL(checkPage(page))
+      const url = new URL(checkSafeUrl(page))
       const ticket = await sealer.seal({ data, expires: clock.now() + ttlMs }, purposeOf(url, { subject, issuer }))
       url.searchParams.set(parameter, ticket)
       return url.href

@@ -10,9 +10,9 @@ import type {
   InputResponse,
 } from '../protocol/types.ts'
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
-import { isThenable } from '../util/chain.ts'
+import { isThenable } from '../util/maybe-async.ts'
 import { isObject } from '../util/objects.ts'
-import { checkPage } from '../util/page.ts'
+import { checkSafeUrl } from '../util/safe-url.ts'
 import { checkForm, checkMessage, compileForm, type ElicitAnswer } from './elicit.ts'
 import { checkSampling } from './sample.ts'
 
@@ -49,7 +49,7 @@ inputRequired.elicit = (
 
 inputRequired.elicitUrl = (params: Omit<ElicitUrlParams, 'mode'>): InputRequest => {
   checkMessage(params.message)
-  return { method: 'elicitation/create', params: { ...params, mode: 'url', url: checkPage(params.url) } }
+  return { method: 'elicitation/create', params: { ...params, mode: 'url', url: checkSafeUrl(params.url) } }
 }
 
 inputRequired.createMessage = (params: CreateMessageParams): InputRequest => {

@@ -1,8 +1,8 @@
 import type { Call } from '../era/call.ts'
 import { isAtLeast } from '../protocol/logging.ts'
 import type { LoggingLevel, LoggingMessageParams } from '../protocol/types.ts'
-import { Bucket } from '../util/bucket.ts'
 import { clock } from '../util/clock.ts'
+import { TokenBucket } from '../util/token-bucket.ts'
 import { warnOnce } from '../util/warn.ts'
 import type { Context } from './context.ts'
 import { warnLate } from './warn-late.ts'
@@ -25,7 +25,7 @@ export function createLog(
   threshold: () => LoggingLevel | undefined,
   filter?: (message: LoggingMessageParams) => LoggingMessageParams | undefined,
 ): Log {
-  let bucket: Bucket | undefined
+  let bucket: TokenBucket | undefined
   const at =
     (level: LoggingLevel): LogMethod =>
     (data, logger) => {
@@ -50,12 +50,12 @@ export function createLog(
   }
 }
 
-export function createLogBucket(): Bucket {
-  return new Bucket(burst, perSecond, clock.now())
+export function createLogBucket(): TokenBucket {
+  return new TokenBucket(burst, perSecond, clock.now())
 }
 
 /** Whether one more message may be sent now. */
-export function takeLog(bucket: Bucket): boolean {
+export function takeLog(bucket: TokenBucket): boolean {
   if (bucket.take(clock.now())) return true
   warnOnce('log-rate', `More than ${perSecond} log messages a second; the rest is not sent.`)
   return false

@@ -1,8 +1,8 @@
 import type { Call } from '../era/call.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { Revision } from '../protocol/revision.ts'
-import { Bucket } from '../util/bucket.ts'
 import { clock } from '../util/clock.ts'
+import { TokenBucket } from '../util/token-bucket.ts'
 import { warnLate } from './warn-late.ts'
 
 /** Enough for a handler that reports a few steps at once; a tight loop is thinned out to what anyone can watch. */
@@ -20,7 +20,7 @@ export class ProgressSender {
   readonly #call: Teller
   readonly #revision: Revision
   readonly #token: unknown
-  readonly #bucket = new Bucket(burst, perSecond, clock.now())
+  readonly #bucket = new TokenBucket(burst, perSecond, clock.now())
   #last = Number.NEGATIVE_INFINITY
   #held: Progress | undefined
   #timer: ReturnType<typeof setTimeout> | undefined

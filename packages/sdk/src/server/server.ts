@@ -22,14 +22,14 @@ import type {
   Result,
   ServerCapabilities,
 } from '../protocol/types.ts'
-import { Bag } from '../util/bag.ts'
-import type { Bucket } from '../util/bucket.ts'
-import { Sealer } from '../util/seal.ts'
-import { checkStateKey } from '../util/state-key.ts'
+import { DenseSet } from '../util/dense-set.ts'
+import { Sealer } from '../util/sealer.ts'
+import type { TokenBucket } from '../util/token-bucket.ts'
 import { createCallLimits, type ServerLimits } from './call-limits.ts'
 import type { Context } from './context.ts'
 import { Dispatch, type MethodEntry, type Middleware } from './dispatch.ts'
 import { createLogBucket, type LogFilter, takeLog } from './log.ts'
+import { checkStateKey } from './state-key.ts'
 import type { TaskHost, TaskRuntime } from './task-runtime.ts'
 
 export interface ServerOptions {
@@ -97,12 +97,12 @@ export class Server {
   readonly #handshake: HandshakeServer
   readonly #dispatch: Dispatch
   readonly #receiver: Receiver
-  readonly #links = new Bag<Link>()
+  readonly #links = new DenseSet<Link>()
   readonly #notified = new Map<string, (params: Params) => void>()
   readonly #parents = new Set<Server>()
   readonly #callLimits: ReturnType<typeof createCallLimits>
   #heartbeats: Map<Link, Heartbeat> | undefined
-  #logBucket: Bucket | undefined
+  #logBucket: TokenBucket | undefined
   #endpoint: Endpoint | undefined
   #tasks: TaskRuntime | undefined
   #holders = 0

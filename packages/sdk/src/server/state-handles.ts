@@ -1,9 +1,9 @@
 import { principalOf } from '../era/access.ts'
 import { clock } from '../util/clock.ts'
 import { isObject } from '../util/objects.ts'
-import { Sealer } from '../util/seal.ts'
-import { checkStateKey, type StateKey } from '../util/state-key.ts'
+import { Sealer } from '../util/sealer.ts'
 import type { Context } from './context.ts'
+import { checkStateKey, type StateKey } from './state-key.ts'
 import { ToolError } from './tool-error.ts'
 
 export interface StateHandlesOptions {

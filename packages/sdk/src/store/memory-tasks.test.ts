@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { taskStoreContract } from '../testing/task-store-contract.ts'
 import { MemoryTaskStore } from './memory-tasks.ts'
-import { taskStoreContract } from './task-contract.ts'
 
 let movedMs = 0
 const now = () => Date.now() + movedMs

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { busContract, eventStoreContract, sessionStoreContract, valueStoreContract } from './contract.ts'
+import { busContract, eventStoreContract, sessionStoreContract, valueStoreContract } from '../testing/store-contract.ts'
 import { MemoryBus, MemoryEventStore, MemorySessionStore, MemoryValueStore } from './memory.ts'
 import { type Bus, type EventStore, type SessionStore, UnknownEvent } from './ports.ts'
 

@@ -1,5 +1,5 @@
 import { McpError } from '../errors.ts'
-import { isThenable } from '../util/chain.ts'
+import { isThenable } from '../util/maybe-async.ts'
 import { warnOnce } from '../util/warn.ts'
 import { deliver, type Subscription } from './deliver.ts'
 import {

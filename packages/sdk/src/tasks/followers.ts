@@ -4,8 +4,8 @@ import type { Caller, TaskFeed } from '../era/server.ts'
 import { ProtocolError } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
-import { ownerOf, type TaskBook } from './book.ts'
-import { extension } from './extension.ts'
+import { extensionDialect } from './extension-dialect.ts'
+import { ownerOf, type TaskRepository } from './repository.ts'
 import type { Task } from './task.ts'
 import type { TaskWatchers } from './watchers.ts'
 
@@ -13,7 +13,7 @@ import type { TaskWatchers } from './watchers.ts'
 const maxFollowedPerOwner = 20_000
 
 export interface FollowersHost {
-  readonly book: TaskBook
+  readonly book: TaskRepository
   readonly watchers: TaskWatchers
   /** Throws when the caller has no such task. */
   find(id: string, call: Pick<Call, 'stream' | 'link'>): Promise<Task>
@@ -30,7 +30,7 @@ export class TaskFollowers implements TaskFeed {
   }
 
   async accept(ids: readonly string[], exchange: Exchange, caller: Caller): Promise<string[]> {
-    extension.checkCaller(caller)
+    extensionDialect.checkCaller(caller)
     const room = maxFollowedPerOwner - (this.#followed.get(ownerOf(principalOf(exchange))) ?? 0)
     const wanted = [...new Set(ids)].slice(0, Math.max(room, 0))
     const known = await Promise.all(wanted.map((id) => this.#host.find(id, exchange).catch(unlessUnknown)))
@@ -61,7 +61,7 @@ export class TaskFollowers implements TaskFeed {
       const news = JSON.stringify([status, statusMessage, Object.keys(questions)])
       if (news === told) return
       told = news
-      tell(extension.described(task, book.pace, caller))
+      tell(extensionDialect.described(task, book.pace, caller))
     }
     const lookSafely = () => void look().catch((error) => this.#host.reportError(error))
     lookSafely()

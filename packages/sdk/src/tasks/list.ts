@@ -4,8 +4,8 @@ import { ProtocolError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Context } from '../server/context.ts'
 import type { TaskPlace } from '../store/ports.ts'
-import { ownerOf, type TaskBook } from './book.ts'
-import { toLegacyTask } from './legacy.ts'
+import { toCoreTask } from './core-dialect.ts'
+import { ownerOf, type TaskRepository } from './repository.ts'
 import type { ListedTask } from './task.ts'
 
 const pageSize = 100
@@ -14,7 +14,7 @@ const pageSize = 100
 export async function listTasks(
   { cursor }: Params,
   ctx: Context,
-  book: TaskBook,
+  book: TaskRepository,
   mayUse: (task: ListedTask) => boolean,
 ): Promise<ResultObject> {
   let after = cursor === undefined ? undefined : toPlace(cursor as string)
@@ -29,7 +29,7 @@ export async function listTasks(
   }
   const shown = found.slice(0, pageSize)
   return {
-    tasks: shown.map((task) => toLegacyTask(task, book.pace)),
+    tasks: shown.map((task) => toCoreTask(task, book.pace)),
     ...(found.length > pageSize && { nextCursor: toCursor(shown.at(-1)!) }),
   }
 }

@@ -5,7 +5,7 @@ import { type InputRequest, metaKeys } from '../protocol/types.ts'
 import type { Context } from '../server/context.ts'
 import { clock } from '../util/clock.ts'
 import { unref } from '../util/unref.ts'
-import type { TaskBook } from './book.ts'
+import type { TaskRepository } from './repository.ts'
 import { isFinal, type Task } from './task.ts'
 import type { TaskWatchers } from './watchers.ts'
 
@@ -15,13 +15,13 @@ type FindTask = (id: string, ctx: Context) => Promise<Task>
 /** `tasks/result` (2025-11-25): waits for the end of a task, and puts the questions that the task has to whoever waits. */
 export class TaskResults {
   readonly #find: FindTask
-  readonly #book: TaskBook
+  readonly #book: TaskRepository
   readonly #watchers: TaskWatchers
   readonly #timeoutMs: () => number
   /** Questions that a connection is being asked, so that a client which waits twice is asked once. */
   readonly #asked = new WeakMap<object, Set<string>>()
 
-  constructor(find: FindTask, book: TaskBook, watchers: TaskWatchers, timeoutMs: () => number) {
+  constructor(find: FindTask, book: TaskRepository, watchers: TaskWatchers, timeoutMs: () => number) {
     this.#find = find
     this.#book = book
     this.#watchers = watchers

@@ -11,8 +11,8 @@ import type { RequestMeta } from '../protocol/types.ts'
 import { ProgressSender } from '../server/progress.ts'
 import { jsonProblem } from '../util/json-problem.ts'
 import { elapsed } from '../util/pause.ts'
-import type { Edit, Outcome, TaskBook } from './book.ts'
 import { Interrupted, type TaskCall } from './call.ts'
+import type { Edit, Outcome, TaskRepository } from './repository.ts'
 import { isFinal, type Note, type Task } from './task.ts'
 
 /** So often at most is a status written; the newest is never lost. */
@@ -25,7 +25,7 @@ export class TaskRun implements TaskControl {
   readonly call: TaskCall
   readonly host: ConversationHost
   readonly #number: number
-  readonly #book: TaskBook
+  readonly #book: TaskRepository
   readonly #errorOf: RunOptions['errorOf']
   #progress: ProgressSender | undefined
   /** What the handler leaves to the next run, when it asks. */
@@ -33,7 +33,7 @@ export class TaskRun implements TaskControl {
   #message: string | undefined
   #isWriting: Promise<void> | undefined
 
-  constructor(task: Task, call: TaskCall, caller: Caller, book: TaskBook, options: RunOptions) {
+  constructor(task: Task, call: TaskCall, caller: Caller, book: TaskRepository, options: RunOptions) {
     this.id = task.id
     this.expiresAt = task.expiresAt
     this.call = call

@@ -8,9 +8,9 @@ import { maxTimerMs } from '../util/backoff.ts'
 import { clock } from '../util/clock.ts'
 import { elapsed } from '../util/pause.ts'
 import { unref } from '../util/unref.ts'
-import type { TaskBook } from './book.ts'
 import { TaskCall } from './call.ts'
 import type { Settings } from './options.ts'
+import type { TaskRepository } from './repository.ts'
 import { emptyJournal, type RunOptions, TaskRun } from './run.ts'
 import type { KeptRequest, Note, Task } from './task.ts'
 
@@ -23,7 +23,7 @@ const holdParts = 3
 /** Runs tasks that the store gives to this process, and looks after those whose calls became tasks here. */
 export class TaskRunner {
   readonly #settings: Settings
-  readonly #book: TaskBook
+  readonly #book: TaskRepository
   readonly #host: TaskHost
   readonly #tell: (task: Task) => RunOptions['tell']
   readonly #running = new Map<string, TaskRun>()
@@ -34,7 +34,7 @@ export class TaskRunner {
   #isDrained = false
 
   /** @param tell How the client of a task hears of it. */
-  constructor(settings: Settings, book: TaskBook, host: TaskHost, tell: (task: Task) => RunOptions['tell']) {
+  constructor(settings: Settings, book: TaskRepository, host: TaskHost, tell: (task: Task) => RunOptions['tell']) {
     this.#settings = settings
     this.#book = book
     this.#host = host

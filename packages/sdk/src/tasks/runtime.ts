@@ -10,17 +10,17 @@ import type { TaskHost, TaskRuntime, ToolTaskConfig } from '../server/task-runti
 import type { AuthInfo } from '../util/auth-info.ts'
 import { isObject, type JsonObject, omit, pick } from '../util/objects.ts'
 import { unref } from '../util/unref.ts'
-import { serveFor } from './becoming.ts'
-import { type NewTask, ownerOf, TaskBook } from './book.ts'
+import { coreDialect } from './core-dialect.ts'
 import type { Dialect } from './dialect.ts'
-import { extension } from './extension.ts'
+import { extensionDialect } from './extension-dialect.ts'
 import { TaskFollowers } from './followers.ts'
-import { legacy } from './legacy.ts'
 import { listOf, listTasks } from './list.ts'
 import { resolveOptions, type Settings, type TasksOptions } from './options.ts'
+import { serveFor } from './promote.ts'
+import { type NewTask, ownerOf, TaskRepository } from './repository.ts'
 import { TaskResults } from './result.ts'
 import { TaskRunner } from './runner.ts'
-import { tellSession } from './session-news.ts'
+import { sendTaskStatus } from './status-notifications.ts'
 import { isFinal, type KeptRequest, type ListedTask, type Task } from './task.ts'
 import { TaskWatchers } from './watchers.ts'
 
@@ -39,7 +39,7 @@ const retryMs = 5_000
 
 class Tasks implements TaskRuntime {
   readonly #settings: Settings
-  readonly #book: TaskBook
+  readonly #book: TaskRepository
   readonly #watchers: TaskWatchers
   readonly #results: TaskResults
   #host: TaskHost | undefined
@@ -50,7 +50,7 @@ class Tasks implements TaskRuntime {
 
   constructor(settings: Settings) {
     this.#settings = settings
-    this.#book = new TaskBook(settings)
+    this.#book = new TaskRepository(settings)
     this.#watchers = new TaskWatchers(settings.store)
     const find = (id: string, ctx: Context) => this.#find(id, ctx.call)
     this.#results = new TaskResults(find, this.#book, this.#watchers, () => this.#attached.questions.timeoutMs)
@@ -125,7 +125,7 @@ class Tasks implements TaskRuntime {
     const task = await this.#book.create({ ...this.#newTask(serving, dialect, config), isReady: true })
     if (dialect.tellsSession) {
       const kept = { book: this.#book, watchers: this.#watchers }
-      tellSession(task, serving.exchange, kept, (error) => this.#attached.reportError(error))
+      sendTaskStatus(task, serving.exchange, kept, (error) => this.#attached.reportError(error))
     }
     return serving.complete(dialect.created(task, this.#book.pace, config))
   }
@@ -211,7 +211,7 @@ class Tasks implements TaskRuntime {
 
   #dialectOf({ revision }: Task): Dialect {
     const known = this.#attached.revision(revision)
-    return known && !known.lacks('notifications/tasks') ? extension : legacy
+    return known && !known.lacks('notifications/tasks') ? extensionDialect : coreDialect
   }
 
   get #attached(): TaskHost {
@@ -222,8 +222,8 @@ class Tasks implements TaskRuntime {
 
 /** Which kind of tasks the caller's revision has; undefined for those that have none. */
 function dialectOf({ rules }: Caller): Dialect | undefined {
-  if (!rules.lacks('notifications/tasks')) return extension
-  return rules.lacks('notifications/tasks/status') ? undefined : legacy
+  if (!rules.lacks('notifications/tasks')) return extensionDialect
+  return rules.lacks('notifications/tasks/status') ? undefined : coreDialect
 }
 
 /** What a layer in front of us left may contain tokens and passwords, so only what is known to be harmless is kept. */

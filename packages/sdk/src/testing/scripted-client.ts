@@ -1,4 +1,4 @@
-import { type Connectable, connectInMemory, type TestIdentity } from '../doors/connect.ts'
+import { type Connectable, connectInMemory, type TestIdentity } from '../connect/connect.ts'
 import type { Params, RpcMessage, RpcNotification, RpcResponse } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { RevisionId } from '../protocol/revision.ts'

@@ -1,4 +1,4 @@
-import { Tally } from './tally.ts'
+import { Counter } from './counter.ts'
 
 /** Whom limits count a call for: its principal, or the address that an anonymous call comes from. */
 export interface Account {
@@ -18,9 +18,9 @@ export function accountOf({ principal, peer }: Caller): Account | undefined {
 }
 
 /** Counts by account; principals and addresses are kept apart. */
-export class AccountTally {
-  readonly #principals = new Tally()
-  readonly #addresses = new Tally()
+export class AccountCounter {
+  readonly #principals = new Counter()
+  readonly #addresses = new Counter()
 
   of(account: Account | undefined): number {
     return this.#tallyOf(account).of(account?.name)
@@ -30,7 +30,7 @@ export class AccountTally {
     this.#tallyOf(account).add(account?.name, by)
   }
 
-  #tallyOf(account: Account | undefined): Tally {
+  #tallyOf(account: Account | undefined): Counter {
     return account?.isAddress ? this.#addresses : this.#principals
   }
 }

@@ -1,12 +1,12 @@
-import type { GuardedFetch } from '../auth/guarded-fetch.ts'
-import type { HopFetch } from '../auth/hop.ts'
+import type { GuardedFetch } from '../net/guarded-fetch.ts'
+import type { SingleFetch } from '../net/single-request.ts'
 
 export interface WebOptions {
   /**
    * Makes the requests, one at a time and without following redirects. Default: on Node, a client that resolves names itself and
    * connects to public addresses only; the global `fetch` without credentials elsewhere.
    */
-  fetch?: HopFetch | undefined
+  fetch?: SingleFetch | undefined
   /** For the whole download, in milliseconds. Default 10,000. */
   timeoutMs?: number | undefined
   signal?: AbortSignal | undefined
@@ -18,12 +18,12 @@ export async function openFetch(
   maxBytes: number,
   maxRedirects: number,
 ): Promise<GuardedFetch> {
-  const { guardedFetch } = await import('../auth/guarded-fetch.ts')
+  const { guardedFetch } = await import('../net/guarded-fetch.ts')
   return guardedFetch({ fetch: fetch ?? plainFetch(), timeoutMs, maxBytes, maxRedirects })
 }
 
 /** Browsers add cookies unless told otherwise. On Node the guarded fetch has a better way of its own. */
-function plainFetch(): HopFetch | undefined {
+function plainFetch(): SingleFetch | undefined {
   if (typeof process === 'object' && process.versions?.node && 'getBuiltinModule' in process) return undefined
   return (url, init) =>
     globalThis.fetch(url, { ...init, credentials: 'omit', referrerPolicy: 'no-referrer' } as RequestInit)

@@ -1,7 +1,7 @@
 import { broker, MemoryValueStore } from 'tenon/auth'
 import { describe, expect, it, vi } from 'vitest'
 import { type Binding, BrowserCookie } from '../../src/auth/broker/browser-cookie.ts'
-import { Sealer } from '../../src/util/seal.ts'
+import { Sealer } from '../../src/util/sealer.ts'
 import { Browser, formIn, Place, redirectUri, type Shown, scopes, secret, textOf } from './broker-support.ts'
 
 const allowed = (shown: Shown) => shown.url.searchParams.get('code')

@@ -1,7 +1,7 @@
 import { MemoryValueStore } from 'tenon/auth'
 import { describe, expect, it, vi } from 'vitest'
-import { Vault } from '../../src/auth/broker/vault.ts'
-import { Sealer } from '../../src/util/seal.ts'
+import { Vault } from '../../src/auth/broker/encrypted-store.ts'
+import { Sealer } from '../../src/util/sealer.ts'
 import { Browser, formIn, Place, redirectUri, type Shown, textOf, wayBackOn } from './broker-support.ts'
 
 /** A browser at an address of its own. */

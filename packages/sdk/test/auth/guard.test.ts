@@ -3,13 +3,13 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from '
 import { createRemoteJWKSet, customFetch as joseFetch } from 'jose'
 import { allowInsecureRequests, customFetch, discoveryRequest, processDiscoveryResponse } from 'oauth4webapi'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { kindOfAddress } from '../../src/auth/addresses.ts'
-import { type GuardOptions, guardedFetch } from '../../src/auth/guarded-fetch.ts'
-import { GuardError } from '../../src/auth/judge.ts'
 import { HttpError, TimeoutError } from '../../src/errors.ts'
+import { GuardError } from '../../src/net/address-policy.ts'
+import { kindOfAddress } from '../../src/net/addresses.ts'
+import { type GuardedFetchOptions, guardedFetch } from '../../src/net/guarded-fetch.ts'
 import { deferred } from '../../src/util/deferred.ts'
 
-const local: GuardOptions = { allowLoopback: 'http' }
+const local: GuardedFetchOptions = { allowLoopback: 'http' }
 
 /** The error of a request that must fail. */
 async function failure(work: Promise<unknown>): Promise<Error> {

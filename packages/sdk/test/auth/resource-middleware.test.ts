@@ -3,13 +3,13 @@ import { createMcpHandler, StreamableHTTPServerTransport } from 'tenon/server'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { InvalidTokenError } from '../../src/auth/resource/auth-info.ts'
 import { jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
-import type { AuthOptions } from '../../src/transport/http/options.ts'
 import {
   type BearerAuthOptions,
   mcpAuthMetadataRouter,
   type NodeMiddleware,
   requireBearerAuth,
-} from '../../src/transport/http/require-bearer-auth.ts'
+} from '../../src/transport/http/server/auth/middleware.ts'
+import type { AuthOptions } from '../../src/transport/http/server/options.ts'
 import {
   door,
   eachRevision,

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 import { createMcpHandler, serveHttp } from 'tenon/server'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
-import type { AuthInfo, AuthOptions } from '../../src/transport/http/options.ts'
+import type { AuthInfo, AuthOptions } from '../../src/transport/http/server/options.ts'
 import {
   door,
   eachRevision,

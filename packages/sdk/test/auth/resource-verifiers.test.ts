@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vites
 import type { AuthInfo, TokenRequest } from '../../src/auth/resource/auth-info.ts'
 import { introspectionVerifier } from '../../src/auth/resource/introspection-verifier.ts'
 import { type JwtVerifierOptions, jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
-import type * as port from '../../src/transport/http/options.ts'
+import type * as port from '../../src/transport/http/server/options.ts'
 import { checkScopes, hasScopes, InsufficientScopeError } from '../../src/util/scopes.ts'
 import { modern, Peer } from '../http/support.ts'
 import {

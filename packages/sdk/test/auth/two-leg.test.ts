@@ -1,7 +1,7 @@
 import { dpop, MemoryTokenStore, oauth } from 'tenon/auth'
 import { connect } from 'tenon/client'
 import { describe, expect, it } from 'vitest'
-import { beginAuthorization, completeAuthorization } from '../../src/auth/client/two-leg.ts'
+import { beginAuthorization, completeAuthorization } from '../../src/auth/client/redirect-flow.ts'
 import { authErrorIn, followRedirect, protectedServer, tokenRequests, visits } from './protected-server.ts'
 
 const redirectUrl = 'https://app.example/back'

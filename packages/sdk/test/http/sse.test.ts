@@ -2,7 +2,7 @@ import { McpServer, SSEServerTransport } from 'tenon/server'
 import { tasks } from 'tenon/tasks'
 import { OfficialSchema } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
-import type { NodeRequest } from '../../src/transport/http/node.ts'
+import type { NodeRequest } from '../../src/transport/http/server/node.ts'
 import { schemas } from '../support/official-schemas.ts'
 import {
   door,

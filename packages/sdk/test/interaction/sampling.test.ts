@@ -474,12 +474,12 @@ describe('the answer of a model', () => {
   it.each(revisionIds)('is not sampled more often than the client allows (%s) [SAMP-034]', async (revision) => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
-    const { Answerer } = await import('../../src/client/answerer.ts')
+    const { InputHandlers } = await import('../../src/client/input-handlers.ts')
     const sample = vi.fn(() => answer() as never)
     const asking = { server: { name: revision, address: undefined }, signal: new AbortController().signal }
-    const request = (answerer: InstanceType<typeof Answerer>) =>
+    const request = (answerer: InstanceType<typeof InputHandlers>) =>
       answerer.methods.get('sampling/createMessage')!(ask() as never, asking)
-    const limited = new Answerer({ sample, samplesPerMinute: 3 }, {})
+    const limited = new InputHandlers({ sample, samplesPerMinute: 3 }, {})
     for (let count = 0; count < 3; count++) await request(limited)
     await expect(request(limited)).rejects.toMatchObject({
       rpcCode: -32_000,
@@ -490,13 +490,13 @@ describe('the answer of a model', () => {
     await request(limited)
     await expect(request(limited)).rejects.toThrow('Rate limit exceeded')
     // By default 120 a minute; false turns it off.
-    const usual = new Answerer({ sample }, {})
+    const usual = new InputHandlers({ sample }, {})
     for (let count = 0; count < 120; count++) await request(usual)
     await expect(request(usual)).rejects.toThrow('Rate limit exceeded')
-    const unlimited = new Answerer({ sample, samplesPerMinute: false }, {})
+    const unlimited = new InputHandlers({ sample, samplesPerMinute: false }, {})
     for (let count = 0; count < 500; count++) await request(unlimited)
     for (const samplesPerMinute of [0, -1, Number.NaN, '5' as never]) {
-      expect(() => new Answerer({ sample, samplesPerMinute }, {})).toThrow('handlers.samplesPerMinute')
+      expect(() => new InputHandlers({ sample, samplesPerMinute }, {})).toThrow('handlers.samplesPerMinute')
     }
   })
 
@@ -525,10 +525,10 @@ describe('the answer of a model', () => {
   })
 
   it('that is much too long is found without counting tokens [SAMP-015]', async () => {
-    const { Answerer } = await import('../../src/client/answerer.ts')
+    const { InputHandlers } = await import('../../src/client/input-handlers.ts')
     const asking = { server: { name: 's', address: undefined }, signal: new AbortController().signal }
     const sample = (length: number) =>
-      new Answerer({ sample: () => answer(text('x'.repeat(length))) as never }, {}).methods.get(
+      new InputHandlers({ sample: () => answer(text('x'.repeat(length))) as never }, {}).methods.get(
         'sampling/createMessage',
       )!(ask({ maxTokens: 10 }) as never, asking)
     await expect(sample(1_280)).resolves.toMatchObject({ role: 'assistant' })

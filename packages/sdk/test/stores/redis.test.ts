@@ -1,8 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { busContract, eventStoreContract, sessionStoreContract, valueStoreContract } from '../../src/store/contract.ts'
 import { type RedisStore, redisStore } from '../../src/store/redis/redis-store.ts'
-import { taskStoreContract } from '../../src/store/task-contract.ts'
+import {
+  busContract,
+  eventStoreContract,
+  sessionStoreContract,
+  valueStoreContract,
+} from '../../src/testing/store-contract.ts'
+import { taskStoreContract } from '../../src/testing/task-store-contract.ts'
 import { hasRedis, RedisServer } from './redis-server.ts'
 
 const runner = { describe, it, expect }

@@ -1,18 +1,18 @@
 import { McpError } from '../../errors.ts'
+import { guardedFetch } from '../../net/guarded-fetch.ts'
 import { MemoryValueStore } from '../../store/memory.ts'
 import type { AuthInfo } from '../../util/auth-info.ts'
-import { Sealer } from '../../util/seal.ts'
-import { guardedFetch } from '../guarded-fetch.ts'
+import { Sealer } from '../../util/sealer.ts'
 import type { Backend } from '../server/backend.ts'
 import type { AuthRoutes } from '../server/call.ts'
 import { AuthorizationEndpoints } from '../server/endpoints.ts'
 import { BrokerClients } from './clients.ts'
+import { Vault } from './encrypted-store.ts'
 import { Grants } from './grants.ts'
 import { Login } from './login.ts'
 import type { BrokerOptions } from './options.ts'
 import { checkSecrets, resolveOptions } from './settings.ts'
 import { Upstream } from './upstream.ts'
-import { Vault } from './vault.ts'
 
 /** An authorization server of our own in front of a provider, as far as it knows nothing of HTTP. */
 export interface BrokerCore {

@@ -1,4 +1,4 @@
-import type { Sealer } from '../../util/seal.ts'
+import type { Sealer } from '../../util/sealer.ts'
 import type { AuthCall } from '../server/call.ts'
 
 /** What a browser has to have to go on with a login. */

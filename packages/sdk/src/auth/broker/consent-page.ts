@@ -1,4 +1,4 @@
-import { isLoopbackUrl } from '../addresses.ts'
+import { isLoopbackUrl } from '../../net/addresses.ts'
 import type { AuthorizationRequest } from '../server/backend.ts'
 import type { AuthReply } from '../server/call.ts'
 import type { OAuthClient } from '../server/client.ts'

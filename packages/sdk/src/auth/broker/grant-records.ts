@@ -1,8 +1,8 @@
 import { clock } from '../../util/clock.ts'
 import type { JsonObject } from '../../util/objects.ts'
 import { invalidGrant } from '../server/oauth-error.ts'
+import type { Vault } from './encrypted-store.ts'
 import type { UpstreamTokens } from './upstream.ts'
-import type { Vault } from './vault.ts'
 
 /** What a person allowed a client. All tokens that come of it end with it. */
 export interface Grant {

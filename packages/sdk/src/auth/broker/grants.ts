@@ -6,12 +6,12 @@ import type { OAuthClient } from '../server/client.ts'
 import { invalidGrant, OAuthError } from '../server/oauth-error.ts'
 import { isWithin } from '../server/params.ts'
 import { randomText } from '../server/random.ts'
+import type { Vault } from './encrypted-store.ts'
 import { type Grant, GrantRecords } from './grant-records.ts'
 import type { BrokerSettings } from './options.ts'
-import { Renewals } from './renewals.ts'
 import { Rotation } from './rotation.ts'
 import type { Upstream, UpstreamLogin, UpstreamTokens } from './upstream.ts'
-import type { Vault } from './vault.ts'
+import { Renewals } from './upstream-refresh.ts'
 
 /** What a code has to fit to. */
 interface KeptCode {

@@ -1,6 +1,6 @@
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
-import type { Sealer } from '../../util/seal.ts'
+import type { Sealer } from '../../util/sealer.ts'
 import { sendBack, wayBackUrl } from '../server/authorization-request.ts'
 import type { AuthorizationRequest } from '../server/backend.ts'
 import { type AuthCall, type AuthReply, basePathOf, redirectTo } from '../server/call.ts'
@@ -11,11 +11,11 @@ import { paramsOf } from '../server/params.ts'
 import { randomText } from '../server/random.ts'
 import { type Binding, BrowserCookie } from './browser-cookie.ts'
 import { consentPage, nameOf } from './consent-page.ts'
+import type { Vault } from './encrypted-store.ts'
 import type { Grants } from './grants.ts'
 import type { BrokerSettings } from './options.ts'
 import { PendingLogins } from './pending-logins.ts'
 import { type Upstream, UpstreamDenied, type UpstreamFlow, type UpstreamLogin } from './upstream.ts'
-import type { Vault } from './vault.ts'
 
 /** What a client asked for, as it is carried from step to step. */
 type Asked = Omit<AuthorizationRequest, 'client'> & { readonly clientId: string; readonly clientName: string }

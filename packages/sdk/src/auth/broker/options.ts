@@ -1,5 +1,5 @@
+import type { SingleFetch } from '../../net/single-request.ts'
 import type { ValueStore } from '../../store/ports.ts'
-import type { HopFetch } from '../hop.ts'
 import type { UpstreamProvider } from './providers.ts'
 
 export interface BrokerOptions {
@@ -46,7 +46,7 @@ export interface BrokerOptions {
    * Makes the requests to the provider and for documents about clients, one at a time and without following redirects.
    * Default: Node's own HTTP client, which also judges what names lead to; `fetch` elsewhere.
    */
-  fetch?: HopFetch | undefined
+  fetch?: SingleFetch | undefined
 }
 
 /** With every default in its place. */

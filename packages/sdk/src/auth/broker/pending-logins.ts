@@ -1,7 +1,7 @@
 import { networkOf } from '../../util/account.ts'
 import { clock } from '../../util/clock.ts'
 import { OAuthError } from '../server/oauth-error.ts'
-import type { Vault } from './vault.ts'
+import type { Vault } from './encrypted-store.ts'
 
 interface Pending {
   /** The form that was answered. */

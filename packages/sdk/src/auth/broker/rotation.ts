@@ -2,8 +2,8 @@ import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
 import type { OAuthTokens } from '../server/backend.ts'
 import { OAuthError } from '../server/oauth-error.ts'
+import type { Vault } from './encrypted-store.ts'
 import { pause } from './pause.ts'
-import type { Vault } from './vault.ts'
 
 /** How long the answer to a refresh is repeated to those who send the same refresh token again. */
 const repeatMs = 10_000

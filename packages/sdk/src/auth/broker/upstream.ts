@@ -20,10 +20,10 @@ import {
   type TokenEndpointResponse,
   validateAuthResponse,
 } from 'oauth4webapi'
+import type { GuardedFetch } from '../../net/guarded-fetch.ts'
 import { clock } from '../../util/clock.ts'
 import { isObject, type JsonObject, pick } from '../../util/objects.ts'
 import { secretBasic } from '../client/client-authentication.ts'
-import type { GuardedFetch } from '../guarded-fetch.ts'
 import { checkIssuerUrl } from '../resource/issuer-fetch.ts'
 import { randomText } from '../server/random.ts'
 import type { UpstreamProvider } from './providers.ts'

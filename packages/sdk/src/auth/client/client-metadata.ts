@@ -1,4 +1,4 @@
-import { isLoopbackUrl } from '../addresses.ts'
+import { isLoopbackUrl } from '../../net/addresses.ts'
 import { isNative } from './registration.ts'
 
 export interface ClientMetadataOptions {

@@ -1,7 +1,7 @@
 import type { AuthorizationServer } from 'oauth4webapi'
-import { isLoopbackUrl } from '../addresses.ts'
-import { guardedFetch } from '../guarded-fetch.ts'
-import type { HopFetch } from '../hop.ts'
+import { isLoopbackUrl } from '../../net/addresses.ts'
+import { guardedFetch } from '../../net/guarded-fetch.ts'
+import type { SingleFetch } from '../../net/single-request.ts'
 import { type Challenge, scopesIn } from './challenge.ts'
 import type { AuthContext, AuthFetch } from './context.ts'
 import { fallbackServer, findAuthorizationServer, findResource } from './metadata.ts'
@@ -51,6 +51,6 @@ export function chooseScopes(
  * A server on this machine may name an authorization server on this machine; no other may lead us here.
  * @param fetch Makes the requests. Default: see `guardedFetch`.
  */
-export function fetchFor(server: URL, fetch?: HopFetch): AuthFetch {
+export function fetchFor(server: URL, fetch?: SingleFetch): AuthFetch {
   return guardedFetch({ fetch, allowLoopback: isLoopbackUrl(server) ? 'http' : false })
 }

@@ -9,7 +9,7 @@ import {
   validateAuthResponse,
 } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
-import { isLoopbackUrl } from '../addresses.ts'
+import { isLoopbackUrl } from '../../net/addresses.ts'
 import { type AuthContext, messageOf, plain } from './context.ts'
 import type { DpopKey } from './dpop.ts'
 import { requestOptions } from './http-options.ts'

@@ -4,11 +4,6 @@ import { clock } from '../../util/clock.ts'
 import type { TokenStore } from '../token-store.ts'
 import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
 import { AuthContext, type AuthFetch, inPlainWords, messageOf, plain } from './context.ts'
-import { chooseScopes, discover, type Found } from './discovery.ts'
-import type { DpopKey } from './dpop.ts'
-import { beginFlow, completeFlow } from './flow.ts'
-import type { Grant } from './grants.ts'
-import { requestOptions } from './http-options.ts'
 import {
   checkIssuer,
   clientFor,
@@ -19,7 +14,12 @@ import {
   readJson,
   serverKey,
   withoutQuery,
-} from './kept.ts'
+} from './credential-storage.ts'
+import { chooseScopes, discover, type Found } from './discovery.ts'
+import type { DpopKey } from './dpop.ts'
+import { beginFlow, completeFlow } from './flow.ts'
+import type { Grant } from './grants.ts'
+import { requestOptions } from './http-options.ts'
 import { signatureOf } from './private-key.ts'
 import type { ClientIdentity } from './registration.ts'
 import { authenticationOf, isStale, type Tokens, toTokens, withNonce } from './tokens.ts'

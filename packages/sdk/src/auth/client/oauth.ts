@@ -1,4 +1,4 @@
-import { isLoopbackUrl } from '../addresses.ts'
+import { isLoopbackUrl } from '../../net/addresses.ts'
 import { browserAgent } from '../node/user-agent.ts'
 import { MemoryTokenStore, type TokenStore } from '../token-store.ts'
 import { documentUrlProblem } from './client-metadata.ts'

@@ -1,7 +1,7 @@
 import type { AuthorizationServer, Client } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
+import { isLoopbackUrl } from '../../net/addresses.ts'
 import { isObject } from '../../util/objects.ts'
-import { isLoopbackUrl } from '../addresses.ts'
 import { type AuthContext, messageOf, plain } from './context.ts'
 import type { ClientKey } from './private-key.ts'
 

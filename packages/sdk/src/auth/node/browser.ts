@@ -1,5 +1,5 @@
 import { McpError } from '../../errors.ts'
-import { checkPage } from '../../util/page.ts'
+import { checkSafeUrl } from '../../util/safe-url.ts'
 
 /** What opens a page keeps running with the browser on some systems; by then it has not failed. */
 const settledMs = 1_500
@@ -31,7 +31,7 @@ export async function openBrowser(page: string | URL): Promise<void> {
 
 /** The URL of a page, as it can be given to a program or pasted into a terminal. Throws on pages that must not be opened. */
 export function safePage(page: string | URL): string {
-  return withoutShellCharacters(checkPage(page))
+  return withoutShellCharacters(checkSafeUrl(page))
 }
 
 function openerOf(platform: NodeJS.Platform, url: string): [string, ...string[]] {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ClosedError, McpError, TimeoutError } from '../../errors.ts'
+import { isLoopbackUrl } from '../../net/addresses.ts'
 import { deferred } from '../../util/deferred.ts'
-import { isLoopbackUrl } from '../addresses.ts'
 import { type PageKind, pageOf } from './page.ts'
 
 export interface RedirectOptions {

@@ -1,6 +1,6 @@
+import { isLoopbackUrl } from '../../net/addresses.ts'
 import { ByteCollector } from '../../util/bytes.ts'
 import { clock } from '../../util/clock.ts'
-import { isLoopbackUrl } from '../addresses.ts'
 
 /** `fetch`, or one's own in its place: for tests, proxies, and other runtimes. */
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>

@@ -3,7 +3,7 @@ import { clock } from '../../util/clock.ts'
 import type { Backend } from './backend.ts'
 import type { AuthCall } from './call.ts'
 import type { OAuthClient } from './client.ts'
-import { type ClientClaim, readClientClaim, withBasicChallenge } from './client-claim.ts'
+import { type ClientClaim, readClientClaim, withBasicChallenge } from './client-authentication.ts'
 import { invalidClient } from './oauth-error.ts'
 import type { Params } from './params.ts'
 

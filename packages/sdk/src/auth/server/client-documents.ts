@@ -1,5 +1,5 @@
+import type { GuardedFetch } from '../../net/guarded-fetch.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
-import type { GuardedFetch } from '../guarded-fetch.ts'
 import { checkTexts, type OAuthClient } from './client.ts'
 import { invalidClient, OAuthError } from './oauth-error.ts'
 import { checkRedirectUris } from './redirect-uris.ts'

@@ -12,19 +12,19 @@ import {
 import { clock } from '../../util/clock.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject } from '../../util/objects.ts'
-import { settle } from '../../util/settle.ts'
+import { runDetached } from '../../util/run-detached.ts'
 import type { TaskIdStore } from '../../util/task-ids.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { ToolResult } from '../results.ts'
+import { CoreTaskDialect } from './core-dialect.ts'
 import type { Followed, TaskDialect, TaskPeer } from './dialect.ts'
-import { ExtensionTasks } from './extension.ts'
-import { TaskFollower } from './follow.ts'
+import { ExtensionTaskDialect } from './extension-dialect.ts'
 import { TaskHandle } from './handle.ts'
-import { LegacyTasks } from './legacy.ts'
-import { Patience } from './patience.ts'
 import { PlainWork } from './plain.ts'
+import { TaskPoller } from './poller.ts'
 import { isFinal, readTask } from './snapshot.ts'
 import { TaskFeed } from './task-feed.ts'
+import { TaskTimeout } from './timeout.ts'
 
 /** A task stands otherwise than before. */
 export interface TaskChange {
@@ -100,14 +100,14 @@ export class ClientTasks {
   readonly #options: ClientTasksOptions
   readonly #peer: TaskPeer
   /** So that two handles of one task ask its questions once. */
-  readonly #known = new Map<string, WeakRef<TaskFollower>>()
+  readonly #known = new Map<string, WeakRef<TaskPoller>>()
   /** Ids that are being deleted from the store. */
   readonly #forgetting = new Set<Promise<void>>()
   readonly #forget = new FinalizationRegistry<string>((id) => {
     if (!this.#known.get(id)?.deref()) this.#known.delete(id)
   })
   readonly #tokens = new Map<number, (progress: Progress) => void>()
-  readonly #patient = new Set<Patience>()
+  readonly #patient = new Set<TaskTimeout>()
   #pauses = 0
 
   constructor(options: ClientTasksOptions) {
@@ -212,7 +212,7 @@ export class ClientTasks {
     }
   }
 
-  async #created(result: ResultObject, { tool, progressToken, onProgress }: StartedCall): Promise<TaskFollower> {
+  async #created(result: ResultObject, { tool, progressToken, onProgress }: StartedCall): Promise<TaskPoller> {
     const { snapshot, body } = readTask('tools/call', undefined, result.task ?? result)
     const taskId = body.taskId as string
     if (progressToken !== undefined && onProgress) this.#hear(progressToken, onProgress)
@@ -224,8 +224,8 @@ export class ClientTasks {
     return follower
   }
 
-  #wait(options: RequestOptions, expired: (error: unknown) => void): Patience {
-    const patience = new Patience(options, expired)
+  #wait(options: RequestOptions, expired: (error: unknown) => void): TaskTimeout {
+    const patience = new TaskTimeout(options, expired)
     this.#patient.add(patience)
     if (this.#pauses > 0) patience.pause()
     return patience
@@ -237,15 +237,15 @@ export class ClientTasks {
     this.#tokens.set(token, onProgress)
   }
 
-  #handle(follower: TaskFollower, tool: string | undefined, said: string | undefined): TaskHandle {
+  #handle(follower: TaskPoller, tool: string | undefined, said: string | undefined): TaskHandle {
     const check = (result: ToolResult) => (tool === undefined ? undefined : this.#options.checkOutput(tool, result))
     return new TaskHandle(follower, check, said)
   }
 
-  #follower(id: string, tool: string | undefined, created: TaskHandle['newest'] | undefined): TaskFollower {
+  #follower(id: string, tool: string | undefined, created: TaskHandle['newest'] | undefined): TaskPoller {
     const known = this.#known.get(id)?.deref()
     if (known) return known
-    const follower = new TaskFollower(id, created, {
+    const follower = new TaskPoller(id, created, {
       dialect: (task) => this.#dialect(task),
       closing: this.#options.closing,
       onState: (task) => this.#changed(task, tool),
@@ -256,7 +256,7 @@ export class ClientTasks {
     return follower
   }
 
-  #changed({ id, newest }: TaskFollower, tool: string | undefined): void {
+  #changed({ id, newest }: TaskPoller, tool: string | undefined): void {
     const { status, statusMessage } = newest
     if (isFinal(newest)) this.#forgetId(id)
     this.#options.onChange({ taskId: id, tool, status, statusMessage })
@@ -265,14 +265,14 @@ export class ClientTasks {
   #forgetId(id: string): void {
     const { ids, onError } = this.#options
     if (!ids) return
-    const deleted = settle(async () => ids.delete(id), onError).then(() => void this.#forgetting.delete(deleted))
+    const deleted = runDetached(async () => ids.delete(id), onError).then(() => void this.#forgetting.delete(deleted))
     this.#forgetting.add(deleted)
   }
 
   async #dialect(task: Followed): Promise<TaskDialect> {
     const { revision } = await this.#options.facts()
-    if (!revision.lacks('tasks/update')) return new ExtensionTasks(task, this.#peer)
-    if (!revision.lacks('tasks/result')) return new LegacyTasks(task, this.#peer)
+    if (!revision.lacks('tasks/update')) return new ExtensionTaskDialect(task, this.#peer)
+    if (!revision.lacks('tasks/result')) return new CoreTaskDialect(task, this.#peer)
     throw new CapabilityError('tasks', `The server speaks ${revision.id}, which has no tasks`)
   }
 }

@@ -1,7 +1,7 @@
 import type { Listening, ServerFacts } from '../../era/client.ts'
 import type { SendOptions } from '../../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
-import type { Sighting } from './snapshot.ts'
+import type { TaskUpdate } from './snapshot.ts'
 
 /** What following a task needs of the client. */
 export interface TaskPeer {
@@ -23,15 +23,15 @@ export type Early = { readonly result: ResultObject } | { readonly error: unknow
 
 /** How one revision speaks of a task that its server has. One object serves one task. */
 export interface TaskDialect {
-  look(): Promise<Sighting>
+  look(): Promise<TaskUpdate>
   /** @returns How it stands now, where the answer says so. */
-  cancel(): Promise<Sighting | undefined>
+  cancel(): Promise<TaskUpdate | undefined>
   /** Somebody follows the task from now on, until the signal aborts. */
   start(signal: AbortSignal): void
   /** It stands otherwise than before: does what that calls for. */
-  saw(sighting: Sighting): void
+  saw(sighting: TaskUpdate): void
   /** What became of the call; throws when that is no result. */
-  outcome(last: Sighting, signal: AbortSignal): Promise<ResultObject>
+  outcome(last: TaskUpdate, signal: AbortSignal): Promise<ResultObject>
   /** What became of the call, where that is known before the task was seen to end. */
   readonly early: Early | undefined
   /** Whether the server tells of changes by itself, so that asking it is only for the case that it does not. */

@@ -1,6 +1,6 @@
 import type { CallToolResult, TaskStatus } from '../../protocol/types.ts'
 import { type ToolResult, toToolResult } from '../results.ts'
-import type { Work } from './follow.ts'
+import type { Work } from './poller.ts'
 import { isFinal, type TaskSnapshot, unseen } from './snapshot.ts'
 
 /**

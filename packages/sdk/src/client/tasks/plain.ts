@@ -1,6 +1,6 @@
 import { McpError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
-import type { Work } from './follow.ts'
+import type { Work } from './poller.ts'
 import { type TaskSnapshot, unseen } from './snapshot.ts'
 
 /** An ordinary call, seen as a task. */

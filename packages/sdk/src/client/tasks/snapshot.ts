@@ -17,7 +17,7 @@ export interface TaskSnapshot {
 }
 
 /** A task as the server described it: what both dialects have, and everything. */
-export interface Sighting {
+export interface TaskUpdate {
   readonly snapshot: TaskSnapshot
   readonly body: ResultObject
 }
@@ -48,7 +48,7 @@ export function isFinal({ status }: { readonly status: TaskStatus }): boolean {
  * The two dialects differ in the names of two members alone; a server that gives neither is none the worse for it.
  * @param id The task that was asked for; undefined where it is only being created.
  */
-export function readTask(method: string, id: string | undefined, body: unknown): Sighting {
+export function readTask(method: string, id: string | undefined, body: unknown): TaskUpdate {
   const wrong = (what: string) => new McpError('invalid-response', `${method} was answered with a task, but ${what}`)
   if (!isObject(body)) throw wrong('it is no object')
   if (typeof body.taskId !== 'string') throw wrong('it has no taskId')

@@ -1,6 +1,6 @@
 import { isObject } from '../../util/objects.ts'
-import type { Kind, Option } from './field.ts'
-import { amount } from './kinds.ts'
+import type { FieldType, Option } from './field.ts'
+import { amount } from './field-types.ts'
 import { safeLine } from './safe-text.ts'
 
 interface Keywords {
@@ -8,7 +8,7 @@ interface Keywords {
 }
 
 /** A field for one value of a list. */
-export function choiceOfOne(schema: Keywords): Kind {
+export function choiceOfOne(schema: Keywords): FieldType {
   const options = toOptions(schema)
   return {
     rule: 'choose one',
@@ -22,7 +22,7 @@ export function choiceOfOne(schema: Keywords): Kind {
 }
 
 /** A field for several values of a list. */
-export function choiceOfMany({ items, minItems, maxItems }: Keywords): Kind {
+export function choiceOfMany({ items, minItems, maxItems }: Keywords): FieldType {
   const options = toOptions(isObject(items) ? items : {})
   return {
     rule: `choose ${amount(minItems, maxItems) || 'any'}, with commas between`,

@@ -2,7 +2,7 @@ import { fieldProblem, secretField } from '../../protocol/form.ts'
 import type { ElicitContent, ElicitSchema } from '../../protocol/types.ts'
 import { isObject } from '../../util/objects.ts'
 import { choiceOfMany, choiceOfOne } from './choice.ts'
-import { number, text, yesOrNo } from './kinds.ts'
+import { number, text, yesOrNo } from './field-types.ts'
 import { safeLine, safeText } from './safe-text.ts'
 
 export type Answer = ElicitContent[string]
@@ -17,12 +17,12 @@ export interface Field {
   readonly looksSecret: boolean
   /** The default, unless the field's own rules refuse it. */
   readonly fallback: Answer | undefined
-  readonly kind: Kind
+  readonly kind: FieldType
   parse(line: string): Parsed
 }
 
 /** How one sort of field is explained, read and shown. */
-export interface Kind {
+export interface FieldType {
   /** What an answer must be, in words. Empty when anything goes. */
   readonly rule: string
   readonly options?: readonly Option[]
@@ -59,7 +59,7 @@ export function toField(name: string, property: unknown, isRequired: boolean): F
   }
 }
 
-function kindOf(schema: { readonly [keyword: string]: unknown }): Kind {
+function kindOf(schema: { readonly [keyword: string]: unknown }): FieldType {
   if (schema.type === 'boolean') return yesOrNo
   if (schema.type === 'number' || schema.type === 'integer') return number(schema)
   if (schema.type === 'array') return choiceOfMany(schema)

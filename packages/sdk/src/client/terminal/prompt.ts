@@ -1,14 +1,14 @@
 import type { Layout } from './layout.ts'
-import type { Lines } from './lines.ts'
+import type { LineInput } from './line-input.ts'
 
 /** One question on the screen: prints, and asks line by line. */
 export class Prompt {
   readonly layout: Layout
-  readonly #lines: Lines
+  readonly #lines: LineInput
   readonly #output: NodeJS.WritableStream
   readonly #signal: AbortSignal
 
-  constructor(lines: Lines, output: NodeJS.WritableStream, layout: Layout, signal: AbortSignal) {
+  constructor(lines: LineInput, output: NodeJS.WritableStream, layout: Layout, signal: AbortSignal) {
     this.#lines = lines
     this.#output = output
     this.layout = layout

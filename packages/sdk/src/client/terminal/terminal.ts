@@ -1,9 +1,9 @@
 import type { ElicitResult } from '../../protocol/types.ts'
 import type { Asking, ClientHandlers } from '../handlers.ts'
-import { deskOf, isTerminal } from './desk.ts'
 import { askForm } from './form.ts'
 import { createPaint, type Layout } from './layout.ts'
 import { Left, Prompt } from './prompt.ts'
+import { isTerminal, promptQueueOf } from './prompt-queue.ts'
 import { askUrl } from './url.ts'
 
 export interface TerminalOptions {
@@ -47,7 +47,7 @@ async function converse(
   { signal }: Asking,
   answer: (prompt: Prompt) => Promise<ElicitResult>,
 ): Promise<ElicitResult> {
-  const desk = deskOf(input)
+  const desk = promptQueueOf(input)
   const endTurn = await desk.takeTurn(signal)
   if (!endTurn) return { action: 'cancel' }
   const lines = desk.lines(output)

@@ -1,6 +1,6 @@
 import { McpError, PeerError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
-import { joinBoxes } from '../../protocol/older-form.ts'
+import { joinBoxes } from '../../protocol/downgrade-form.ts'
 import type {
   ElicitContent,
   InputRequest,
@@ -8,7 +8,7 @@ import type {
   InputRequiredResult,
   InputResponses,
 } from '../../protocol/types.ts'
-import { chain } from '../../util/chain.ts'
+import { chain } from '../../util/maybe-async.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Call } from '../call.ts'
 import { OnceOnly } from '../once.ts'

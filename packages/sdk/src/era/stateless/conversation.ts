@@ -1,7 +1,7 @@
 import { CapabilityError, McpError, ProtocolError, RpcCode, UrlElicitationRequiredError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { InputRequest, InputRequests, InputRequiredResult, InputResponses } from '../../protocol/types.ts'
-import { isThenable } from '../../util/chain.ts'
+import { isThenable } from '../../util/maybe-async.ts'
 import { isObject, omit, pick } from '../../util/objects.ts'
 import type { Call } from '../call.ts'
 import {

@@ -1,5 +1,5 @@
 import { type JsonObject, omit, pick } from '../../util/objects.ts'
-import { olderForm } from '../older-form.ts'
+import { olderForm } from '../downgrade-form.ts'
 import type { RevisionData } from '../revision.ts'
 import { singleContent, splitMessages } from '../sampling.ts'
 import type { CreateMessageResult, ElicitSchema, SamplingMessage } from '../types.ts'

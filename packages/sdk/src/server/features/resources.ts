@@ -17,8 +17,8 @@ import type {
   ResultMeta,
 } from '../../protocol/types.ts'
 import { decodedText, isUri, normalizeUri } from '../../protocol/uri.ts'
-import { chain } from '../../util/chain.ts'
-import { UriTemplate } from '../../util/uri-template.ts'
+import { UriTemplate } from '../../protocol/uri-template.ts'
+import { chain } from '../../util/maybe-async.ts'
 import type { Context } from '../context.ts'
 import { type Completer, type CompleterLike, toCompleter, unknownArgument } from './completion.ts'
 import {

@@ -1,6 +1,6 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis'
 import { McpError } from '../../errors.ts'
-import { settle } from '../../util/settle.ts'
+import { runDetached } from '../../util/run-detached.ts'
 import { defineScripts, type Script } from './scripts.ts'
 
 /** A connection. A cluster has the same commands, as far as they are used here. */
@@ -105,7 +105,7 @@ export function isConnected(client: Client): boolean {
 async function end(client: Client): Promise<void> {
   // `quit` lets commands under way finish; without a connection it would wait for one.
   if (isConnected(client))
-    await settle(
+    await runDetached(
       () => client.quit(),
       () => {},
     )

@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq'
-import { settle } from '../../util/settle.ts'
+import { runDetached } from '../../util/run-detached.ts'
 import type { Client } from './connections.ts'
 import type { Keys } from './keys.ts'
 
@@ -56,7 +56,7 @@ export class TaskQueue {
    */
   add(id: string, openCount: number): void {
     this.#waiting.set(id, Math.min(Math.max(openCount, 1), lowestPriority))
-    this.#adding ??= settle(() => this.#addWaiting(), this.#report).finally(() => {
+    this.#adding ??= runDetached(() => this.#addWaiting(), this.#report).finally(() => {
       this.#adding = undefined
     })
   }

@@ -1,7 +1,7 @@
 import type { Job, Worker } from 'bullmq'
 import { McpError } from '../../errors.ts'
 import { clock } from '../../util/clock.ts'
-import { settle } from '../../util/settle.ts'
+import { runDetached } from '../../util/run-detached.ts'
 import { unref } from '../../util/unref.ts'
 import type { RunTask, TaskWorker, WorkOptions } from '../ports.ts'
 import type { Client } from './connections.ts'
@@ -126,7 +126,7 @@ export class RedisTaskWorker implements TaskWorker {
   #finish(id: string, taken: Taken): void {
     if (taken === null) return
     const { client, keys, queue } = this.#setup
-    const finishing = settle(
+    const finishing = runDetached(
       async () => {
         const isReady = await runScript(client, finishTask, keys.task(id), keys.due, id, taken)
         if (isReady === 1) queue.add(id, 1)
@@ -143,7 +143,7 @@ export class RedisTaskWorker implements TaskWorker {
     for (const run of this.#runs) if (now - run.heardAt >= leaseMs) this.#lose(run)
     if (this.#isBeating || this.#runs.size === 0) return
     this.#isBeating = true
-    void settle(
+    void runDetached(
       () => this.#renew([...this.#runs], now),
       (error) => this.#report(error),
     ).finally(() => {
@@ -172,7 +172,7 @@ export class RedisTaskWorker implements TaskWorker {
   #sweep(): void {
     if (this.#isSweeping) return
     this.#isSweeping = true
-    void settle(
+    void runDetached(
       () => this.#sweepAll(),
       (error) => this.#report(error),
     ).finally(() => {
@@ -194,7 +194,7 @@ export class RedisTaskWorker implements TaskWorker {
   async #stop(): Promise<void> {
     const closed = this.#worker.close()
     let isClosed = false
-    const closing = settle(
+    const closing = runDetached(
       () => closed,
       (error) => this.#report(error),
     ).then(() => {

@@ -1,5 +1,5 @@
 import { McpError } from '../../errors.ts'
-import { settle } from '../../util/settle.ts'
+import { runDetached } from '../../util/run-detached.ts'
 import type {
   RunTask,
   TaskChange,
@@ -65,7 +65,7 @@ export class RedisTaskStore implements TaskStore {
     const [done, openCount] = said as number[]
     if (done === 0) return false
     if (change.isReady) queue.add(entry.id, openCount!)
-    if (done === 2) void settle(() => queue.hasten(entry.id), this.#report)
+    if (done === 2) void runDetached(() => queue.hasten(entry.id), this.#report)
     return true
   }
 

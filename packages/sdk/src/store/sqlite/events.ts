@@ -2,13 +2,13 @@ import { McpError } from '../../errors.ts'
 import { type EventReceiver, type EventStore, UnknownEvent } from '../ports.ts'
 import type { Database, Statement } from './database.ts'
 import { createTrim, type Trim } from './trim.ts'
-import { closedStore, type Writes } from './writes.ts'
+import { closedStore, type WriteBatch } from './write-batch.ts'
 
 /** Events read at a time, so that a long stream is never in memory as a whole. */
 const pageLength = 100
 
 export class SqliteEventStore implements EventStore {
-  readonly #writes: Writes
+  readonly #writes: WriteBatch
   readonly #now: () => number
   readonly #maxAgeMs: number
   readonly #insert: Statement
@@ -19,7 +19,7 @@ export class SqliteEventStore implements EventStore {
   readonly #trim: Trim
   #isClosed = false
 
-  constructor(database: Database, writes: Writes, options: { now: () => number; maxAgeMs: number }) {
+  constructor(database: Database, writes: WriteBatch, options: { now: () => number; maxAgeMs: number }) {
     this.#writes = writes
     this.#now = options.now
     this.#maxAgeMs = options.maxAgeMs

@@ -1,10 +1,10 @@
 import type { SessionRecord, SessionStore } from '../ports.ts'
-import type { ExpiringTexts } from './expiring.ts'
+import type { TtlTable } from './ttl-table.ts'
 
 export class SqliteSessionStore implements SessionStore {
-  readonly #texts: ExpiringTexts
+  readonly #texts: TtlTable
 
-  constructor(texts: ExpiringTexts) {
+  constructor(texts: TtlTable) {
     this.#texts = texts
   }
 

@@ -2,13 +2,13 @@ import type { TaskIdStore } from '../../util/task-ids.ts'
 import type { EventStore, SessionStore, TaskStore, ValueStore } from '../ports.ts'
 import { type Database, openDatabase } from './database.ts'
 import { SqliteEventStore } from './events.ts'
-import { ExpiringTexts } from './expiring.ts'
 import { prepareSchema } from './schema.ts'
 import { SqliteSessionStore } from './sessions.ts'
 import { SqliteTaskIds } from './task-ids.ts'
 import { SqliteTaskStore } from './tasks.ts'
+import { TtlTable } from './ttl-table.ts'
 import { SqliteValueStore } from './values.ts'
-import { Writes } from './writes.ts'
+import { WriteBatch } from './write-batch.ts'
 
 export interface SqliteStoreOptions {
   /**
@@ -64,10 +64,10 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Sql
 
 function assemble(database: Database, options: SqliteStoreOptions): SqliteStore {
   const now = options.now ?? Date.now
-  const writes = new Writes(database, () => tidy())
+  const writes = new WriteBatch(database, () => tidy())
   const tasks = new SqliteTaskStore(database, writes, now)
-  const sessions = new ExpiringTexts(database, 'session', writes, now)
-  const values = new ExpiringTexts(database, 'value', writes, now)
+  const sessions = new TtlTable(database, 'session', writes, now)
+  const values = new TtlTable(database, 'value', writes, now)
   const events = new SqliteEventStore(database, writes, { now, maxAgeMs: options.maxEventAgeMs ?? 5 * 60_000 })
   const taskIds = new SqliteTaskIds(database, writes)
   const parts = [tasks, sessions, values, events]

@@ -1,16 +1,16 @@
 import type { KnownTask, TaskIdStore } from '../../util/task-ids.ts'
 import type { Database, Statement } from './database.ts'
-import { closedStore, type Writes } from './writes.ts'
+import { closedStore, type WriteBatch } from './write-batch.ts'
 
 /** The ids of tasks that a client created at a server. */
 export class SqliteTaskIds {
-  readonly #writes: Writes
+  readonly #writes: WriteBatch
   readonly #insert: Statement
   readonly #delete: Statement
   readonly #list: Statement
   #isClosed = false
 
-  constructor(database: Database, writes: Writes) {
+  constructor(database: Database, writes: WriteBatch) {
     this.#writes = writes
     this.#insert = database.prepare(
       'INSERT INTO task_id (server, id, tool, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',

@@ -24,7 +24,7 @@ import { Changes } from './changes.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { Jobs } from './jobs.ts'
 import { SqliteWorker } from './worker.ts'
-import { closedStore, type Writes } from './writes.ts'
+import { closedStore, type WriteBatch } from './write-batch.ts'
 
 const summaryColumns = 'id, owner, listed_for, version, created_at, expires_at, is_open, summary'
 /** Expired tasks that are removed to make room for one. */
@@ -32,7 +32,7 @@ const tidyAtOnce = 1_000
 const isAlive = '(expires_at IS NULL OR expires_at > ?)'
 
 export class SqliteTaskStore implements TaskStore {
-  readonly #writes: Writes
+  readonly #writes: WriteBatch
   readonly #now: () => number
   readonly #jobs: Jobs
   readonly #changes: Changes
@@ -61,7 +61,7 @@ export class SqliteTaskStore implements TaskStore {
   }
   #isClosed = false
 
-  constructor(database: Database, writes: Writes, now: () => number) {
+  constructor(database: Database, writes: WriteBatch, now: () => number) {
     this.#writes = writes
     this.#now = now
     this.#jobs = new Jobs(database, now)

@@ -1,7 +1,7 @@
 import { unref } from '../../util/unref.ts'
 import type { RunTask, TaskWorker, WorkOptions } from '../ports.ts'
 import type { Claim, Jobs } from './jobs.ts'
-import type { Writes } from './writes.ts'
+import type { WriteBatch } from './write-batch.ts'
 
 /** The longest that a worker with nothing to do relies on its timer, in case the clock was moved. */
 const longestSleepMs = 1000
@@ -14,7 +14,7 @@ interface Run {
 
 export interface WorkerParts {
   readonly jobs: Jobs
-  readonly writes: Writes
+  readonly writes: WriteBatch
   /** Wakes all workers of this process. */
   wakeAll(): void
 }

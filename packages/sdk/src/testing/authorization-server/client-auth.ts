@@ -1,4 +1,4 @@
-import { type ClientClaim, readClientClaim, withBasicChallenge } from '../../auth/server/client-claim.ts'
+import { type ClientClaim, readClientClaim, withBasicChallenge } from '../../auth/server/client-authentication.ts'
 import { invalidClient } from '../../auth/server/oauth-error.ts'
 import { verifyAssertion } from './assertions.ts'
 import type { RegisteredClient } from './clients.ts'

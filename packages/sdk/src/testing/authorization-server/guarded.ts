@@ -1,4 +1,4 @@
-import { type GuardedFetch, guardedFetch } from '../../auth/guarded-fetch.ts'
+import { type GuardedFetch, guardedFetch } from '../../net/guarded-fetch.ts'
 import type { Settings } from './options.ts'
 
 /** Gets small documents from addresses that somebody else chose, and from this machine. */

@@ -4,13 +4,13 @@ import { isWatched } from '../../jsonrpc/link.ts'
 import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
-import { answerNotice, PendingAnswers } from '../http/client-answers.ts'
-import type { ReadHeader } from '../http/client-call.ts'
-import { Delivery, reasonOf, type Taker } from '../http/client-delivery.ts'
-import { Destination, type HttpClientOptions, parseUrl } from '../http/client-destination.ts'
-import { authOf, finishAuth, type ProviderOption } from '../http/client-provider.ts'
-import { isEventStream, unreadable } from '../http/client-read.ts'
-import { EventReader, type ServerSentEvent } from '../http/event-reader.ts'
+import type { ReadHeader } from '../http/client/call.ts'
+import { ClientConfig, type HttpClientOptions, parseUrl } from '../http/client/config.ts'
+import { EventReader, type ServerSentEvent } from '../http/client/event-reader.ts'
+import { answerNotice, PendingAnswers } from '../http/client/pending-answers.ts'
+import { authOf, finishAuth, type ProviderOption } from '../http/client/provider.ts'
+import { isEventStream, unreadable } from '../http/client/read.ts'
+import { HttpExchange, reasonOf, type Taker } from '../http/client/request.ts'
 
 export interface SSEClientTransportOptions extends HttpClientOptions, ProviderOption {
   /** How long the server may take to say where messages go. Default 10,000. */
@@ -31,14 +31,14 @@ export class SSEClientTransport implements Transport {
   readonly peerKey: string
   readonly address: string
   readonly #options: SSEClientTransportOptions
-  readonly #destination: Destination
+  readonly #destination: ClientConfig
   readonly #answers = new PendingAnswers()
   #stream: ServerStream | undefined
   #version: string | undefined
 
   constructor(url: string | URL, options: SSEClientTransportOptions = {}) {
     this.#options = options
-    this.#destination = new Destination(url, { ...options, auth: authOf(options) })
+    this.#destination = new ClientConfig(url, { ...options, auth: authOf(options) })
     this.#destination.onWait = () => this.onwait?.() ?? (() => {})
     this.address = this.#destination.name
     this.peerKey = `sse ${this.#destination.name}`
@@ -112,7 +112,7 @@ export class SSEClientTransport implements Transport {
     return new Promise((resolve, reject) => {
       const failed = (error: HttpError) => reject(reasonOf(error))
       const taker: Taker = { accepted: () => 'none', bytes: () => {}, ended: () => resolve(), failed }
-      new Delivery(
+      new HttpExchange(
         this.#destination,
         { method: 'POST', about, headers, body, url: target, onAuthorized },
         taker,
@@ -139,15 +139,15 @@ class ServerStream implements Taker {
   endpoint: URL | undefined
   /** Settles when the stream ends by itself, with what happened. */
   readonly lost: Promise<string>
-  readonly #destination: Destination
+  readonly #destination: ClientConfig
   readonly #onMessage: (data: string) => void
   readonly #reader: EventReader
-  readonly #delivery: Delivery
+  readonly #delivery: HttpExchange
   #onLost!: (reason: string) => void
   #onEndpoint: (() => void) | undefined
   #onRefused: ((error: Error) => void) | undefined
 
-  constructor(destination: Destination, onMessage: (data: string) => void) {
+  constructor(destination: ClientConfig, onMessage: (data: string) => void) {
     this.#destination = destination
     this.#onMessage = onMessage
     this.lost = new Promise((resolve) => {
@@ -155,7 +155,7 @@ class ServerStream implements Taker {
     })
     this.#reader = new EventReader({ maxBytes: destination.maxMessageBytes, onEvent: (event) => this.#take(event) })
     const request = { method: 'GET', about: 'The event stream', headers: { accept: 'text/event-stream' } } as const
-    this.#delivery = new Delivery(destination, request, this)
+    this.#delivery = new HttpExchange(destination, request, this)
   }
 
   /** Settles with the event that says where messages go. */

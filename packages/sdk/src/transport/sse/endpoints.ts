@@ -10,10 +10,10 @@ import {
   refusedCode,
   sessionNotFoundCode,
   tooManyStreams,
-} from '../http/call.ts'
-import { contentProblem, getProblem } from '../http/guard.ts'
-import type { CallHost } from '../http/one-call.ts'
-import type { SsePaths } from '../http/options.ts'
+} from '../http/server/call.ts'
+import { contentProblem, getProblem } from '../http/server/guard.ts'
+import type { SsePaths } from '../http/server/options.ts'
+import type { CallHost } from '../http/server/single-request.ts'
 import { SsePeer } from './peer.ts'
 
 /** The two endpoints of 2024-11-05: a stream to listen on, and an address to post to. */

@@ -13,10 +13,10 @@ import {
   Refusal,
   refusedCode,
   sessionNotFoundCode,
-} from '../http/call.ts'
-import { Guard, type GuardOptions } from '../http/guard.ts'
-import { NodeCall, type NodeRequest } from '../http/node.ts'
-import { principalOf } from '../http/principal.ts'
+} from '../http/server/call.ts'
+import { Guard, type GuardOptions } from '../http/server/guard.ts'
+import { NodeCall, type NodeRequest } from '../http/server/node.ts'
+import { principalOf } from '../http/server/principal.ts'
 import { readMessage } from './endpoints.ts'
 
 export interface SSEServerTransportOptions extends GuardOptions {

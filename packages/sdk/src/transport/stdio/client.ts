@@ -4,8 +4,8 @@ import { type CloseDetail, ClosedError, McpError } from '../../errors.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
 import { safeEnvironment } from './environment.ts'
-import { createReader, defaultMaxMessageBytes } from './lines.ts'
 import { endProcess, endRest, watchGroup } from './process-group.ts'
+import { createReader, defaultMaxMessageBytes } from './reader.ts'
 import { LineWriter } from './writer.ts'
 
 export interface StdioServerParameters {

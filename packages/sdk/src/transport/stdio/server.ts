@@ -1,8 +1,8 @@
-import type { LineSplitter } from '../../jsonrpc/lines.ts'
+import type { LineSplitter } from '../../jsonrpc/line-splitter.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
 import { type AuthInfo, userOf } from '../../util/auth-info.ts'
-import { createReader, defaultMaxMessageBytes } from './lines.ts'
+import { createReader, defaultMaxMessageBytes } from './reader.ts'
 import { guardStdout } from './stdout-guard.ts'
 import { LineWriter, type Sink } from './writer.ts'
 

@@ -1,0 +1,83 @@
+import { TimeoutError } from '../../errors.ts'
+import type { RequestOptions } from '../../jsonrpc/pending.ts'
+import { maxTimerMs } from '../../util/backoff.ts'
+import { clock } from '../../util/clock.ts'
+
+type Limits = Pick<RequestOptions, 'timeoutMs' | 'maxTotalTimeoutMs' | 'resetTimeoutOnProgress'>
+
+const defaultTotalMs = 600_000
+const forever = Number.POSITIVE_INFINITY
+
+/** How long one caller waits for a task. */
+export class TaskTimeout {
+  readonly #limits: Limits
+  readonly #idleMs: number
+  readonly #totalMs: number
+  readonly #expired: (error: TimeoutError) => void
+  #idleAt: number
+  #lastAt: number
+  #pausedAt: number | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  /**
+   * A task that is working answers whenever it is asked, so without a `timeoutMs` of the caller's own only the longest time in
+   * all counts.
+   */
+  constructor(limits: Limits, expired: (error: TimeoutError) => void) {
+    this.#limits = limits
+    const { timeoutMs, maxTotalTimeoutMs } = limits
+    this.#idleMs = timeoutMs || forever
+    this.#totalMs = (maxTotalTimeoutMs ?? (timeoutMs === undefined ? defaultTotalMs : timeoutMs * 10)) || forever
+    this.#expired = expired
+    const now = clock.now()
+    this.#idleAt = now + this.#idleMs
+    this.#lastAt = now + this.#totalMs
+    this.#arm()
+  }
+
+  /** There is news of the task. */
+  heard(): void {
+    if (this.#limits.resetTimeoutOnProgress === false || this.#pausedAt !== undefined) return
+    if (this.#lastAt === forever && this.#idleAt === forever) return
+    this.#idleAt = clock.now() + this.#idleMs
+    this.#arm()
+  }
+
+  pause(): void {
+    if (this.#pausedAt !== undefined) return
+    this.#pausedAt = clock.now()
+    clearTimeout(this.#timer)
+  }
+
+  goOn(): void {
+    if (this.#pausedAt === undefined) return
+    const pausedMs = clock.now() - this.#pausedAt
+    this.#pausedAt = undefined
+    this.#idleAt += pausedMs
+    this.#lastAt += pausedMs
+    this.#arm()
+  }
+
+  /** For good. */
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#idleAt = forever
+    this.#lastAt = forever
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer)
+    const at = Math.min(this.#idleAt, this.#lastAt)
+    if (at === forever) return
+    this.#timer = setTimeout(() => this.#look(), Math.min(Math.max(at - clock.now(), 0), maxTimerMs))
+  }
+
+  #look(): void {
+    const now = clock.now()
+    if (now < this.#idleAt && now < this.#lastAt) return this.#arm()
+    const isTotal = now >= this.#lastAt
+    const limitMs = isTotal ? this.#totalMs : this.#idleMs
+    const limit = isTotal ? 'in all (maxTotalTimeoutMs)' : 'without news of it (timeoutMs)'
+    this.#expired(new TimeoutError(`The task took longer than ${limitMs} ms ${limit}`, limitMs))
+  }
+}

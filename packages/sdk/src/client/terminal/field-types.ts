@@ -1,0 +1,65 @@
+import type { FieldType } from './field.ts'
+import { safeLine } from './safe-text.ts'
+
+interface Keywords {
+  readonly [keyword: string]: unknown
+}
+
+/** A field for text, perhaps in a format. */
+export function text({ format, minLength, maxLength }: Keywords): FieldType {
+  const size = amount(minLength, maxLength)
+  const length = size && `${size} ${size === '1' ? 'character' : 'characters'}`
+  return {
+    rule: [formats.get(format), length].filter(Boolean).join(', '),
+    parse: (line) => ({ answer: line }),
+    show: (answer) => safeLine(String(answer), 1_000) || 'empty',
+  }
+}
+
+/** A field for a number. */
+export function number({ type, minimum, maximum }: Keywords): FieldType {
+  const noun = type === 'integer' ? 'a whole number' : 'a number'
+  const size = range(minimum, maximum)
+  return {
+    rule: noun + (size && (size.startsWith('at') ? `, ${size}` : ` from ${size}`)),
+    parse: (line) => (isNumber(line) ? { answer: Number(line) } : { problem: `Please type ${noun}.` }),
+    show: String,
+  }
+}
+
+/** A field for yes or no. */
+export const yesOrNo: FieldType = {
+  rule: 'yes or no',
+  parse(line) {
+    if (/^(?:y|yes|true)$/i.test(line)) return { answer: true }
+    if (/^(?:n|no|false)$/i.test(line)) return { answer: false }
+    return { problem: 'Please type y or n.' }
+  },
+  show: (answer) => (answer ? 'yes' : 'no'),
+  hint: (current) => (current === undefined ? 'y/n' : current ? 'Y/n' : 'y/N'),
+}
+
+/** How many: "1 to 3", "2", "at least 1", "at most 3", or nothing. */
+export function amount(min: unknown, max: unknown): string {
+  return typeof min === 'number' && min === max ? String(min) : range(min || undefined, max)
+}
+
+/** What is no number cannot be kept to, so it is not shown. */
+function range(min: unknown, max: unknown): string {
+  const [from, to] = [min, max].map((limit) => (typeof limit === 'number' ? limit : undefined))
+  if (from !== undefined && to !== undefined) return `${from} to ${to}`
+  if (from !== undefined) return `at least ${from}`
+  return to === undefined ? '' : `at most ${to}`
+}
+
+/** `Number()` also reads hexadecimals and infinity, which people do not mean. */
+function isNumber(line: string): boolean {
+  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(line)
+}
+
+const formats: ReadonlyMap<unknown, string> = new Map([
+  ['email', 'an email address'],
+  ['uri', 'a URL such as https://example.com/'],
+  ['date', 'a date as 2026-07-28'],
+  ['date-time', 'a date and time as 2026-07-28T09:30:00Z'],
+])

@@ -1,0 +1,110 @@
+import { Client, type ClientOptions } from '../client/client.ts'
+import { HttpError, McpError, PeerError, RpcCode } from '../errors.ts'
+import { chooseRevisions } from '../protocol/revisions/index.ts'
+import type { Implementation } from '../protocol/types.ts'
+import { type HttpClientOptions, parseUrl } from '../transport/http/client/config.ts'
+import { hintForStatus } from '../transport/http/client/hints.ts'
+import { StreamableHTTPClientTransport } from '../transport/http/client/transport.ts'
+import { SSEClientTransport } from '../transport/sse/client.ts'
+
+type Options = ClientOptions & HttpClientOptions
+
+/** These are about who asks and how often, and not about the transport. */
+const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 413, 429])
+
+/** A modern server answers `initialize` with one of these; it has no older transport. */
+const modernRefusals: ReadonlySet<number> = new Set([
+  RpcCode.MethodNotFound,
+  RpcCode.HeaderMismatch,
+  RpcCode.MissingClientCapability,
+  RpcCode.UnsupportedProtocolVersion,
+])
+
+/** Servers found to have only the old transport; asked that way first from then on. */
+const older = new Set<string>()
+const maxOlder = 1_000
+
+/**
+ * Streamable HTTP first, with `server/discover` and then `initialize`; where the server wants neither, the HTTP+SSE
+ * transport of 2024-11-05 (2026-07-28 streamable-http, backward compatibility).
+ */
+export async function connectUrl(target: string | URL, info: Implementation, options: Options): Promise<Client> {
+  const url = readTarget(target)
+  const key = url.origin + url.pathname
+  if (older.has(key)) {
+    try {
+      return await connectSse(url, info, options)
+    } catch {
+      // What we knew no longer holds: find out anew.
+      older.delete(key)
+    }
+  }
+  const transport = new StreamableHTTPClientTransport(url, options)
+  const client = new Client(info, options)
+  try {
+    await client.connect(transport)
+    return client
+  } catch (error) {
+    if (!mayBeOlder(error, transport, options)) throw error
+    const found = await connectSse(url, info, options).catch((last) =>
+      Promise.reject(allFailed(url, transport, error, last)),
+    )
+    if (older.size >= maxOlder) older.clear()
+    older.add(key)
+    return found
+  }
+}
+
+async function connectSse(url: URL, info: Implementation, options: Options): Promise<Client> {
+  const client = new Client(info, options)
+  await client.connect(new SSEClientTransport(url, options))
+  return client
+}
+
+function mayBeOlder(error: unknown, transport: StreamableHTTPClientTransport, options: Options): boolean {
+  const offered = chooseRevisions(options.revision ? [options.revision] : options.revisions)
+  if (!offered.some(({ era }) => era === 'handshake')) return false
+  const isModern = error instanceof PeerError && modernRefusals.has(error.rpcCode)
+  if (isModern || !(error instanceof PeerError || error instanceof HttpError)) return false
+  // A server that has only the old transport says 400, 404 or 405 to a POST (2025-11-25 transports, backwards
+  // compatibility), or any 4xx (2025-06-18).
+  const status = transport.greetings.get('initialize') ?? 0
+  return status >= 400 && status < 500 && !unrelatedStatuses.has(status)
+}
+
+function allFailed(url: URL, transport: StreamableHTTPClientTransport, first: unknown, last: unknown): HttpError {
+  const tried = [...transport.greetings].map(([method, status]) => `${method} by POST: HTTP ${status}`)
+  const status = last instanceof HttpError && last.status !== undefined ? `HTTP ${last.status}` : messageOf(last)
+  const all = [...tried, `an event stream by GET: ${status}`].join('; ')
+  const said = first instanceof PeerError ? `. It said: ${first.message.slice(0, 200)}` : ''
+  const body = first instanceof HttpError ? first.body : undefined
+  const hint = hintForStatus(transport.greetings.get('initialize'), body, url)
+  return new HttpError(
+    `${url.origin}${url.pathname} does not speak MCP in any way that this client knows. Tried ${all}${said}${hint}`,
+    {
+      outcome: 'refused',
+      status: transport.greetings.get('initialize'),
+      body,
+      cause: new AggregateError([first, last]),
+    },
+  )
+}
+
+function readTarget(target: string | URL): URL {
+  try {
+    return parseUrl(target)
+  } catch (cause) {
+    const isBare = typeof target === 'string' && !target.includes('://')
+    const isAddress = isBare && /^[\w.-]+:\d+(?:\/|$)/.test(target)
+    const hint = isAddress
+      ? `. Did you mean http://${target}?`
+      : isBare
+        ? '. A program is started by { command, args }'
+        : ''
+    throw new McpError('invalid-argument', (cause as Error).message + hint, { cause })
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,82 @@
+import type { Database, Statement } from './database.ts'
+import { closedStore, type WriteBatch } from './write-batch.ts'
+
+/** A table of texts that are gone after a time. */
+export class TtlTable {
+  readonly #writes: WriteBatch
+  readonly #now: () => number
+  readonly #get: Statement
+  readonly #set: Statement
+  readonly #touch: Statement
+  readonly #delete: Statement
+  readonly #expire: Statement
+  #isClosed = false
+
+  /** @param table Has the columns `id`, `text` and `expires_at`. */
+  constructor(database: Database, table: 'session' | 'value', writes: WriteBatch, now: () => number) {
+    this.#writes = writes
+    this.#now = now
+    this.#get = database.prepare(`SELECT text FROM ${table} WHERE id = ? AND expires_at > ?`)
+    this.#set = database.prepare(
+      `INSERT INTO ${table} (id, text, expires_at) VALUES (?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET text = excluded.text, expires_at = excluded.expires_at`,
+    )
+    this.#touch = database.prepare(`UPDATE ${table} SET expires_at = ? WHERE id = ? AND expires_at > ?`)
+    this.#delete = database.prepare(`DELETE FROM ${table} WHERE id = ? AND expires_at > ?`)
+    this.#expire = database.prepare(
+      `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE expires_at <= ? LIMIT ?)`,
+    )
+  }
+
+  async get(id: string): Promise<string | undefined> {
+    if (this.#isClosed) throw closedStore()
+    return this.#find(id)
+  }
+
+  async set(id: string, text: string, ttlMs: number): Promise<void> {
+    await this.#writes.add(() => void this.#set.run(id, text, this.#now() + ttlMs))
+  }
+
+  /** Only if the text is still what it was. */
+  replace(id: string, text: string, ttlMs: number, before: string): Promise<boolean> {
+    return this.#writes.add(() => {
+      if (this.#find(id) !== before) return false
+      this.#set.run(id, text, this.#now() + ttlMs)
+      return true
+    })
+  }
+
+  touch(id: string, ttlMs: number): Promise<boolean> {
+    return this.#writes.add(() => this.#touch.run(this.#now() + ttlMs, id, this.#now()).changes > 0)
+  }
+
+  take(id: string): Promise<string | undefined> {
+    return this.#writes.add(() => {
+      const text = this.#find(id)
+      return this.#remove(id) ? text : undefined
+    })
+  }
+
+  delete(id: string): Promise<boolean> {
+    return this.#writes.add(() => this.#remove(id))
+  }
+
+  /** In a transaction: removes some of what is over, and says whether there may be more. */
+  tidy(limit: number): boolean {
+    return this.#expire.run(this.#now(), limit).changes === limit
+  }
+
+  /** From now on nothing is answered. */
+  end(): void {
+    this.#isClosed = true
+  }
+
+  #find(id: string): string | undefined {
+    const row = this.#get.get(id, this.#now())
+    return row && String(row.text)
+  }
+
+  #remove(id: string): boolean {
+    return this.#delete.run(id, this.#now()).changes > 0
+  }
+}

@@ -1,0 +1,202 @@
+import { clock } from '../../../../util/clock.ts'
+import { isObject } from '../../../../util/objects.ts'
+import { unref } from '../../../../util/unref.ts'
+import type {
+  Body,
+  BodyLimits,
+  CallRequest,
+  EventSink,
+  HeaderFields,
+  HttpCall,
+  OutputLimits,
+  Refusal,
+} from '../call.ts'
+import type { AuthInfo } from '../options.ts'
+import { toChallenge, withoutOffline } from './challenge.ts'
+import type { Verified } from './token-check.ts'
+
+export interface Authorization extends Verified {
+  /** The header of an answer that refuses because these scopes are missing. */
+  challenge(scopes: readonly string[]): string
+}
+
+/**
+ * A call whose caller is known. An operation that needs more than the token allows becomes a 403 with its challenge, as long
+ * as the answer has not begun; what the client listens to ends with the token.
+ */
+export class AuthorizedCall implements HttpCall {
+  readonly method: string
+  readonly request: CallRequest
+  readonly #call: HttpCall
+  readonly #authorization: Authorization | undefined
+  readonly #onClose: (() => void)[] = []
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  /** @param authorization Undefined where somebody in front of us has checked the token and left what it says. */
+  constructor(call: HttpCall, authorization?: Authorization) {
+    this.method = call.method
+    this.request = authorization ? new AuthorizedRequest(call.request, authorization) : call.request
+    this.#call = call
+    this.#authorization = authorization
+  }
+
+  get allowedOrigin(): string | undefined {
+    return this.#call.allowedOrigin
+  }
+
+  get exposesHeaders(): boolean {
+    return this.#call.exposesHeaders
+  }
+
+  body(limits: BodyLimits, done: (body: Body | Refusal) => void): void {
+    this.#call.body(limits, done)
+  }
+
+  reply(status: number, headers: HeaderFields, body?: string | Uint8Array): void {
+    const scopes = status === 200 && typeof body === 'string' ? missingScopes(body) : undefined
+    const all = this.#authorization?.headers ? { ...headers, ...this.#authorization.headers } : headers
+    if (!scopes) return this.#call.reply(status, all, body)
+    const challenge = this.#authorization?.challenge(scopes) ?? bareChallenge(scopes)
+    this.#call.reply(403, { ...all, 'www-authenticate': challenge }, body)
+  }
+
+  /** Set where the stream that it opens is all that a session has. */
+  isSession = false
+
+  stream(headers: HeaderFields): EventSink {
+    const extra = this.#authorization?.headers
+    const sink = new WatchedSink(this.#call.stream(extra ? { ...headers, ...extra } : headers), () => this.#stopTimer())
+    // What a GET opens has no end of its own. A POST is answered even if that takes longer than the token is valid; and the
+    // one stream of HTTP+SSE is the session itself, whose every message is checked.
+    if (this.method === 'GET' && !this.isSession) {
+      this.atExpiry(() => {
+        // The client may come back with a new token (2025-11-25 transports, sending `retry` before closing).
+        sink.write('retry: 1000\n\n')
+        sink.end()
+        for (const listener of this.#onClose) listener()
+      })
+    }
+    return sink
+  }
+
+  limitOutput(limits: OutputLimits): void {
+    this.#call.limitOutput(limits)
+  }
+
+  onClose(listener: () => void): void {
+    this.#onClose.push(listener)
+    this.#call.onClose(() => {
+      this.#stopTimer()
+      listener()
+    })
+  }
+
+  /** Does it when the token expires, unless the call is over by then. */
+  atExpiry(end: () => void): void {
+    const { expiresAt } = (this.request.auth ?? {}) as { expiresAt?: unknown }
+    if (typeof expiresAt !== 'number') return
+    const wait = expiresAt * 1000 - clock.now()
+    // Timers cannot wait longer than that.
+    const next = wait > 2 ** 31 - 1 ? () => this.atExpiry(end) : end
+    this.#timer = setTimeout(next, Math.max(0, Math.min(wait, 2 ** 31 - 1)))
+    unref(this.#timer)
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+/** The request as handlers see it: with what the token says, and without the token. */
+class AuthorizedRequest implements CallRequest {
+  readonly #request: CallRequest
+  readonly auth: AuthInfo
+  principal: string | undefined
+
+  constructor(request: CallRequest, { auth, principal }: Authorization) {
+    this.#request = request
+    this.auth = auth
+    this.principal = principal
+  }
+
+  get url(): string {
+    return this.#request.url
+  }
+
+  header(name: string): string | undefined {
+    return isSecret(name) ? undefined : this.#request.header(name)
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return Object.fromEntries(Object.entries(this.#request.headers).filter(([name]) => !isSecret(name)))
+  }
+
+  get truncated(): boolean {
+    return this.#request.truncated
+  }
+
+  get peer(): string | undefined {
+    return this.#request.peer
+  }
+
+  set peer(address: string | undefined) {
+    this.#request.peer = address
+  }
+}
+
+/** 2025-06-18 authorization, access token privilege restriction: what a handler does not have it cannot pass on. */
+function isSecret(name: string): boolean {
+  return (name.length === 13 || name.length === 4) && /^(?:authorization|dpop)$/i.test(name)
+}
+
+/** Says when nothing more is sent. */
+class WatchedSink implements EventSink {
+  readonly #sink: EventSink
+  readonly #onEnd: () => void
+
+  constructor(sink: EventSink, onEnd: () => void) {
+    this.#sink = sink
+    this.#onEnd = onEnd
+  }
+
+  write(text: string): void {
+    this.#sink.write(text)
+  }
+
+  get waiting(): number {
+    return this.#sink.waiting
+  }
+
+  drained(): Promise<void> | undefined {
+    return this.#sink.drained()
+  }
+
+  end(): void {
+    this.#onEnd()
+    this.#sink.end()
+  }
+
+  destroy(): void {
+    this.#onEnd()
+    this.#sink.destroy()
+  }
+}
+
+const mark = '"insufficient_scope"'
+/** An error that names scopes is short; nothing longer is looked at. */
+const maxLength = 16_384
+
+/** The scopes that an answer says are missing; undefined for every other answer. */
+function missingScopes(body: string): string[] | undefined {
+  if (body.length > maxLength || !body.includes(mark)) return undefined
+  const message: unknown = JSON.parse(body)
+  const error = isObject(message) ? message.error : undefined
+  const data = isObject(error) ? error.data : undefined
+  if (!isObject(data) || data.error !== 'insufficient_scope' || !Array.isArray(data.scopes)) return undefined
+  return data.scopes.filter((scope) => typeof scope === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))
+}
+
+function bareChallenge(scopes: readonly string[]): string {
+  return toChallenge('Bearer', { error: 'insufficient_scope', scope: withoutOffline(scopes).join(' ') })
+}

@@ -1,0 +1,212 @@
+import { McpError } from '../../../../errors.ts'
+import { Batch } from '../../../../jsonrpc/batch.ts'
+import type { Endpoint, PeerLink, RevisionFacts } from '../../../../jsonrpc/endpoint.ts'
+import {
+  Fault,
+  kindOf,
+  type RequestId,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcRequest,
+  type RpcResponse,
+} from '../../../../jsonrpc/message.ts'
+import type { ReplyStream, Transport } from '../../../../jsonrpc/transport.ts'
+import { revisions } from '../../../../protocol/revisions/index.ts'
+
+/** A request that the program behind the transport has not answered yet. */
+interface OpenRequest {
+  readonly request: RpcRequest
+  readonly stream: ReplyStream | undefined
+  readonly batch: Batch | undefined
+  readonly link: RelayLink
+}
+
+/**
+ * Stands in for a server where a program reads and writes the messages of a transport itself, as proxies do: hands on what
+ * comes, and finds the way back for what is sent.
+ */
+export class Relay implements Endpoint {
+  readonly revisions: readonly RevisionFacts[] = revisions
+  readonly changes: Endpoint['changes'] = { on: () => () => {}, tell: () => {} }
+  readonly #transport: Transport
+  readonly #open = new Map<RequestId, OpenRequest>()
+  #session: Transport | undefined
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  attach(transport: Transport): PeerLink {
+    if (transport.sessionId !== undefined) this.#session = transport
+    return new RelayLink(this, transport)
+  }
+
+  revisionOf(link: PeerLink): RevisionFacts | undefined {
+    return (link as RelayLink).revision
+  }
+
+  /** A session lives in the program behind the transport, which no other process has. */
+  saveSession(): undefined {
+    return undefined
+  }
+
+  restoreSession(): void {
+    throw new TypeError('sessionStore needs a server: call server.connect(transport)')
+  }
+
+  /** Notifications come from the program behind the transport. */
+  tellSession(): void {}
+
+  reportError(error: unknown): void {
+    this.#transport.onerror?.(error as Error)
+  }
+
+  hold(): () => Promise<void> {
+    return async () => {}
+  }
+
+  /** @param relatedId The request whose stream the message goes to; a response goes to its own. */
+  send(message: RpcMessage | RpcMessage[], relatedId: RequestId | undefined): void {
+    if (Array.isArray(message)) {
+      for (const each of message) this.send(each, relatedId)
+    } else if (!('method' in message)) this.#answer(message)
+    else if (relatedId !== undefined) this.#sendRelated(message, relatedId)
+    else this.#session?.sendText?.(JSON.stringify(message))
+  }
+
+  /** For links: hands a message on. */
+  receive(message: unknown, stream: ReplyStream | undefined): void {
+    try {
+      this.#transport.onmessage?.(message, stream)
+    } catch (error) {
+      this.reportError(error)
+    }
+  }
+
+  /** For links: what is wrong with a request, if it cannot be handed on. */
+  expect(open: OpenRequest): Fault | undefined {
+    const { id } = open.request
+    if (this.#open.has(id)) return new Fault(-32600, 'A request with this id is still in progress', id)
+    this.#open.set(id, open)
+    return undefined
+  }
+
+  /** For links: the client cancelled the request, so it gets no answer. */
+  cancel(id: unknown, link: RelayLink): void {
+    const open = this.#open.get(id as RequestId)
+    if (open?.link !== link || open.request.method === 'initialize') return
+    this.#open.delete(open.request.id)
+    if (open.batch) open.batch.settle(undefined)
+    else open.stream?.end()
+  }
+
+  /** For links: the client is gone. On 2026-07-28 that cancels its requests, which the other side has to be told. */
+  ended(link: RelayLink): void {
+    if (this.#session === link.transport) this.#session = undefined
+    for (const { request, ...open } of [...this.#open.values()]) {
+      if (open.link !== link) continue
+      this.cancel(request.id, link)
+      const params = { requestId: request.id, reason: 'The client closed the connection' }
+      this.receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params }, undefined)
+    }
+  }
+
+  #answer(response: RpcResponse): void {
+    const open = this.#open.get(response.id!)
+    if (!open) throw new McpError('invalid-argument', `No request with the id ${response.id} waits for a response`)
+    this.#open.delete(response.id!)
+    if (open.request.method === 'initialize') open.link.agree(response.result?.protocolVersion)
+    if (open.batch) open.batch.settle(response)
+    else open.stream?.sendText(JSON.stringify(response), true, response.error?.code)
+  }
+
+  #sendRelated(message: RpcMessage, relatedId: RequestId): void {
+    const open = this.#open.get(relatedId)
+    if (open?.stream?.sendText(JSON.stringify(message), false)) return
+    throw new McpError(
+      'invalid-argument',
+      `Cannot send on the stream of request ${relatedId}: it is over, or plain JSON`,
+    )
+  }
+}
+
+class RelayLink implements PeerLink {
+  batching = false
+  omitsUnknownId = true
+  firstId = 1
+  revision: RevisionFacts | undefined
+  readonly transport: Transport
+  readonly #relay: Relay
+  #isOver = false
+
+  constructor(relay: Relay, transport: Transport) {
+    this.#relay = relay
+    this.transport = transport
+  }
+
+  /** The server behind us chose a revision. */
+  agree(version: unknown): void {
+    const revision = revisions.find(({ id }) => id === version)
+    if (!revision) return
+    this.revision = revision
+    this.batching = revision.batching
+    this.omitsUnknownId = revision.omitsUnknownId
+  }
+
+  receive(value: unknown, stream?: ReplyStream): void {
+    if (!Array.isArray(value)) return this.#receiveOne(value, stream, undefined)
+    const problem = batchProblem(value, this.batching)
+    if (problem) return this.#refuse(problem, stream)
+    const batch = new Batch((answers) => {
+      if (answers.length > 0) stream?.sendText(JSON.stringify(answers), true)
+      else stream?.end()
+    })
+    for (const member of value) this.#receiveOne(member, stream, batch)
+    batch.seal()
+  }
+
+  concerns(): boolean {
+    return true
+  }
+
+  async close(): Promise<void> {
+    await this.transport.close()
+    this.ended()
+  }
+
+  ended(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#relay.ended(this)
+  }
+
+  #receiveOne(value: unknown, stream: ReplyStream | undefined, batch: Batch | undefined): void {
+    const kind = kindOf(value)
+    if (kind instanceof Fault) return this.#refuse(kind, stream, batch)
+    if (kind === 'request') return this.#receiveRequest(value as RpcRequest, stream, batch)
+    const { method, params } = value as RpcNotification
+    if (method === 'notifications/cancelled') this.#relay.cancel(params?.requestId, this)
+    this.#relay.receive(value, stream)
+  }
+
+  #receiveRequest(request: RpcRequest, stream: ReplyStream | undefined, batch: Batch | undefined): void {
+    const problem = this.#relay.expect({ request, stream, batch, link: this })
+    if (problem) return this.#refuse(problem, stream, batch)
+    batch?.expect()
+    this.#relay.receive(request, stream)
+  }
+
+  #refuse({ id, code, message }: Fault, stream: ReplyStream | undefined, batch?: Batch): void {
+    const response: RpcResponse = { jsonrpc: '2.0', ...(id !== undefined && { id }), error: { code, message } }
+    if (batch) batch.answer(response)
+    else stream?.sendText(JSON.stringify(response), true, code)
+  }
+}
+
+const maxBatch = 100
+
+function batchProblem(messages: unknown[], batching: boolean): Fault | undefined {
+  if (!batching) return new Fault(-32600, 'This revision has no batches: send one message at a time')
+  if (messages.length > 0 && messages.length <= maxBatch) return undefined
+  return new Fault(-32600, `A batch must have 1 to ${maxBatch} messages`)
+}

@@ -1,0 +1,70 @@
+import { networkOf } from '../../../util/account.ts'
+
+export interface IncomingLimits {
+  /**
+   * Bytes of request bodies that may be held at once while they arrive. Beyond that the address that sent most of them has its
+   * oldest requests refused with 503. Default 128 MiB.
+   */
+  maxIncomingBytes?: number | undefined
+}
+
+/** A request body that is still arriving. */
+export interface IncomingBody {
+  /** The address that it comes from, where it is known. */
+  readonly peer: string | undefined
+  /** Answers the request now and drops what has arrived. */
+  refuse(): void
+}
+
+/** Below this size a body is not counted: most bodies arrive whole, in one piece. */
+export const countedFromBytes = 65_536
+
+interface Counted {
+  readonly network: string | undefined
+  bytes: number
+}
+
+/** The large request bodies that are arriving at one handler, oldest first. */
+export class IncomingBodies {
+  readonly #counted = new Map<IncomingBody, Counted>()
+  readonly #maxBytes: number
+  #bytes = 0
+
+  constructor({ maxIncomingBytes = 128 * 1024 * 1024 }: IncomingLimits) {
+    this.#maxBytes = maxIncomingBytes
+  }
+
+  /** `bytes` of the body have arrived so far. */
+  update(body: IncomingBody, bytes: number): void {
+    const counted = this.#counted.get(body) ?? this.#begin(body)
+    this.#bytes += bytes - counted.bytes
+    counted.bytes = bytes
+    while (this.#bytes > this.#maxBytes) this.#refuseOneOf(this.#heaviestNetwork())
+  }
+
+  delete(body: IncomingBody): void {
+    this.#bytes -= this.#counted.get(body)?.bytes ?? 0
+    this.#counted.delete(body)
+  }
+
+  #begin(body: IncomingBody): Counted {
+    const counted = { network: body.peer === undefined ? undefined : networkOf(body.peer), bytes: 0 }
+    this.#counted.set(body, counted)
+    return counted
+  }
+
+  #refuseOneOf(heaviest: string | undefined): void {
+    for (const [body, { network }] of this.#counted) {
+      if (network !== heaviest) continue
+      this.delete(body)
+      return body.refuse()
+    }
+  }
+
+  /** One address that fills the memory must not cost others their requests. */
+  #heaviestNetwork(): string | undefined {
+    const sums = new Map<string | undefined, number>()
+    for (const { network, bytes } of this.#counted.values()) sums.set(network, (sums.get(network) ?? 0) + bytes)
+    return [...sums].reduce((most, each) => (each[1] > most[1] ? each : most))[0]
+  }
+}

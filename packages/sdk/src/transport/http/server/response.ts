@@ -1,0 +1,208 @@
+import type { Prepared, RequestId } from '../../../jsonrpc/message.ts'
+import type { HttpRequest, ReplyStream } from '../../../jsonrpc/transport.ts'
+import type { AuthInfo } from '../../../util/auth-info.ts'
+import { joinBytes } from '../../../util/bytes.ts'
+import type { DenseSetItem } from '../../../util/dense-set.ts'
+import { warnOnce } from '../../../util/warn.ts'
+import { eventHeaders, type HeaderFields, type HttpCall, jsonHeaders, Refusal } from './call.ts'
+import type { EventStream } from './streams/event-stream.ts'
+import type { SlowResponses } from './streams/slow-responses.ts'
+
+/** Whom a POST belongs to: a session, or itself. */
+export interface PostOwner {
+  readonly era: 'handshake' | 'stateless'
+  /** The revision that its requests are taken for, where no session knows it. */
+  readonly assumedRevision?: string | undefined
+  /**
+   * Opens the stream when something is to be sent before the answer; undefined: there are only plain answers.
+   * @param isOptional Nothing is lost without it, so it must leave room for streams that are needed.
+   * @param requestId The request that is answered; undefined for a batch.
+   */
+  openStream(
+    call: HttpCall,
+    headers: HeaderFields,
+    isOptional: boolean,
+    requestId: RequestId | undefined,
+  ): EventStream | undefined
+  /** The answer is on its way, or there will be none. */
+  answered(reply: PostResponse): void
+  reportError(error: unknown): void
+}
+
+/**
+ * The answer to one POST: a plain JSON body, unless something else is sent before the answer; that makes it a stream of
+ * events.
+ */
+export class PostResponse implements ReplyStream, DenseSetItem {
+  place = -1
+  /** The tick of `waiting` in which the wait for an answer began. */
+  waitingSince = 0
+  waiting: SlowResponses | undefined
+  readonly #call: HttpCall
+  readonly #owner: PostOwner
+  #stream: EventStream | undefined
+  #done = false
+  /** The request that is answered; undefined for a batch. */
+  requestId: RequestId | undefined
+  /** Beyond those that every answer has: CORS, the session id. */
+  headers: HeaderFields | undefined
+  /** Must be over before the answer leaves; a `Refusal` that it rejects with takes the place of the answer. */
+  beforeLast: ((errorCode: number | undefined) => Promise<void> | undefined) | undefined
+
+  constructor(call: HttpCall, owner: PostOwner, headers: HeaderFields | undefined) {
+    this.#call = call
+    this.#owner = owner
+    this.headers = headers
+  }
+
+  get done(): boolean {
+    return this.#done
+  }
+
+  /** Whether something was sent already, or nothing will be. */
+  get begun(): boolean {
+    return this.#done || this.#stream !== undefined
+  }
+
+  get request(): HttpRequest {
+    return this.#call.request
+  }
+
+  get authInfo(): AuthInfo | undefined {
+    return this.#call.request.auth
+  }
+
+  get requestInfo(): { headers: Readonly<Record<string, string>> } {
+    return { headers: this.#call.request.headers }
+  }
+
+  get era(): 'handshake' | 'stateless' {
+    return this.#owner.era
+  }
+
+  get assumedRevision(): string | undefined {
+    return this.#owner.assumedRevision
+  }
+
+  sendText(text: string, isLast: boolean, errorCode?: number): boolean {
+    if (this.#done) return false
+    if (!isLast) return this.#sendBefore(text)
+    this.#setDone()
+    const waiting = this.beforeLast?.(errorCode)
+    if (waiting) this.#finishAfter(waiting, text, errorCode)
+    else this.#finish(text, errorCode)
+    return true
+  }
+
+  begin(): boolean {
+    return !this.#done && this.#open() !== undefined
+  }
+
+  #sendBefore(text: string): boolean {
+    const stream = this.#open()
+    stream?.send(text)
+    return stream !== undefined
+  }
+
+  sendPrepared(id: RequestId, result: Prepared): boolean {
+    if (this.#done || this.#stream || this.beforeLast || result.json.length < longText) return false
+    this.#setDone()
+    this.#call.reply(200, this.headers ? { ...jsonHeaders, ...this.headers } : jsonHeaders, toBytes(id, result))
+    this.#owner.answered(this)
+    return true
+  }
+
+  /** The request was cancelled and gets no answer; the call must end all the same. */
+  end(): void {
+    if (this.#done) return
+    this.#setDone()
+    if (this.#stream) this.#stream.end()
+    else this.#call.reply(200, { ...eventHeaders, ...this.headers })
+    this.#owner.answered(this)
+  }
+
+  disconnect(retryMs: number): void {
+    if (this.#done) return
+    const stream = this.#open()
+    if (stream?.resumable) stream.disconnect(retryMs)
+  }
+
+  /** The answer takes long: sends headers now, so that the connection is kept and, where the revision has it, can be resumed. */
+  beginStream(): void {
+    if (this.begun) return
+    try {
+      this.#stream = this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers }, true, this.requestId)
+      // Some proxies wait for the first byte of the body.
+      this.#stream?.keepAlive()
+    } catch (error) {
+      // A framework in front of us may have answered already, for example because of a timeout of its own.
+      this.#owner.reportError(error)
+    }
+  }
+
+  #setDone(): void {
+    this.#done = true
+    this.waiting?.delete(this)
+  }
+
+  #open(): EventStream | undefined {
+    this.#stream ??= this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers }, false, this.requestId)
+    this.waiting?.delete(this)
+    if (!this.#stream)
+      warnOnce('json-only', 'Answers are plain JSON here: progress and logs of a request are not sent.')
+    return this.#stream
+  }
+
+  #finishAfter(waiting: Promise<void>, text: string, errorCode: number | undefined): void {
+    waiting
+      .then(
+        () => this.#finish(text, errorCode),
+        (error) => {
+          if (error instanceof Refusal) return this.#refuse(error)
+          this.#owner.reportError(error)
+          this.#finish(text, errorCode)
+        },
+      )
+      .catch((error) => this.#owner.reportError(error))
+  }
+
+  /** The request was carried out, but its result must not be told. */
+  #refuse(refusal: Refusal): void {
+    const { 'mcp-session-id': _refused, ...headers } = this.headers ?? {}
+    refusal.send(this.#call, headers)
+    this.#owner.answered(this)
+  }
+
+  #finish(text: string, errorCode: number | undefined): void {
+    if (this.#stream) {
+      this.#stream.send(text)
+      this.#stream.end()
+    } else {
+      const status = errorCode === undefined ? 200 : statusOf(errorCode, this.#owner.era)
+      this.#call.reply(status, this.headers ? { ...jsonHeaders, ...this.headers } : jsonHeaders, text)
+    }
+    this.#owner.answered(this)
+  }
+}
+
+/** Characters from which on a prepared result is kept as bytes too: copying them is much cheaper than encoding again. */
+const longText = 16_384
+const encoded = new WeakMap<Prepared, Uint8Array>()
+
+function toBytes(id: RequestId, result: Prepared): Uint8Array {
+  const encoder = new TextEncoder()
+  const body = encoded.get(result) ?? encoder.encode(result.json)
+  encoded.set(result, body)
+  const head = encoder.encode(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`)
+  return joinBytes([head, body, closeBrace], head.length + body.length + 1)
+}
+
+const closeBrace = new Uint8Array([125])
+
+/** 2026-07-28 gives some errors a status of their own; before, an answered request is a 200 unless it was unreadable. */
+function statusOf(code: number, era: 'handshake' | 'stateless'): number {
+  if (code === -32600 || code === -32700) return 400
+  if (era === 'handshake') return 200
+  if (code === -32601) return 404
+  return code === -32020 || code === -32021 || code === -32022 ? 400 : 200
+}

@@ -1,0 +1,246 @@
+import { RpcCode } from '../../../../errors.ts'
+import type { Endpoint } from '../../../../jsonrpc/endpoint.ts'
+import { kindOf, type RequestId, type RpcRequest, type RpcResponse } from '../../../../jsonrpc/message.ts'
+import { MemoryEventStore } from '../../../../store/memory.ts'
+import { accountOf } from '../../../../util/account.ts'
+import { toBase64Url } from '../../../../util/base64url.ts'
+import { clock } from '../../../../util/clock.ts'
+import { lazy } from '../../../../util/lazy.ts'
+import { chain } from '../../../../util/maybe-async.ts'
+import { isObject } from '../../../../util/objects.ts'
+import { runDetached } from '../../../../util/run-detached.ts'
+import {
+  type CallRequest,
+  type HeaderFields,
+  type HttpCall,
+  Refusal,
+  refusedCode,
+  sessionNotFoundCode,
+} from '../call.ts'
+import type { HttpOptions } from '../options.ts'
+import { PostResponse } from '../response.ts'
+import type { OpenStreams } from '../streams/open-streams.ts'
+import type { SlowResponses } from '../streams/slow-responses.ts'
+import { Cluster } from './cluster.ts'
+import { HttpSession, type SessionHost } from './session.ts'
+import { type SessionMetrics, SessionTable } from './session-table.ts'
+
+/** What calls with and without sessions share. */
+export interface SharedHost {
+  readonly endpoint: Endpoint
+  readonly streams: OpenStreams
+  readonly waiting: SlowResponses
+  readonly maxQueuedBytes: number
+  readonly plainAnswers: boolean
+  reportError(error: unknown): void
+}
+
+/** Answers what belongs to a session, or opens one: 2025-03-26 to 2025-11-25. */
+export class SessionRequests {
+  readonly #endpoint: Endpoint
+  readonly #options: HttpOptions
+  readonly #sessions: SessionTable
+  readonly #host: SessionHost
+  readonly #fleet: Cluster | undefined
+  readonly #waiting: SlowResponses
+
+  constructor(shared: SharedHost, options: HttpOptions) {
+    this.#endpoint = shared.endpoint
+    this.#options = options
+    this.#waiting = shared.waiting
+    this.#sessions = new SessionTable(options)
+    this.#host = {
+      ...shared,
+      eventStore: options.eventStore === false ? undefined : (options.eventStore ?? new MemoryEventStore()),
+      maxStreamsPerSession: options.maxStreamsPerSession ?? 64,
+      node: lazy(() => randomId().slice(0, 6).replaceAll(/[-_]/g, '0')),
+      shared: options.sessionStore !== undefined,
+      listening: (session, isListening) => this.#fleet?.listening(session, isListening),
+      catchUp: (session) => this.#fleet?.catchUp(session),
+      isAnswered: options.bus && ((session, streamId) => this.#fleet!.isAnswered(session, streamId)),
+      onUnread: (stream) => shared.streams.delete(stream),
+      closed: (session) => this.#closed(session),
+    }
+    this.#fleet = Cluster.of(shared.endpoint, options, this.#sessions, this.#host.node)
+  }
+
+  get metrics(): SessionMetrics {
+    return this.#sessions.metrics
+  }
+
+  async close(graceMs: number): Promise<void> {
+    await Promise.all(this.#sessions.all().map(({ link }) => link.close(graceMs)))
+  }
+
+  /** The others are told nothing any more, and hear of nothing. */
+  leaveFleet(): void {
+    this.#fleet?.close()
+  }
+
+  post(call: HttpCall, value: unknown, cors: HeaderFields | undefined): Promise<void> | void {
+    const id = call.request.header('mcp-session-id')
+    if (isInitialize(value) && id === undefined) return this.#open(call, value, cors)
+    return chain(this.#find(call), (session) => this.#answer(session, call, value, cors))
+  }
+
+  async get(call: HttpCall, cors: HeaderFields | undefined): Promise<void> {
+    const session = await this.#find(call)
+    session.lastSeen = clock.now()
+    const lastEventId = call.request.header('last-event-id')
+    if (lastEventId === undefined) session.listen(call, cors)
+    else await session.resume(call, lastEventId, cors)
+  }
+
+  async delete(call: HttpCall, cors: HeaderFields | undefined): Promise<void> {
+    const session = await this.#find(call)
+    await session.close()
+    await this.#fleet?.delete(session)
+    this.#forgetEvents(session)
+    if ((await session.closedCallback) === false) throw new Refusal(500, RpcCode.InternalError, 'Internal error', null)
+    call.reply(200, cors ?? {})
+  }
+
+  #answer(session: HttpSession, call: HttpCall, value: unknown, cors: HeaderFields | undefined): Promise<void> | void {
+    session.lastSeen = clock.now()
+    if (isSilent(value, session.link.batching)) {
+      this.#takeSilent(session, value)
+      return chain(this.#fleet?.save(session, value), () => call.reply(202, cors ?? {}))
+    }
+    // A batch may hold answers beside its requests.
+    if (Array.isArray(value)) this.#fleet?.forward(session, value)
+    const reply = new PostResponse(call, session, cors)
+    if (isObject(value)) reply.requestId = value.id as RequestId
+    if (this.#fleet?.changesSession(value)) reply.beforeLast = () => this.#fleet!.save(session, value)
+    session.asked()
+    session.link.receive(value, reply)
+    this.#waiting.add(reply)
+  }
+
+  /** An answer that another process waits for is passed on there, and is nothing to us. */
+  #takeSilent(session: HttpSession, value: unknown): void {
+    this.#fleet?.forward(session, value)
+    const isForOthers =
+      this.#fleet?.forwards && kindOf(value) === 'response' && !session.link.concerns(value as RpcResponse)
+    if (!isForOthers) session.link.receive(value)
+  }
+
+  #open(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
+    this.#sessions.makeRoom(accountOf(call.request))
+    const session = this.#attach(this.#createId(), call.request, true)
+    const reply = new PostResponse(call, session, { ...cors, 'mcp-session-id': session.sessionId })
+    reply.beforeLast = (errorCode) => {
+      if (errorCode === undefined) return this.#opened(session, value)
+      reply.headers = cors
+      void session.close()
+      return undefined
+    }
+    session.asked()
+    session.link.receive(value, reply)
+  }
+
+  /** What must be over before the client is told of its session. */
+  #opened(session: HttpSession, value: unknown): Promise<void> | undefined {
+    if (!this.#options.onSession) return this.#fleet?.save(session, value)
+    return this.#tell('opened', session).then((isAccepted) => {
+      if (isAccepted) return this.#fleet?.save(session, value)
+      session.isRefused = true
+      void session.close()
+      const { id } = value as RpcRequest
+      throw new Refusal(400, refusedCode, 'Session refused: the server failed while it opened the session', id)
+    })
+  }
+
+  /** Whether the callback succeeded; its error is reported. */
+  async #tell(event: 'opened' | 'closed', { sessionId }: HttpSession): Promise<boolean> {
+    try {
+      await this.#options.onSession?.(event, sessionId)
+      return true
+    } catch (error) {
+      this.#endpoint.reportError(error)
+      return false
+    }
+  }
+
+  #attach(id: string, request: CallRequest, isNew: boolean): HttpSession {
+    const session = new HttpSession(id, request, this.#host, isNew)
+    session.link = this.#endpoint.attach(session)
+    if (this.#options.sessionStore) session.link.firstId = randomNumber()
+    this.#sessions.add(session)
+    return session
+  }
+
+  #createId(): string {
+    const id = this.#options.sessionIdGenerator?.() ?? randomId()
+    if (/^[\x21-\x7e]{1,512}$/.test(id) && !this.#sessions.get(id)) return id
+    throw new TypeError('sessionIdGenerator must give a new id of 1 to 512 visible ASCII characters each time')
+  }
+
+  /** A session that is not there and one that belongs to somebody else are the same to the caller. */
+  #find(call: HttpCall): Promise<HttpSession> | HttpSession {
+    const id = call.request.header('mcp-session-id')
+    if (id === undefined) {
+      throw new Refusal(400, refusedCode, 'The header Mcp-Session-Id is missing: call initialize first', null)
+    }
+    const { principal } = call.request
+    const session = this.#sessions.get(id)
+    if (!this.#fleet) return ownedBy(principal, session)
+    if (session) return chain(this.#fleet.use(session), (isThere) => ownedBy(principal, isThere ? session : undefined))
+    return this.#fleet
+      .restore(id, call.request, () => this.#attach(id, call.request, false))
+      .then((restored) => ownedBy(principal, restored))
+  }
+
+  #closed(session: HttpSession): void {
+    this.#sessions.delete(session)
+    if (session.isTooOld) this.#deleteEverywhere(session)
+    // Where others know the session, it may go on there, with what can be resumed.
+    else if (!this.#options.sessionStore) this.#forgetEvents(session)
+    // One that never got past `initialize` was never told of.
+    const wasOpened = this.#endpoint.revisionOf(session.link) !== undefined && !session.isRefused
+    if (this.#options.onSession && wasOpened) session.closedCallback = this.#tell('closed', session)
+  }
+
+  #deleteEverywhere(session: HttpSession): void {
+    this.#forgetEvents(session)
+    void runDetached(
+      () => this.#fleet?.delete(session),
+      (error) => this.#endpoint.reportError(error),
+    )
+  }
+
+  #forgetEvents({ sessionId }: HttpSession): void {
+    const { eventStore } = this.#host
+    if (!eventStore?.forget) return
+    void runDetached(
+      () => eventStore.forget!(sessionId),
+      (error) => this.#endpoint.reportError(error),
+    )
+  }
+}
+
+/** Nothing but notifications and answers: there is nothing to say but that they came. */
+export function isSilent(value: unknown, batching: boolean): boolean {
+  if (Array.isArray(value)) return batching && value.length > 0 && value.every((member) => isSilent(member, false))
+  const kind = kindOf(value)
+  return kind === 'notification' || kind === 'response'
+}
+
+export function isInitialize(value: unknown): boolean {
+  return isObject(value) && value.method === 'initialize' && value.id !== undefined
+}
+
+function ownedBy(principal: string | undefined, session: HttpSession | undefined): HttpSession {
+  if (session && session.principal === principal) return session
+  throw new Refusal(404, sessionNotFoundCode, 'Session not found: start a new one with initialize', null)
+}
+
+/** Processes that ask the same client must not use the same numbers. */
+function randomNumber(): number {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2))
+  return (high! % 2 ** 20) * 2 ** 32 + low! + 1
+}
+
+function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32))
+  return toBase64Url(bytes)
+}

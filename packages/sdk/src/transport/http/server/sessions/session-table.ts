@@ -1,0 +1,140 @@
+import { type Account, AccountCounter } from '../../../../util/account.ts'
+import { clock } from '../../../../util/clock.ts'
+import { unref } from '../../../../util/unref.ts'
+import { warnOnce } from '../../../../util/warn.ts'
+import { Refusal, refusedCode } from '../call.ts'
+import type { HttpSession } from './session.ts'
+
+export interface SessionLimits {
+  /** A session that is not used for so long is ended. Default 1,800,000, half an hour. */
+  sessionIdleMs?: number | undefined
+  /** A session ends after this time even if it is in use, and its streams with it. Default: no limit. */
+  sessionMaxMs?: number | undefined
+  /** Sessions at a time. Default 10,000. */
+  maxSessions?: number | undefined
+  /** Sessions that one principal may have. Default 100. */
+  maxSessionsPerPrincipal?: number | undefined
+  /** Sessions that anonymous callers from one address may have; see `clientAddress`. Default 1,000. */
+  maxSessionsPerAddress?: number | undefined
+}
+
+export interface SessionMetrics {
+  /** Open now. */
+  readonly open: number
+  readonly opened: number
+  /** Ended because nobody used them. */
+  readonly expired: number
+  /** Refused because there were too many. */
+  readonly refused: number
+}
+
+/** A session may have to go for a new one when it was not used for so long; younger ones are never pushed out. */
+const evictableAfterMs = 60_000
+
+/** The sessions of one engine. They look after themselves: idle ones end, and there are never too many. */
+export class SessionTable {
+  readonly #limits: Required<SessionLimits>
+  readonly #open = new Map<string, HttpSession>()
+  readonly #perAccount = new AccountCounter()
+  #opened = 0
+  #expired = 0
+  #refused = 0
+  #timer: ReturnType<typeof setInterval> | undefined
+
+  constructor({
+    sessionIdleMs = 1_800_000,
+    sessionMaxMs = Number.POSITIVE_INFINITY,
+    maxSessions = 10_000,
+    maxSessionsPerPrincipal = 100,
+    maxSessionsPerAddress = 1_000,
+  }: SessionLimits) {
+    this.#limits = { sessionIdleMs, sessionMaxMs, maxSessions, maxSessionsPerPrincipal, maxSessionsPerAddress }
+  }
+
+  get idleMs(): number {
+    return this.#limits.sessionIdleMs
+  }
+
+  get metrics(): SessionMetrics {
+    return { open: this.#open.size, opened: this.#opened, expired: this.#expired, refused: this.#refused }
+  }
+
+  all(): HttpSession[] {
+    return [...this.#open.values()]
+  }
+
+  get(id: string): HttpSession | undefined {
+    return this.#open.get(id)
+  }
+
+  /** Makes room for one more; throws a `Refusal` when there is none. */
+  makeRoom(account: Account | undefined): void {
+    const { maxSessions, maxSessionsPerPrincipal, maxSessionsPerAddress } = this.#limits
+    const limit = account?.isAddress ? maxSessionsPerAddress : maxSessionsPerPrincipal
+    if (this.#perAccount.of(account) >= limit && !this.#evict((session) => isSame(session.account, account))) {
+      if (account?.isAddress) warnAboutProxy()
+      this.#refuse(429)
+    }
+    if (this.#open.size >= maxSessions && !this.#evict(() => true)) this.#refuse(503)
+  }
+
+  add(session: HttpSession): void {
+    this.#open.set(session.sessionId, session)
+    this.#opened++
+    this.#perAccount.add(session.account, 1)
+    this.#timer ??= this.#startTimer()
+  }
+
+  delete(session: HttpSession): void {
+    if (!this.#open.delete(session.sessionId)) return
+    this.#perAccount.add(session.account, -1)
+    if (this.#open.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  /** Ends sessions that were not used for too long, or that are too old. */
+  sweep(now = clock.now()): void {
+    const { sessionIdleMs, sessionMaxMs } = this.#limits
+    for (const session of this.all()) {
+      session.isTooOld = now - session.createdAt >= sessionMaxMs
+      if (!session.isTooOld && (now - session.lastSeen < sessionIdleMs || !session.idle)) continue
+      this.#expired++
+      void session.close()
+    }
+  }
+
+  #startTimer(): ReturnType<typeof setInterval> {
+    const { sessionIdleMs, sessionMaxMs } = this.#limits
+    const timer = setInterval(() => this.sweep(), Math.max(10, Math.min(30_000, sessionIdleMs / 2, sessionMaxMs / 2)))
+    unref(timer)
+    return timer
+  }
+
+  #evict(among: (session: HttpSession) => boolean): boolean {
+    let oldest: HttpSession | undefined
+    for (const session of this.#open.values()) {
+      if (session.idle && among(session) && !(oldest && oldest.lastSeen <= session.lastSeen)) oldest = session
+    }
+    if (!oldest || clock.now() - oldest.lastSeen < evictableAfterMs) return false
+    this.#expired++
+    void oldest.close()
+    return true
+  }
+
+  #refuse(status: number): never {
+    this.#refused++
+    throw new Refusal(status, refusedCode, 'Too many sessions: try again later', null, { 'retry-after': '60' })
+  }
+}
+
+function isSame(one: Account | undefined, other: Account | undefined): boolean {
+  return one?.name === other?.name && one?.isAddress === other?.isAddress
+}
+
+function warnAboutProxy(): void {
+  warnOnce(
+    'sessions-per-address',
+    'One address has as many sessions as maxSessionsPerAddress allows. If it is a proxy of yours, set clientAddress to tell its clients apart.',
+  )
+}

@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { type UnsentOutput, UnsentOutputs } from './unsent-output.ts'
+
+class FakeBacklog implements UnsentOutput {
+  inFlight = 1
+  isCut = false
+  unsentBytes: number
+  readonly peer: string
+
+  constructor(peer: string, unsentBytes: number) {
+    this.peer = peer
+    this.unsentBytes = unsentBytes
+  }
+
+  destroy(): void {
+    this.isCut = true
+    this.unsentBytes = 0
+  }
+}
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('Backlogs', () => {
+  it('cuts connections of the address that most bytes wait for, oldest first', () => {
+    const backlogs = new UnsentOutputs({ maxUnsentBytes: 100 })
+    const honest = new FakeBacklog('honest', 30)
+    backlogs.add(honest, 30)
+    const greedy = Array.from({ length: 8 }, () => new FakeBacklog('greedy', 10))
+    for (const backlog of greedy) backlogs.add(backlog, 10)
+    expect(honest.isCut).toBe(false)
+    expect(greedy.map(({ isCut }) => isCut)).toEqual([true, true, true, true, false, false, false, false])
+    expect(backlogs.unsentBytes).toBe(70)
+  })
+
+  it('counts what waits for the addresses of one IPv6 /64 together', () => {
+    const backlogs = new UnsentOutputs({ maxUnsentBytes: 100 })
+    const honest = new FakeBacklog('2001:db8:1:3::1', 30)
+    backlogs.add(honest, 30)
+    const greedy = Array.from({ length: 8 }, (_, index) => new FakeBacklog(`2001:db8:1:2::${index}`, 10))
+    for (const backlog of greedy) backlogs.add(backlog, 10)
+    expect(honest.isCut).toBe(false)
+    expect(greedy.map(({ isCut }) => isCut)).toEqual([true, true, true, true, false, false, false, false])
+  })
+
+  it('cuts nothing while no more than maxUnsentBytes wait, however much was sent', () => {
+    const backlogs = new UnsentOutputs({ maxUnsentBytes: 100 })
+    const backlog = new FakeBacklog('reader', 90)
+    // The client takes almost as much as is written.
+    for (let count = 0; count < 50; count++) backlogs.add(backlog, 90)
+    expect(backlog.isCut).toBe(false)
+  })
+
+  it('gives up a client after writeTimeoutMs in which it took nothing', () => {
+    vi.useFakeTimers()
+    const backlogs = new UnsentOutputs({ writeTimeoutMs: 5_000 })
+    const [stalled, reading, queued] = ['a', 'b', 'c'].map((peer) => new FakeBacklog(peer, 10)) as [
+      FakeBacklog,
+      FakeBacklog,
+      FakeBacklog,
+    ]
+    queued.inFlight = 0
+    for (const backlog of [stalled, reading, queued]) backlogs.add(backlog, 10)
+    for (let second = 0; second < 10; second++) {
+      reading.inFlight++
+      vi.advanceTimersByTime(1_000)
+    }
+    expect([stalled.isCut, reading.isCut, queued.isCut]).toEqual([true, false, false])
+  })
+
+  it('stops its timer when nobody is behind any more', () => {
+    vi.useFakeTimers()
+    const backlogs = new UnsentOutputs({})
+    const backlog = new FakeBacklog('a', 10)
+    backlogs.add(backlog, 10)
+    expect(vi.getTimerCount()).toBe(1)
+    backlog.unsentBytes = 0
+    vi.advanceTimersByTime(2_000)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
