@@ -14,7 +14,7 @@ export default defineConfig({
   },
   test: {
     pool: 'forks',
-    setupFiles: [new URL('./packages/sdk/test/support/setup.ts', import.meta.url).pathname],
+    setupFiles: [new URL('./packages/sdk/test/kit/setup.ts', import.meta.url).pathname],
     reporters: ['default', './scripts/schema-reporter.ts'],
     // Many tests wait for a socket, a process or a timer, so two workers per core keep the cores busy.
     maxWorkers: 2 * availableParallelism(),

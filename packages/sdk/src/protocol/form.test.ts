@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { schemas } from '../../test/support/official-schemas.ts'
+import { schemas } from '../../test/kit/official-schemas.ts'
 import { OfficialSchema } from '../testing/official-schemas.ts'
 import { joinBoxes, olderForm } from './downgrade-form.ts'
 import { fillDefaults, formProblem, secretField } from './form.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { schemas } from '../../test/support/official-schemas.ts'
+import { schemas } from '../../test/kit/official-schemas.ts'
 import { isObject, type JsonObject } from '../util/objects.ts'
 import { paramsChecks } from './params.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { schemas } from '../../test/support/official-schemas.ts'
+import { schemas } from '../../test/kit/official-schemas.ts'
 import { Judge, OfficialSchema } from './official-schemas.ts'
 
 const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, '2025-11-25')

@@ -16,7 +16,7 @@ import {
 import { connect, HttpError, SSEClientTransport, StreamableHTTPClientTransport, TimeoutError } from 'tenon/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { movableDate } from '../support/time.ts'
+import { movableDate } from '../kit/time.ts'
 import { at, Gate, join, User } from './client-support.ts'
 import { followRedirect, protectedServer, tokenRequests, visits } from './protected-server.ts'
 

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { AuthError, bearer, clientCredentials, dpop, fileTokenStore, MemoryTokenStore, oauth } from 'tenon/auth'
 import { connect } from 'tenon/client'
 import { describe, expect, it } from 'vitest'
-import { movableDate, movableTimers } from '../support/time.ts'
+import { movableDate, movableTimers } from '../kit/time.ts'
 import { followRedirect, protectedServer, tokenRequests } from './protected-server.ts'
 
 const redirectUrl = 'http://127.0.0.1:7/callback'

@@ -14,7 +14,7 @@ describe('processes that share a token file', () => {
 
   /** What each of them runs: told what to do by its arguments, it says when it is there. */
   const source = `
-    import { endWithParent } from '../../../test/support/end-with-parent.js'
+    import { endWithParent } from '../../../test/kit/end-with-parent.js'
     import { fileTokenStore } from './file-store.ts'
     endWithParent()
     const [what, path, rounds] = process.argv.slice(2)

@@ -7,7 +7,7 @@ import { requireBearerAuth } from '../../src/transport/http/server/auth/middlewa
 import type { NodeRequest } from '../../src/transport/http/server/node.ts'
 import type { AuthInfo, AuthOptions, HttpOptions } from '../../src/transport/http/server/options.ts'
 import { SSEServerTransport } from '../../src/transport/sse/server.ts'
-import { listenWith } from '../http/support.ts'
+import { listenWith } from '../transport/http/server/support.ts'
 import { Issuer } from './resource-support.ts'
 
 type User = 'ann' | 'bob'

@@ -2,7 +2,7 @@ import { generateKeyPair } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { type DpopOptions, dpop } from '../../src/auth/resource/dpop.ts'
 import { MemoryReplays } from '../../src/auth/resource/replays.ts'
-import { type Door, door, eachRevision, httpRevisions, modern, Peer } from '../http/support.ts'
+import { type Door, door, eachRevision, httpRevisions, modern, Peer } from '../transport/http/server/support.ts'
 import { challengeOf, guarded, now, Prover, protectedServer, sha256, withToken } from './resource-support.ts'
 
 /** A protected server that takes bound tokens, and a client with such a token. */

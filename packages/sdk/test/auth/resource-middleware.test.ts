@@ -19,7 +19,7 @@ import {
   Peer,
   RawClient,
   sessionRevisions,
-} from '../http/support.ts'
+} from '../transport/http/server/support.ts'
 import { challengeOf, guarded, Issuer, now, openWith, withToken } from './resource-support.ts'
 
 const resource = 'https://mcp.example.com/mcp'

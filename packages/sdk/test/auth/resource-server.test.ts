@@ -16,7 +16,7 @@ import {
   sessionRevisions,
   withProgress,
   workshop,
-} from '../http/support.ts'
+} from '../transport/http/server/support.ts'
 import { challengeOf, guarded, Issuer, now, openWith, protectedServer, withToken } from './resource-support.ts'
 
 const wellKnown = '/.well-known/oauth-protected-resource'

@@ -6,7 +6,7 @@ import type { McpServer, McpServerOptions, ServeHttpOptions } from 'tenon/server
 import { jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
 import type { AuthInfo, AuthOptions } from '../../src/transport/http/server/options.ts'
 import { checkScopes } from '../../src/util/scopes.ts'
-import { type Answer, Peer, type PeerOptions, registerSlow, serve, workshop } from '../http/support.ts'
+import { type Answer, Peer, type PeerOptions, registerSlow, serve, workshop } from '../transport/http/server/support.ts'
 
 export interface TokenClaims {
   sub?: string | undefined

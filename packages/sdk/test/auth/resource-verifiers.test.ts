@@ -5,7 +5,7 @@ import { introspectionVerifier } from '../../src/auth/resource/introspection-ver
 import { type JwtVerifierOptions, jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
 import type * as port from '../../src/transport/http/server/options.ts'
 import { checkScopes, hasScopes, InsufficientScopeError } from '../../src/util/scopes.ts'
-import { modern, Peer } from '../http/support.ts'
+import { modern, Peer } from '../transport/http/server/support.ts'
 import {
   guarded,
   Issuer,

@@ -2,7 +2,7 @@
 import { revisionIds } from 'tenon'
 import { connect } from 'tenon/client'
 import { McpServer } from 'tenon/server'
-import { endWithParent } from '../support/end-with-parent.js'
+import { endWithParent } from '../kit/end-with-parent.js'
 
 endWithParent()
 

@@ -8,7 +8,7 @@ import { redisStore } from 'tenon/stores/redis'
 import { sqliteStore } from 'tenon/stores/sqlite'
 import { MemoryTaskStore, tasks } from 'tenon/tasks'
 import { InMemoryTransport } from 'tenon/testing'
-import { endWithParent } from '../support/end-with-parent.js'
+import { endWithParent } from '../kit/end-with-parent.js'
 
 endWithParent()
 

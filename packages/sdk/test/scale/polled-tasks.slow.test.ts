@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { hasRedis, RedisServer } from '../stores/redis-server.ts'
+import { hasRedis, RedisServer } from '../store/redis-server.ts'
 
 const fixture = fileURLToPath(new URL('./polled-tasks.fixture.js', import.meta.url))
 

@@ -5,7 +5,7 @@ import { redisStore } from 'tenon/stores/redis'
 import { sqliteStore } from 'tenon/stores/sqlite'
 import { tasks } from 'tenon/tasks'
 import { InMemoryTransport } from 'tenon/testing'
-import { endWithParent } from '../support/end-with-parent.js'
+import { endWithParent } from '../kit/end-with-parent.js'
 
 endWithParent()
 

@@ -6,8 +6,8 @@ import { type ConnectOptions, connect } from 'tenon/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { at, failureOf, Gate, join, Site, User } from '../auth/client-support.ts'
-import { modern, script, sessions } from '../http-client/support.ts'
-import { fixture, node } from '../wire/support.ts'
+import { modern, script, sessions } from '../transport/http/client/support.ts'
+import { fixture, node } from '../transport/stdio/support.ts'
 
 describe('a redirect', () => {
   const rims: [string, ConnectOptions][] = [

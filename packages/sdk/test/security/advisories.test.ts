@@ -19,8 +19,8 @@ import {
   sessionRevisions,
   withProgress,
   workshop,
-} from '../http/support.ts'
-import { RawProcess } from '../wire/support.ts'
+} from '../transport/http/server/support.ts'
+import { RawProcess } from '../transport/stdio/support.ts'
 
 /** A workshop that notes which of its tools ran. */
 function watched() {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect as connectSocket, type Socket } from 'node:net'
 import type { AuthInfo } from 'tenon/auth'
 import { describe, expect, it } from 'vitest'
-import { modern, Peer, serve, workshop } from '../http/support.ts'
+import { modern, Peer, serve, workshop } from '../transport/http/server/support.ts'
 
 /** Who has the token `alice` is Alice; counts how often it was asked. */
 function checked() {

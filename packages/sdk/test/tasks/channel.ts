@@ -2,8 +2,8 @@ import type { RevisionId } from 'tenon'
 import type { McpServer } from 'tenon/server'
 import { OfficialSchema, ScriptedClient } from 'tenon/testing'
 import * as z from 'zod'
-import { type Answer, door, type Message, Peer } from '../http/support.ts'
-import { schemas } from '../support/official-schemas.ts'
+import { schemas } from '../kit/official-schemas.ts'
+import { type Answer, door, type Message, Peer } from '../transport/http/server/support.ts'
 
 type Body = Record<string, unknown>
 

@@ -3,8 +3,8 @@ import { type McpError, PeerError, type ServerCapabilities } from 'tenon'
 import { type ClientHandlers, type ClientOptions, connect } from 'tenon/client'
 import type { ScriptedAnswer, ScriptedServer } from 'tenon/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { listenWith } from '../http/support.ts'
-import { errorOf, everything, gate, heard, type Said, said, scripted, scriptedClient } from '../protocol/support.ts'
+import { errorOf, everything, gate, heard, type Said, said, scripted, scriptedClient } from '../era/support.ts'
+import { listenWith } from '../transport/http/server/support.ts'
 import { accept, extensionId, legacy, modern } from './client-support.ts'
 
 type Body = Record<string, unknown>

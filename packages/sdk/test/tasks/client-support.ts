@@ -1,7 +1,7 @@
 import { McpServer, type McpServerOptions } from 'tenon/server'
 import { type TasksOptions, tasks } from 'tenon/tasks'
 import * as z from 'zod'
-import { gate } from '../protocol/support.ts'
+import { gate } from '../era/support.ts'
 
 export const legacy = '2025-11-25'
 export const modern = '2026-07-28'

@@ -12,8 +12,8 @@ import {
 import { McpServer, serveHttp } from 'tenon/server'
 import type { Wire } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
-import { connected, errorOf, gate, handshakes, heard, type Said, said } from '../protocol/support.ts'
-import { everyWire } from '../support/every-wire.ts'
+import { connected, errorOf, gate, handshakes, heard, type Said, said } from '../era/support.ts'
+import { everyWire } from '../kit/every-wire.ts'
 import { accept, extensionId, labServer, legacy, modern } from './client-support.ts'
 
 const handlers: ClientHandlers = { elicit: () => accept() }

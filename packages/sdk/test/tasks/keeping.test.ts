@@ -1,7 +1,7 @@
 import { ProtocolError } from 'tenon'
 import type { McpServer } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import { gate } from '../http/support.ts'
+import { gate } from '../transport/http/server/support.ts'
 import type { Body, TaskPeer } from './peer.ts'
 import { always, eventLog, everyDialect, everyTask, legacy, modern, World } from './support.ts'
 

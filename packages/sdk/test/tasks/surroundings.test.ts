@@ -2,7 +2,7 @@ import { McpServer } from 'tenon/server'
 import { type TaskEvent, tasks } from 'tenon/tasks'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { gate, serve } from '../http/support.ts'
+import { gate, serve } from '../transport/http/server/support.ts'
 import { type Capabilities, TaskPeer } from './peer.ts'
 import { always, everyDialect, extensionId, legacy, modern, World } from './support.ts'
 

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { connect, type KnownTask, type McpError, PeerError } from 'tenon/client'
 import { sqliteStore } from 'tenon/stores/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
-import { serve } from '../http/support.ts'
-import { errorOf, gate } from '../protocol/support.ts'
-import { everyWire } from '../support/every-wire.ts'
+import { errorOf, gate } from '../era/support.ts'
+import { everyWire } from '../kit/every-wire.ts'
+import { serve } from '../transport/http/server/support.ts'
 import { labServer, legacy, modern } from './client-support.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tenon-task-ids-'))

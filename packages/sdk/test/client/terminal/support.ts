@@ -1,0 +1,72 @@
+import { PassThrough } from 'node:stream'
+import type { Asking, ClientHandlers, FormQuestion, UrlQuestion } from '../../../src/client/handlers.ts'
+import { type TerminalHandlers, terminalHandlers } from '../../../src/entry/terminal.ts'
+
+export type Properties = FormQuestion['requestedSchema']['properties']
+
+export const server = { name: 'weather', address: 'https://weather.example/mcp' }
+
+/** A person in front of a screen: types lines, and reads what is shown. */
+export class Person {
+  readonly input = new PassThrough()
+  readonly output = new PassThrough()
+  readonly handlers: TerminalHandlers
+  #shown = ''
+  readonly #isTerminal: boolean
+  readonly #watchers = new Set<() => void>()
+
+  constructor({ isTerminal = false, color = false } = {}) {
+    this.#isTerminal = isTerminal
+    if (isTerminal) {
+      Object.assign(this.input, { isTTY: true, setRawMode: () => this.input })
+      Object.assign(this.output, { isTTY: true, columns: 80 })
+    }
+    this.output.on('data', (chunk: Buffer) => {
+      this.#shown += chunk
+      for (const watcher of this.#watchers) watcher()
+    })
+    this.handlers = terminalHandlers({ input: this.input, output: this.output, color })
+  }
+
+  get screen(): string {
+    return this.#shown
+  }
+
+  type(...lines: string[]): this {
+    this.input.write(lines.map((line) => `${line}\n`).join(''))
+    return this
+  }
+
+  /** Waits until a text is on the screen, as often as said. */
+  async sees(text: string, times = 1): Promise<void> {
+    while (this.#shown.split(text).length <= times) {
+      await new Promise<void>((resolve) => {
+        const watcher = () => {
+          this.#watchers.delete(watcher)
+          resolve()
+        }
+        this.#watchers.add(watcher)
+      })
+    }
+    // A person reads before they type; what comes faster is not taken for an answer.
+    if (this.#isTerminal) await new Promise((resolve) => setTimeout(resolve, 350))
+  }
+
+  fillIn(properties: Properties, options: { required?: string[]; message?: string; asking?: Partial<Asking> } = {}) {
+    const { required = [], message = 'Please fill in.', asking } = options
+    const form = { message, requestedSchema: { type: 'object' as const, properties, required } }
+    return Promise.resolve(this.handlers.elicit(form, { ...never(), ...asking }))
+  }
+
+  visit(url: string, question: Partial<UrlQuestion> = {}, asking: Partial<Asking> = {}) {
+    const whole = { message: 'Please sign in.', url: new URL(url), warnings: [], ...question }
+    return Promise.resolve(this.handlers.elicitUrl(whole, { ...never(), ...asking }))
+  }
+}
+
+/** The handlers fit where a client takes them. */
+export const fits = (handlers: TerminalHandlers): ClientHandlers => handlers
+
+function never(): Asking {
+  return { server, signal: new AbortController().signal }
+}

@@ -1,0 +1,370 @@
+import { metaKeys, type RevisionId } from 'tenon'
+import { Client, type Progress } from 'tenon/client'
+import { McpServer } from 'tenon/server'
+import { InMemoryTransport, ScriptedClient } from 'tenon/testing'
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { everyWire } from '../kit/every-wire.ts'
+import {
+  everyRevision,
+  gate,
+  handshakes,
+  heard,
+  methodsOf,
+  modern,
+  type Said,
+  said,
+  scripted,
+  scriptedClient,
+  shaped,
+  testServer,
+} from './support.ts'
+
+function reporter(steps: [number, Omit<Progress, 'progress'>?][]) {
+  const server = new McpServer({ name: 's', version: '1' })
+  server.registerTool('work', {}, async (_, ctx) => {
+    for (const [progress, details] of steps) ctx.progress(progress, details)
+    return 'done'
+  })
+  return server
+}
+
+async function reported(server: McpServer, revision: RevisionId, progressToken: unknown) {
+  await using caller = await ScriptedClient.connect(server, { revision })
+  await caller.open()
+  const answer = (await caller.request('tools/call', { name: 'work', _meta: { progressToken } })) as Said
+  return { answer, params: said(caller.transcript, 'server', 'notifications/progress').map(({ params }) => params!) }
+}
+
+describe('progress of a server', () => {
+  everyWire(
+    'reaches the caller who asked, with total and message where the revision has it [PROG-003, PROG-004]',
+    async (wire) => {
+      const server = reporter([[0.5], [1, { total: 4 }], [2.25, { total: 4, message: 'nearly' }], [4, { total: 4 }]])
+      await using pair = await wire.connect(server)
+      const events: Progress[] = []
+      await pair.client.callTool('work', {}, { onProgress: (event) => events.push(event) })
+      const message = wire.revision.id === '2024-11-05' ? {} : { message: 'nearly' }
+      expect(events).toEqual([
+        { progress: 0.5 },
+        { progress: 1, total: 4 },
+        { progress: 2.25, total: 4, ...message },
+        { progress: 4, total: 4 },
+      ])
+      const token = said(pair.transcript, 'client', 'tools/call')[0]?.params?._meta?.progressToken
+      for (const { params } of said(pair.transcript, 'server', 'notifications/progress')) {
+        expect(params?.progressToken).toBe(token)
+        expect(params?.progress).toEqual(expect.any(Number))
+      }
+    },
+  )
+
+  it.each(everyRevision)(
+    'carries the token as it was given, a string or an integer (%s) [PROG-001, PROG-003]',
+    async (revision) => {
+      for (const token of ['abc', '', '7', 7, 0, -1]) {
+        const { params, answer } = await reported(reporter([[1]]), revision, token)
+        expect(answer.result).toBeDefined()
+        expect(params.map(({ progressToken }) => progressToken)).toEqual([token])
+      }
+    },
+  )
+
+  it.each(everyRevision)('is refused a token that is neither (%s) [PROG-001]', async (revision) => {
+    for (const token of [null, 1.5, {}, [], true, ['a']]) {
+      const { params, answer } = await reported(reporter([[1]]), revision, token)
+      expect(answer.error?.code, JSON.stringify(token)).toBe(-32602)
+      expect(params).toEqual([])
+    }
+  })
+
+  it.each(everyRevision)('only ever rises, whatever a handler says (%s) [PROG-005]', async (revision) => {
+    const steps: [number][] = [[1], [3], [2], [3], [Number.NaN], [3.5], [-1], [4]]
+    const { params } = await reported(reporter(steps), revision, 't')
+    const values = params.map(({ progress }) => progress)
+    expect(values).toEqual([1, 3, 3.5, 4])
+  })
+
+  it.each(everyRevision)('is a number on the wire, or is not sent (%s) [PROG-003]', async (revision) => {
+    const steps = [Number.NEGATIVE_INFINITY, 1, Number.POSITIVE_INFINITY, '5' as never, 2].map((step): [number] => [
+      step,
+    ])
+    const { params } = await reported(reporter([...steps, [3, { total: Number.POSITIVE_INFINITY }]]), revision, 't')
+    expect(params.map(({ progress }) => progress)).toEqual([1, 2, 3])
+    for (const { total } of params) expect([undefined, expect.any(Number)]).toContainEqual(total)
+  })
+
+  it.each(everyRevision)('is not sent to a caller who gave no token (%s) [PROG-007, PROG-008]', async (revision) => {
+    const { params, answer } = await reported(reporter([[1], [2]]), revision, undefined)
+    expect(answer.result).toMatchObject({ content: [{ text: 'done' }] })
+    expect(params).toEqual([])
+  })
+
+  it.each(everyRevision)('need not be sent at all (%s) [PROG-008]', async (revision) => {
+    const { params, answer } = await reported(reporter([]), revision, 't')
+    expect(answer.result).toMatchObject({ content: [{ text: 'done' }] })
+    expect(params).toEqual([])
+  })
+
+  it.each(everyRevision)(
+    'stops with the answer, also for a handler that goes on (%s) [PROG-007, PROG-009]',
+    async (revision) => {
+      const server = new McpServer({ name: 's', version: '1' })
+      let later: (() => void) | undefined
+      server.registerTool('work', {}, (_, ctx) => {
+        ctx.progress(1)
+        later = () => ctx.progress(2)
+        return 'done'
+      })
+      await using caller = await ScriptedClient.connect(server, { revision })
+      await caller.open()
+      await caller.request('tools/call', { name: 'work', _meta: { progressToken: 't' } })
+      later?.()
+      await caller.request('tools/list')
+      const lines = said(caller.transcript, 'server')
+      expect(said(caller.transcript, 'server', 'notifications/progress')).toHaveLength(1)
+      const at = lines.findIndex(({ method }) => method === 'notifications/progress')
+      expect(lines[at + 1]?.result).toMatchObject({ content: [{ text: 'done' }] })
+    },
+  )
+
+  it.each(everyRevision)(
+    'of a tight loop is thinned out, rising, and ends with the last value before the answer (%s) [PROG-005, PROG-009, PROG-010]',
+    async (revision) => {
+      const steps = Array.from({ length: 10_000 }, (_, index): [number] => [index + 1])
+      const { params } = await reported(reporter(steps), revision, 't')
+      const values = params.map(({ progress }) => progress as number)
+      expect(values.length).toBeLessThan(100)
+      expect(values.length).toBeGreaterThan(2)
+      expect(values.at(-1)).toBe(10_000)
+      expect(values).toEqual([...values].sort((a, b) => a - b))
+      expect(new Set(values).size).toBe(values.length)
+    },
+  )
+
+  it.each(everyRevision)(
+    'that waits for its turn is never sent after a cancellation (%s) [PROG-009]',
+    async (revision) => {
+      const server = new McpServer({ name: 's', version: '1' })
+      const started = gate()
+      server.registerTool('work', {}, async (_, ctx) => {
+        for (let step = 1; step <= 100; step++) ctx.progress(step)
+        started.open()
+        await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+        return 'x'
+      })
+      await using caller = await ScriptedClient.connect(server, { revision })
+      await caller.open()
+      const params = caller.params({ name: 'work', _meta: { progressToken: 't' } })
+      caller.say({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params })
+      await started.promise
+      caller.notify('notifications/cancelled', { requestId: 'x' })
+      await caller.request('tools/list')
+      const before = said(caller.transcript, 'server', 'notifications/progress').length
+      expect(before).toBeLessThan(100)
+      // Longer than the held value would have waited.
+      await new Promise((resolve) => setTimeout(resolve, 80))
+      await caller.request('tools/list')
+      expect(said(caller.transcript, 'server', 'notifications/progress').length).toBe(before)
+    },
+  )
+
+  it.each(everyRevision)(
+    'of requests at the same time goes under each one its own token (%s) [PROG-003, PROG-007]',
+    async (revision) => {
+      const server = new McpServer({ name: 's', version: '1' })
+      server.registerTool('count', { inputSchema: { base: z.number() } }, async ({ base }, ctx) => {
+        for (let step = 1; step <= 3; step++) {
+          ctx.progress(base + step)
+          await Promise.resolve()
+        }
+        return 'ok'
+      })
+      await using caller = await ScriptedClient.connect(server, { revision })
+      await caller.open()
+      await Promise.all(
+        [100, 200, 300].map((base) =>
+          caller.request('tools/call', { name: 'count', arguments: { base }, _meta: { progressToken: `t${base}` } }),
+        ),
+      )
+      for (const base of [100, 200, 300]) {
+        const own = said(caller.transcript, 'server', 'notifications/progress').filter(
+          ({ params }) => params?.progressToken === `t${base}`,
+        )
+        expect(own.map(({ params }) => params?.progress)).toEqual([base + 1, base + 2, base + 3])
+      }
+    },
+  )
+})
+
+describe('progress for a client', () => {
+  it.each(everyRevision)(
+    'is asked for with tokens that are integers and never the same twice (%s) [PROG-001, PROG-002]',
+    async (revision) => {
+      const server = scripted(revision, { 'tools/call': () => undefined })
+      const client = await scriptedClient(server, { revision })
+      const calls = Array.from({ length: 50 }, () =>
+        client.callTool('x', {}, { onProgress: () => {} }).catch(() => undefined),
+      )
+      await heard(server.transcript, 'client', 'tools/call', 50)
+      const tokens = said(server.transcript, 'client', 'tools/call').map(({ params }) => params?._meta?.progressToken)
+      for (const token of tokens) expect(Number.isInteger(token)).toBe(true)
+      expect(new Set(tokens).size).toBe(50)
+      await client.close()
+      await Promise.all(calls)
+    },
+  )
+
+  it.each(everyRevision)(
+    'goes to the call it belongs to; unknown and finished tokens are ignored (%s) [PROG-003, PROG-007, PROG-010]',
+    async (revision) => {
+      const server = scripted(revision, { 'tools/call': () => undefined })
+      const client = await scriptedClient(server, { revision })
+      const seen: Record<string, number[]> = { a: [], b: [] }
+      const calls = ['a', 'b'].map((name) =>
+        client.callTool(name, {}, { onProgress: ({ progress }) => seen[name]!.push(progress) }),
+      )
+      await heard(server.transcript, 'client', 'tools/call', 2)
+      const [a, b] = said(server.transcript, 'client', 'tools/call')
+      const tell = (token: unknown, progress: number) =>
+        server.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: token, progress } })
+      tell(b?.params?._meta?.progressToken, 1)
+      tell(a?.params?._meta?.progressToken, 2)
+      tell('nobody', 3)
+      tell(String(a?.params?._meta?.progressToken), 4)
+      tell(b?.params?._meta?.progressToken, 5)
+      server.say({ jsonrpc: '2.0', id: b!.id, ...shaped(revision, { content: [] }) })
+      await calls[1]
+      tell(b?.params?._meta?.progressToken, 6)
+      server.say({ jsonrpc: '2.0', id: a!.id, ...shaped(revision, { content: [] }) })
+      await calls[0]
+      expect(seen).toEqual({ a: [2], b: [1, 5] })
+      await client.close()
+    },
+  )
+
+  it.each(everyRevision)('that is malformed is not handed on (%s) [PROG-003]', async (revision) => {
+    const server = scripted(revision, { 'tools/call': () => undefined })
+    const client = await scriptedClient(server, { revision })
+    const events: unknown[] = []
+    const call = client.callTool('x', {}, { onProgress: (event) => events.push(event) })
+    const asked = await heard(server.transcript, 'client', 'tools/call')
+    const progressToken = asked.params?._meta?.progressToken
+    for (const params of [
+      { progressToken, progress: 'half' },
+      { progressToken },
+      { progressToken, progress: null },
+      { progressToken, progress: 1, total: 'ten' },
+      { progressToken, progress: 1, message: 5 },
+      { progressToken: null, progress: 1 },
+      {},
+    ]) {
+      server.say({ jsonrpc: '2.0', method: 'notifications/progress', params })
+    }
+    server.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress: 1 } })
+    server.say({ jsonrpc: '2.0', id: asked.id, ...shaped(revision, { content: [] }) })
+    await call
+    expect(events).toEqual([{ progress: 1 }])
+    await client.close()
+  })
+
+  it('does no harm when the listener throws: it is reported, and the call ends as it should', async () => {
+    const server = scripted(modern, { 'tools/call': () => undefined })
+    // Over a transport that passes on what its handler throws, as a stream callback would.
+    const { transport } = server
+    const thrown: unknown[] = []
+    const start = transport.start.bind(transport)
+    transport.start = async () => {
+      const handler = transport.onmessage!
+      transport.onmessage = (message) => {
+        try {
+          handler(message)
+        } catch (error) {
+          thrown.push(error)
+        }
+      }
+      await start()
+    }
+    const client = await scriptedClient(server)
+    const problems: unknown[] = []
+    client.on('error', ({ error }) => problems.push(error))
+    const failure = new Error('bad listener')
+    const call = client.callTool(
+      'x',
+      {},
+      {
+        onProgress: () => {
+          throw failure
+        },
+      },
+    )
+    const asked = await heard(server.transcript, 'client', 'tools/call')
+    const progressToken = asked.params?._meta?.progressToken
+    server.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress: 1 } })
+    server.say({ jsonrpc: '2.0', id: asked.id, ...shaped(modern, { content: [{ type: 'text', text: 'ok' }] }) })
+    expect((await call).text).toBe('ok')
+    expect(thrown).toEqual([])
+    expect(problems).toEqual([failure])
+    await client.close()
+  })
+
+  everyWire(
+    'is never sent by it on 2026-07-28 [PROG-012]',
+    async (wire) => {
+      const { server } = testServer()
+      await using pair = await wire.connect(server)
+      await pair.client.callTool('echo', { text: 'x' }, { onProgress: () => {} })
+      await (await pair.client.listen({ toolsListChanged: true })).close()
+      await pair.client.ping()
+      expect(methodsOf(pair.transcript, 'client')).not.toContain('notifications/progress')
+    },
+    { revisions: [modern] },
+  )
+})
+
+describe('progress of a client for a request of the server', () => {
+  it.each(handshakes)(
+    'is heard by the server under the token it gave (%s) [PROG-001, PROG-002, PROG-003]',
+    async (revision) => {
+      const [ours, theirs] = InMemoryTransport.createLinkedPair()
+      const link = await testServer().server.connect(theirs)
+      const caller = await ScriptedClient.connect(ours, { revision, capabilities: { sampling: {} } })
+      await caller.open()
+      const events: Progress[][] = [[], []]
+      const calls = events.map((list) =>
+        link.request(
+          'sampling/createMessage',
+          { messages: [], maxTokens: 1 },
+          { onProgress: (event) => list.push(event) },
+        ),
+      )
+      await heard(caller.transcript, 'server', 'sampling/createMessage', 2)
+      const asked = said(caller.transcript, 'server', 'sampling/createMessage')
+      const tokens = asked.map(({ params }) => params?._meta?.progressToken)
+      expect(new Set(tokens).size).toBe(2)
+      for (const token of tokens) expect(Number.isInteger(token)).toBe(true)
+      caller.notify('notifications/progress', { progressToken: tokens[1], progress: 1, total: 2 })
+      caller.notify('notifications/progress', { progressToken: tokens[0], progress: 5 })
+      for (const { id } of asked) caller.say({ jsonrpc: '2.0', id, result: {} })
+      await Promise.all(calls)
+      expect(events).toEqual([[{ progress: 5 }], [{ progress: 1, total: 2 }]])
+      await caller.close()
+    },
+  )
+})
+
+describe('a token among other _meta', () => {
+  it('keeps what the caller put there', async () => {
+    const server = scripted(modern, { 'tools/call': () => shaped(modern, { content: [] }) })
+    const client = new Client({ name: 'c', version: '1' })
+    await client.connect(server.transport)
+    await client.callTool({ name: 'x', arguments: {}, _meta: { 'com.example/a': 1 } }, { onProgress: () => {} })
+    const meta = said(server.transcript, 'client', 'tools/call')[0]?.params?._meta
+    expect(meta).toMatchObject({
+      'com.example/a': 1,
+      progressToken: expect.any(Number),
+      [metaKeys.protocolVersion]: modern,
+    })
+    await client.close()
+  })
+})

@@ -1,0 +1,486 @@
+import { metaKeys } from 'tenon'
+import { Client } from 'tenon/client'
+import { McpServer } from 'tenon/server'
+import { InMemoryTransport, Judge, OfficialSchema, record, ScriptedClient, wires } from 'tenon/testing'
+import { describe, expect, it } from 'vitest'
+import { everyWire } from '../kit/every-wire.ts'
+import { schemas } from '../kit/official-schemas.ts'
+import {
+  connected,
+  errorOf,
+  gate,
+  handshakes,
+  heard,
+  inMemory,
+  methodsOf,
+  modern,
+  RestartableTransport,
+  type Said,
+  said,
+  scripted,
+  scriptedClient,
+  testServer,
+  watchStates,
+} from './support.ts'
+
+const onlyModern = { revisions: [modern] }
+const acknowledgement = 'notifications/subscriptions/acknowledged'
+
+/** A server with one of each, whose changes go out soon. */
+function changing(): McpServer {
+  const server = new McpServer({ name: 's', version: '1' }, { listChangedDelayMs: 0 })
+  server.registerTool('t', {}, () => 'x')
+  server.registerPrompt('p', {}, () => 'x')
+  server.registerResource('r', 'note://a', {}, () => 'x')
+  return server
+}
+
+function changeEverything(server: McpServer): void {
+  server.sendToolListChanged()
+  server.sendPromptListChanged()
+  server.sendResourceListChanged()
+  server.sendResourceUpdated('note://a')
+  server.sendResourceUpdated('note://b')
+}
+
+function listen(caller: ScriptedClient, id: string | number, notifications: Record<string, unknown>): Promise<Said> {
+  const acknowledged = caller.next(
+    (message) =>
+      (message as Said).method === acknowledgement && (message as Said).params?._meta?.[metaKeys.subscriptionId] === id,
+  )
+  const params = caller.params({ notifications })
+  caller.say({ jsonrpc: '2.0', id, method: 'subscriptions/listen', params })
+  return acknowledged as Promise<Said>
+}
+
+/** Changes wait for a timer of 0 ms; after this one they are out. */
+async function settled(caller: ScriptedClient): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  await caller.request('tools/list')
+}
+
+const ofSubscription = (caller: ScriptedClient, id: unknown) =>
+  said(caller.transcript, 'server').filter(
+    ({ params, result }) => (params?._meta ?? result?._meta)?.[metaKeys.subscriptionId] === id,
+  )
+
+describe('subscriptions/listen at a server', () => {
+  const kinds = [
+    ['toolsListChanged', true, 'notifications/tools/list_changed'],
+    ['promptsListChanged', true, 'notifications/prompts/list_changed'],
+    ['resourcesListChanged', true, 'notifications/resources/list_changed'],
+    ['resourceSubscriptions', ['note://a'], 'notifications/resources/updated'],
+  ] as const
+
+  for (const transport of ['memory', 'stdio'] as const) {
+    it.each(kinds)(
+      `tells of %s when only that was asked for, over ${transport} [SUB-002, SUB-003, SUB-005, SUB-007]`,
+      async (kind, value, method) => {
+        const server = changing()
+        const [wire] = wires({ transports: [transport], ...onlyModern })
+        await using caller = await ScriptedClient.connect(await wire!.open(server))
+        const acknowledged = await listen(caller, 'sub', { [kind]: value })
+        expect(acknowledged.params).toEqual({
+          notifications: { [kind]: value },
+          _meta: { [metaKeys.subscriptionId]: 'sub' },
+        })
+        const told = caller.nextNotification(method)
+        changeEverything(server)
+        await told
+        await settled(caller)
+        expect(methodsOf(caller.transcript, 'server')).toEqual([acknowledgement, method])
+        for (const { params } of said(caller.transcript, 'server', method)) {
+          expect(params?._meta).toEqual({ [metaKeys.subscriptionId]: 'sub' })
+          if (kind === 'resourceSubscriptions') expect(params?.uri).toBe('note://a')
+        }
+      },
+    )
+  }
+
+  it('says everything as the schema wants [SUB-003, SUB-007, SUB-012]', async () => {
+    const server = changing()
+    const [ours, theirs] = InMemoryTransport.createLinkedPair()
+    const link = await server.connect(theirs)
+    const caller = await ScriptedClient.connect(ours)
+    const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, modern)
+    const judge = schema && new Judge(schema)
+    if (judge) caller.transcript.onLine((line) => judge.hear(line))
+    await listen(caller, 'all', {
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourcesListChanged: true,
+      resourceSubscriptions: ['note://a'],
+    })
+    changeEverything(server)
+    await settled(caller)
+    await link.close()
+    expect(methodsOf(caller.transcript, 'server').sort()).toEqual([
+      'notifications/cancelled',
+      'notifications/prompts/list_changed',
+      'notifications/resources/list_changed',
+      'notifications/resources/updated',
+      acknowledgement,
+      'notifications/tools/list_changed',
+    ])
+    expect(judge?.problems ?? []).toEqual([])
+  })
+
+  it('with nothing asked for tells nothing, and neither does a server nobody listens to [SUB-002]', async () => {
+    const server = changing()
+    await using caller = await ScriptedClient.connect(server)
+    changeEverything(server)
+    await settled(caller)
+    expect(methodsOf(caller.transcript, 'server')).toEqual([])
+    expect((await listen(caller, 1, {})).params?.notifications).toEqual({})
+    await listen(caller, 2, { toolsListChanged: false, promptsListChanged: false, resourceSubscriptions: [] })
+    changeEverything(server)
+    await settled(caller)
+    expect(methodsOf(caller.transcript, 'server')).toEqual([acknowledgement, acknowledgement])
+  })
+
+  it('acknowledges before it tells, even when a change is under way [SUB-003]', async () => {
+    const server = changing()
+    await using first = await ScriptedClient.connect(server)
+    await listen(first, 'other', { toolsListChanged: true })
+    await using caller = await ScriptedClient.connect(server)
+    const told = caller.nextNotification('notifications/tools/list_changed')
+    server.sendToolListChanged()
+    void listen(caller, 'sub', { toolsListChanged: true })
+    server.sendToolListChanged()
+    await told
+    expect(methodsOf(caller.transcript, 'server')[0]).toBe(acknowledgement)
+    expect(ofSubscription(caller, 'sub')[0]?.method).toBe(acknowledgement)
+  })
+
+  it('may tell others before it acknowledges a new one [SUB-004]', async () => {
+    const server = changing()
+    await using caller = await ScriptedClient.connect(server)
+    await listen(caller, 'old', { resourceSubscriptions: ['note://a'] })
+    server.sendResourceUpdated('note://a')
+    await listen(caller, 'new', { resourceSubscriptions: ['note://a'] })
+    server.sendResourceUpdated('note://a')
+    await settled(caller)
+    expect(ofSubscription(caller, 'old').map(({ method }) => method)).toEqual([
+      acknowledgement,
+      'notifications/resources/updated',
+      'notifications/resources/updated',
+    ])
+    expect(ofSubscription(caller, 'new').map(({ method }) => method)).toEqual([
+      acknowledgement,
+      'notifications/resources/updated',
+    ])
+  })
+
+  it('acknowledges only what it offers [SUB-005]', async () => {
+    const server = new McpServer({ name: 's', version: '1' }, { capabilities: { tools: { listChanged: false } } })
+    server.registerTool('t', {}, () => 'x')
+    server.registerPrompt('p', {}, () => 'x')
+    await using caller = await ScriptedClient.connect(server)
+    const wish = {
+      toolsListChanged: true,
+      promptsListChanged: true,
+      resourcesListChanged: true,
+      resourceSubscriptions: ['note://a'],
+      'com.example/unknown': true,
+    }
+    expect((await listen(caller, 1, wish)).params?.notifications).toEqual({ promptsListChanged: true })
+    server.sendToolListChanged()
+    server.sendResourceUpdated('note://a')
+    await settled(caller)
+    expect(methodsOf(caller.transcript, 'server')).toEqual([acknowledgement])
+  })
+
+  it.each(['text', '7', 7, 0, -3])(
+    'marks everything with the id of the request, in its own type: %j [SUB-007]',
+    async (id) => {
+      const server = changing()
+      const [ours, theirs] = InMemoryTransport.createLinkedPair()
+      const link = await server.connect(theirs)
+      const caller = await ScriptedClient.connect(ours)
+      await listen(caller, id, { toolsListChanged: true, resourceSubscriptions: ['note://a'] })
+      server.sendResourceUpdated('note://a')
+      server.sendToolListChanged()
+      await settled(caller)
+      await link.close()
+      const own = said(caller.transcript, 'server').filter(
+        ({ method, id: answers }) => method !== undefined || answers === id,
+      )
+      expect(own).toHaveLength(5)
+      for (const { params, result } of own) {
+        expect((params?._meta ?? result?._meta)?.[metaKeys.subscriptionId]).toBe(id)
+      }
+    },
+  )
+
+  it('keeps several apart on one connection, and ends each on its own [SUB-007, SUB-009, SUB-010, SUB-011]', async () => {
+    const server = changing()
+    await using caller = await ScriptedClient.connect(server)
+    await listen(caller, 'a', { toolsListChanged: true })
+    await listen(caller, 'b', { toolsListChanged: true, resourceSubscriptions: ['note://a'] })
+    caller.notify('notifications/cancelled', { requestId: 'a' })
+    changeEverything(server)
+    await settled(caller)
+    expect(ofSubscription(caller, 'a').map(({ method }) => method)).toEqual([acknowledgement])
+    expect(
+      ofSubscription(caller, 'b')
+        .map(({ method }) => method)
+        .sort(),
+    ).toEqual(['notifications/resources/updated', acknowledgement, 'notifications/tools/list_changed'])
+    // Neither a notification nor an answer for the one that ended.
+    expect(said(caller.transcript, 'server').filter(({ id }) => id === 'a')).toEqual([])
+  })
+
+  it('is refused without a filter, or with one that is none [SUB-001]', async () => {
+    await using caller = await ScriptedClient.connect(changing())
+    for (const params of [
+      {},
+      { notifications: null },
+      { notifications: 'all' },
+      { notifications: [] },
+      { notifications: { toolsListChanged: 'yes' } },
+      { notifications: { resourceSubscriptions: 'note://a' } },
+      { notifications: { resourceSubscriptions: [1] } },
+    ]) {
+      const answer = (await caller.request('subscriptions/listen', params)) as Said
+      expect(answer.error?.code, JSON.stringify(params)).toBe(-32602)
+    }
+    expect(methodsOf(caller.transcript, 'server')).toEqual([])
+  })
+
+  it('that the server ends is answered with a result, then the connection closes [SUB-012, CANC-014]', async () => {
+    const server = changing()
+    const [ours, theirs] = InMemoryTransport.createLinkedPair()
+    await server.connect(theirs)
+    const order: string[] = []
+    const caller = await ScriptedClient.connect(ours)
+    await listen(caller, 'sub', { toolsListChanged: true })
+    caller.transcript.onLine(({ message }) => order.push((message as Said).method ?? 'result'))
+    const { onclose } = ours
+    const closed = gate()
+    ours.onclose = () => {
+      order.push('closed')
+      onclose?.()
+      closed.open()
+    }
+    const answer = caller.next((message) => (message as Said).id === 'sub')
+    await server.close()
+    await closed.promise
+    expect(((await answer) as Said).result).toMatchObject({
+      resultType: 'complete',
+      _meta: { [metaKeys.subscriptionId]: 'sub' },
+    })
+    expect(order).toEqual(['notifications/cancelled', 'result', 'closed'])
+  })
+
+  it('leaves nothing behind when the connection goes: the next one starts without [SUB-014]', async () => {
+    const server = changing()
+    const first = await ScriptedClient.connect(server)
+    await listen(first, 'sub', { toolsListChanged: true })
+    await first.close()
+    await using second = await ScriptedClient.connect(server)
+    server.sendToolListChanged()
+    await settled(second)
+    expect(methodsOf(second.transcript, 'server')).toEqual([])
+  })
+
+  it('of many clients tells each only what it asked for [SUB-002]', async () => {
+    const server = changing()
+    const callers = await Promise.all(Array.from({ length: 8 }, () => ScriptedClient.connect(server)))
+    await Promise.all(
+      callers.map((caller, index) =>
+        listen(caller, 1, index % 2 ? { toolsListChanged: true } : { promptsListChanged: true }),
+      ),
+    )
+    changeEverything(server)
+    for (const [index, caller] of callers.entries()) {
+      await settled(caller)
+      expect(methodsOf(caller.transcript, 'server')).toEqual([
+        acknowledgement,
+        index % 2 ? 'notifications/tools/list_changed' : 'notifications/prompts/list_changed',
+      ])
+      await caller.close()
+    }
+  })
+})
+
+describe('a client that listens', () => {
+  everyWire(
+    'asks for exactly what was wished, hears it as events, and ends by cancelling [SUB-001, SUB-010, SUB-011]',
+    async (wire) => {
+      const server = changing()
+      await using pair = await wire.connect(server)
+      const { client, transcript } = pair
+      const events: string[] = []
+      client.on('toolsChanged', () => events.push('tools'))
+      client.on('promptsChanged', () => events.push('prompts'))
+      client.on('resourceUpdated', ({ uri }) => events.push(uri))
+      const subscription = await client.listen({ toolsListChanged: true, resourceSubscriptions: ['note://a'] })
+      const asked = said(transcript, 'client', 'subscriptions/listen')[0]!
+      expect(asked.params?.notifications).toEqual({ toolsListChanged: true, resourceSubscriptions: ['note://a'] })
+      changeEverything(server)
+      await heard(transcript, 'server', 'notifications/tools/list_changed')
+      await client.ping()
+      expect(events.sort()).toEqual(['note://a', 'tools'])
+      await subscription.close()
+      // On HTTP, closing its stream says it.
+      if (wire.transport !== 'http') {
+        const cancelled = await heard(transcript, 'client', 'notifications/cancelled')
+        expect(cancelled.params?.requestId).toBe(asked.id)
+      }
+      await client.ping()
+      changeEverything(server)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      await client.ping()
+      expect(events).toHaveLength(2)
+    },
+    onlyModern,
+  )
+
+  it('learns which of its wishes the server fulfils [SUB-005, SUB-006]', async () => {
+    const server = new McpServer({ name: 's', version: '1' }, { listChangedDelayMs: 0 })
+    server.registerPrompt('p', {}, () => 'x')
+    const client = await connected(server)
+    const subscription = await client.listen({ toolsListChanged: true, promptsListChanged: true })
+    expect(subscription.honoured).toEqual({ promptsListChanged: true })
+    const changed = gate()
+    client.on('promptsChanged', () => changed.open())
+    server.sendPromptListChanged()
+    await changed.promise
+    await client.close()
+  })
+
+  it.each(handshakes)('has the same call on %s, where only resources are asked for one by one', async (revision) => {
+    const server = changing()
+    const [ours, theirs] = InMemoryTransport.createLinkedPair()
+    await server.connect(theirs)
+    const transcript = record(ours)
+    const client = new Client({ name: 'c', version: '1' }, { revision })
+    await client.connect(ours)
+    const subscription = await client.listen({
+      toolsListChanged: true,
+      resourceSubscriptions: ['note://a', 'note://b'],
+    })
+    expect(subscription.honoured).toEqual({ toolsListChanged: true, resourceSubscriptions: ['note://a', 'note://b'] })
+    const updated = gate<string>()
+    client.on('resourceUpdated', ({ uri }) => updated.open(uri))
+    server.sendResourceUpdated('note://b')
+    expect(await updated.promise).toBe('note://b')
+    await subscription.close()
+    expect(said(transcript, 'client', 'resources/subscribe').map(({ params }) => params?.uri)).toEqual([
+      'note://a',
+      'note://b',
+    ])
+    expect(said(transcript, 'client', 'resources/unsubscribe').map(({ params }) => params?.uri)).toEqual([
+      'note://a',
+      'note://b',
+    ])
+    expect(methodsOf(transcript, 'client')).not.toContain('subscriptions/listen')
+    await client.close()
+  })
+
+  it('tells several subscriptions apart by their id, acknowledged in any order [SUB-008, SUB-009]', async () => {
+    const server = scripted(modern, { 'subscriptions/listen': () => undefined })
+    const client = await scriptedClient(server)
+    const opened = [client.listen({ toolsListChanged: true }), client.listen({ promptsListChanged: true })]
+    await heard(server.transcript, 'client', 'subscriptions/listen', 2)
+    const asked = said(server.transcript, 'client', 'subscriptions/listen')
+    const acknowledge = (id: unknown, notifications: object) =>
+      server.say({
+        jsonrpc: '2.0',
+        method: acknowledgement,
+        params: { notifications, _meta: { [metaKeys.subscriptionId]: id } },
+      })
+    acknowledge('stranger', { resourcesListChanged: true })
+    acknowledge(String(asked[0]!.id), { resourcesListChanged: true })
+    acknowledge(asked[1]!.id, { promptsListChanged: true })
+    const second = await opened[1]!
+    expect(second.honoured).toEqual({ promptsListChanged: true })
+    acknowledge(asked[0]!.id, {})
+    const first = await opened[0]!
+    expect(first.honoured).toEqual({})
+    await second.close()
+    await client.ping()
+    expect(said(server.transcript, 'client', 'notifications/cancelled').map(({ params }) => params?.requestId)).toEqual(
+      [asked[1]!.id],
+    )
+    await client.close()
+  })
+
+  it('fails when the server refuses', async () => {
+    const server = scripted(modern, { 'subscriptions/listen': () => ({ error: { code: -32601, message: 'no' } }) })
+    const client = await scriptedClient(server)
+    expect((await errorOf(client.listen({ toolsListChanged: true }))).code).toBe('peer')
+    await client.ping()
+    await client.close()
+  })
+
+  it('fails at once when the server ends it without acknowledging', async () => {
+    const server = scripted(modern, { 'subscriptions/listen': () => ({ result: { resultType: 'complete' } }) })
+    const client = await scriptedClient(server)
+    await expect(client.listen({ toolsListChanged: true })).rejects.toThrow()
+    await client.close()
+  })
+
+  it('asks again on a new connection after it was lost, and hears changes there [SUB-013, SUB-014]', async () => {
+    const server = changing()
+    const starts: ReturnType<typeof record>[] = []
+    const inner: { close(): Promise<void> }[] = []
+    const transport = new RestartableTransport(async () => {
+      const made = await inMemory(server)
+      starts.push(record(made))
+      inner.push(made)
+      return made
+    })
+    const client = new Client({ name: 'c', version: '1' })
+    const states = watchStates(client)
+    await client.connect(transport)
+    await client.listen({ toolsListChanged: true })
+    await client.listen({ resourceSubscriptions: ['note://a'] })
+    const closed = await client.listen({ promptsListChanged: true })
+    await closed.close()
+    await inner[0]!.close()
+    await states.reached('ready', 2)
+    expect(starts).toHaveLength(2)
+    const asked = said(starts[1]!, 'client', 'subscriptions/listen').map(({ params }) => params?.notifications)
+    expect(asked).toEqual([{ toolsListChanged: true }, { resourceSubscriptions: ['note://a'] }])
+    const updated = gate<string>()
+    client.on('resourceUpdated', ({ uri }) => updated.open(uri))
+    server.sendResourceUpdated('note://a')
+    expect(await updated.promise).toBe('note://a')
+    await client.close()
+  })
+
+  it.each(handshakes)('asks again after a lost connection of %s too', async (revision) => {
+    const server = changing()
+    const starts: ReturnType<typeof record>[] = []
+    const inner: { close(): Promise<void> }[] = []
+    const transport = new RestartableTransport(async () => {
+      const made = await inMemory(server)
+      starts.push(record(made))
+      inner.push(made)
+      return made
+    })
+    const client = new Client({ name: 'c', version: '1' }, { revision })
+    const states = watchStates(client)
+    await client.connect(transport)
+    await client.subscribeResource('note://a')
+    await inner[0]!.close()
+    await states.reached('ready', 2)
+    expect(said(starts[1]!, 'client', 'resources/subscribe').map(({ params }) => params?.uri)).toEqual(['note://a'])
+    await client.close()
+  })
+
+  it('does not hold the client open: close ends every subscription [SUB-010]', async () => {
+    const { server } = testServer()
+    const [ours, theirs] = InMemoryTransport.createLinkedPair()
+    await server.connect(theirs)
+    const transcript = record(ours)
+    const client = new Client({ name: 'c', version: '1' })
+    await client.connect(ours)
+    await client.listen({ toolsListChanged: true })
+    await client.listen({ toolsListChanged: true })
+    await client.close()
+    const asked = said(transcript, 'client', 'subscriptions/listen').map(({ id }) => id)
+    expect(said(transcript, 'client', 'notifications/cancelled').map(({ params }) => params?.requestId)).toEqual(asked)
+  })
+})

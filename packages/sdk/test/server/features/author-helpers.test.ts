@@ -1,0 +1,296 @@
+import { connect } from 'tenon/client'
+import {
+  completable,
+  elicitationLinks,
+  isWithinRoots,
+  McpServer,
+  ResourceTemplate,
+  stateHandles,
+  ToolError,
+} from 'tenon/server'
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest'
+import * as z from 'zod'
+import { everyWire } from '../../kit/every-wire.ts'
+import { ask, notes, script } from './support.ts'
+
+const info = { name: 'helpers', version: '1' }
+const stateKey = 'k'.repeat(32)
+
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+describe('a list of suggestions', () => {
+  everyWire('is searched, and the most relevant come first [COMP-007]', async (wire) => {
+    const server = new McpServer(info)
+    const languages = ['javascript', 'typescript', 'scheme', 'script']
+    const argsSchema = { language: completable(z.string(), languages), other: z.string() }
+    server.registerPrompt('review', { argsSchema, complete: { other: languages } }, () => 'x')
+    const template = new ResourceTemplate('lang://{name}', { complete: { name: languages } })
+    server.registerResource('language', template, {}, () => 'x')
+    await using pair = await wire.connect(server)
+    const prompt = { type: 'ref/prompt' as const, name: 'review' }
+    const resource = { type: 'ref/resource' as const, uri: 'lang://{name}' }
+    for (const [ref, name] of [
+      [prompt, 'language'],
+      [prompt, 'other'],
+      [resource, 'name'],
+    ] as const) {
+      const { values } = await pair.client.complete({ ref, argument: { name, value: 'Script' } })
+      expect(values).toEqual(['script', 'javascript', 'typescript'])
+    }
+  })
+})
+
+describe('an update of a part', () => {
+  for (const revision of ['2025-11-25', '2026-07-28'] as const) {
+    it(`is told to those who subscribed to the whole (${revision}) [RES-020]`, async () => {
+      const inner = new McpServer(info)
+      inner.registerResource('folder', 'notes://all', {}, () => 'x')
+      inner.registerResource('secret', 'notes://all/secret', { requiredScopes: ['admin'] }, () => 'x')
+      const server = new McpServer(info).mount(inner, { prefix: 'in' })
+      await using client = await script(server, revision)
+      const acknowledged = client.nextNotification('notifications/subscriptions/acknowledged')
+      if (revision === '2025-11-25') await ask(client, 'resources/subscribe', { uri: 'notes://all' })
+      else {
+        void ask(client, 'subscriptions/listen', { notifications: { resourceSubscriptions: ['notes://all'] } })
+        await acknowledged
+      }
+      inner.sendResourceUpdated({ uri: 'notes://all/1', partOf: 'notes://all' })
+      inner.sendResourceUpdated({ uri: 'notes://all/secret', partOf: 'notes://all' })
+      inner.sendResourceUpdated({ uri: 'notes://other/1', partOf: 'notes://other' })
+      inner.sendResourceUpdated('notes://all')
+      await ask(client, 'resources/list')
+      const uris = notes(client.transcript, 'notifications/resources/updated').map(({ params }) => params.uri)
+      expect(uris).toEqual(['notes://all/1', 'notes://all'])
+    })
+  }
+})
+
+describe('a state handle', () => {
+  function createServer(options: Parameters<typeof stateHandles>[0] = {}) {
+    const carts = stateHandles<string[]>(options)
+    const server = new McpServer(info)
+    server.registerTool('fill', {}, (_args, ctx) => carts.create(['tea'], ctx))
+    const inputSchema = { cart: z.string() }
+    server.registerTool('show', { inputSchema }, async ({ cart }, ctx) => (await carts.open(cart, ctx)).join())
+    return server
+  }
+
+  it('gives the state back to the caller, and tells nothing of it [TOOL-049]', async () => {
+    await using client = await connect(createServer(), { auth: { subject: 'ann' } })
+    const { text: cart } = await client.callTool('fill')
+    expect(atob(cart.replaceAll('-', '+').replaceAll('_', '/'))).not.toContain('tea')
+    expect((await client.callTool('fill')).text).not.toBe(cart)
+    expect((await client.callTool('show', { cart })).text).toBe('tea')
+  })
+
+  it('is refused to another caller, and when it was changed or made up, by a tool error [TOOL-049]', async () => {
+    const server = createServer()
+    await using ann = await connect(server, { auth: { subject: 'ann' } })
+    await using bob = await connect(server, { auth: { subject: 'bob' } })
+    await using anonymous = await connect(server)
+    const { text: cart } = await ann.callTool('fill')
+    const changed = (cart[0] === 'A' ? 'B' : 'A') + cart.slice(1)
+    for (const [client, handle] of [
+      [bob, cart],
+      [anonymous, cart],
+      [ann, changed],
+      [ann, 'made up'],
+      [ann, ''],
+      [ann, 'x'.repeat(200_000)],
+    ] as const) {
+      const result = await client.callTool('show', { cart: handle })
+      expect(result).toMatchObject({ isError: true, text: expect.stringContaining('Unknown state handle') })
+    }
+  })
+
+  it('expires with a tool error that says so [TOOL-049]', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    await using client = await connect(createServer({ ttlMs: 1_000 }))
+    const { text: cart } = await client.callTool('fill')
+    vi.setSystemTime(Date.now() + 1_001)
+    const result = await client.callTool('show', { cart })
+    expect(result).toMatchObject({ isError: true, text: 'The state handle has expired. Start again.' })
+  })
+
+  it('is good in every process that shares the key, and in no other', async () => {
+    await using first = await connect(createServer({ stateKey }))
+    await using second = await connect(createServer({ stateKey }))
+    await using other = await connect(createServer({ stateKey: 'o'.repeat(32) }))
+    const { text: cart } = await first.callTool('fill')
+    expect((await second.callTool('show', { cart })).text).toBe('tea')
+    expect((await other.callTool('show', { cart })).isError).toBe(true)
+  })
+
+  it('refuses short keys, and states that are too large', async () => {
+    expect(() => stateHandles({ stateKey: 'short' })).toThrow(/32 random/)
+    await using client = await connect(createServer({ maxStateBytes: 3 }))
+    expect((await client.callTool('fill')).text).toContain('3 are allowed')
+  })
+})
+
+describe('a link of URL elicitation', () => {
+  const links = elicitationLinks({ stateKey, ttlMs: 1_000 })
+  const ann = { subject: 'ann', issuer: 'https://as.example' }
+
+  /** The link that a call of this user makes. */
+  async function linkFor(auth: { subject?: string; issuer?: string }, page = 'https://example.com/connect?a=1 2') {
+    const server = new McpServer(info)
+    server.registerTool('link', {}, (_args, ctx) => links.create(page, ctx, { account: 7 }))
+    await using client = await connect(server, { auth })
+    return await client.callTool('link')
+  }
+
+  it('opens for the user it was made for, with its data [ELIC-040]', async () => {
+    const { text: url } = await linkFor(ann)
+    expect(await links.verify(url, ann)).toEqual({ account: 7 })
+    expect(url).not.toContain('account')
+  })
+
+  it('does not open for others, elsewhere, later, or when it was changed [ELIC-040]', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const { text } = await linkFor(ann)
+    const changed = (change: (url: URL) => void) => {
+      const url = new URL(text)
+      change(url)
+      return url
+    }
+    const own = new URL((await linkFor({ subject: 'eve' })).text).searchParams.get('ticket')!
+    const attempts: [URL | string, { subject: string; issuer?: string }][] = [
+      [text, { subject: 'bob', issuer: ann.issuer }],
+      [text, { subject: 'ann', issuer: 'https://other.example' }],
+      [text, { subject: 'ann' }],
+      [changed((url) => url.searchParams.set('a', '2')), ann],
+      [changed((url) => url.searchParams.append('admin', '1')), ann],
+      [changed((url) => url.searchParams.delete('ticket')), ann],
+      [changed((url) => url.searchParams.set('ticket', own)), ann],
+      [changed((url) => (url.pathname = '/delete')), ann],
+      [changed((url) => (url.host = 'evil.example')), ann],
+    ]
+    for (const [url, user] of attempts) await expect(links.verify(url, user)).rejects.toThrow(/made for another user/)
+    expect(await links.verify(text, ann)).toEqual({ account: 7 })
+    vi.setSystemTime(Date.now() + 1_000)
+    await expect(links.verify(text, ann)).rejects.toThrow(/has expired/)
+  })
+
+  it('cannot be made for a caller who is not known', async () => {
+    expect((await linkFor({})).text).toContain('no subject to bind the link to')
+  })
+})
+
+describe('the roots of a client', () => {
+  everyWire('bound what a tool may read [ROOT-009]', async (wire) => {
+    const server = new McpServer(info)
+    server.registerTool('read', { inputSchema: { path: z.string() } }, async ({ path }, ctx) => {
+      if (!isWithinRoots(path, await ctx.roots())) throw new ToolError('Outside of the roots')
+      return 'read'
+    })
+    await using pair = await wire.connect(server, { handlers: { roots: ['file:///home/ann'] } })
+    expect((await pair.client.callTool('read', { path: '/home/ann/a.txt' })).text).toBe('read')
+    expect((await pair.client.callTool('read', { path: '/home/ann/../bob/a.txt' })).text).toBe('Outside of the roots')
+  })
+})
+
+describe('filterLog', () => {
+  everyWire('lets the operator redact and drop log messages, by caller [LOG-016]', async (wire) => {
+    const server = new McpServer(info, {
+      filterLog: (message, ctx) => {
+        if (message.logger === 'internal') return undefined
+        return ctx ? { ...message, data: String(message.data).replace(/key=\w+/, 'key=***') } : message
+      },
+    })
+    server.registerTool('work', {}, (_args, ctx) => {
+      ctx.log.info('used key=abc123')
+      ctx.log.info('secret plan', 'internal')
+      server.sendLoggingMessage({ level: 'info', logger: 'internal', data: 'secret plan' })
+      return 'x'
+    })
+    await using pair = await wire.connect(server, { logLevel: 'debug' })
+    await pair.client.callTool('work')
+    const logged = notes(pair.transcript, 'notifications/message').map(({ params }) => params.data)
+    expect(logged).toEqual(['used key=***'])
+    expect(pair.transcript.toString()).not.toMatch(/abc123|secret plan/)
+  })
+})
+
+describe('a lint at registration', () => {
+  let warn: MockInstance<typeof console.warn>
+  const warnings = () => warn.mock.calls.map(([text]) => String(text))
+
+  beforeEach(() => {
+    vi.resetModules()
+    warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  })
+
+  /** Warnings are given once per process, so each test loads the library anew. */
+  const fresh = async () => (await import('tenon/server')).McpServer
+
+  it('warns of extensions without a reversed domain name [VER-039]', async () => {
+    const Fresh = await fresh()
+    for (let times = 0; times < 2; times++) {
+      new Fresh(info, { capabilities: { extensions: { 'example.com/x': {}, 'acme/y': {}, 'com.example/z': {} } } })
+    }
+    expect(warnings()).toEqual([
+      expect.stringContaining(
+        'Extension "example.com/x": use a reversed domain name that you control as prefix, such as com.example/.',
+      ),
+      expect.stringContaining('Extension "acme/y"'),
+    ])
+  })
+
+  it('warns of _meta prefixes that are not in reverse-DNS order [META-004]', async () => {
+    const server = new (await fresh())(info)
+    server.registerTool('t', { _meta: { 'shop.example.org/a': 1, 'org.example.shop/a': 1, plain: 1 } }, () => 'x')
+    server.registerPrompt('p', { _meta: { 'example.io/a': 1 } }, () => 'x')
+    server.registerResource('r', 'a://b', { _meta: { 'example.dev/a': 1 } }, () => 'x')
+    expect(warnings()).toEqual([
+      expect.stringContaining('Tool t, _meta key "shop.example.org/a"'),
+      expect.stringContaining('Prompt p, _meta key "example.io/a"'),
+      expect.stringContaining('Resource r, _meta key "example.dev/a"'),
+    ])
+  })
+
+  it('warns of sensitive arguments that headers repeat [HDR-046]', async () => {
+    const server = new (await fresh())(info)
+    const field = (header: string) => ({ type: 'string', 'x-mcp-header': header })
+    const properties = { apiKey: field('Key'), region: field('Region'), tokenCount: field('Count') }
+    server.registerTool('t', { inputSchema: { type: 'object', properties } as never }, () => 'x')
+    expect(warnings()).toEqual([expect.stringContaining('Tool t: the argument apiKey looks sensitive')])
+  })
+
+  it('warns of embedded resources on a server without resources [TOOL-027]', async () => {
+    const Fresh = await fresh()
+    const embed = () => ({ content: [{ type: 'resource' as const, resource: { uri: 'a://b', text: 'x' } }] })
+    const withResources = new Fresh(info)
+    withResources.registerTool('embed', {}, embed)
+    withResources.registerResource('b', 'a://b', {}, () => 'x')
+    await using quiet = await connect(withResources)
+    await quiet.callTool('embed')
+    expect(warnings()).toEqual([])
+    const without = new Fresh(info)
+    without.registerTool('embed', {}, embed)
+    await using client = await connect(without)
+    await client.callTool('embed')
+    await client.callTool('embed')
+    expect(warnings()).toEqual([expect.stringContaining('Tool embed embeds a resource')])
+  })
+
+  it('warns of forms with URLs in them [ELIC-042]', async () => {
+    const server = new (await fresh())(info)
+    const schema = z.object({ name: z.string().describe('See https://example.com/help') })
+    server.registerTool(
+      'fine',
+      {},
+      async (_args, ctx) => (await ctx.elicit('Your name?', z.object({ a: z.string() }))).action,
+    )
+    server.registerTool('linked', {}, async (_args, ctx) => (await ctx.elicit('Your name?', schema)).action)
+    const handlers = { elicit: () => ({ action: 'decline' as const }) }
+    await using client = await connect(server, { handlers })
+    await client.callTool('fine')
+    expect(warnings()).toEqual([])
+    await client.callTool('linked')
+    expect(warnings()).toEqual([expect.stringContaining('A form contains the URL https://example.com/help.')])
+  })
+})

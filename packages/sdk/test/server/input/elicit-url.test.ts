@@ -1,0 +1,603 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { CapabilityError, PeerError, RpcCode, UrlElicitationRequiredError } from 'tenon'
+import { Client, type ClientHandlers, StreamableHTTPClientTransport, type UrlQuestion } from 'tenon/client'
+import { inputRequired, McpServer, ProtocolError } from 'tenon/server'
+import { record, ScriptedClient, Transcript } from 'tenon/testing'
+import { describe, expect, it } from 'vitest'
+import { connected, errorOf, gate, heard, said, scripted, scriptedClient } from '../../era/support.ts'
+import { Peer, serve } from '../../transport/http/server/support.ts'
+import { answers, asked, asking } from './asked.ts'
+import { everyAsking, everyPage } from './support.ts'
+import { modern, putTo } from './wire.ts'
+
+const page = 'https://login.example.com:8443/start?client=1&state=a%20b#here'
+const old = '2025-11-25'
+const both = [old, modern] as const
+const onlyOld = { revisions: [old] as const }
+const complete = 'notifications/elicitation/complete'
+
+describe('a page to visit', () => {
+  everyPage(
+    'goes out with mode, message and URL, and comes to the handler whole [ELIC-022, ELIC-046]',
+    async (wire) => {
+      const server = asking((ctx) => ctx.elicitUrl('Log in there', new URL(page)))
+      const { seen, handlers } = visiting()
+      await using pair = await wire.connect(server, { handlers })
+      await pair.client.callTool('ask')
+      expect(asked(pair.transcript)).toMatchObject([{ mode: 'url', message: 'Log in there', url: page }])
+      expect(asked(pair.transcript)[0]).not.toHaveProperty('requestedSchema')
+      expect(seen).toMatchObject([{ message: 'Log in there' }])
+      expect(seen[0]!.url).toBeInstanceOf(URL)
+      expect([seen[0]!.url.href, seen[0]!.url.hostname]).toEqual([page, 'login.example.com'])
+    },
+  )
+
+  everyAsking(
+    'has an id of its own each time, and one that the author gives is kept as it is [ELIC-023]',
+    async (wire) => {
+      const server = asking(async (ctx) => {
+        await Promise.all([ctx.elicitUrl('One', page), ctx.elicitUrl('Two', page)])
+        await ctx.elicitUrl('Three', page, { elicitationId: undefined })
+        await ctx.elicitUrl('Four', page, { elicitationId: ' any: "text" ☃' })
+      })
+      const first = visiting()
+      const second = visiting()
+      await using one = await wire.connect(server, first)
+      await using two = await wire.connect(server, second)
+      await Promise.all([one.client.callTool('ask'), two.client.callTool('ask')])
+      const ids = [...asked(one.transcript), ...asked(two.transcript)].map(({ elicitationId }) => elicitationId!)
+      expect(ids.every((id) => typeof id === 'string' && id !== '')).toBe(true)
+      const made = ids.filter((id) => !id.includes('☃'))
+      expect([made.length, new Set(made).size]).toEqual([6, 6])
+      const told = [...first.seen, ...second.seen].map(({ elicitationId }) => elicitationId)
+      expect(told.sort()).toEqual(ids.sort())
+    },
+    onlyOld,
+  )
+
+  everyAsking(
+    'has an id also when it is asked for by hand [ELIC-023]',
+    async (wire) => {
+      const server = new McpServer({ name: 'asker', version: '1.0.0' })
+      server.registerTool('ask', {}, (_args, ctx) => {
+        if (ctx.inputResponses.a) return 'done'
+        const a = inputRequired.elicitUrl({ message: 'A', url: page })
+        const b = inputRequired.elicitUrl({ message: 'B', url: page })
+        return inputRequired({ inputRequests: { a, b } })
+      })
+      await using pair = await wire.connect(server, visiting())
+      expect((await pair.client.callTool('ask')).text).toBe('done')
+      const ids = asked(pair.transcript).map(({ elicitationId }) => elicitationId)
+      expect(ids).toEqual([expect.any(String), expect.any(String)])
+      expect(ids[0]).not.toBe(ids[1])
+    },
+    onlyOld,
+  )
+
+  it('has an id also when it is asked for by hand, and an author gives none in so many words [ELIC-023]', async () => {
+    const server = new McpServer({ name: 'asker', version: '1.0.0' })
+    server.registerTool('ask', {}, (_args, ctx) => {
+      if (ctx.inputResponses.a) return 'done'
+      const a = inputRequired.elicitUrl({ message: 'A', url: page, elicitationId: undefined })
+      return inputRequired({ inputRequests: { a } })
+    })
+    const { seen, handlers } = visiting()
+    await using client = await connected(server, { revision: old, handlers })
+    await client.callTool('ask')
+    expect(seen[0]!.elicitationId).toEqual(expect.any(String))
+  })
+
+  everyAsking(
+    'has no id, and nobody is told that it is complete, from 2026-07-28 on [ELIC-024]',
+    async (wire) => {
+      const server = asking(async (ctx) => {
+        const answer = await ctx.elicitUrl('Log in there', page, { elicitationId: 'mine' })
+        answer.complete()
+        return answer.action
+      })
+      const { seen, handlers } = visiting()
+      await using pair = await wire.connect(server, { handlers })
+      expect((await pair.client.callTool('ask')).text).toBe('accept')
+      await pair.client.listTools()
+      expect(JSON.stringify(said(pair.transcript, 'server'))).not.toMatch(/elicitationId|elicitation\/complete/)
+      expect(seen[0]!.elicitationId).toBeUndefined()
+    },
+    { revisions: [modern] },
+  )
+
+  everyPage('is answered with an action and nothing else [ELIC-017, ELIC-018]', async (wire) => {
+    for (const action of ['accept', 'decline', 'cancel'] as const) {
+      const server = asking((ctx) => ctx.elicitUrl('Log in there', page))
+      const elicitUrl = () => ({ action, content: { code: '123' } })
+      await using pair = await wire.connect(server, { handlers: { elicitUrl } })
+      expect(JSON.parse((await pair.client.callTool('ask')).text)).toEqual({ action })
+      expect(answers(pair.transcript)).toEqual([{ action }])
+    }
+  })
+
+  for (const revision of both) {
+    it(`brings nothing but an action to the handler, whatever the client sends (${revision}) [ELIC-018]`, async () => {
+      const server = asking(async (ctx) => Object.keys(await ctx.elicitUrl('Log in there', page)))
+      const client = await ScriptedClient.connect(server, { revision, capabilities: { elicitation: { url: {} } } })
+      await using _client = client
+      await client.open()
+      const answer = { action: 'accept', content: { code: '123' } }
+      const call = { name: 'ask', arguments: {} }
+      const called = client.request('tools/call', call)
+      let outcome = called
+      if (revision === old) {
+        const { id } = await heard(client.transcript, 'server', 'elicitation/create')
+        client.say({ jsonrpc: '2.0', id, result: answer })
+      } else {
+        const { requestState, inputRequests } = (await called).result as { requestState: string; inputRequests: object }
+        const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, answer]))
+        outcome = client.request('tools/call', { ...call, requestState, inputResponses })
+      }
+      expect((await outcome).result!.content).toEqual([{ type: 'text', text: '["action","complete"]' }])
+    })
+  }
+
+  const bad: [string, string][] = [
+    ['no URL', 'login page'],
+    ['a path', '/login'],
+    ['http to another machine', 'http://login.example.com/'],
+    ['a script', 'javascript:alert(1)'],
+    ['a file', 'file:///etc/passwd'],
+    ['data', 'data:text/html,hello'],
+    ['a user and a password', 'https://ada:secret@login.example.com/'],
+    ['a user', 'https://token@login.example.com/'],
+  ]
+  for (const [name, url] of bad) {
+    everyPage(`is not sent when it is ${name} [ELIC-022, ELIC-043]`, async (wire) => {
+      const server = asking((ctx) => ctx.elicitUrl('Log in there', url))
+      const { seen, handlers } = visiting()
+      await using pair = await wire.connect(server, { handlers })
+      const result = await pair.client.callTool('ask')
+      expect([result.isError, result.text]).toEqual([
+        true,
+        expect.stringMatching(/^(A page needs a URL|The URL of a page|Users are sent to https)/),
+      ])
+      expect([asked(pair.transcript), seen]).toEqual([[], []])
+    })
+  }
+
+  everyPage('is not sent in an error that requires it when it is any of those [ELIC-022, ELIC-043]', async (wire) => {
+    for (const [, url] of bad) {
+      const server = asking(() => {
+        throw new UrlElicitationRequiredError([{ message: 'Log in there', url }])
+      })
+      const { seen, handlers } = visiting('decline')
+      await using pair = await wire.connect(server, { handlers, maxRounds: 1 })
+      await pair.client.callTool('ask').catch(() => {})
+      expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('"mode":"url"')
+      expect(seen).toEqual([])
+    }
+  })
+
+  everyPage('may be on this machine without encryption, for development [ELIC-043]', async (wire) => {
+    const server = asking(async (ctx) => {
+      for (const host of ['localhost', '127.0.0.1', '[::1]']) {
+        await ctx.elicitUrl('Log in there', `http://${host}:3000/`, { key: host })
+      }
+      return 'done'
+    })
+    await using pair = await wire.connect(server, visiting())
+    expect((await pair.client.callTool('ask')).text).toBe('done')
+  })
+})
+
+describe('a client that is sent to a page', () => {
+  everyPage('fetches and opens nothing, whatever the user says [ELIC-044, ELIC-045]', async (wire) => {
+    let connections = 0
+    const site = createServer((_, response) => response.end())
+    site.on('connection', () => connections++)
+    await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/login`
+    const server = asking(async (ctx) => (await ctx.elicitUrl('Log in there', url)).action)
+    try {
+      for (const action of ['accept', 'decline', 'cancel'] as const) {
+        await using pair = await wire.connect(server, visiting(action))
+        expect((await pair.client.callTool('ask')).text).toBe(action)
+      }
+      expect(connections).toBe(0)
+      // The count works.
+      await fetch(url)
+      expect(connections).toBe(1)
+    } finally {
+      site.closeAllConnections()
+      site.close()
+    }
+  })
+
+  const suspicious: [string, RegExp[]][] = [
+    ['https://example.com/login', []],
+    ['https://xn--pple-43d.com/', [/punycode/]],
+    ['https://login.xn--pple-43d.com/', [/punycode/]],
+    ['https://аpple.com/', [/punycode/]],
+    ['http://example.com/', [/not encrypted/]],
+    ['https://example.com@evil.example/', [/host is evil\.example/]],
+    ['https://:pass@evil.example/', [/host is evil\.example/]],
+    ['https://203.0.113.7/', [/number/]],
+    ['https://0xcb007107/', [/number/]],
+    ['https://[2001:db8::1]/', [/number/]],
+    ['https://example.com:8443/', [/port.*8443/]],
+    ['http://bank.com@203.0.113.7:81/', [/not encrypted/, /host is 203/, /number/, /port.*81/]],
+  ]
+  for (const revision of both) {
+    it.each(suspicious)(`warns of what is suspicious about %s (${revision}) [ELIC-047]`, async (url, warnings) => {
+      const { seen, handlers } = visiting()
+      const { result } = await putTo(revision, pageQuestion(url), { handlers })
+      expect(result).toEqual({ action: 'accept' })
+      expect(seen[0]!.url.href).toBe(new URL(url).href)
+      expect(seen[0]!.warnings).toHaveLength(warnings.length)
+      warnings.forEach((warning, index) => {
+        expect(seen[0]!.warnings[index]).toMatch(warning)
+      })
+    })
+
+    it.each(['javascript:alert(1)', 'file:///etc/passwd', 'data:text/html,x', 'ftp://example.com/', 'no url', ''])(
+      `refuses %j without showing it (${revision}) [ELIC-022]`,
+      async (url) => {
+        const { seen, handlers } = visiting()
+        const { error, result } = await putTo(revision, pageQuestion(url), { handlers })
+        expect([error?.code, result, seen]).toEqual([RpcCode.InvalidParams, undefined, []])
+      },
+    )
+  }
+})
+
+describe('the end of what happens on a page (2025-11-25)', () => {
+  everyAsking(
+    'is told to the client that was asked, by the id that it was asked with [ELIC-025, ELIC-026]',
+    async (wire) => {
+      const server = asking(async (ctx) => (await ctx.elicitUrl('Log in there', page)).complete())
+      const clients = await Promise.all([1, 2, 3].map(() => wire.connect(server, visiting())))
+      try {
+        const events = clients.map(({ client }) => nextCompletion(client))
+        await Promise.all(clients.map(({ client }) => client.callTool('ask')))
+        const ids = (await Promise.all(events)).map(({ elicitationId }) => elicitationId)
+        expect(ids).toEqual(clients.map(({ transcript }) => asked(transcript)[0]!.elicitationId))
+        for (const [index, { client, transcript }] of clients.entries()) {
+          await client.ping()
+          expect(completedIn(transcript)).toEqual([ids[index]])
+        }
+      } finally {
+        for (const pair of clients) await pair[Symbol.asyncDispose]()
+      }
+    },
+    onlyOld,
+  )
+
+  it('reaches nobody else at the same address, neither during the call nor after it [ELIC-025, ELIC-026]', async () => {
+    const later: (() => void)[] = []
+    const server = asking(async (ctx) => {
+      const during = await ctx.elicitUrl('Now', page)
+      const after = await ctx.elicitUrl('Later', page)
+      during.complete()
+      later.push(() => after.complete())
+    })
+    await using http = await serve(server)
+    const clients = await Promise.all(
+      [1, 2, 3, 4].map(async () => {
+        const { seen, handlers } = visiting()
+        const client = new Client({ name: 'test', version: '1.0.0' }, { revision: old, handlers })
+        const transport = new StreamableHTTPClientTransport(http.url)
+        const transcript = record(transport, new Transcript())
+        await client.connect(transport)
+        return { client, transcript, seen }
+      }),
+    )
+    try {
+      const [, ...askedOnes] = clients
+      await Promise.all(askedOnes.map(({ client }) => client.callTool('ask')))
+      for (const finish of later) finish()
+      for (const { transcript, seen } of askedOnes) {
+        await heard(transcript, 'server', complete, 2)
+        expect(completedIn(transcript).sort()).toEqual(seen.map(({ elicitationId }) => elicitationId).sort())
+      }
+      // A change is told to all, after everything before it.
+      const changed = clients.map(({ transcript }) => heard(transcript, 'server', 'notifications/tools/list_changed'))
+      server.registerTool('other', {}, () => 'other')
+      await Promise.all(changed)
+      expect(clients.map(({ transcript }) => completedIn(transcript).length)).toEqual([0, 2, 2, 2])
+    } finally {
+      for (const { client } of clients) await client.close()
+    }
+  })
+
+  it('goes on the stream of the call while that is open, so that it needs no other [ELIC-025, HTTP-032]', async () => {
+    const server = asking(async (ctx) => {
+      const { action, complete } = await ctx.elicitUrl('Log in there', page)
+      complete()
+      return action
+    })
+    await using http = await serve(server)
+    await using peer = await Peer.open(http.url, old, { capabilities: { elicitation: { url: {} } } })
+    const called = await peer.request('tools/call', { name: 'ask', arguments: {} })
+    const { id, params } = await called.notified('elicitation/create')
+    await peer.post({ jsonrpc: '2.0', id, result: { action: 'accept' } })
+    await called.response()
+    const told = called.messages.filter(({ method }) => method === complete)
+    expect(told.map((message) => message.params)).toEqual([{ elicitationId: params!.elicitationId }])
+  })
+
+  it('is an event once for each page that was asked for; other ids are ignored [ELIC-027]', async () => {
+    const server = scripted(old)
+    const { seen, handlers } = visiting()
+    const events: string[] = []
+    await using client = await scriptedClient(server, { revision: old, handlers })
+    client.on('elicitationComplete', ({ elicitationId }) => events.push(elicitationId))
+    const tell = (params: object) => server.say({ jsonrpc: '2.0', method: complete, params })
+    tell({ elicitationId: 'e-1' })
+    server.say({ jsonrpc: '2.0', id: 'q', ...pageQuestion(page) })
+    await answered(server.transcript, 'q')
+    expect(seen).toHaveLength(1)
+    tell({ elicitationId: 'e-2' })
+    tell({ elicitationId: '__proto__' })
+    tell({ elicitationId: 7 })
+    tell({})
+    tell({ elicitationId: 'e-1' })
+    tell({ elicitationId: 'e-1' })
+    await client.ping()
+    expect(events).toEqual(['e-1'])
+    expect(client.state).toBe('ready')
+  })
+
+  it('may come while the user still decides', async () => {
+    const server = scripted(old)
+    const shown = gate()
+    const done = gate()
+    const elicitUrl: ClientHandlers['elicitUrl'] = async () => {
+      shown.open()
+      await done.promise
+      return { action: 'accept' }
+    }
+    await using client = await scriptedClient(server, { revision: old, handlers: { elicitUrl } })
+    const completed = nextCompletion(client)
+    server.say({ jsonrpc: '2.0', id: 'q', ...pageQuestion(page) })
+    await shown.promise
+    server.say({ jsonrpc: '2.0', method: complete, params: { elicitationId: 'e-1' } })
+    expect(await completed).toEqual({ elicitationId: 'e-1' })
+    done.open()
+    await answered(server.transcript, 'q')
+  })
+})
+
+describe('a call that needs a page first', () => {
+  const needsPage = () => {
+    const visited = new Set<string>()
+    const server = new McpServer({ name: 'gate', version: '1.0.0' })
+    const check = (what: string) => {
+      if (visited.has(what)) return 'inside'
+      throw new UrlElicitationRequiredError([
+        { message: 'Log in there', url: `https://example.com/${what}` },
+        { message: 'Agree there', url: 'https://example.com/terms', elicitationId: `terms of ${what}` },
+      ])
+    }
+    server.registerTool('enter', {}, () => check('tool'))
+    server.registerPrompt('enter', {}, () => check('prompt'))
+    server.registerResource('enter', 'gate://in', {}, () => check('resource'))
+    return { server, visited }
+  }
+
+  everyAsking(
+    'fails with -32042 and the pages, each with an id [ELIC-030, ELIC-032]',
+    async (wire) => {
+      const { server, visited } = needsPage()
+      const { seen, handlers } = visiting()
+      await using pair = await wire.connect(server, { handlers })
+      const { client } = pair
+      const calls = {
+        tool: () => client.callTool('enter'),
+        prompt: () => client.getPrompt('enter'),
+        resource: () => client.readResource('gate://in'),
+      }
+      for (const [what, call] of Object.entries(calls)) {
+        const error = await errorOf<PeerError>(call())
+        expect(error).toBeInstanceOf(PeerError)
+        expect(error.rpcCode).toBe(-32042)
+        const { elicitations } = error.data as { elicitations: { elicitationId: string }[] }
+        expect(elicitations).toEqual([
+          {
+            mode: 'url',
+            message: 'Log in there',
+            url: `https://example.com/${what}`,
+            elicitationId: expect.any(String),
+          },
+          {
+            mode: 'url',
+            message: 'Agree there',
+            url: 'https://example.com/terms',
+            elicitationId: `terms of ${what}`,
+          },
+        ])
+        expect(new Set(elicitations.map(({ elicitationId }) => elicitationId)).size).toBe(2)
+        visited.add(what)
+        await call()
+      }
+      // What to do about it is for whoever made the call.
+      expect(seen).toEqual([])
+    },
+    onlyOld,
+  )
+
+  everyAsking(
+    'asks for the pages and goes on by itself, from 2026-07-28 on [ELIC-022, ELIC-024]',
+    async (wire) => {
+      const { server, visited } = needsPage()
+      const seen: string[] = []
+      const elicitUrl: ClientHandlers['elicitUrl'] = ({ url }) => {
+        seen.push(url.pathname)
+        visited.add(url.pathname.slice(1))
+        return { action: 'accept' }
+      }
+      await using pair = await wire.connect(server, { handlers: { elicitUrl } })
+      expect((await pair.client.callTool('enter')).text).toBe('inside')
+      await pair.client.getPrompt('enter')
+      await pair.client.readResource('gate://in')
+      expect(seen).toEqual(['tool', 'prompt', 'resource'].flatMap((what) => [`/${what}`, '/terms']))
+      expect(asked(pair.transcript)).toHaveLength(6)
+      for (const question of asked(pair.transcript)) {
+        expect(Object.keys(question).sort()).toEqual(['message', 'mode', 'url'])
+      }
+    },
+    { revisions: [modern] },
+  )
+
+  everyAsking(
+    'is not asked again and again when the user declines, from 2026-07-28 on [ELIC-021]',
+    async (wire) => {
+      const { server } = needsPage()
+      for (const action of ['decline', 'cancel'] as const) {
+        const { seen, handlers } = visiting(action)
+        await using pair = await wire.connect(server, { handlers })
+        await errorOf(pair.client.callTool('enter'))
+        expect(seen).toHaveLength(2)
+      }
+    },
+    { revisions: [modern] },
+  )
+
+  const without: [string, ClientHandlers][] = [
+    ['has only forms', { elicit: () => ({ action: 'decline' }) }],
+    ['can be asked nothing', {}],
+  ]
+  for (const [name, handlers] of without) {
+    everyPage(`fails otherwise for a client that ${name} [ELIC-005, ELIC-031]`, async (wire) => {
+      const { server } = needsPage()
+      await using pair = await wire.connect(server, { handlers })
+      const error = await errorOf<PeerError>(pair.client.callTool('enter'))
+      expect(error.rpcCode).toBe(wire.revision.era === 'handshake' ? RpcCode.InternalError : -32021)
+      expect(error.message).toContain('visit a URL')
+      expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('-32042')
+    })
+  }
+
+  everyAsking(
+    'fails otherwise on revisions that have no pages [ELIC-031]',
+    async (wire) => {
+      const { server } = needsPage()
+      await using pair = await wire.connect(server, visiting())
+      const error = await errorOf<PeerError>(pair.client.callTool('enter'))
+      expect(error.rpcCode).toBe(RpcCode.InternalError)
+      expect(error.message).toContain('visit a URL')
+      expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('-32042')
+    },
+    { revisions: ['2024-11-05', '2025-03-26', '2025-06-18'] },
+  )
+
+  it('names each page by an id, also where an author gives none in so many words [ELIC-032]', () => {
+    const error = new UrlElicitationRequiredError([{ message: 'Look there', url: page, elicitationId: undefined }])
+    expect(error.data).toEqual({
+      elicitations: [{ mode: 'url', message: 'Look there', url: page, elicitationId: expect.any(String) }],
+    })
+  })
+
+  everyAsking(
+    'names no page to a client that cannot be sent there [ELIC-005]',
+    async (wire) => {
+      const { server } = needsPage()
+      await using pair = await wire.connect(server, { handlers: { elicit: () => ({ action: 'decline' }) } })
+      await errorOf(pair.client.callTool('enter'))
+      expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('"mode":"url"')
+    },
+    { revisions: ['2025-06-18', old] },
+  )
+
+  it('names at least one page [ELIC-031, ELIC-032]', () => {
+    expect(() => new UrlElicitationRequiredError([])).toThrow(TypeError)
+  })
+
+  everyPage('is all that -32042 is used for [ELIC-031]', async (wire) => {
+    const server = new McpServer({ name: 'gate', version: '1.0.0' })
+    const failures: Record<string, () => unknown> = {
+      plain: () => new Error('broken'),
+      rpc: () => new ProtocolError(RpcCode.InvalidParams, 'wrong'),
+      capability: () => new CapabilityError('elicitUrl', 'cannot be asked to visit a URL'),
+    }
+    for (const [name, failure] of Object.entries(failures)) {
+      server.registerTool(name, {}, () => {
+        throw failure()
+      })
+    }
+    await using pair = await wire.connect(server, visiting())
+    for (const name of [...Object.keys(failures), 'unknown']) await pair.client.callTool(name).catch(() => {})
+    await pair.client.request('no/such/method').catch(() => {})
+    expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('-32042')
+  })
+
+  it('can be made again once the server says that the page is done (2025-11-25) [ELIC-025, ELIC-028]', async () => {
+    let isIn = false
+    let retry = () => {}
+    const server = asking(async (ctx) => {
+      if (isIn) return 'inside'
+      const { action, complete } = await ctx.elicitUrl('Log in there', page)
+      retry = () => {
+        isIn = true
+        complete()
+      }
+      return action === 'accept' ? 'Come back when you are done' : 'Another time'
+    })
+    await using client = await connected(server, { revision: old, ...visiting() })
+    const completed = nextCompletion(client)
+    expect((await client.callTool('ask')).text).toBe('Come back when you are done')
+    retry()
+    await completed
+    expect((await client.callTool('ask')).text).toBe('inside')
+  })
+
+  it('can be made again when a page that -32042 named is done (2025-11-25) [ELIC-027, ELIC-028]', async () => {
+    let isIn = false
+    const elicitation = { mode: 'url', message: 'Log in there', url: page, elicitationId: 'e-9' }
+    const server = scripted(old, {
+      'tools/call': () =>
+        isIn
+          ? { result: { content: [{ type: 'text', text: 'inside' }] } }
+          : { error: { code: -32042, message: 'Log in first', data: { elicitations: [elicitation] } } },
+    })
+    await using client = await scriptedClient(server, { revision: old, ...visiting() })
+    const events: string[] = []
+    client.on('elicitationComplete', ({ elicitationId }) => events.push(elicitationId))
+    expect(await errorOf<PeerError>(client.callTool('enter'))).toMatchObject({ rpcCode: -32042 })
+    isIn = true
+    for (const elicitationId of ['e-8', 'e-9', 'e-9'])
+      server.say({ jsonrpc: '2.0', method: complete, params: { elicitationId } })
+    await client.ping()
+    expect(events).toEqual(['e-9'])
+    expect((await client.callTool('enter')).text).toBe('inside')
+  })
+})
+
+/** A client whose user says the same to every page, and the pages that were shown. */
+function visiting(action: 'accept' | 'decline' | 'cancel' = 'accept') {
+  const seen: UrlQuestion[] = []
+  const elicitUrl = (question: UrlQuestion) => {
+    seen.push(question)
+    return { action }
+  }
+  return { seen, handlers: { elicitUrl } }
+}
+
+function pageQuestion(url: string) {
+  return { method: 'elicitation/create', params: { mode: 'url', message: 'Go there', url, elicitationId: 'e-1' } }
+}
+
+function nextCompletion(client: Client): Promise<{ elicitationId: string }> {
+  return new Promise((resolve) => client.on('elicitationComplete', resolve))
+}
+
+function completedIn(transcript: Transcript): unknown[] {
+  return said(transcript, 'server', complete).map(({ params }) => params!.elicitationId)
+}
+
+/** The client's answer to a question of a scripted server. */
+function answered(transcript: Transcript, id: string): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (said(transcript, 'client').some((message) => message.id === id)) resolve()
+    }
+    transcript.onLine(look)
+    look()
+  })
+}

@@ -1,0 +1,558 @@
+import { CapabilityError, McpError, PeerError, TimeoutError } from 'tenon'
+import type { Asking, ClientHandlers } from 'tenon/client'
+import { inputRequired, McpServer } from 'tenon/server'
+import { ScriptedClient } from 'tenon/testing'
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { errorOf, gate, heard, said } from '../../era/support.ts'
+import { movableTimers } from '../../kit/time.ts'
+import { type Message, Peer, serve } from '../../transport/http/server/support.ts'
+import { answers, asked, asking, filling } from './asked.ts'
+import { everyAsking, everyForm, everyPage } from './support.ts'
+import { declaredIn, modern, putTo } from './wire.ts'
+
+const named = z.object({ name: z.string().min(2) })
+const accept: NonNullable<ClientHandlers['elicit']> = () => ({ action: 'accept', content: { name: 'Ada' } })
+const agree: NonNullable<ClientHandlers['elicitUrl']> = () => ({ action: 'accept' })
+const form = { type: 'object', properties: { name: { type: 'string', minLength: 2 } }, required: ['name'] }
+const formQuestion = { method: 'elicitation/create', params: { mode: 'form', message: 'Who?', requestedSchema: form } }
+const pageQuestion = {
+  method: 'elicitation/create',
+  params: { mode: 'url', message: 'Go there', url: 'https://example.com/', elicitationId: 'e-1' },
+}
+const page = 'https://example.com/login'
+const both = ['2025-11-25', modern] as const
+
+describe('a client that can be asked', () => {
+  const kinds: [string, ClientHandlers, object][] = [
+    ['forms', { elicit: accept }, { form: {} }],
+    ['pages', { elicitUrl: agree }, { url: {} }],
+    ['both', { elicit: accept, elicitUrl: agree }, { form: {}, url: {} }],
+  ]
+  for (const [name, handlers, elicitation] of kinds) {
+    everyPage(`declares ${name} at the handshake or with each request [ELIC-001, ELIC-002, ELIC-004]`, async (wire) => {
+      await using pair = await wire.connect(
+        asking(() => 'nothing'),
+        { handlers },
+      )
+      await pair.client.callTool('ask')
+      await pair.client.listTools()
+      const declared = declaredIn(pair.transcript)
+      expect(declared).toHaveLength(wire.revision.era === 'handshake' ? 1 : said(pair.transcript, 'client').length)
+      for (const capabilities of declared) expect(capabilities).toEqual({ elicitation })
+    })
+  }
+
+  everyAsking(
+    'declares elicitation without modes on 2025-06-18 [ELIC-001]',
+    async (wire) => {
+      await using pair = await wire.connect(
+        asking(() => 'nothing'),
+        { handlers: { elicit: accept, elicitUrl: agree } },
+      )
+      expect(declaredIn(pair.transcript)).toEqual([{ elicitation: {} }])
+    },
+    { revisions: ['2025-06-18'] },
+  )
+
+  everyAsking(
+    'declares nothing where it has only what the revision does not know [ELIC-001, ELIC-004]',
+    async (wire) => {
+      const server = asking(async (ctx) => `${ctx.can('elicit')}`)
+      await using pair = await wire.connect(server, { handlers: { elicitUrl: agree } })
+      expect(declaredIn(pair.transcript)).toEqual([{}])
+      expect((await pair.client.callTool('ask')).text).toBe('false')
+    },
+    { revisions: ['2025-06-18'] },
+  )
+
+  everyForm('declares nothing when it has no handler', async (wire) => {
+    await using pair = await wire.connect(asking(() => 'nothing'))
+    await pair.client.callTool('ask')
+    for (const capabilities of declaredIn(pair.transcript)) expect(capabilities).toEqual({})
+  })
+})
+
+describe('the modes of a client', () => {
+  for (const revision of both) {
+    it(`are forms alone when it declares an empty object (${revision}) [ELIC-003, ELIC-005]`, async () => {
+      const server = asking(async (ctx) => [ctx.can('elicit'), ctx.can('elicitUrl')])
+      await using client = await ScriptedClient.connect(server, { revision, capabilities: { elicitation: {} } })
+      await client.open()
+      const { result } = await client.request('tools/call', { name: 'ask', arguments: {} })
+      expect(result!.content).toEqual([{ type: 'text', text: '[true,false]' }])
+    })
+
+    it(`are asked for in forms when it declares an empty object (${revision}) [ELIC-003]`, async () => {
+      const server = asking((ctx) => ctx.elicit('Who?', named))
+      await using client = await ScriptedClient.connect(server, { revision, capabilities: { elicitation: {} } })
+      await client.open()
+      const called = client.request('tools/call', { name: 'ask', arguments: {} })
+      await Promise.race([called, heard(client.transcript, 'server', 'elicitation/create')])
+      expect(asked(client.transcript)).toMatchObject([{ mode: 'form', message: 'Who?' }])
+    })
+
+    it(`are kept by the client itself: another is refused with -32602 (${revision}) [ELIC-003, ELIC-033]`, async () => {
+      const seen: string[] = []
+      const elicit: ClientHandlers['elicit'] = () => ({ action: 'cancel', ...(seen.push('form') && {}) })
+      const elicitUrl: ClientHandlers['elicitUrl'] = () => ({ action: 'cancel', ...(seen.push('url') && {}) })
+      const noPages = await putTo(revision, pageQuestion, { handlers: { elicit } })
+      const noForms = await putTo(revision, formQuestion, { handlers: { elicitUrl } })
+      const neither = { ...formQuestion, params: { ...formQuestion.params, mode: 'hologram' } }
+      const noSuch = await putTo(revision, neither, { handlers: { elicit, elicitUrl } })
+      expect([noPages, noForms, noSuch].map(({ error }) => error?.code)).toEqual([-32602, -32602, -32602])
+      expect(noPages.error!.message).toContain('elicitation.url')
+      expect(noForms.error!.message).toContain('elicitation.form')
+      expect(seen).toEqual([])
+    })
+
+    it(`are forms when a question names none (${revision}) [ELIC-010]`, async () => {
+      const { mode: _mode, ...params } = formQuestion.params
+      const elicitUrl: ClientHandlers['elicitUrl'] = () => ({ action: 'cancel' })
+      const { result } = await putTo(revision, { ...formQuestion, params }, { handlers: { elicit: accept, elicitUrl } })
+      expect(result).toEqual({ action: 'accept', content: { name: 'Ada' } })
+    })
+  }
+
+  everyPage('are not asked for beyond what was declared [ELIC-005]', async (wire) => {
+    const caught: unknown[] = []
+    const server = asking(async (ctx) => {
+      await (ctx.can('elicit') ? ctx.elicitUrl('Go there', page) : ctx.elicit('Who?', named)).catch((error) =>
+        caught.push(error),
+      )
+      return 'went on'
+    })
+    for (const handlers of [{ elicit: accept }, { elicitUrl: agree }]) {
+      await using pair = await wire.connect(server, { handlers })
+      expect((await pair.client.callTool('ask')).text).toBe('went on')
+      expect(asked(pair.transcript)).toEqual([])
+    }
+    for (const error of caught) expect(error).toBeInstanceOf(CapabilityError)
+    expect(caught).toMatchObject([
+      { capability: 'elicitUrl', required: { elicitation: { url: {} } } },
+      { capability: 'elicit', required: { elicitation: { form: {} } } },
+    ])
+  })
+
+  everyPage('are not asked for by hand either [ELIC-005]', async (wire) => {
+    const server = new McpServer({ name: 'asker', version: '1.0.0' })
+    server.registerTool('ask', {}, () =>
+      inputRequired({ inputRequests: { go: inputRequired.elicitUrl({ message: 'Go there', url: page }) } }),
+    )
+    await using pair = await wire.connect(server, { handlers: { elicit: accept } })
+    const failed = await pair.client.callTool('ask').then(
+      ({ isError }) => isError,
+      (error) => error instanceof PeerError,
+    )
+    expect(failed).toBe(true)
+    expect(asked(pair.transcript)).toEqual([])
+  })
+})
+
+describe('a question', () => {
+  everyPage('has a message, or is not sent [ELIC-009]', async (wire) => {
+    const nothing = undefined as unknown as string
+    const server = asking(async (ctx) => {
+      const failed: string[] = []
+      const note = (error: Error) => failed.push(error.name)
+      await ctx.elicit('', named).catch(note)
+      await ctx.elicit(nothing, named).catch(note)
+      await ctx.elicitUrl('', page).catch(note)
+      await ctx.elicitUrl(nothing, page).catch(note)
+      return failed
+    })
+    await using pair = await wire.connect(server, { handlers: { elicit: accept, elicitUrl: agree } })
+    const { text } = await pair.client.callTool('ask')
+    expect([asked(pair.transcript), JSON.parse(text)]).toEqual([[], new Array(4).fill('TypeError')])
+  })
+
+  it('has a message also when it is put by hand [ELIC-009]', () => {
+    const nothing = undefined as unknown as string
+    expect(() => inputRequired.elicit({ message: nothing, requestedSchema: named })).toThrow(TypeError)
+    expect(() => inputRequired.elicitUrl({ message: nothing, url: page })).toThrow(TypeError)
+  })
+})
+
+describe('an answer', () => {
+  everyForm('has content only when the form was accepted [ELIC-017, ELIC-018]', async (wire) => {
+    const server = asking(async (ctx) => {
+      const actions: unknown[] = []
+      for (const key of ['a', 'b', 'c']) actions.push(await ctx.elicit(`${key}?`, named, { key }))
+      return actions
+    })
+    const actions = { 'a?': 'accept', 'b?': 'decline', 'c?': 'cancel' } as const
+    await using pair = await wire.connect(server, {
+      handlers: {
+        elicit: ({ message }) => ({ action: actions[message as 'a?'], content: { name: 'Ada' } }),
+      },
+    })
+    expect(JSON.parse((await pair.client.callTool('ask')).text)).toEqual([
+      { action: 'accept', content: { name: 'Ada' } },
+      { action: 'decline' },
+      { action: 'cancel' },
+    ])
+    expect(answers(pair.transcript)).toEqual([
+      { action: 'accept', content: { name: 'Ada' } },
+      { action: 'decline' },
+      { action: 'cancel' },
+    ])
+  })
+
+  everyForm('is no other than accept, decline or cancel [ELIC-017]', async (wire) => {
+    const server = asking((ctx) => ctx.elicit('Who?', named))
+    const elicit = () => ({ action: 'yes', content: { name: 'Ada' } }) as never
+    await using pair = await wire.connect(server, { handlers: { elicit } })
+    await pair.client.callTool('ask').catch(() => {})
+    expect(answers(pair.transcript)).toEqual([])
+  })
+
+  const wrong: [string, Record<string, unknown>][] = [
+    ['lacks a field', {}],
+    ['is too short', { name: 'A' }],
+    ['has another type', { name: 5 }],
+    ['holds an object', { name: 'Ada', more: { a: 1 } }],
+  ]
+  for (const [name, content] of wrong) {
+    everyForm(`that ${name} is not sent by the client, which reports it [ELIC-018, ELIC-019]`, async (wire) => {
+      const server = asking((ctx) => ctx.elicit('Who?', named))
+      const errors: unknown[] = []
+      await using pair = await wire.connect(server, filling(content as { name: string }))
+      pair.client.on('error', ({ error }) => errors.push(error))
+      const outcome = await pair.client.callTool('ask').catch((error) => {
+        errors.push(error)
+        return undefined
+      })
+      expect(answers(pair.transcript)).toEqual([])
+      expect(errors).toHaveLength(1)
+      expect(errors[0]).toBeInstanceOf(McpError)
+      expect(errors[0]).toMatchObject({ code: 'invalid-argument', message: expect.stringContaining('does not fit') })
+      if (wire.revision.era === 'handshake') expect(outcome!.isError).toBe(true)
+    })
+
+    for (const revision of ['2025-06-18', ...both] as const) {
+      it(`that ${name} is refused by the server (${revision}) [ELIC-019]`, async () => {
+        const server = asking(async (ctx) => {
+          const answer = await ctx.elicit('Who?', named).catch((error) => ({ refused: error.code }))
+          return { answer }
+        })
+        const outcome = await answeredRaw(server, revision, { action: 'accept', content })
+        const text = outcome.result?.content?.[0]?.text
+        expect(text).toMatch(/^{"answer":{"refused":"(invalid-response|protocol)"}}$/)
+      })
+    }
+  }
+
+  for (const revision of both) {
+    it(`that is none is no crash, and the next call is served (${revision}) [ELIC-019]`, async () => {
+      const server = asking((ctx) => ctx.elicit('Who?', named))
+      for (const answer of [
+        {},
+        { action: 'maybe' },
+        { action: 'accept', content: [] },
+        { action: 'accept', content: null },
+      ]) {
+        const outcome = await answeredRaw(server, revision, answer)
+        expect(outcome.error?.code === -32602 || outcome.result?.isError === true, JSON.stringify(outcome)).toBe(true)
+      }
+      const sound = await answeredRaw(server, revision, { action: 'accept', content: { name: 'Ada' } })
+      expect(sound.result!.content![0]!.text).toBe('{"action":"accept","content":{"name":"Ada"}}')
+    })
+  }
+})
+
+describe('a handler whose question comes to nothing', () => {
+  everyForm('tells a decline from a cancellation and from a failure [ELIC-020, ELIC-021]', async (wire) => {
+    const server = asking(async (ctx) => {
+      const { action } = await ctx.elicit('Who?', named)
+      return { accept: 'done', decline: 'not wanted', cancel: 'another time' }[action]
+    })
+    const outcomes: unknown[] = []
+    for (const action of ['accept', 'decline', 'cancel'] as const) {
+      const content = { name: 'Ada' }
+      await using pair = await wire.connect(server, { handlers: { elicit: () => ({ action, content }) } })
+      outcomes.push((await pair.client.callTool('ask')).text)
+    }
+    expect(outcomes).toEqual(['done', 'not wanted', 'another time'])
+    const failing = () => {
+      throw new Error('The window is gone')
+    }
+    await using pair = await wire.connect(server, { handlers: { elicit: failing } })
+    const failed = await pair.client.callTool('ask').then(
+      ({ isError, text }) => isError && text,
+      (error) => error.message,
+    )
+    // What failed inside the client is not told to the server.
+    expect(failed).toBe(wire.revision.era === 'handshake' ? 'Internal error' : 'The window is gone')
+    expect(JSON.stringify(said(pair.transcript, 'client'))).not.toContain('The window is gone')
+  })
+
+  it('is asked again by a client that forgot to answer, and told of one that answers wrongly [ELIC-021]', async () => {
+    const server = asking((ctx) => ctx.elicit('Who?', named))
+    const capabilities = { elicitation: { form: {} } }
+    await using client = await ScriptedClient.connect(server, { capabilities })
+    const call = { name: 'ask', arguments: {} }
+    const first = (await client.request('tools/call', call)).result!
+    expect(first.resultType).toBe('input_required')
+    const [key] = Object.keys(first.inputRequests as object) as [string]
+    const { requestState } = first
+    const forgot = (await client.request('tools/call', { ...call, requestState, inputResponses: {} })).result!
+    expect(forgot.inputRequests).toEqual(first.inputRequests)
+    const wrong = await client.request('tools/call', {
+      ...call,
+      requestState,
+      inputResponses: { [key]: { action: 'perhaps' } },
+    })
+    expect(wrong.error!.code).toBe(-32602)
+    const cancelled = await client.request('tools/call', {
+      ...call,
+      requestState: forgot.requestState,
+      inputResponses: { [key]: { action: 'cancel' } },
+    })
+    expect(cancelled.result).toMatchObject({ resultType: 'complete', content: [{ text: '{"action":"cancel"}' }] })
+  })
+})
+
+describe('while the user thinks', () => {
+  everyForm('the time that the call may take stands still, and goes on afterwards', async (wire) => {
+    const stuck = gate()
+    const reached = gate()
+    const server = asking(async (ctx) => {
+      const answer = await ctx.elicit('Who?', named)
+      if (answer.content?.name === 'Slow') {
+        reached.open()
+        await stuck.promise
+      }
+      return 'done'
+    })
+    const limits = { timeoutMs: 30_000, maxTotalTimeoutMs: 40_000 }
+    let name = 'Ada'
+    await using pair = await wire.connect(server, {
+      handlers: {
+        elicit: async () => {
+          // Longer than either limit.
+          await time.advance(70_000)
+          return { action: 'accept', content: { name } }
+        },
+      },
+    })
+    using time = movableTimers()
+    expect((await pair.client.callTool('ask', {}, limits)).text).toBe('done')
+    name = 'Slow'
+    const slow = errorOf(pair.client.callTool('ask', {}, limits))
+    await reached.promise
+    expect(await time.advanceUntil(slow)).toBeInstanceOf(TimeoutError)
+    stuck.open()
+  })
+
+  const handshake = { revisions: ['2025-06-18', '2025-11-25'] as const }
+
+  everyAsking(
+    'the server takes a question back that took too long, and its handler goes on',
+    async (wire) => {
+      for (const [options, ask] of [
+        [{}, { timeoutMs: 30 }],
+        [{ questions: { timeoutMs: 30 } }, {}],
+      ] as const) {
+        const server = asking(async (ctx) => {
+          const error = await errorOf(ctx.elicit('Who?', named, ask))
+          return error instanceof TimeoutError ? `waited ${error.timeoutMs}` : `${error}`
+        }, options)
+        const client = patient()
+        await using pair = await wire.connect(server, { handlers: client.handlers })
+        expect((await pair.client.callTool('ask')).text).toBe('waited 30')
+        await client.aborted
+        expect(said(pair.transcript, 'server', 'notifications/cancelled')).toHaveLength(1)
+        expect(answers(pair.transcript)).toEqual([])
+      }
+    },
+    handshake,
+  )
+
+  it('the server takes a question back on the stream of the call that it belongs to [HTTP-032]', async () => {
+    const server = asking((ctx) => ctx.elicit('Who?', named, { timeoutMs: 30 }).catch(({ code }) => code))
+    await using http = await serve(server)
+    const capabilities = { elicitation: { form: {} } }
+    await using peer = await Peer.open(http.url, '2025-11-25', { capabilities })
+    const called = await peer.request('tools/call', { name: 'ask', arguments: {} })
+    const { id } = await called.notified('elicitation/create')
+    expect((await called.response()).result!.content![0]!.text).toBe('timeout')
+    const taken = called.messages.filter(({ method }) => method === 'notifications/cancelled')
+    expect(taken.map(({ params }) => params!.requestId)).toEqual([id])
+  })
+
+  everyAsking(
+    'the server may take a question back by its own will',
+    async (wire) => {
+      const changedMind = new AbortController()
+      const server = asking(async (ctx) => {
+        const { code } = await errorOf(ctx.elicit('Who?', named, { signal: changedMind.signal }))
+        return code
+      })
+      const client = patient()
+      await using pair = await wire.connect(server, { handlers: client.handlers })
+      const called = pair.client.callTool('ask')
+      await client.asked
+      changedMind.abort('never mind')
+      expect((await called).text).toBe('cancelled')
+      await client.aborted
+      expect(answers(pair.transcript)).toEqual([])
+    },
+    handshake,
+  )
+
+  everyAsking(
+    'a question that the handler does not wait for ends with its call',
+    async (wire) => {
+      const asks = gate()
+      const server = asking(async (ctx) => {
+        void ctx.elicit('Who?', named)
+        await asks.promise
+        return 'done'
+      })
+      const client = patient()
+      await using pair = await wire.connect(server, { handlers: client.handlers })
+      const called = pair.client.callTool('ask')
+      await client.asked
+      asks.open()
+      expect((await called).text).toBe('done')
+      await client.aborted
+    },
+    handshake,
+  )
+
+  everyAsking(
+    'giving up the call takes the question back, and the handler is told',
+    async (wire) => {
+      const told = gate<string>()
+      const server = asking(async (ctx) => {
+        const { code } = await errorOf(ctx.elicit('Who?', named))
+        told.open(`${code}, ${ctx.signal.aborted}`)
+      })
+      const client = patient()
+      await using pair = await wire.connect(server, { handlers: client.handlers })
+      const stop = new AbortController()
+      const called = errorOf(pair.client.callTool('ask', {}, { signal: stop.signal }))
+      await client.asked
+      stop.abort('no longer wanted')
+      expect((await called).code).toBe('cancelled')
+      await client.aborted
+      expect(await told.promise).toBe('cancelled, true')
+    },
+    handshake,
+  )
+
+  everyForm('giving up the call aborts what the client shows, and nothing more is sent', async (wire) => {
+    const server = asking((ctx) => ctx.elicit('Who?', named))
+    const client = patient()
+    await using pair = await wire.connect(server, { handlers: client.handlers })
+    const stop = new AbortController()
+    const called = errorOf(pair.client.callTool('ask', {}, { signal: stop.signal }))
+    await client.asked
+    stop.abort('no longer wanted')
+    await client.aborted
+    expect((await called).code).toBe('cancelled')
+    expect(answers(pair.transcript)).toEqual([])
+    expect(said(pair.transcript, 'client', 'tools/call')).toHaveLength(1)
+  })
+
+  everyForm('giving up the call does not wait for a handler that hears nothing', async (wire) => {
+    const server = asking((ctx) => ctx.elicit('Who?', named))
+    const asked = gate()
+    const deaf = () => {
+      asked.open()
+      return new Promise<never>(() => {})
+    }
+    await using pair = await wire.connect(server, { handlers: { elicit: deaf } })
+    const stop = new AbortController()
+    const called = errorOf(pair.client.callTool('ask', {}, { signal: stop.signal }))
+    await asked.promise
+    stop.abort('no longer wanted')
+    expect((await called).code).toBe('cancelled')
+  })
+
+  everyForm('closing the client aborts what it shows', async (wire) => {
+    const server = asking((ctx) => ctx.elicit('Who?', named))
+    const client = patient()
+    await using pair = await wire.connect(server, { handlers: client.handlers })
+    const called = errorOf(pair.client.callTool('ask'))
+    await client.asked
+    await pair.client.close()
+    await client.aborted
+    expect((await called).code).toMatch(/^(closed|cancelled)$/)
+  })
+})
+
+describe('the user who is asked', () => {
+  const capabilities = { elicitation: { form: {} } }
+  const principal = ({ headers }: { headers: Headers | Record<string, string | string[] | undefined> }) =>
+    String(headers instanceof Headers ? headers.get('x-user') : headers['x-user'])
+  const call = { name: 'ask', arguments: {} }
+  const answerOf = (name: string) => ({ action: 'accept', content: { name } }) as never
+
+  it('is who called: what they carry opens for nobody else, whoever that claims to be (2026-07-28) [ELIC-034, ELIC-038, ELIC-039]', async () => {
+    const server = asking((ctx) => ctx.elicit('Who?', named))
+    await using http = await serve(server, { principal })
+    await using ada = await Peer.open(http.url, modern, { capabilities, headers: { 'x-user': 'ada' } })
+    await using eve = await Peer.open(http.url, modern, { capabilities, headers: { 'x-user': 'eve' } })
+    const { result } = await (await ada.request('tools/call', call)).response()
+    const { requestState, inputRequests } = result as { requestState: string; inputRequests: object }
+    const [key] = Object.keys(inputRequests) as [string]
+    const answered = { ...call, requestState, inputResponses: { [key]: { action: 'decline' } } }
+    // Eve says that she is Ada, in every place where a client can say something.
+    const claims = { _meta: { 'example.com/user': 'ada', principal: 'ada', sub: 'ada' } }
+    const stolen = await (await eve.request('tools/call', { ...answered, ...claims })).response()
+    expect(stolen.error!.code).toBe(-32602)
+    const own = await (await ada.request('tools/call', answered)).response()
+    expect(own.result!.content![0]!.text).toBe('{"action":"decline"}')
+  })
+
+  it('is whose session it is: another who knows its id cannot answer (2025-11-25) [ELIC-034, ELIC-038, ELIC-039]', async () => {
+    const server = asking((ctx) => ctx.elicit('Who?', named))
+    await using http = await serve(server, { principal })
+    await using ada = await Peer.open(http.url, '2025-11-25', { capabilities, headers: { 'x-user': 'ada' } })
+    await using eve = ada.at(http.url, { 'x-user': 'eve' })
+    const called = await ada.request('tools/call', call)
+    const { id } = await called.notified('elicitation/create')
+    const forged = await eve.post({ jsonrpc: '2.0', id, result: answerOf('Eve') })
+    expect(forged.status).toBe(404)
+    await ada.post({ jsonrpc: '2.0', id, result: answerOf('Ada') })
+    expect((await called.response()).result!.content![0]!.text).toBe('{"action":"accept","content":{"name":"Ada"}}')
+  })
+})
+
+/** A client whose user never answers: it only sees how it is asked, and that nobody wants to know any more. */
+function patient() {
+  const asked = gate<Asking>()
+  const aborted = gate()
+  const elicit = (_form: unknown, asking: Asking) => {
+    asked.open(asking)
+    return new Promise<never>((_, reject) => {
+      asking.signal.addEventListener('abort', () => {
+        aborted.open()
+        reject(new Error('Nobody wants to know'))
+      })
+    })
+  }
+  return { handlers: { elicit }, asked: asked.promise, aborted: aborted.promise }
+}
+
+/** Calls `ask` as a client that answers its first question with whatever it is told. */
+async function answeredRaw(
+  server: McpServer,
+  revision: (typeof both)[number] | '2025-06-18',
+  answer: object,
+): Promise<Message> {
+  const client = await ScriptedClient.connect(server, { revision, capabilities: { elicitation: { form: {} } } })
+  await using _client = client
+  await client.open()
+  const call = { name: 'ask', arguments: {} }
+  const called = client.request('tools/call', call)
+  if (revision !== modern) {
+    const { id } = await heard(client.transcript, 'server', 'elicitation/create')
+    client.say({ jsonrpc: '2.0', id, result: answer })
+    return (await called) as Message
+  }
+  const { requestState, inputRequests } = (await called).result as { requestState: string; inputRequests: object }
+  const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, answer]))
+  return (await client.request('tools/call', { ...call, requestState, inputResponses })) as Message
+}

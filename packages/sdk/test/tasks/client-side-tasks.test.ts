@@ -1,0 +1,268 @@
+import { type McpError, ProtocolError } from 'tenon'
+import { Client, type ClientHandlers, type ClientOptions } from 'tenon/client'
+import { McpServer } from 'tenon/server'
+import type { ScriptedServer } from 'tenon/testing'
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { connected, errorOf, everyRevision, gate, type Said, said, scripted, scriptedClient } from '../era/support.ts'
+import { everyWire } from '../kit/every-wire.ts'
+import { accept, legacy } from './client-support.ts'
+
+type Body = Record<string, unknown>
+
+const relatedKey = 'io.modelcontextprotocol/related-task'
+const requestedSchema = { type: 'object', properties: { sure: { type: 'boolean' } } }
+const form = (more: Body = {}) => ({ message: 'Sure?', requestedSchema, ...more })
+const written = { role: 'assistant' as const, model: 'm', content: { type: 'text' as const, text: 'Hello' } }
+
+/** A server that asks by hand. */
+class Asker {
+  readonly server: ScriptedServer = scripted(legacy)
+  #next = 100
+
+  ask(method: string, params: Body = {}): Promise<Said> {
+    const id = this.#next++
+    const answer = new Promise<Said>((resolve) => {
+      this.server.transcript.onLine(({ from, message }) => {
+        if (from === 'client' && (message as Said).id === id && !(message as Said).method) resolve(message as Said)
+      })
+    })
+    this.server.say({ jsonrpc: '2.0', id, method, params })
+    return answer
+  }
+
+  async create(params: Body = {}): Promise<string> {
+    const { result } = await this.ask('elicitation/create', form({ task: {}, ...params }))
+    return (result!.task as { taskId: string }).taskId
+  }
+}
+
+async function asker(handlers: ClientHandlers, options: ClientOptions = {}) {
+  const asker = new Asker()
+  const client = await scriptedClient(asker.server, { revision: legacy, handlers, ...options })
+  return { asker, client, [Symbol.asyncDispose]: () => client.close() }
+}
+
+/** A user who answers when told to. */
+function slowUser(options: ClientHandlers['tasks'] = true) {
+  const answer = gate()
+  const stopped = gate()
+  const handlers: ClientHandlers = {
+    tasks: options,
+    elicit: async (_form, { signal }) => {
+      signal.addEventListener('abort', () => stopped.open())
+      await answer.promise
+      return accept()
+    },
+  }
+  return { handlers, answer: () => answer.open(), stopped: stopped.promise }
+}
+
+describe('a client that answers as a task', () => {
+  it('says for which questions, on 2025-11-25 and nowhere else [TASK-001] [TASK-002]', async () => {
+    const declared = async (handlers: ClientHandlers, revision: (typeof everyRevision)[number] = legacy) => {
+      const server = new McpServer({ name: 's', version: '1' })
+      server.registerTool('who', {}, (_, { caller }) => JSON.stringify(caller.capabilities.tasks ?? null))
+      await using client = await connected(server, { revision, handlers })
+      return JSON.parse((await client.callTool('who')).text)
+    }
+    const elicit = () => accept()
+    const sample = () => written
+    const rest = { list: {}, cancel: {} }
+    expect(await declared({ tasks: true, elicit })).toEqual({ ...rest, requests: { elicitation: { create: {} } } })
+    expect(await declared({ tasks: true, sample })).toEqual({ ...rest, requests: { sampling: { createMessage: {} } } })
+    expect(await declared({ tasks: true, roots: [] })).toBeNull()
+    expect(await declared({ elicit, sample })).toBeNull()
+    for (const revision of everyRevision.filter((id) => id !== legacy)) {
+      expect(await declared({ tasks: true, elicit }, revision)).toBeNull()
+    }
+  })
+
+  it('answers with the task at once, and with the result when it is asked for [TASK-012] [TASK-013] [TASK-018] [TASK-021]', async () => {
+    const { handlers, answer } = slowUser()
+    await using world = await asker(handlers)
+    const created = await world.asker.ask('elicitation/create', form({ task: { ttl: 9_000 } }))
+    const task = created.result!.task as Body
+    expect(created.result).not.toHaveProperty('action')
+    expect(task).toMatchObject({ status: 'working', ttl: 9_000, pollInterval: 500 })
+    expect(new Date(task.createdAt as string).toISOString()).toBe(task.createdAt)
+    expect(new Date(task.lastUpdatedAt as string).toISOString()).toBe(task.lastUpdatedAt)
+    const { taskId } = task
+    expect((await world.asker.ask('tasks/get', { taskId })).result).toEqual(task)
+    const result = world.asker.ask('tasks/result', { taskId })
+    answer()
+    expect((await result).result).toEqual({ ...accept(), _meta: { [relatedKey]: { taskId } } })
+    expect((await world.asker.ask('tasks/get', { taskId })).result).toMatchObject({ taskId, status: 'completed' })
+  })
+
+  it('lets the result wait until there is one [TASK-025] [TASK-026] [TASK-027]', async () => {
+    const { handlers, answer } = slowUser()
+    await using world = await asker(handlers)
+    const taskId = await world.asker.create()
+    const order: string[] = []
+    const result = world.asker.ask('tasks/result', { taskId }).then(({ result }) => {
+      order.push('result')
+      return result
+    })
+    await world.asker.ask('tasks/get', { taskId }).then(() => order.push('get'))
+    answer()
+    const plain = (await world.asker.ask('elicitation/create', form())).result
+    expect(await result).toEqual({ ...plain, _meta: { [relatedKey]: { taskId } } })
+    expect(order).toEqual(['get', 'result'])
+  })
+
+  it('tells the error that the question would have had, and why it failed [TASK-025] [TASK-047]', async () => {
+    const elicit = () => {
+      throw new ProtocolError(-32050, 'The user is asleep', { until: 8 })
+    }
+    await using world = await asker({ tasks: true, elicit })
+    const taskId = await world.asker.create()
+    const { error } = await world.asker.ask('tasks/result', { taskId })
+    expect(error).toEqual({ code: -32050, message: 'The user is asleep', data: { until: 8 } })
+    expect((await world.asker.ask('tasks/get', { taskId })).result).toMatchObject({
+      status: 'failed',
+      statusMessage: 'The user is asleep',
+    })
+  })
+
+  it('refuses a question that is none before there is a task', async () => {
+    await using world = await asker(slowUser().handlers)
+    expect((await world.asker.ask('elicitation/create', { task: {} })).error?.code).toBe(-32602)
+    expect((await world.asker.ask('tasks/list')).result?.tasks).toEqual([])
+  })
+
+  it('ignores the wish for a task where it did not say that it has them [TASK-015]', async () => {
+    await using world = await asker({ elicit: () => accept() })
+    expect((await world.asker.ask('elicitation/create', form({ task: {} }))).result).toEqual(accept())
+    expect((await world.asker.ask('tasks/list')).error?.code).toBe(-32601)
+    const sample = () => written
+    await using half = await asker(
+      { tasks: true, elicit: () => accept(), sample },
+      { capabilities: { tasks: { requests: {} } } },
+    )
+    expect((await half.asker.ask('elicitation/create', form({ task: {} }))).result).toEqual(accept())
+  })
+
+  it('stops what is cancelled before it says so, and leaves it cancelled [TASK-020] [TASK-042] [TASK-043] [TASK-044]', async () => {
+    const { handlers, answer, stopped } = slowUser()
+    await using world = await asker(handlers)
+    const taskId = await world.asker.create()
+    const result = world.asker.ask('tasks/result', { taskId })
+    expect((await world.asker.ask('tasks/cancel', { taskId })).result).toMatchObject({ taskId, status: 'cancelled' })
+    await stopped
+    answer()
+    expect((await result).error?.message).toBe('The task was cancelled')
+    expect((await world.asker.ask('tasks/get', { taskId })).result).toMatchObject({ status: 'cancelled' })
+    expect((await world.asker.ask('tasks/cancel', { taskId })).error?.code).toBe(-32602)
+  })
+
+  it('cancels nothing that is over [TASK-041]', async () => {
+    await using world = await asker({ tasks: true, elicit: () => accept() })
+    const taskId = await world.asker.create()
+    await world.asker.ask('tasks/result', { taskId })
+    const { error } = await world.asker.ask('tasks/cancel', { taskId })
+    expect(error).toEqual({ code: -32602, message: 'The task cannot be cancelled: it is completed already' })
+  })
+
+  it('knows no other tasks, and lists its own in pages [TASK-017] [TASK-038] [TASK-039] [TASK-040] [TASK-046] [TASK-050]', async () => {
+    await using world = await asker({ tasks: true, elicit: () => accept() })
+    const ids: string[] = []
+    for (let number = 0; number < 60; number++) ids.push(await world.asker.create())
+    expect(new Set(ids).size).toBe(60)
+    for (const id of ids) expect(id).toMatch(/^[\w-]{32}$/)
+    const first = (await world.asker.ask('tasks/list')).result!
+    const second = (await world.asker.ask('tasks/list', { cursor: first.nextCursor })).result!
+    expect(second).not.toHaveProperty('nextCursor')
+    const listed = [first, second].flatMap(({ tasks }) => (tasks as { taskId: string }[]).map(({ taskId }) => taskId))
+    expect(listed).toEqual(ids)
+    expect((await world.asker.ask('tasks/list', { cursor: 'bogus' })).error?.code).toBe(-32602)
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
+      expect((await world.asker.ask(method, { taskId: 'nobody' })).error?.code).toBe(-32602)
+    }
+  })
+
+  it('keeps a task no longer than it may, whatever its status [TASK-022]', async () => {
+    const { handlers, stopped } = slowUser({ maxTtlMs: 30 })
+    await using world = await asker(handlers)
+    const { result } = await world.asker.ask('elicitation/create', form({ task: { ttl: 99_999 } }))
+    const { taskId, ttl } = result!.task as { taskId: string; ttl: number }
+    expect(ttl).toBe(30)
+    await stopped
+    expect((await world.asker.ask('tasks/get', { taskId })).error?.code).toBe(-32602)
+  })
+
+  it('keeps no more of them than it may; those that ended make room [TASK-055]', async () => {
+    const { handlers, answer } = slowUser({ maxTasks: 2 })
+    await using world = await asker(handlers)
+    const [one] = [await world.asker.create(), await world.asker.create()]
+    const refused = await world.asker.ask('elicitation/create', form({ task: {} }))
+    expect(refused.error).toEqual({ code: -32603, message: 'No more than 2 tasks may be open' })
+    answer()
+    await world.asker.ask('tasks/result', { taskId: one })
+    await world.asker.create()
+    expect((await world.asker.ask('tasks/get', { taskId: one })).error?.code).toBe(-32602)
+  })
+
+  it('ignores what a request about a task says in its metadata [TASK-030]', async () => {
+    await using world = await asker({ tasks: true, elicit: () => accept() })
+    const [one, two] = [await world.asker.create(), await world.asker.create()]
+    const _meta = { [relatedKey]: { taskId: two } }
+    expect((await world.asker.ask('tasks/get', { taskId: one, _meta })).result).toMatchObject({ taskId: one })
+  })
+
+  it('refuses options that are none', () => {
+    const { handlers } = slowUser({ maxTasks: 0 })
+    const make = () => new Client({ name: 'test', version: '1' }, { handlers })
+    expect(make).toThrow('handlers.tasks.maxTasks must be a number above 0')
+  })
+})
+
+describe('a handler that asks for a task', () => {
+  const taskServer = () => {
+    const server = new McpServer({ name: 's', version: '1' })
+    server.registerTool('ask', {}, async (_, ctx) => {
+      const form = z.object({ sure: z.boolean() })
+      const sure = ctx.can('elicit') && (await ctx.elicit('Sure?', form, { task: { ttlMs: 60_000 } })).content?.sure
+      const { text } = await ctx.sample(
+        { messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }], maxTokens: 10 },
+        { task: {} },
+      )
+      return `${sure} ${text}`
+    })
+    return server
+  }
+  const handlers: ClientHandlers = { tasks: { pollIntervalMs: 20 }, elicit: () => accept(), sample: () => written }
+
+  everyWire(
+    'gets the answer of a client that has them, and of any other [TASK-003] [TASK-011]',
+    async (wire) => {
+      await using pair = await wire.connect(taskServer(), { handlers })
+      expect((await pair.client.callTool('ask')).text).toBe(`${wire.revision.asks.includes('form')} Hello`)
+      const asked = said(pair.transcript, 'server').flatMap(({ method, params }) =>
+        method?.includes('/create') ? [params] : [],
+      )
+      if (wire.revision.id === legacy) {
+        expect(asked).toMatchObject([{ task: { ttl: 60_000 } }, { task: {} }])
+        expect(said(pair.transcript, 'server', 'tasks/result')).toHaveLength(2)
+      } else for (const params of asked) expect(params).not.toHaveProperty('task')
+    },
+    { schemas: undefined },
+  )
+
+  it('asks as always where the client did not say that it has them [TASK-003]', async () => {
+    await using client = await connected(taskServer(), { revision: legacy, handlers: { ...handlers, tasks: false } })
+    expect((await client.callTool('ask')).text).toBe('true Hello')
+  })
+
+  it('asks how it stands as often as the client wishes, and no further than its own time [TASK-023]', async () => {
+    const { handlers: slow, stopped } = slowUser({ pollIntervalMs: 20 })
+    const server = new McpServer({ name: 's', version: '1' })
+    server.registerTool('ask', {}, async (_, ctx) => {
+      const error = await errorOf<McpError>(ctx.elicit('Sure?', undefined, { task: {}, timeoutMs: 60 }))
+      return error.code
+    })
+    await using client = await connected(server, { revision: legacy, handlers: slow })
+    expect((await client.callTool('ask')).text).toBe('timeout')
+    await stopped
+  })
+})

@@ -1,0 +1,224 @@
+import type { McpServer } from 'tenon/server'
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { gate, type Message } from '../transport/http/server/support.ts'
+import type { Body, TaskPeer } from './peer.ts'
+import { always, everyTask, extensionId, legacy, modern, relatedTask, World } from './support.ts'
+
+/** A tool that tells how far it is in every way there is, step by step as the test says. */
+function talkative() {
+  const steps = [gate(), gate()]
+  const late = gate()
+  const define = (server: McpServer) => {
+    server.registerTool('talk', always, async (_, ctx) => {
+      ctx.progress(1, { total: 3, message: 'one of three' })
+      ctx.log.warning('one')
+      await steps[0]!.opened
+      ctx.progress(2, { total: 3 })
+      ctx.log.warning('two')
+      await steps[1]!.opened
+      void late.opened.then(() => {
+        ctx.progress(3)
+        ctx.log.warning('three')
+      })
+      return 'told'
+    })
+    server.registerTool('ask', always, async (_, ctx) => (await ctx.elicit('Sure?', z.object({}))).action)
+  }
+  return { define, steps: steps.map(({ open }) => open), late: late.open }
+}
+
+const loud = { progressToken: 'p', 'io.modelcontextprotocol/logLevel': 'debug' }
+
+describe('a handler that runs as a task', () => {
+  everyTask('knows its id, and says how it stands in words that anyone may ask for', async (world) => {
+    const said = gate()
+    const finish = gate()
+    const server = await world.serve((made) => {
+      made.registerTool('say', always, async (_, ctx) => {
+        ctx.task?.status('first')
+        ctx.task?.status('half way')
+        said.open()
+        await finish.opened
+        ctx.task?.progress(3, { total: 4 })
+        return `${ctx.task?.id}`
+      })
+      made.registerTool('count', always, async (_, ctx) => {
+        ctx.progress(7)
+        return 'seven'
+      })
+    })
+    const peer = await world.peer(server)
+    const id = await peer.start('say')
+    await said.opened
+    while ((await peer.state(id)).statusMessage !== 'half way') await turn()
+    finish.open()
+    expect(await peer.textOf(id)).toBe(id)
+    expect((await peer.state(id)).statusMessage).toBe('3 of 4')
+    const count = await peer.start('count')
+    await peer.result(count)
+    expect((await peer.state(count)).statusMessage).toBe('7')
+  })
+})
+
+describe('a session of 2025-11-25', () => {
+  everyTask(
+    'hears of every new status of its task, which is told as a whole [TASK-036] [TASK-029]',
+    async (world) => {
+      const { define } = talkative()
+      const peer = await world.peer(await world.serve(define))
+      const id = await peer.start('ask')
+      const [question] = await peer.questions(id)
+      await question!.answer({ action: 'decline' })
+      await peer.result(id)
+      const last = await peer.channel.until((heard) => heard.find(({ params }) => params?.status === 'completed'))
+      expect(last.params).toEqual((await peer.request('tasks/get', { taskId: id })).result)
+      const told = peer.heard('notifications/tasks/status').map(({ params }) => params?.status)
+      expect(told).toContain('input_required')
+      expect(told.at(-1)).toBe('completed')
+      for (const { params } of peer.heard('notifications/tasks/status')) expect(params).not.toHaveProperty('_meta')
+    },
+    { revisions: [legacy], channels: ['memory', 'http'] },
+  )
+
+  everyTask(
+    'is sent progress under the token of the call, and logs, until the task has ended; each names the task [TASK-028] [PROG-011]',
+    async (world) => {
+      const { define, steps, late } = talkative()
+      const peer = await world.peer(await world.serve(define))
+      const id = await peer.start('talk', {}, { meta: { progressToken: 'p' } })
+      const nth = (method: string, count: number) =>
+        peer.channel.until(() => (peer.heard(method).length >= count ? true : undefined))
+      await nth('notifications/progress', 1)
+      steps[0]!()
+      await nth('notifications/progress', 2)
+      await nth('notifications/message', 2)
+      steps[1]!()
+      await peer.result(id)
+      late()
+      await peer.state(id)
+      const progress = peer.heard('notifications/progress')
+      expect(progress.map(({ params }) => [params?.progressToken, params?.progress])).toEqual([
+        ['p', 1],
+        ['p', 2],
+      ])
+      expect(peer.heard('notifications/message').map(({ params }) => params?.data)).toEqual(['one', 'two'])
+      for (const { params } of [...progress, ...peer.heard('notifications/message')]) {
+        expect(params?._meta?.[relatedTask]).toEqual({ taskId: id })
+      }
+    },
+    { revisions: [legacy], channels: ['memory', 'http'] },
+  )
+
+  it('finds no related task in what names its task already [TASK-029]', async () => {
+    await using world = new World(legacy, 'memory', 'memory')
+    const peer = await world.peer(await world.serve(talkative().define))
+    const taskId = await peer.start('ask')
+    const answers = [await peer.request('tasks/get', { taskId }), await peer.request('tasks/list')]
+    answers.push(await peer.cancel(taskId))
+    for (const { result } of answers) {
+      expect(result).toBeDefined()
+      expect(result?._meta ?? {}).not.toHaveProperty([relatedTask])
+    }
+  })
+})
+
+describe('a client of 2026-07-28', () => {
+  everyTask(
+    'is sent neither progress nor logs of a task, whatever the call asked for [XTASK-037]',
+    async (world) => {
+      const { define, steps, late } = talkative()
+      const peer = await world.peer(await world.serve(define))
+      const id = await peer.start('talk', {}, { meta: loud })
+      await listen(peer, [id])
+      steps[0]!()
+      steps[1]!()
+      await peer.result(id)
+      late()
+      await peer.channel.until((heard) => heard.find(({ params }) => params?.status === 'completed'))
+      for (const method of ['notifications/progress', 'notifications/message', 'notifications/tasks/status']) {
+        expect(peer.heard(method)).toEqual([])
+      }
+    },
+    { revisions: [modern], channels: ['memory', 'http'] },
+  )
+
+  everyTask(
+    'that listens hears how its task stands and of each change, as tasks/get would tell it [XTASK-034]',
+    async (world) => {
+      const peer = await world.peer(await world.serve(talkative().define))
+      const id = await peer.start('ask')
+      await peer.until(id, 'input_required')
+      await listen(peer, [id])
+      const asked = await peer.channel.until((heard) => heard.find(({ params }) => params?.status === 'input_required'))
+      expect(Object.keys(asked.params!.inputRequests as object)).toHaveLength(1)
+      const [question] = await peer.questions(id)
+      await question!.answer({ action: 'decline' })
+      const ended = await peer.channel.until((heard) => heard.find(({ params }) => params?.status === 'completed'))
+      const { _meta, resultType: _type, ...task } = (await peer.request('tasks/get', { taskId: id })).result!
+      const { _meta: meta, ...told } = ended.params!
+      expect(told).toEqual(task)
+      expect(meta).toHaveProperty(['io.modelcontextprotocol/subscriptionId'])
+      const statuses = peer.heard('notifications/tasks').map(({ params }) => params?.status)
+      expect(statuses[0]).toBe('input_required')
+      expect(statuses.at(-1)).toBe('completed')
+    },
+    { revisions: [modern], channels: ['memory', 'http'] },
+  )
+
+  it('is told which tasks it will hear of: its own, and no others [XTASK-035] [XTASK-039]', async () => {
+    await using world = new World(modern, 'memory', 'http')
+    const server = await world.serve(talkative().define)
+    const [ann, bob] = [await world.peer(server, { user: 'ann' }), await world.peer(server, { user: 'bob' })]
+    const [hers, his] = [await ann!.start('ask'), await bob!.start('ask')]
+    const { params } = await listen(ann!, [his, 'none', hers])
+    expect((params!.notifications as Body).taskIds).toEqual([hers])
+    await bob!.cancel(his)
+    await ann!.cancel(hers)
+    await ann!.channel.until((heard) => heard.find(({ params: told }) => told?.status === 'cancelled'))
+    const ids = ann!.heard('notifications/tasks').map(({ params: told }) => told?.taskId)
+    expect(new Set(ids)).toEqual(new Set([hers]))
+    const nothing = await listen(ann!, [his])
+    expect((nothing.params!.notifications as Body).taskIds).toEqual([])
+  })
+
+  it('without the extension may not listen for tasks, and is told what to declare [XTASK-036]', async () => {
+    await using world = new World(modern, 'memory', 'memory')
+    const server = await world.serve(talkative().define)
+    for (const channel of ['memory', 'http'] as const) {
+      const peer = await world.peer(server, { hasTasks: false, channel })
+      for (const taskIds of [['a'], []]) {
+        const { error } = await peer.request('subscriptions/listen', { notifications: { taskIds } })
+        expect(error).toMatchObject({
+          code: -32021,
+          data: { requiredCapabilities: { extensions: { [extensionId]: {} } } },
+        })
+      }
+    }
+  })
+
+  it('that listens for other things hears nothing of tasks', async () => {
+    await using world = new World(modern, 'memory', 'memory')
+    const server = await world.serve(talkative().define)
+    const peer = await world.peer(server)
+    const { params } = await listen(peer, undefined)
+    expect(params?.notifications).not.toHaveProperty('taskIds')
+    const id = await peer.start('ask')
+    await peer.until(id, 'input_required')
+    await peer.cancel(id)
+    expect(peer.heard('notifications/tasks')).toEqual([])
+  })
+})
+
+/** Listens, and gives the acknowledgement. */
+function listen(peer: TaskPeer, taskIds: string[] | undefined): Promise<Message> {
+  const method = 'notifications/subscriptions/acknowledged'
+  const before = peer.heard(method).length
+  const notifications = { toolsListChanged: true, ...(taskIds && { taskIds }) }
+  peer.request('subscriptions/listen', { notifications }).catch(() => {})
+  return peer.channel.until(() => peer.heard(method)[before])
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 5))
+}

@@ -1,0 +1,333 @@
+import { McpServer, SSEServerTransport } from 'tenon/server'
+import { tasks } from 'tenon/tasks'
+import { OfficialSchema } from 'tenon/testing'
+import { describe, expect, it } from 'vitest'
+import type { NodeRequest } from '../../../../src/transport/http/server/node.ts'
+import { schemas } from '../../../kit/official-schemas.ts'
+import {
+  door,
+  eventually,
+  handshakes,
+  listenWith,
+  modern,
+  Peer,
+  registerSlow,
+  responses,
+  SseClient,
+  serve,
+  workshop,
+} from './support.ts'
+
+const old = { sse: true }
+
+describe('2024-11-05: the old transport beside the new one', () => {
+  it('has a stream to listen on and an address to post to [SSE-001, SSE-005]', async () => {
+    await using http = await serve(workshop(), old)
+    await using client = await SseClient.open(http.url)
+    expect([client.stream.status, client.stream.type]).toEqual([200, 'text/event-stream'])
+    expect((await client.initialize()).result?.protocolVersion).toBe('2024-11-05')
+    expect(await client.textOf('echo', { text: 'hello' })).toBe('hello')
+    await using young = await Peer.open(http.url, modern)
+    expect(await young.textOf('echo', { text: 'beside it' })).toBe('beside it')
+    await using middle = await Peer.open(http.url, '2025-11-25')
+    expect(await middle.textOf('echo', { text: 'too' })).toBe('too')
+  })
+
+  it('is off unless it is asked for [SSE-011]', async () => {
+    await using http = await serve(workshop())
+    const way = door(http.url)
+    const stream = await way({ method: 'GET', path: '/sse', headers: { accept: 'text/event-stream' } })
+    const post = await way({ path: '/messages', headers: { 'content-type': 'application/json' }, body: '{}' })
+    expect([stream.status, post.status]).toEqual([404, 404])
+  })
+
+  it('the first event is the endpoint with the URI to post to, of this client alone [SSE-002]', async () => {
+    await using http = await serve(workshop(), old)
+    await using one = await SseClient.open(http.url)
+    await using two = await SseClient.open(http.url)
+    for (const { stream, endpoint } of [one, two]) {
+      expect(stream.events[0]?.event).toBe('endpoint')
+      const uri = new URL(endpoint, http.url)
+      expect([uri.origin, uri.pathname]).toEqual([new URL(http.url).origin, '/messages'])
+    }
+    expect(one.endpoint).not.toBe(two.endpoint)
+  })
+
+  it('messages are events of the kind message whose data is the JSON message [SSE-004]', async () => {
+    const server = workshop()
+    await using http = await serve(server, old)
+    await using client = await SseClient.open(http.url)
+    await client.initialize()
+    await client.request(2, 'tools/call', { name: 'steps', _meta: { progressToken: 't' } })
+    server.sendToolListChanged()
+    await client.stream.until(() => client.stream.events.find(({ data }) => data?.includes('list_changed')))
+    const [endpoint, ...events] = client.stream.events
+    expect(endpoint?.event).toBe('endpoint')
+    expect(new Set(events.map(({ event }) => event))).toEqual(new Set(['message']))
+    const messages = responses(client.stream)
+    expect(messages.map(({ method }) => method)).toEqual([
+      undefined,
+      ...Array(3).fill('notifications/progress'),
+      undefined,
+      'notifications/tools/list_changed',
+    ])
+    const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, '2024-11-05')
+    const methods = ['initialize', undefined, undefined, undefined, 'tools/call', undefined]
+    for (const [index, message] of messages.entries()) {
+      expect(schema?.problem(message as never, methods[index])).toBeUndefined()
+    }
+  })
+
+  it('a POST is answered with 202 at once, and its answer comes on the stream [SSE-004]', async () => {
+    const server = workshop()
+    const slow = registerSlow(server)
+    await using http = await serve(server, old)
+    await using client = await SseClient.open(http.url)
+    await client.initialize()
+    const post = await client.post({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { name: 'slow' } })
+    expect(post.status).toBe(202)
+    slow.finish('later')
+    expect((await client.answerTo(9)).result?.content?.[0]?.text).toBe('later')
+  })
+
+  it('its two paths can be chosen', async () => {
+    await using http = await serve(workshop(), { sse: { path: '/old/stream', messagesPath: '/old/post' } })
+    await using client = await SseClient.open(http.url, { path: '/old/stream' })
+    expect(client.endpoint).toMatch(/^\/old\/post\?/)
+    await client.initialize()
+    expect(await client.textOf('echo', { text: 'x' })).toBe('x')
+  })
+
+  for (const revision of handshakes) {
+    it(`speaks ${revision} when the client asks for it`, async () => {
+      await using http = await serve(workshop(), old)
+      await using client = await SseClient.open(http.url)
+      expect((await client.initialize(revision)).result?.protocolVersion).toBe(revision)
+      expect(await client.textOf('revision')).toBe(revision)
+    })
+  }
+
+  it('clients do not meet: equal ids, own sessions', async () => {
+    await using http = await serve(workshop(), old)
+    await using one = await SseClient.open(http.url)
+    await using two = await SseClient.open(http.url)
+    await Promise.all([one.initialize(), two.initialize()])
+    const texts = await Promise.all([one.textOf('echo', { text: '1' }, 5), two.textOf('echo', { text: '2' }, 5)])
+    expect(texts).toEqual(['1', '2'])
+  })
+
+  it('a POST to an address that no stream has given is a 404', async () => {
+    await using http = await serve(workshop(), old)
+    await using gone = await SseClient.open(http.url)
+    gone.stream.close()
+    await eventually(() => http.metrics.streams === 0)
+    expect((await gone.post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(404)
+  })
+
+  it('the address of somebody else is a 404', async () => {
+    const principal = (request: { header(name: string): string | undefined }) => request.header('x-user')
+    await using http = await serve(workshop(), { sse: true, principal })
+    await using alice = await SseClient.open(http.url, { headers: { 'x-user': 'alice' } })
+    const message = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    expect((await alice.post(message, { 'x-user': 'mallory' })).status).toBe(404)
+    expect((await alice.post(message)).status).toBe(202)
+  })
+
+  it('other methods on its paths are a 405 with the one that is served [HTTP-030]', async () => {
+    await using http = await serve(workshop(), old)
+    const way = door(http.url)
+    const stream = await way({ method: 'POST', path: '/sse', body: '{}' })
+    const post = await way({ method: 'GET', path: '/messages' })
+    expect([stream.status, stream.headers.allow]).toEqual([405, 'GET'])
+    expect([post.status, post.headers.allow]).toEqual([405, 'POST'])
+  })
+
+  it('checks Origin and Host on both paths [HTTP-003]', async () => {
+    await using http = await serve(workshop(), old)
+    await using client = await SseClient.open(http.url)
+    const way = door(http.url)
+    for (const foreign of [{ origin: 'https://evil.example' }, { host: 'evil.example' }] as Record<string, string>[]) {
+      const stream = await way({ method: 'GET', path: '/sse', headers: { accept: 'text/event-stream', ...foreign } })
+      const post = await client.post({ jsonrpc: '2.0', id: 1, method: 'ping' }, foreign)
+      expect([stream.status, post.status]).toEqual([403, 403])
+    }
+  })
+
+  it('the client going away ends its session and cancels its calls; the others go on', async () => {
+    const server = workshop()
+    const slow = registerSlow(server)
+    await using http = await serve(server, old)
+    await using leaving = await SseClient.open(http.url)
+    await using staying = await SseClient.open(http.url)
+    await Promise.all([leaving.initialize(), staying.initialize()])
+    await leaving.post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'slow' } })
+    await slow.began
+    leaving.stream.close()
+    await slow.aborted
+    expect(await staying.textOf('echo', { text: 'here' })).toBe('here')
+    expect(http.metrics.streams).toBe(1)
+  })
+
+  it('closing the server answers what is under way and ends the stream', async () => {
+    const server = workshop()
+    const slow = registerSlow(server)
+    await using http = await serve(server, { sse: true, graceMs: 5_000 })
+    await using client = await SseClient.open(http.url)
+    await client.initialize()
+    await client.post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'slow' } })
+    await slow.began
+    const closed = http.close()
+    slow.finish('finished')
+    expect((await client.answerTo(1)).result?.content?.[0]?.text).toBe('finished')
+    expect(await client.stream.ended).toBe('ended')
+    await closed
+  })
+
+  it('quiet streams carry comments', async () => {
+    await using http = await serve(workshop(), { sse: true, keepAliveMs: 5 })
+    await using client = await SseClient.open(http.url)
+    await client.stream.until(() => client.stream.comments.length >= 2)
+  })
+})
+
+/** The transport as those use it who route both endpoints themselves. */
+async function classic(options: ConstructorParameters<typeof SSEServerTransport>[2] = {}, server = workshop()) {
+  const transports = new Map<string, SSEServerTransport>()
+  const http = await listenWith((request: NodeRequest, response) => {
+    const url = new URL(request.url ?? '/', 'http://localhost')
+    const user = request.headers['x-user']
+    // As an authentication layer in front does it.
+    if (user !== undefined) request.auth = { subject: user, scopes: user === 'alice' ? ['admin'] : [] }
+    if (request.method === 'GET') {
+      const transport = new SSEServerTransport('/messages', response, options)
+      transports.set(transport.sessionId, transport)
+      response.on('close', () => transports.delete(transport.sessionId))
+      server.connect(transport).catch(() => {})
+      return
+    }
+    const transport = transports.get(url.searchParams.get('sessionId') ?? '')
+    if (transport) void transport.handlePostMessage(request, response)
+    else response.writeHead(404).end()
+  })
+  return { ...http, transports }
+}
+
+function guardedServer(): McpServer {
+  const server = new McpServer({ name: 'lab', version: '1.0.0' }, { tasks: tasks() })
+  server.registerTool('guarded', { requiredScopes: ['admin'] }, () => 'secret')
+  server.registerTool('who', {}, (_args, ctx) => JSON.stringify([ctx.auth?.subject, ctx.request?.header('x-user')]))
+  server.registerTool('report', { execution: { taskSupport: 'optional' } }, () => 'private')
+  return server
+}
+
+async function openAs(user: string | undefined, url: string): Promise<SseClient> {
+  const client = await SseClient.open(url, { headers: user === undefined ? {} : { 'x-user': user } })
+  await client.initialize('2025-11-25')
+  return client
+}
+
+describe('SSEServerTransport', () => {
+  it('serves both endpoints by hand, for any number of clients of one server [SSE-001, SSE-002, SSE-004]', async () => {
+    await using http = await classic()
+    await using one = await SseClient.open(http.url)
+    await using two = await SseClient.open(http.url)
+    expect(one.stream.events[0]).toMatchObject({ event: 'endpoint' })
+    await Promise.all([one.initialize(), two.initialize()])
+    const texts = await Promise.all([one.textOf('echo', { text: '1' }, 5), two.textOf('echo', { text: '2' }, 5)])
+    expect(texts).toEqual(['1', '2'])
+    expect([...http.transports.keys()].map((id) => `/messages?sessionId=${id}`)).toEqual([one.endpoint, two.endpoint])
+  })
+
+  it('is a session of its own', async () => {
+    await using http = await classic()
+    await using client = await SseClient.open(http.url)
+    await client.initialize()
+    expect(await client.textOf('session')).toBe([...http.transports.keys()][0])
+  })
+
+  it('takes a body that was parsed already', async () => {
+    const server = workshop()
+    let transport: SSEServerTransport | undefined
+    await using http = await listenWith((request, response) => {
+      if (request.method === 'GET') {
+        transport = new SSEServerTransport('/messages?a=b', response)
+        void server.connect(transport)
+        return
+      }
+      const chunks: Buffer[] = []
+      request.on('data', (chunk) => chunks.push(chunk))
+      request.on('end', () => {
+        void transport?.handlePostMessage(request, response, JSON.parse(Buffer.concat(chunks).toString()))
+      })
+    })
+    await using client = await SseClient.open(http.url)
+    expect(client.endpoint).toMatch(/^\/messages\?a=b&sessionId=/)
+    await client.initialize()
+    expect(await client.textOf('echo', { text: 'parsed' })).toBe('parsed')
+  })
+
+  it('checks Origin and Host unless it is told not to [HTTP-003, SDK-008]', async () => {
+    const foreign = { origin: 'https://evil.example', accept: 'text/event-stream' }
+    await using guarded = await classic()
+    expect((await door(guarded.url)({ method: 'GET', headers: foreign })).status).toBe(403)
+    await using client = await SseClient.open(guarded.url)
+    expect((await client.post({ jsonrpc: '2.0', method: 'x' }, { origin: 'https://evil.example' })).status).toBe(403)
+    await using open = await classic({ enableDnsRebindingProtection: false })
+    await using stream = await door(open.url)({ method: 'GET', headers: foreign })
+    expect(stream.status).toBe(200)
+    await using listed = await classic({ allowedOrigins: ['https://evil.example'] })
+    await using allowed = await door(listed.url)({ method: 'GET', headers: foreign })
+    expect(allowed.status).toBe(200)
+  })
+
+  it('runs a guarded tool for a caller whose request has the scope, and for no other', async () => {
+    await using http = await classic({}, guardedServer())
+    await using alice = await openAs('alice', http.url)
+    await using bob = await openAs('bob', http.url)
+    await using anonymous = await openAs(undefined, http.url)
+    expect(await alice.textOf('guarded')).toBe('secret')
+    for (const client of [bob, anonymous]) {
+      expect((await client.request(1, 'tools/call', { name: 'guarded' })).error?.message).toContain('admin')
+    }
+  })
+
+  it('tells handlers which request brought the call', async () => {
+    await using http = await classic({}, guardedServer())
+    await using alice = await openAs('alice', http.url)
+    expect(await alice.textOf('who')).toBe(JSON.stringify(['alice', 'alice']))
+  })
+
+  it('keeps the task of a user from other users who know its id [TASK-049]', async () => {
+    await using http = await classic({}, guardedServer())
+    await using alice = await openAs('alice', http.url)
+    await using bob = await openAs('bob', http.url)
+    await using anonymous = await openAs(undefined, http.url)
+    const { result } = await alice.request(1, 'tools/call', { name: 'report', task: {} })
+    const { taskId } = (result as unknown as { task: { taskId: string } }).task
+    for (const client of [bob, anonymous]) {
+      const unknown = await client.request(1, 'tasks/result', { taskId: 'unknown' })
+      const found = await client.request(2, 'tasks/result', { taskId })
+      expect(found.error).toBeDefined()
+      expect({ ...found.error }).toEqual({ ...unknown.error })
+    }
+    expect((await alice.request(2, 'tasks/result', { taskId })).result?.content?.[0]?.text).toBe('private')
+  })
+
+  it('has the user who opened the stream as its principal', async () => {
+    await using http = await classic()
+    await using _alice = await openAs('alice', http.url)
+    await using _bob = await openAs('bob', http.url)
+    const [alice, bob] = [...http.transports.values()].map(({ principal }) => principal)
+    expect(alice).toContain('alice')
+    expect(bob).toContain('bob')
+  })
+
+  it('close ends the stream, and onclose is told when the client goes', async () => {
+    const server = workshop()
+    await using http = await classic({}, server)
+    await using client = await SseClient.open(http.url)
+    await client.initialize()
+    await server.close()
+    expect(await client.stream.ended).toBe('ended')
+  })
+})
