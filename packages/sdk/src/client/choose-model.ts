@@ -1,4 +1,4 @@
-import type { ModelPreferences } from '../protocol/types.ts'
+import type { ModelPreferences } from '../protocol/sampling.ts'
 
 /** A model that a client can use, with scores from 0 to 1. A score that is left out counts as 0.5. */
 export interface ModelChoice {

@@ -6,41 +6,29 @@ import type { Cancellation, Link, SendOptions } from '../jsonrpc/link.ts'
 import type { Params, ResultObject, RpcNotification } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
+import type { ClientCapabilities, Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
+import type { CompleteParams, CompleteResult } from '../protocol/completion.ts'
 import { warnIfDeprecated } from '../protocol/deprecated.ts'
+import { type LoggingLevel, loggingLevels } from '../protocol/log-level.ts'
+import type { LoggingMessageParams } from '../protocol/logging.ts'
+import { metaKeys } from '../protocol/meta.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
+import type { ClientRequests } from '../protocol/methods.ts'
 import { paramsChecks } from '../protocol/params.ts'
+import type { GetPromptParams, GetPromptResult, ListPromptsResult, Prompt } from '../protocol/prompts.ts'
+import type {
+  ListResourcesResult,
+  ListResourceTemplatesResult,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplateInfo,
+} from '../protocol/resources.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
+import type { SubscriptionFilter } from '../protocol/subscriptions.ts'
+import { type CoreTask, type ListTasksResult, tasksExtension } from '../protocol/tasks.ts'
+import type { CallToolParams, CallToolResult, ListToolsResult, Tool } from '../protocol/tools.ts'
 import { invalidTraceKey } from '../protocol/trace-context.ts'
-import {
-  type CallToolParams,
-  type CallToolResult,
-  type ClientCapabilities,
-  type ClientRequests,
-  type CompleteParams,
-  type CompleteResult,
-  type GetPromptParams,
-  type GetPromptResult,
-  type Implementation,
-  type LegacyTask,
-  type ListPromptsResult,
-  type ListResourcesResult,
-  type ListResourceTemplatesResult,
-  type ListTasksResult,
-  type ListToolsResult,
-  type LoggingLevel,
-  type LoggingMessageParams,
-  loggingLevels,
-  metaKeys,
-  type Prompt,
-  type ReadResourceResult,
-  type Resource,
-  type ResourceTemplateInfo,
-  type ServerCapabilities,
-  type SubscriptionFilter,
-  type Tool,
-  tasksExtension,
-} from '../protocol/types.ts'
 import type { SchemaLike } from '../schema/standard.ts'
 import { clock } from '../util/clock.ts'
 import { Emitter } from '../util/emitter.ts'
@@ -460,8 +448,8 @@ export class Client {
   }
 
   /** The tasks that the server keeps for us. 2025-11-25 only: elsewhere, whoever keeps the ids has the tasks. */
-  listTasks(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListTasksResult, LegacyTask> {
-    return this.#list('tasks', 'tasks/list', 'tasks', params, options, this.#having<LegacyTask>('taskId'))
+  listTasks(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListTasksResult, CoreTask> {
+    return this.#list('tasks', 'tasks/list', 'tasks', params, options, this.#having<CoreTask>('taskId'))
   }
 
   listTools(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListToolsResult, Tool> {

@@ -1,5 +1,5 @@
 import type { RequestOptions } from '../jsonrpc/pending.ts'
-import type { CompleteParams, CompleteResult } from '../protocol/types.ts'
+import type { CompleteParams, CompleteResult } from '../protocol/completion.ts'
 import { clock } from '../util/clock.ts'
 
 type Completion = CompleteResult['completion']

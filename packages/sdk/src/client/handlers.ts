@@ -1,4 +1,6 @@
-import type { CreateMessageParams, CreateMessageResult, ElicitResult, ElicitSchema, Root } from '../protocol/types.ts'
+import type { ElicitResult, ElicitSchema } from '../protocol/elicitation.ts'
+import type { Root } from '../protocol/roots.ts'
+import type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
 import type { ClientSideTasksOptions } from './tasks/client-side-tasks.ts'
 
 /** Who asks, and whether they still want to know. */

@@ -1,16 +1,11 @@
 import { McpError, PeerError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import type { ClientCapabilities } from '../protocol/capabilities.ts'
+import type { ElicitContent, ElicitFormParams, ElicitParams, ElicitUrlParams } from '../protocol/elicitation.ts'
 import { fillDefaults, formProblem } from '../protocol/form.ts'
-import { sampledProblem, samplingProblem, tokensProblem } from '../protocol/sampling.ts'
-import type {
-  ClientCapabilities,
-  CreateMessageParams,
-  ElicitContent,
-  ElicitFormParams,
-  ElicitParams,
-  ElicitUrlParams,
-  Root,
-} from '../protocol/types.ts'
+import type { Root } from '../protocol/roots.ts'
+import type { CreateMessageParams } from '../protocol/sampling.ts'
+import { sampledProblem, samplingProblem, tokensProblem } from '../protocol/sampling-check.ts'
 import { clock } from '../util/clock.ts'
 import { isObject } from '../util/objects.ts'
 import { TokenBucket } from '../util/token-bucket.ts'

@@ -1,4 +1,7 @@
-import type { CallToolResult, ContentBlock, ResultMeta, ResultType, TextContent } from '../protocol/types.ts'
+import type { ResultType } from '../protocol/base.ts'
+import type { ContentBlock, TextContent } from '../protocol/content.ts'
+import type { ResultMeta } from '../protocol/meta.ts'
+import type { CallToolResult } from '../protocol/tools.ts'
 import { isObject, type JsonObject } from '../util/objects.ts'
 
 /** The result of a tool. `text` joins its text blocks. */

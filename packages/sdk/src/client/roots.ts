@@ -1,5 +1,5 @@
 import { McpError } from '../errors.ts'
-import type { Root } from '../protocol/types.ts'
+import type { Root } from '../protocol/roots.ts'
 import type { RootList } from './handlers.ts'
 
 /** Roots as they go out; throws on what is no folder of this machine (2025-11-25 roots, security considerations). */

@@ -1,7 +1,7 @@
 import { interactive, questionMethods } from '../era/questions.ts'
 import { ClosedError, McpError } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
-import type { InputRequiredResult } from '../protocol/types.ts'
+import type { InputRequiredResult } from '../protocol/input.ts'
 import { backoffMs, defaultBackoff } from '../util/backoff.ts'
 import { define, isObject, type JsonObject } from '../util/objects.ts'
 

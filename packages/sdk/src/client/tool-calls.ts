@@ -1,7 +1,7 @@
 import type { CallOptions } from '../era/client.ts'
 import { PeerError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
-import type { CallToolParams, CallToolResult, ToolExecution } from '../protocol/types.ts'
+import type { CallToolParams, CallToolResult, ToolExecution } from '../protocol/tools.ts'
 import type { ToolCatalog } from './tool-catalog.ts'
 
 export interface ToolCallsOptions {

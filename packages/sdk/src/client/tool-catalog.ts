@@ -1,6 +1,6 @@
 import { McpError } from '../errors.ts'
 import { findMirroredArguments, type MirroredArgument, mirrorArguments } from '../protocol/mirrored-headers.ts'
-import type { CallToolParams, CallToolResult, Tool, ToolExecution } from '../protocol/types.ts'
+import type { CallToolParams, CallToolResult, Tool, ToolExecution } from '../protocol/tools.ts'
 import { headerAnnotationProblem } from '../protocol/x-mcp-header.ts'
 import { describeIssues, toStandardIssues } from '../schema/issues.ts'
 import { compileJsonSchema, type JsonSchemaCheck, type SchemaError } from '../schema/json-schema.ts'

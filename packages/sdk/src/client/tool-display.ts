@@ -1,4 +1,4 @@
-import type { Tool, ToolAnnotations } from '../protocol/types.ts'
+import type { Tool, ToolAnnotations } from '../protocol/tools.ts'
 
 /** What to call a tool in front of people: its title, the title among its annotations, or its name. */
 export function displayName(tool: Pick<Tool, 'name' | 'title' | 'annotations'>): string {

@@ -1,7 +1,7 @@
 import { Client, type ClientOptions } from '../client/client.ts'
 import { HttpError, McpError, PeerError, RpcCode } from '../errors.ts'
+import type { Implementation } from '../protocol/capabilities.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
-import type { Implementation } from '../protocol/types.ts'
 import { type HttpClientOptions, parseUrl } from '../transport/http/client/config.ts'
 import { hintForStatus } from '../transport/http/client/hints.ts'
 import { StreamableHTTPClientTransport } from '../transport/http/client/transport.ts'

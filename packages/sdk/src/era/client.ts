@@ -1,7 +1,8 @@
 import type { Link, SendOptions } from '../jsonrpc/link.ts'
 import type { Params, ResultObject, RpcNotification } from '../jsonrpc/message.ts'
+import type { ClientCapabilities, Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
 import type { Revision } from '../protocol/revision.ts'
-import type { ClientCapabilities, Implementation, ServerCapabilities, SubscriptionFilter } from '../protocol/types.ts'
+import type { SubscriptionFilter } from '../protocol/subscriptions.ts'
 
 /** What a client says of itself. */
 export interface ClientIdentity {

@@ -1,6 +1,6 @@
 import type { RpcRequest } from '../jsonrpc/message.ts'
+import { metaKeys } from '../protocol/meta.ts'
 import type { EraName } from '../protocol/revision.ts'
-import { metaKeys } from '../protocol/types.ts'
 import { isObject } from '../util/objects.ts'
 
 /** A request that describes its caller itself belongs to the stateless era, whatever came before it on the link. */

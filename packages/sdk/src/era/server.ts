@@ -3,16 +3,11 @@ import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Link } from '../jsonrpc/link.ts'
 import type { Prepared, ResultObject, RpcErrorBody, RpcNotification } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
+import type { CacheHints } from '../protocol/caching.ts'
+import type { ClientCapabilities, Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
+import type { InputRequest, InputResponses } from '../protocol/input.ts'
+import type { LoggingLevel } from '../protocol/log-level.ts'
 import type { Revision, RevisionId } from '../protocol/revision.ts'
-import type {
-  CacheHints,
-  ClientCapabilities,
-  Implementation,
-  InputRequest,
-  InputResponses,
-  LoggingLevel,
-  ServerCapabilities,
-} from '../protocol/types.ts'
 import type { Sealer } from '../util/sealer.ts'
 import type { Call } from './call.ts'
 import type { Changes } from './changes.ts'

@@ -1,6 +1,68 @@
 import { isObject } from '../util/objects.ts'
+import type { Meta } from './meta.ts'
+import type { Resource, ResourceContents } from './resources.ts'
 
-/** What is wrong with a list of content blocks, or undefined: it begins with the place, such as `content[0].data`. */
+/** The sender of a message, or the audience of content. */
+export type Role = 'user' | 'assistant'
+
+/** Hints about the audience and importance of content. */
+export interface Annotations {
+  audience?: Role[] | undefined
+  /** From 0 (optional) to 1 (effectively required). */
+  priority?: number | undefined
+  /** ISO 8601. Since 2025-06-18. */
+  lastModified?: string | undefined
+}
+
+/** A text block. */
+export interface TextContent {
+  type: 'text'
+  text: string
+  annotations?: Annotations
+  /** Since 2025-06-18. */
+  _meta?: Meta
+}
+
+/** An image block. */
+export interface ImageContent {
+  type: 'image'
+  /** Base64. */
+  data: string
+  mimeType: string
+  annotations?: Annotations
+  /** Since 2025-06-18. */
+  _meta?: Meta
+}
+
+/** An audio block. Since 2025-03-26. */
+export interface AudioContent {
+  type: 'audio'
+  /** Base64. */
+  data: string
+  mimeType: string
+  annotations?: Annotations
+  /** Since 2025-06-18. */
+  _meta?: Meta
+}
+
+/** A link to a resource. Since 2025-06-18. */
+export interface ResourceLink extends Resource {
+  type: 'resource_link'
+}
+
+/** A block that contains a resource. */
+export interface EmbeddedResource {
+  type: 'resource'
+  resource: ResourceContents
+  annotations?: Annotations
+  /** Since 2025-06-18. */
+  _meta?: Meta
+}
+
+/** Content of tool results and prompts. */
+export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
+
+/** Describes what is wrong with a list of content blocks, starting with a path such as `content[0].data`. */
 export function contentListProblem(content: unknown): string | undefined {
   if (!Array.isArray(content)) return 'content must be a list of content blocks'
   for (let index = 0; index < content.length; index++) {
@@ -10,7 +72,7 @@ export function contentListProblem(content: unknown): string | undefined {
   return undefined
 }
 
-/** What is wrong with one content block of a tool or a prompt, or undefined: it begins with the field, such as `.data`. */
+/** Describes what is wrong with one content block, starting with a field such as `.data`. */
 export function blockProblem(block: unknown): string | undefined {
   if (!isObject(block)) return ' must be an object such as { type: "text", text: "..." }'
   switch (block.type) {
@@ -32,7 +94,7 @@ export function blockProblem(block: unknown): string | undefined {
   }
 }
 
-/** What is wrong with the contents of a resource, or undefined. */
+/** Describes what is wrong with the contents of a resource, or returns undefined. */
 export function contentsProblem(contents: unknown): string | undefined {
   if (!isObject(contents)) return ' must be an object with a uri and text or blob'
   const { uri, text, blob } = contents
@@ -47,10 +109,25 @@ function base64Problem(field: string, value: unknown): string | undefined {
   return `${field} must be a base64 string, not ${kindOf(value)}${wayOut}`
 }
 
-/** Names a value for an error message, without its contents. */
+/** Names the type of a value for an error message, without revealing the value. */
 export function kindOf(value: unknown): string {
   if (value === undefined || value === null) return String(value)
   if (ArrayBuffer.isView(value)) return value.constructor.name
   if (Array.isArray(value)) return 'an array'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** Describes what is wrong with annotations, or returns undefined (2025-06-18 resources, annotations). */
+export function annotationsProblem({ audience, priority, lastModified }: Annotations): string | undefined {
+  const isAudience = (value: unknown) => value === 'user' || value === 'assistant'
+  if (audience !== undefined && !(Array.isArray(audience) && audience.every(isAudience))) {
+    return "annotations.audience must be a list of 'user' and 'assistant'"
+  }
+  if (priority !== undefined && !(priority >= 0 && priority <= 1)) return 'annotations.priority must be between 0 and 1'
+  if (lastModified !== undefined && !isIsoDate(lastModified)) return 'annotations.lastModified must be an ISO 8601 date'
+  return undefined
+}
+
+function isIsoDate(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:?\d\d)?)?$/.test(text) && !Number.isNaN(Date.parse(text))
 }

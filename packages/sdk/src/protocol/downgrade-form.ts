@@ -1,5 +1,5 @@
 import { define, type JsonObject, omit } from '../util/objects.ts'
-import type { ElicitContent, ElicitSchema, EnumOption, PrimitiveSchemaDefinition } from './types.ts'
+import type { ElicitContent, ElicitSchema, EnumOption, PrimitiveSchemaDefinition } from './elicitation.ts'
 
 /**
  * The form as clients of 2025-06-18 know it: titles of choices in a list of their own, defaults for booleans only, and

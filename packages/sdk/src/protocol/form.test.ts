@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { schemas } from '../../test/kit/official-schemas.ts'
 import { OfficialSchema } from '../testing/official-schemas.ts'
 import { joinBoxes, olderForm } from './downgrade-form.ts'
+import type { ElicitSchema, PrimitiveSchemaDefinition } from './elicitation.ts'
 import { fillDefaults, formProblem, secretField } from './form.ts'
-import type { ElicitSchema, PrimitiveSchemaDefinition } from './types.ts'
 
 const options = [
   { const: 'a', title: 'A' },

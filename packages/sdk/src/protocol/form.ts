@@ -1,7 +1,7 @@
 import { formats } from '../schema/formats.ts'
 import { has, show } from '../schema/values.ts'
 import { define, isObject, type JsonObject, omit } from '../util/objects.ts'
-import type { ElicitContent, ElicitSchema } from './types.ts'
+import type { ElicitContent, ElicitSchema } from './elicitation.ts'
 
 /** The formats that a text field may have (2025-11-25 elicitation, requested schema). */
 export const FORM_FORMATS: ReadonlySet<unknown> = new Set(['email', 'uri', 'date', 'date-time'])

@@ -1,7 +1,24 @@
 import { kindOf, type RpcRequest } from '../jsonrpc/message.ts'
+import type { RequestParams, Result } from './base.ts'
+import type { ClientCapabilities, Implementation, ServerCapabilities } from './capabilities.ts'
 import { paramsChecks } from './params.ts'
 
-/** Whether a parsed body is the request that opens a session, for those who route sessions themselves. */
+/** Params of `initialize`. Until 2025-11-25. */
+export interface InitializeParams extends RequestParams {
+  protocolVersion: string
+  capabilities: ClientCapabilities
+  clientInfo: Implementation
+}
+
+/** Result of `initialize`. Until 2025-11-25. */
+export interface InitializeResult extends Result {
+  protocolVersion: string
+  capabilities: ServerCapabilities
+  serverInfo: Implementation
+  instructions?: string
+}
+
+/** Returns whether a parsed body is a valid `initialize` request. Use it to route sessions yourself. */
 export function isInitializeRequest(value: unknown): value is RpcRequest {
   if (kindOf(value) !== 'request') return false
   const { method, params } = value as RpcRequest

@@ -1,6 +1,15 @@
-import { type LoggingLevel, loggingLevels } from './types.ts'
+import type { NotificationParams, RequestParams } from './base.ts'
+import type { LoggingLevel } from './log-level.ts'
 
-/** Whether a message of this level passes a threshold; undefined lets nothing pass. */
-export function isAtLeast(level: LoggingLevel, threshold: LoggingLevel | undefined): boolean {
-  return threshold !== undefined && loggingLevels.indexOf(level) >= loggingLevels.indexOf(threshold)
+/** Params of `logging/setLevel`. Until 2025-11-25. */
+export interface SetLevelParams extends RequestParams {
+  level: LoggingLevel
+}
+
+/** Params of `notifications/message`. */
+export interface LoggingMessageParams extends NotificationParams {
+  level: LoggingLevel
+  logger?: string
+  /** Any JSON value. */
+  data: unknown
 }

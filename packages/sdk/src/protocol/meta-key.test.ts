@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { metaKeys } from './meta.ts'
 import { extensionIdProblem, isReservedMetaKey, metaKeyProblem } from './meta-key.ts'
-import { metaKeys } from './types.ts'
 
 describe('metaKeyProblem', () => {
   it.each([

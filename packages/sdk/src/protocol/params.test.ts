@@ -3,15 +3,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { schemas } from '../../test/kit/official-schemas.ts'
 import { isObject, type JsonObject } from '../util/objects.ts'
+import { loggingLevels } from './log-level.ts'
+import { metaKeys } from './meta.ts'
+import type { ClientNotifications, ClientRequests, ServerNotifications, ServerRequests } from './methods.ts'
 import { paramsChecks } from './params.ts'
-import {
-  type ClientNotifications,
-  type ClientRequests,
-  loggingLevels,
-  metaKeys,
-  type ServerNotifications,
-  type ServerRequests,
-} from './types.ts'
 
 type Examples = {
   [M in keyof ClientRequests]: ClientRequests[M]['params'][]

@@ -1,13 +1,8 @@
 import { ProtocolError, RpcCode } from '../errors.ts'
 import { isRequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../util/objects.ts'
-import {
-  type ClientNotifications,
-  type ClientRequests,
-  loggingLevels,
-  type ServerNotifications,
-  type ServerRequests,
-} from './types.ts'
+import { loggingLevels } from './log-level.ts'
+import type { ClientNotifications, ClientRequests, ServerNotifications, ServerRequests } from './methods.ts'
 
 type Params = Readonly<Record<string, unknown>>
 

@@ -1,245 +1,90 @@
-import { isObject, type JsonObject } from '../util/objects.ts'
-import { paramsChecks } from './params.ts'
-import type {
-  CreateMessageParams,
-  CreateMessageResult,
-  SamplingContent,
-  SamplingMessage,
-  TextContent,
-  ToolResultContent,
-  ToolUseContent,
-} from './types.ts'
+import type { JsonObject } from '../util/objects.ts'
+import type { RequestParams, Result } from './base.ts'
+import type { AudioContent, ContentBlock, ImageContent, Role, TextContent } from './content.ts'
+import type { Meta } from './meta.ts'
+import type { TaskAugmentation } from './task-augmentation.ts'
+import type { Tool } from './tools.ts'
 
-/**
- * Says what is wrong with a sampling request in one sentence, or nothing when it is fine. This is the whole check: that
- * of the params as for every other method, and the rules that a conversation has to follow.
- */
-export function samplingProblem(params: CreateMessageParams): string | undefined {
-  return (
-    paramsChecks.get('sampling/createMessage')?.(params as object as JsonObject) ??
-    maxTokensProblem(params.maxTokens) ??
-    preferencesProblem(params.modelPreferences) ??
-    toolsProblem(params.tools) ??
-    toolChoiceProblem(params) ??
-    first(params.messages, messageProblem) ??
-    first(params.messages, (message, at) => turnProblem(message, at, params.messages))
-  )
+/** Params of `sampling/createMessage`. */
+export interface CreateMessageParams extends RequestParams, TaskAugmentation {
+  messages: SamplingMessage[]
+  maxTokens: number
+  modelPreferences?: ModelPreferences
+  systemPrompt?: string
+  /** Values other than `none` are discouraged since 2025-11-25 and deprecated in 2026-07-28. */
+  includeContext?: 'none' | 'thisServer' | 'allServers'
+  temperature?: number
+  stopSequences?: string[]
+  /** Metadata for the model provider. */
+  metadata?: JsonObject
+  /** Since 2025-11-25. */
+  tools?: Tool[]
+  /** Since 2025-11-25. */
+  toolChoice?: ToolChoice
 }
 
-/** Says what is wrong with the answer to a sampling request, or nothing. The answer may be anything at all. */
-export function sampledProblem(result: CreateMessageResult, params: CreateMessageParams): string | undefined {
-  if (!isObject(result)) return 'the answer must be an object'
-  const { role, content, model, stopReason } = result
-  if (role !== 'user' && role !== 'assistant') return 'role must be "user" or "assistant"'
-  if (typeof model !== 'string') return 'model must be a string'
-  if (stopReason !== undefined && typeof stopReason !== 'string') return 'stopReason must be a string'
-  return contentProblem(content, role, 'content') ?? answerProblem(blocksOf(content), params)
+/** Result of `sampling/createMessage`. */
+export interface CreateMessageResult extends Result {
+  role: Role
+  /** One block; a list since 2025-11-25. */
+  content: SamplingContent | SamplingContent[]
+  model: string
+  /** `toolUse` since 2025-11-25. */
+  stopReason?: 'endTurn' | 'stopSequence' | 'maxTokens' | 'toolUse' | (string & {})
 }
 
-/** No model writes tokens longer than this, on average. */
-const maxCharactersPerToken = 128
-
-/**
- * Says that an answer is longer than it may be, or nothing.
- * @param countTokens Counts as the model does. Without it, only answers that are much too long are found.
- */
-export function tokensProblem(
-  { content }: CreateMessageResult,
-  { maxTokens }: CreateMessageParams,
-  countTokens: ((text: string) => number) | undefined,
-): string | undefined {
-  const text = blocksOf(content)
-    .map((block) => (isText(block) ? block.text : isToolUse(block) ? JSON.stringify(block.input) : ''))
-    .join('')
-  const tokens = countTokens ? countTokens(text) : Math.ceil(text.length / maxCharactersPerToken)
-  if (tokens <= maxTokens) return undefined
-  return `it has ${countTokens ? '' : 'at least '}${tokens} tokens, and maxTokens is ${maxTokens}`
+/** A message to or from a model. */
+export interface SamplingMessage {
+  role: Role
+  /** One block; a list since 2025-11-25. */
+  content: SamplingContent | SamplingContent[]
+  /** Since 2025-11-25. */
+  _meta?: Meta
 }
 
-/**
- * The same conversation where a message has one block: one with several becomes several of its role. For 2025-06-18 and
- * before.
- *
- * @throws TypeError when a block is of a kind that came later
- */
-export function splitMessages(messages: readonly SamplingMessage[]): SamplingMessage[] {
-  return messages.flatMap(({ role, content }) =>
-    blocksOf(content).map((block) => ({ role, content: withoutTools(block) })),
-  )
+/** Content of sampling messages. */
+export type SamplingContent = TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent
+
+/** A tool call by the model during sampling. Since 2025-11-25. */
+export interface ToolUseContent {
+  type: 'tool_use'
+  id: string
+  name: string
+  input: JsonObject
+  _meta?: Meta
 }
 
-/**
- * The content of an answer as one block, where it can be said in one. For 2025-06-18 and before.
- *
- * @throws TypeError when it cannot
- */
-export function singleContent(content: SamplingContent | readonly SamplingContent[]): SamplingContent {
-  const blocks = blocksOf(content)
-  const [block] = blocks
-  if (block && blocks.length === 1) return withoutTools(block)
-  if (block && blocks.every(isText)) return { type: 'text', text: blocks.map(({ text }) => text).join('\n\n') }
-  const kinds = blocks.map(({ type }) => type).join(', ') || 'nothing'
-  throw new TypeError(`A server of 2025-06-18 or before takes one block of content, or several of text; got ${kinds}`)
+/** The result of a tool call during sampling. Since 2025-11-25. */
+export interface ToolResultContent {
+  type: 'tool_result'
+  /** The `id` of the {@link ToolUseContent} that this is the result of. */
+  toolUseId: string
+  content: ContentBlock[]
+  /** An object in 2025-11-25, any JSON value since 2026-07-28. */
+  structuredContent?: unknown
+  isError?: boolean
+  _meta?: Meta
 }
 
-function withoutTools(block: SamplingContent): SamplingContent {
-  if (!isToolUse(block) && !isToolResult(block)) return block
-  throw new TypeError(`Content of type ${block.type} needs a peer of 2025-11-25 or later`)
+/** Preferences for the choice of a model; the client decides. */
+export interface ModelPreferences {
+  /** The first match wins. */
+  hints?: ModelHint[]
+  /** From 0 to 1. */
+  costPriority?: number
+  /** From 0 to 1. */
+  speedPriority?: number
+  /** From 0 to 1. */
+  intelligencePriority?: number
 }
 
-function maxTokensProblem(value: number): string | undefined {
-  return Number.isInteger(value) && value > 0 ? undefined : 'params.maxTokens must be a positive integer'
+/** Part of the name of a model, for example `sonnet`. */
+export interface ModelHint {
+  name?: string
 }
 
-function preferencesProblem(preferences: CreateMessageParams['modelPreferences']): string | undefined {
-  if (!preferences) return undefined
-  const path = 'params.modelPreferences'
-  for (const name of ['costPriority', 'speedPriority', 'intelligencePriority'] as const) {
-    const value: unknown = preferences[name]
-    const fine = value === undefined || (typeof value === 'number' && value >= 0 && value <= 1)
-    if (!fine) return `${path}.${name} must be a number between 0 and 1`
-  }
-  const hints: unknown = preferences.hints
-  const fine = hints === undefined || (Array.isArray(hints) && hints.every(isHint))
-  return fine ? undefined : `${path}.hints must be an array of objects with a name`
-}
-
-function isHint(value: unknown): boolean {
-  return isObject(value) && (value.name === undefined || typeof value.name === 'string')
-}
-
-function toolsProblem(tools: readonly unknown[] = []): string | undefined {
-  const names = new Set<string>()
-  return first(tools, (tool, at) => {
-    if (!isObject(tool) || typeof tool.name !== 'string' || !isObject(tool.inputSchema)) {
-      return `params.tools[${at}] must be a tool with a name and an inputSchema`
-    }
-    if (names.has(tool.name)) return `params.tools[${at}] has the name of another tool`
-    names.add(tool.name)
-    return undefined
-  })
-}
-
-function toolChoiceProblem({ toolChoice, tools }: CreateMessageParams): string | undefined {
-  const mode: unknown = toolChoice?.mode
-  if (mode !== undefined && mode !== 'auto' && mode !== 'required' && mode !== 'none') {
-    return 'params.toolChoice.mode must be "auto", "required" or "none"'
-  }
-  if (mode === 'required' && !tools?.length) return 'params.toolChoice requires a tool, and params.tools has none'
-  return undefined
-}
-
-function messageProblem({ role, content }: SamplingMessage, at: number): string | undefined {
-  const path = `params.messages[${at}].content`
-  return blocksOf(content).length === 0 ? `${path} must not be empty` : contentProblem(content, role, path)
-}
-
-function contentProblem(content: unknown, role: string, path: string): string | undefined {
-  if (!Array.isArray(content)) return blockProblem(content, role, path)
-  return first(content, (block, at) => blockProblem(block, role, `${path}[${at}]`)) ?? sameIdProblem(content, path)
-}
-
-function blockProblem(block: unknown, role: string, path: string): string | undefined {
-  if (!isObject(block)) return `${path} must be a content block`
-  switch (block.type) {
-    case 'text':
-      return typeof block.text === 'string' ? undefined : `${path}.text must be a string`
-    case 'image':
-    case 'audio':
-      if (typeof block.data !== 'string') return `${path}.data must be a string`
-      return typeof block.mimeType === 'string' ? undefined : `${path}.mimeType must be a string`
-    case 'tool_use':
-      return role === 'assistant' ? toolUseProblem(block, path) : `${path}: only the assistant uses tools`
-    case 'tool_result':
-      return role === 'user' ? toolResultProblem(block, path) : `${path}: only the user gives results of tools`
-    default:
-      return `${path}.type must be one of text, image, audio, tool_use, tool_result`
-  }
-}
-
-function toolUseProblem(block: JsonObject, path: string): string | undefined {
-  if (typeof block.id !== 'string') return `${path}.id must be a string`
-  if (typeof block.name !== 'string') return `${path}.name must be a string`
-  return isObject(block.input) ? undefined : `${path}.input must be an object`
-}
-
-function toolResultProblem(block: JsonObject, path: string): string | undefined {
-  if (typeof block.toolUseId !== 'string') return `${path}.toolUseId must be a string`
-  const { content } = block
-  const fine = Array.isArray(content) && content.every((part) => isObject(part) && typeof part.type === 'string')
-  return fine ? undefined : `${path}.content must be an array of content blocks`
-}
-
-/** Results name uses by id, so two uses in one message must differ in it; and a use has one result. */
-function sameIdProblem(blocks: readonly SamplingContent[], path: string): string | undefined {
-  const ids = new Set<string>()
-  return first(blocks, (block, at) => {
-    const id = isToolUse(block) ? block.id : isToolResult(block) ? block.toolUseId : undefined
-    if (id === undefined) return undefined
-    if (ids.has(id)) return `${path}[${at}] has the id of another ${block.type} in the same message`
-    ids.add(id)
-    return undefined
-  })
-}
-
-/**
- * 2025-11-25 sampling, message content constraints: the uses of tools in one message are all answered in the next one,
- * which holds nothing else. Providers refuse conversations where it is otherwise.
- */
-function turnProblem(message: SamplingMessage, at: number, messages: readonly SamplingMessage[]): string | undefined {
-  const path = `params.messages[${at}]`
-  const blocks = blocksOf(message.content)
-  const results = resultsOf(message)
-  if (results.length > 0 && results.length < blocks.length) {
-    return `${path} mixes tool_result blocks with others; put the others into a message of their own`
-  }
-  const asked = new Set(usesOf(messages[at - 1]).map(({ id }) => id))
-  const stray = results.find(({ toolUseId }) => !asked.has(toolUseId))
-  if (stray) return `${path} has a tool_result for no tool_use of the message before it`
-  const answered = new Set(resultsOf(messages[at + 1]).map(({ toolUseId }) => toolUseId))
-  const open = usesOf(message).some(({ id }) => !answered.has(id))
-  return open ? `${path} has a tool_use without a tool_result in the message after it` : undefined
-}
-
-function usesOf(message: SamplingMessage | undefined): ToolUseContent[] {
-  return message ? blocksOf(message.content).filter(isToolUse) : []
-}
-
-function resultsOf(message: SamplingMessage | undefined): ToolResultContent[] {
-  return message ? blocksOf(message.content).filter(isToolResult) : []
-}
-
-function answerProblem(blocks: readonly SamplingContent[], params: CreateMessageParams): string | undefined {
-  if (blocks.some(isToolResult)) return 'content has a tool_result, which no model gives'
-  const uses = blocks.filter(isToolUse)
-  const { tools = [], toolChoice } = params
-  if (uses.length === 0) return toolChoice?.mode === 'required' ? 'content must use a tool, as required' : undefined
-  if (tools.length === 0 || toolChoice?.mode === 'none') return 'content uses a tool where none may be used'
-  const names = new Set(tools.map(({ name }) => name))
-  return uses.every(({ name }) => names.has(name)) ? undefined : 'content uses a tool that was not offered'
-}
-
-function blocksOf(content: SamplingContent | readonly SamplingContent[]): readonly SamplingContent[] {
-  return Array.isArray(content) ? content : [content as SamplingContent]
-}
-
-function isText(block: SamplingContent): block is TextContent {
-  return block.type === 'text'
-}
-
-function isToolUse(block: SamplingContent): block is ToolUseContent {
-  return block.type === 'tool_use'
-}
-
-function isToolResult(block: SamplingContent): block is ToolResultContent {
-  return block.type === 'tool_result'
-}
-
-/** The first problem that one of the items has. */
-function first<T>(items: readonly T[], problem: (item: T, at: number) => string | undefined): string | undefined {
-  for (let at = 0; at < items.length; at++) {
-    const found = problem(items[at]!, at)
-    if (found !== undefined) return found
-  }
-  return undefined
+/** Whether the model may or must use tools. Since 2025-11-25. */
+export interface ToolChoice {
+  /** Default: `auto`. */
+  mode?: 'auto' | 'required' | 'none'
 }

@@ -3,8 +3,8 @@ import { isKeyword } from '../schema/keywords.ts'
 import { SchemaError } from '../schema/schema-error.ts'
 import { escapeToken, keysOf, show } from '../schema/values.ts'
 import { define, isObject, type JsonObject, pick } from '../util/objects.ts'
+import type { ElicitSchema, EnumOption, PrimitiveSchemaDefinition } from './elicitation.ts'
 import { FORM_FORMATS, fieldProblem } from './form.ts'
-import type { ElicitSchema, EnumOption, PrimitiveSchemaDefinition } from './types.ts'
 
 /**
  * The form that asks for what a JSON Schema describes: a flat object of texts, numbers, yes or no, and choices

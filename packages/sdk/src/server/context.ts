@@ -4,15 +4,12 @@ import type { AskOptions, Caller, Conversation } from '../era/server.ts'
 import type { RequestId } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { HttpRequest } from '../jsonrpc/transport.ts'
+import type { InputResponse } from '../protocol/input.ts'
+import type { LoggingMessageParams } from '../protocol/logging.ts'
+import type { ProgressToken, RequestMeta } from '../protocol/meta.ts'
+import type { Root } from '../protocol/roots.ts'
+import type { CreateMessageParams } from '../protocol/sampling.ts'
 import { withValidTrace } from '../protocol/trace-context.ts'
-import type {
-  CreateMessageParams,
-  InputResponse,
-  LoggingMessageParams,
-  ProgressToken,
-  RequestMeta,
-  Root,
-} from '../protocol/types.ts'
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 import type { JsonObject } from '../util/objects.ts'

@@ -1,12 +1,9 @@
 import type { Link } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
-import {
-  type Implementation,
-  type LoggingMessageParams,
-  type ServerCapabilities,
-  tasksExtension,
-} from '../protocol/types.ts'
+import type { Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
+import type { LoggingMessageParams } from '../protocol/logging.ts'
+import { tasksExtension } from '../protocol/tasks.ts'
 import type { SchemaLike } from '../schema/standard.ts'
 import { warnOnce } from '../util/warn.ts'
 import type { MethodEntry, Middleware, RequestHandler } from './dispatch.ts'

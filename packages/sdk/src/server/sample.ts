@@ -1,6 +1,6 @@
 import type { AskOptions, Conversation } from '../era/server.ts'
-import { samplingProblem } from '../protocol/sampling.ts'
-import type { CreateMessageParams, CreateMessageResult } from '../protocol/types.ts'
+import type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
+import { samplingProblem } from '../protocol/sampling-check.ts'
 
 /** What the client's model wrote. */
 export interface SampledMessage extends CreateMessageResult {

@@ -9,19 +9,17 @@ import { Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
 import { type Cancellation, Link, type Receiver } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
+import type { Result } from '../protocol/base.ts'
+import type { CacheHints } from '../protocol/caching.ts'
+import { cacheHintsProblem } from '../protocol/caching.ts'
+import type { Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
 import { warnIfDeprecated } from '../protocol/deprecated.ts'
-import { cacheHintsProblem, iconsProblem } from '../protocol/hints.ts'
+import { iconsProblem } from '../protocol/icons.ts'
+import type { LoggingMessageParams } from '../protocol/logging.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
+import type { ClientRequests } from '../protocol/methods.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
-import type {
-  CacheHints,
-  ClientRequests,
-  Implementation,
-  LoggingMessageParams,
-  Result,
-  ServerCapabilities,
-} from '../protocol/types.ts'
 import { DenseSet } from '../util/dense-set.ts'
 import { Sealer } from '../util/sealer.ts'
 import type { TokenBucket } from '../util/token-bucket.ts'

@@ -1,4 +1,4 @@
-import type { ContentBlock } from '../protocol/types.ts'
+import type { ContentBlock } from '../protocol/content.ts'
 
 /** Throw it in a tool to tell the model what went wrong, in words or in content blocks. Never masked. */
 export class ToolError extends Error {

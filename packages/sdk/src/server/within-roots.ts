@@ -1,4 +1,4 @@
-import type { Root } from '../protocol/types.ts'
+import type { Root } from '../protocol/roots.ts'
 
 /**
  * Whether a file lies in one of the client's roots. Takes `file:` URIs and absolute paths; anything else is outside. Paths are

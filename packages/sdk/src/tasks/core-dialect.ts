@@ -1,6 +1,7 @@
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
-import { type LegacyTask, metaKeys } from '../protocol/types.ts'
+import { metaKeys } from '../protocol/meta.ts'
+import type { CoreTask } from '../protocol/tasks.ts'
 import { isObject } from '../util/objects.ts'
 import { type Dialect, toTime } from './dialect.ts'
 import type { Pace } from './poll-pace.ts'
@@ -38,17 +39,17 @@ export const coreDialect: Dialect = {
     ...(immediateResponse !== undefined && { _meta: { [metaKeys.modelImmediateResponse]: immediateResponse } }),
   }),
 
-  described: (task, pace) => toCoreTask(task, pace) as LegacyTask & ResultObject,
+  described: (task, pace) => toCoreTask(task, pace) as CoreTask & ResultObject,
 
   cancelled(before, after, pace) {
-    if (!isFinal(before.status)) return toCoreTask(after, pace) as LegacyTask & ResultObject
+    if (!isFinal(before.status)) return toCoreTask(after, pace) as CoreTask & ResultObject
     throw new ProtocolError(RpcCode.InvalidParams, `The task cannot be cancelled: it is ${statusOf(before)} already`)
   },
 
   checkCaller() {},
 }
 
-export function toCoreTask(task: ListedTask, { pollIntervalMs }: Pace): LegacyTask {
+export function toCoreTask(task: ListedTask, { pollIntervalMs }: Pace): CoreTask {
   const { id, statusMessage, createdAt, updatedAt, ttlMs } = task
   return {
     taskId: id,

@@ -1,7 +1,7 @@
 import type { Caller } from '../era/server.ts'
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
-import { type Task as TaskFields, tasksExtension } from '../protocol/types.ts'
+import { type Task as TaskFields, tasksExtension } from '../protocol/tasks.ts'
 import { isObject } from '../util/objects.ts'
 import { type Dialect, toTime } from './dialect.ts'
 import type { Pace } from './poll-pace.ts'

@@ -1,5 +1,5 @@
 import type { Params } from '../jsonrpc/message.ts'
-import { metaKeys } from '../protocol/types.ts'
+import { metaKeys } from '../protocol/meta.ts'
 import type { TaskStore } from '../store/ports.ts'
 
 /** Everyone in this process who wants to know of tasks: the store says which changed, whoever changed it. */

@@ -1,9 +1,10 @@
 import { type Connectable, connectInMemory, type TestIdentity } from '../connect/connect.ts'
 import type { Params, RpcMessage, RpcNotification, RpcResponse } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
+import type { ClientCapabilities } from '../protocol/capabilities.ts'
+import { metaKeys } from '../protocol/meta.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { revisions } from '../protocol/revisions/index.ts'
-import { type ClientCapabilities, metaKeys } from '../protocol/types.ts'
 import { Transcript } from './transcript.ts'
 
 export interface ScriptOptions {

@@ -1,5 +1,5 @@
 import { HttpError, McpError } from '../errors.ts'
-import type { ReadResourceResult } from '../protocol/types.ts'
+import type { ReadResourceResult } from '../protocol/resources.ts'
 import { openFetch, type WebOptions } from './fetch.ts'
 
 export interface FetchResourceOptions extends WebOptions {

@@ -1,5 +1,5 @@
 import { McpError } from '../errors.ts'
-import type { Icon } from '../protocol/types.ts'
+import type { Icon } from '../protocol/icons.ts'
 import { openFetch, type WebOptions } from './fetch.ts'
 import { type ImageType, readImage } from './image.ts'
 import { svgProblem } from './svg.ts'

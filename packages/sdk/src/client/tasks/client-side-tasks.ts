@@ -1,7 +1,9 @@
 import { McpError, ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params, ResultObject, RpcErrorBody } from '../../jsonrpc/message.ts'
+import type { ClientCapabilities } from '../../protocol/capabilities.ts'
+import { metaKeys } from '../../protocol/meta.ts'
 import { checkParams } from '../../protocol/params.ts'
-import { type ClientCapabilities, type LegacyTask, metaKeys, type TaskStatus } from '../../protocol/types.ts'
+import type { CoreTask, TaskStatus } from '../../protocol/tasks.ts'
 import { maxTimerMs } from '../../util/backoff.ts'
 import { toBase64Url } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
@@ -84,7 +86,7 @@ export class ClientSideTasks {
       ...(elicitation?.create ? ['elicitation/create'] : []),
     ])
     this.methods = new Map<string, (params: Params, signal: AbortSignal) => ResultObject | Promise<ResultObject>>([
-      ['tasks/get', ({ taskId }) => this.#toTask(this.#find(taskId)) as LegacyTask & ResultObject],
+      ['tasks/get', ({ taskId }) => this.#toTask(this.#find(taskId)) as CoreTask & ResultObject],
       ['tasks/result', ({ taskId }, signal) => this.#result(this.#find(taskId), signal)],
       ['tasks/cancel', ({ taskId }) => this.#cancel(this.#find(taskId))],
       ['tasks/list', ({ cursor }) => this.#list(cursor as string | undefined)],
@@ -160,7 +162,7 @@ export class ClientSideTasks {
     const error = { code: RpcCode.InternalError, message: 'The task was cancelled' }
     this.#end(task, 'cancelled', { error }, 'Cancelled by the server')
     task.stop.abort('The server cancelled the task')
-    return this.#toTask(task) as LegacyTask & ResultObject
+    return this.#toTask(task) as CoreTask & ResultObject
   }
 
   /** Blocks until there is one (2025-11-25 tasks, result retrieval). */
@@ -208,7 +210,7 @@ export class ClientSideTasks {
     task.stop.abort('The task was kept no longer')
   }
 
-  #toTask({ id, status, statusMessage, createdAt, updatedAt, ttlMs }: OwnTask): LegacyTask {
+  #toTask({ id, status, statusMessage, createdAt, updatedAt, ttlMs }: OwnTask): CoreTask {
     return {
       taskId: id,
       status,

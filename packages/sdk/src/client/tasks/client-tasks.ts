@@ -2,13 +2,10 @@ import type { Listening, ServerFacts } from '../../era/client.ts'
 import { CapabilityError, McpError, PeerError, RpcCode } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { Progress, RequestOptions } from '../../jsonrpc/pending.ts'
-import {
-  type CallToolParams,
-  type ClientCapabilities,
-  metaKeys,
-  type TaskStatus,
-  tasksExtension,
-} from '../../protocol/types.ts'
+import type { ClientCapabilities } from '../../protocol/capabilities.ts'
+import { metaKeys } from '../../protocol/meta.ts'
+import { type TaskStatus, tasksExtension } from '../../protocol/tasks.ts'
+import type { CallToolParams } from '../../protocol/tools.ts'
 import { clock } from '../../util/clock.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject } from '../../util/objects.ts'

@@ -1,4 +1,5 @@
-import type { CallToolResult, TaskStatus } from '../../protocol/types.ts'
+import type { TaskStatus } from '../../protocol/tasks.ts'
+import type { CallToolResult } from '../../protocol/tools.ts'
 import { type ToolResult, toToolResult } from '../results.ts'
 import type { Work } from './poller.ts'
 import { isFinal, type TaskSnapshot, unseen } from './snapshot.ts'

@@ -1,6 +1,6 @@
 import { McpError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
-import type { TaskStatus } from '../../protocol/types.ts'
+import type { TaskStatus } from '../../protocol/tasks.ts'
 import { isObject } from '../../util/objects.ts'
 
 /** How a task stood at one moment. */

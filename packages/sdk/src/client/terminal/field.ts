@@ -1,5 +1,5 @@
+import type { ElicitContent, ElicitSchema } from '../../protocol/elicitation.ts'
 import { fieldProblem, secretField } from '../../protocol/form.ts'
-import type { ElicitContent, ElicitSchema } from '../../protocol/types.ts'
 import { isObject } from '../../util/objects.ts'
 import { choiceOfMany, choiceOfOne } from './choice.ts'
 import { number, text, yesOrNo } from './field-types.ts'

@@ -1,5 +1,5 @@
+import type { ElicitContent, ElicitResult } from '../../protocol/elicitation.ts'
 import { formProblem } from '../../protocol/form.ts'
-import type { ElicitContent, ElicitResult } from '../../protocol/types.ts'
 import type { AskingServer, FormQuestion } from '../handlers.ts'
 import { askField } from './ask-field.ts'
 import { toField } from './field.ts'

@@ -1,4 +1,4 @@
-import type { ElicitResult } from '../../protocol/types.ts'
+import type { ElicitResult } from '../../protocol/elicitation.ts'
 import type { Asking, ClientHandlers } from '../handlers.ts'
 import { askForm } from './form.ts'
 import { createPaint, type Layout } from './layout.ts'

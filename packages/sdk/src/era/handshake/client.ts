@@ -2,13 +2,11 @@ import { McpError } from '../../errors.ts'
 import type { Link, SendOptions } from '../../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
+import type { ClientCapabilities } from '../../protocol/capabilities.ts'
+import type { InitializeResult } from '../../protocol/initialize.ts'
 import type { Revision } from '../../protocol/revision.ts'
-import {
-  type ClientCapabilities,
-  type InitializeResult,
-  type SubscriptionFilter,
-  tasksExtension,
-} from '../../protocol/types.ts'
+import type { SubscriptionFilter } from '../../protocol/subscriptions.ts'
+import { tasksExtension } from '../../protocol/tasks.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject, omit } from '../../util/objects.ts'
 import type { ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'

@@ -1,13 +1,8 @@
 import { McpError, PeerError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import { joinBoxes } from '../../protocol/downgrade-form.ts'
-import type {
-  ElicitContent,
-  InputRequest,
-  InputRequests,
-  InputRequiredResult,
-  InputResponses,
-} from '../../protocol/types.ts'
+import type { ElicitContent } from '../../protocol/elicitation.ts'
+import type { InputRequest, InputRequests, InputRequiredResult, InputResponses } from '../../protocol/input.ts'
 import { chain } from '../../util/maybe-async.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Call } from '../call.ts'

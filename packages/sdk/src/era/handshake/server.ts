@@ -2,16 +2,12 @@ import { ProtocolError, RpcCode, UrlElicitationRequiredError } from '../../error
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import type { ResultObject, RpcErrorBody, RpcNotification } from '../../jsonrpc/message.ts'
-import { isAtLeast } from '../../protocol/logging.ts'
+import type { ClientCapabilities, Implementation, ServerCapabilities } from '../../protocol/capabilities.ts'
+import type { InitializeParams } from '../../protocol/initialize.ts'
+import type { LoggingLevel } from '../../protocol/log-level.ts'
+import { isAtLeast } from '../../protocol/log-level.ts'
+import type { LoggingMessageParams } from '../../protocol/logging.ts'
 import type { Revision, RevisionId } from '../../protocol/revision.ts'
-import type {
-  ClientCapabilities,
-  Implementation,
-  InitializeParams,
-  LoggingLevel,
-  LoggingMessageParams,
-  ServerCapabilities,
-} from '../../protocol/types.ts'
 import { isUri } from '../../protocol/uri.ts'
 import { checkAccess, type Granted, grantedTo, isAllowed } from '../access.ts'
 import type { Call } from '../call.ts'

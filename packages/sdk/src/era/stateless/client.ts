@@ -1,16 +1,13 @@
 import { ClosedError, HttpError, McpError } from '../../errors.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import type { Params, RequestId, ResultObject, RpcNotification } from '../../jsonrpc/message.ts'
+import type { ClientCapabilities, Implementation } from '../../protocol/capabilities.ts'
+import type { DiscoverResult } from '../../protocol/discover.ts'
+import { metaKeys } from '../../protocol/meta.ts'
 import { paramsChecks } from '../../protocol/params.ts'
 import type { Revision } from '../../protocol/revision.ts'
-import {
-  type ClientCapabilities,
-  type DiscoverResult,
-  type Implementation,
-  metaKeys,
-  type SubscriptionFilter,
-  tasksExtension,
-} from '../../protocol/types.ts'
+import type { SubscriptionFilter } from '../../protocol/subscriptions.ts'
+import { tasksExtension } from '../../protocol/tasks.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject, type JsonObject, omit } from '../../util/objects.ts'
 import type { CallOptions, ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'

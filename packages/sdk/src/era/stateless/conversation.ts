@@ -1,6 +1,6 @@
 import { CapabilityError, McpError, ProtocolError, RpcCode, UrlElicitationRequiredError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
-import type { InputRequest, InputRequests, InputRequiredResult, InputResponses } from '../../protocol/types.ts'
+import type { InputRequest, InputRequests, InputRequiredResult, InputResponses } from '../../protocol/input.ts'
 import { isThenable } from '../../util/maybe-async.ts'
 import { isObject, omit, pick } from '../../util/objects.ts'
 import type { Call } from '../call.ts'

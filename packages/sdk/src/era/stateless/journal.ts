@@ -1,7 +1,7 @@
 import { PeerError, ProtocolError, RpcCode, Suspended } from '../../errors.ts'
 import type { ResultObject, RpcErrorBody } from '../../jsonrpc/message.ts'
 import { formProblem } from '../../protocol/form.ts'
-import type { InputRequest } from '../../protocol/types.ts'
+import type { InputRequest } from '../../protocol/input.ts'
 import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { OnceOnly } from '../once.ts'

@@ -2,16 +2,12 @@ import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import { Prepared, type ResultObject, type RpcErrorBody, toResultText } from '../../jsonrpc/message.ts'
+import type { ClientCapabilities, Implementation } from '../../protocol/capabilities.ts'
+import { type LoggingLevel, loggingLevels } from '../../protocol/log-level.ts'
+import { metaKeys } from '../../protocol/meta.ts'
 import type { Revision } from '../../protocol/revision.ts'
+import type { SubscriptionFilter } from '../../protocol/subscriptions.ts'
 import { withValidTrace } from '../../protocol/trace-context.ts'
-import {
-  type ClientCapabilities,
-  type Implementation,
-  type LoggingLevel,
-  loggingLevels,
-  metaKeys,
-  type SubscriptionFilter,
-} from '../../protocol/types.ts'
 import { isUri } from '../../protocol/uri.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import type { Call } from '../call.ts'

@@ -1,8 +1,9 @@
 import { type JsonObject, omit, pick } from '../../util/objects.ts'
 import { olderForm } from '../downgrade-form.ts'
+import type { ElicitSchema } from '../elicitation.ts'
 import type { RevisionData } from '../revision.ts'
-import { singleContent, splitMessages } from '../sampling.ts'
-import type { CreateMessageResult, ElicitSchema, SamplingMessage } from '../types.ts'
+import type { CreateMessageResult, SamplingMessage } from '../sampling.ts'
+import { singleContent, splitMessages } from '../sampling-check.ts'
 import { withoutFields, withoutMembers } from './steps.ts'
 
 const implementation = (info: unknown) => pick(info as JsonObject, ['name', 'version', 'title'])

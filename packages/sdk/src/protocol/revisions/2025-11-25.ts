@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, omit } from '../../util/objects.ts'
 import type { RevisionData } from '../revision.ts'
-import { tasksExtension } from '../types.ts'
+import { tasksExtension } from '../tasks.ts'
 import { mapItems } from './steps.ts'
 
 const withoutHints = (result: JsonObject) => omit(result, ['ttlMs', 'cacheScope'])

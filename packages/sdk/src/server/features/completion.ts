@@ -1,6 +1,6 @@
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
-import type { CompleteParams, CompleteResult } from '../../protocol/types.ts'
+import type { CompleteParams, CompleteResult } from '../../protocol/completion.ts'
 import type { StandardSchema } from '../../schema/standard.ts'
 import { rankByRelevance } from '../../util/rank.ts'
 import type { Context } from '../context.ts'

@@ -4,15 +4,9 @@ import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import { blockProblem, kindOf } from '../../protocol/content.ts'
-import type {
-  GetPromptResult,
-  Icon,
-  Meta,
-  Prompt,
-  PromptArgument,
-  PromptMessage,
-  ResultMeta,
-} from '../../protocol/types.ts'
+import type { Icon } from '../../protocol/icons.ts'
+import type { Meta, ResultMeta } from '../../protocol/meta.ts'
+import type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from '../../protocol/prompts.ts'
 import { describeIssues } from '../../schema/issues.ts'
 import type { InferOutput, SchemaLike } from '../../schema/standard.ts'
 import { compileSchema, type UserSchema } from '../../schema/user-schema.ts'

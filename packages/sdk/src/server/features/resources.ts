@@ -3,19 +3,13 @@ import { isInputRequired } from '../../era/questions.ts'
 import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
-import { contentsProblem, kindOf } from '../../protocol/content.ts'
-import { annotationsProblem, cacheHintsProblem } from '../../protocol/hints.ts'
-import type {
-  Annotations,
-  CacheHints,
-  Icon,
-  Meta,
-  ReadResourceResult,
-  Resource,
-  ResourceContents,
-  ResourceTemplateInfo,
-  ResultMeta,
-} from '../../protocol/types.ts'
+import type { CacheHints } from '../../protocol/caching.ts'
+import { cacheHintsProblem } from '../../protocol/caching.ts'
+import type { Annotations } from '../../protocol/content.ts'
+import { annotationsProblem, contentsProblem, kindOf } from '../../protocol/content.ts'
+import type { Icon } from '../../protocol/icons.ts'
+import type { Meta, ResultMeta } from '../../protocol/meta.ts'
+import type { ReadResourceResult, Resource, ResourceContents, ResourceTemplateInfo } from '../../protocol/resources.ts'
 import { decodedText, isUri, normalizeUri } from '../../protocol/uri.ts'
 import { UriTemplate } from '../../protocol/uri-template.ts'
 import { chain } from '../../util/maybe-async.ts'

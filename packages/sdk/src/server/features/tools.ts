@@ -3,25 +3,19 @@ import { isInputRequired } from '../../era/questions.ts'
 import type { Outcome } from '../../era/server.ts'
 import { CapabilityError, ProtocolError, RpcCode, Suspended } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
+import type { ContentBlock } from '../../protocol/content.ts'
 import { contentListProblem, kindOf } from '../../protocol/content.ts'
 import { isSecret } from '../../protocol/form.ts'
+import type { Icon } from '../../protocol/icons.ts'
+import type { JsonObjectSchema } from '../../protocol/json-schema.ts'
+import type { Meta, ResultMeta } from '../../protocol/meta.ts'
 import {
   findMirroredArguments,
   type HeaderReader,
   type MirroredArgument,
   mirroredArgumentsProblem,
 } from '../../protocol/mirrored-headers.ts'
-import type {
-  CallToolResult,
-  ContentBlock,
-  Icon,
-  JsonObjectSchema,
-  Meta,
-  ResultMeta,
-  Tool,
-  ToolAnnotations,
-  ToolExecution,
-} from '../../protocol/types.ts'
+import type { CallToolResult, Tool, ToolAnnotations, ToolExecution } from '../../protocol/tools.ts'
 import { headerAnnotationProblem } from '../../protocol/x-mcp-header.ts'
 import { describeIssues } from '../../schema/issues.ts'
 import type { InferInput, InferOutput, SchemaLike, StandardResult } from '../../schema/standard.ts'

@@ -1,7 +1,7 @@
 import { RpcCode } from '../../../errors.ts'
 import { Fault, kindOf, type RpcRequest } from '../../../jsonrpc/message.ts'
+import { metaKeys } from '../../../protocol/meta.ts'
 import { type HeaderReader, standardHeadersProblem } from '../../../protocol/mirrored-headers.ts'
-import { metaKeys } from '../../../protocol/types.ts'
 import { isObject, type JsonObject } from '../../../util/objects.ts'
 import { trimWhitespace } from '../../../util/trim-whitespace.ts'
 import { Refusal } from './call.ts'

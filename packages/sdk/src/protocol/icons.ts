@@ -1,30 +1,18 @@
 import { isObject } from '../util/objects.ts'
 import { warnOnce } from '../util/warn.ts'
-import type { Annotations, CacheHints } from './types.ts'
 
-/** What is wrong with caching hints, or undefined (2026-07-28 caching). */
-export function cacheHintsProblem({ ttlMs, cacheScope }: CacheHints): string | undefined {
-  if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs >= 0))
-    return 'ttlMs must be a whole number of at least 0'
-  if (cacheScope !== undefined && cacheScope !== 'public' && cacheScope !== 'private') {
-    return "cacheScope must be 'public' or 'private'"
-  }
-  return undefined
+/** An icon to show next to a name. Since 2025-11-25. */
+export interface Icon {
+  /** An `https:` or `data:` URI. */
+  src: string
+  mimeType?: string | undefined
+  /** For example `48x48`, or `any` for a scalable image. */
+  sizes?: string[] | undefined
+  /** The color scheme that the icon is designed for. */
+  theme?: 'light' | 'dark' | undefined
 }
 
-/** What is wrong with annotations, or undefined (2025-06-18 resources, annotations). */
-export function annotationsProblem({ audience, priority, lastModified }: Annotations): string | undefined {
-  const isAudience = (value: unknown) => value === 'user' || value === 'assistant'
-  if (audience !== undefined && !(Array.isArray(audience) && audience.every(isAudience))) {
-    return "annotations.audience must be a list of 'user' and 'assistant'"
-  }
-  if (priority !== undefined && !(priority >= 0 && priority <= 1))
-    return 'annotations.priority must lie between 0 and 1'
-  if (lastModified !== undefined && !isIsoDate(lastModified)) return 'annotations.lastModified must be an ISO 8601 date'
-  return undefined
-}
-
-/** What is wrong with icons, or undefined (2025-11-25 basic, icons). */
+/** Describes what is wrong with a list of icons, or returns undefined (2025-11-25 basic, icons). */
 export function iconsProblem(icons: unknown): string | undefined {
   if (icons === undefined) return undefined
   if (!Array.isArray(icons)) return 'icons must be a list'
@@ -50,8 +38,4 @@ function iconProblem(icon: unknown): string | undefined {
     return ".sizes must be a list such as ['48x48'] or ['any']"
   }
   return theme === undefined || theme === 'light' || theme === 'dark' ? undefined : ".theme must be 'light' or 'dark'"
-}
-
-function isIsoDate(text: string): boolean {
-  return /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:?\d\d)?)?$/.test(text) && !Number.isNaN(Date.parse(text))
 }

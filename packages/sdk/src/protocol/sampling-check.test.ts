@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { sampledProblem, samplingProblem, singleContent, splitMessages } from './sampling.ts'
 import type {
   CreateMessageParams,
   CreateMessageResult,
   SamplingContent,
   SamplingMessage,
-  Tool,
   ToolResultContent,
   ToolUseContent,
-} from './types.ts'
+} from './sampling.ts'
+import { sampledProblem, samplingProblem, singleContent, splitMessages } from './sampling-check.ts'
+import type { Tool } from './tools.ts'
 
 const text = (text: string): SamplingContent => ({ type: 'text', text })
 const image: SamplingContent = { type: 'image', data: 'AAAA', mimeType: 'image/png' }
