@@ -19,7 +19,7 @@ interface Snippet {
 
 const snippets = pages.flatMap(snippetsOf)
 
-describe('every TypeScript snippet of the README and the docs', () => {
+describe('TypeScript snippets of the README and the docs', () => {
   beforeAll(() => {
     rmSync(folder, { recursive: true, force: true })
     for (const { page, file, code } of snippets) {
@@ -30,18 +30,18 @@ describe('every TypeScript snippet of the README and the docs', () => {
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(configuration))
   })
 
-  it('is there', () => {
+  it('are found', () => {
     expect(snippets.length).toBeGreaterThan(10)
   })
 
-  it('compiles', () => {
+  it('compile', () => {
     const { stdout, status } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', folder], { encoding: 'utf8' })
     expect(stdout).toBe('')
     expect(status).toBe(0)
   })
 
   for (const { page, file } of snippets.filter(({ file }) => !file.endsWith('.test.ts'))) {
-    it(`runs: ${page}, ${file}`, async () => {
+    it(`run without an error: ${page}, ${file}`, async () => {
       const cwd = join(folder, slug(page))
       const run = promisify(execFile)(process.execPath, [file.replace('.ts', '.js')], { cwd, timeout: 15_000 })
       // Servers end when their stdin does.

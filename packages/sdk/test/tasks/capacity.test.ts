@@ -142,8 +142,10 @@ describe('the documentation', () => {
 
   it('names the longest time to live and the number of open tasks that a caller may have [TASK-051]', async () => {
     const limits = page('limits')
-    expect(limits).toMatch(/open tasks of one caller, and of all \| 1,000, and 100,000/)
-    expect(limits).toMatch(/how long a task is kept \| an hour, at the client's wish up to a day/)
+    expect(limits).toMatch(/Open tasks per caller [^|]*\| 1,000 \|/)
+    expect(limits).toMatch(/Open tasks in total \| 100,000 \|/)
+    expect(limits).toMatch(/TTL of a task \| an hour \|/)
+    expect(limits).toMatch(/TTL a client may request \| a day \|/)
     await using world = new World(legacy, 'memory', 'memory')
     const peer = await world.peer(await world.serve(echo))
     expect((await peer.create('echo', { text: 'a' }, { ttlMs: 1e12 })).ttlMs).toBe(24 * 3_600_000)
