@@ -36,7 +36,16 @@ export function kindOfAddress(address: string): AddressKind {
 
 /** Whether a URL leads to this machine by what it says itself, which no name server can change. */
 export function isLoopbackUrl({ hostname }: URL): boolean {
-  return hostname === 'localhost' || (isLiteral(hostname) && kindOfHost(hostname) === 'loopback')
+  return isLoopbackHost(hostname)
+}
+
+/**
+ * Returns whether a host is this machine, without asking a name server.
+ *
+ * @param host As `URL` writes it, or an address to listen on (`::1` without brackets).
+ */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isLiteral(host) && kindOfHost(host) === 'loopback')
 }
 
 /** Whether the host of a URL is an address, and not a name. */

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { McpError } from '../errors.ts'
 import type { McpServer } from '../server/mcp-server.ts'
 import type { Server } from '../server/server.ts'
-import { isLoopback } from '../transport/http/server/auth/metadata.ts'
+import { checkResource } from '../transport/http/server/authorize.ts'
 import { type HttpMetrics, HttpRequestHandler } from '../transport/http/server/handler.ts'
 import { NodeCall } from '../transport/http/server/node.ts'
 import type { HttpOptions } from '../transport/http/server/options.ts'
@@ -119,12 +119,6 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
     close: end,
     [Symbol.asyncDispose]: end,
   }
-}
-
-/** Where others call, or somebody passes calls on, only the operator knows what clients call this server. */
-function checkResource({ auth, allowedHosts, allowAnyHost }: HttpOptions, host: string): void {
-  if (!auth || auth.resource !== undefined || (isLoopback(host) && !allowedHosts && !allowAnyHost)) return
-  throw new TypeError("auth.resource is missing: the URL of this server as clients know it: 'https://a.example/mcp'")
 }
 
 /** Fine to listen on, but no address to go to. */

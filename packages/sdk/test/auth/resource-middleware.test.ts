@@ -1,15 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createMcpHandler, StreamableHTTPServerTransport } from 'tenon/server'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { InvalidTokenError } from '../../src/auth/resource/auth-info.ts'
+import { InvalidTokenError } from '../../src/auth/resource/invalid-token-error.ts'
 import { jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
-import {
-  type BearerAuthOptions,
-  mcpAuthMetadataRouter,
-  type NodeMiddleware,
-  requireBearerAuth,
-} from '../../src/transport/http/server/auth/middleware.ts'
-import type { AuthOptions } from '../../src/transport/http/server/options.ts'
+import type { BearerAuthOptions } from '../../src/auth/resource/middleware.ts'
+import type { AuthOptions } from '../../src/auth/resource/options.ts'
+import { mcpAuthMetadataRouter, requireBearerAuth } from '../../src/transport/http/server/auth-middleware.ts'
+import type { NodeMiddleware } from '../../src/transport/http/server/auth-routes.ts'
 import {
   door,
   eachRevision,

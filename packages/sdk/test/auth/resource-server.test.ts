@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http'
 import { createMcpHandler, serveHttp } from 'tenon/server'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
-import type { AuthInfo, AuthOptions } from '../../src/transport/http/server/options.ts'
+import type { AuthInfo, AuthOptions } from '../../src/auth/resource/options.ts'
 import {
   door,
   eachRevision,
@@ -246,7 +246,7 @@ describe('a token that allows too little', () => {
       expect(answer.status).toBe(403)
       expect(challengeOf(answer)).toEqual({
         error: 'insufficient_scope',
-        error_description: 'The token does not allow this',
+        error_description: 'Insufficient scope: the access token does not allow this request.',
         scope: 'mcp files:read files:delete',
         resource_metadata: `${place.origin}${wellKnown}/mcp`,
       })
@@ -537,7 +537,7 @@ describe('createMcpHandler', () => {
 
   it('wants to know its own URL, and says so at once', () => {
     const auth = { verify: () => undefined, authorizationServers: ['https://as.example'] }
-    expect(() => createMcpHandler(workshop(), { auth })).toThrow('auth.resource is missing')
+    expect(() => createMcpHandler(workshop(), { auth })).toThrow('auth.resource is required')
   })
 })
 
@@ -560,7 +560,7 @@ describe('mistakes in `auth`', () => {
     'a server that is called from elsewhere (%j) has to be told its URL',
     async (options) => {
       const serving = serveHttp(workshop(), { port: 0, exit: false, auth: good, ...options })
-      await expect(serving).rejects.toThrow('auth.resource is missing')
+      await expect(serving).rejects.toThrow('auth.resource is required')
     },
   )
 
@@ -571,7 +571,7 @@ describe('mistakes in `auth`', () => {
     await using other = await protectedServer({ server, auth: { verify } })
     await using peer = new Peer(other.url, modern, withToken('x'))
     expect((await peer.call('echo')).status).toBe(500)
-    expect(String(errors[0])).toContain('auth.verify must give scopes')
+    expect(String(errors[0])).toContain('auth.verify must return `scopes`')
   })
 })
 

@@ -4,7 +4,7 @@ import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, typ
 import type { RevisionId } from 'tenon'
 import type { McpServer, McpServerOptions, ServeHttpOptions } from 'tenon/server'
 import { jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
-import type { AuthInfo, AuthOptions } from '../../src/transport/http/server/options.ts'
+import type { AuthInfo, AuthOptions } from '../../src/auth/resource/options.ts'
 import { checkScopes } from '../../src/util/scopes.ts'
 import { type Answer, Peer, type PeerOptions, registerSlow, serve, workshop } from '../transport/http/server/support.ts'
 

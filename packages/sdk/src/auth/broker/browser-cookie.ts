@@ -1,5 +1,5 @@
 import type { Sealer } from '../../util/sealer.ts'
-import type { AuthCall } from '../server/call.ts'
+import type { AuthCall } from '../http.ts'
 
 /** What a browser has to have to go on with a login. */
 export interface Binding {

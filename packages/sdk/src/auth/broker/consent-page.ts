@@ -1,6 +1,6 @@
 import { isLoopbackUrl } from '../../net/addresses.ts'
+import type { AuthReply } from '../http.ts'
 import type { AuthorizationRequest } from '../server/backend.ts'
-import type { AuthReply } from '../server/call.ts'
 import type { OAuthClient } from '../server/client.ts'
 import { isDocumentAddress } from '../server/client-documents.ts'
 import { escaped, pageReply } from '../server/page.ts'

@@ -1,4 +1,4 @@
-import type { AuthInfo, TokenRequest } from './auth-info.ts'
+import type { AuthInfo, TokenRequest } from './options.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 

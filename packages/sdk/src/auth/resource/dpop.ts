@@ -1,9 +1,9 @@
 import { calculateJwkThumbprint, EmbeddedJWK, type JWK, type JWTPayload, jwtVerify } from 'jose'
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
-import type { TokenRequest } from './auth-info.ts'
 import { checkAlgorithms } from './jwt-verifier.ts'
 import { Nonces } from './nonces.ts'
+import type { DpopCheck, TokenRequest } from './options.ts'
 import { MemoryReplays, type Replays } from './replays.ts'
 
 export interface DpopOptions {
@@ -20,20 +20,6 @@ export interface DpopOptions {
   nonce?: boolean | { secret: string } | undefined
   /** Where proofs that were used are remembered. Default: in this process. */
   replays?: Replays | undefined
-}
-
-export interface DpopOutcome {
-  /** Undefined: the proof is good. */
-  problem?: { readonly error: string; readonly description: string } | undefined
-  /** For the client's next proof. */
-  nonce?: string | undefined
-}
-
-/** Checks that whoever presents a token also has the key that it is bound to; the value of `auth.dpop`. */
-export interface DpopCheck {
-  readonly algorithms: readonly string[]
-  readonly required: boolean
-  check(request: TokenRequest, token: string, thumbprint: string): Promise<DpopOutcome>
 }
 
 /** Proofs of possession (RFC 9449). */

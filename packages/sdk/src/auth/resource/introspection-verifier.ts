@@ -9,9 +9,9 @@ import {
 } from 'oauth4webapi'
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
-import type { TokenVerifier } from './auth-info.ts'
 import { isForUs, toAuthInfo, toList } from './claims.ts'
 import { checkIssuerUrl, type Fetch, IssuerFetch } from './issuer-fetch.ts'
+import type { TokenVerifier } from './options.ts'
 
 export interface IntrospectionVerifierOptions {
   /** Where the authorization server tells about tokens (RFC 7662). */

@@ -6,9 +6,9 @@ import {
   processDiscoveryResponse,
 } from 'oauth4webapi'
 import { clock } from '../../util/clock.ts'
-import type { TokenVerifier } from './auth-info.ts'
 import { isForUs, toAuthInfo, toList } from './claims.ts'
 import { checkIssuerUrl, type Fetch, IssuerFetch, pauseMs } from './issuer-fetch.ts'
+import type { TokenVerifier } from './options.ts'
 
 export interface JwtVerifierOptions {
   /** Who issues the tokens, exactly as its metadata and the claim `iss` say it. */

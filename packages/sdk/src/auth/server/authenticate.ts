@@ -1,7 +1,7 @@
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
+import type { AuthCall } from '../http.ts'
 import type { Backend } from './backend.ts'
-import type { AuthCall } from './call.ts'
 import type { OAuthClient } from './client.ts'
 import { type ClientClaim, readClientClaim, withBasicChallenge } from './client-authentication.ts'
 import { invalidClient } from './oauth-error.ts'

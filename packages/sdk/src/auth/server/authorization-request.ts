@@ -1,6 +1,6 @@
+import { type AuthReply, redirectTo } from '../http.ts'
 import { isSameResource } from '../resource/same-resource.ts'
 import type { AuthorizationRequest, Backend } from './backend.ts'
-import { type AuthReply, redirectTo } from './call.ts'
 import type { OAuthClient } from './client.ts'
 import { invalidClient, OAuthError } from './oauth-error.ts'
 import { type Params, toScopes } from './params.ts'

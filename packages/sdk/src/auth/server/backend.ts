@@ -1,4 +1,4 @@
-import type { AuthCall, AuthReply } from './call.ts'
+import type { AuthCall, AuthReply } from '../http.ts'
 import type { OAuthClient, OAuthClientMetadata } from './client.ts'
 
 /** A request for authorization that is in order, from a client that is known, to a redirect URI that is the client's. */

@@ -1,3 +1,4 @@
+import { type AuthCall, type AuthReply, type AuthRoutes, basePathOf, json, pathOf } from '../http.ts'
 import { authenticate } from './authenticate.ts'
 import {
   findWayBack,
@@ -8,7 +9,6 @@ import {
   wayBackUrl,
 } from './authorization-request.ts'
 import type { Backend } from './backend.ts'
-import { type AuthCall, type AuthReply, type AuthRoutes, basePathOf, json, pathOf } from './call.ts'
 import { OAuthError } from './oauth-error.ts'
 import { escaped, Pages, stylesheetPath, stylesheetReply } from './page.ts'
 import { type Params, paramsOf, toScopes } from './params.ts'

@@ -1,4 +1,4 @@
-import { type AuthReply, json } from './call.ts'
+import { type AuthReply, json } from '../http.ts'
 
 /** How an authorization server says no. Throw it in an `OAuthServerProvider` to answer with an error of your choosing. */
 export class OAuthError extends Error {

@@ -1,4 +1,4 @@
-import { type AuthReply, basePathOf } from './call.ts'
+import { type AuthReply, basePathOf } from '../http.ts'
 
 export interface Page {
   /** Plain text; also the heading. */

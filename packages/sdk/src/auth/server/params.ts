@@ -1,4 +1,4 @@
-import type { AuthCall } from './call.ts'
+import type { AuthCall } from '../http.ts'
 import { OAuthError } from './oauth-error.ts'
 
 /** The parameters of a request. RFC 6749, 3.1: an empty one counts as absent, a repeated one is an error. */

@@ -1,7 +1,7 @@
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
+import type { AuthCall } from '../http.ts'
 import type { AuthorizationRequest, Backend, CodeRequest } from './backend.ts'
-import type { AuthCall } from './call.ts'
 import type { OAuthClient, OAuthClientMetadata } from './client.ts'
 import { invalidGrant, OAuthError } from './oauth-error.ts'
 import type { OAuthServerProvider } from './provider-port.ts'

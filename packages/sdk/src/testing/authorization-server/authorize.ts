@@ -1,4 +1,4 @@
-import { type AuthReply, redirectTo } from '../../auth/server/call.ts'
+import { type AuthReply, redirectTo } from '../../auth/http.ts'
 import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { type Params, toScopes } from '../../auth/server/params.ts'
 import { chooseRedirectUri } from '../../auth/server/redirect-uris.ts'

@@ -1,4 +1,4 @@
-import { type AuthReply, json } from '../../auth/server/call.ts'
+import { type AuthReply, json } from '../../auth/http.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import type { EndpointName } from './state.ts'
 

@@ -1,4 +1,4 @@
-import { json } from '../../auth/server/call.ts'
+import { json } from '../../auth/http.ts'
 import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { authenticate } from './client-auth.ts'
 import type { Endpoint } from './state.ts'

@@ -1,4 +1,4 @@
-import { json } from '../../auth/server/call.ts'
+import { json } from '../../auth/http.ts'
 import { signingAlgorithms } from './keys.ts'
 import type { Endpoint, EndpointName, State } from './state.ts'
 

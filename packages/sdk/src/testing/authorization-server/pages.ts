@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { AuthReply } from '../../auth/server/call.ts'
+import type { AuthReply } from '../../auth/http.ts'
 import { isDocumentAddress } from '../../auth/server/client-documents.ts'
 import type { OAuthError } from '../../auth/server/oauth-error.ts'
 import { escaped } from '../../auth/server/page.ts'

@@ -1,4 +1,4 @@
-import { json } from '../../auth/server/call.ts'
+import { json } from '../../auth/http.ts'
 import { checkTexts, invalidMetadata as invalid } from '../../auth/server/client.ts'
 import { checkRedirectUris } from '../../auth/server/redirect-uris.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'

@@ -1,4 +1,4 @@
-import type { AuthReply } from '../../auth/server/call.ts'
+import type { AuthReply } from '../../auth/http.ts'
 import type { AuthorizationRequests } from './authorization-requests.ts'
 import type { Clients } from './clients.ts'
 import type { Proofs } from './dpop.ts'

@@ -1,4 +1,4 @@
-import { type AuthReply, json } from '../../auth/server/call.ts'
+import { type AuthReply, json } from '../../auth/http.ts'
 import type { RegisteredClient } from './clients.ts'
 import type { State } from './state.ts'
 import type { Family } from './tokens.ts'

@@ -1,4 +1,4 @@
-import type { AuthReply } from '../../auth/server/call.ts'
+import type { AuthReply } from '../../auth/http.ts'
 import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { findClient } from './client-auth.ts'
 import { authorizationCode } from './grants/authorization-code.ts'

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { principalOf } from '../../auth/resource/principal.ts'
 import { ClosedError } from '../../errors.ts'
 import { isWatched } from '../../jsonrpc/link.ts'
 import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
@@ -16,7 +17,6 @@ import {
 } from '../http/server/call.ts'
 import { Guard, type GuardOptions } from '../http/server/guard.ts'
 import { NodeCall, type NodeRequest } from '../http/server/node.ts'
-import { principalOf } from '../http/server/principal.ts'
 import { readMessage } from './endpoints.ts'
 
 export interface SSEServerTransportOptions extends GuardOptions {

@@ -1,4 +1,4 @@
-import type { AuthReply } from '../../../auth/server/call.ts'
+import type { AuthReply } from '../../../auth/http.ts'
 import { OAuthError } from '../../../auth/server/oauth-error.ts'
 import type { Params } from '../../../auth/server/params.ts'
 import type { RegisteredClient } from '../clients.ts'

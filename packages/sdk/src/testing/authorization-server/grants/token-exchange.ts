@@ -1,5 +1,5 @@
 import type { JWTPayload } from 'jose'
-import { json } from '../../../auth/server/call.ts'
+import { json } from '../../../auth/http.ts'
 import { invalidGrant, OAuthError } from '../../../auth/server/oauth-error.ts'
 import { askedScope } from '../asked.ts'
 import type { State } from '../state.ts'

@@ -1,3 +1,5 @@
+import { pathOf } from '../../../auth/http.ts'
+import { principalOf } from '../../../auth/resource/principal.ts'
 import { RpcCode } from '../../../errors.ts'
 import type { Endpoint, RevisionFacts } from '../../../jsonrpc/endpoint.ts'
 import { Fault, kindOf, type RpcRequest } from '../../../jsonrpc/message.ts'
@@ -10,10 +12,9 @@ import { DenseSet } from '../../../util/dense-set.ts'
 import { isObject } from '../../../util/objects.ts'
 import { worksOnlyInRequests } from '../../../util/runtime.ts'
 import { SseEndpoints } from '../../sse/endpoints.ts'
-import { answerRoute } from './auth/auth-routes.ts'
-import { Authorizer } from './auth/authorize.ts'
-import { AuthorizedCall } from './auth/authorized-call.ts'
-import { pathOf } from './auth/metadata.ts'
+import { answerDocument, answerRoute } from './auth-routes.ts'
+import { Authorizer } from './authorize.ts'
+import { AuthorizedCall } from './authorized-call.ts'
 import {
   type Body,
   type BodyLimits,
@@ -28,7 +29,6 @@ import {
 import { Guard, getProblem, postProblem } from './guard.ts'
 import { IncomingBodies } from './incoming-bodies.ts'
 import type { HttpOptions } from './options.ts'
-import { principalOf } from './principal.ts'
 import { RateLimit } from './rate-limit.ts'
 import { PostResponse } from './response.ts'
 import { Revisions } from './revisions.ts'
@@ -157,7 +157,7 @@ export class HttpRequestHandler {
   /** Nothing is awaited here that need not be: a promise more is a measurable part of a small call. */
   #serve(call: HttpCall): Promise<void> | void {
     if (this.#options.clientAddress) call.request.peer = this.#options.clientAddress(call.request)
-    if (this.#authorizer && this.describes(pathOf(call))) return this.#login(call, this.#authorizer)
+    if (this.#authorizer && this.describes(pathOf(call.request))) return this.#login(call, this.#authorizer)
     const foreign = this.#guard.check(call)
     if (foreign) throw foreign
     if (call.method === 'OPTIONS') return this.#preflight(call)
@@ -176,7 +176,7 @@ export class HttpRequestHandler {
   /** What clients need before they have a token. */
   #login(call: HttpCall, { metadata, routes }: Authorizer): Promise<void> | void {
     // Public, and for pages of every origin.
-    if (metadata.handles(pathOf(call))) return metadata.answer(call)
+    if (metadata.handles(pathOf(call.request))) return answerDocument(call, metadata)
     // Which origins may call is for each endpoint to say.
     const foreign = this.#guard.checkHost(call)
     if (foreign) throw foreign

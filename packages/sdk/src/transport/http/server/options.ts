@@ -1,15 +1,12 @@
-import type { AuthRoutes } from '../../../auth/server/call.ts'
+import type { AuthOptions } from '../../../auth/resource/options.ts'
 import type { HttpRequest } from '../../../jsonrpc/transport.ts'
 import type { Bus, EventStore, SessionStore } from '../../../store/ports.ts'
-import type { AuthInfo } from '../../../util/auth-info.ts'
 import type { GuardOptions } from './guard.ts'
 import type { IncomingLimits } from './incoming-bodies.ts'
 import type { RateLimitOptions } from './rate-limit.ts'
 import type { SessionLimits } from './sessions/session-table.ts'
 import type { StreamLimits } from './streams/open-streams.ts'
 import type { UnsentOutputLimits } from './unsent-output.ts'
-
-export type { AuthInfo } from '../../../util/auth-info.ts'
 
 /** How a server is served over HTTP. Everything has a safe default. */
 export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits, UnsentOutputLimits, IncomingLimits {
@@ -61,7 +58,7 @@ export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits, 
    * session that begins, the session is refused; the error goes to `onError`.
    */
   onSession?: ((event: 'opened' | 'closed', sessionId: string) => unknown) | undefined
-  /** Lets only callers in who present a token of one of these authorization servers. Default: anyone may call. */
+  /** Requires an OAuth 2.1 access token on every request. Default: anyone may call. */
   auth?: AuthOptions | undefined
   /** The old transport of 2024-11-05 beside the new one. Default false. */
   sse?: boolean | SsePaths | undefined
@@ -73,67 +70,4 @@ export interface SsePaths {
   path?: string | undefined
   /** Where messages are posted. Default `/messages`. */
   messagesPath?: string | undefined
-}
-
-/** How callers show who they are: OAuth 2.1, with this server as the resource server (2025-06-18 authorization on). */
-export interface AuthOptions {
-  /**
-   * Finds out whom a token stands for; undefined when it stands for nobody. Also checks that it was issued for this server,
-   * or gives the `resource` it was issued for. `jwtVerifier` and `introspectionVerifier` of `tenon/auth` do all of that.
-   * What it throws, other than that a token is invalid, is answered with 503: the token may be good.
-   */
-  verify: VerifyToken
-  /** Issuers that clients can get a token from. At least one. */
-  authorizationServers: readonly string[]
-  /**
-   * The URL of this server as clients know it; tokens must be for it. Default, only for `serveHttp` on this machine: where
-   * it is served. Never taken from a `Host` header, which whoever holds a token for another server could choose.
-   */
-  resource?: string | URL | undefined
-  /** What every request needs, named in the challenge of those who have no token. Default: nothing in particular. */
-  requiredScopes?: readonly string[] | undefined
-  /** Scopes that come with another: `{ 'files:write': ['files:read'] }`. Default: none. */
-  impliedScopes?: Readonly<Record<string, readonly string[]>> | undefined
-  /** What clients may ask for, in the metadata. Default: `requiredScopes`. */
-  scopesSupported?: readonly string[] | undefined
-  /** For people, in the metadata. */
-  resourceName?: string | undefined
-  /** Where developers can read about this server, in the metadata. */
-  resourceDocumentation?: string | URL | undefined
-  /** Takes tokens that are bound to a key of the client: `dpop()` of `tenon/auth`. Default: those are refused. */
-  dpop?: ProofCheck | undefined
-  /** Endpoints that are answered before any token is asked for: those that `broker` of `tenon/auth` brings. Default none. */
-  routes?: AuthRoutes | undefined
-}
-
-export type VerifyToken = (
-  token: string,
-  request: TokenRequest,
-) => AuthInfo | undefined | PromiseLike<AuthInfo | undefined>
-
-/** What a check of tokens may want to know of the request. */
-export interface TokenRequest {
-  readonly method: string
-  /** Where it was sent to, in the ways clients may know it; without the query. */
-  readonly urls: readonly string[]
-  header(name: string): string | undefined
-  /** Whether an audience, one or several, names this server. */
-  isFor(audience: unknown): boolean
-}
-
-/** Checks that whoever presents a token also has the key that it is bound to (RFC 9449). */
-export interface ProofCheck {
-  /** Of the signatures that it takes, for the challenge. */
-  readonly algorithms: readonly string[]
-  /** Whether tokens that are bound to no key are refused. */
-  readonly required: boolean
-  /** @param thumbprint The key that the token names. */
-  check(request: TokenRequest, token: string, thumbprint: string): Promise<ProofOutcome>
-}
-
-export interface ProofOutcome {
-  /** Undefined: the proof is good. */
-  problem?: { readonly error: string; readonly description: string } | undefined
-  /** For the client's next proof. */
-  nonce?: string | undefined
 }

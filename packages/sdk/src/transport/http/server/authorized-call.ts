@@ -1,21 +1,12 @@
-import { clock } from '../../../../util/clock.ts'
-import { isObject } from '../../../../util/objects.ts'
-import { unref } from '../../../../util/unref.ts'
-import type {
-  Body,
-  BodyLimits,
-  CallRequest,
-  EventSink,
-  HeaderFields,
-  HttpCall,
-  OutputLimits,
-  Refusal,
-} from '../call.ts'
-import type { AuthInfo } from '../options.ts'
-import { toChallenge, withoutOffline } from './challenge.ts'
-import type { Verified } from './token-check.ts'
+import { toChallenge, withoutOffline } from '../../../auth/resource/challenge.ts'
+import type { VerifiedToken } from '../../../auth/resource/token-check.ts'
+import type { AuthInfo } from '../../../util/auth-info.ts'
+import { clock } from '../../../util/clock.ts'
+import { isObject } from '../../../util/objects.ts'
+import { unref } from '../../../util/unref.ts'
+import type { Body, BodyLimits, CallRequest, EventSink, HeaderFields, HttpCall, OutputLimits, Refusal } from './call.ts'
 
-export interface Authorization extends Verified {
+export interface Authorization extends VerifiedToken {
   /** The header of an answer that refuses because these scopes are missing. */
   challenge(scopes: readonly string[]): string
 }

@@ -1,26 +1,32 @@
-import { sha256 } from '../../../util/base64url.ts'
-import { isObject, pick } from '../../../util/objects.ts'
-import { warnOnce } from '../../../util/warn.ts'
-import { parseCredentials } from './auth/challenge.ts'
-import type { CallRequest } from './call.ts'
+import { sha256 } from '../../util/base64url.ts'
+import { isObject, pick } from '../../util/objects.ts'
+import { warnOnce } from '../../util/warn.ts'
+import type { RequestHead } from '../http.ts'
+import { parseCredentials } from './challenge.ts'
+
+/** A request that an authentication layer in front of the server has checked. */
+export interface AuthenticatedRequest extends Pick<RequestHead, 'header'> {
+  /** What that layer left on the request. */
+  readonly auth?: unknown
+}
 
 /**
- * Returns the principal of a request that an authentication layer in front of us has checked: whom sessions, tasks, state
- * and limits belong to. Undefined: anonymous. A promise only where the token has to be digested.
+ * Returns the principal of an authenticated request: the owner of its sessions, tasks, state and limits. Undefined means
+ * anonymous. Returns a promise only if the token has to be hashed.
  */
-export function principalOf(request: CallRequest): string | undefined | Promise<string> {
+export function principalOf(request: AuthenticatedRequest): string | undefined | Promise<string> {
   const { auth } = request
   if (auth === undefined || auth === null) return undefined
   const { token } = auth as { token?: unknown }
-  // Layers may leave a placeholder in one place, and gateways send a token of their own in the other: both have to agree.
+  // A layer may leave a placeholder as `auth.token`, and a gateway may send its own token in the header, so both count.
   const tokens = new Set([token, parseCredentials(request.header('authorization'))?.token].filter(isText))
   return principalFor(auth, tokens.size === 0 ? undefined : [...tokens].join(' '))
 }
 
 /**
- * Returns the principal for what a verifier or an authentication layer says of a caller. In this order: the user, as their
- * issuer knows them; whoever holds this token; whatever else describes the user. The client id alone names nobody, because
- * all users of a client share it: such callers are anonymous. The text is JSON, so that no two principals collide.
+ * Returns the principal for the result of a verifier or an authentication layer. It is, in this order: the user as known to
+ * the issuer; the holder of this token; any other description of the user. A client id alone is not enough, because all
+ * users of a client share it: such callers are anonymous. The principal is JSON text, so that no two collide.
  */
 export function principalFor(auth: unknown, token: string): string | Promise<string>
 export function principalFor(auth: unknown, token: string | undefined): string | undefined | Promise<string>
@@ -38,24 +44,24 @@ export function principalFor(auth: unknown, token: string | undefined): string |
   if (about.some(isKnown)) return JSON.stringify([issuer, 'about', client, ...about])
   warnOnce(
     'auth-without-principal',
-    'The auth of a request has neither a user id (such as `sub`) nor a token, so its caller is treated as anonymous. Set `principal` to tell callers apart.',
+    'The auth of a request has neither a user id (such as `sub`) nor a token, so the caller is treated as anonymous. Set `principal` to tell callers apart.',
   )
   return undefined
 }
 
-/** Returns the text that names the user of a token, for `AuthInfo.subject`. */
+/** Returns the user of a token, for `AuthInfo.subject`. */
 export function subjectOf(auth: unknown): string | undefined {
   const subject = find(placesOf(auth), subjectNames)
   return typeof subject === 'string' ? subject : undefined
 }
 
-/** Returns the issuer of a token, for `AuthInfo.issuer`. Found in the same places as the subject, which means nothing without it. */
+/** Returns the issuer of a token, for `AuthInfo.issuer`. A subject means nothing without its issuer. */
 export function issuerOf(auth: unknown): string | undefined {
   const issuer = find(placesOf(auth), issuerNames)
   return issuer === null ? undefined : String(issuer)
 }
 
-/** Copies everything from which `principalFor` tells users apart, besides `extra`, `claims` and the client. */
+/** Copies the members by which `principalFor` tells users apart, except `extra`, `claims` and the client. */
 export function userMembersOf(auth: object): object {
   return pick(auth, [...issuerNames, ...subjectNames, ...userIdNames, ...descriptionNames, 'payload'])
 }
@@ -65,8 +71,8 @@ const subjectNames = ['subject', 'sub']
 const userIdNames = ['user', 'userId', 'user_id', 'uid']
 
 /**
- * These may be shared, change hands or be chosen by the user (OpenID Connect Core 5.7), so they separate callers further and
- * never join the holders of two tokens.
+ * These may be shared, reassigned or chosen by the user (OpenID Connect Core 5.7). They tell callers further apart, but never
+ * make the holders of two tokens one principal.
  */
 const descriptionNames = ['id', 'email', 'username', 'preferred_username']
 
@@ -75,7 +81,7 @@ const clientNames = ['clientId', 'client_id', 'azp']
 type Members = Readonly<Record<string, unknown>>
 type Id = string | number
 
-/** The objects in which authentication layers put what they know: claims on top, or one level down. */
+/** The objects in which authentication layers put claims: the top level, or one level down. */
 function placesOf(auth: unknown): Members[] {
   if (!isObject(auth)) return []
   return [auth, ...['extra', 'claims', 'payload', 'user'].map((name) => auth[name]).filter(isObject)]
@@ -85,7 +91,7 @@ function valuesOf(places: readonly Members[], names: readonly string[]): (Id | n
   return names.map((name) => find(places, [name]))
 }
 
-/** The first value under one of these names; null, as JSON has it, where there is none. */
+/** Returns the first value under one of these names, or null. */
 function find(places: readonly Members[], names: readonly string[]): Id | null {
   for (const place of places) {
     for (const name of names) {
@@ -96,7 +102,7 @@ function find(places: readonly Members[], names: readonly string[]): Id | null {
   return null
 }
 
-/** `{ user: { id } }`. An `id` elsewhere may be that of the token or the client. */
+/** Returns `user.id`. An `id` elsewhere may be that of the token or the client. */
 function userObjectId(auth: unknown): Id | null {
   const user = isObject(auth) ? auth.user : undefined
   return isObject(user) && isId(user.id) ? user.id : null
@@ -106,7 +112,7 @@ function isKnown(value: Id | null): value is Id {
   return value !== null
 }
 
-/** Numbers beyond the safe range are rounded, which would make two users one. */
+/** Numbers beyond the safe range are rounded, so two users could get the same id. */
 function isId(value: unknown): value is Id {
   return isText(value) || Number.isSafeInteger(value)
 }

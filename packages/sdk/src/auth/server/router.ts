@@ -1,36 +1,37 @@
 import type { ServerResponse } from 'node:http'
-import { checkIssuerUrl } from '../../../../auth/resource/issuer-fetch.ts'
-import { AuthorizationEndpoints, toMetadata } from '../../../../auth/server/endpoints.ts'
-import { providerBackend, type RegistrationOptions } from '../../../../auth/server/provider-backend.ts'
-import type { OAuthServerProvider, RedirectingResponse } from '../../../../auth/server/provider-port.ts'
-import { routesMiddleware } from './auth-routes.ts'
-import { mcpAuthMetadataRouter, type NodeMiddleware } from './middleware.ts'
+import type { AuthRoutes, PublicDocuments } from '../http.ts'
+import { checkIssuerUrl } from '../resource/issuer-fetch.ts'
+import { metadataDocuments } from '../resource/middleware.ts'
+import { AuthorizationEndpoints, toMetadata } from './endpoints.ts'
+import { providerBackend, type RegistrationOptions } from './provider-backend.ts'
+import type { OAuthServerProvider, RedirectingResponse } from './provider-port.ts'
 
+/** Options of `mcpAuthRouter`. */
 export interface AuthRouterOptions {
-  /** What decides: `ProxyOAuthServerProvider`, or one of your own. */
+  /** Decides about clients and tokens: a `ProxyOAuthServerProvider`, or your own provider. */
   provider: OAuthServerProvider<ServerResponse & RedirectingResponse>
+  /** The issuer identifier of the authorization server. */
   issuerUrl: string | URL
-  /** Where the endpoints are. Default: `issuerUrl`. */
+  /** The URL below which the endpoints are served. Default: `issuerUrl`. */
   baseUrl?: string | URL | undefined
+  /** The URL of the developer documentation. */
   serviceDocumentationUrl?: string | URL | undefined
+  /** Scopes that clients may request. */
   scopesSupported?: readonly string[] | undefined
-  /** The URL of the MCP server as clients know it, such as `https://mcp.example.com/mcp`. Default: `baseUrl`. */
+  /** The public URL of the MCP server, such as `https://mcp.example.com/mcp`. Default: `baseUrl`. */
   resourceServerUrl?: string | URL | undefined
+  /** The display name of the MCP server. */
   resourceName?: string | undefined
+  /** How clients register themselves. */
   clientRegistrationOptions?: RegistrationOptions | undefined
 }
 
-/**
- * The endpoints of an authorization server over a provider, for Express and its like. To be mounted at the root.
- *
- * @example
- * app.use(mcpAuthRouter({ provider, issuerUrl: 'https://auth.example.com' }))
- */
-export function mcpAuthRouter(options: AuthRouterOptions): NodeMiddleware {
+/** The endpoints and documents behind `mcpAuthRouter`. */
+export function authRouter(options: AuthRouterOptions): { routes: AuthRoutes; documents: PublicDocuments } {
   const { issuerUrl, baseUrl = issuerUrl, serviceDocumentationUrl, scopesSupported, resourceName } = options
   for (const url of [issuerUrl, baseUrl]) {
     if (/[?#]/.test(checkIssuerUrl('mcpAuthRouter: issuerUrl', url).href)) {
-      throw new TypeError('mcpAuthRouter: issuerUrl has neither query nor fragment')
+      throw new TypeError('mcpAuthRouter: issuerUrl must not have a query or a fragment.')
     }
   }
   const backend = providerBackend({
@@ -42,15 +43,14 @@ export function mcpAuthRouter(options: AuthRouterOptions): NodeMiddleware {
     registration: options.clientRegistrationOptions,
     reportError,
   })
-  const endpoints = routesMiddleware(new AuthorizationEndpoints(backend))
-  const resource = mcpAuthMetadataRouter({
+  const documents = metadataDocuments({
     oauthMetadata: toMetadata(backend),
     resourceServerUrl: options.resourceServerUrl ?? baseUrl,
     serviceDocumentationUrl,
     scopesSupported,
     resourceName,
   })
-  return (request, response, next) => endpoints(request, response, () => resource(request, response, next))
+  return { routes: new AuthorizationEndpoints(backend), documents }
 }
 
 function reportError(error: unknown): void {
