@@ -1,6 +1,6 @@
 // The client that the conformance suite listens to: node conformance/client.mjs URL. The suite says by environment
 // variables which scenario to play, on which revision, and with what data.
-import { clientCredentials, enterpriseManaged, oauth, workloadIdentity } from 'tenon/auth'
+import { clientCredentials, enterpriseManaged, oauth, workloadIdentity } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
 
 /** What to do once connected, with the handlers that the scenario wants to see used. */

@@ -6,7 +6,18 @@ import { build } from 'esbuild'
 
 const sdk = new URL('../packages/sdk', import.meta.url).pathname
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8'))
-const names = ['index', 'server', 'client', 'auth', 'tasks', 'stores-sqlite', 'stores-redis', 'terminal', 'testing']
+const names = [
+  'index',
+  'server',
+  'client',
+  'auth-client',
+  'auth-server',
+  'tasks',
+  'stores-sqlite',
+  'stores-redis',
+  'terminal',
+  'testing',
+]
 
 const output = join(sdk, 'dist/lib')
 const fresh = join(sdk, 'dist/lib.new')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { bearer, clientCredentials, MemoryTokenStore, oauth } from 'tenon/auth'
+import { bearer, clientCredentials, MemoryTokenStore, oauth } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
 import { followRedirect, grantsAt, redirectUrl, sentTo, startIssuer } from './support/auth.js'
 import { officialVaults, startOwnIssuer } from './support/auth-servers.js'

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { broker, providers } from 'tenon/auth'
+import { broker, providers } from 'tenon/auth/server'
 import { startAuthorizationServer } from 'tenon/testing'
 import { serveVault } from './vault.js'
 

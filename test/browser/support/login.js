@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { oauth } from 'tenon/auth'
+import { oauth } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
 import { replaceOpener } from './opener.js'
 import { looks } from './page.js'

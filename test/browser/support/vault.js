@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { jwtVerifier } from 'tenon/auth'
+import { jwtVerifier } from 'tenon/auth/server'
 import { McpServer, serveHttp } from 'tenon/server'
 import { startAuthorizationServer } from 'tenon/testing'
 

@@ -8,7 +8,7 @@ import { McpServer as McpServerV1 } from '@modelcontextprotocol/sdk/server/mcp.j
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import * as v2 from '@modelcontextprotocol/server'
 import express from 'express'
-import { checkScopes, jwtVerifier } from 'tenon/auth'
+import { checkScopes, jwtVerifier } from 'tenon/auth/server'
 import { McpServer, serveHttp } from 'tenon/server'
 import { serveSessions } from '../servers/sessions.js'
 import { metadataOf } from './auth.js'

@@ -1,3 +1,4 @@
+export type { AuthInfo, AuthOptions } from '../auth/resource/options.ts'
 export type { Askable } from '../era/questions.ts'
 export type { AskOptions, Caller, UsedStates } from '../era/server.ts'
 export {

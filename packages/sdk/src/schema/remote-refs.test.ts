@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { guardedFetch } from 'tenon/auth'
+import { guardedFetch } from 'tenon/auth/client'
 import { describe, expect, test, vi } from 'vitest'
 import { compileJsonSchema, type JsonSchema } from './json-schema.ts'
 import { type RemoteRefOptions, resolveRemoteRefs } from './remote-refs.ts'

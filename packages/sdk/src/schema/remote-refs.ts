@@ -4,7 +4,7 @@ import { SchemaError } from './schema-error.ts'
 import { show } from './values.ts'
 
 export interface RemoteRefOptions {
-  /** Makes the requests. Pass `guardedFetch()` of `tenon/auth`, which refuses private addresses. */
+  /** Makes the requests. Pass `guardedFetch()` of `tenon/auth/server`, which refuses private addresses. */
   fetch: (
     url: string,
     init: { redirect: 'error'; signal: AbortSignal; headers: { accept: string } },

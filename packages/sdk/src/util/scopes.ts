@@ -1,9 +1,5 @@
 import { ProtocolError } from '../errors.ts'
-
-/** Whoever has scopes. */
-interface Scoped {
-  readonly scopes: readonly string[]
-}
+import type { AuthInfo } from './auth-info.ts'
 
 /**
  * The caller's token does not allow what was asked for. Over HTTP it becomes a 403 whose challenge names the scopes, so that
@@ -22,12 +18,12 @@ export class InsufficientScopeError extends ProtocolError {
 }
 
 /** Throws unless the caller has every one of the scopes. Who is not known has none. */
-export function checkScopes(auth: Scoped | undefined, needed: readonly string[]): void {
+export function checkScopes(auth: Pick<AuthInfo, 'scopes'> | undefined, needed: readonly string[]): void {
   if (!hasScopes(auth, needed)) throw new InsufficientScopeError(needed)
 }
 
 /** Whether the caller has every one of the scopes. */
-export function hasScopes(auth: Scoped | undefined, needed: readonly string[]): boolean {
+export function hasScopes(auth: Pick<AuthInfo, 'scopes'> | undefined, needed: readonly string[]): boolean {
   return includesScopes(auth?.scopes, needed)
 }
 

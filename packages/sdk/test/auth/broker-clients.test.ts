@@ -1,4 +1,4 @@
-import { broker, providers } from 'tenon/auth'
+import { broker, providers } from 'tenon/auth/server'
 import { describe, expect, it } from 'vitest'
 import { ClientDocuments } from '../../src/auth/server/client-documents.ts'
 import { guardedFetch } from '../../src/net/guarded-fetch.ts'

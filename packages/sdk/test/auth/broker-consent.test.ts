@@ -1,4 +1,4 @@
-import { broker, MemoryValueStore } from 'tenon/auth'
+import { broker, MemoryValueStore } from 'tenon/auth/server'
 import { describe, expect, it, vi } from 'vitest'
 import { type Binding, BrowserCookie } from '../../src/auth/broker/browser-cookie.ts'
 import { Sealer } from '../../src/util/sealer.ts'

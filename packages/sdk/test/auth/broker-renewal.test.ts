@@ -1,4 +1,4 @@
-import { type BrokerOptions, broker, MemoryValueStore, type ValueStore } from 'tenon/auth'
+import { type BrokerOptions, broker, MemoryValueStore, type ValueStore } from 'tenon/auth/server'
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../../src/util/deferred.ts'
 import { anyRequest, Place, scopes, secret } from './broker-support.ts'

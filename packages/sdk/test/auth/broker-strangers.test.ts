@@ -1,4 +1,4 @@
-import { MemoryValueStore } from 'tenon/auth'
+import { MemoryValueStore } from 'tenon/auth/server'
 import { describe, expect, it, vi } from 'vitest'
 import { Vault } from '../../src/auth/broker/encrypted-store.ts'
 import { Sealer } from '../../src/util/sealer.ts'

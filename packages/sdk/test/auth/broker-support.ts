@@ -1,14 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import {
-  type Broker,
-  type BrokerOptions,
-  broker,
-  type OAuthOptions,
-  oauth,
-  providers,
-  type UpstreamProvider,
-} from 'tenon/auth'
+import { type OAuthOptions, oauth } from 'tenon/auth/client'
+import { type Broker, type BrokerOptions, broker, providers, type UpstreamProvider } from 'tenon/auth/server'
 import { connect } from 'tenon/client'
 import { createMcpHandler, type HttpOptions, McpServer } from 'tenon/server'
 import { type AuthorizationServerOptions, startAuthorizationServer, type TestAuthorizationServer } from 'tenon/testing'

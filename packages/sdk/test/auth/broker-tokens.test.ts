@@ -1,4 +1,4 @@
-import { MemoryValueStore } from 'tenon/auth'
+import { MemoryValueStore } from 'tenon/auth/server'
 import { describe, expect, it, vi } from 'vitest'
 import { anyRequest, Browser, Place, secret } from './broker-support.ts'
 

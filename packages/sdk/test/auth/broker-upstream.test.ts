@@ -1,4 +1,4 @@
-import { type BrokerOptions, broker, MemoryValueStore, providers, type UpstreamProvider } from 'tenon/auth'
+import { type BrokerOptions, broker, MemoryValueStore, providers, type UpstreamProvider } from 'tenon/auth/server'
 import { describe, expect, it } from 'vitest'
 import { anyRequest, Browser, challenge, listen, redirectUri, scopes, secret, verifier } from './broker-support.ts'
 import { type Answer, Site, type Visit } from './client-support.ts'

@@ -1,6 +1,7 @@
 import { request } from 'node:http'
 import { decodeJwt } from 'jose'
-import { broker, MemoryTokenStore, MemoryValueStore, oauth, providers } from 'tenon/auth'
+import { MemoryTokenStore, oauth } from 'tenon/auth/client'
+import { broker, MemoryValueStore, providers } from 'tenon/auth/server'
 import { connect } from 'tenon/client'
 import { McpServer, serveHttp } from 'tenon/server'
 import { describe, expect, it } from 'vitest'

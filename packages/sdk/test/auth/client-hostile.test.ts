@@ -1,4 +1,4 @@
-import { GuardError, guardedFetch, MemoryTokenStore } from 'tenon/auth'
+import { GuardError, guardedFetch, MemoryTokenStore } from 'tenon/auth/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { at, failureOf, Gate, grants, join, Site, tokenOf, User, wellKnown } from './client-support.ts'

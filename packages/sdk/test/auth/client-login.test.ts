@@ -12,7 +12,7 @@ import {
   type ProviderClientInformation,
   type ProviderTokens,
   withProvider,
-} from 'tenon/auth'
+} from 'tenon/auth/client'
 import { connect, HttpError, SSEClientTransport, StreamableHTTPClientTransport, TimeoutError } from 'tenon/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'

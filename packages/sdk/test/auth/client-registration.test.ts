@@ -1,4 +1,4 @@
-import { clientCredentials, MemoryTokenStore } from 'tenon/auth'
+import { clientCredentials, MemoryTokenStore } from 'tenon/auth/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { at, failureOf, Gate, grants, join, redirectUrl, User } from './client-support.ts'

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { RevisionId } from 'tenon'
-import { AuthError, type OAuthOptions, oauth } from 'tenon/auth'
+import { AuthError, type OAuthOptions, oauth } from 'tenon/auth/client'
 import { type Client, connect } from 'tenon/client'
 import { createMcpHandler, McpServer } from 'tenon/server'
 import type { ReceivedRequest, TestAuthorizationServer } from '../../src/testing/authorization-server/server.ts'

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { inspect } from 'node:util'
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, exportJWK, jwtVerify } from 'jose'
-import { bearer, clientCredentials, enterpriseManaged, MemoryTokenStore, workloadIdentity } from 'tenon/auth'
+import { bearer, clientCredentials, enterpriseManaged, MemoryTokenStore, workloadIdentity } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it, vi } from 'vitest'

@@ -6,7 +6,7 @@ import {
   clientMetadata,
   completeAuthorization,
   oauth,
-} from 'tenon/auth'
+} from 'tenon/auth/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { at, failureOf, Gate, grants, join, User } from './client-support.ts'

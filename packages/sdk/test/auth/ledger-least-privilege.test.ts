@@ -1,4 +1,5 @@
-import { type AuthInfo, bearer } from 'tenon/auth'
+import { bearer } from 'tenon/auth/client'
+import type { AuthInfo } from 'tenon/auth/server'
 import { connect } from 'tenon/client'
 import { McpServer, serveHttp } from 'tenon/server'
 import { startAuthorizationServer } from 'tenon/testing'

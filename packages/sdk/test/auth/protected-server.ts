@@ -1,4 +1,5 @@
-import { type AuthError, jwtVerifier } from 'tenon/auth'
+import type { AuthError } from 'tenon/auth/client'
+import { jwtVerifier } from 'tenon/auth/server'
 import { McpServer, type ServeHttpOptions, serveHttp } from 'tenon/server'
 import { type AuthorizationServerOptions, startAuthorizationServer, type TestAuthorizationServer } from 'tenon/testing'
 

@@ -1,4 +1,4 @@
-import type { OAuthClientProvider, ProviderTokens } from 'tenon/auth'
+import type { OAuthClientProvider, ProviderTokens } from 'tenon/auth/client'
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from 'tenon/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { authErrorIn, followRedirect, protectedServer } from './protected-server.ts'

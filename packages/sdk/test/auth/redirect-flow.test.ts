@@ -1,4 +1,5 @@
-import { dpop, MemoryTokenStore, oauth } from 'tenon/auth'
+import { MemoryTokenStore, oauth } from 'tenon/auth/client'
+import { dpop } from 'tenon/auth/server'
 import { connect } from 'tenon/client'
 import { describe, expect, it } from 'vitest'
 import { beginAuthorization, completeAuthorization } from '../../src/auth/client/redirect-flow.ts'

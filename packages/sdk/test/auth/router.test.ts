@@ -13,7 +13,7 @@ import {
   type ProxyOptions,
   type RedirectingResponse,
   requireBearerAuth,
-} from 'tenon/auth'
+} from 'tenon/auth/server'
 import { connect } from 'tenon/client'
 import { createMcpHandler, McpServer } from 'tenon/server'
 import { type AuthorizationServerOptions, startAuthorizationServer } from 'tenon/testing'

@@ -1,4 +1,4 @@
-import { bearer } from 'tenon/auth'
+import { bearer } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
 import { McpServer, serveHttp } from 'tenon/server'
 import { describe, expect, it } from 'vitest'

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join as joinPath } from 'node:path'
-import { AuthError, clientCredentials, GuardError, oauth, openBrowser, waitForRedirect } from 'tenon/auth'
+import { AuthError, clientCredentials, GuardError, oauth, openBrowser, waitForRedirect } from 'tenon/auth/client'
 import { type ConnectOptions, connect } from 'tenon/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'

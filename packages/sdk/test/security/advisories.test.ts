@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { type AuthInfo, checkScopes, type TokenVerifier } from 'tenon/auth'
+import { type AuthInfo, checkScopes, type TokenVerifier } from 'tenon/auth/server'
 import { createMcpHandler, type McpServer, ResourceTemplate, StreamableHTTPServerTransport } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import {

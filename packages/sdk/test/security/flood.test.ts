@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect as connectSocket, type Socket } from 'node:net'
-import type { AuthInfo } from 'tenon/auth'
+import type { AuthInfo } from 'tenon/auth/server'
 import { describe, expect, it } from 'vitest'
 import { modern, Peer, serve, workshop } from '../transport/http/server/support.ts'
 

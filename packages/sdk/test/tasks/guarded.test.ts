@@ -1,4 +1,4 @@
-import type { AuthInfo } from 'tenon/auth'
+import type { AuthInfo } from 'tenon/auth/server'
 import { createMcpHandler, McpServer } from 'tenon/server'
 import { MemoryTaskStore, tasks } from 'tenon/tasks'
 import { describe, expect, it, vi } from 'vitest'

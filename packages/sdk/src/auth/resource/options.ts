@@ -8,7 +8,7 @@ export interface AuthOptions {
   /**
    * Verifies an access token and returns its identity, or undefined if the token is not valid. It also checks that the token
    * was issued for this server, or returns the `resource` that it was issued for. `jwtVerifier` and `introspectionVerifier`
-   * of `tenon/auth` do all of this. Any error other than an invalid token is answered with 503, because the token may be
+   * of `tenon/auth/server` do all of this. Any error other than an invalid token is answered with 503, because the token may be
    * valid.
    */
   verify: TokenVerifier
@@ -29,9 +29,9 @@ export interface AuthOptions {
   resourceName?: string | undefined
   /** The URL of the developer documentation, for the metadata. */
   resourceDocumentation?: string | URL | undefined
-  /** Accepts tokens that are bound to a key of the client: `dpop()` of `tenon/auth`. Default: such tokens are rejected. */
+  /** Accepts tokens that are bound to a key of the client: `dpop()` of `tenon/auth/server`. Default: such tokens are rejected. */
   dpop?: DpopCheck | undefined
-  /** Endpoints that are served without a token: those of `broker` of `tenon/auth`. Default: none. */
+  /** Endpoints that are served without a token: those of `broker` of `tenon/auth/server`. Default: none. */
   routes?: AuthRoutes | undefined
 }
 

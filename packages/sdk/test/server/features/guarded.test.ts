@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { bearer, hasScopes } from 'tenon/auth'
+import { bearer } from 'tenon/auth/client'
+import { hasScopes } from 'tenon/auth/server'
 import { type Client, connect } from 'tenon/client'
 import {
   type Context,

@@ -1,5 +1,5 @@
 import { createContext, runInContext } from 'node:vm'
-import { bearer } from 'tenon/auth'
+import { bearer } from 'tenon/auth/client'
 import { type Client, type ClientHandlers, connect } from 'tenon/client'
 import { type Context, completable, McpServer, ResourceTemplate, serveHttp } from 'tenon/server'
 import { describe, expect, it } from 'vitest'

@@ -11,7 +11,7 @@ import { type FetchLike, FetchPort } from './fetch.ts'
 export type HeadersLike = Readonly<Record<string, string>> | Iterable<readonly [string, string]>
 
 export interface HttpClientOptions {
-  /** Gives requests their credentials: `oauth()`, `bearer(token)` and others from `tenon/auth`. */
+  /** Gives requests their credentials: `oauth()`, `bearer(token)` and others from `tenon/auth/client`. */
   auth?: ClientAuth | ((server: URL) => ClientAuth) | undefined
   /** Headers for every request; a function is asked each time. */
   headers?: HeadersLike | (() => HeadersLike | Promise<HeadersLike>) | undefined
@@ -68,7 +68,7 @@ export class ClientConfig {
     this.maxRedirects = options.maxRedirects ?? 5
     this.auth = typeof options.auth === 'function' ? options.auth(this.#url) : options.auth
     if (this.auth !== undefined && typeof this.auth.headers !== 'function') {
-      throw new TypeError('auth of a URL must come from tenon/auth: pass oauth(), bearer(token) or the like.')
+      throw new TypeError('auth of a URL must come from tenon/auth/client: pass oauth(), bearer(token) or the like.')
     }
     this.revision = chooseRevisions(options.revision ? [options.revision] : options.revisions)[0]!.id
     // As in other SDKs, `requestInit` is read anew for each request.

@@ -248,7 +248,7 @@ export class HttpExchange implements Answer {
     const challenge = this.#header('www-authenticate') ?? ''
     const [, scope] = /scope="([^"\\]{1,300})"/.exec(challenge) ?? []
     if (this.#status === 401 && !this.#destination.auth) {
-      return ': the server wants to know who calls; give `auth`, such as oauth() or bearer(token) of tenon/auth'
+      return ': the server wants to know who calls; give `auth`, such as oauth() or bearer(token) of tenon/auth/client'
     }
     if (this.#status !== 403 || scope === undefined || !challenge.includes('insufficient_scope')) return undefined
     return `: the token does not allow this, which needs the scope ${JSON.stringify(scope)}`

@@ -1,4 +1,4 @@
-import { type BrokerCore, createBroker } from '../../../auth/broker/broker.ts'
+import { createBroker } from '../../../auth/broker/broker.ts'
 import type { BrokerOptions } from '../../../auth/broker/options.ts'
 import type { AuthRoutes } from '../../../auth/http.ts'
 import { ResourceMetadata } from '../../../auth/resource/metadata.ts'
@@ -8,7 +8,7 @@ import {
   type BearerAuthOptions,
   metadataDocuments,
 } from '../../../auth/resource/middleware.ts'
-import type { AuthOptions } from '../../../auth/resource/options.ts'
+import type { AuthInfo, AuthOptions } from '../../../auth/resource/options.ts'
 import { type AuthRouterOptions, authRouter } from '../../../auth/server/router.ts'
 import { headOf, type NodeMiddleware, routesFetch, toMiddleware, toRefusal } from './auth-routes.ts'
 import { NodeCall } from './node.ts'
@@ -60,8 +60,15 @@ export function mcpAuthRouter(options: AuthRouterOptions): NodeMiddleware {
 }
 
 /** An authorization server in front of an identity provider. Pass it as `auth` to `serveHttp` or `createMcpHandler`. */
-export interface Broker extends AuthOptions, Pick<BrokerCore, 'upstreamToken' | 'callbackUrl'> {
+export interface Broker extends AuthOptions {
   readonly routes: AuthRoutes
+  /** The redirect URI to register at the provider. */
+  readonly callbackUrl: string
+  /**
+   * Returns the provider's access token for the user of a call, refreshed if needed, to call the provider's API. Rejects with
+   * an `McpError` if the user has to sign in again.
+   */
+  upstreamToken(auth: AuthInfo | undefined): Promise<string>
   /** Serves the endpoints and the metadata in Express and similar frameworks: `app.use(auth.node)`, at the root. */
   readonly node: NodeMiddleware
   /** Serves the endpoints on runtimes with `fetch`; 404 for everything else. Not needed with `createMcpHandler`. */

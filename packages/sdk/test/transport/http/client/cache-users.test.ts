@@ -1,4 +1,4 @@
-import { bearer, type OAuthClientProvider } from 'tenon/auth'
+import { bearer, type OAuthClientProvider } from 'tenon/auth/client'
 import { Client, type ConnectOptions, connect, StreamableHTTPClientTransport } from 'tenon/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it, vi } from 'vitest'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { broker, dpop, jwtVerifier, providers } from '../../../../src/entry/auth.ts'
+import { broker, dpop, jwtVerifier, providers } from '../../../../src/entry/auth-server.ts'
 import { createMcpHandler, McpServer, Server } from '../../../../src/entry/server.ts'
 import { tasks } from '../../../../src/entry/tasks.ts'
 

@@ -1,0 +1,41 @@
+export type { Challenge } from '../auth/client/challenge.ts'
+export {
+  type ClientMetadataDocument,
+  type ClientMetadataOptions,
+  clientMetadata,
+} from '../auth/client/client-metadata.ts'
+export type { AuthFetch } from '../auth/client/context.ts'
+export {
+  type AuthFor,
+  bearer,
+  type CommonOptions,
+  clientCredentials,
+  enterpriseManaged,
+  type OAuthOptions,
+  oauth,
+  workloadIdentity,
+} from '../auth/client/oauth.ts'
+export { type Answer, type ProviderAuth, type ProviderOptions, withProvider } from '../auth/client/provider.ts'
+export type {
+  OAuthClientProvider,
+  ProviderClientInformation,
+  ProviderClientMetadata,
+  ProviderContext,
+  ProviderDiscovery,
+  ProviderTokens,
+} from '../auth/client/provider-port.ts'
+export {
+  type BeginOptions,
+  beginAuthorization,
+  type Completed,
+  completeAuthorization,
+  type LegOptions,
+} from '../auth/client/redirect-flow.ts'
+export { openBrowser } from '../auth/node/browser.ts'
+export { type FileStoreOptions, fileTokenStore } from '../auth/node/file-store.ts'
+export { type AwaitedRedirect, type RedirectOptions, waitForRedirect } from '../auth/node/loopback.ts'
+export { MemoryTokenStore, type TokenStore } from '../auth/token-store.ts'
+export { AuthError } from '../errors.ts'
+export { GuardError, type GuardRule, type Permissions } from '../net/address-policy.ts'
+export { type GuardedFetch, type GuardedFetchOptions, guardedFetch } from '../net/guarded-fetch.ts'
+export type { SingleFetch, SingleFetchInit } from '../net/single-request.ts'
