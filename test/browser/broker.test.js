@@ -68,7 +68,7 @@ describe('a login through the broker', { skip }, () => {
     const { connecting, page } = await begin(t, browser, url)
     await provider.close()
     await choose(page, 'Allow')
-    assert.match(await page.text(), /did not work/)
+    assert.match(await page.text(), /Sign-in with .* failed/)
     await page.shoot('broker-provider-down')
     await assertFits(page)
     await page.tabTo('link', 'Go back to Notebook')

@@ -10,7 +10,7 @@ export interface RequestHead {
 }
 
 /** A request to an endpoint of an authorization server, with its body. */
-export interface AuthCall extends RequestHead {
+export interface EndpointRequest extends RequestHead {
   /** Empty if the request has no body. */
   readonly body: string
   /** The address of the client, if known. */
@@ -20,14 +20,14 @@ export interface AuthCall extends RequestHead {
 }
 
 /** The response of an endpoint. */
-export interface AuthReply {
+export interface EndpointResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 /** A refused request. The HTTP server wraps it in the error format of its protocol. */
-export interface AuthRefusal {
+export interface EndpointError {
   readonly status: 400 | 401 | 403 | 405 | 503
   readonly message: string
   readonly headers: Readonly<Record<string, string>>
@@ -40,18 +40,22 @@ export interface AuthRoutes {
   /** @param path Without the query. */
   handles(path: string): boolean
   /** Resolves to undefined if the response has already been sent. */
-  answer(call: AuthCall): Promise<AuthReply | undefined>
+  respond(call: EndpointRequest): Promise<EndpointResponse | undefined>
 }
 
 /** Documents that an HTTP server serves to everyone. */
 export interface PublicDocuments {
   /** @param path Without the query. */
   handles(path: string): boolean
-  respond(request: RequestHead): AuthReply | AuthRefusal
+  respond(request: RequestHead): EndpointResponse | EndpointError
 }
 
 /** Builds a JSON response that must not be cached. */
-export function json(body: object, status = 200, headers: Readonly<Record<string, string>> = {}): AuthReply {
+export function jsonResponse(
+  body: object,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+): EndpointResponse {
   return {
     status,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers },
@@ -60,7 +64,7 @@ export function json(body: object, status = 200, headers: Readonly<Record<string
 }
 
 /** Redirects with 303, so that a posted form is not sent on to the target (RFC 9700, 4.12). */
-export function redirectTo(location: string, headers: Readonly<Record<string, string>> = {}): AuthReply {
+export function redirectResponse(location: string, headers: Readonly<Record<string, string>> = {}): EndpointResponse {
   const own = { location, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
   return { status: 303, headers: { ...own, ...headers }, body: '' }
 }

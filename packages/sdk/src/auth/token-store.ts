@@ -1,16 +1,19 @@
 /**
- * Keeps what a client has got from authorization servers: tokens, registrations, flows under way. Values are JSON text and
- * secret. Every method but `lock` may answer at once or with a promise.
+ * Stores tokens, client registrations and pending logins of a client. Values are JSON text and secret. Every method except
+ * `lock` may return a value or a promise.
  */
 export interface TokenStore {
+  /** Returns the value of a key, or undefined. */
   get(key: string): string | undefined | Promise<string | undefined>
+  /** Stores a value. */
   set(key: string, value: string): void | Promise<void>
+  /** Removes a value. */
   delete(key: string): void | Promise<void>
-  /** Does the work while nobody else who shares the store, in this process or another, does any under the same key. */
+  /** Runs `work` while no other user of the store, in this process or another, holds the lock of the same key. */
   lock<T>(key: string, work: () => Promise<T>): Promise<T>
 }
 
-/** Lives as long as the process. */
+/** Keeps tokens in memory, until the process ends. */
 export class MemoryTokenStore implements TokenStore {
   readonly #values = new Map<string, string>()
   readonly #last = new Map<string, Promise<unknown>>()
@@ -28,14 +31,14 @@ export class MemoryTokenStore implements TokenStore {
   }
 
   async lock<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(key) ?? Promise.resolve()
-    const mine = before.then(work, work)
-    const over = mine.catch(() => {})
-    this.#last.set(key, over)
+    const previous = this.#last.get(key) ?? Promise.resolve()
+    const current = previous.then(work, work)
+    const settled = current.catch(() => {})
+    this.#last.set(key, settled)
     try {
-      return await mine
+      return await current
     } finally {
-      if (this.#last.get(key) === over) this.#last.delete(key)
+      if (this.#last.get(key) === settled) this.#last.delete(key)
     }
   }
 }

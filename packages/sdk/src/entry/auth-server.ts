@@ -1,6 +1,6 @@
 export type { BrokerOptions } from '../auth/broker/options.ts'
 export { type ProviderClient, providers, type UpstreamProvider } from '../auth/broker/providers.ts'
-export type { AuthCall, AuthReply, AuthRoutes, RequestHead } from '../auth/http.ts'
+export type { AuthRoutes, EndpointRequest, EndpointResponse, RequestHead } from '../auth/http.ts'
 export { type DpopOptions, dpop } from '../auth/resource/dpop.ts'
 export {
   type IntrospectionVerifierOptions,

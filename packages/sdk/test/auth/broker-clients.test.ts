@@ -68,7 +68,7 @@ describe('registration at a broker', () => {
   it.each(['javascript', 'data', 'http', 'com.example.app:', 'Cursor'])('cannot be told to allow %s', (scheme) => {
     const upstream = providers.github({ clientId: 'x', clientSecret: 'y' })
     const open = () => broker({ resource: 'https://a.example/mcp', upstream, redirectSchemes: [scheme] })
-    expect(open).toThrow('is no scheme of an application')
+    expect(open).toThrow('is not a scheme of a native application')
   })
 
   it('has bounds: five redirect URIs, two kilobytes, sixty-four for any body', async () => {
@@ -265,7 +265,7 @@ describe('clients by document', () => {
     await using place = await Place.start({ broker: { fetch } })
     const browser = new Browser()
     const text = textOf(await browser.open(place.page(id)))
-    expect(text).toContain('It is described at agent.example ( https://agent.example/client.json ).')
+    expect(text).toContain('Its metadata is published at agent.example ( https://agent.example/client.json ).')
     expect(text).not.toContain('not verified')
     expect(text).toContain('Any program on this computer')
     const back = await browser.agree(place.page(id))

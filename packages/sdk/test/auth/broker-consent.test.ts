@@ -125,7 +125,7 @@ describe('the consent page', () => {
     const { url } = await browser.answer(await browser.open(place.page(client_id)), 'deny')
     expect(Object.fromEntries(url.searchParams)).toEqual({
       error: 'access_denied',
-      error_description: 'The user said no',
+      error_description: 'The user denied access.',
       state: 'client-state',
       iss: place.origin,
     })
@@ -149,7 +149,7 @@ describe('the consent page', () => {
     const headers = { cookie: cookieOf(browser), 'sec-fetch-site': 'same-origin' }
     const answers = await Promise.all([1, 2, 3].map(() => post(place, formIn(page), headers)))
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400])
-    expect((await post(place, formIn(page), headers)).html).toContain('was answered before')
+    expect((await post(place, formIn(page), headers)).html).toContain('has already been sent')
     // Nor does another process take it.
     const { upstream } = place
     const other = broker({ resource: place.url, upstream, scopes, secrets: [secret], store })
@@ -167,7 +167,7 @@ describe('the consent page', () => {
     vi.spyOn(Date, 'now').mockImplementation(() => later)
     const shown = await browser.answer(page, 'allow')
     vi.restoreAllMocks()
-    expect([shown.status, textOf(shown)]).toEqual([400, expect.stringContaining('has waited too long')])
+    expect([shown.status, textOf(shown)]).toEqual([400, expect.stringContaining('This page has expired.')])
     expect((await browser.answer(page, 'allow')).url.searchParams.get('code')).not.toBe(null)
   })
 
@@ -235,7 +235,7 @@ describe('the consent page', () => {
     async function accepts(sealed: Binding, { by = cookies, change = (cookie: string) => cookie } = {}) {
       const cookie = change((await by.set(sealed))['set-cookie']!.split(';')[0]!)
       const header = (name: string) => (name === 'cookie' ? cookie : undefined)
-      return cookies.isIn({ method: 'POST', url: '/authorize/consent', header, body: '' }, binding)
+      return cookies.matches({ method: 'POST', url: '/authorize/consent', header, body: '' }, binding)
     }
 
     it('counts for no other client, step or login than its own [SEC-019]', async () => {
@@ -413,7 +413,7 @@ describe('the way back from the provider', () => {
     answer.searchParams.set('error_description', evil)
     const refused = await comeBack(answer, cookie)
     expect(refused.status).toBe(502)
-    expect(refused.html).toContain('Signing in with Example ID did not work.')
+    expect(refused.html).toContain('Sign-in with Example ID failed.')
     expect(refused.html).toContain(`error=server_error`)
     const unknown = new URL(back)
     for (const [name] of back.searchParams) unknown.searchParams.set(name, evil)

@@ -134,7 +134,7 @@ describe('a login at a provider that gives each refresh token once', () => {
     await using login = await start()
     const other = login.another()
     login.place.as.faults.next('token', 'server-error')
-    await expect(login.ours()).rejects.toThrow(/cannot be asked just now/)
+    await expect(login.ours()).rejects.toThrow(/is not available. Try again later/)
     await other.upstreamToken(login.info)
     expect(login.renewals()).toBe(2)
   })
@@ -149,8 +149,8 @@ describe('a login at a provider that gives each refresh token once', () => {
     await expect.poll(login.renewals).toBe(1)
     const second = other.upstreamToken(login.info)
     answer.resolve()
-    await expect(first).rejects.toThrow(/There is no login/)
-    await expect(second).rejects.toThrow(/There is no login/)
+    await expect(first).rejects.toThrow(/Not signed in/)
+    await expect(second).rejects.toThrow(/Not signed in/)
     expect(login.renewals()).toBe(1)
     expect(await login.place.call(login.access)).toBe(401)
   })
@@ -172,7 +172,7 @@ describe('a refresh token that comes to two processes at once', () => {
       const first = place.refresh(clientId, refresh)
       await isHeld.promise
       const form = new URLSearchParams({ grant_type: 'refresh_token', client_id: clientId, refresh_token: refresh })
-      const second = login.another().routes.answer({
+      const second = login.another().routes.respond({
         method: 'POST',
         url: '/token',
         header: (name) => (name === 'content-type' ? 'application/x-www-form-urlencoded' : undefined),

@@ -1,6 +1,6 @@
 import { MemoryValueStore } from 'tenon/auth/server'
 import { describe, expect, it, vi } from 'vitest'
-import { Vault } from '../../src/auth/broker/encrypted-store.ts'
+import { EncryptedStore } from '../../src/auth/broker/encrypted-store.ts'
 import { Sealer } from '../../src/util/sealer.ts'
 import { Browser, formIn, Place, redirectUri, type Shown, textOf, wayBackOn } from './broker-support.ts'
 
@@ -34,7 +34,7 @@ class Visitor {
     const all: Record<string, string> = { 'content-type': 'application/x-www-form-urlencoded', ...headers }
     const header = (name: string) => all[name]
     const target = url.pathname + url.search
-    const answer = await this.#place.auth.routes.answer({ method, url: target, header, body, peer: this.#peer })
+    const answer = await this.#place.auth.routes.respond({ method, url: target, header, body, peer: this.#peer })
     return answer!
   }
 }
@@ -46,12 +46,12 @@ describe('strangers', () => {
     const opened = (state: string) => new Browser().open(place.page(client_id, { state }))
     expect((await opened('s'.repeat(2_048))).status).toBe(200)
     const refused = await opened('s'.repeat(2_049))
-    expect([refused.status, textOf(refused)]).toEqual([400, expect.stringContaining('state has at most 2048')])
+    expect([refused.status, textOf(refused)]).toEqual([400, expect.stringContaining('state is longer than 2048 bytes')])
   })
 
   it('who are on their way push nothing out that was given to others', async () => {
     const small = () => new MemoryValueStore({ maxValues: 3 })
-    const vault = new Vault(small(), new Sealer(), small())
+    const vault = new EncryptedStore(small(), new Sealer(), small())
     await vault.set('grant', 'x', 'a login', 60_000)
     for (let visit = 0; visit < 10; visit++) {
       await vault.set('login', String(visit), 'on the way', 60_000)
@@ -197,7 +197,7 @@ describe('clients by document', () => {
     }
     expect(told.size).toBe(2)
     const heard = place.errors.map(({ message }) => message).join('\n')
-    for (const reason of ['no JSON', 'client_id', 'HTTP 418', 'b.example failed', '10.0.0.1'])
+    for (const reason of ['is not JSON', 'client_id', 'HTTP 418', 'b.example failed', '10.0.0.1'])
       expect(heard).toContain(reason)
   })
 

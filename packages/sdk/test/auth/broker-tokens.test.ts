@@ -224,13 +224,13 @@ describe('the login at the provider', () => {
     expect(new Set(tokens).size).toBe(1)
     expect(place.tokenRequests('refresh_token').length).toBe(1)
     place.as.faults.next('token', { status: 400, body: { error: 'invalid_grant' } })
-    await expect(place.auth.upstreamToken(info)).rejects.toThrow(/There is no login at Example ID/)
+    await expect(place.auth.upstreamToken(info)).rejects.toThrow(/Not signed in at Example ID/)
     expect(await place.call(access)).toBe(401)
   })
 
   it('is nothing for a caller that it does not belong to', async () => {
     await using place = await Place.start()
-    await expect(place.auth.upstreamToken(undefined)).rejects.toThrow(/no login/)
+    await expect(place.auth.upstreamToken(undefined)).rejects.toThrow(/Not signed in/)
     await expect(place.auth.upstreamToken({ scopes: [], issuer: place.origin, claims: { sid: 'x' } })).rejects.toThrow()
   })
 })
@@ -303,7 +303,7 @@ describe('the endpoints of a broker', () => {
       throw new Error('redis://user:password@10.0.0.1 is down')
     })
     const { status, body } = await place.refresh(clientId, refresh)
-    expect([status, body]).toEqual([500, { error: 'server_error', error_description: 'Something went wrong here' }])
+    expect([status, body]).toEqual([500, { error: 'server_error', error_description: 'Internal server error.' }])
     // The token may be good, so the client is not told otherwise.
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     expect(await place.call(access)).toBe(503)

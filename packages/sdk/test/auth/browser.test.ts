@@ -120,12 +120,12 @@ describe('opening a page in the browser', () => {
     system('linux', { missing: true })
     await expect(openBrowser(page)).rejects.toMatchObject({
       code: 'spawn-failed',
-      message: 'The browser could not be opened: xdg-open did not start (ENOENT)',
+      message: 'The browser could not be opened: xdg-open did not start (ENOENT).',
     })
     system('linux', { exit: 3 })
     await expect(openBrowser(page)).rejects.toMatchObject({
       code: 'spawn-failed',
-      message: 'The browser could not be opened: xdg-open ended with 3',
+      message: 'The browser could not be opened: xdg-open exited with 3.',
     })
   })
 

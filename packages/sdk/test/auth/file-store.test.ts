@@ -119,7 +119,7 @@ describe('tokens in a file', () => {
     await fileTokenStore(planted).set('a', 'of somebody else')
     symlinkSync(planted, path)
     const store = fileTokenStore(path)
-    await expect(store.get('a')).rejects.toThrow(`Tokens are not read from ${path}: it is a symbolic link`)
+    await expect(store.get('a')).rejects.toThrow(`The token file ${path} is not safe to use: it is a symbolic link`)
     await expect(store.set('b', '1')).rejects.toThrow('symbolic link')
     expect(readlinkSync(path)).toBe(planted)
     expect(await fileTokenStore(planted).get('b')).toBeUndefined()
@@ -248,7 +248,7 @@ describe('the lock of a token file', () => {
     const gate = deferred<void>()
     const held = store.lock('a', () => gate.promise)
     await expect(fileTokenStore(path, { maxWaitMs: 50 }).lock('a', async () => 1)).rejects.toThrow(
-      `by process ${process.pid}, since`,
+      `held by process ${process.pid} since`,
     )
     gate.resolve()
     await held

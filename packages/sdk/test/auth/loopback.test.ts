@@ -134,7 +134,7 @@ describe('waiting for the browser to come back', () => {
     const { redirectUri, result } = await wait()
     const { status, body } = await ask(redirectUri + query)
     expect(status).toBe(400)
-    expect(body).toContain('<h1>This page was not expected</h1>')
+    expect(body).toContain('<h1>Unexpected request</h1>')
     await ask(`${redirectUri}?code=good&state=s`)
     expect((await result).get('code')).toBe('good')
   })

@@ -257,7 +257,7 @@ describe('mcpAuthRouter', () => {
     const { back } = await app.authorize({ client_id, redirect_uri: redirectUri, scope: 'broken' })
     expect(Object.fromEntries(back!.searchParams)).toEqual({
       error: 'server_error',
-      error_description: 'Something went wrong here',
+      error_description: 'Internal server error.',
     })
     expect(log).toHaveBeenCalledOnce()
     app.provider.challengeForAuthorizationCode = async () => challenge

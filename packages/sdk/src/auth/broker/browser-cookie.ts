@@ -1,24 +1,24 @@
 import type { Sealer } from '../../util/sealer.ts'
-import type { AuthCall } from '../http.ts'
+import type { EndpointRequest } from '../http.ts'
 
-/** What a browser has to have to go on with a login. */
+/** Ties a login to a browser. */
 export interface Binding {
-  /** Names the login. */
+  /** The id of the login. */
   readonly id: string
-  /** Which of the few cookies that a browser may have for us it is in. */
+  /** The number of the cookie that holds it. */
   readonly slot: number
-  /** Random, and another one for each step. */
+  /** A random value, new for each step. */
   readonly key: string
-  /** The hash of the id of the client that it is for. */
+  /** The hash of the client id. */
   readonly client: string
 }
 
-/** Logins that one browser can have under way. */
+/** The number of logins that one browser can have pending. */
 const slots = 8
 
 /**
- * Ties a login to the browser in which it began, from the consent page to the way back from the provider: a link to the
- * middle of somebody else's login leads nowhere (security best practices, confused deputy).
+ * Ties a login to the browser in which it started, from the consent page to the callback of the provider. A link into the
+ * login of another user does not work (security best practices, confused deputy).
  */
 export class BrowserCookie {
   readonly #sealer: Sealer
@@ -30,17 +30,17 @@ export class BrowserCookie {
     this.#sealer = sealer
     this.#purpose = `cookie of ${issuer}`
     this.#maxAgeSeconds = maxAgeSeconds
-    // On plain http, which is possible on this machine only, browsers take no `Secure` cookies.
+    // Browsers do not accept `Secure` cookies over plain http, which is possible only on loopback addresses.
     this.#isSecure = issuer.startsWith('https:')
   }
 
-  /** One that no login of this browser is in, so that several may go on at once; any when all are taken. */
-  freeSlot(call: AuthCall): number {
-    const cookies = call.header('cookie') ?? ''
+  /** Returns a slot that no login of this browser uses, so that several can be pending; any slot if all are used. */
+  freeSlot(request: EndpointRequest): number {
+    const cookies = request.header('cookie') ?? ''
     const all = Array.from({ length: slots }, (_, slot) => slot)
-    const free = all.filter((slot) => !cookieIn(cookies, this.#name(slot)))
-    const choice = free.length > 0 ? free : all
-    return choice[Math.floor(Math.random() * choice.length)]!
+    const free = all.filter((slot) => !readCookie(cookies, this.#name(slot)))
+    const candidates = free.length > 0 ? free : all
+    return candidates[Math.floor(Math.random() * candidates.length)]!
   }
 
   async set(binding: Binding): Promise<Record<string, string>> {
@@ -51,8 +51,8 @@ export class BrowserCookie {
     return this.#header(slot, '', 0)
   }
 
-  async isIn(call: AuthCall, { id, slot, key, client }: Binding): Promise<boolean> {
-    const value = cookieIn(call.header('cookie') ?? '', this.#name(slot))
+  async matches(request: EndpointRequest, { id, slot, key, client }: Binding): Promise<boolean> {
+    const value = readCookie(request.header('cookie') ?? '', this.#name(slot))
     const found = (value && (await this.#sealer.open(value, this.#purpose))) as Binding | undefined
     return found?.id === id && found.key === key && found.client === client
   }
@@ -62,13 +62,13 @@ export class BrowserCookie {
     return { 'set-cookie': `${this.#name(slot)}=${value}; ${attributes}` }
   }
 
-  /** One of a few, so that nobody can fill a browser with them. */
+  /** The number of names is limited, so that the browser cannot be filled with cookies. */
   #name(slot: number): string {
     return `${this.#isSecure ? '__Host-' : ''}tenon-login-${slot}`
   }
 }
 
-function cookieIn(cookies: string, name: string): string | undefined {
+function readCookie(cookies: string, name: string): string | undefined {
   for (const cookie of cookies.split(';')) {
     const [found, value] = cookie.trim().split(/=(.*)/s)
     if (found === name) return value

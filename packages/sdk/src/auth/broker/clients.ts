@@ -3,34 +3,34 @@ import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
 import type { Sealer } from '../../util/sealer.ts'
 import { invalidMetadata, type OAuthClient, type OAuthClientMetadata } from '../server/client.ts'
-import { ClientDocuments, isDocumentAddress } from '../server/client-documents.ts'
+import { ClientDocuments, isDocumentUrl } from '../server/client-documents.ts'
 import { invalidClient } from '../server/oauth-error.ts'
-import { randomText } from '../server/random.ts'
+import { randomToken } from '../server/random.ts'
 import type { BrokerSettings } from './options.ts'
 
 const maxRedirectUris = 5
 const maxBytes = 2_048
-/** What `maxBytes` becomes when it is sealed, and a little more. */
+/** More than the length of `maxBytes` bytes when encrypted. */
 const maxIdLength = 4_096
 
 export interface BrokerClient extends OAuthClient {
   readonly secretHash?: string | undefined
 }
 
-/** What an id says of its client. */
-interface Sealed {
+/** The client metadata inside a client id. */
+interface SealedClient {
   readonly name?: string | undefined
   readonly redirects: readonly string[]
   readonly method: string
   readonly grants?: readonly string[] | undefined
   readonly type?: string | undefined
-  /** The hash of its secret. */
+  /** The hash of the client secret. */
   readonly secret?: string | undefined
 }
 
 /**
- * Clients that nobody keeps: the id that a client gets when it registers holds, sealed, all that it said, so that however many
- * register, nothing fills. Others bring the address of a document about them.
+ * Clients without storage: the id that a client gets when it registers contains its metadata, encrypted, so registrations take
+ * no space. Other clients use the URL of a metadata document as their id.
  */
 export class BrokerClients {
   readonly #sealer: Sealer
@@ -47,13 +47,14 @@ export class BrokerClients {
   async register(client: OAuthClientMetadata): Promise<OAuthClient> {
     const { client_name, redirect_uris, token_endpoint_auth_method: method = 'none' } = client
     const { grant_types, response_types, application_type } = client
-    const kept = { client_name, redirect_uris, grant_types, application_type }
-    if (redirect_uris.length > maxRedirectUris) throw invalidMetadata(`redirect_uris names at most ${maxRedirectUris}`)
-    if (new TextEncoder().encode(JSON.stringify(kept)).length > maxBytes) {
-      throw invalidMetadata(`What a client says of itself has at most ${maxBytes} bytes`)
+    const metadata = { client_name, redirect_uris, grant_types, application_type }
+    if (redirect_uris.length > maxRedirectUris)
+      throw invalidMetadata(`redirect_uris must contain at most ${maxRedirectUris} URIs.`)
+    if (new TextEncoder().encode(JSON.stringify(metadata)).length > maxBytes) {
+      throw invalidMetadata(`The client metadata must be at most ${maxBytes} bytes long.`)
     }
-    const secret = method === 'none' ? undefined : randomText()
-    const sealed: Sealed = {
+    const secret = method === 'none' ? undefined : randomToken()
+    const sealed: SealedClient = {
       name: client_name,
       redirects: redirect_uris,
       method,
@@ -65,7 +66,7 @@ export class BrokerClients {
       client_id: await this.#sealer.seal(sealed, this.#purpose),
       client_id_issued_at: Math.floor(clock.now() / 1000),
       ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
-      ...kept,
+      ...metadata,
       token_endpoint_auth_method: method,
       response_types,
     }
@@ -73,8 +74,8 @@ export class BrokerClients {
 
   async find(clientId: string): Promise<BrokerClient | undefined> {
     if (clientId.length > maxIdLength) return undefined
-    if (isDocumentAddress(clientId)) return this.#findDocument(clientId)
-    const sealed = (await this.#sealer.open(clientId, this.#purpose)) as Sealed | undefined
+    if (isDocumentUrl(clientId)) return this.#findDocument(clientId)
+    const sealed = (await this.#sealer.open(clientId, this.#purpose)) as SealedClient | undefined
     if (!sealed) return undefined
     return {
       client_id: clientId,
@@ -87,18 +88,19 @@ export class BrokerClients {
     }
   }
 
-  async hasSecret({ secretHash }: BrokerClient, given: string): Promise<boolean> {
-    return secretHash === (await sha256(given))
+  async hasSecret({ secretHash }: BrokerClient, secret: string): Promise<boolean> {
+    return secretHash === (await sha256(secret))
   }
 
   async #findDocument(clientId: string): Promise<OAuthClient> {
-    if (clientId.length > maxBytes) throw invalidClient(`The address of a document has at most ${maxBytes} characters`)
+    if (clientId.length > maxBytes)
+      throw invalidClient(`The URL of a client metadata document must be at most ${maxBytes} characters long.`)
     const client = await this.#documents.find(clientId)
-    // The one that is used is kept with each login.
+    // The redirect URI is stored with each login.
     if (client.redirect_uris.some((uri) => uri.length > maxBytes)) {
-      throw invalidClient(`A redirect URI has at most ${maxBytes} characters`)
+      throw invalidClient(`A redirect URI must be at most ${maxBytes} characters long.`)
     }
     if (client.token_endpoint_auth_method === 'none') return client
-    throw invalidClient('Clients that are described by a document are taken without authentication only')
+    throw invalidClient('Clients with a metadata document must use token_endpoint_auth_method none.')
   }
 }

@@ -1,31 +1,31 @@
 import type { ValueStore } from '../../store/ports.ts'
 import type { Sealer } from '../../util/sealer.ts'
 
-/** What strangers can cause to be kept, before anybody has signed in. */
-const passing: ReadonlySet<string> = new Set(['form', 'login'])
+/** Kinds of values that strangers can create before anyone has signed in. */
+const temporaryKinds: ReadonlySet<string> = new Set(['form', 'login'])
 
-/** A store whose values nobody can read, change or exchange but those who have the secrets. */
-export class Vault {
+/** Encrypts values, so that only holders of the secrets can read, change or swap them. */
+export class EncryptedStore {
   readonly #store: ValueStore
   readonly #sealer: Sealer
-  readonly #passing: ValueStore
+  readonly #temporary: ValueStore
 
-  /** @param passing For what strangers cause, where that must not push out the rest. Default: the same. */
-  constructor(store: ValueStore, sealer: Sealer, passing: ValueStore = store) {
+  /** @param temporary Holds values that strangers can create, so that they cannot evict the others. Default: `store`. */
+  constructor(store: ValueStore, sealer: Sealer, temporary: ValueStore = store) {
     this.#store = store
     this.#sealer = sealer
-    this.#passing = passing
+    this.#temporary = temporary
   }
 
   async get<T>(kind: string, id: string): Promise<T | undefined> {
     const key = keyOf(kind, id)
-    return this.#open(key, await this.#storeOf(kind).get(key))
+    return this.#decrypt(key, await this.#storeOf(kind).get(key))
   }
 
-  /** Of several who ask, one gets it. */
+  /** Returns and removes a value. Of several concurrent calls, only one gets it. */
   async take<T>(kind: string, id: string): Promise<T | undefined> {
     const key = keyOf(kind, id)
-    return this.#open(key, await this.#storeOf(kind).take(key))
+    return this.#decrypt(key, await this.#storeOf(kind).take(key))
   }
 
   async set(kind: string, id: string, value: unknown, ttlMs: number): Promise<void> {
@@ -38,10 +38,10 @@ export class Vault {
   }
 
   #storeOf(kind: string): ValueStore {
-    return passing.has(kind) ? this.#passing : this.#store
+    return temporaryKinds.has(kind) ? this.#temporary : this.#store
   }
 
-  async #open<T>(key: string, sealed: string | undefined): Promise<T | undefined> {
+  async #decrypt<T>(key: string, sealed: string | undefined): Promise<T | undefined> {
     if (sealed === undefined) return undefined
     return (await this.#sealer.open(sealed, key)) as T | undefined
   }

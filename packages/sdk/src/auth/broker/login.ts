@@ -1,44 +1,44 @@
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
 import type { Sealer } from '../../util/sealer.ts'
-import { type AuthCall, type AuthReply, basePathOf, redirectTo } from '../http.ts'
-import { sendBack, wayBackUrl } from '../server/authorization-request.ts'
+import { basePathOf, type EndpointRequest, type EndpointResponse, redirectResponse } from '../http.ts'
+import { redirectBack, redirectUrl } from '../server/authorization-request.ts'
 import type { AuthorizationRequest } from '../server/backend.ts'
 import type { Route } from '../server/endpoints.ts'
 import { OAuthError } from '../server/oauth-error.ts'
-import { escaped, Pages } from '../server/page.ts'
+import { escapeHtml, Pages } from '../server/page.ts'
 import { paramsOf } from '../server/params.ts'
-import { randomText } from '../server/random.ts'
+import { randomToken } from '../server/random.ts'
 import { type Binding, BrowserCookie } from './browser-cookie.ts'
-import { consentPage, nameOf } from './consent-page.ts'
-import type { Vault } from './encrypted-store.ts'
+import { consentPage, displayNameOf } from './consent-page.ts'
+import type { EncryptedStore } from './encrypted-store.ts'
 import type { Grants } from './grants.ts'
 import type { BrokerSettings } from './options.ts'
 import { PendingLogins } from './pending-logins.ts'
 import { type Upstream, UpstreamDenied, type UpstreamFlow, type UpstreamLogin } from './upstream.ts'
 
-/** What a client asked for, as it is carried from step to step. */
-type Asked = Omit<AuthorizationRequest, 'client'> & { readonly clientId: string; readonly clientName: string }
+/** The authorization request of a client, as passed from step to step. */
+type LoginRequest = Omit<AuthorizationRequest, 'client'> & { readonly clientId: string; readonly clientName: string }
 
-/** What the consent page brings back. */
-interface Form {
+/** The hidden value of the consent form. */
+interface ConsentForm {
   readonly binding: Binding
-  readonly asked: Asked
+  readonly login: LoginRequest
   /** In milliseconds since 1970. */
-  readonly until: number
+  readonly expiresAt: number
 }
 
-/** A person on the way through the provider. */
-interface OnTheWay {
+/** A login while the user is at the provider. */
+interface PendingLogin {
   readonly binding: Binding
-  readonly asked: Asked
+  readonly login: LoginRequest
   readonly flow: UpstreamFlow
 }
 
-const stepMs = 600_000
+const stepTtlMs = 600_000
 const consentPath = '/authorize/consent'
 
-/** From a client's request to its code: consent, the provider, and back. */
+/** The login flow: from an authorization request to a code, by way of consent and the provider. */
 export class Login {
   readonly #settings: BrokerSettings
   readonly #sealer: Sealer
@@ -49,34 +49,38 @@ export class Login {
   readonly #formPurpose: string
   readonly #pages: Pages
 
-  constructor(settings: BrokerSettings, sealer: Sealer, vault: Vault, upstream: Upstream, grants: Grants) {
+  constructor(settings: BrokerSettings, sealer: Sealer, store: EncryptedStore, upstream: Upstream, grants: Grants) {
     this.#settings = settings
     this.#sealer = sealer
     this.#upstream = upstream
     this.#grants = grants
-    this.#cookie = new BrowserCookie(sealer, settings.issuer, stepMs / 1_000)
-    this.#pending = new PendingLogins(vault, settings.maxPending, stepMs)
+    this.#cookie = new BrowserCookie(sealer, settings.issuer, stepTtlMs / 1_000)
+    this.#pending = new PendingLogins(store, settings.maxPending, stepTtlMs)
     this.#formPurpose = `form of ${settings.issuer}`
     this.#pages = new Pages(settings.issuer)
   }
 
   get routes(): Record<string, Route> {
     return {
-      [consentPath]: { methods: ['POST'], isPage: true, answer: (call) => this.#decide(call) },
-      [this.#settings.callbackPath]: { methods: ['GET'], isPage: true, answer: (call) => this.#comeBack(call) },
+      [consentPath]: { methods: ['POST'], isPage: true, respond: (request) => this.#handleConsent(request) },
+      [this.#settings.callbackPath]: {
+        methods: ['GET'],
+        isPage: true,
+        respond: (request) => this.#handleCallback(request),
+      },
     }
   }
 
-  /** The page, each time: an answer that was given before says nothing about this request. Nothing is kept yet. */
-  async ask(request: AuthorizationRequest, call: AuthCall): Promise<AuthReply> {
+  /** Shows the consent page for every request: an earlier consent does not cover this one. Nothing is stored yet. */
+  async showConsent(request: AuthorizationRequest, httpRequest: EndpointRequest): Promise<EndpointResponse> {
     const { scopes, resource, resourceName, defaultScopes } = this.#settings
-    const wanted = { ...request, scopes: request.scopes.length > 0 ? request.scopes : defaultScopes }
-    const { client, ...rest } = wanted
-    const asked: Asked = { ...rest, clientId: client.client_id, clientName: nameOf(client) }
-    const binding = await newBinding(client.client_id, this.#cookie.freeSlot(call))
-    const form: Form = { binding, asked, until: clock.now() + stepMs }
+    const requested = { ...request, scopes: request.scopes.length > 0 ? request.scopes : defaultScopes }
+    const { client, ...rest } = requested
+    const login: LoginRequest = { ...rest, clientId: client.client_id, clientName: displayNameOf(client) }
+    const binding = await newBinding(client.client_id, this.#cookie.freeSlot(httpRequest))
+    const form: ConsentForm = { binding, login, expiresAt: clock.now() + stepTtlMs }
     return consentPage({
-      request: wanted,
+      request: requested,
       scopes,
       resource,
       resourceName,
@@ -89,88 +93,90 @@ export class Login {
     })
   }
 
-  async #decide(call: AuthCall): Promise<AuthReply> {
-    if (!isFromOurPage(call, this.#settings.issuer)) {
-      return this.#pages.error('The answer did not come from our own page.', 403)
+  async #handleConsent(request: EndpointRequest): Promise<EndpointResponse> {
+    if (!isFromOurPage(request, this.#settings.issuer)) {
+      return this.#pages.error('The form was not sent by our own page.', 403)
     }
-    const params = paramsOf(call)
-    const form = (await this.#sealer.open(params.need('form'), this.#formPurpose)) as Form | undefined
-    if (!form || form.until <= clock.now()) return this.#startAgain('This page has waited too long.')
-    const { binding, asked } = form
-    if (!(await this.#cookie.isIn(call, binding))) return this.#startAgain('This page was opened in another browser.')
-    if (this.#pending.has(binding.id)) return this.#answeredBefore()
-    if (params.get('decision') === 'allow') return this.#allow(asked, binding, call)
-    // Nothing is kept of a no: the browser loses the cookie without which the page is worth nothing.
-    const answer = { error: 'access_denied', error_description: 'The user said no' }
-    return sendBack(asked, answer, this.#settings.issuer, this.#cookie.clear(binding))
+    const params = paramsOf(request)
+    const form = (await this.#sealer.open(params.require('form'), this.#formPurpose)) as ConsentForm | undefined
+    if (!form || form.expiresAt <= clock.now()) return this.#restartPage('This page has expired.')
+    const { binding, login } = form
+    if (!(await this.#cookie.matches(request, binding)))
+      return this.#restartPage('This page was opened in another browser.')
+    if (this.#pending.has(binding.id)) return this.#alreadySent()
+    if (params.get('decision') === 'allow') return this.#allow(login, binding, request)
+    // Nothing has to be stored: without the cookie, the form cannot be sent again.
+    return redirectBack(login, accessDenied, this.#settings.issuer, this.#cookie.clear(binding))
   }
 
-  /** Only now there is a `state`, and the browser gets another key for it (security best practices, confused deputy). */
-  async #allow(asked: Asked, before: Binding, { peer }: AuthCall): Promise<AuthReply> {
-    const started = await this.#upstream.begin().catch((error) => this.#providerFailed(error, asked))
+  /** Creates the `state` only after consent, and a new key for the browser (security best practices, confused deputy). */
+  async #allow(login: LoginRequest, before: Binding, { peer }: EndpointRequest): Promise<EndpointResponse> {
+    const started = await this.#upstream.begin().catch((error) => this.#providerFailed(error, login))
     if (!('flow' in started)) return started
     const { url, flow } = started
-    const binding = { ...before, key: randomText() }
-    const onTheWay: OnTheWay = { binding, asked, flow }
-    const isFirst = await this.#pending.begin(binding.id, await sha256(flow.state), onTheWay, peer)
-    if (!isFirst) return this.#answeredBefore()
-    return redirectTo(url, await this.#cookie.set(binding))
+    const binding = { ...before, key: randomToken() }
+    const pending: PendingLogin = { binding, login, flow }
+    const isFirst = await this.#pending.begin(binding.id, await sha256(flow.state), pending, peer)
+    if (!isFirst) return this.#alreadySent()
+    return redirectResponse(url, await this.#cookie.set(binding))
   }
 
-  async #comeBack(call: AuthCall): Promise<AuthReply> {
-    const state = paramsOf(call).get('state')
-    const onTheWay = state && (await this.#pending.finish<OnTheWay>(await sha256(state)))
-    if (!onTheWay) return this.#startAgain('This sign-in is not known, or was finished before.')
-    const { binding, asked, flow } = onTheWay
-    if (!(await this.#cookie.isIn(call, binding))) {
-      return this.#startAgain('This sign-in was started in another browser.')
+  async #handleCallback(request: EndpointRequest): Promise<EndpointResponse> {
+    const state = paramsOf(request).get('state')
+    const pending = state && (await this.#pending.finish<PendingLogin>(await sha256(state)))
+    if (!pending) return this.#restartPage('This sign-in is unknown or already complete.')
+    const { binding, login, flow } = pending
+    if (!(await this.#cookie.matches(request, binding))) {
+      return this.#restartPage('This sign-in was started in another browser.')
     }
-    const query = new URLSearchParams(/\?([^#]*)/.exec(call.url)?.[1] ?? '')
-    const login = await this.#upstream.complete(query, flow).catch((error) => this.#providerFailed(error, asked))
-    if (!('subject' in login)) return { ...login, headers: { ...login.headers, ...this.#cookie.clear(binding) } }
-    return this.#finish(asked, login, binding)
+    const query = new URLSearchParams(/\?([^#]*)/.exec(request.url)?.[1] ?? '')
+    const result = await this.#upstream.complete(query, flow).catch((error) => this.#providerFailed(error, login))
+    if (!('subject' in result)) return { ...result, headers: { ...result.headers, ...this.#cookie.clear(binding) } }
+    return this.#finish(login, result, binding)
   }
 
-  async #finish(asked: Asked, login: UpstreamLogin, binding: Binding): Promise<AuthReply> {
-    const code = await this.#grants.open(asked, asked.clientId, login)
-    return sendBack(asked, { code }, this.#settings.issuer, this.#cookie.clear(binding))
+  async #finish(login: LoginRequest, result: UpstreamLogin, binding: Binding): Promise<EndpointResponse> {
+    const code = await this.#grants.createCode(login, login.clientId, result)
+    return redirectBack(login, { code }, this.#settings.issuer, this.#cookie.clear(binding))
   }
 
-  #answeredBefore(): AuthReply {
-    return this.#startAgain('This page was answered before.')
+  #alreadySent(): EndpointResponse {
+    return this.#restartPage('This form has already been sent.')
   }
 
-  #startAgain(what: string): AuthReply {
-    return this.#pages.error(`${what} Go back to the application and start again.`)
+  #restartPage(reason: string): EndpointResponse {
+    return this.#pages.error(`${reason} Go back to the application and start again.`)
   }
 
-  /** What the provider wrote is for the operator; people read our own words, and can go back to where they came from. */
-  #providerFailed(error: unknown, asked: Asked): AuthReply {
+  /** Reports details of the provider only to the operator. Users get a page with a link back to the application. */
+  #providerFailed(error: unknown, login: LoginRequest): EndpointResponse {
     const { issuer } = this.#settings
     if (error instanceof UpstreamDenied) {
-      return sendBack(asked, { error: 'access_denied', error_description: 'The user said no' }, issuer)
+      return redirectBack(login, accessDenied, issuer)
     }
     if (error instanceof OAuthError) throw error
     this.#settings.reportError(error)
-    const answer = { error: 'server_error', error_description: 'Signing in did not work' }
-    const back = escaped(wayBackUrl(asked, answer, issuer))
+    const response = { error: 'server_error', error_description: 'Sign-in failed.' }
+    const back = escapeHtml(redirectUrl(login, response, issuer))
     const { name } = this.#upstream.provider
-    const link = `<p><a href="${back}">Go back to ${escaped(asked.clientName)}</a></p>`
-    return this.#pages.error(`Signing in with ${name} did not work.`, 502, link)
+    const link = `<p><a href="${back}">Go back to ${escapeHtml(login.clientName)}</a></p>`
+    return this.#pages.error(`Sign-in with ${name} failed.`, 502, link)
   }
 }
 
+const accessDenied = { error: 'access_denied', error_description: 'The user denied access.' }
+
 async function newBinding(clientId: string, slot: number): Promise<Binding> {
-  return { id: randomText(96), slot, key: randomText(), client: await sha256(clientId) }
+  return { id: randomToken(96), slot, key: randomToken(), client: await sha256(clientId) }
 }
 
 /**
- * Whether a form was sent by a page of ours. Our pages send no referrer, and browsers then say `null` for their origin, but
- * they also say that it is the same site; where they say nothing, cookie and form decide.
+ * Returns whether a form was sent by our own page. Our pages send no referrer, so browsers send `null` as the origin, but also
+ * `Sec-Fetch-Site: same-origin`. If a browser sends neither, the cookie and the form decide.
  */
-function isFromOurPage(call: AuthCall, issuer: string): boolean {
-  const site = call.header('sec-fetch-site')
-  const origin = call.header('origin')
+function isFromOurPage(request: EndpointRequest, issuer: string): boolean {
+  const site = request.header('sec-fetch-site')
+  const origin = request.header('origin')
   if (site !== undefined) return site === 'same-origin' && (origin === undefined || isOwn(origin, issuer, 'null'))
   return origin === undefined || isOwn(origin, issuer)
 }

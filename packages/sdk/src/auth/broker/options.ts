@@ -2,54 +2,55 @@ import type { SingleFetch } from '../../net/single-request.ts'
 import type { ValueStore } from '../../store/ports.ts'
 import type { UpstreamProvider } from './providers.ts'
 
+/** Options of `broker`. */
 export interface BrokerOptions {
-  /** The URL of this server as clients know it, such as `https://mcp.example.com/mcp`. Tokens are for it and nothing else. */
+  /** The public URL of this server, such as `https://mcp.example.com/mcp`. Tokens are issued for it only. */
   resource: string | URL
-  /** Where people sign in: `providers.github({ clientId, clientSecret })` and the like, or a description of your own. */
+  /** The identity provider where users sign in: `providers.github({ clientId, clientSecret })`, ..., or your own. */
   upstream: UpstreamProvider
-  /** What clients may ask for, and what people read about it. Default: no scopes. */
+  /** Scopes that clients may request, with a description for the consent page. Default: none. */
   scopes?: Readonly<Record<string, string>> | undefined
-  /** What every request needs, as in `auth` of `serveHttp`. Default: nothing in particular. */
+  /** Scopes that every request needs, as in `auth` of `serveHttp`. Default: none. */
   requiredScopes?: readonly string[] | undefined
   /**
-   * Keys for what is kept and given out, newest first, at least 32 characters each; the same in every process. Default: a
-   * random one, so that clients have to register anew and people to sign in anew after a restart.
+   * Encryption keys, newest first, at least 32 characters each. Use the same ones in every process. Default: a random key, so
+   * after a restart clients have to register again and users have to sign in again.
    */
   secrets?: readonly string[] | undefined
-  /** What was given out, sealed. Default: in memory, bounded. */
+  /** Stores grants and tokens, encrypted. Default: in memory, with a size limit. */
   store?: ValueStore | undefined
-  /** What this authorization server is called. Default: the origin of `resource`. The endpoints are below it. */
+  /** The issuer identifier, below which the endpoints are served. Default: the origin of `resource`. */
   issuer?: string | undefined
-  /** What people read on the page. Default: the host of `resource`. */
+  /** The display name of this server on the consent page. Default: the host of `resource`. */
   resourceName?: string | undefined
-  /** Where the provider sends people back to, below the issuer. Register that URL there. Default `/callback`. */
+  /** The path of the redirect URI to register at the provider, below the issuer. Default `/callback`. */
   callbackPath?: string | undefined
   /**
-   * Schemes that applications have for their redirect URIs, such as `['cursor']`, besides https and http on their own machine.
+   * Schemes of redirect URIs of native applications, such as `['cursor']`, besides https, and http on loopback addresses.
    * Default: none.
    */
   redirectSchemes?: readonly string[] | undefined
   /**
    * Hosts whose Client ID Metadata Documents are accepted: `'app.example'`, or `'*.app.example'` for its subdomains. An empty
-   * list refuses all of them; clients that register are not affected. Default: every public host.
+   * list rejects all of them. Clients that register are not affected. Default: every public host.
    */
   trustedClientHosts?: readonly string[] | undefined
-  /** At most, and by default, 3,600. */
+  /** The lifetime of access tokens. At most 3,600, which is the default. */
   accessTokenSeconds?: number | undefined
-  /** How long people stay signed in at most without using it. Default 30 days. */
+  /** How long an unused login lasts. Default 30 days. */
   refreshTokenSeconds?: number | undefined
-  /** People who are on their way through the provider at a time, in this process. Default 2,000. */
+  /** The number of pending logins in this process. Default 2,000. */
   maxPending?: number | undefined
-  /** Hears of faults, without secrets. Default: they are written to stderr. */
+  /** Receives internal errors, without secrets. Default: writes them to stderr. */
   onError?: ((error: Error) => void) | undefined
   /**
-   * Makes the requests to the provider and for documents about clients, one at a time and without following redirects.
-   * Default: Node's own HTTP client, which also judges what names lead to; `fetch` elsewhere.
+   * Sends the requests to the provider and for client metadata documents, without following redirects. Default: Node's HTTP
+   * client, which also checks the addresses that names resolve to; `fetch` on other runtimes.
    */
   fetch?: SingleFetch | undefined
 }
 
-/** With every default in its place. */
+/** The options with all defaults applied. */
 export interface BrokerSettings {
   readonly resource: string
   readonly resourceName: string

@@ -1,91 +1,92 @@
 import { networkOf } from '../../util/account.ts'
 import { clock } from '../../util/clock.ts'
 import { OAuthError } from '../server/oauth-error.ts'
-import type { Vault } from './encrypted-store.ts'
+import type { EncryptedStore } from './encrypted-store.ts'
 
 interface Pending {
-  /** The form that was answered. */
+  /** The id of the consent form. */
   readonly form: string
-  /** What the login is kept under. */
+  /** The key of the stored login. */
   readonly login: string
-  /** Where the browser is, as far as that is known. */
+  /** The network of the browser, if known. */
   readonly network: string | undefined
   /** In milliseconds since 1970. */
-  readonly until: number
+  readonly expiresAt: number
 }
 
 /**
- * People who are on their way through the provider: the first that is kept of somebody whom nobody knows, so there is a bound
- * to how many there can be at a time. Each answer to a consent page counts once.
+ * Logins of users who are at the provider. This is the first thing that is stored for an anonymous visitor, so their number is
+ * limited. Each consent form can be sent once.
  */
 export class PendingLogins {
-  readonly #vault: Vault
+  readonly #store: EncryptedStore
   readonly #max: number
-  readonly #keptMs: number
-  /** By their forms, in the order in which they are forgotten. */
+  readonly #ttlMs: number
+  /** By form id, in the order in which they expire. */
   readonly #pending = new Map<string, Pending>()
 
-  constructor(vault: Vault, max: number, keptMs: number) {
-    this.#vault = vault
+  constructor(store: EncryptedStore, max: number, ttlMs: number) {
+    this.#store = store
     this.#max = max
-    this.#keptMs = keptMs
+    this.#ttlMs = ttlMs
   }
 
-  /** Whether the answer to a form has led somebody to the provider, from where they have not come back to this process. */
+  /** Returns whether a login of this form is pending in this process. */
   has(form: string): boolean {
     return this.#pending.has(form)
   }
 
   /**
-   * Keeps a login until somebody comes back with its name. False when its form was answered before, here or in another process.
-   * @param peer The address of the browser, where it is known.
+   * Stores a login until the user comes back from the provider. Resolves to false if the form has already been sent, here or
+   * in another process.
+   * @param peer The address of the browser, if known.
    */
   async begin(form: string, login: string, value: unknown, peer: string | undefined): Promise<boolean> {
-    this.#forgetOld()
+    this.#removeExpired()
     if (this.#pending.has(form)) return false
     const network = peer === undefined ? undefined : networkOf(peer)
     const dropped = this.#makeRoom(network)
-    this.#pending.set(form, { form, login, network, until: clock.now() + this.#keptMs })
-    if (dropped) await this.#vault.delete('login', dropped.login)
-    if ((await this.#vault.get('form', form)) !== undefined) {
+    this.#pending.set(form, { form, login, network, expiresAt: clock.now() + this.#ttlMs })
+    if (dropped) await this.#store.delete('login', dropped.login)
+    if ((await this.#store.get('form', form)) !== undefined) {
       this.#pending.delete(form)
       return false
     }
-    await this.#vault.set('form', form, true, this.#keptMs)
-    await this.#vault.set('login', login, value, this.#keptMs)
+    await this.#store.set('form', form, true, this.#ttlMs)
+    await this.#store.set('login', login, value, this.#ttlMs)
     return true
   }
 
-  /** Of several who come back with the same name, one gets the login. */
+  /** Returns and removes a login. Of several concurrent calls, only one gets it. */
   async finish<T extends { readonly binding: { readonly id: string } }>(login: string): Promise<T | undefined> {
-    const found = await this.#vault.take<T>('login', login)
+    const found = await this.#store.take<T>('login', login)
     if (found) this.#pending.delete(found.binding.id)
     return found
   }
 
   /**
-   * When all places are taken, whoever has most of them gives one to somebody with fewer, so that one flood does not keep all
-   * others out. Behind a proxy all have one address, and are told to wait.
+   * At the limit, evicts the oldest login of the network with the most logins, so that one network cannot lock out the others.
+   * Behind a proxy all browsers have the same address, so new logins are refused instead.
    */
   #makeRoom(network: string | undefined): Pending | undefined {
     if (this.#pending.size < this.#max) return undefined
     const counts = new Map<string | undefined, number>()
     for (const pending of this.#pending.values()) counts.set(pending.network, (counts.get(pending.network) ?? 0) + 1)
-    const [greediest, most] = [...counts].reduce((one, other) => (other[1] > one[1] ? other : one), [undefined, 0])
+    const [busiest, most] = [...counts].reduce((one, other) => (other[1] > one[1] ? other : one), [undefined, 0])
     if (most <= (counts.get(network) ?? 0) + 1) {
-      throw new OAuthError('temporarily_unavailable', 'Too many people are signing in just now: try again later', 503, {
+      throw new OAuthError('temporarily_unavailable', 'Too many pending logins. Try again later.', 503, {
         'retry-after': '60',
       })
     }
-    const oldest = [...this.#pending.values()].find((pending) => pending.network === greediest)!
+    const oldest = [...this.#pending.values()].find((pending) => pending.network === busiest)!
     this.#pending.delete(oldest.form)
     return oldest
   }
 
-  #forgetOld(): void {
+  #removeExpired(): void {
     const now = clock.now()
-    for (const [form, { until }] of this.#pending) {
-      if (until > now) return
+    for (const [form, { expiresAt }] of this.#pending) {
+      if (expiresAt > now) return
       this.#pending.delete(form)
     }
   }

@@ -1,34 +1,41 @@
-/** An identity provider, as data: where it is, and how to learn from it who signed in. */
+/** Describes an identity provider: its endpoints, and how to find out who signed in. */
 export interface UpstreamProvider {
-  /** What people read: `You then sign in with GitHub`. */
+  /** The display name, such as `GitHub`. */
   readonly name: string
-  /** The one client that we are there. */
+  /** The client id of the broker at the provider. */
   readonly clientId: string
+  /** The client secret of the broker at the provider. */
   readonly clientSecret?: string | undefined
-  /** Its name, byte for byte. Without `endpoints`, its metadata is looked up there (OpenID Connect discovery). */
+  /** The issuer identifier, byte for byte. Without `endpoints`, its metadata is discovered (OpenID Connect discovery). */
   readonly issuer: string
-  /** Where it has no metadata. */
+  /** The endpoints of a provider without metadata. */
   readonly endpoints?: { readonly authorization: string; readonly token: string } | undefined
-  /** What we ask it for. */
+  /** Scopes to request. */
   readonly scopes: readonly string[]
-  /** Whether it takes PKCE. Default true. */
+  /** Whether the provider supports PKCE. Default true. */
   readonly pkce?: boolean | undefined
-  /** `id_token`, or a place that says who a token belongs to, and the member of the answer that does. Default `id_token`. */
+  /** Where the user id comes from: the ID token, or a member of a JSON document at a URL. Default `id_token`. */
   readonly subject?: 'id_token' | { readonly url: string; readonly member: string } | undefined
-  /** Further parameters of the page. */
+  /** Further parameters of the authorization request. */
   readonly parameters?: Readonly<Record<string, string>> | undefined
-  /** How we show the secret. Default `basic`. */
+  /** How the client secret is sent. Default `basic`. */
   readonly authentication?: 'basic' | 'post' | undefined
 }
 
+/** The client of the broker at a provider. */
 export interface ProviderClient {
   clientId: string
   clientSecret?: string | undefined
-  /** Asked for besides what signing in needs: what `upstreamToken` is for. */
+  /** Scopes to request besides those for signing in, for use with `upstreamToken`. */
   scopes?: readonly string[] | undefined
 }
 
-/** Descriptions of well-known providers. Each is a plain object: spread it to change it. */
+/**
+ * Descriptions of common identity providers. Each is a plain object: spread it to change it.
+ *
+ * @example
+ * const upstream = providers.github({ clientId, clientSecret, scopes: ['repo'] })
+ */
 export const providers = {
   /** GitHub, both OAuth apps and GitHub apps. */
   github(client: ProviderClient): UpstreamProvider {
@@ -46,26 +53,27 @@ export const providers = {
     }
   },
 
+  /** Google accounts. */
   google(client: ProviderClient): UpstreamProvider {
     return {
       ...openId('Google', 'https://accounts.google.com', client, []),
-      // Google gives a refresh token only when people are asked each time.
+      // Google issues a refresh token only if users are asked each time.
       parameters: { access_type: 'offline', prompt: 'consent' },
     }
   },
 
-  /** Microsoft Entra. The id of the tenant, not its name: that is how its issuer is called. */
+  /** Microsoft Entra. `tenant` is the id of the tenant, not its name, because the issuer contains the id. */
   microsoft({ tenant, ...client }: ProviderClient & { tenant: string }): UpstreamProvider {
     if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(tenant)) {
       throw new TypeError(
-        `providers.microsoft: tenant is the id of a directory (a GUID), not ${JSON.stringify(tenant)}`,
+        `providers.microsoft: tenant must be the id of a directory (a GUID), not ${JSON.stringify(tenant)}.`,
       )
     }
     const issuer = `https://login.microsoftonline.com/${tenant.toLowerCase()}/v2.0`
     return { ...openId('Microsoft', issuer, client, ['offline_access']), authentication: 'post' }
   },
 
-  /** @param options `server` names one of the custom authorization servers, such as `default`. */
+  /** Okta. `server` is the name of a custom authorization server, such as `default`. */
   okta({
     domain,
     server,
@@ -75,10 +83,12 @@ export const providers = {
     return openId('Okta', issuer, client, ['offline_access'])
   },
 
+  /** Auth0. */
   auth0({ domain, ...client }: ProviderClient & { domain: string }): UpstreamProvider {
     return openId('Auth0', `https://${hostOf('auth0', domain)}/`, client, ['offline_access'])
   },
 
+  /** GitLab, by default gitlab.com. */
   gitlab({ domain = 'gitlab.com', ...client }: ProviderClient & { domain?: string | undefined }): UpstreamProvider {
     return openId('GitLab', `https://${hostOf('gitlab', domain)}`, client, [])
   },
@@ -105,6 +115,6 @@ function hostOf(provider: string, domain: string): string {
   const isHost = URL.canParse(`https://${domain}/`) && new URL(`https://${domain}/`).host === domain.toLowerCase()
   if (isHost) return domain.toLowerCase()
   throw new TypeError(
-    `providers.${provider}: domain is a host such as 'login.example.com', not ${JSON.stringify(domain)}`,
+    `providers.${provider}: domain must be a host such as 'login.example.com', not ${JSON.stringify(domain)}.`,
   )
 }

@@ -1,62 +1,62 @@
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
+import { elapsed } from '../../util/pause.ts'
 import type { OAuthTokens } from '../server/backend.ts'
 import { OAuthError } from '../server/oauth-error.ts'
-import type { Vault } from './encrypted-store.ts'
-import { pause } from './pause.ts'
+import type { EncryptedStore } from './encrypted-store.ts'
 
-/** How long the answer to a refresh is repeated to those who send the same refresh token again. */
+/** How long the response to a refresh is repeated for the same refresh token. */
 const repeatMs = 10_000
-/** How long a request waits for the answer of another that came first. */
-const patienceMs = 5_000
-const pauseMs = 50
+/** How long a request waits for the response of a concurrent one. */
+const maxWaitMs = 5_000
+const pollMs = 50
 
-interface Answered {
+interface RotatedToken {
   readonly tokens: OAuthTokens
   /** Milliseconds since 1970. */
   readonly at: number
 }
 
 /**
- * Lets a refresh token be used once, and repeats the answer to requests that come at about the same time: parts of a client
- * that refresh at once are not thieves. They all get the same tokens, so that a thief among them is found out as soon as both
- * go on with the same successor. Works across processes that share a store.
+ * Lets a refresh token be used once, but repeats the response to concurrent requests: parts of a client may refresh at the
+ * same time. They all get the same tokens, so a thief is detected as soon as both use the same successor. Works across
+ * processes that share a store.
  */
-export class Rotation {
-  readonly #vault: Vault
+export class RefreshTokenRotation {
+  readonly #store: EncryptedStore
 
-  constructor(vault: Vault) {
-    this.#vault = vault
+  constructor(store: EncryptedStore) {
+    this.#store = store
   }
 
-  /** Uses the token up, and keeps the answer for those who come a moment later. Undefined: another was first. */
-  async use(hash: string, issue: () => Promise<OAuthTokens>): Promise<OAuthTokens | undefined> {
-    // Set before the token is gone, so that nobody finds it gone without knowing that an answer is on its way.
-    await this.#vault.set('rotating', hash, true, repeatMs)
-    if ((await this.#vault.take('refresh', hash)) === undefined) return undefined
+  /** Consumes the token and stores the response for concurrent requests. Undefined if another request was first. */
+  async consume(hash: string, issue: () => Promise<OAuthTokens>): Promise<OAuthTokens | undefined> {
+    // Set before the token is removed, so that a concurrent request knows that a response is being created.
+    await this.#store.set('rotating', hash, true, repeatMs)
+    if ((await this.#store.take('refresh', hash)) === undefined) return undefined
     const tokens = await issue()
-    await this.#vault.set('rotated', hash, { tokens, at: clock.now() } satisfies Answered, repeatMs)
+    await this.#store.set('rotated', hash, { tokens, at: clock.now() } satisfies RotatedToken, repeatMs)
     return tokens
   }
 
-  /** The answer that another request with this token got. Undefined: too long ago, or its successor has been used since. */
+  /** Returns the response to a concurrent request. Undefined if it is too old, or its successor has already been used. */
   async repeat(hash: string): Promise<OAuthTokens | undefined> {
-    for (const until = clock.now() + patienceMs; clock.now() < until; await pause(pauseMs)) {
-      const answered = await this.#vault.get<Answered>('rotated', hash)
-      if (answered) return (await this.#isCurrent(answered)) ? withAge(answered) : undefined
-      if ((await this.#vault.get('rotating', hash)) === undefined) return undefined
+    for (const until = clock.now() + maxWaitMs; clock.now() < until; await elapsed(pollMs)) {
+      const rotated = await this.#store.get<RotatedToken>('rotated', hash)
+      if (rotated) return (await this.#isCurrent(rotated)) ? withAge(rotated) : undefined
+      if ((await this.#store.get('rotating', hash)) === undefined) return undefined
     }
-    throw new OAuthError('temporarily_unavailable', 'The login is being renewed: try again', 503, {
+    throw new OAuthError('temporarily_unavailable', 'The token is being refreshed. Try again.', 503, {
       'retry-after': '1',
     })
   }
 
-  async #isCurrent({ tokens: { refresh_token: next } }: Answered): Promise<boolean> {
-    return next === undefined || (await this.#vault.get('refresh', await sha256(next))) !== undefined
+  async #isCurrent({ tokens: { refresh_token: next } }: RotatedToken): Promise<boolean> {
+    return next === undefined || (await this.#store.get('refresh', await sha256(next))) !== undefined
   }
 }
 
-function withAge({ tokens, at }: Answered): OAuthTokens {
+function withAge({ tokens, at }: RotatedToken): OAuthTokens {
   const { expires_in } = tokens
   if (expires_in === undefined) return tokens
   return { ...tokens, expires_in: Math.max(0, expires_in - Math.ceil((clock.now() - at) / 1_000)) }

@@ -5,22 +5,24 @@ import { checkHostPatterns } from '../server/client-documents.ts'
 import { checkSchemes } from '../server/redirect-uris.ts'
 import type { BrokerOptions, BrokerSettings } from './options.ts'
 
+/** Checks the options and applies the defaults. */
 export function resolveOptions(options: BrokerOptions): BrokerSettings {
   const resource = String(options.resource)
   const url = checkIssuerUrl('broker: resource', resource)
-  if (resource.includes('#')) throw new TypeError('broker: resource must not have a fragment')
+  if (resource.includes('#')) throw new TypeError('broker: resource must not have a fragment.')
   const issuer = (options.issuer ?? url.origin).replace(/\/$/, '')
   if (/[?#]/.test(checkIssuerUrl('broker: issuer', issuer).href)) {
-    throw new TypeError('broker: issuer has neither query nor fragment')
+    throw new TypeError('broker: issuer must not have a query or a fragment.')
   }
   const { callbackPath = '/callback', accessTokenSeconds = 3_600, requiredScopes } = options
-  if (!/^(\/[\w.~-]+)+$/.test(callbackPath)) throw new TypeError(`broker: callbackPath is a path such as '/callback'`)
+  if (!/^(\/[\w.~-]+)+$/.test(callbackPath))
+    throw new TypeError(`broker: callbackPath must be a path such as '/callback'.`)
   if (!(accessTokenSeconds > 0 && accessTokenSeconds <= 3_600)) {
-    throw new TypeError('broker: accessTokenSeconds is at most 3,600')
+    throw new TypeError('broker: accessTokenSeconds must be between 1 and 3,600.')
   }
   const scopes = new Map(Object.entries(options.scopes ?? {}))
   for (const name of requiredScopes ?? []) {
-    if (!scopes.has(name)) throw new TypeError(`broker: scopes says nothing about the required scope ${name}`)
+    if (!scopes.has(name)) throw new TypeError(`broker: scopes must describe the required scope ${name}.`)
   }
   checkHostPatterns('broker: trustedClientHosts', options.trustedClientHosts)
   return {
@@ -30,7 +32,7 @@ export function resolveOptions(options: BrokerOptions): BrokerSettings {
     callbackPath,
     callbackUrl: issuer + callbackPath,
     scopes,
-    // Who asks for nothing in particular gets what every request needs; without such, all that there is.
+    // For clients that request no scopes: the required ones, or all if there are none.
     defaultScopes: requiredScopes ?? [...scopes.keys()],
     redirectSchemes: checkSchemes(options.redirectSchemes ?? [], 'broker: redirectSchemes'),
     trustedClientHosts: options.trustedClientHosts,
@@ -41,21 +43,21 @@ export function resolveOptions(options: BrokerOptions): BrokerSettings {
   }
 }
 
-/** Short ones could be guessed by whoever sees what they sealed. */
+/** Short secrets could be guessed from the values that they encrypt. */
 export function checkSecrets(secrets: readonly string[] | undefined): readonly string[] {
   if (secrets === undefined) {
     warnOnce(
       'broker-secrets',
-      'broker: without secrets, clients and logins are forgotten when the process ends; give secrets: [...]',
+      'broker: `secrets` is not set, so registrations and logins are lost when the process ends. Pass secrets: [...].',
     )
     return []
   }
-  const isGood = secrets.length > 0 && secrets.every((secret) => typeof secret === 'string' && secret.length >= 32)
-  if (!isGood) throw new TypeError('broker: secrets are texts of at least 32 random characters, the newest first')
+  const isValid = secrets.length > 0 && secrets.every((secret) => typeof secret === 'string' && secret.length >= 32)
+  if (!isValid) throw new TypeError('broker: secrets must be strings of at least 32 random characters, newest first.')
   return secrets
 }
 
-/** Some of it may be what a stranger wrote: nothing of that ends a line or speaks to the terminal. */
+/** The message may contain text from strangers, so control characters are removed. */
 function writeError(error: Error): void {
   console.error('[tenon] broker:', error.message.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' '))
 }

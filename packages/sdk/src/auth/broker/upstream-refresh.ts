@@ -1,130 +1,130 @@
 import { clock } from '../../util/clock.ts'
+import { elapsed } from '../../util/pause.ts'
 import { invalidGrant, OAuthError } from '../server/oauth-error.ts'
-import type { Vault } from './encrypted-store.ts'
+import type { EncryptedStore } from './encrypted-store.ts'
 import type { Grant, GrantRecords } from './grant-records.ts'
 import type { BrokerSettings } from './options.ts'
-import { pause } from './pause.ts'
 import { type Upstream, UpstreamEnded, type UpstreamTokens } from './upstream.ts'
 
-/** Longer than a provider can take to answer: two requests of ten seconds. */
+/** Longer than a provider can take to respond: two requests of ten seconds. */
 const leaseMs = 30_000
-/** How long a process waits for another that is renewing. */
-const patienceMs = 15_000
-/** Nobody needs that long between taking a ticket and saying so. */
-const lostMs = 2_000
-const firstPauseMs = 20
-const longestPauseMs = 400
+/** How long a process waits for another one that refreshes. */
+const maxWaitMs = 15_000
+/** Longer than it takes to mark a lease as held after taking it. */
+const markMs = 2_000
+const firstDelayMs = 20
+const maxDelayMs = 400
 
 /**
- * Renews the provider's tokens, each refresh token once: many providers end a login whose refresh token comes twice (RFC 9700,
- * 4.14.2). In a process all wait for the one that began. Among processes there is a ticket for each grant: who takes it out of
- * the store renews, and puts it back. It also leaves word there for as long as that may take, so that a ticket is known to be
- * lost when neither is there, because its holder has ended or the store has forgotten it; then there is another.
+ * Refreshes the provider's tokens, using each refresh token once: many providers end a login whose refresh token is used twice
+ * (RFC 9700, 4.14.2). Within a process, concurrent calls share one request. Across processes, each grant has a lease in the
+ * store: the process that takes it refreshes and then releases it. The holder also sets a mark for as long as that may take.
+ * If neither the lease nor the mark is there, the holder has died or the store has lost the lease, and a new one is created.
  */
-export class Renewals {
-  readonly #vault: Vault
+export class UpstreamRefresh {
+  readonly #store: EncryptedStore
   readonly #records: GrantRecords
   readonly #upstream: Upstream
   readonly #settings: BrokerSettings
-  readonly #underWay = new Map<string, Promise<UpstreamTokens>>()
+  readonly #running = new Map<string, Promise<UpstreamTokens>>()
 
-  constructor(vault: Vault, records: GrantRecords, upstream: Upstream, settings: BrokerSettings) {
-    this.#vault = vault
+  constructor(store: EncryptedStore, records: GrantRecords, upstream: Upstream, settings: BrokerSettings) {
+    this.#store = store
     this.#records = records
     this.#upstream = upstream
     this.#settings = settings
   }
 
-  /** Before anybody knows of a grant. */
+  /** Called before the grant is used for the first time. */
   async open(grantId: string, tokens: UpstreamTokens, ttlMs: number): Promise<void> {
     await this.#records.saveTokens(grantId, tokens, ttlMs)
-    if (tokens.refreshToken !== undefined) await this.#vault.set('renewal', grantId, true, ttlMs)
+    if (tokens.refreshToken !== undefined) await this.#store.set('renewal', grantId, true, ttlMs)
   }
 
   /**
-   * Newer tokens, or those that somebody else got meanwhile. Throws `invalid_grant` when the login has ended.
-   * @param seen What is to be renewed.
+   * Returns new tokens, or those that another process has got meanwhile. Throws `invalid_grant` if the login has ended.
+   * @param seen The tokens to refresh.
    */
-  renew(grantId: string, grant: Grant, seen: UpstreamTokens): Promise<UpstreamTokens> {
-    const underWay = this.#underWay.get(grantId)
-    if (underWay) return underWay
-    const renewing = this.#inTurn(grantId, grant, seen).finally(() => this.#underWay.delete(grantId))
-    this.#underWay.set(grantId, renewing)
-    return renewing
+  refresh(grantId: string, grant: Grant, seen: UpstreamTokens): Promise<UpstreamTokens> {
+    const running = this.#running.get(grantId)
+    if (running) return running
+    const refreshing = this.#refreshAlone(grantId, grant, seen).finally(() => this.#running.delete(grantId))
+    this.#running.set(grantId, refreshing)
+    return refreshing
   }
 
-  async #inTurn(grantId: string, grant: Grant, seen: UpstreamTokens): Promise<UpstreamTokens> {
-    const until = clock.now() + patienceMs
-    let lostAt = Number.POSITIVE_INFINITY
-    for (let pauseMs = firstPauseMs; clock.now() < until; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+  async #refreshAlone(grantId: string, grant: Grant, seen: UpstreamTokens): Promise<UpstreamTokens> {
+    const until = clock.now() + maxWaitMs
+    let leaseLostAt = Number.POSITIVE_INFINITY
+    for (let delayMs = firstDelayMs; clock.now() < until; delayMs = Math.min(delayMs * 2, maxDelayMs)) {
       const current = await this.#current(grantId)
       if (!isSame(current, seen)) return current
-      // Where nothing is used up, everybody may ask.
-      if (current.refreshToken === undefined) return this.#renew(grantId, grant, current)
-      if (await this.#vault.take('renewal', grantId)) return this.#withTicket(grantId, grant, seen)
-      const isHeld = (await this.#vault.get('renewing', grantId)) !== undefined
-      lostAt = isHeld ? Number.POSITIVE_INFINITY : Math.min(lostAt, clock.now() + lostMs)
-      if (clock.now() >= lostAt) {
-        await this.#putBack(grantId, grant)
-        lostAt = Number.POSITIVE_INFINITY
+      // Without a refresh token nothing is used up, so no lease is needed.
+      if (current.refreshToken === undefined) return this.#requestTokens(grantId, grant, current)
+      if (await this.#store.take('renewal', grantId)) return this.#refreshWithLease(grantId, grant, seen)
+      const isHeld = (await this.#store.get('renewing', grantId)) !== undefined
+      leaseLostAt = isHeld ? Number.POSITIVE_INFINITY : Math.min(leaseLostAt, clock.now() + markMs)
+      if (clock.now() >= leaseLostAt) {
+        await this.#releaseLease(grantId, grant)
+        leaseLostAt = Number.POSITIVE_INFINITY
         continue
       }
-      // Not all at once, so that one finds what another has put back.
-      await pause(pauseMs * (0.5 + Math.random()))
+      // Jitter, so that waiting processes do not poll at the same time.
+      await elapsed(delayMs * (0.5 + Math.random()))
     }
-    throw this.#unavailable(new Error('Another process has been renewing a login for too long'))
+    throw this.#unavailable(new Error('Timed out waiting for another process to refresh a login'))
   }
 
-  async #withTicket(grantId: string, grant: Grant, seen: UpstreamTokens): Promise<UpstreamTokens> {
-    await this.#vault.set('renewing', grantId, true, leaseMs)
-    let isOver = false
+  async #refreshWithLease(grantId: string, grant: Grant, seen: UpstreamTokens): Promise<UpstreamTokens> {
+    await this.#store.set('renewing', grantId, true, leaseMs)
+    let hasEnded = false
     try {
       const current = await this.#current(grantId)
-      return isSame(current, seen) ? await this.#renew(grantId, grant, current) : current
+      return isSame(current, seen) ? await this.#requestTokens(grantId, grant, current) : current
     } catch (error) {
-      isOver = error instanceof OAuthError && error.errorCode === 'invalid_grant'
+      hasEnded = error instanceof OAuthError && error.errorCode === 'invalid_grant'
       throw error
     } finally {
-      // In this order, so that it is never the word of the next holder that goes.
-      await this.#vault.delete('renewing', grantId)
-      if (!isOver) await this.#putBack(grantId, grant)
+      // In this order, so that the mark of the next holder is never removed.
+      await this.#store.delete('renewing', grantId)
+      if (!hasEnded) await this.#releaseLease(grantId, grant)
     }
   }
 
-  async #renew(grantId: string, grant: Grant, tokens: UpstreamTokens): Promise<UpstreamTokens> {
+  async #requestTokens(grantId: string, grant: Grant, tokens: UpstreamTokens): Promise<UpstreamTokens> {
     try {
-      const renewed = await this.#upstream.renew(grant.subject, tokens)
-      await this.#records.saveTokens(grantId, renewed, this.#ttlMs(grant))
-      return renewed
+      const refreshed = await this.#upstream.refresh(grant.subject, tokens)
+      await this.#records.saveTokens(grantId, refreshed, this.#ttlMs(grant))
+      return refreshed
     } catch (error) {
       if (error instanceof OAuthError) throw error
       if (!(error instanceof UpstreamEnded)) throw this.#unavailable(error)
-      // A holder that was given up for lost may have renewed it after all.
+      // A holder that was considered dead may have refreshed it after all.
       const current = await this.#current(grantId)
       if (!isSame(current, tokens)) return current
       await this.#records.end(grantId)
-      throw invalidGrant(`The login at ${this.#upstream.provider.name} has ended`)
+      throw invalidGrant(`The login at ${this.#upstream.provider.name} has ended. Sign in again.`)
     }
   }
 
   async #current(grantId: string): Promise<UpstreamTokens> {
     const current = await this.#records.tokens(grantId)
     if (current) return current
-    throw invalidGrant('The login has ended')
+    throw invalidGrant('The login has ended. Sign in again.')
   }
 
-  async #putBack(grantId: string, grant: Grant): Promise<void> {
-    await this.#vault.set('renewal', grantId, true, this.#ttlMs(grant))
+  async #releaseLease(grantId: string, grant: Grant): Promise<void> {
+    await this.#store.set('renewal', grantId, true, this.#ttlMs(grant))
   }
 
-  #ttlMs({ lasts, endsAt }: Grant): number {
-    return lasts ? this.#settings.refreshTokenSeconds * 1_000 : Math.max(1, endsAt - clock.now())
+  #ttlMs({ renewable, endsAt }: Grant): number {
+    return renewable ? this.#settings.refreshTokenSeconds * 1_000 : Math.max(1, endsAt - clock.now())
   }
 
   #unavailable(error: unknown): OAuthError {
     this.#settings.reportError(error)
     const { name } = this.#upstream.provider
-    return new OAuthError('temporarily_unavailable', `${name} cannot be asked just now: try again later`, 503, {
+    return new OAuthError('temporarily_unavailable', `${name} is not available. Try again later.`, 503, {
       'retry-after': '5',
     })
   }

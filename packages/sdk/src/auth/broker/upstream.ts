@@ -25,46 +25,46 @@ import { clock } from '../../util/clock.ts'
 import { isObject, type JsonObject, pick } from '../../util/objects.ts'
 import { secretBasic } from '../client/client-authentication.ts'
 import { checkIssuerUrl } from '../resource/issuer-fetch.ts'
-import { randomText } from '../server/random.ts'
+import { randomToken } from '../server/random.ts'
 import type { UpstreamProvider } from './providers.ts'
 
-/** What a provider gave for somebody. Secret. */
+/** The tokens of a user at the provider. Secret. */
 export interface UpstreamTokens {
   readonly accessToken: string
   readonly refreshToken?: string | undefined
-  /** In milliseconds since 1970; undefined: it does not say. */
+  /** In milliseconds since 1970; undefined if unknown. */
   readonly expiresAt?: number | undefined
 }
 
-/** Somebody who signed in. */
+/** A user who signed in. */
 export interface UpstreamLogin {
   readonly subject: string
-  /** What the provider says of them, for handlers: `name`, `email`, ... */
+  /** Claims for handlers: `name`, `email`, ... */
   readonly profile: JsonObject
   readonly tokens: UpstreamTokens
 }
 
-/** What the way back has to fit to. Secret. */
+/** The values that the callback is checked against. Secret. */
 export interface UpstreamFlow {
   readonly state: string
   readonly codeVerifier?: string | undefined
   readonly nonce?: string | undefined
 }
 
-/** The provider says that the login is over; another try does not help. */
+/** The login has ended at the provider; retrying does not help. */
 export class UpstreamEnded extends Error {
   override name = 'UpstreamEnded'
 }
 
-/** The person said no there. */
+/** The user denied access at the provider. */
 export class UpstreamDenied extends Error {
   override name = 'UpstreamDenied'
 }
 
-const metadataMs = 3_600_000
+const metadataTtlMs = 3_600_000
 const profileMembers = ['name', 'email', 'email_verified', 'preferred_username', 'login']
 
-/** The identity provider behind us, where we are one client for all. */
+/** The identity provider, at which the broker is a single client. */
 export class Upstream {
   readonly provider: UpstreamProvider
   readonly #callbackUrl: string
@@ -89,16 +89,16 @@ export class Upstream {
           : secretBasic(clientSecret)
   }
 
-  /** The page to send a person to. */
+  /** Returns the URL where the user signs in. */
   async begin(): Promise<{ url: string; flow: UpstreamFlow }> {
     const { scopes, pkce = true, parameters = {}, clientId } = this.provider
     const { authorization_endpoint: page } = await this.#metadata()
     const flow: UpstreamFlow = {
-      state: randomText(),
+      state: randomToken(),
       ...(pkce && { codeVerifier: generateRandomCodeVerifier() }),
-      ...(this.#hasIdToken && { nonce: randomText() }),
+      ...(this.#hasIdToken && { nonce: randomToken() }),
     }
-    const url = checkIssuerUrl('the page of the provider', page ?? '')
+    const url = checkIssuerUrl('The authorization endpoint of the provider', page ?? '')
     const params: Record<string, string> = {
       ...parameters,
       response_type: 'code',
@@ -116,10 +116,10 @@ export class Upstream {
     return { url: url.href, flow }
   }
 
-  /** Who came back. `state` and `iss` are checked before anything of the answer is used (RFC 9207). */
+  /** Returns the user of a callback. `state` and `iss` are checked before anything else is used (RFC 9207). */
   async complete(params: URLSearchParams, { state, codeVerifier, nonce }: UpstreamFlow): Promise<UpstreamLogin> {
     const server = await this.#metadata()
-    const checked = checkAnswer(server, this.#client, params, state)
+    const checked = checkCallback(server, this.#client, params, state)
     const response = await processAuthorizationCodeResponse(
       server,
       this.#client,
@@ -137,30 +137,30 @@ export class Upstream {
     const tokens = toTokens(response)
     const claims = getValidatedIdTokenClaims(response)
     if (this.#hasIdToken) return toLogin(claims!.sub, claims as unknown as JsonObject, tokens)
-    return { ...(await this.#ask(tokens)), tokens }
+    return { ...(await this.#fetchProfile(tokens)), tokens }
   }
 
   /**
-   * The login as it is now, with newer tokens where there can be any; throws `UpstreamEnded` when it is over, and anything
-   * else when that could not be found out.
+   * Checks that the login is still valid and returns its tokens, refreshed if possible. Throws `UpstreamEnded` if the login
+   * has ended, and another error if that could not be determined.
    */
-  async renew(subject: string, tokens: UpstreamTokens): Promise<UpstreamTokens> {
-    if (tokens.refreshToken !== undefined) return this.#refresh(tokens.refreshToken)
+  async refresh(subject: string, tokens: UpstreamTokens): Promise<UpstreamTokens> {
+    if (tokens.refreshToken !== undefined) return this.#requestTokens(tokens.refreshToken)
     if (!this.#hasIdToken) {
-      const login = await this.#ask(tokens)
-      if (login.subject !== subject) throw new UpstreamEnded('The token belongs to somebody else now')
+      const login = await this.#fetchProfile(tokens)
+      if (login.subject !== subject) throw new UpstreamEnded('The token belongs to another user')
     } else if (tokens.expiresAt !== undefined && tokens.expiresAt <= clock.now()) {
-      throw new UpstreamEnded('The token has expired, and there is no way to another')
+      throw new UpstreamEnded('The token has expired and cannot be refreshed')
     }
     return tokens
   }
 
-  /** Whether it can be seen later if the login still holds; else it is over when its token is. */
-  isLasting({ refreshToken, expiresAt }: UpstreamTokens): boolean {
+  /** Returns whether the validity of the login can be checked later. If not, it ends when its token expires. */
+  isRenewable({ refreshToken, expiresAt }: UpstreamTokens): boolean {
     return refreshToken !== undefined || (expiresAt === undefined && !this.#hasIdToken)
   }
 
-  async #refresh(refreshToken: string): Promise<UpstreamTokens> {
+  async #requestTokens(refreshToken: string): Promise<UpstreamTokens> {
     const server = await this.#metadata()
     try {
       const response = await processRefreshTokenResponse(
@@ -170,9 +170,10 @@ export class Upstream {
       )
       return { refreshToken, ...toTokens(response) }
     } catch (error) {
-      const { error: said } = error as { error?: unknown }
-      // The second is how GitHub says it.
-      if (said === 'invalid_grant' || said === 'bad_refresh_token') throw new UpstreamEnded('It was not refreshed')
+      const { error: code } = error as { error?: unknown }
+      // The second is GitHub's error code.
+      if (code === 'invalid_grant' || code === 'bad_refresh_token')
+        throw new UpstreamEnded('The refresh token is not valid')
       throw error
     }
   }
@@ -181,27 +182,27 @@ export class Upstream {
     return (this.provider.subject ?? 'id_token') === 'id_token'
   }
 
-  async #ask({ accessToken }: UpstreamTokens): Promise<Pick<UpstreamLogin, 'subject' | 'profile'>> {
+  async #fetchProfile({ accessToken }: UpstreamTokens): Promise<Pick<UpstreamLogin, 'subject' | 'profile'>> {
     const { url, member } = this.provider.subject as { url: string; member: string }
     const headers = { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'tenon' }
     const response = await this.#fetch(url, { headers })
-    // Not a 403, which some send to whoever asks too often.
-    if (response.status === 401) throw new UpstreamEnded('The token is not taken any more')
+    // Not on 403, which some providers send as a rate limit.
+    if (response.status === 401) throw new UpstreamEnded('The token is no longer valid')
     const profile: unknown = response.status === 200 ? await response.json().catch(() => undefined) : undefined
     const subject = isObject(profile) ? profile[member] : undefined
-    // A larger number was rounded when it was read, which would make two people one.
+    // Larger numbers are rounded by JSON.parse, so two users could get the same id.
     if (!(typeof subject === 'string' && subject !== '') && !Number.isSafeInteger(subject)) {
-      throw new Error(`${new URL(url).host} does not say who signed in (HTTP ${response.status})`)
+      throw new Error(`${new URL(url).host} did not return a user id (HTTP ${response.status})`)
     }
     return toLogin(String(subject), profile as JsonObject, { accessToken })
   }
 
-  /** Looked up when first needed, and again when it is old or could not be had. */
+  /** Discovered when first needed, and again after it expires or after a failure. */
   #metadata(): Promise<AuthorizationServer> {
     if (this.#server && clock.now() < this.#serverUntil) return this.#server
     const server = this.#discover()
     this.#server = server
-    this.#serverUntil = clock.now() + metadataMs
+    this.#serverUntil = clock.now() + metadataTtlMs
     server.catch(() => {
       if (this.#server === server) this.#server = undefined
     })
@@ -219,8 +220,8 @@ export class Upstream {
 
   #requests() {
     return {
-      [customFetch]: async (url: string, init: unknown) => readable(await this.#fetch(url, init as RequestInit)),
-      // The fetch above allows plain http only on this machine.
+      [customFetch]: async (url: string, init: unknown) => normalizeErrors(await this.#fetch(url, init as RequestInit)),
+      // The fetch above allows plain http only on loopback addresses.
       [allowInsecureRequests]: true,
     }
   }
@@ -228,24 +229,25 @@ export class Upstream {
 
 function checkProvider({ name, clientId, issuer, endpoints, subject, scopes }: UpstreamProvider): void {
   if (!clientId || !name || !Array.isArray(scopes))
-    throw new TypeError('broker: upstream needs name, clientId and scopes')
+    throw new TypeError('broker: upstream must have name, clientId and scopes.')
   checkIssuerUrl('broker: upstream.issuer', issuer)
   for (const [which, url] of Object.entries(endpoints ?? {})) checkIssuerUrl(`broker: upstream.endpoints.${which}`, url)
   if (typeof subject === 'object') checkIssuerUrl('broker: upstream.subject.url', subject.url)
 }
 
-function checkAnswer(
+function checkCallback(
   server: AuthorizationServer,
   client: Client,
   params: URLSearchParams,
   state: string,
 ): URLSearchParams {
-  // RFC 9207, 2.4: also an empty one is another.
-  if (params.has('iss') && params.get('iss') !== server.issuer) throw new Error('iss names another issuer')
+  // RFC 9207, 2.4: an empty value is a mismatch too.
+  if (params.has('iss') && params.get('iss') !== server.issuer)
+    throw new Error('iss does not match the issuer of the provider')
   try {
     return validateAuthResponse(server, client, params, state)
   } catch (error) {
-    if ((error as { error?: unknown }).error === 'access_denied') throw new UpstreamDenied('The person said no')
+    if ((error as { error?: unknown }).error === 'access_denied') throw new UpstreamDenied('The user denied access')
     throw error
   }
 }
@@ -263,10 +265,10 @@ function toLogin(subject: string, profile: JsonObject, tokens: UpstreamTokens): 
 }
 
 /**
- * What oauth4webapi reads: an error in the body rather than beside a challenge (RFC 6749, 5.2), and with a status that says
- * so, which GitHub's does not.
+ * Adapts error responses to what oauth4webapi expects: the error in the body instead of a challenge (RFC 6749, 5.2), and an
+ * error status, which GitHub does not send.
  */
-async function readable(response: Response): Promise<Response> {
+async function normalizeErrors(response: Response): Promise<Response> {
   const text = await response.text()
   const headers = new Headers(response.headers)
   headers.delete('www-authenticate')

@@ -3,34 +3,34 @@ import { backoffMs } from '../../util/backoff.ts'
 import { clock } from '../../util/clock.ts'
 
 export interface FileLockOptions {
-  /** How long to wait for others. */
+  /** How long to wait for the lock. */
   readonly maxWaitMs: number
-  /** A lock that shows no sign of life for this long, while it is waited for, is taken over. */
+  /** A lock without a heartbeat for this long, while it is waited for, is taken over. */
   readonly staleMs: number
 }
 
 /**
- * Does the work while no other process does any under the same lock file. A lock whose process has died is taken over at
- * once; one of an unknown process (another machine, a process number that was given out again) after `staleMs` without a
- * sign of life. That time is measured by who waits, so neither clocks that differ nor a machine that slept matter.
+ * Runs `work` while no other process holds the same lock file. A lock whose process has died is taken over at once; one whose
+ * process cannot be checked (another machine, a reused process id) after `staleMs` without a heartbeat. The waiting process
+ * measures that time, so clock differences and sleeping machines do not matter.
  */
 export async function withFileLock<T>(path: string, options: FileLockOptions, work: () => Promise<T>): Promise<T> {
   const holder = newHolder()
   await acquire(path, holder, options)
-  const pulse = new Pulse(path, holder, options.staleMs)
+  const heartbeat = new Heartbeat(path, holder, options.staleMs)
   try {
     return await work()
   } finally {
-    pulse.stop()
-    release(path, holder, pulse.isSteady)
+    heartbeat.stop()
+    release(path, holder, heartbeat.isSteady)
   }
 }
 
-/** Shows others that the holder is alive. */
-class Pulse {
+/** Shows other processes that the holder is alive. */
+class Heartbeat {
   readonly #path: string
   readonly #holder: Holder
-  readonly #longestMs: number
+  readonly #maxGapMs: number
   readonly #timer: ReturnType<typeof setInterval>
   #last = performance.now()
   #isSteady = true
@@ -38,12 +38,12 @@ class Pulse {
   constructor(path: string, holder: Holder, staleMs: number) {
     this.#path = path
     this.#holder = holder
-    this.#longestMs = staleMs / 2
+    this.#maxGapMs = staleMs / 2
     this.#timer = setInterval(() => this.#beat(), staleMs / 4)
     this.#timer.unref()
   }
 
-  /** Never so long without a sign of life that somebody may have thought this process gone. */
+  /** Whether there was never a gap so long that another process may have considered this one dead. */
   get isSteady(): boolean {
     return this.#isSteady
   }
@@ -55,7 +55,7 @@ class Pulse {
 
   #beat(): void {
     this.#measure()
-    if (look(this.#path)?.token !== this.#holder.token) return
+    if (readLock(this.#path)?.token !== this.#holder.token) return
     const now = new Date()
     try {
       fs().lutimesSync(this.#path, now, now)
@@ -66,62 +66,62 @@ class Pulse {
 
   #measure(): void {
     const now = performance.now()
-    if (now - this.#last > this.#longestMs) this.#isSteady = false
+    if (now - this.#last > this.#maxGapMs) this.#isSteady = false
     this.#last = now
   }
 }
 
-/** What a lock file says. */
+/** The content of a lock file. */
 interface Holder {
   readonly pid: number
-  /** Where process numbers mean the same: a machine, or a container on it. */
+  /** The process id namespace: a machine, or a container on it. */
   readonly place: string
   readonly token: string
   readonly time: string
 }
 
-/** A lock file as it was found; without a process when its creator had no time to say who it is. */
-interface Found extends Partial<Holder> {
+/** A lock file. Without a process id if its creator died before writing it. */
+interface LockFile extends Partial<Holder> {
   readonly token: string
   readonly touchedMs: number
 }
 
-/** A lock is held for a few milliseconds as a rule. */
-const waits = { initialDelayMs: 4, maxDelayMs: 60, growth: 1.5, maxRetries: Number.POSITIVE_INFINITY }
+/** A lock is usually held for a few milliseconds. */
+const retryBackoff = { initialDelayMs: 4, maxDelayMs: 60, growth: 1.5, maxRetries: Number.POSITIVE_INFINITY }
 
-/** Files that do not say whose they are will do so at once, and claims are gone at once; these, older, were left behind. */
-const leftMs = 1_000
+/** Empty lock files and claims exist only for a moment, so older ones were left behind by a crash. */
+const abandonedAfterMs = 1_000
 
 async function acquire(path: string, holder: Holder, { maxWaitMs, staleMs }: FileLockOptions): Promise<void> {
-  const begun = performance.now()
-  let watched: Found | undefined
-  let since = begun
+  const startedAt = performance.now()
+  let watched: LockFile | undefined
+  let since = startedAt
   for (let attempt = 0; !create(path, holder); attempt++) {
-    const found = look(path)
+    const found = readLock(path)
     const now = performance.now()
     if (found?.token !== watched?.token || found?.touchedMs !== watched?.touchedMs) since = now
     watched = found
-    const patienceMs = found?.pid === undefined ? Math.min(leftMs, staleMs) : staleMs
-    const isStale = found && (isDead(found) || now - since >= patienceMs)
+    const staleAfterMs = found?.pid === undefined ? Math.min(abandonedAfterMs, staleMs) : staleMs
+    const isStale = found && (isDead(found) || now - since >= staleAfterMs)
     if (isStale && takeOver(path, found.token, holder)) return
-    if (now - begun >= maxWaitMs) throw heldTooLong(path, found, maxWaitMs)
-    await new Promise((resolve) => setTimeout(resolve, 1 + backoffMs(waits, attempt)))
+    if (now - startedAt >= maxWaitMs) throw lockTimeout(path, found, maxWaitMs)
+    await new Promise((resolve) => setTimeout(resolve, 1 + backoffMs(retryBackoff, attempt)))
   }
 }
 
 /**
- * Whoever takes a lock from its holder first creates a file that is named after its token. So of all who find the same lock
- * stale only one takes it, and nobody takes the one that came after it. The file then replaces the lock.
+ * Takes over a stale lock. First creates a claim file that is named after the token of the lock, so that of all processes that
+ * find the lock stale only one takes it, and none takes its successor. The claim then replaces the lock.
  */
 function takeOver(path: string, token: string, holder: Holder, depth = 0): boolean {
   const claim = `${path}.${token}`
   if (!create(claim, holder)) {
-    const other = look(claim)
-    // Its process died between two lines of this function.
-    const isLeft = other && (isDead(other) || clock.now() - other.touchedMs > leftMs)
-    if (!isLeft || depth > 2 || !takeOver(claim, other.token, holder, depth + 1)) return false
+    const other = readLock(claim)
+    // Its process may have died inside this function.
+    const isAbandoned = other && (isDead(other) || clock.now() - other.touchedMs > abandonedAfterMs)
+    if (!isAbandoned || depth > 2 || !takeOver(claim, other.token, holder, depth + 1)) return false
   }
-  if (look(path)?.token !== token) {
+  if (readLock(path)?.token !== token) {
     unlink(claim)
     return false
   }
@@ -129,27 +129,27 @@ function takeOver(path: string, token: string, holder: Holder, depth = 0): boole
     fs().renameSync(claim, path)
     return true
   } catch (error) {
-    // This process stood still, and its claim was taken for left behind.
+    // This process was suspended, and its claim was considered abandoned.
     if (isCode(error, 'ENOENT')) return false
     throw error
   }
 }
 
-/** @param isSteady Nobody can want it from us; otherwise it may be somebody else's by now, or just become so. */
+/** @param isSteady If false, another process may hold the lock by now or be taking it over, so a claim is needed. */
 function release(path: string, holder: Holder, isSteady: boolean): void {
   const claim = `${path}.${holder.token}`
   try {
     if (!isSteady && !create(claim, holder)) return
-    if (look(path)?.token === holder.token) unlink(path)
+    if (readLock(path)?.token === holder.token) unlink(path)
     if (!isSteady) unlink(claim)
   } catch {
-    // The work is done, whatever becomes of the lock: without a pulse it is soon taken over.
+    // The work is done. Without a heartbeat the lock is soon taken over.
   }
 }
 
 /**
- * False when the file is there already. A symbolic link that leads nowhere is created together with what it says; a process
- * that is killed between the two would leave a file that says nothing. Some file systems have none.
+ * Returns false if the file exists. Uses a dangling symbolic link where the file system has them, because it is created
+ * together with its content; a process that is killed while it writes a file leaves an empty one.
  */
 function create(path: string, holder: Holder): boolean {
   if (process.platform === 'win32') return createFile(path, holder)
@@ -167,7 +167,7 @@ function createFile(path: string, holder: Holder): boolean {
   try {
     file = openSync(path, 'wx', 0o600)
   } catch (error) {
-    // Windows says the second of a file that is just being deleted.
+    // Windows reports EPERM for a file that is being deleted.
     if (isCode(error, 'EEXIST') || (process.platform === 'win32' && isCode(error, 'EPERM'))) return false
     throw error
   }
@@ -179,20 +179,20 @@ function createFile(path: string, holder: Holder): boolean {
   } finally {
     closeSync(file)
   }
-  // It may have been taken for left behind while this process stood still.
-  return look(path)?.token === holder.token
+  // If this process was suspended, the file may have been considered abandoned.
+  return readLock(path)?.token === holder.token
 }
 
-function look(path: string): Found | undefined {
+function readLock(path: string): LockFile | undefined {
   try {
     const { mtimeMs, ino } = fs().lstatSync(path)
-    return { token: `file-${ino}-${Math.trunc(mtimeMs)}`, ...parseHolder(read(path)), touchedMs: mtimeMs }
+    return { token: `file-${ino}-${Math.trunc(mtimeMs)}`, ...parseHolder(readContent(path)), touchedMs: mtimeMs }
   } catch {
     return undefined
   }
 }
 
-function read(path: string): string {
+function readContent(path: string): string {
   const { lstatSync, readlinkSync, readFileSync } = fs()
   return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : readFileSync(path, 'utf8')
 }
@@ -200,15 +200,15 @@ function read(path: string): string {
 function parseHolder(text: string): Holder | undefined {
   try {
     const { pid, place, token, time } = JSON.parse(text)
-    // It becomes part of a file's name.
-    const isWhole = typeof pid === 'number' && typeof place === 'string' && /^[\w-]{1,64}$/.test(token)
-    return isWhole ? { pid, place, token, time } : undefined
+    // The token becomes part of a file name.
+    const isValid = typeof pid === 'number' && typeof place === 'string' && /^[\w-]{1,64}$/.test(token)
+    return isValid ? { pid, place, token, time } : undefined
   } catch {
     return undefined
   }
 }
 
-function isDead({ pid, place }: Found): boolean {
+function isDead({ pid, place }: LockFile): boolean {
   if (pid === undefined || place !== placeOf()) return false
   try {
     process.kill(pid, 0)
@@ -225,12 +225,12 @@ function newHolder(): Holder {
 let place: string | undefined
 
 function placeOf(): string {
-  place ??= `${process.getBuiltinModule('node:os').hostname()} ${processNumbers()}`.trim()
+  place ??= `${process.getBuiltinModule('node:os').hostname()} ${pidNamespace()}`.trim()
   return place
 }
 
-/** On Linux, containers count their processes on their own. */
-function processNumbers(): string {
+/** On Linux, containers have their own process ids. */
+function pidNamespace(): string {
   try {
     return fs().readlinkSync('/proc/self/ns/pid')
   } catch {
@@ -246,9 +246,9 @@ function unlink(path: string): void {
   }
 }
 
-function heldTooLong(path: string, found: Found | undefined, maxWaitMs: number): TimeoutError {
-  const who = found?.pid === undefined ? '' : ` by process ${found.pid}, since ${found.time}`
-  return new TimeoutError(`${path} is held${who}; gave up after ${maxWaitMs} ms`, maxWaitMs)
+function lockTimeout(path: string, found: LockFile | undefined, maxWaitMs: number): TimeoutError {
+  const holder = found?.pid === undefined ? 'another process' : `process ${found.pid} since ${found.time}`
+  return new TimeoutError(`Timed out after ${maxWaitMs} ms waiting for the lock ${path}, held by ${holder}.`, maxWaitMs)
 }
 
 function isCode(error: unknown, code: string): boolean {

@@ -5,19 +5,23 @@ import { warnOnce } from '../../util/warn.ts'
 import type { TokenStore } from '../token-store.ts'
 import { type FileLockOptions, withFileLock } from './file-lock.ts'
 
+/** Options of `fileTokenStore`. */
 export interface FileStoreOptions {
-  /** How long to wait for other processes, and for others in this one, before giving up. Default 60,000. */
+  /** How long to wait for the lock, held by this or another process. Default 60,000. */
   maxWaitMs?: number | undefined
-  /** When another process is taken for gone, where that cannot be found out. Default 20,000. */
+  /** After how long without a heartbeat a lock is taken over, if its process cannot be checked. Default 20,000. */
   staleMs?: number | undefined
 }
 
 /**
- * Keeps tokens in one file, which any number of processes of the same user may share. The file is for its owner only and
- * is replaced as a whole, so a crash leaves the old one or the new one.
+ * Stores tokens in a file that any number of processes of the same user can share. Only the owner can read the file. It is
+ * replaced atomically, so a crash leaves either the old or the new content.
  *
  * @param path Default `tenon/tokens.json` in the user's configuration folder (`XDG_CONFIG_HOME`, `~/.config`, on Windows
  *   `APPDATA`).
+ *
+ * @example
+ * const client = await connect(url, { auth: oauth({ store: fileTokenStore() }) })
  */
 export function fileTokenStore(path: string = defaultPath(), options: FileStoreOptions = {}): TokenStore {
   const { maxWaitMs = 60_000, staleMs = 20_000 } = options
@@ -35,7 +39,7 @@ class FileTokenStore implements TokenStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    const values = this.#read() ?? (await this.#alone('', async () => this.#readOrSetAside()))
+    const values = this.#read() ?? (await this.#exclusively('', async () => this.#readOrQuarantine()))
     return values.get(key)
   }
 
@@ -49,49 +53,49 @@ class FileTokenStore implements TokenStore {
 
   lock<T>(key: string, work: () => Promise<T>): Promise<T> {
     const { createHash } = process.getBuiltinModule('node:crypto')
-    return this.#alone(`.${createHash('sha256').update(key).digest('hex').slice(0, 24)}`, work)
+    return this.#exclusively(`.${createHash('sha256').update(key).digest('hex').slice(0, 24)}`, work)
   }
 
-  /** @param change Tells whether anything is different now. */
+  /** @param change Returns whether anything changed. */
   #change(change: (values: Map<string, string>) => unknown): Promise<void> {
-    return this.#alone('', async () => {
-      const values = this.#readOrSetAside()
+    return this.#exclusively('', async () => {
+      const values = this.#readOrQuarantine()
       if (change(values)) await replaceFile(this.#path, toText(values))
     })
   }
 
-  /** The lock file keeps others out; the turns in this process spare most of the asking for it. */
-  async #alone<T>(name: string, work: () => Promise<T>): Promise<T> {
+  /** Calls in this process queue in memory; the lock file keeps other processes out. */
+  async #exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
     const path = `${this.#path}${name}.lock`
-    const before = this.#last.get(path) ?? Promise.resolve()
-    const mine = noLonger(before, this.#options.maxWaitMs).then(() => {
+    const previous = this.#last.get(path) ?? Promise.resolve()
+    const current = waitAtMost(previous, this.#options.maxWaitMs).then(() => {
       const { dirname } = process.getBuiltinModule('node:path')
       fs().mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
       return withFileLock(path, this.#options, work)
     })
-    const over = mine.catch(() => {})
-    this.#last.set(path, over)
+    const settled = current.catch(() => {})
+    this.#last.set(path, settled)
     try {
-      return await mine
+      return await current
     } finally {
-      if (this.#last.get(path) === over) this.#last.delete(path)
+      if (this.#last.get(path) === settled) this.#last.delete(path)
     }
   }
 
-  /** Undefined when the file makes no sense. */
+  /** Returns undefined if the file is corrupt. */
   #read(): Map<string, string> | undefined {
-    const text = readOwn(this.#path)
+    const text = readPrivateFile(this.#path)
     return text === undefined ? new Map() : parse(text, this.#path)
   }
 
-  #readOrSetAside(): Map<string, string> {
+  #readOrQuarantine(): Map<string, string> {
     const values = this.#read()
     if (values) return values
-    const aside = `${this.#path}.corrupt`
-    fs().renameSync(this.#path, aside)
+    const backup = `${this.#path}.corrupt`
+    fs().renameSync(this.#path, backup)
     warnOnce(
       `corrupt ${this.#path}`,
-      `${this.#path} is damaged and was set aside as ${aside}; what was in it has to be asked for again`,
+      `The token file ${this.#path} is corrupt and was renamed to ${backup}. Log in again.`,
     )
     return new Map()
   }
@@ -111,9 +115,12 @@ function parse(text: string, path: string): Map<string, string> | undefined {
     return undefined
   }
   if (!isObject(file)) return undefined
-  // Its owner will want it back.
+  // Not treated as corrupt, because the newer version still needs it.
   if (typeof file.version === 'number' && file.version > version) {
-    throw new McpError('invalid-argument', `${path} was written by a newer version of this program`)
+    throw new McpError(
+      'invalid-argument',
+      `The token file ${path} was written by a newer version. Update this program, or pass another path.`,
+    )
   }
   if (file.version !== version || !isObject(file.values)) return undefined
   const entries = Object.entries(file.values)
@@ -125,10 +132,10 @@ function isTextEntry(entry: [string, unknown]): entry is [string, string] {
 }
 
 /**
- * Reads a file that only this user can have written; undefined where there is none. Someone who can place a link or a file
- * there would otherwise choose which tokens are used, and where the next ones are written.
+ * Reads a file that only this user can have written, or returns undefined if there is none. Otherwise another user who can
+ * place a link or a file there could choose which tokens are used, and where new ones are written.
  */
-function readOwn(path: string): string | undefined {
+function readPrivateFile(path: string): string | undefined {
   const { openSync, fstatSync, readFileSync, closeSync, constants } = fs()
   // Without O_NONBLOCK, opening a pipe would wait for a writer. Windows has neither flag.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
@@ -139,7 +146,7 @@ function readOwn(path: string): string | undefined {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
     if (code === 'ELOOP' || code === 'EMLINK')
-      throw refused(path, 'it is a symbolic link. Pass the path of the file itself')
+      throw unsafeFile(path, 'it is a symbolic link. Pass the path of the file itself')
     throw error
   }
   try {
@@ -151,23 +158,23 @@ function readOwn(path: string): string | undefined {
 }
 
 function checkOwner(path: string, file: number, stats: Stats): void {
-  if (!stats.isFile()) throw refused(path, 'it is not a regular file')
+  if (!stats.isFile()) throw unsafeFile(path, 'it is not a regular file')
   if (process.platform === 'win32') return
   const own = process.geteuid?.()
   if (own !== undefined && stats.uid !== own) {
-    throw refused(path, `it belongs to another user (${stats.uid}). Remove it, or pass a path of your own`)
+    throw unsafeFile(path, `it belongs to another user (${stats.uid}). Remove it, or pass another path`)
   }
-  if (stats.mode & 0o022) throw refused(path, 'other users can write to it. Remove it, and log in again')
+  if (stats.mode & 0o022) throw unsafeFile(path, 'other users can write to it. Remove it and log in again')
   if ((stats.mode & 0o077) === 0) return
   fs().fchmodSync(file, 0o600)
-  warnOnce(`open ${path}`, `${path} holds secrets and could be read by other users; that is no longer so`)
+  warnOnce(`open ${path}`, `The token file ${path} was readable by other users. Its permissions were changed to 600.`)
 }
 
-function refused(path: string, why: string): McpError {
-  return new McpError('invalid-argument', `Tokens are not read from ${path}: ${why}.`)
+function unsafeFile(path: string, reason: string): McpError {
+  return new McpError('invalid-argument', `The token file ${path} is not safe to use: ${reason}.`)
 }
 
-/** In the lock, so no two at a time. Never through a link that somebody put in its place. */
+/** Called with the lock held. `wx` never writes through a link that another user may have placed. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const { open, rm } = process.getBuiltinModule('node:fs/promises')
   const fresh = `${path}.new`
@@ -183,7 +190,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
   await syncFolder(path)
 }
 
-/** On Windows a file cannot be replaced while somebody reads it, which does not take long. */
+/** On Windows a file cannot be replaced while another process reads it, so this retries for a moment. */
 async function rename(from: string, to: string): Promise<void> {
   const { rename } = process.getBuiltinModule('node:fs/promises')
   for (let left = process.platform === 'win32' ? 20 : 0; ; left--) {
@@ -196,7 +203,7 @@ async function rename(from: string, to: string): Promise<void> {
   }
 }
 
-/** So that the new name outlives a power cut, where the system has a way to say so. */
+/** Makes the new name survive a power failure, where the system supports it. */
 async function syncFolder(path: string): Promise<void> {
   const { open } = process.getBuiltinModule('node:fs/promises')
   const { dirname } = process.getBuiltinModule('node:path')
@@ -204,12 +211,12 @@ async function syncFolder(path: string): Promise<void> {
     const folder = await open(dirname(path), 'r')
     await folder.sync().finally(() => folder.close())
   } catch {
-    // Not everywhere.
+    // Not supported everywhere.
   }
 }
 
-/** Who waits for longer leaves the queue; the lock file still keeps everybody apart. */
-function noLonger(work: Promise<unknown>, ms: number): Promise<void> {
+/** Waits for earlier calls, but not forever. The lock file still keeps them apart. */
+function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms)
     void work.then(() => {
@@ -224,7 +231,7 @@ function defaultPath(): string {
   const { APPDATA, XDG_CONFIG_HOME } = process.env
   const home = process.getBuiltinModule('node:os').homedir()
   if (process.platform === 'win32') return join(APPDATA || join(home, 'AppData', 'Roaming'), 'tenon', 'tokens.json')
-  // The specification of XDG: a relative path is ignored.
+  // The XDG specification says to ignore relative paths.
   const folder = XDG_CONFIG_HOME && isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(home, '.config')
   return join(folder, 'tenon', 'tokens.json')
 }

@@ -3,63 +3,72 @@ import type { AddressInfo } from 'node:net'
 import { ClosedError, McpError, TimeoutError } from '../../errors.ts'
 import { isLoopbackUrl } from '../../net/addresses.ts'
 import { deferred } from '../../util/deferred.ts'
-import { type PageKind, pageOf } from './page.ts'
+import { type PageKind, renderPage } from './page.ts'
 
+/** Options of `waitForRedirect`. */
 export interface RedirectOptions {
-  /** Default `/callback`. */
+  /** The path of the redirect URI. Default `/callback`. */
   path?: string | undefined
-  /** Default 0: any that is free. */
+  /** The port to listen on. Default 0: any free port. */
   port?: number | undefined
-  /** An address of this machine, or `localhost`, where an authorization server insists on that. Default `127.0.0.1`. */
+  /** A loopback address, or `localhost` if the authorization server requires it. Default `127.0.0.1`. */
   host?: string | undefined
-  /** How long the user may take. Default 300,000. */
+  /** How long to wait for the user. Default 300,000. */
   timeoutMs?: number | undefined
+  /** Cancels waiting. */
   signal?: AbortSignal | undefined
-  /** Whether this is the `state` that was sent. Others are turned away, and the right one is waited for. Default: any. */
+  /** Returns whether a `state` is the one that was sent. Requests with another one are refused. Default: accepts any. */
   expect?: ((state: string) => boolean) | undefined
 }
 
+/** A redirect that is being waited for. */
 export interface AwaitedRedirect {
-  /** What the authorization server should redirect to. */
+  /** The redirect URI to send to the authorization server. */
   readonly redirectUri: string
-  /** What it came back with: `code` or `error`, and the rest. */
+  /** The parameters of the redirect: `code` or `error`, `state`, ... */
   readonly result: Promise<URLSearchParams>
+  /** Stops waiting. */
   close(): Promise<void>
 }
 
 /**
- * Waits on this machine for a browser to come back from an authorization server (RFC 8252, 7.3). Takes one answer and is
- * gone then.
+ * Listens on a loopback address for the redirect of an authorization server (RFC 8252, 7.3). Accepts one redirect and then
+ * stops listening.
+ *
+ * @example
+ * const redirect = await waitForRedirect({ expect: (value) => value === state })
+ * await openBrowser(toLoginUrl(redirect.redirectUri, state))
+ * const code = (await redirect.result).get('code')
  */
 export async function waitForRedirect(options: RedirectOptions = {}): Promise<AwaitedRedirect> {
   const { path = '/callback', port = 0, host = '127.0.0.1' } = options
-  checkPlace(host, path)
+  checkRedirectUri(host, path)
   options.signal?.throwIfAborted()
-  const waiting = new Waiting(path, options)
-  await waiting.listen(host, port)
-  return { redirectUri: waiting.uri, result: waiting.result, close: () => waiting.close() }
+  const listener = new RedirectListener(path, options)
+  await listener.listen(host, port)
+  return { redirectUri: listener.uri, result: listener.result, close: () => listener.close() }
 }
 
-/** Our own deadlines against senders that never finish. */
+/** Limits for clients that never complete a request. */
 const limits = { headersTimeout: 10_000, requestTimeout: 10_000, maxHeaderSize: 32_768 }
 const maxConnections = 64
 
-const single = ['code', 'state', 'iss', 'error']
+const singleParameters = ['code', 'state', 'iss', 'error']
 
-class Waiting {
+class RedirectListener {
   readonly #path: string
   readonly #options: RedirectOptions
-  readonly #answer = deferred<URLSearchParams>()
+  readonly #result = deferred<URLSearchParams>()
   readonly #servers: Server[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
   #authority = ''
-  #isOver = false
+  #isDone = false
 
   constructor(path: string, options: RedirectOptions) {
     this.#path = path
     this.#options = options
-    // Who closes it need not wait for it.
-    this.#answer.promise.catch(() => {})
+    // Callers that close it may ignore the result.
+    this.#result.promise.catch(() => {})
   }
 
   get uri(): string {
@@ -67,24 +76,29 @@ class Waiting {
   }
 
   get result(): Promise<URLSearchParams> {
-    return this.#answer.promise
+    return this.#result.promise
   }
 
   async listen(host: string, port: number): Promise<void> {
     const first = await this.#serve(host === 'localhost' ? '127.0.0.1' : host, port)
     this.#authority = new URL(`http://${host.includes(':') ? `[${host}]` : host}:${first}`).host
-    // Browsers try either address for this name.
+    // Browsers may use either address for this name.
     if (host === 'localhost') await this.#serve('::1', first).catch((error) => this.#withoutIpv6(error))
     const { timeoutMs = 300_000, signal } = this.#options
     this.#timer = setTimeout(() => {
-      this.#fail(new TimeoutError(`Nobody came back from the authorization server within ${timeoutMs} ms`, timeoutMs))
+      this.#fail(
+        new TimeoutError(
+          `Timed out after ${timeoutMs} ms waiting for the redirect of the authorization server.`,
+          timeoutMs,
+        ),
+      )
     }, timeoutMs)
     signal?.addEventListener('abort', this.#cancel)
     if (signal?.aborted) this.#cancel()
   }
 
   async close(): Promise<void> {
-    this.#fail(new ClosedError('Nobody waits for the browser any more'))
+    this.#fail(new ClosedError('Stopped waiting for the redirect of the authorization server.'))
     await Promise.all(this.#servers.map((server) => closeServer(server)))
   }
 
@@ -94,7 +108,7 @@ class Waiting {
     server.maxConnections = maxConnections
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) => {
-        reject(new McpError('listen-failed', `Cannot wait for the browser at ${host}: ${cause.message}`, { cause }))
+        reject(new McpError('listen-failed', `Cannot listen for the redirect at ${host}: ${cause.message}`, { cause }))
       })
       server.listen(port, host, resolve)
     })
@@ -110,22 +124,22 @@ class Waiting {
   }
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
-    // A name that a foreign page made to lead here is not ours (DNS rebinding).
+    // Refuses other host names, which an attacker's page could point here (DNS rebinding).
     if (request.headers.host !== this.#authority) return reply(response, 403, 'unexpected')
     const [path, query = ''] = (request.url ?? '').split(/\?(.*)/s)
     if (path !== this.#path) return reply(response, 404, 'unknown')
     if (request.method !== 'GET') return reply(response.setHeader('allow', 'GET'), 405, 'unexpected')
     const params = new URLSearchParams(query)
-    if (this.#isOver || !this.#isExpected(params)) return reply(response, 400, 'unexpected')
-    this.#isOver = true
-    // When the page was sent, so that a program which ends now has shown it.
+    if (this.#isDone || !this.#isExpected(params)) return reply(response, 400, 'unexpected')
+    this.#isDone = true
+    // Only after the page was sent, so that the program can exit as soon as it has the result.
     request.socket.once('close', () => this.#succeed(params))
     reply(response, 200, params.has('error') ? 'failed' : 'received')
   }
 
   #isExpected(params: URLSearchParams): boolean {
-    // RFC 6749, 3.1: no parameter more than once.
-    if (single.some((name) => params.getAll(name).length > 1)) return false
+    // RFC 6749, 3.1: parameters must not be repeated.
+    if (singleParameters.some((name) => params.getAll(name).length > 1)) return false
     if (params.has('code') === params.has('error')) return false
     try {
       return this.#options.expect?.(params.get('state') ?? '') ?? true
@@ -137,20 +151,20 @@ class Waiting {
 
   readonly #cancel = () => {
     this.#fail(
-      new McpError('cancelled', 'Waiting for the browser was cancelled', { cause: this.#options.signal?.reason }),
+      new McpError('cancelled', 'Waiting for the redirect was cancelled.', { cause: this.#options.signal?.reason }),
     )
   }
 
   #succeed(params: URLSearchParams): void {
     this.#end()
-    this.#answer.resolve(params)
+    this.#result.resolve(params)
   }
 
   #fail(error: unknown): void {
-    if (this.#isOver) return
-    this.#isOver = true
+    if (this.#isDone) return
+    this.#isDone = true
     this.#end()
-    this.#answer.reject(error)
+    this.#result.reject(error)
   }
 
   #end(): void {
@@ -160,14 +174,14 @@ class Waiting {
   }
 }
 
-function checkPlace(host: string, path: string): void {
+function checkRedirectUri(host: string, path: string): void {
   const authority = host.includes(':') ? `[${host}]` : host
   const url = URL.canParse(`http://${authority}/`) ? new URL(`http://${authority}/`) : undefined
   if (url?.host !== authority || !isLoopbackUrl(url)) {
-    throw new McpError('invalid-argument', `The browser comes back to this machine only, not to ${host}`)
+    throw new McpError('invalid-argument', `Not a loopback address: ${host}. The redirect must go to this machine.`)
   }
   if (!URL.canParse(path, url.href) || new URL(path, url).pathname !== path) {
-    throw new McpError('invalid-argument', `${JSON.stringify(path)} is no path of a URL`)
+    throw new McpError('invalid-argument', `Not a URL path: ${JSON.stringify(path)}.`)
   }
 }
 
@@ -181,7 +195,7 @@ function reply(response: ServerResponse, status: number, kind: PageKind): void {
     'x-frame-options': 'DENY',
     connection: 'close',
   })
-  response.end(pageOf(kind))
+  response.end(renderPage(kind))
 }
 
 function closeServer(server: Server): Promise<void> {

@@ -1,9 +1,9 @@
-/** What the browser shows when it comes back. */
+/** The pages that the browser shows after the redirect. */
 export type PageKind = 'received' | 'failed' | 'unexpected' | 'unknown'
 
-/** Nothing of what was asked is in it, and no script. */
-export function pageOf(kind: PageKind): string {
-  const { mark, title, text } = words[kind]
+/** Renders a page. It contains no scripts and nothing from the request. */
+export function renderPage(kind: PageKind): string {
+  const { mark, title, text } = texts[kind]
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -23,7 +23,7 @@ export function pageOf(kind: PageKind): string {
 `
 }
 
-const words: Record<PageKind, { mark: string; title: string; text: string }> = {
+const texts: Record<PageKind, { mark: string; title: string; text: string }> = {
   received: {
     mark: '&#10003;',
     title: 'Authorization granted',
@@ -32,16 +32,16 @@ const words: Record<PageKind, { mark: string; title: string; text: string }> = {
   failed: {
     mark: '&#33;',
     title: 'Authorization was not granted',
-    text: 'The application knows why. You can close this window and go back to it.',
+    text: 'The application has the details. You can close this window and go back to it.',
   },
   unexpected: {
     mark: '&#33;',
-    title: 'This page was not expected',
+    title: 'Unexpected request',
     text: 'If you are signing in, go back to the application and start again.',
   },
   unknown: {
     mark: '&#33;',
-    title: 'There is nothing here',
+    title: 'Page not found',
     text: 'If you are signing in, go back to the application and start again.',
   },
 }

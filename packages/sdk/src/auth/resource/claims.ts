@@ -2,7 +2,7 @@ import type { AuthInfo, TokenRequest } from './options.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** What issuers say of a token, in a JWT or when they are asked, under the names that they use for it. */
+/** Converts the claims of a JWT, or of an introspection response, to an `AuthInfo`. */
 export function toAuthInfo(claims: Claims, clockToleranceSec: number): AuthInfo {
   const { iss, sub, exp } = claims
   const clientId = [claims.client_id, claims.azp, claims.cid, claims.appid].find((id) => typeof id === 'string')
@@ -17,8 +17,8 @@ export function toAuthInfo(claims: Claims, clockToleranceSec: number): AuthInfo 
 }
 
 /**
- * Whether the audience is us: by the names that were configured, else by the URL of this server (2025-06-18 authorization,
- * token audience binding).
+ * Returns whether the audience names this server: by the configured names, or else by the URL of the server (2025-06-18
+ * authorization, token audience binding).
  */
 export function isForUs(audience: unknown, configured: readonly string[] | undefined, request: TokenRequest): boolean {
   if (!configured) return request.isFor(audience)

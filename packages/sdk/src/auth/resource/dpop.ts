@@ -6,23 +6,29 @@ import { Nonces } from './nonces.ts'
 import type { DpopCheck, TokenRequest } from './options.ts'
 import { MemoryReplays, type Replays } from './replays.ts'
 
+/** Options of `dpop`. */
 export interface DpopOptions {
-  /** Refuse tokens that are bound to no key. Default false: those are taken as bearer tokens. */
+  /** Reject tokens that are not bound to a key. Default false: they are accepted as bearer tokens. */
   required?: boolean | undefined
-  /** Signatures that are accepted. Default ES256, EdDSA, PS256 and RS256. */
+  /** Accepted signature algorithms. Default ES256, EdDSA, PS256 and RS256. */
   algorithms?: readonly string[] | undefined
-  /** How old a proof may be, and how far ahead its clock. Default 60. */
+  /** The maximum age of a proof, and the maximum clock skew. Default 60. */
   maxAgeSec?: number | undefined
   /**
-   * Demand that proofs carry a value that we gave out lately, so that none can be made in advance. With `secret`, shared by
-   * every process that serves the same, each takes the others' values. Default false.
+   * Require a recent nonce of this server in every proof, so that proofs cannot be created in advance. In a cluster, pass the
+   * same `secret` to every process. Default false.
    */
   nonce?: boolean | { secret: string } | undefined
-  /** Where proofs that were used are remembered. Default: in this process. */
+  /** Remembers used proofs. Default: in the memory of this process. */
   replays?: Replays | undefined
 }
 
-/** Proofs of possession (RFC 9449). */
+/**
+ * Accepts access tokens that are bound to a key of the client (DPoP, RFC 9449).
+ *
+ * @example
+ * await serveHttp(server, { auth: { verify, authorizationServers: [issuer], resource, dpop: dpop() } })
+ */
 export function dpop(options: DpopOptions = {}): DpopCheck {
   const { required = false, maxAgeSec = 60, replays = new MemoryReplays(), nonce = false } = options
   const algorithms = checkAlgorithms(options.algorithms ?? ['ES256', 'EdDSA', 'PS256', 'RS256'])
@@ -35,20 +41,23 @@ export function dpop(options: DpopOptions = {}): DpopCheck {
       const next = current === undefined ? {} : { nonce: current }
       const description =
         typeof proof === 'string' ? proof : await problemWith(proof, { request, token, thumbprint, maxAgeSec })
-      if (typeof proof === 'string' || description) return { problem: bad(description ?? ''), ...next }
-      const { nonce: given, jti } = proof.claims
-      if (nonces && !(await nonces.accepts(given))) return { problem: wantsNonce, ...next }
-      // Last, so that a proof which is refused for something else can be sent again.
+      if (typeof proof === 'string' || description) return { problem: invalidProof(description ?? ''), ...next }
+      const { nonce: sent, jti } = proof.claims
+      if (nonces && !(await nonces.accepts(sent))) return { problem: nonceRequired, ...next }
+      // Last, so that a proof that fails another check is not used up.
       const until = (proof.claims.iat as number) + maxAgeSec + 1
       const isFirst = await replays.add(`${thumbprint} ${jti}`, until * 1000)
-      return isFirst ? next : { problem: bad('The proof was used before'), ...next }
+      return isFirst ? next : { problem: invalidProof('The DPoP proof has already been used.'), ...next }
     },
   }
 }
 
-const wantsNonce = { error: 'use_dpop_nonce', description: 'The proof must carry the nonce given with this answer' }
+const nonceRequired = {
+  error: 'use_dpop_nonce',
+  description: 'The DPoP proof must contain the nonce of this response.',
+}
 
-function bad(description: string): { error: string; description: string } {
+function invalidProof(description: string): { error: string; description: string } {
   return { error: 'invalid_dpop_proof', description }
 }
 
@@ -57,19 +66,19 @@ interface Proof {
   readonly thumbprint: string
 }
 
-/** The proof with its own signature checked, or what is wrong with it (RFC 9449 4.3, checks 1 to 7). */
+/** Returns the proof after checking its signature, or a description of the problem (RFC 9449 4.3, checks 1 to 7). */
 async function readProof(request: TokenRequest, algorithms: string[]): Promise<Proof | string> {
   const header = request.header('dpop')
-  if (header === undefined) return 'The DPoP header is missing'
-  // Several headers arrive joined by a comma, which no proof has.
-  if (header.includes(',')) return 'There must be one DPoP header'
+  if (header === undefined) return 'The DPoP header is missing.'
+  // Repeated headers arrive joined by a comma, which a proof cannot contain.
+  if (header.includes(',')) return 'Send exactly one DPoP header.'
   try {
     const { payload, protectedHeader } = await jwtVerify(header, EmbeddedJWK, { typ: 'dpop+jwt', algorithms })
     const jwk = protectedHeader.jwk as JWK
-    if (secretMembers.some((member) => member in jwk)) return 'The key in the proof must be a public one'
+    if (secretMembers.some((member) => member in jwk)) return 'The key in the DPoP proof must be a public key.'
     return { claims: payload, thumbprint: await calculateJwkThumbprint(jwk) }
   } catch {
-    return 'The proof cannot be read, or its signature does not fit'
+    return 'The DPoP proof is malformed, or its signature is not valid.'
   }
 }
 
@@ -82,31 +91,33 @@ interface Expected {
   readonly maxAgeSec: number
 }
 
-/** What is wrong with what the proof says (RFC 9449 4.3, checks 8 to 12), or undefined. */
+/** Returns a description of the problem with the claims of a proof (RFC 9449 4.3, checks 8 to 12), or undefined. */
 async function problemWith({ claims, thumbprint }: Proof, expected: Expected): Promise<string | undefined> {
   const { htm, htu, iat, jti, ath } = claims
   const { request, token, maxAgeSec } = expected
-  if (typeof jti !== 'string' || jti === '' || jti.length > maxJti) return 'The proof has no usable jti'
-  if (htm !== request.method) return 'The proof is for another method'
-  if (!isSamePlace(htu, request.urls)) return 'The proof is for another URL'
+  if (typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength) return 'The DPoP proof has no valid jti.'
+  if (htm !== request.method) return 'The DPoP proof is for another method.'
+  if (!isSameUrl(htu, request.urls)) return 'The DPoP proof is for another URL.'
   if (typeof iat !== 'number' || !(Math.abs(clock.now() / 1000 - iat) <= maxAgeSec)) {
-    return 'The proof is too old, or from the future'
+    return 'The DPoP proof is too old, or its iat is in the future.'
   }
-  if (ath !== (await sha256(token))) return 'The proof is for another token'
-  return thumbprint === expected.thumbprint ? undefined : 'The proof is by another key than the token is bound to'
+  if (ath !== (await sha256(token))) return 'The DPoP proof is for another access token.'
+  return thumbprint === expected.thumbprint
+    ? undefined
+    : 'The DPoP proof is signed with another key than the one the access token is bound to.'
 }
 
-/** Characters of an id that is to be remembered. */
-const maxJti = 256
+/** The maximum length of an id, because used ids are remembered. */
+const maxJtiLength = 256
 
-/** Without query and fragment, and however scheme, host and port are written. */
-function isSamePlace(htu: unknown, urls: readonly string[]): boolean {
+/** Compares URLs without query and fragment, in normalized form. */
+function isSameUrl(htu: unknown, urls: readonly string[]): boolean {
   if (typeof htu !== 'string' || !URL.canParse(htu)) return false
-  const wanted = bare(htu)
-  return urls.some((url) => bare(url) === wanted)
+  const wanted = withoutQuery(htu)
+  return urls.some((url) => withoutQuery(url) === wanted)
 }
 
-function bare(href: string): string {
+function withoutQuery(href: string): string {
   const { origin, pathname } = new URL(href)
   return origin + pathname
 }

@@ -13,47 +13,54 @@ import { isForUs, toAuthInfo, toList } from './claims.ts'
 import { checkIssuerUrl, type Fetch, IssuerFetch } from './issuer-fetch.ts'
 import type { TokenVerifier } from './options.ts'
 
+/** Options of `introspectionVerifier`. */
 export interface IntrospectionVerifierOptions {
-  /** Where the authorization server tells about tokens (RFC 7662). */
+  /** The introspection endpoint of the authorization server (RFC 7662). */
   endpoint: string | URL
-  /** Who this server is to the authorization server. */
+  /** The client id of this server at the authorization server. */
   clientId: string
+  /** The client secret of this server at the authorization server. */
   clientSecret: string
-  /** How the secret is sent. Default `'basic'`. */
+  /** How the client secret is sent. Default `'basic'`. */
   clientAuth?: 'basic' | 'post' | undefined
-  /** What tokens for this server have in `aud`. Default: the URL of this server, `auth.resource`. */
+  /** Accepted values of `aud`. Default: the URL of this server, `auth.resource`. */
   audience?: string | readonly string[] | undefined
-  /** Accept tokens of this issuer only, where the answer names one. Default: any that the endpoint calls active. */
+  /** Accept only tokens of this issuer, if the response names one. Default: every token that the endpoint reports as active. */
   issuer?: string | undefined
-  /** How long an answer is remembered; a token that was revoked is accepted so much longer. Default 10,000; 0: never. */
+  /** How long responses are cached. A revoked token is accepted until then. Default 10,000; 0 disables the cache. */
   cacheMs?: number | undefined
-  /** How far clocks may be apart. Default 5. */
+  /** The maximum clock skew. Default 5. */
   clockToleranceSec?: number | undefined
-  /** Default: the runtime's own. */
+  /** Sends the requests. Default: the global `fetch`. */
   fetch?: Fetch | undefined
 }
 
-/** Answers remembered. */
-const maxKept = 10_000
+const maxCachedResponses = 10_000
 
-/** Verifies tokens of any form by asking the authorization server about them. */
+/**
+ * Creates a verifier that asks the authorization server about each token (RFC 7662). Works with tokens of any format.
+ *
+ * @example
+ * const verify = introspectionVerifier({ endpoint: 'https://auth.example.com/introspect', clientId, clientSecret })
+ * await serveHttp(server, { auth: { verify, authorizationServers: ['https://auth.example.com'], resource } })
+ */
 export function introspectionVerifier(options: IntrospectionVerifierOptions): TokenVerifier {
   const { cacheMs = 10_000, clockToleranceSec = 5 } = options
   const audiences = toList(options.audience)
   const issuer = options.issuer ?? checkIssuerUrl('endpoint', options.endpoint).origin
-  const ask = asker(options)
-  const kept = new Kept(cacheMs)
+  const introspect = createIntrospection(options)
+  const cache = new ResponseCache(cacheMs)
   return async (token, request) => {
-    const claims = await kept.get(await sha256(token), () => ask(token))
+    const claims = await cache.get(await sha256(token), () => introspect(token))
     if (!isUsable(claims, options.issuer, clockToleranceSec)) return undefined
     if (!isForUs(claims.aud, audiences, request)) return undefined
-    // A copy: what a handler does to it must not reach the next request with this token.
+    // A copy, so that changes that a handler makes do not affect the next request with this token.
     const { active: _active, ...rest } = structuredClone(claims)
     return { issuer, ...toAuthInfo(rest, clockToleranceSec) }
   }
 }
 
-function asker(options: IntrospectionVerifierOptions): (token: string) => Promise<IntrospectionResponse> {
+function createIntrospection(options: IntrospectionVerifierOptions): (token: string) => Promise<IntrospectionResponse> {
   const endpoint = checkIssuerUrl('endpoint', options.endpoint)
   const server = { issuer: options.issuer ?? endpoint.origin, introspection_endpoint: endpoint.href }
   const client = { client_id: options.clientId }
@@ -64,9 +71,9 @@ function asker(options: IntrospectionVerifierOptions): (token: string) => Promis
     const response = await introspectionRequest(server, client, authentication, token, {
       additionalParameters: { token_type_hint: 'access_token' },
       signal: AbortSignal.timeout(5_000),
-      // The endpoint was checked; http is possible only on this machine.
+      // The URL was checked: plain http is possible only on loopback addresses.
       [allowInsecureRequests]: true,
-      [customFetch]: (url, init) => fetch.ask(url, init as RequestInit),
+      [customFetch]: (url, init) => fetch.send(url, init as RequestInit),
     })
     return processIntrospectionResponse(server, client, response)
   }
@@ -76,32 +83,32 @@ function isUsable(claims: IntrospectionResponse, issuer: string | undefined, clo
   const { active, exp, nbf, iss, token_type } = claims
   const now = clock.now() / 1000
   if (!active) return false
-  // Servers may tell about refresh tokens here, too, and those are no permission.
+  // Some servers also answer for refresh tokens, which are not access tokens.
   if (token_type !== undefined && /refresh|id_token/i.test(String(token_type))) return false
   if (issuer !== undefined && iss !== undefined && iss !== issuer) return false
   if (typeof exp === 'number' && exp + clockToleranceSec <= now) return false
   return !(typeof nbf === 'number' && nbf - clockToleranceSec > now)
 }
 
-/** Answers by the digest of their token, and those on their way, so that a token is asked about once. */
-class Kept {
-  readonly #ms: number
-  readonly #answers = new Map<string, { answer: Promise<IntrospectionResponse>; until: number }>()
+/** Caches responses, including pending ones, by the hash of the token. */
+class ResponseCache {
+  readonly #ttlMs: number
+  readonly #entries = new Map<string, { response: Promise<IntrospectionResponse>; expiresAt: number }>()
 
-  constructor(ms: number) {
-    this.#ms = ms
+  constructor(ttlMs: number) {
+    this.#ttlMs = ttlMs
   }
 
-  get(key: string, ask: () => Promise<IntrospectionResponse>): Promise<IntrospectionResponse> {
-    const kept = this.#answers.get(key)
-    if (kept && kept.until > clock.now()) return kept.answer
-    const answer = ask()
-    if (this.#ms <= 0) return answer
-    this.#answers.delete(key)
-    if (this.#answers.size >= maxKept) this.#answers.delete(this.#answers.keys().next().value!)
-    this.#answers.set(key, { answer, until: clock.now() + this.#ms })
-    // A failure is no answer.
-    answer.catch(() => this.#answers.delete(key))
-    return answer
+  get(key: string, request: () => Promise<IntrospectionResponse>): Promise<IntrospectionResponse> {
+    const cached = this.#entries.get(key)
+    if (cached && cached.expiresAt > clock.now()) return cached.response
+    const response = request()
+    if (this.#ttlMs <= 0) return response
+    this.#entries.delete(key)
+    if (this.#entries.size >= maxCachedResponses) this.#entries.delete(this.#entries.keys().next().value!)
+    this.#entries.set(key, { response, expiresAt: clock.now() + this.#ttlMs })
+    // Failures are not cached.
+    response.catch(() => this.#entries.delete(key))
+    return response
   }
 }

@@ -7,30 +7,33 @@ import {
 } from 'oauth4webapi'
 import { clock } from '../../util/clock.ts'
 import { isForUs, toAuthInfo, toList } from './claims.ts'
-import { checkIssuerUrl, type Fetch, IssuerFetch, pauseMs } from './issuer-fetch.ts'
+import { checkIssuerUrl, cooldownMs, type Fetch, IssuerFetch } from './issuer-fetch.ts'
 import type { TokenVerifier } from './options.ts'
 
+/** Options of `jwtVerifier`. */
 export interface JwtVerifierOptions {
-  /** Who issues the tokens, exactly as its metadata and the claim `iss` say it. */
+  /** The issuer of the tokens, exactly as in its metadata and in the claim `iss`. */
   issuer: string
-  /** What tokens for this server have in `aud`. Default: the URL of this server, `auth.resource`. */
+  /** Accepted values of `aud`. Default: the URL of this server, `auth.resource`. */
   audience?: string | readonly string[] | undefined
-  /** Where the issuer's keys are. Default: as its metadata says (RFC 8414 or OpenID Connect discovery). */
+  /** The URL of the issuer's key set. Default: discovered from its metadata (RFC 8414 or OpenID Connect discovery). */
   jwksUri?: string | URL | undefined
-  /** Signatures that are accepted; never one by a shared secret. Default RS256, PS256, ES256 and EdDSA. */
+  /** Accepted signature algorithms; never one with a shared secret. Default RS256, PS256, ES256 and EdDSA. */
   algorithms?: readonly string[] | undefined
-  /** How far clocks may be apart. Default 5. */
+  /** The maximum clock skew. Default 5. */
   clockToleranceSec?: number | undefined
-  /** Default: the runtime's own. */
+  /** Sends the requests. Default: the global `fetch`. */
   fetch?: Fetch | undefined
 }
 
 /**
- * Verifies tokens that are JWTs (RFC 9068, and those of issuers which do not name the type). The issuer's keys are fetched
- * when first needed and kept for ten minutes; a key that is not among them is looked for again, at most twice a minute.
+ * Creates a verifier for access tokens that are JWTs (RFC 9068; tokens without a type are accepted too). The issuer's keys
+ * are fetched when first needed and cached for ten minutes. An unknown key id triggers a new fetch, at most twice a minute.
  *
  * @example
- * serveHttp(server, { auth: { verify: jwtVerifier({ issuer }), authorizationServers: [issuer], resource } })
+ * const issuer = 'https://auth.example.com'
+ * const resource = 'https://mcp.example.com/mcp'
+ * await serveHttp(server, { auth: { verify: jwtVerifier({ issuer }), authorizationServers: [issuer], resource } })
  */
 export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   const { clockToleranceSec = 5 } = options
@@ -44,12 +47,12 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   }
 }
 
-/** Those that only the issuer can make; one by a shared secret could be made by whoever checks it. */
+/** Throws on algorithms with a shared secret: everyone who can check such a signature could also create it. */
 export function checkAlgorithms(algorithms: readonly string[]): string[] {
   for (const algorithm of algorithms) {
     if (!/^(?:RS|PS|ES)(?:256|384|512)$|^EdDSA$|^Ed25519$/.test(algorithm)) {
       throw new TypeError(
-        `${JSON.stringify(algorithm)} is not accepted: use a signature with a public key, such as ES256`,
+        `Algorithm not accepted: ${JSON.stringify(algorithm)}. Use a public-key signature, such as ES256.`,
       )
     }
   }
@@ -62,7 +65,7 @@ interface Rules {
   readonly clockToleranceSec: number
 }
 
-/** The claims, or undefined when the token is not what it should be. */
+/** Returns the claims, or undefined if the token is not valid. */
 async function verify(token: string, keys: JWTVerifyGetKey, rules: Rules): Promise<JWTPayload | undefined> {
   const { algorithms, issuers, clockToleranceSec } = rules
   const options = {
@@ -75,7 +78,7 @@ async function verify(token: string, keys: JWTVerifyGetKey, rules: Rules): Promi
     const { payload, protectedHeader } = await jwtVerify(token, keys, options)
     return isAccessToken(protectedHeader.typ) ? payload : undefined
   } catch (error) {
-    // Without a key id, every key that fits has to be tried.
+    // Without a key id, every matching key has to be tried.
     if (error instanceof errors.JWKSMultipleMatchingKeys) {
       for await (const key of error) {
         const claims = await verify(token, async () => key, rules)
@@ -83,18 +86,18 @@ async function verify(token: string, keys: JWTVerifyGetKey, rules: Rules): Promi
       }
       return undefined
     }
-    if (isAboutToken(error)) return undefined
+    if (isInvalidToken(error)) return undefined
     throw error
   }
 }
 
-/** RFC 9068 4: the type keeps other JWTs of the same issuer, such as proofs and assertions, from passing for a token. */
+/** RFC 9068 4: the type tells access tokens from other JWTs of the same issuer, such as proofs and assertions. */
 function isAccessToken(typ: unknown): boolean {
   return typ === undefined || (typeof typ === 'string' && /^(?:application\/)?(?:at\+jwt|jwt)$/i.test(typ))
 }
 
-/** What the caller sent is wrong, rather than that keys could not be had. */
-function isAboutToken(error: unknown): boolean {
+/** Tells an invalid token from keys that could not be loaded. */
+function isInvalidToken(error: unknown): boolean {
   return (
     error instanceof errors.JWTExpired ||
     error instanceof errors.JWTClaimValidationFailed ||
@@ -107,19 +110,19 @@ function isAboutToken(error: unknown): boolean {
   )
 }
 
-interface Found {
+interface KeySet {
   readonly keys: JWTVerifyGetKey
   readonly issuers: string[]
 }
 
 const timeoutMs = 5_000
 
-/** The keys of an issuer, and how it spells its own name. */
+/** The keys of an issuer, and the spellings of its identifier. */
 class IssuerKeys {
   readonly #options: JwtVerifierOptions
   readonly #issuer: URL
   readonly #fetch: IssuerFetch
-  #found: Promise<Found> | undefined
+  #found: Promise<KeySet> | undefined
   #failedAt: number | undefined
 
   constructor(options: JwtVerifierOptions) {
@@ -132,8 +135,8 @@ class IssuerKeys {
     }
   }
 
-  find(): Promise<Found> {
-    if (this.#failedAt !== undefined && clock.now() - this.#failedAt >= pauseMs) this.#found = undefined
+  find(): Promise<KeySet> {
+    if (this.#failedAt !== undefined && clock.now() - this.#failedAt >= cooldownMs) this.#found = undefined
     this.#found ??= this.#discover()
     return this.#found
   }
@@ -141,32 +144,32 @@ class IssuerKeys {
   #keysAt(url: URL): JWTVerifyGetKey {
     return createRemoteJWKSet(url, {
       timeoutDuration: timeoutMs,
-      [customFetch]: (where, init) => this.#fetch.getWithPauses(where, init),
+      [customFetch]: (url, init) => this.#fetch.getWithCooldown(url, init),
     })
   }
 
-  async #discover(): Promise<Found> {
+  async #discover(): Promise<KeySet> {
     this.#failedAt = undefined
     const reasons: string[] = []
     for (const algorithm of ['oauth2', 'oidc'] as const) {
       try {
         const { issuer, jwks_uri } = await this.#metadata(algorithm)
-        if (!jwks_uri) throw new Error('its metadata names no jwks_uri')
-        // Only the slash after a bare host may differ: that is how far the metadata was compared.
+        if (!jwks_uri) throw new Error('the metadata has no jwks_uri')
+        // The metadata was compared, so the two can differ only in the slash after a bare host.
         return { keys: this.#keysAt(checkIssuerUrl('jwks_uri', jwks_uri)), issuers: [this.#options.issuer, issuer] }
       } catch (error) {
         reasons.push((error as Error).message)
       }
     }
     this.#failedAt = clock.now()
-    throw new Error(`The keys of ${this.#options.issuer} were not found: ${reasons.join('; ')}`)
+    throw new Error(`The keys of ${this.#options.issuer} could not be loaded: ${reasons.join('; ')}`)
   }
 
   async #metadata(algorithm: 'oauth2' | 'oidc') {
     const response = await discoveryRequest(this.#issuer, {
       algorithm,
       signal: AbortSignal.timeout(timeoutMs),
-      // The issuer was checked; http is possible only on this machine.
+      // The URL was checked: plain http is possible only on loopback addresses.
       [allowInsecureRequests]: true,
       [oauthFetch]: (url, init) => this.#fetch.get(url, init as RequestInit),
     })

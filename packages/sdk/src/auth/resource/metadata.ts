@@ -1,7 +1,7 @@
 import { isLoopbackUrl } from '../../net/addresses.ts'
 import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
-import { type AuthRefusal, type AuthReply, pathOf, type RequestHead } from '../http.ts'
+import { type EndpointError, type EndpointResponse, pathOf, type RequestHead } from '../http.ts'
 import { checkScopeNames, withoutOffline } from './challenge.ts'
 import type { AuthOptions, TokenRequest } from './options.ts'
 import { isSameResource } from './same-resource.ts'
@@ -28,7 +28,7 @@ const documentHeaders = {
 }
 
 /** Answers a request for a public document. */
-export function documentResponse(request: RequestHead, document: object): AuthReply | AuthRefusal {
+export function documentResponse(request: RequestHead, document: object): EndpointResponse | EndpointError {
   const { method } = request
   if (method === 'GET' || method === 'HEAD') {
     return { status: 200, headers: documentHeaders, body: JSON.stringify(document) }
@@ -38,7 +38,7 @@ export function documentResponse(request: RequestHead, document: object): AuthRe
   return { status: 405, message: `Method not allowed: use ${allow}`, headers: { allow } }
 }
 
-function preflight(request: RequestHead): AuthReply {
+function preflight(request: RequestHead): EndpointResponse {
   const headers = {
     'access-control-allow-origin': '*',
     'access-control-allow-methods': 'GET',
@@ -92,7 +92,7 @@ export class ResourceMetadata {
   }
 
   /** Answers a request for the metadata document. */
-  respond(request: RequestHead): AuthReply | AuthRefusal {
+  respond(request: RequestHead): EndpointResponse | EndpointError {
     const path = pathOf(request).slice(wellKnown.length)
     return documentResponse(request, { resource: this.#resourceOf(request, path).id, ...this.#document })
   }

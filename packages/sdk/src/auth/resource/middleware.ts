@@ -1,4 +1,4 @@
-import { type AuthRefusal, type PublicDocuments, pathOf, type RequestHead } from '../http.ts'
+import { type EndpointError, type PublicDocuments, pathOf, type RequestHead } from '../http.ts'
 import { documentResponse, ResourceMetadata, resourceAt } from './metadata.ts'
 import type { AuthInfo, AuthOptions, TokenRequest, TokenVerifier } from './options.ts'
 import { userMembersOf } from './principal.ts'
@@ -54,7 +54,7 @@ export class BearerAuth {
     this.#check = new TokenCheck({ ...options, verify: (token, request) => this.#verify(token, request) })
   }
 
-  async check(head: RequestHead): Promise<BearerAuthResult | AuthRefusal> {
+  async check(head: RequestHead): Promise<BearerAuthResult | EndpointError> {
     const request = toTokenRequest(head, this.#resource)
     const outcome = await this.#check.check(head, { request, metadataUrl: this.#metadataUrl, reportError })
     if ('message' in outcome) return outcome

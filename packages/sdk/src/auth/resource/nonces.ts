@@ -2,19 +2,19 @@ import { toBase64Url } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
 import { lazy } from '../../util/lazy.ts'
 
-/** How long one is given out; it is accepted twice as long. */
+/** How long a nonce is issued. It is accepted for twice as long. */
 const periodMs = 120_000
 
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
-/** Nonces that need no memory: a signature of the time they were made in. Those of this period and the one before count. */
+/** Stateless nonces: a signature of the current period. Those of this period and the previous one are accepted. */
 export class Nonces {
   readonly #key: () => Promise<CryptoKey>
 
-  /** @param secret Shared between nodes. Without one, a random key that lives as long as the process. */
+  /** @param secret Shared by all processes. Default: a random key of this process. */
   constructor(secret: string | undefined) {
     const raw = secret === undefined ? undefined : new TextEncoder().encode(secret)
-    if (raw && raw.length < 16) throw new TypeError('nonce.secret must have at least 16 bytes')
+    if (raw && raw.length < 16) throw new TypeError('nonce.secret must have at least 16 bytes.')
     this.#key = lazy(() => importKey(raw ?? crypto.getRandomValues(new Uint8Array(32))))
   }
 

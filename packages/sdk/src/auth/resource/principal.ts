@@ -6,7 +6,7 @@ import { parseCredentials } from './challenge.ts'
 
 /** A request that an authentication layer in front of the server has checked. */
 export interface AuthenticatedRequest extends Pick<RequestHead, 'header'> {
-  /** What that layer left on the request. */
+  /** The identity that the layer left on the request. */
   readonly auth?: unknown
 }
 

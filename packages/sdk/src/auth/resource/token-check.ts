@@ -1,6 +1,6 @@
 import { clock } from '../../util/clock.ts'
 import { isObject } from '../../util/objects.ts'
-import type { AuthRefusal, RequestHead } from '../http.ts'
+import type { EndpointError, RequestHead } from '../http.ts'
 import {
   type ChallengeParameters,
   type Credentials,
@@ -24,7 +24,7 @@ export interface VerifiedToken {
   readonly headers: Readonly<Record<string, string>> | undefined
 }
 
-/** What one request is checked against. */
+/** The request to check, and where to report problems. */
 export interface TokenCheckContext {
   readonly request: TokenRequest
   /** The URL of the resource metadata, for challenges. */
@@ -55,7 +55,7 @@ export class TokenCheck {
   }
 
   /** Returns the verified identity, or a refusal with the challenge. */
-  async check({ url }: Pick<RequestHead, 'url'>, context: TokenCheckContext): Promise<VerifiedToken | AuthRefusal> {
+  async check({ url }: Pick<RequestHead, 'url'>, context: TokenCheckContext): Promise<VerifiedToken | EndpointError> {
     const outcome = await this.#examine(url, context)
     return 'description' in outcome ? this.#refuse(outcome, context.metadataUrl) : outcome
   }
@@ -65,7 +65,7 @@ export class TokenCheck {
     return this.#challenge(scheme, 'insufficient_scope', insufficientScope, needed, metadataUrl)
   }
 
-  async #examine(url: string, context: TokenCheckContext): Promise<VerifiedToken | TokenProblem | AuthRefusal> {
+  async #examine(url: string, context: TokenCheckContext): Promise<VerifiedToken | TokenProblem | EndpointError> {
     const { request } = context
     if (/[?&]access_token=/i.test(url)) {
       return malformed('Access tokens in the URL are not accepted. Send the token in the Authorization header.')
@@ -96,7 +96,7 @@ export class TokenCheck {
     found: AuthInfo,
     { scheme, token }: Credentials,
     { request, reportError }: TokenCheckContext,
-  ): Promise<TokenProblem | AuthRefusal | ExtraHeaders> {
+  ): Promise<TokenProblem | EndpointError | ExtraHeaders> {
     const { dpop } = this.#options
     const thumbprint = thumbprintOf(found)
     // RFC 9449 7.2: a token that is bound to a key is not a bearer token, and the other way round.
@@ -134,7 +134,7 @@ export class TokenCheck {
     return { status: 403, error: 'insufficient_scope', description: insufficientScope, scheme }
   }
 
-  #refuse(problem: TokenProblem, metadataUrl: string | undefined): AuthRefusal {
+  #refuse(problem: TokenProblem, metadataUrl: string | undefined): EndpointError {
     const { status, error, description, nonce } = problem
     const challenges = this.#schemesFor(problem).map((scheme) =>
       this.#challenge(scheme, error, error && description, [], metadataUrl),
@@ -189,7 +189,7 @@ function invalid(description: string, { scheme }: Pick<Credentials, 'scheme'>): 
 }
 
 /** Not a 401: the token may be valid, and a client that is told otherwise discards it. */
-const notVerified: AuthRefusal = {
+const notVerified: EndpointError = {
   status: 503,
   message: 'The access token could not be verified. Try again later.',
   headers: { 'retry-after': '1' },

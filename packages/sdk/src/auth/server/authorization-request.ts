@@ -1,4 +1,4 @@
-import { type AuthReply, redirectTo } from '../http.ts'
+import { type EndpointResponse, redirectResponse } from '../http.ts'
 import { isSameResource } from '../resource/same-resource.ts'
 import type { AuthorizationRequest, Backend } from './backend.ts'
 import type { OAuthClient } from './client.ts'
@@ -6,78 +6,84 @@ import { invalidClient, OAuthError } from './oauth-error.ts'
 import { type Params, toScopes } from './params.ts'
 import { chooseRedirectUri } from './redirect-uris.ts'
 
-/** Where the answer goes, which is known before the rest of a request is looked at. */
-export interface WayBack {
+/** Where the response to an authorization request goes. Determined before the rest of the request is checked. */
+export interface RedirectTarget {
   readonly redirectUri: string
   readonly state: string | undefined
 }
 
-/** What throws here is told to the person: nobody is sent anywhere before it is certain where to (OAuth 2.1, 4.1.2.1). */
-export async function findWayBack(params: Params, backend: Backend): Promise<WayBack & { client: OAuthClient }> {
-  const client = await backend.findClient(params.need('client_id'))
-  if (!client) throw invalidClient('There is no such client; the application has to register again')
+/** Errors thrown here are shown to the user: there is no redirect until its target is verified (OAuth 2.1, 4.1.2.1). */
+export async function findRedirectTarget(
+  params: Params,
+  backend: Backend,
+): Promise<RedirectTarget & { client: OAuthClient }> {
+  const client = await backend.findClient(params.require('client_id'))
+  if (!client) throw invalidClient('Client not found. The application has to register again.')
   const redirectUri = chooseRedirectUri(client.redirect_uris, params.get('redirect_uri'), client.application_type)
   const state = params.all('state')[0]
   const { maxStateBytes = Number.POSITIVE_INFINITY } = backend
   if (state !== undefined && new TextEncoder().encode(state).length > maxStateBytes) {
-    throw new OAuthError('invalid_request', `state has at most ${maxStateBytes} bytes`)
+    throw new OAuthError('invalid_request', `The state is longer than ${maxStateBytes} bytes.`)
   }
   return { client, redirectUri, state }
 }
 
-/** What throws here is told to the client. PKCE with S256 is not a choice (2025-11-25 authorization code protection). */
+/** Errors thrown here are sent to the client. PKCE with S256 is mandatory (2025-11-25 authorization code protection). */
 export function readAuthorizationRequest(
-  way: WayBack & { client: OAuthClient },
+  target: RedirectTarget & { client: OAuthClient },
   params: Params,
   backend: Pick<Backend, 'scopesSupported' | 'resource'>,
 ): AuthorizationRequest {
-  // A repeated one is an error.
+  // Throws if it is repeated.
   params.get('state')
-  if (params.need('response_type') !== 'code')
-    throw new OAuthError('unsupported_response_type', 'response_type is code')
-  const codeChallenge = params.need('code_challenge')
+  if (params.require('response_type') !== 'code')
+    throw new OAuthError('unsupported_response_type', 'The response_type must be code.')
+  const codeChallenge = params.require('code_challenge')
   if (params.get('code_challenge_method') !== 'S256') {
-    throw new OAuthError('invalid_request', 'code_challenge_method is S256')
+    throw new OAuthError('invalid_request', 'The code_challenge_method must be S256.')
   }
-  if (!/^[\w-]{43}$/.test(codeChallenge)) throw new OAuthError('invalid_request', 'code_challenge is no S256 challenge')
+  if (!/^[\w-]{43}$/.test(codeChallenge))
+    throw new OAuthError('invalid_request', 'The code_challenge is not an S256 challenge.')
   const scopes = toScopes(params.get('scope'))
   const { scopesSupported } = backend
   if (scopesSupported && !scopes.every((name) => scopesSupported.includes(name))) {
-    throw new OAuthError('invalid_scope', `scope is some of: ${scopesSupported.join(' ')}`)
+    throw new OAuthError('invalid_scope', `Unknown scope. Supported scopes: ${scopesSupported.join(' ')}.`)
   }
-  return { ...way, scopes, codeChallenge, resource: readResource(params, backend) }
+  return { ...target, scopes, codeChallenge, resource: readResource(params, backend) }
 }
 
-/** RFC 8707: the server that tokens are wanted for. */
+/** Returns the server that tokens are requested for (RFC 8707). */
 export function readResource(params: Params, { resource: own }: Pick<Backend, 'resource'>): string | undefined {
-  const asked = params.all('resource')
-  for (const resource of asked) {
+  const requested = params.all('resource')
+  for (const resource of requested) {
     const isAbsolute = URL.canParse(resource) && !resource.includes('#')
-    if (!isAbsolute) throw new OAuthError('invalid_target', 'resource is an absolute URI without fragment')
+    if (!isAbsolute) throw new OAuthError('invalid_target', 'The resource must be an absolute URI without a fragment.')
     if (own !== undefined && !isSameResource(own, resource)) {
-      throw new OAuthError('invalid_target', `Tokens are given out for ${own} only`)
+      throw new OAuthError('invalid_target', `Tokens are issued only for ${own}.`)
     }
   }
-  if (own === undefined && asked.length > 1) throw new OAuthError('invalid_target', 'resource was sent more than once')
-  return own ?? asked[0]
+  if (own === undefined && requested.length > 1)
+    throw new OAuthError('invalid_target', 'The resource was sent more than once.')
+  return own ?? requested[0]
 }
 
-/** The answer to the client, by way of the browser; with `iss` in every one of them, errors too (RFC 9207). */
-export function sendBack(
-  { redirectUri, state }: WayBack,
-  answer: Readonly<Record<string, string>>,
+/** Redirects the browser to the client with a response. `iss` is part of every response, errors included (RFC 9207). */
+export function redirectBack(
+  { redirectUri, state }: RedirectTarget,
+  response: Readonly<Record<string, string>>,
   issuer: string | undefined,
   headers: Readonly<Record<string, string>> = {},
-): AuthReply {
-  return redirectTo(wayBackUrl({ redirectUri, state }, answer, issuer), headers)
+): EndpointResponse {
+  return redirectResponse(redirectUrl({ redirectUri, state }, response, issuer), headers)
 }
 
-export function wayBackUrl(
-  { redirectUri, state }: WayBack,
-  answer: Readonly<Record<string, string>>,
+/** Returns the redirect URI with the parameters of a response. */
+export function redirectUrl(
+  { redirectUri, state }: RedirectTarget,
+  response: Readonly<Record<string, string>>,
   issuer: string | undefined,
 ): string {
-  const params = { ...answer, ...(state !== undefined && { state }), ...(issuer !== undefined && { iss: issuer }) }
+  const params = { ...response, ...(state !== undefined && { state }), ...(issuer !== undefined && { iss: issuer }) }
   const target = new URL(redirectUri)
   for (const [name, value] of Object.entries(params)) target.searchParams.set(name, value)
   return target.href

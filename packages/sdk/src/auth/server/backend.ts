@@ -1,17 +1,18 @@
-import type { AuthCall, AuthReply } from '../http.ts'
+import type { EndpointRequest, EndpointResponse } from '../http.ts'
 import type { OAuthClient, OAuthClientMetadata } from './client.ts'
 
-/** A request for authorization that is in order, from a client that is known, to a redirect URI that is the client's. */
+/** A valid authorization request: the client is known, and the redirect URI is registered. */
 export interface AuthorizationRequest {
   readonly client: OAuthClient
   readonly redirectUri: string
   readonly state: string | undefined
   readonly scopes: readonly string[]
-  /** By S256. */
+  /** The S256 challenge of PKCE. */
   readonly codeChallenge: string
   readonly resource: string | undefined
 }
 
+/** A token request with an authorization code. */
 export interface CodeRequest {
   readonly code: string
   readonly codeVerifier: string
@@ -19,14 +20,15 @@ export interface CodeRequest {
   readonly resource: string | undefined
 }
 
+/** A token request with a refresh token. */
 export interface RefreshRequest {
   readonly refreshToken: string
-  /** Undefined: as many as before. */
+  /** Undefined: the scopes of the grant. */
   readonly scopes: readonly string[] | undefined
   readonly resource: string | undefined
 }
 
-/** The answer of a token endpoint, in the words of RFC 6749, 5.1. */
+/** The response of a token endpoint (RFC 6749, 5.1). */
 export interface OAuthTokens {
   access_token: string
   token_type: string
@@ -36,39 +38,39 @@ export interface OAuthTokens {
   id_token?: string | undefined
 }
 
-/** What stands behind the endpoints of an authorization server. Each way may throw an `OAuthError`. */
+/** The logic behind the endpoints of an authorization server. Every method may throw an `OAuthError`. */
 export interface Backend {
   readonly issuer: string
-  /** Where the endpoints are; theirs are the paths below it. */
+  /** The URL below which the endpoints are served. */
   readonly baseUrl: string
-  /** Whether every answer to an authorization request carries `iss` (RFC 9207). */
+  /** Whether every response to an authorization request has `iss` (RFC 9207). */
   readonly hasIssParameter: boolean
   /** Further members of the metadata (RFC 8414). */
   readonly metadata: object
-  /** What may be asked for. Undefined: that is for `authorize` to say. */
+  /** Scopes that clients may request. Undefined: `authorize` decides. */
   readonly scopesSupported?: readonly string[] | undefined
-  /** The only server that tokens are for. Undefined: that is for `authorize` to say. */
+  /** The only server that tokens are issued for. Undefined: `authorize` decides. */
   readonly resource?: string | undefined
-  /** Schemes of redirect URIs that clients may have besides https, and http on their own machine. */
+  /** Schemes of redirect URIs besides https, and http on loopback addresses. */
   readonly redirectSchemes?: readonly string[] | undefined
   /**
-   * Errors of authorization requests are shown on a page with a link, where anybody may be a client and its redirect URI
-   * anywhere (2025-06-18 on, open redirection). Default: they are sent back at once.
+   * Show errors of authorization requests on a page with a link. Use it if anyone can register a client with any redirect URI
+   * (2025-06-18 on, open redirection). Default: redirect to the client at once.
    */
   readonly showsErrors?: boolean | undefined
-  /** For whoever keeps it. Default: no bound. */
+  /** The maximum size of `state`. Default: no limit. */
   readonly maxStateBytes?: number | undefined
   findClient(clientId: string): Promise<OAuthClient | undefined>
-  /** Undefined where clients cannot register themselves. */
+  /** Undefined if clients cannot register themselves. */
   register?: ((client: OAuthClientMetadata) => Promise<OAuthClient>) | undefined
-  /** Whether it is the client's secret. Default: compared with `client_secret`. */
+  /** Returns whether a secret is the client's. Default: compares it with `client_secret`. */
   hasSecret?: ((client: OAuthClient, secret: string) => Promise<boolean>) | undefined
-  /** Undefined when it has been answered already. */
-  authorize(request: AuthorizationRequest, call: AuthCall): Promise<AuthReply | undefined>
+  /** Resolves to undefined if the response has already been sent. */
+  authorize(request: AuthorizationRequest, httpRequest: EndpointRequest): Promise<EndpointResponse | undefined>
   exchangeCode(client: OAuthClient, request: CodeRequest): Promise<OAuthTokens>
   refresh(client: OAuthClient, request: RefreshRequest): Promise<OAuthTokens>
-  /** The same whether there was such a token or not (RFC 7009). */
+  /** Succeeds even if the token does not exist (RFC 7009). */
   revoke?: ((client: OAuthClient, token: string, hint: string | undefined) => Promise<void>) | undefined
-  /** Hears of what went wrong here; nothing of it is told to whoever asked. */
+  /** Receives internal errors, which are not shown to clients. */
   reportError(error: unknown): void
 }

@@ -5,28 +5,28 @@ import { invalidClient, OAuthError } from './oauth-error.ts'
 import { checkRedirectUris } from './redirect-uris.ts'
 
 export interface ClientDocumentsOptions {
-  /** Judges where requests go, and bounds what comes back. */
+  /** Must check addresses and limit response sizes. */
   readonly fetch: GuardedFetch
-  /** How long a document is kept at most, whatever its server says. Default 3,600. */
+  /** The maximum time that a document is cached. Default 3,600. */
   readonly maxAgeSeconds?: number | undefined
-  /** Documents kept. Default 200. */
+  /** The number of cached documents. Default 200. */
   readonly maxDocuments?: number | undefined
-  /** Of redirect URIs, besides https and http on the own machine. */
+  /** Schemes of redirect URIs besides https, and http on loopback addresses. */
   readonly redirectSchemes?: readonly string[] | undefined
   /** Hosts whose documents are accepted: `app.example`, or `*.app.example` for its subdomains. Default: every public host. */
   readonly trustedHosts?: readonly string[] | undefined
   /**
-   * Hears why a document cannot be used; whoever asked then learns no more than that, because what we find at an address is not
-   * for those who made us go there. Default: they are told.
+   * Receives the reason why a document was rejected. The client then gets no details, because it must not learn what is found
+   * at a URL that it chose. Default: the client gets the reason.
    */
   readonly reportError?: ((error: unknown) => void) | undefined
   readonly now?: (() => number) | undefined
 }
 
-/** Documents that are fetched at the same time: whoever asks chooses where we go. */
+/** The number of documents that are fetched at the same time. Limited because clients choose the URLs. */
 const maxFetching = 32
 
-/** Clients whose id is the address of a document about them (2025-11-25 client registration, Client ID Metadata Documents). */
+/** Clients whose id is the URL of their metadata (2025-11-25 client registration, Client ID Metadata Documents). */
 export class ClientDocuments {
   readonly #fetch: GuardedFetch
   readonly #maxAgeSeconds: number
@@ -35,7 +35,7 @@ export class ClientDocuments {
   readonly #trustedHosts: readonly string[] | undefined
   readonly #reportError: ((error: unknown) => void) | undefined
   readonly #now: () => number
-  readonly #kept = new Map<string, { readonly client: OAuthClient; readonly until: number }>()
+  readonly #cache = new Map<string, { readonly client: OAuthClient; readonly expiresAt: number }>()
   readonly #fetching = new Map<string, Promise<OAuthClient>>()
 
   constructor({
@@ -59,55 +59,59 @@ export class ClientDocuments {
   async find(clientId: string): Promise<OAuthClient> {
     const { host } = new URL(clientId)
     if (this.#trustedHosts && !this.#trustedHosts.some((pattern) => matchesHost(pattern, host))) {
-      throw invalidClient(`Clients described by ${host} are not accepted here`)
+      throw invalidClient(`Client metadata documents of ${host} are not accepted.`)
     }
-    const kept = this.#kept.get(clientId)
-    if (kept && kept.until > this.#now()) return kept.client
-    const fetching = this.#fetching.get(clientId) ?? this.#begin(clientId)
-    return fetching
+    const cached = this.#cache.get(clientId)
+    if (cached && cached.expiresAt > this.#now()) return cached.client
+    return this.#fetching.get(clientId) ?? this.#fetchOnce(clientId)
   }
 
-  #begin(clientId: string): Promise<OAuthClient> {
+  #fetchOnce(clientId: string): Promise<OAuthClient> {
     if (this.#fetching.size >= maxFetching) {
-      throw new OAuthError('temporarily_unavailable', 'Too many clients are being looked up: try again', 503)
+      throw new OAuthError(
+        'temporarily_unavailable',
+        'Too many client metadata documents are being fetched. Try again later.',
+        503,
+      )
     }
-    const fetching = this.#read(clientId).finally(() => this.#fetching.delete(clientId))
+    const fetching = this.#load(clientId).finally(() => this.#fetching.delete(clientId))
     this.#fetching.set(clientId, fetching)
     return fetching
   }
 
-  async #read(clientId: string): Promise<OAuthClient> {
+  async #load(clientId: string): Promise<OAuthClient> {
     try {
       const { document, maxAgeSeconds } = await fetchDocument(clientId, this.#fetch)
       const client = toClient(clientId, document, this.#schemes)
-      this.#keep(clientId, client, Math.min(maxAgeSeconds, this.#maxAgeSeconds))
+      this.#store(clientId, client, Math.min(maxAgeSeconds, this.#maxAgeSeconds))
       return client
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      const told = 'The document about the client cannot be used'
-      if (!this.#reportError) throw invalidClient(`${told}: ${reason}`)
+      const summary = 'The client metadata document cannot be used'
+      if (!this.#reportError) throw invalidClient(`${summary}: ${reason}.`)
       const { host, pathname } = new URL(clientId)
-      this.#reportError(new Error(`${told}: ${host}${pathname}: ${reason}`))
-      throw invalidClient(told)
+      this.#reportError(new Error(`${summary}: ${host}${pathname}: ${reason}`))
+      throw invalidClient(`${summary}.`)
     }
   }
 
-  #keep(clientId: string, client: OAuthClient, seconds: number): void {
-    this.#kept.delete(clientId)
+  #store(clientId: string, client: OAuthClient, seconds: number): void {
+    this.#cache.delete(clientId)
     if (seconds <= 0) return
-    // The one that came first goes first.
-    if (this.#kept.size >= this.#maxDocuments) this.#kept.delete(this.#kept.keys().next().value!)
-    this.#kept.set(clientId, { client, until: this.#now() + seconds * 1_000 })
+    if (this.#cache.size >= this.#maxDocuments) this.#cache.delete(this.#cache.keys().next().value!)
+    this.#cache.set(clientId, { client, expiresAt: this.#now() + seconds * 1_000 })
   }
 }
 
-/** Throws on a pattern that no host can match. */
+/** Throws on a pattern that cannot match any host. */
 export function checkHostPatterns(option: string, patterns: readonly string[] | undefined): void {
   for (const pattern of patterns ?? []) {
     const host = pattern.replace(/^\*\./, '')
     const isHost = !host.includes('*') && URL.canParse(`https://${host}`) && new URL(`https://${host}`).host === host
     if (isHost) continue
-    throw new TypeError(`${option}: ${JSON.stringify(pattern)} is not a host such as 'app.example' or '*.app.example'`)
+    throw new TypeError(
+      `${option}: ${JSON.stringify(pattern)} is not a host. Use a pattern such as 'app.example' or '*.app.example'.`,
+    )
   }
 }
 
@@ -115,30 +119,31 @@ function matchesHost(pattern: string, host: string): boolean {
   return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) : host === pattern
 }
 
-/** Whether an id is meant to be such an address: with a path, and written in the one way in which it is compared. */
-export function isDocumentAddress(clientId: string): boolean {
+/** Returns whether a client id is a document URL: it has a path and is in normalized form, because ids are compared as text. */
+export function isDocumentUrl(clientId: string): boolean {
   if (!URL.canParse(clientId)) return false
   const url = new URL(clientId)
   return /^https?:$/.test(url.protocol) && url.pathname !== '/' && url.hash === '' && url.href === clientId
 }
 
 /**
- * Fetches a small JSON document, with how long it may be kept (RFC 9111, 5.2.2; by default not at all). Redirects are not
- * followed: the owner of the address would vouch for what someone else serves. Pages and uploads that contain JSON by chance are refused by their type.
+ * Fetches a small JSON document and returns how long it may be cached (RFC 9111, 5.2.2; by default not at all). Redirects are
+ * not followed, because the owner of the URL would vouch for a document of someone else. The content type must be JSON, so
+ * that uploads and pages that happen to contain JSON are rejected.
  */
 export async function fetchDocument(
-  address: string,
+  url: string,
   fetch: GuardedFetch,
 ): Promise<{ document: JsonObject; maxAgeSeconds: number }> {
-  const response = await fetch(address, { headers: { accept: 'application/json' }, redirect: 'error' })
-  const { host } = new URL(address)
-  if (response.status !== 200) throw new Error(`${host} answered with HTTP ${response.status}`)
+  const response = await fetch(url, { headers: { accept: 'application/json' }, redirect: 'error' })
+  const { host } = new URL(url)
+  if (response.status !== 200) throw new Error(`${host} responded with HTTP ${response.status}`)
   const type = response.headers.get('content-type') ?? ''
   if (!/^application\/(?:[\w.!#$&^-]+\+)?json *(?:;|$)/i.test(type)) {
-    throw new Error(`what ${host} answered is no JSON document by its content type`)
+    throw new Error(`the content type of the response of ${host} is not JSON`)
   }
   const document: unknown = await response.json().catch(() => undefined)
-  if (!isObject(document)) throw new Error(`what ${host} answered is no JSON object`)
+  if (!isObject(document)) throw new Error(`the response of ${host} is not a JSON object`)
   return { document, maxAgeSeconds: maxAge(response.headers.get('cache-control') ?? '') }
 }
 
@@ -149,12 +154,12 @@ function maxAge(cacheControl: string): number {
 
 function toClient(clientId: string, document: JsonObject, schemes: readonly string[] | undefined): OAuthClient {
   const { client_id, client_name, redirect_uris, token_endpoint_auth_method: method = 'none' } = document
-  if (client_id !== clientId) throw new Error('its client_id is not its own address')
+  if (client_id !== clientId) throw new Error('its client_id is not its own URL')
   if (client_name === undefined) throw new Error('client_name is missing')
   checkTexts(document)
-  // Whoever reads the document would know the secret.
+  // The document is public, so a secret in it is not a secret.
   if ('client_secret' in document || (method !== 'none' && method !== 'private_key_jwt')) {
-    throw new Error('a client that is described by a public document cannot have a secret')
+    throw new Error('a client with a public metadata document cannot have a secret')
   }
   return {
     ...document,

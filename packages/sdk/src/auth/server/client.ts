@@ -1,16 +1,16 @@
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import { OAuthError } from './oauth-error.ts'
 
-/** What is known of a client besides its id, in the words of RFC 7591. */
+/** Client metadata (RFC 7591). */
 export interface OAuthClientMetadata {
   client_id_issued_at?: number | undefined
   client_secret?: string | undefined
-  /** In seconds since 1970; 0 is never. */
+  /** In seconds since 1970; 0 means never. */
   client_secret_expires_at?: number | undefined
   client_name?: string | undefined
   client_uri?: string | undefined
   redirect_uris: readonly string[]
-  /** Default: by its secret if it has one. */
+  /** Default: by its secret, if it has one. */
   token_endpoint_auth_method?: string | undefined
   grant_types?: readonly string[] | undefined
   response_types?: readonly string[] | undefined
@@ -18,19 +18,19 @@ export interface OAuthClientMetadata {
   scope?: string | undefined
 }
 
-/** A client as an authorization server knows it. */
+/** A client that is registered at an authorization server. */
 export interface OAuthClient extends OAuthClientMetadata {
   client_id: string
 }
 
-/** What a client says about itself is used as text in some places. */
+/** Throws unless the members that are used as text are strings. */
 export function checkTexts(metadata: JsonObject): void {
   for (const name of ['client_name', 'client_uri', 'scope', 'jwks_uri']) {
     const isText = metadata[name] === undefined || typeof metadata[name] === 'string'
-    if (!isText) throw invalidMetadata(`${name} is a text`)
+    if (!isText) throw invalidMetadata(`${name} must be a string.`)
   }
   const isKeySet = metadata.jwks === undefined || isObject(metadata.jwks)
-  if (!isKeySet) throw invalidMetadata('jwks is a key set')
+  if (!isKeySet) throw invalidMetadata('jwks must be a JSON Web Key Set.')
 }
 
 export function invalidMetadata(description: string): OAuthError {

@@ -1,28 +1,35 @@
-import { type AuthCall, type AuthReply, type AuthRoutes, basePathOf, json, pathOf } from '../http.ts'
-import { authenticate } from './authenticate.ts'
 import {
-  findWayBack,
+  type AuthRoutes,
+  basePathOf,
+  type EndpointRequest,
+  type EndpointResponse,
+  jsonResponse,
+  pathOf,
+} from '../http.ts'
+import { authenticateClient } from './authenticate.ts'
+import {
+  findRedirectTarget,
+  type RedirectTarget,
   readAuthorizationRequest,
   readResource,
-  sendBack,
-  type WayBack,
-  wayBackUrl,
+  redirectBack,
+  redirectUrl,
 } from './authorization-request.ts'
 import type { Backend } from './backend.ts'
 import { OAuthError } from './oauth-error.ts'
-import { escaped, Pages, stylesheetPath, stylesheetReply } from './page.ts'
+import { escapeHtml, Pages, stylesheetPath, stylesheetResponse } from './page.ts'
 import { type Params, paramsOf, toScopes } from './params.ts'
-import { placeOf } from './redirect-uris.ts'
+import { displayHostOf } from './redirect-uris.ts'
 import { clientAuthMethods, grantTypes, readRegistration } from './registration.ts'
 
-/** What answers at one path. */
+/** One endpoint. */
 export interface Route {
   readonly methods: readonly string[]
-  /** Pages of every origin may read it: it does not look at cookies. */
+  /** Scripts of every origin may request it, because it does not use cookies. */
   readonly isOpen?: boolean | undefined
-  /** A person looks at it: what goes wrong is told on a page. */
+  /** Shown in a browser, so errors are HTML pages. */
   readonly isPage?: boolean | undefined
-  answer(call: AuthCall): AuthReply | undefined | Promise<AuthReply | undefined>
+  respond(request: EndpointRequest): EndpointResponse | undefined | Promise<EndpointResponse | undefined>
 }
 
 /** The endpoints of an authorization server: metadata, authorization, tokens, registration, revocation. */
@@ -31,7 +38,7 @@ export class AuthorizationEndpoints implements AuthRoutes {
   readonly #pages: Pages
   readonly #routes: ReadonlyMap<string, Route>
 
-  /** @param more Further ones, by their paths below the base. */
+  /** @param more Further endpoints, by their paths below the base. */
   constructor(backend: Backend, more: Readonly<Record<string, Route>> = {}) {
     this.#backend = backend
     this.#pages = new Pages(backend.baseUrl)
@@ -47,110 +54,110 @@ export class AuthorizationEndpoints implements AuthRoutes {
     return this.#routes.has(path)
   }
 
-  async answer(call: AuthCall): Promise<AuthReply | undefined> {
-    const route = this.#routes.get(pathOf(call))
+  async respond(request: EndpointRequest): Promise<EndpointResponse | undefined> {
+    const route = this.#routes.get(pathOf(request))
     if (!route) return { status: 404, headers: {}, body: '' }
-    const method = call.method === 'HEAD' && route.methods.includes('HEAD') ? 'GET' : call.method
+    const method = request.method === 'HEAD' && route.methods.includes('HEAD') ? 'GET' : request.method
     if (route.isOpen && method === 'OPTIONS') return preflight(route)
-    const reply = route.methods.includes(method) ? await this.#attempt(route, call) : notAllowed(route)
+    const reply = route.methods.includes(method) ? await this.#handle(route, request) : notAllowed(route)
     return reply && route.isOpen ? { ...reply, headers: { ...openHeaders, ...reply.headers } } : reply
   }
 
-  async #attempt(route: Route, call: AuthCall): Promise<AuthReply | undefined> {
+  async #handle(route: Route, request: EndpointRequest): Promise<EndpointResponse | undefined> {
     try {
-      return await route.answer(call)
+      return await route.respond(request)
     } catch (error) {
-      const refusal = this.#toRefusal(error)
-      return route.isPage ? this.#refusalPage(refusal) : refusal.toReply()
+      const oauthError = this.#toOAuthError(error)
+      return route.isPage ? this.#errorPage(oauthError) : oauthError.toResponse()
     }
   }
 
-  /** @param more HTML. Nobody signs in on this page, so that 401 and its challenge would be out of place. */
-  #refusalPage({ message, status, headers }: OAuthError, more = ''): AuthReply {
-    return status === 401
-      ? this.#pages.error(`${message}.`, 400, more)
-      : this.#pages.error(`${message}.`, status, more, headers)
+  /** @param more HTML. A 401 becomes a 400, because browsers would ask for a password. */
+  #errorPage({ message, status, headers }: OAuthError, more = ''): EndpointResponse {
+    return status === 401 ? this.#pages.error(message, 400, more) : this.#pages.error(message, status, more, headers)
   }
 
-  #toRefusal(error: unknown): OAuthError {
+  #toOAuthError(error: unknown): OAuthError {
     if (error instanceof OAuthError) {
       if (error.cause !== undefined) this.#backend.reportError(error.cause)
       return error
     }
     this.#backend.reportError(error)
-    return new OAuthError('server_error', 'Something went wrong here', 500)
+    return new OAuthError('server_error', 'Internal server error.', 500)
   }
 
   #ownRoutes(): Record<string, Route> {
     const { register, revoke } = this.#backend
     return {
-      '/authorize': { methods: ['GET', 'POST'], isPage: true, answer: (call) => this.#authorize(call) },
-      [stylesheetPath]: { methods: ['GET', 'HEAD'], answer: stylesheetReply },
-      '/token': { methods: ['POST'], isOpen: true, answer: (call) => this.#token(call) },
-      ...(register && { '/register': { methods: ['POST'], isOpen: true, answer: (call) => this.#register(call) } }),
-      ...(revoke && { '/revoke': { methods: ['POST'], isOpen: true, answer: (call) => this.#revoke(call) } }),
+      '/authorize': { methods: ['GET', 'POST'], isPage: true, respond: (request) => this.#authorize(request) },
+      [stylesheetPath]: { methods: ['GET', 'HEAD'], respond: stylesheetResponse },
+      '/token': { methods: ['POST'], isOpen: true, respond: (request) => this.#token(request) },
+      ...(register && {
+        '/register': { methods: ['POST'], isOpen: true, respond: (request) => this.#register(request) },
+      }),
+      ...(revoke && { '/revoke': { methods: ['POST'], isOpen: true, respond: (request) => this.#revoke(request) } }),
     }
   }
 
-  async #authorize(call: AuthCall): Promise<AuthReply | undefined> {
+  async #authorize(request: EndpointRequest): Promise<EndpointResponse | undefined> {
     const backend = this.#backend
-    const params = paramsOf(call)
-    const way = await findWayBack(params, backend)
+    const params = paramsOf(request)
+    const target = await findRedirectTarget(params, backend)
     try {
-      return await backend.authorize(readAuthorizationRequest(way, params, backend), call)
+      return await backend.authorize(readAuthorizationRequest(target, params, backend), request)
     } catch (error) {
-      return this.#refuse(way, this.#toRefusal(error))
+      return this.#redirectError(target, this.#toOAuthError(error))
     }
   }
 
-  #refuse(way: WayBack, refusal: OAuthError): AuthReply {
+  #redirectError(target: RedirectTarget, error: OAuthError): EndpointResponse {
     const { hasIssParameter, issuer, showsErrors } = this.#backend
-    const answer = { error: refusal.errorCode, error_description: refusal.message }
+    const response = { error: error.errorCode, error_description: error.message }
     const iss = hasIssParameter ? issuer : undefined
-    if (!showsErrors) return sendBack(way, answer, iss)
-    const link = `<a href="${escaped(wayBackUrl(way, answer, iss))}">Go back to the application</a>`
-    const place = `<strong>${escaped(placeOf(way.redirectUri))}</strong>`
-    return this.#refusalPage(refusal, `<p>${link}, which says that it is at ${place}.</p>`)
+    if (!showsErrors) return redirectBack(target, response, iss)
+    const link = `<a href="${escapeHtml(redirectUrl(target, response, iss))}">Go back to the application</a>`
+    const host = `<strong>${escapeHtml(displayHostOf(target.redirectUri))}</strong>`
+    return this.#errorPage(error, `<p>${link} at ${host}.</p>`)
   }
 
-  async #token(call: AuthCall): Promise<AuthReply> {
-    const params = paramsOf(call)
-    const grantType = params.need('grant_type')
+  async #token(request: EndpointRequest): Promise<EndpointResponse> {
+    const params = paramsOf(request)
+    const grantType = params.require('grant_type')
     if (!grantTypes.includes(grantType)) {
-      throw new OAuthError('unsupported_grant_type', `grant_type is one of ${grantTypes.join(', ')}`)
+      throw new OAuthError('unsupported_grant_type', `The grant_type must be one of ${grantTypes.join(', ')}.`)
     }
-    const client = await authenticate(call, params, this.#backend)
+    const client = await authenticateClient(request, params, this.#backend)
     const resource = readResource(params, this.#backend)
     if (grantType === 'refresh_token') {
       const scope = params.get('scope')
       const scopes = scope === undefined ? undefined : toScopes(scope)
-      const refreshToken = params.need('refresh_token')
-      return json(await this.#backend.refresh(client, { refreshToken, scopes, resource }))
+      const refreshToken = params.require('refresh_token')
+      return jsonResponse(await this.#backend.refresh(client, { refreshToken, scopes, resource }))
     }
     const redirectUri = params.get('redirect_uri')
-    const request = { code: params.need('code'), codeVerifier: verifierIn(params), redirectUri, resource }
-    return json(await this.#backend.exchangeCode(client, request))
+    const codeRequest = { code: params.require('code'), codeVerifier: verifierIn(params), redirectUri, resource }
+    return jsonResponse(await this.#backend.exchangeCode(client, codeRequest))
   }
 
-  async #register({ body }: AuthCall): Promise<AuthReply> {
-    return json(await this.#backend.register!(readRegistration(body, this.#backend.redirectSchemes)), 201)
+  async #register({ body }: EndpointRequest): Promise<EndpointResponse> {
+    return jsonResponse(await this.#backend.register!(readRegistration(body, this.#backend.redirectSchemes)), 201)
   }
 
-  async #revoke(call: AuthCall): Promise<AuthReply> {
-    const params = paramsOf(call)
-    const client = await authenticate(call, params, this.#backend)
-    await this.#backend.revoke!(client, params.need('token'), params.get('token_type_hint'))
+  async #revoke(request: EndpointRequest): Promise<EndpointResponse> {
+    const params = paramsOf(request)
+    const client = await authenticateClient(request, params, this.#backend)
+    await this.#backend.revoke!(client, params.require('token'), params.get('token_type_hint'))
     return { status: 200, headers: { 'cache-control': 'no-store' }, body: '' }
   }
 
   #metadataRoute(): Route {
     const document = toMetadata(this.#backend)
     const headers = { 'cache-control': 'public, max-age=300' }
-    return { methods: ['GET', 'HEAD'], isOpen: true, answer: () => json(document, 200, headers) }
+    return { methods: ['GET', 'HEAD'], isOpen: true, respond: () => jsonResponse(document, 200, headers) }
   }
 }
 
-/** The document about this authorization server (RFC 8414). */
+/** Returns the metadata document of an authorization server (RFC 8414). */
 export function toMetadata(backend: Backend): { issuer: string } & Record<string, unknown> {
   const { issuer, register, revoke, scopesSupported, hasIssParameter, metadata } = backend
   const base = backend.baseUrl.replace(/\/$/, '')
@@ -174,7 +181,7 @@ export function toMetadata(backend: Backend): { issuer: string } & Record<string
   }
 }
 
-/** RFC 8414, 3.1; and the root, where clients of 2025-03-26 look. */
+/** The path of RFC 8414, 3.1, and the root, where clients of 2025-03-26 look. */
 function metadataPaths(issuer: string): string[] {
   const wellKnown = '/.well-known/oauth-authorization-server'
   return [...new Set([wellKnown + basePathOf(issuer), wellKnown])]
@@ -182,15 +189,15 @@ function metadataPaths(issuer: string): string[] {
 
 /** RFC 7636, 4.1. */
 function verifierIn(params: Params): string {
-  const verifier = params.need('code_verifier')
+  const verifier = params.require('code_verifier')
   if (/^[\w.~-]{43,128}$/.test(verifier)) return verifier
-  throw new OAuthError('invalid_request', 'code_verifier has 43 to 128 letters, digits and -._~')
+  throw new OAuthError('invalid_request', 'The code_verifier must be 43 to 128 characters of A-Z, a-z, 0-9 and -._~.')
 }
 
-/** Clients in browsers may use what needs no cookie, as they may at most authorization servers. */
+/** Clients in browsers may request endpoints that do not use cookies, as at most authorization servers. */
 const openHeaders = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'www-authenticate' }
 
-function preflight({ methods }: Route): AuthReply {
+function preflight({ methods }: Route): EndpointResponse {
   const headers = {
     'access-control-allow-origin': '*',
     'access-control-allow-methods': methods.join(', '),
@@ -200,6 +207,6 @@ function preflight({ methods }: Route): AuthReply {
   return { status: 204, headers, body: '' }
 }
 
-function notAllowed({ methods }: Route): AuthReply {
+function notAllowed({ methods }: Route): EndpointResponse {
   return { status: 405, headers: { allow: methods.join(', '), 'cache-control': 'no-store' }, body: '' }
 }

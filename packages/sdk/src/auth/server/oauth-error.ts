@@ -1,16 +1,17 @@
-import { type AuthReply, json } from '../http.ts'
+import { type EndpointResponse, jsonResponse } from '../http.ts'
 
-/** How an authorization server says no. Throw it in an `OAuthServerProvider` to answer with an error of your choosing. */
+/** An OAuth error response. Throw it in an `OAuthServerProvider` to choose the error that the client gets. */
 export class OAuthError extends Error {
   override name = 'OAuthError'
-  /** As OAuth names it: `invalid_grant`, `invalid_scope`, ... */
+  /** The OAuth error code: `invalid_grant`, `invalid_scope`, ... */
   readonly errorCode: string
+  /** The HTTP status. */
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
 
   /**
-   * @param description Clients and people read it: nothing secret, nothing that somebody else wrote. A `cause` is for the
-   * operator alone.
+   * @param description Sent to the client and shown to users, so it must not contain secrets or text from third parties. A
+   *   `cause` is reported only to the operator.
    */
   constructor(errorCode: string, description: string, status = 400, headers: Readonly<Record<string, string>> = {}) {
     super(description)
@@ -19,8 +20,9 @@ export class OAuthError extends Error {
     this.headers = headers
   }
 
-  toReply(): AuthReply {
-    return json({ error: this.errorCode, error_description: this.message }, this.status, this.headers)
+  /** Returns the error as a JSON response. */
+  toResponse(): EndpointResponse {
+    return jsonResponse({ error: this.errorCode, error_description: this.message }, this.status, this.headers)
   }
 }
 

@@ -1,38 +1,38 @@
-import { type AuthReply, basePathOf } from '../http.ts'
+import { basePathOf, type EndpointResponse } from '../http.ts'
 
 export interface Page {
-  /** Plain text; also the heading. */
+  /** Plain text. Used as the title and the heading. */
   readonly title: string
-  /** HTML: whatever somebody else wrote in it has been `escaped`. */
+  /** HTML. Text from others must be escaped with `escapeHtml`. */
   readonly content: string
-  /** Where the stylesheet is. */
+  /** The path of the stylesheet. */
   readonly stylesheet: string
   readonly status?: number | undefined
-  /** Where the form on it may lead, and the redirects after it, in the words of Content Security Policy. Default nowhere. */
+  /** The `form-action` of the Content Security Policy, which also applies to redirects after the form. Default: none. */
   readonly formAction?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** A page of an authorization server: no script, nothing inline, in no frame, kept by nobody. */
-export function pageReply({
+/** Renders a page without scripts and inline styles that cannot be framed or cached. */
+export function pageResponse({
   title,
   content,
   stylesheet,
   status = 200,
   formAction = "'none'",
   headers,
-}: Page): AuthReply {
+}: Page): EndpointResponse {
   const body = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)}</title>
-<link rel="stylesheet" href="${escaped(stylesheet)}">
+<title>${escapeHtml(title)}</title>
+<link rel="stylesheet" href="${escapeHtml(stylesheet)}">
 </head>
 <body>
 <main>
-<h1>${escaped(title)}</h1>
+<h1>${escapeHtml(title)}</h1>
 ${content}
 </main>
 </body>
@@ -54,7 +54,7 @@ ${content}
   }
 }
 
-/** What the pages of one authorization server have in common. */
+/** The pages of one authorization server. */
 export class Pages {
   readonly stylesheet: string
 
@@ -63,18 +63,19 @@ export class Pages {
   }
 
   /**
-   * Says in a sentence what went wrong.
+   * Renders an error page.
    * @param more HTML, as in `content`.
    */
-  error(message: string, status = 400, more = '', headers: Readonly<Record<string, string>> = {}): AuthReply {
-    const content = `<p>${escaped(message)}</p>${more}`
-    return pageReply({ title: 'This does not work', content, stylesheet: this.stylesheet, status, headers })
+  error(message: string, status = 400, more = '', headers: Readonly<Record<string, string>> = {}): EndpointResponse {
+    const sentence = message.endsWith('.') ? message : `${message}.`
+    const content = `<p>${escapeHtml(sentence)}</p>${more}`
+    return pageResponse({ title: 'Sign-in failed', content, stylesheet: this.stylesheet, status, headers })
   }
 }
 
 export const stylesheetPath = '/authorize/style.css'
 
-export function stylesheetReply(): AuthReply {
+export function stylesheetResponse(): EndpointResponse {
   const headers = {
     'content-type': 'text/css; charset=utf-8',
     'cache-control': 'public, max-age=3600',
@@ -91,9 +92,9 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A text that somebody else wrote, for HTML. */
-export function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => entities[sign]!)
+/** Escapes text for HTML. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character]!)
 }
 
 const style = `:root { color-scheme: light dark; --ink: #1c2024; --soft: #60646c; --paper: #fcfcfd; --card: #fff; --edge: #d9d9e0;

@@ -1,11 +1,11 @@
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
-import type { AuthCall } from '../http.ts'
+import type { EndpointRequest } from '../http.ts'
 import type { AuthorizationRequest, Backend, CodeRequest } from './backend.ts'
 import type { OAuthClient, OAuthClientMetadata } from './client.ts'
 import { invalidGrant, OAuthError } from './oauth-error.ts'
 import type { OAuthServerProvider } from './provider-port.ts'
-import { randomText } from './random.ts'
+import { randomToken } from './random.ts'
 import { checkSchemes } from './redirect-uris.ts'
 
 export interface ProviderBackendOptions {
@@ -18,37 +18,42 @@ export interface ProviderBackendOptions {
   readonly reportError: (error: unknown) => void
 }
 
+/** How clients register themselves with `mcpAuthRouter`. */
 export interface RegistrationOptions {
-  /** How long a secret that was made up here is good. Default: for ever. */
+  /** The lifetime of generated client secrets. Default: unlimited. */
   clientSecretExpirySeconds?: number | undefined
-  /** Make up the id of a client before `registerClient` is called. Default true. */
+  /** Generate the client id before `registerClient` is called. Default true. */
   clientIdGeneration?: boolean | undefined
-  /** Schemes of redirect URIs besides https, and http on the client's own machine. Default: none. */
+  /** Schemes of redirect URIs besides https, and http on loopback addresses. Default: none. */
   redirectSchemes?: readonly string[] | undefined
 }
 
-/** The endpoints' view of a provider of the well-known interface. */
+/** Adapts an `OAuthServerProvider` to the endpoints. */
 export function providerBackend(options: ProviderBackendOptions): Backend {
   const { provider, issuer, baseUrl, scopesSupported, metadata, reportError, registration = {} } = options
   const { registerClient } = provider.clientsStore
   return {
     issuer,
     baseUrl,
-    // Most answers are the provider's own.
+    // Most responses are written by the provider itself.
     hasIssParameter: false,
     metadata: { ...metadata, ...(scopesSupported && { scopes_supported: scopesSupported }) },
     reportError,
     redirectSchemes: checkSchemes(registration.redirectSchemes ?? [], 'mcpAuthRouter: redirectSchemes'),
     findClient: async (clientId) => provider.clientsStore.getClient(clientId),
     register: registerClient && ((client) => register(client, provider, registration)),
-    authorize: (request, call) => authorize(provider, request, call),
-    exchangeCode: (client, request) => known(() => exchangeCode(provider, client, request)),
+    authorize: (request, httpRequest) => authorize(provider, request, httpRequest),
+    exchangeCode: (client, request) => withOAuthErrors(() => exchangeCode(provider, client, request)),
     refresh: (client, { refreshToken, scopes, resource }) =>
-      known(() => provider.exchangeRefreshToken(client, refreshToken, scopes && [...scopes], toUrl(resource))),
+      withOAuthErrors(() =>
+        provider.exchangeRefreshToken(client, refreshToken, scopes && [...scopes], toUrl(resource)),
+      ),
     revoke:
       provider.revokeToken &&
       ((client, token, hint) =>
-        known(() => provider.revokeToken!(client, { token, ...(hint !== undefined && { token_type_hint: hint }) }))),
+        withOAuthErrors(() =>
+          provider.revokeToken!(client, { token, ...(hint !== undefined && { token_type_hint: hint }) }),
+        )),
   }
 }
 
@@ -62,16 +67,16 @@ async function register(
   const full = {
     ...client,
     ...(clientIdGeneration && { client_id: crypto.randomUUID(), client_id_issued_at: now }),
-    ...(!isPublic && { client_secret: randomText(), client_secret_expires_at: seconds ? now + seconds : 0 }),
+    ...(!isPublic && { client_secret: randomToken(), client_secret_expires_at: seconds ? now + seconds : 0 }),
   }
-  return known(async () => clientsStore.registerClient!(full))
+  return withOAuthErrors(async () => clientsStore.registerClient!(full))
 }
 
-/** The provider answers by itself, so there is no answer to give. */
+/** The provider sends the response itself. */
 async function authorize(
   provider: OAuthServerProvider,
   request: AuthorizationRequest,
-  call: AuthCall,
+  httpRequest: EndpointRequest,
 ): Promise<undefined> {
   const { client, redirectUri, codeChallenge, scopes, state, resource } = request
   const url = toUrl(resource)
@@ -82,7 +87,7 @@ async function authorize(
     ...(state !== undefined && { state }),
     ...(url && { resource: url }),
   }
-  await known(() => provider.authorize(client, params, call.response as never))
+  await withOAuthErrors(() => provider.authorize(client, params, httpRequest.response as never))
 }
 
 async function exchangeCode(provider: OAuthServerProvider, client: OAuthClient, request: CodeRequest) {
@@ -90,14 +95,14 @@ async function exchangeCode(provider: OAuthServerProvider, client: OAuthClient, 
   const { skipLocalPkceValidation: isSkipped = false } = provider
   if (!isSkipped) {
     const challenge = await provider.challengeForAuthorizationCode(client, code)
-    if (challenge !== (await sha256(codeVerifier))) throw invalidGrant('code_verifier is not the right one')
+    if (challenge !== (await sha256(codeVerifier))) throw invalidGrant('The code_verifier does not match.')
   }
   const verifier = isSkipped ? codeVerifier : undefined
   return provider.exchangeAuthorizationCode(client, code, verifier, redirectUri, toUrl(resource))
 }
 
-/** Errors of other libraries that say by `errorCode` what is wrong. */
-async function known<T>(work: () => Promise<T>): Promise<T> {
+/** Converts errors of other libraries that have an OAuth `errorCode`. */
+async function withOAuthErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

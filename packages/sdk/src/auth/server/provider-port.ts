@@ -2,7 +2,7 @@ import type { AuthInfo } from '../../util/auth-info.ts'
 import type { OAuthTokens } from './backend.ts'
 import type { OAuthClient, OAuthClientMetadata } from './client.ts'
 
-/** What `authorize` of a provider is given. The client and its redirect URI have been checked. */
+/** The parameters of an authorization request. The client and its redirect URI have been checked. */
 export interface AuthorizationParams {
   state?: string
   scopes?: string[]
@@ -11,26 +11,29 @@ export interface AuthorizationParams {
   resource?: URL
 }
 
-/** Clients that a provider knows. */
+/** The registered clients of a provider. */
 export interface OAuthRegisteredClientsStore {
+  /** Returns the client with this id. */
   getClient(clientId: string): OAuthClient | undefined | Promise<OAuthClient | undefined>
-  /** Keeps a client that registers itself, and gives it as it was kept. Without it clients cannot register. */
+  /** Stores a client that registers itself, and returns it as stored. Without this method clients cannot register. */
   registerClient?(client: OAuthClientMetadata & { client_id?: string }): OAuthClient | Promise<OAuthClient>
 }
 
-/** What an Express response has, and what is offered in its place on `node:http`. */
+/** The `redirect` of an Express response. On plain `node:http` it is added to the response. */
 export interface RedirectingResponse {
   redirect(url: string): void
   redirect(status: number, url: string): void
 }
 
-/** An authorization server behind `mcpAuthRouter`: the interface that is known from other libraries. */
+/** The authorization server behind `mcpAuthRouter`. The same interface as in the official SDK. */
 export interface OAuthServerProvider<Response = never> {
+  /** The registered clients. */
   readonly clientsStore: OAuthRegisteredClientsStore
-  /** Leads the browser on, and sooner or later back to `redirectUri` with `code` or `error`, and `state`. */
+  /** Starts a login. In the end the browser must be redirected to `redirectUri` with `code` or `error`, and `state`. */
   authorize(client: OAuthClient, params: AuthorizationParams, response: Response): Promise<void>
-  /** The challenge of the request that the code was given for. */
+  /** Returns the code challenge of the request that the code was issued for. */
   challengeForAuthorizationCode(client: OAuthClient, authorizationCode: string): Promise<string>
+  /** Exchanges a code for tokens. */
   exchangeAuthorizationCode(
     client: OAuthClient,
     authorizationCode: string,
@@ -38,16 +41,17 @@ export interface OAuthServerProvider<Response = never> {
     redirectUri?: string,
     resource?: URL,
   ): Promise<OAuthTokens>
+  /** Exchanges a refresh token for new tokens. */
   exchangeRefreshToken(
     client: OAuthClient,
     refreshToken: string,
     scopes?: string[],
     resource?: URL,
   ): Promise<OAuthTokens>
-  /** Rejects with an error whose `errorCode` is `invalid_token` when it is not valid. */
+  /** Rejects with an error whose `errorCode` is `invalid_token` if the token is not valid. */
   verifyAccessToken(token: string): Promise<AuthInfo>
-  /** Does nothing with a token that is not valid. Without it there is no revocation. */
+  /** Revokes a token; ignores one that is not valid. Without this method there is no revocation endpoint. */
   revokeToken?(client: OAuthClient, request: { token: string; token_type_hint?: string }): Promise<void>
-  /** The verifier is handed on to `exchangeAuthorizationCode` instead of being compared here. Default false. */
+  /** Pass the code verifier to `exchangeAuthorizationCode` instead of comparing it with the challenge. Default false. */
   skipLocalPkceValidation?: boolean
 }

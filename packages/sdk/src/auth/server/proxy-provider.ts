@@ -12,6 +12,7 @@ import type {
   RedirectingResponse,
 } from './provider-port.ts'
 
+/** The endpoints of the authorization server behind a `ProxyOAuthServerProvider`. */
 export interface ProxyEndpoints {
   authorizationUrl: string
   tokenUrl: string
@@ -19,20 +20,31 @@ export interface ProxyEndpoints {
   registrationUrl?: string | undefined
 }
 
+/** Options of `ProxyOAuthServerProvider`. */
 export interface ProxyOptions {
+  /** The endpoints of the authorization server. */
   endpoints: ProxyEndpoints
+  /** Rejects with an error whose `errorCode` is `invalid_token` if the token is not valid. */
   verifyAccessToken(token: string): Promise<AuthInfo>
-  /** The client as the authorization server knows it: with its redirect URIs. */
+  /** Returns the client as registered at the authorization server, with its redirect URIs. */
   getClient(clientId: string): Promise<OAuthClient | undefined>
-  /** How a client's secret is shown to the other server, whichever way it came to us. Default `client_secret_post`. */
+  /** How client secrets are sent to the authorization server. Default `client_secret_post`. */
   tokenEndpointAuthMethod?: 'client_secret_post' | 'client_secret_basic' | undefined
-  /** Default: the runtime's own. */
+  /** Sends the requests. Default: the global `fetch`. */
   fetch?: Fetch | undefined
 }
 
 /**
- * Hands everything on to another authorization server, at which every client is registered under its own id. Where there is
- * one id for all, that would let one client ride on the consent that was given to another: use `broker` there.
+ * Forwards all requests to another authorization server, at which every client is registered with its own id. If all clients
+ * share one id there, use `broker` instead: otherwise one client could exploit the consent given to another.
+ *
+ * @example
+ * const provider = new ProxyOAuthServerProvider({
+ *   endpoints: { authorizationUrl: `${issuer}/authorize`, tokenUrl: `${issuer}/token` },
+ *   verifyAccessToken,
+ *   getClient,
+ * })
+ * app.use(mcpAuthRouter({ provider, issuerUrl: issuer }))
  */
 export class ProxyOAuthServerProvider implements OAuthServerProvider<RedirectingResponse> {
   readonly skipLocalPkceValidation = true
@@ -60,7 +72,7 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider<Redirecting
   async authorize(client: OAuthClient, params: AuthorizationParams, response: RedirectingResponse): Promise<void> {
     const url = new URL(this.#options.endpoints.authorizationUrl)
     const { redirectUri, codeChallenge, state, scopes = [], resource } = params
-    const asked: Record<string, string> = {
+    const query: Record<string, string> = {
       response_type: 'code',
       client_id: client.client_id,
       redirect_uri: redirectUri,
@@ -70,11 +82,11 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider<Redirecting
       ...(scopes.length > 0 && { scope: scopes.join(' ') }),
       ...(resource && { resource: resource.href }),
     }
-    for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value)
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
     response.redirect(url.href)
   }
 
-  /** The other server compares the verifier. */
+  /** Not used: the authorization server checks the verifier. */
   async challengeForAuthorizationCode(): Promise<string> {
     return ''
   }
@@ -115,9 +127,9 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider<Redirecting
   }
 
   async #token(client: OAuthClient, params: Params): Promise<OAuthTokens> {
-    const answer = await this.#post(this.#options.endpoints.tokenUrl, client, params)
-    if (typeof answer?.access_token !== 'string') throw new Error('The authorization server gave no token')
-    return answer as unknown as OAuthTokens
+    const tokens = await this.#post(this.#options.endpoints.tokenUrl, client, params)
+    if (typeof tokens?.access_token !== 'string') throw new Error('The authorization server did not return a token')
+    return tokens as unknown as OAuthTokens
   }
 
   async #revoke(url: string, client: OAuthClient, request: { token: string; token_type_hint?: string }): Promise<void> {
@@ -126,18 +138,18 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider<Redirecting
 
   async #register(url: string, client: object): Promise<OAuthClient> {
     const headers = { 'content-type': 'application/json', accept: 'application/json' }
-    const answer = await this.#ask(url, { method: 'POST', headers, body: JSON.stringify(client) })
-    if (typeof answer?.client_id === 'string' && Array.isArray(answer.redirect_uris))
-      return answer as unknown as OAuthClient
-    throw new Error('The authorization server registered no client')
+    const registered = await this.#send(url, { method: 'POST', headers, body: JSON.stringify(client) })
+    if (typeof registered?.client_id === 'string' && Array.isArray(registered.redirect_uris))
+      return registered as unknown as OAuthClient
+    throw new Error('The authorization server did not return a client')
   }
 
   #post(url: string, client: OAuthClient, params: Params): Promise<JsonObject | undefined> {
-    const given = Object.entries(params).filter((entry): entry is [string, string] => entry[1] !== undefined)
-    const body = new URLSearchParams(given)
+    const entries = Object.entries(params).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    const body = new URLSearchParams(entries)
     const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' })
     this.#authenticate(client, body, headers)
-    return this.#ask(url, { method: 'POST', headers, body: body.toString() })
+    return this.#send(url, { method: 'POST', headers, body: body.toString() })
   }
 
   #authenticate({ client_id, client_secret }: OAuthClient, body: URLSearchParams, headers: Headers): void {
@@ -149,17 +161,17 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider<Redirecting
     if (client_secret !== undefined) body.set('client_secret', client_secret)
   }
 
-  /** What it refuses is refused in the same words; of what goes wrong there, only that it did is told. */
-  async #ask(url: string, init: RequestInit): Promise<JsonObject | undefined> {
+  /** Passes on OAuth error codes of the authorization server, but no details of its failures. */
+  async #send(url: string, init: RequestInit): Promise<JsonObject | undefined> {
     const signal = AbortSignal.timeout(timeoutMs)
-    const response = await this.#fetch.ask(url, { ...init, redirect: 'error', signal }).catch(unavailable)
+    const response = await this.#fetch.send(url, { ...init, redirect: 'error', signal }).catch(unavailable)
     const body: unknown = await response.json().catch(() => undefined)
     if (response.ok) return isObject(body) ? body : undefined
     const error = isObject(body) ? body.error : undefined
     if (response.status < 500 && typeof error === 'string' && /^[a-z_]{1,60}$/.test(error)) {
-      throw new OAuthError(error, 'The authorization server refused it', response.status === 401 ? 401 : 400)
+      throw new OAuthError(error, 'The authorization server rejected the request.', response.status === 401 ? 401 : 400)
     }
-    const fault = new Error(`${new URL(url).host} answered with HTTP ${response.status}`)
+    const fault = new Error(`${new URL(url).host} responded with HTTP ${response.status}`)
     return response.status < 500 ? Promise.reject(fault) : unavailable(fault)
   }
 }
@@ -169,6 +181,6 @@ type Params = Readonly<Record<string, string | undefined>>
 const timeoutMs = 10_000
 
 function unavailable(cause: unknown): never {
-  const description = 'The authorization server behind this one cannot be asked just now: try again later'
+  const description = 'The upstream authorization server is not available. Try again later.'
   throw Object.assign(new OAuthError('temporarily_unavailable', description, 503, { 'retry-after': '5' }), { cause })
 }

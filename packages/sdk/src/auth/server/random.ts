@@ -1,6 +1,6 @@
 import { toBase64Url } from '../../util/base64url.ts'
 
-/** Nobody guesses 256 bits. */
-export function randomText(bits = 256): string {
+/** Returns a random token, 256 bits long by default, which cannot be guessed. */
+export function randomToken(bits = 256): string {
   return toBase64Url(crypto.getRandomValues(new Uint8Array(bits / 8)))
 }

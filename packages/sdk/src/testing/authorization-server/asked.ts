@@ -1,5 +1,5 @@
 import { OAuthError } from '../../auth/server/oauth-error.ts'
-import { isWithin, type Params, toScopes } from '../../auth/server/params.ts'
+import { isSubset, type Params, toScopes } from '../../auth/server/params.ts'
 import type { Settings } from './options.ts'
 
 /** The scopes that a request names, or else those that `otherwise` does. */
@@ -30,7 +30,7 @@ export function checkResource(asked: string[], { requireResource, resources }: S
 /** The same, out of those that were granted. */
 export function narrowedResource(params: Params, granted: readonly string[], settings: Settings): readonly string[] {
   const asked = askedResource(params, settings)
-  if (!isWithin(asked, granted)) throw new OAuthError('invalid_target', 'resource is not one that was granted')
+  if (!isSubset(asked, granted)) throw new OAuthError('invalid_target', 'resource is not one that was granted')
   return asked.length > 0 ? asked : granted
 }
 

@@ -1,4 +1,4 @@
-import { type AuthReply, redirectTo } from '../../auth/http.ts'
+import { type EndpointResponse, redirectResponse } from '../../auth/http.ts'
 import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { type Params, toScopes } from '../../auth/server/params.ts'
 import { chooseRedirectUri } from '../../auth/server/redirect-uris.ts'
@@ -21,8 +21,8 @@ export const authorize: Endpoint = async (call, state) => {
   }
 }
 
-async function begin({ params }: Call, state: State): Promise<AuthReply> {
-  const client = await state.clients.find(params.need('client_id'))
+async function begin({ params }: Call, state: State): Promise<EndpointResponse> {
+  const client = await state.clients.find(params.require('client_id'))
   const redirectUri = chooseRedirectUri(client.redirect_uris, params.get('redirect_uri'), client.application_type)
   const way = { redirectUri, state: params.all('state')[0] }
   try {
@@ -39,7 +39,7 @@ async function begin({ params }: Call, state: State): Promise<AuthReply> {
 }
 
 /** What a person said on the page. */
-function decide(ticket: string, params: Params, state: State): AuthReply {
+function decide(ticket: string, params: Params, state: State): EndpointResponse {
   const request = state.requests.resume(ticket)
   if (!request)
     throw new OAuthError('invalid_request', 'This page was answered before, or has waited too long. Start again.')
@@ -58,12 +58,12 @@ function readRequest(
 ): Omit<AuthorizationRequest, 'redirectUri' | 'state'> {
   // A repeated one is an error.
   params.get('state')
-  if (params.need('response_type') !== 'code')
+  if (params.require('response_type') !== 'code')
     throw new OAuthError('unsupported_response_type', 'response_type is code')
   if (!client.grant_types.includes('authorization_code')) {
     throw new OAuthError('unauthorized_client', 'The client is not registered for the grant type authorization_code')
   }
-  const codeChallenge = params.need('code_challenge')
+  const codeChallenge = params.require('code_challenge')
   if (params.get('code_challenge_method') !== 'S256') {
     throw new OAuthError('invalid_request', 'code_challenge_method is S256')
   }
@@ -77,7 +77,7 @@ function readRequest(
   }
 }
 
-function allow(request: AuthorizationRequest, sub: string, scope: readonly string[], state: State): AuthReply {
+function allow(request: AuthorizationRequest, sub: string, scope: readonly string[], state: State): EndpointResponse {
   const { client, resource } = request
   const { grantedScope } = state.faults
   const granted = grantedScope === undefined ? scope : toScopes(grantedScope)
@@ -85,13 +85,13 @@ function allow(request: AuthorizationRequest, sub: string, scope: readonly strin
   return sendBack(request, { code }, state)
 }
 
-function refuse(way: WayBack, { errorCode: error, message }: OAuthError, state: State): AuthReply {
+function refuse(way: WayBack, { errorCode: error, message }: OAuthError, state: State): EndpointResponse {
   return sendBack(way, { error, error_description: message }, state)
 }
 
 type WayBack = Pick<AuthorizationRequest, 'redirectUri' | 'state'>
 
-function sendBack(way: WayBack, answer: Record<string, string>, { settings, issuer, faults }: State): AuthReply {
+function sendBack(way: WayBack, answer: Record<string, string>, { settings, issuer, faults }: State): EndpointResponse {
   const target = new URL(way.redirectUri)
   const params = {
     ...answer,
@@ -101,5 +101,5 @@ function sendBack(way: WayBack, answer: Record<string, string>, { settings, issu
     ...faults.redirect,
   }
   for (const [name, value] of Object.entries(params)) if (value !== null) target.searchParams.set(name, value)
-  return redirectTo(target.href)
+  return redirectResponse(target.href)
 }

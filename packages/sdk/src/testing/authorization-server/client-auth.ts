@@ -1,4 +1,8 @@
-import { type ClientClaim, readClientClaim, withBasicChallenge } from '../../auth/server/client-authentication.ts'
+import {
+  type ClientCredentials,
+  readClientCredentials,
+  withBasicChallenge,
+} from '../../auth/server/client-authentication.ts'
 import { invalidClient } from '../../auth/server/oauth-error.ts'
 import { verifyAssertion } from './assertions.ts'
 import type { RegisteredClient } from './clients.ts'
@@ -22,7 +26,7 @@ export async function authenticate(call: Call, state: State): Promise<Registered
 }
 
 async function identify(call: Call, state: State): Promise<RegisteredClient | undefined> {
-  const claim = readClientClaim(call.params, call.headers.authorization)
+  const claim = readClientCredentials(call.params, call.headers.authorization)
   if (!claim) return undefined
   const client = await state.clients.find(claim.clientId)
   const expected = client.token_endpoint_auth_method
@@ -35,7 +39,11 @@ async function identify(call: Call, state: State): Promise<RegisteredClient | un
 }
 
 /** RFC 7523 section 3; the audience is the issuer alone, so that an assertion for one server is of no use at another. */
-async function checkAssertion({ clientId, proof }: ClientClaim, client: RegisteredClient, state: State): Promise<void> {
+async function checkAssertion(
+  { clientId, proof }: ClientCredentials,
+  client: RegisteredClient,
+  state: State,
+): Promise<void> {
   const keys = client.jwks ?? client.jwks_uri
   if (keys === undefined) throw invalidClient('The client has registered no keys')
   const expected = { issuer: clientId, subject: clientId, audience: state.issuer, requiredClaims: ['jti'] }

@@ -1,5 +1,5 @@
 import type { JSONWebKeySet } from 'jose'
-import { ClientDocuments, isDocumentAddress } from '../../auth/server/client-documents.ts'
+import { ClientDocuments, isDocumentUrl } from '../../auth/server/client-documents.ts'
 import { invalidClient } from '../../auth/server/oauth-error.ts'
 import { guarded } from './guarded.ts'
 import { allGrantTypes, type ClientAuthMethod, type Settings } from './options.ts'
@@ -67,7 +67,7 @@ export class Clients {
   async find(clientId: string): Promise<RegisteredClient> {
     const client = this.#registered.get(clientId)
     if (client) return client
-    if (this.#settings.clientIdMetadataDocuments && isDocumentAddress(clientId)) {
+    if (this.#settings.clientIdMetadataDocuments && isDocumentUrl(clientId)) {
       return (await this.#documents.find(clientId)) as RegisteredClient
     }
     throw invalidClient('There is no such client')

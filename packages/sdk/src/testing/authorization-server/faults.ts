@@ -1,4 +1,4 @@
-import { type AuthReply, json } from '../../auth/http.ts'
+import { type EndpointResponse, jsonResponse } from '../../auth/http.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import type { EndpointName } from './state.ts'
 
@@ -72,9 +72,9 @@ export class Faults {
 }
 
 /** What becomes of a request: an answer, with the body perhaps in pieces, or none. */
-export type Outcome = (Omit<AuthReply, 'body'> & { body: string | AsyncIterable<Uint8Array> }) | 'hang' | 'reset'
+export type Outcome = (Omit<EndpointResponse, 'body'> & { body: string | AsyncIterable<Uint8Array> }) | 'hang' | 'reset'
 
-export async function withFault(fault: Fault | undefined, answer: () => Promise<AuthReply>): Promise<Outcome> {
+export async function withFault(fault: Fault | undefined, answer: () => Promise<EndpointResponse>): Promise<Outcome> {
   if (fault === undefined) return answer()
   if (typeof fault === 'object') return altered(fault, answer)
   switch (fault) {
@@ -95,7 +95,7 @@ export async function withFault(fault: Fault | undefined, answer: () => Promise<
   }
 }
 
-async function altered(fault: AlteredReply, answer: () => Promise<AuthReply>): Promise<AuthReply> {
+async function altered(fault: AlteredReply, answer: () => Promise<EndpointResponse>): Promise<EndpointResponse> {
   const { status, body, headers, patch, delayMs, until } = fault
   let reply = status !== undefined || body !== undefined ? made(status ?? 200, body) : await answer()
   if (patch) reply = { ...reply, body: patched(reply.body, patch) }
@@ -104,9 +104,9 @@ async function altered(fault: AlteredReply, answer: () => Promise<AuthReply>): P
   return { ...reply, headers: { ...reply.headers, ...headers } }
 }
 
-function made(status: number, body: unknown): AuthReply {
+function made(status: number, body: unknown): EndpointResponse {
   if (body === undefined || typeof body === 'string') return { status, headers: {}, body: body ?? '' }
-  return { ...json({}, status), body: JSON.stringify(body) }
+  return { ...jsonResponse({}, status), body: JSON.stringify(body) }
 }
 
 function patched(text: string, patch: JsonObject): string {
@@ -114,7 +114,7 @@ function patched(text: string, patch: JsonObject): string {
   return JSON.stringify(isObject(body) ? { ...body, ...patch } : body)
 }
 
-function inPieces(reply: AuthReply, cut: (text: string) => AsyncIterable<Uint8Array>): Exclude<Outcome, string> {
+function inPieces(reply: EndpointResponse, cut: (text: string) => AsyncIterable<Uint8Array>): Exclude<Outcome, string> {
   return { ...reply, body: cut(reply.body) }
 }
 

@@ -1,4 +1,4 @@
-import { json } from '../../auth/http.ts'
+import { jsonResponse } from '../../auth/http.ts'
 import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { authenticate } from './client-auth.ts'
 import type { Endpoint } from './state.ts'
@@ -9,9 +9,9 @@ export const introspect: Endpoint = async (call, state) => {
   if (asker.token_endpoint_auth_method === 'none') {
     throw new OAuthError('invalid_client', 'Only a client that can prove who it is may ask about tokens', 401)
   }
-  const found = await state.tokens.inspect(call.params.need('token'))
-  if (!found) return json({ active: false })
+  const found = await state.tokens.inspect(call.params.require('token'))
+  if (!found) return jsonResponse({ active: false })
   const { claims, isRefreshToken } = found
   const kind = claims.cnf === undefined ? 'Bearer' : 'DPoP'
-  return json({ active: true, ...claims, username: claims.sub, ...(!isRefreshToken && { token_type: kind }) })
+  return jsonResponse({ active: true, ...claims, username: claims.sub, ...(!isRefreshToken && { token_type: kind }) })
 }

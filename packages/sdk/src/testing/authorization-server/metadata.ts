@@ -1,4 +1,4 @@
-import { json } from '../../auth/http.ts'
+import { jsonResponse } from '../../auth/http.ts'
 import { signingAlgorithms } from './keys.ts'
 import type { Endpoint, EndpointName, State } from './state.ts'
 
@@ -19,7 +19,7 @@ export function metadataPaths({ settings }: State): string[] {
 
 /** RFC 8414 and OpenID Connect Discovery 1.0 in one document. */
 export const metadata: Endpoint = (_call, { settings, issuer, keys }) =>
-  json({
+  jsonResponse({
     issuer,
     authorization_endpoint: addressOf('authorize', issuer),
     token_endpoint: addressOf('token', issuer),
@@ -45,4 +45,4 @@ export const metadata: Endpoint = (_call, { settings, issuer, keys }) =>
     id_token_signing_alg_values_supported: [keys.algorithm],
   })
 
-export const jwks: Endpoint = (_call, { keys }) => json(keys.jwks)
+export const jwks: Endpoint = (_call, { keys }) => jsonResponse(keys.jwks)

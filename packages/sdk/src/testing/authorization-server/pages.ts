@@ -1,26 +1,26 @@
 import { createHash } from 'node:crypto'
-import type { AuthReply } from '../../auth/http.ts'
-import { isDocumentAddress } from '../../auth/server/client-documents.ts'
+import type { EndpointResponse } from '../../auth/http.ts'
+import { isDocumentUrl } from '../../auth/server/client-documents.ts'
 import type { OAuthError } from '../../auth/server/oauth-error.ts'
-import { escaped } from '../../auth/server/page.ts'
-import { isLocalRedirect } from '../../auth/server/redirect-uris.ts'
+import { escapeHtml } from '../../auth/server/page.ts'
+import { isLoopbackRedirect } from '../../auth/server/redirect-uris.ts'
 import type { AuthorizationRequest } from './authorization-requests.ts'
 
 /** Where a person says who it is and what the client may do. Plain HTML: a form, no script. */
-export function loginPage(request: AuthorizationRequest, ticket: string, users: readonly string[]): AuthReply {
+export function loginPage(request: AuthorizationRequest, ticket: string, users: readonly string[]): EndpointResponse {
   const { client, redirectUri, scope, resource } = request
   const name = client.client_name ?? client.client_id
   return page(
     200,
     `Let ${name} in?`,
-    `<p><b>${escaped(name)}</b> asks for access${resource.length > 0 ? ` to ${listOf(resource)}` : ''}.</p>
+    `<p><b>${escapeHtml(name)}</b> asks for access${resource.length > 0 ? ` to ${listOf(resource)}` : ''}.</p>
 <dl>
-<dt>Its id</dt><dd><code>${escaped(client.client_id)}</code></dd>
-<dt>Your answer goes to</dt><dd><strong>${escaped(new URL(redirectUri).host)}</strong><br><code>${escaped(redirectUri)}</code></dd>
+<dt>Its id</dt><dd><code>${escapeHtml(client.client_id)}</code></dd>
+<dt>Your answer goes to</dt><dd><strong>${escapeHtml(new URL(redirectUri).host)}</strong><br><code>${escapeHtml(redirectUri)}</code></dd>
 </dl>
 ${isUnprovable(request) ? `<p class="warning">Any program on this computer could claim to be this application. Go on only if you have just started it.</p>` : ''}
 <form method="post">
-<input type="hidden" name="ticket" value="${escaped(ticket)}">
+<input type="hidden" name="ticket" value="${escapeHtml(ticket)}">
 <fieldset><legend>Log in as</legend>${users.map((user, index) => choice('radio', 'user', user, index === 0)).join('')}</fieldset>
 ${scope.length > 0 ? `<fieldset><legend>It may</legend>${scope.map((it) => choice('checkbox', 'scope', it, true)).join('')}</fieldset>` : ''}
 <p class="answers"><button name="decision" value="allow">Allow</button> <button name="decision" value="deny">Deny</button></p>
@@ -29,26 +29,26 @@ ${scope.length > 0 ? `<fieldset><legend>It may</legend>${scope.map((it) => choic
   )
 }
 
-export function errorPage({ errorCode, message, status }: OAuthError): AuthReply {
+export function errorPage({ errorCode, message, status }: OAuthError): EndpointResponse {
   return page(
     status === 401 ? 400 : status,
     'This does not work',
-    `<p>${escaped(message)}</p><p class="note"><code>${escaped(errorCode)}</code></p>`,
+    `<p>${escapeHtml(message)}</p><p class="note"><code>${escapeHtml(errorCode)}</code></p>`,
   )
 }
 
 /** 2026-07-28 authorization security, localhost redirect URI risks: a document proves nothing about who listens here. */
 function isUnprovable({ client, redirectUri }: AuthorizationRequest): boolean {
-  return isDocumentAddress(client.client_id) && isLocalRedirect(redirectUri)
+  return isDocumentUrl(client.client_id) && isLoopbackRedirect(redirectUri)
 }
 
 function listOf(names: readonly string[]): string {
-  return names.map((name) => `<code>${escaped(name)}</code>`).join(', ')
+  return names.map((name) => `<code>${escapeHtml(name)}</code>`).join(', ')
 }
 
 function choice(type: string, name: string, value: string, isChecked: boolean): string {
   const mark = isChecked ? ' checked' : ''
-  return `<label><input type="${type}" name="${name}" value="${escaped(value)}"${mark}> ${escaped(value)}</label>`
+  return `<label><input type="${type}" name="${name}" value="${escapeHtml(value)}"${mark}> ${escapeHtml(value)}</label>`
 }
 
 const style = `
@@ -83,12 +83,12 @@ button[value="allow"] { background: var(--act); color: var(--on-act) }
 `
 const styleHash = createHash('sha256').update(style).digest('base64')
 
-function page(status: number, title: string, content: string): AuthReply {
+function page(status: number, title: string, content: string): EndpointResponse {
   const body = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)}</title><style>${style}</style></head>
-<body><main><h1>${escaped(title)}</h1>
+<title>${escapeHtml(title)}</title><style>${style}</style></head>
+<body><main><h1>${escapeHtml(title)}</h1>
 ${content}
 </main></body>
 </html>

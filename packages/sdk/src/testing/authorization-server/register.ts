@@ -1,4 +1,4 @@
-import { json } from '../../auth/http.ts'
+import { jsonResponse } from '../../auth/http.ts'
 import { checkTexts, invalidMetadata as invalid } from '../../auth/server/client.ts'
 import { checkRedirectUris } from '../../auth/server/redirect-uris.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
@@ -9,7 +9,7 @@ import type { Endpoint } from './state.ts'
 /** Dynamic client registration (RFC 7591). */
 export const register: Endpoint = ({ body }, { settings, clients, tokens }) => {
   const client = clients.add(checked(parsed(body), settings))
-  return json(
+  return jsonResponse(
     {
       ...client,
       client_id_issued_at: tokens.now,

@@ -4,6 +4,6 @@ import type { Endpoint } from './state.ts'
 /** RFC 7009. The answer is the same whether there was such a token or not. */
 export const revoke: Endpoint = async (call, state) => {
   const client = await authenticate(call, state)
-  await state.tokens.revoke(call.params.need('token'), client.client_id)
+  await state.tokens.revoke(call.params.require('token'), client.client_id)
   return { status: 200, headers: { 'cache-control': 'no-store' }, body: '' }
 }

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { JSONWebKeySet, JWTHeaderParameters, JWTPayload } from 'jose'
-import type { AuthReply } from '../../auth/http.ts'
+import type { EndpointResponse } from '../../auth/http.ts'
 import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { toScopes } from '../../auth/server/params.ts'
 import { McpError } from '../../errors.ts'
@@ -204,7 +204,7 @@ const corsHeaders = {
   'access-control-expose-headers': 'dpop-nonce, www-authenticate',
 }
 
-async function answer(call: Call, route: Route | undefined, state: State): Promise<AuthReply> {
+async function answer(call: Call, route: Route | undefined, state: State): Promise<EndpointResponse> {
   if (!route) return { status: 404, headers: {}, body: '' }
   if (!route.methods.includes(call.method)) {
     return { status: 405, headers: { allow: route.methods.join(', ') }, body: '' }
@@ -212,14 +212,14 @@ async function answer(call: Call, route: Route | undefined, state: State): Promi
   try {
     return await route.endpoint(call, state)
   } catch (error) {
-    if (error instanceof OAuthError) return error.toReply()
+    if (error instanceof OAuthError) return error.toResponse()
     return { status: 500, headers: { 'content-type': 'text/plain' }, body: String(error) }
   }
 }
 
 /** The request was too large, or whoever sent it went away. */
 function giveUp(error: unknown, response: ServerResponse): void {
-  if (error instanceof OAuthError && !response.headersSent) void send(error.toReply(), response)
+  if (error instanceof OAuthError && !response.headersSent) void send(error.toResponse(), response)
   else response.destroy()
 }
 

@@ -1,4 +1,4 @@
-import type { AuthReply } from '../../auth/http.ts'
+import type { EndpointResponse } from '../../auth/http.ts'
 import type { AuthorizationRequests } from './authorization-requests.ts'
 import type { Clients } from './clients.ts'
 import type { Proofs } from './dpop.ts'
@@ -11,7 +11,7 @@ import type { Tokens } from './tokens.ts'
 export type EndpointName = 'metadata' | 'jwks' | 'authorize' | 'token' | 'register' | 'introspect' | 'revoke'
 
 /** What answers the requests to one endpoint. */
-export type Endpoint = (call: Call, state: State) => AuthReply | Promise<AuthReply>
+export type Endpoint = (call: Call, state: State) => EndpointResponse | Promise<EndpointResponse>
 
 /** Everything that one authorization server knows. */
 export interface State {

@@ -1,4 +1,4 @@
-import { type AuthReply, json } from '../../auth/http.ts'
+import { type EndpointResponse, jsonResponse } from '../../auth/http.ts'
 import type { RegisteredClient } from './clients.ts'
 import type { State } from './state.ts'
 import type { Family } from './tokens.ts'
@@ -16,12 +16,12 @@ interface Issue {
 }
 
 /** The answer of the token endpoint (OAuth 2.1 section 3.2.3), with an ID token where the scope has `openid`. */
-export async function replyWithTokens(issue: Issue, state: State): Promise<AuthReply> {
+export async function replyWithTokens(issue: Issue, state: State): Promise<EndpointResponse> {
   const { family, jkt } = issue
   const { tokens, settings } = state
   const { scope = family.grant.scope, resource = family.grant.resource } = issue
   const refreshToken = hasRefreshToken(issue, state) ? refreshTokenFor(issue, state) : undefined
-  return json({
+  return jsonResponse({
     access_token: await tokens.issueAccessToken(family, { scope, resource, jkt }),
     token_type: jkt === undefined ? 'Bearer' : 'DPoP',
     expires_in: settings.accessTokenSeconds,

@@ -1,4 +1,4 @@
-import type { AuthReply } from '../../auth/http.ts'
+import type { EndpointResponse } from '../../auth/http.ts'
 import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { findClient } from './client-auth.ts'
 import { authorizationCode } from './grants/authorization-code.ts'
@@ -21,16 +21,16 @@ const grants: ReadonlyMap<string, GrantHandler> = new Map([
 
 export const token: Endpoint = async (call, state) => {
   const reply = await answer(call, state).catch((error) => {
-    if (error instanceof OAuthError) return error.toReply()
+    if (error instanceof OAuthError) return error.toResponse()
     throw error
   })
   const { nonce } = state.proofs
   return nonce === undefined ? reply : { ...reply, headers: { ...reply.headers, 'dpop-nonce': nonce } }
 }
 
-async function answer(call: Call, state: State): Promise<AuthReply> {
+async function answer(call: Call, state: State): Promise<EndpointResponse> {
   const { params } = call
-  const grantType = params.need('grant_type')
+  const grantType = params.require('grant_type')
   const handler = state.settings.grantTypes.includes(grantType) ? grants.get(grantType) : undefined
   if (!handler) throw new OAuthError('unsupported_grant_type', `There is no grant type ${grantType}`)
   const client = await findClient(call, state)

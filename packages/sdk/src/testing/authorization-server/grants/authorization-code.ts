@@ -6,10 +6,10 @@ import { type GrantHandler, needClient } from './grant.ts'
 export const authorizationCode: GrantHandler = async (asked, state) => {
   const { params, jkt } = asked
   const client = needClient(asked)
-  const { family, request } = state.requests.useCode(params.need('code'), {
+  const { family, request } = state.requests.useCode(params.require('code'), {
     clientId: client.client_id,
     redirectUri: params.get('redirect_uri'),
-    codeVerifier: params.need('code_verifier'),
+    codeVerifier: params.require('code_verifier'),
     jkt,
   })
   const resource = narrowedResource(params, family.grant.resource, state.settings)

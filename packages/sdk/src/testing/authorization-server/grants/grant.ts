@@ -1,4 +1,4 @@
-import type { AuthReply } from '../../../auth/http.ts'
+import type { EndpointResponse } from '../../../auth/http.ts'
 import { OAuthError } from '../../../auth/server/oauth-error.ts'
 import type { Params } from '../../../auth/server/params.ts'
 import type { RegisteredClient } from '../clients.ts'
@@ -13,7 +13,7 @@ export interface TokenRequest {
 }
 
 /** What answers the token requests of one grant type. */
-export type GrantHandler = (request: TokenRequest, state: State) => Promise<AuthReply>
+export type GrantHandler = (request: TokenRequest, state: State) => Promise<EndpointResponse>
 
 /** For grants that only clients may use which said who they are. */
 export function needClient({ client }: TokenRequest): RegisteredClient {

@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose'
 import { invalidGrant, OAuthError } from '../../../auth/server/oauth-error.ts'
-import { isWithin, narrowedScope, toScopes } from '../../../auth/server/params.ts'
+import { isSubset, narrowedScope, toScopes } from '../../../auth/server/params.ts'
 import { askedResource, askedScope, checkResource, isScope } from '../asked.ts'
 import { verifyAssertion } from '../assertions.ts'
 import type { TrustedIssuer } from '../options.ts'
@@ -16,7 +16,7 @@ export const idJagType = 'oauth-id-jag+jwt'
  * its users (an ID-JAG, known by its type), or of a platform about a workload.
  */
 export const jwtBearer: GrantHandler = async (asked, state) => {
-  const assertion = asked.params.need('assertion')
+  const assertion = asked.params.require('assertion')
   const { typ, issuer } = outsideOf(assertion)
   const kind = typ === idJagType ? 'id-jag' : 'workload'
   const trusted = state.settings.trustedIssuers.find((it) => it.issuer === issuer)
@@ -34,7 +34,7 @@ function fromIdJag(claims: JWTPayload, asked: TokenRequest, { settings }: State)
   const { client_id: clientId } = needClient(asked)
   if (claims.client_id !== clientId) throw invalidGrant('The assertion is for another client')
   const resource = checkResource(textsOf(claims.resource), settings)
-  const isOther = !isWithin(asked.params.all('resource'), resource)
+  const isOther = !isSubset(asked.params.all('resource'), resource)
   if (isOther) throw new OAuthError('invalid_target', 'resource is not the one of the assertion')
   const granted = toScopes(textsOf(claims.scope)[0]).filter((name) => isScope(name, settings))
   return { sub: subjectOf(claims), clientId, scope: narrowedScope(asked.params, granted), resource }

@@ -7,7 +7,7 @@ import { type GrantHandler, needClient } from './grant.ts'
 export const refreshToken: GrantHandler = async (asked, state) => {
   const { params, jkt } = asked
   const client = needClient(asked)
-  const token = params.need('refresh_token')
+  const token = params.require('refresh_token')
   const family = state.tokens.findRefreshToken(token, client.client_id, jkt)
   // What is wrong with the request is said before the token is used up.
   const scope = narrowedScope(params, family.grant.scope)

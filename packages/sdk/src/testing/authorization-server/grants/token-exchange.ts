@@ -1,5 +1,5 @@
 import type { JWTPayload } from 'jose'
-import { json } from '../../../auth/http.ts'
+import { jsonResponse } from '../../../auth/http.ts'
 import { invalidGrant, OAuthError } from '../../../auth/server/oauth-error.ts'
 import { askedScope } from '../asked.ts'
 import type { State } from '../state.ts'
@@ -17,13 +17,15 @@ const idJagSeconds = 300
 export const tokenExchange: GrantHandler = async (asked, state) => {
   const { params } = asked
   const { client_id: clientId, scope: ownScope } = needClient(asked)
-  if (params.need('requested_token_type') !== idJag) throw new OAuthError('invalid_request', `Only ${idJag} can be had`)
-  if (params.need('subject_token_type') !== idToken) throw new OAuthError('invalid_request', `Only ${idToken} is taken`)
+  if (params.require('requested_token_type') !== idJag)
+    throw new OAuthError('invalid_request', `Only ${idJag} can be had`)
+  if (params.require('subject_token_type') !== idToken)
+    throw new OAuthError('invalid_request', `Only ${idToken} is taken`)
   if (params.get('actor_token') !== undefined)
     throw new OAuthError('invalid_request', 'There is no actor in this exchange')
-  const audience = params.need('audience')
+  const audience = params.require('audience')
   const resource = params.get('resource')
-  const { sub } = await verify(params.need('subject_token'), clientId, state)
+  const { sub } = await verify(params.require('subject_token'), clientId, state)
   const scope = askedScope(params, ownScope, state.settings).join(' ')
   const iat = state.tokens.now
   const claims = {
@@ -37,7 +39,7 @@ export const tokenExchange: GrantHandler = async (asked, state) => {
     iat,
     exp: iat + idJagSeconds,
   }
-  return json({
+  return jsonResponse({
     issued_token_type: idJag,
     access_token: await state.keys.sign(claims, { typ: idJagType }),
     token_type: 'N_A',

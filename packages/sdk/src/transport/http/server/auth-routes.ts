@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import {
-  type AuthCall,
-  type AuthRefusal,
   type AuthRoutes,
+  type EndpointError,
+  type EndpointRequest,
   type PublicDocuments,
   pathOf,
   type RequestHead,
@@ -28,7 +28,7 @@ export function headOf({ method, request }: HttpCall): RequestHead {
 }
 
 /** Turns a refusal of `auth/` into a JSON-RPC error response. */
-export function toRefusal({ status, message, headers, data }: AuthRefusal): Refusal {
+export function toRefusal({ status, message, headers, data }: EndpointError): Refusal {
   const refusal = new Refusal(status, refusedCode, message, undefined, headers)
   refusal.data = data
   return refusal
@@ -45,12 +45,12 @@ export function answerDocument(call: HttpCall, documents: Pick<PublicDocuments, 
 export async function answerRoute(call: HttpCall, routes: AuthRoutes, response?: ServerResponse): Promise<void> {
   const { request, method } = call
   const body = method === 'POST' ? await readBody(call) : ''
-  const authCall: AuthCall = { ...headOf(call), body, peer: request.peer, response }
-  const reply = await routes.answer(authCall)
+  const authCall: EndpointRequest = { ...headOf(call), body, peer: request.peer, response }
+  const reply = await routes.respond(authCall)
   if (reply) call.reply(reply.status, reply.headers, method === 'HEAD' ? '' : reply.body)
 }
 
-/** What a middleware serves. */
+/** The endpoints of a middleware. */
 export interface Served {
   readonly routes?: AuthRoutes | undefined
   readonly documents?: PublicDocuments | undefined

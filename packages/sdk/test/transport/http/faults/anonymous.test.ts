@@ -80,7 +80,7 @@ describe('the addresses of one IPv6 /64', () => {
     resource: 'http://localhost/mcp',
     routes: {
       handles: (path: string) => path === '/login',
-      answer: async () => ({ status: 200, headers: {}, body: '' }),
+      respond: async () => ({ status: 200, headers: {}, body: '' }),
     },
   }
 
