@@ -45,9 +45,7 @@ export class LineWriter {
   }
 
   write(text: string): void {
-    // Looking for separators joins the pieces of the text in memory, so the line feed is added before and not after.
-    const whole = `${text}\n`
-    const line = isOneLine(whole) ? whole : whole.replace(separators, toEscape)
+    const line = `${text}\n`
     const isLong = line.length >= longLine
     const queued = this.#text.length + this.#sink.writableLength
     if (queued + line.length - 1 > this.#options.maxQueuedBytes) {
@@ -94,7 +92,9 @@ export class LineWriter {
     this.#send(text)
   }
 
-  #send(text: string): void {
+  #send(lines: string): void {
+    // Looking for separators joins the pieces of a text in memory. Writing does so anyway, so the look is here, once for all lines.
+    const text = hasSeparator(lines) ? lines.replace(separators, toEscape) : lines
     if (this.#sink.write(text) || this.#blocked) return
     this.#blocked = true
     this.#options.onBlocked?.(true)
@@ -108,9 +108,9 @@ export class LineWriter {
 const separators = /[\u2028\u2029]/g
 
 /** Some readers, such as `readline` of Node, end lines there too. JSON has both only in strings, where they can be escaped. */
-function isOneLine(text: string): boolean {
+function hasSeparator(text: string): boolean {
   // Nearly every text has one byte for each character, and then this is known without a look at it.
-  return !text.includes('\u2028') && !text.includes('\u2029')
+  return text.includes('\u2028') || text.includes('\u2029')
 }
 
 function toEscape(separator: string): string {
