@@ -48,7 +48,7 @@ function draw() {
     })
   })
   const arrows = [...imports].flatMap(([from, targets]) =>
-    [...withoutDetours(from, targets)].map((to) => arrow(places.get(from), places.get(to), box)),
+    [...withoutDetours(targets)].map((to) => arrow(places.get(from), places.get(to), box)),
   )
   const boxes = [...places].map(([folder, place]) => drawBox(folder, place, box))
   const note = `Arrows: "imports". Left out: arrows that follow from others, and util/ (${files.get('util')} files) and errors.ts, which every folder may import.`
@@ -75,12 +75,15 @@ function layers() {
     return depths.get(folder)
   }
   const rows = []
-  for (const folder of [...imports.keys()].sort()) (rows[depthOf(folder)] ??= []).push(folder)
+  for (const folder of [...imports.keys()].sort()) {
+    const depth = depthOf(folder)
+    rows[depth] = [...(rows[depth] ?? []), folder]
+  }
   return rows.reverse()
 }
 
 /** Leaves an import out when it is also reached through another one, which keeps the picture readable. */
-function withoutDetours(from, targets) {
+function withoutDetours(targets) {
   const reached = new Set()
   const visit = (folder) => {
     for (const target of imports.get(folder) ?? []) {
