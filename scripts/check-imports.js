@@ -1,6 +1,6 @@
 // Fails when an import goes against the picture in ARCHITECTURE.md: arrows never turn back.
 import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative, sep } from 'node:path'
 
 const root = new URL('../packages/sdk/src', import.meta.url).pathname
 
@@ -14,11 +14,12 @@ const allowed = {
   net: [],
   auth: ['store', 'net'],
   transport: ['jsonrpc', 'protocol', 'store', 'auth', 'net'],
-  era: ['jsonrpc', 'protocol'],
-  server: ['era', 'schema', 'protocol', 'jsonrpc'],
+  replay: ['jsonrpc', 'protocol'],
+  era: ['replay', 'jsonrpc', 'protocol'],
+  server: ['era', 'replay', 'schema', 'protocol', 'jsonrpc'],
   client: ['era', 'schema', 'protocol', 'jsonrpc'],
   web: ['net', 'protocol'],
-  tasks: ['server', 'era', 'store', 'protocol', 'jsonrpc'],
+  tasks: ['server', 'era', 'replay', 'store', 'protocol', 'jsonrpc'],
   serve: ['server', 'transport', 'protocol', 'jsonrpc'],
   connect: ['server', 'client', 'transport', 'protocol', 'jsonrpc'],
   testing: [
@@ -47,6 +48,7 @@ const allowed = {
     'client',
     'transport',
     'era',
+    'replay',
     'schema',
     'protocol',
     'jsonrpc',
@@ -66,8 +68,17 @@ const nodeAllowed = [
   'testing/',
 ]
 
-/** Dates of revisions belong into these folders; elsewhere a field of `Caller` or `Revision` says what is meant. */
+/** Only these folders may name a revision by its date. Other code asks `Revision` or `Caller` for a fact. */
 const revisionsAllowed = ['protocol', 'era', 'testing']
+
+const revisionDates = new RegExp(
+  readdirSync(join(root, 'protocol/revisions'))
+    .map((file) => basename(file, '.ts'))
+    .filter((name) => /^\d/.test(name))
+    .join('|'),
+)
+
+const commentOrString = /\/\*[\s\S]*?\*\/|\/\/.*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g
 
 const problems = []
 for (const file of sources(root)) {
@@ -99,10 +110,12 @@ function check(path, folder, file, specifier) {
   if (!isFree && !allowed[folder]?.includes(targetFolder)) problems.push(`${path}: may not import ${target}`)
 }
 
+/** Finds dates of revisions anywhere in a string or template, but not in comments. */
 function checkDates(path, text) {
-  const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
-  const date = code.match(/'20\d\d-\d\d-\d\d'/)
-  if (date) problems.push(`${path}: names the revision ${date[0]}; ask for a fact instead`)
+  for (const [token] of text.matchAll(commentOrString)) {
+    const date = token.startsWith('/') ? undefined : token.match(revisionDates)
+    if (date) problems.push(`${path}: names the revision ${date[0]} in ${token}; ask for a fact instead`)
+  }
 }
 
 function* sources(folder) {

@@ -84,7 +84,7 @@ function testTenon({ revision, isModern, canBeAsked, user, peer }) {
       }
       const { isError, content: said } = await peer().call(tool, {})
       assert.equal(isError, true)
-      assert.match(said[0].text, /filled in wrongly/)
+      assert.match(said[0].text, /answer to elicitation\/create is invalid/)
     }
   })
 

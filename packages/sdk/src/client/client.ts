@@ -23,7 +23,7 @@ import type {
   Resource,
   ResourceTemplateInfo,
 } from '../protocol/resources.ts'
-import type { RevisionId } from '../protocol/revision.ts'
+import type { Revision, RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
 import type { SubscriptionFilter } from '../protocol/subscriptions.ts'
 import { type CoreTask, type ListTasksResult, tasksExtension } from '../protocol/tasks.ts'
@@ -559,7 +559,7 @@ export class Client {
 
   /** Trace values have a format since 2026-07-28; what breaks it would be ignored, or break a trace, somewhere else. */
   #traceProblem(method: string, params: Params | undefined): McpError | undefined {
-    if (this.#connection.live?.era.answersRequests !== false || !isObject(params?._meta)) return undefined
+    if (!this.#revision?.traceFormat || !isObject(params?._meta)) return undefined
     const key = invalidTraceKey(params._meta)
     if (key === undefined) return undefined
     return new McpError('invalid-argument', `${method}: _meta.${key} is not in the format that the W3C defines for it`)
@@ -572,8 +572,7 @@ export class Client {
 
   /** True where a tool's annotated arguments are repeated in headers. */
   get #mirrorsArguments(): boolean {
-    const { live, transport } = this.#connection
-    return transport?.readsHeaders === true && live?.era.answersRequests === false
+    return this.#connection.transport?.readsHeaders === true && this.#revision?.mirrorsHeaders === true
   }
 
   async #callTool(params: CallToolParams, options: CallOptions | undefined): Promise<ResultObject> {
@@ -596,8 +595,13 @@ export class Client {
     const result = this.#asksBack('tools/call', first)
       ? await driveRoundTrips(first, this.#rounds('tools/call', params as unknown as Params, options, again))
       : first
-    if (!isTask(result, params, this.#connection.live?.era.answersRequests === false)) return { result }
+    if (!isTask(result, params, this.#revision?.lacks('tasks/update') === false)) return { result }
     return { result, call: { tool: params.name, progressToken, onProgress: options?.onProgress } }
+  }
+
+  /** The revision of the connection; undefined before there is one. */
+  get #revision(): Revision | undefined {
+    return this.#connection.live?.era.facts.revision
   }
 
   /** A result that asks for something first is answered, until it is final. */
@@ -615,8 +619,7 @@ export class Client {
   /** True for a result that asks for input. Throws where servers ask by requests of their own instead. */
   #asksBack(method: string, result: { resultType?: unknown }): boolean {
     if (result.resultType !== 'input_required') return false
-    const era = this.#connection.live?.era
-    if (era?.answersRequests !== false) throw inputNotAllowed(method, era?.facts.revision.id)
+    if (!this.#revision?.multiRoundTrip) throw inputNotAllowed(method, this.#revision?.id)
     return true
   }
 
@@ -676,10 +679,7 @@ export class Client {
     return new ServerRequests({
       answerer,
       tasks: this.#options.handlers?.tasks,
-      spoken: () => {
-        const era = this.#connection.live?.era
-        return era && { revision: era.facts.revision, answersRequests: era.answersRequests }
-      },
+      revision: () => this.#revision,
       server: () => this.#askingServer,
       pauseClocks: (link) => this.#pauseClocks(link),
       // The server hears as little as it should; somebody here must hear more.
@@ -698,7 +698,7 @@ export class Client {
 
   #withLogLevel(params: Params | undefined): Params | undefined {
     const era = this.#connection.live?.era
-    if (era?.answersRequests !== false) return params
+    if (!era?.facts.revision.describesCaller) return params
     const level = this.#logLevel ?? (this.#hearsLogs && era.facts.capabilities.logging ? defaultLogLevel : undefined)
     if (level === undefined) return params
     const meta = isObject(params?._meta) ? params._meta : {}

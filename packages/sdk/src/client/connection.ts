@@ -135,7 +135,9 @@ export class Connection {
     this.#live = undefined
     for (const end of this.#pauses) end()
     if (live) {
-      for (const { listening } of this.#open.values()) if (!live.era.answersRequests) await listening.close()
+      // Elsewhere subscriptions end with the session.
+      const hasStreams = !live.era.facts.revision.lacks('subscriptions/listen')
+      for (const { listening } of this.#open.values()) if (hasStreams) await listening.close()
       await live.link.close()
     } else await this.#transport?.close()
     for (const { end } of this.#open.values()) end()

@@ -1,7 +1,7 @@
-import { interactive, questionMethods } from '../era/questions.ts'
 import { ClosedError, McpError } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { InputRequiredResult } from '../protocol/input.ts'
+import { inputRequestMethods, multiRoundTripMethods } from '../protocol/input-check.ts'
 import { backoffMs, defaultBackoff } from '../util/backoff.ts'
 import { define, isObject, type JsonObject } from '../util/objects.ts'
 
@@ -48,7 +48,7 @@ function readQuestions(
 ): { inputRequests: [string, JsonObject][] | undefined; requestState: unknown } {
   const { inputRequests, requestState } = result as ResultObject & InputRequiredResult
   const wrong = (what: string) => new McpError('invalid-response', `${method} was answered with questions, but ${what}`)
-  if (!interactive.has(method)) throw wrong('its revision allows none there')
+  if (!multiRoundTripMethods.has(method)) throw wrong('its revision allows none there')
   if (inputRequests === undefined && requestState === undefined) throw wrong('there are none')
   if (requestState !== undefined && typeof requestState !== 'string') throw wrong('requestState is no string')
   if (inputRequests === undefined) return { inputRequests: undefined, requestState }
@@ -61,7 +61,7 @@ export function readInputRequests(method: string, inputRequests: unknown): [stri
   if (!isObject(inputRequests)) throw wrong('inputRequests is no object')
   const entries = Object.entries(inputRequests as JsonObject)
   if (entries.length > maxQuestions) throw wrong(`there are more than ${maxQuestions}`)
-  const stranger = entries.find(([, request]) => !isObject(request) || !questionMethods.has(request.method))
+  const stranger = entries.find(([, request]) => !isObject(request) || !inputRequestMethods.has(request.method))
   if (stranger) throw wrong(`${JSON.stringify(stranger[0].slice(0, 100))} is none`)
   return entries as [string, JsonObject][]
 }

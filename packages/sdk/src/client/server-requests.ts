@@ -1,4 +1,4 @@
-import { methodNotFound } from '../era/refusals.ts'
+import { methodNotFound } from '../era/method-errors.ts'
 import { McpError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Link } from '../jsonrpc/link.ts'
@@ -18,8 +18,8 @@ export interface ServerRequestsOptions {
   readonly answerer: InputHandlers
   /** Whether servers may have answers as tasks. */
   readonly tasks: boolean | ClientSideTasksOptions | undefined
-  /** What the connection speaks, and whether its servers may ask; undefined before there is one. */
-  spoken(): { readonly revision: Revision; readonly answersRequests: boolean } | undefined
+  /** The revision of the connection; undefined before there is one. */
+  revision(): Revision | undefined
   server(): AskingServer
   /** Stops the clocks of those who wait for the server, until what it gives is called. */
   pauseClocks(link: Link): () => void
@@ -59,14 +59,14 @@ export class ServerRequests {
   /** Replies to a request. */
   async answer(exchange: Exchange): Promise<void> {
     const { method, params = {} } = exchange.request
-    const spoken = this.#options.spoken()
-    if (spoken?.answersRequests === false) return ignore(exchange)
+    const revision = this.#options.revision()
+    if (revision?.multiRoundTrip) return ignore(exchange)
     // A user takes their time, which is not the server's.
     const goOn = this.#options.pauseClocks(exchange.link)
     // One that was taken back holds nothing up, though its handler may not hear of it.
     exchange.onEnd(goOn)
     try {
-      exchange.reply(await this.#reply(exchange, method, params, spoken?.revision))
+      exchange.reply(await this.#reply(exchange, method, params, revision))
     } catch (error) {
       exchange.fail(this.#toErrorBody(error))
     } finally {

@@ -63,7 +63,7 @@ async function connectSse(url: URL, info: Implementation, options: Options): Pro
 
 function mayBeOlder(error: unknown, transport: StreamableHTTPClientTransport, options: Options): boolean {
   const offered = chooseRevisions(options.revision ? [options.revision] : options.revisions)
-  if (!offered.some(({ era }) => era === 'handshake')) return false
+  if (offered.every((revision) => revision.lacks('initialize'))) return false
   const isModern = error instanceof PeerError && modernRefusals.has(error.rpcCode)
   if (isModern || !(error instanceof PeerError || error instanceof HttpError)) return false
   // A server that has only the old transport says 400, 404 or 405 to a POST (2025-11-25 transports, backwards

@@ -1,6 +1,4 @@
 export type { AuthInfo, AuthOptions } from '../auth/resource/options.ts'
-export type { Askable } from '../era/questions.ts'
-export type { AskOptions, Caller, UsedStates } from '../era/server.ts'
 export {
   CapabilityError,
   McpError,
@@ -13,10 +11,14 @@ export {
 export type { PingOptions } from '../jsonrpc/heartbeat.ts'
 export type { Cancellation, Link } from '../jsonrpc/link.ts'
 export type { HttpRequest, Transport } from '../jsonrpc/transport.ts'
+export type { Caller } from '../protocol/caller.ts'
 export type { InputRequest } from '../protocol/input.ts'
+export type { Askable } from '../protocol/input-check.ts'
 export type { Revision, RevisionId } from '../protocol/revision.ts'
 export type { Root } from '../protocol/roots.ts'
 export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
+export type { AskOptions } from '../replay/conversation.ts'
+export type { UsedStates } from '../replay/used-states.ts'
 export type { JsonSchema } from '../schema/json-schema.ts'
 export { type RemoteRefOptions, resolveRemoteRefs } from '../schema/remote-refs.ts'
 export { SchemaError } from '../schema/schema-error.ts'

@@ -1,14 +1,14 @@
 import { InsufficientScopeError, includesScopes } from '../util/scopes.ts'
 import type { Call } from './call.ts'
 
-/** The scopes that a caller holds. `'all'`: the local user of a stdio server, for whom nothing is guarded. */
+/** The scopes of a caller. `'all'` stands for the local user of a stdio server, who may do everything. */
 export type Granted = readonly string[] | 'all'
 
 type Source = Pick<Call, 'stream' | 'link'>
 
 const none: Granted = Object.freeze([])
 
-/** Over HTTP the request says what its token allows; elsewhere the connection has one identity, or none. */
+/** The scopes of the token, over HTTP. On other transports the connection has one identity, or none. */
 export function grantedTo({ stream, link }: Source): Granted {
   const request = stream?.request
   if (request) return request.auth?.scopes ?? none
@@ -25,17 +25,17 @@ export function isAllowed(granted: Granted, required: readonly string[] | undefi
   return required === undefined || granted === 'all' || includesScopes(granted, required)
 }
 
-/** Throws the error that tells the client which scopes to request. */
+/** Throws an error that names the scopes the client has to request. */
 export function checkAccess(source: Source, required: readonly string[] | undefined): void {
   if (required === undefined || isAllowed(grantedTo(source), required)) return
-  throw new InsufficientScopeError(required, wayOut(source))
+  throw new InsufficientScopeError(required, adviceFor(source))
 }
 
-/** Where there is no token to ask for, the author of the program has to give the caller an identity. */
-function wayOut({ stream, link }: Source): string | undefined {
+/** Advice for the author of the program, if the client cannot request the scopes itself. */
+function adviceFor({ stream, link }: Source): string | undefined {
   const request = stream?.request
   if (request)
-    return request.auth === undefined ? 'The server checks no tokens: pass `auth` to serveHttp().' : undefined
+    return request.auth === undefined ? 'The server does not check tokens: pass `auth` to serveHttp().' : undefined
   if (link.transport.auth === undefined) return 'This connection has no identity: pass `auth` to connect().'
-  return 'The identity of this connection, its `auth`, does not have it.'
+  return 'The `auth` of this connection does not include it.'
 }

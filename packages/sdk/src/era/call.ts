@@ -2,36 +2,40 @@ import type { Params, ResultObject, RpcErrorBody, RpcRequest } from '../jsonrpc/
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { ReplyStream, Transport } from '../jsonrpc/transport.ts'
 
-/** A request while it is served: an `Exchange`, or what stands for one while a task runs. */
+/** A request that is being served: an `Exchange`, or the call of a task. */
 export interface Call {
   readonly request: RpcRequest
-  /** Aborts when nobody wants the result any more. */
+  /** Aborts when the result is not needed any more. */
   readonly signal: AbortSignal
-  /** True once nothing more may be sent for it. */
+  /** True once nothing more can be sent for it. */
   readonly ended: boolean
-  /** Where it came from, where the transport can tell. */
+  /** The HTTP request and its stream; undefined on other transports. */
   readonly stream: Pick<ReplyStream, 'request' | 'disconnect'> | undefined
   readonly link: CallLink
-  /** Set while it runs as a task. */
+  /** Set if it runs as a task. */
   readonly task?: TaskControl | undefined
   notify(method: string, params?: Params): void
+  /** Sends a request to the client on the stream of this call. */
   ask(method: string, params: Params | undefined, options: RequestOptions): Promise<ResultObject>
+  /** Rejects a question that comes after the end. */
   refuseLate(method: string): Promise<never>
+  /** Ends the call with an error, without waiting for its handler. */
   fail(error: RpcErrorBody): void
   onEnd(callback: () => void): void
 }
 
-/** What a handler may know of, and do with, the connection that brought its call. */
+/** The part of a connection that handlers can use. */
 export interface CallLink {
   readonly transport: Pick<Transport, 'sessionId' | 'disconnect' | 'auth' | 'principal' | 'isLocalUser'>
   notify(method: string, params?: Params): void
 }
 
-/** What a handler can do with the task that it runs as. */
+/** The task that a call runs as: `ctx.task`. */
 export interface TaskControl {
+  /** The id that clients use. */
   readonly id: string
-  /** Says how it stands, for whoever asks. */
+  /** Sets the status message of the task. */
   status(message: string): void
-  /** Says how far it is. Told as progress where the caller asked for that (2025-11-25), and in words everywhere. */
+  /** Sets the status message to the progress, and sends a progress notification if a 2025-11-25 client requested them. */
   progress(progress: number, details?: { total?: number | undefined; message?: string | undefined }): void
 }

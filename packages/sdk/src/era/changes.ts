@@ -1,22 +1,22 @@
 export type ListName = 'tools' | 'prompts' | 'resources'
 
-/** Something a client may want to hear of: a list is no longer what it was, or a resource has new contents. */
+/** A change that clients can be notified of: of a list, or of the contents of a resource. */
 export type Change = { list: ListName } | Update
 
-/** `partOf` is a resource that `updated` belongs to, whose subscribers hear of it too. */
+/** An update of a resource. Subscribers of `partOf`, the resource that contains it, are notified too. */
 export interface Update {
   readonly updated: string
   readonly partOf?: string | undefined
 }
 
 /**
- * Tells everyone who listens what changed. Changes of lists wait a moment and go out once, because registrations come
- * in bursts; updates of resources go out at once.
+ * Emits changes to listeners. List changes are coalesced, because registrations come in bursts; updates of resources are
+ * emitted at once.
  */
 export class Changes {
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #delayMs: number
-  readonly #waiting = new Set<ListName>()
+  readonly #changedLists = new Set<ListName>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(delayMs: number) {
@@ -30,28 +30,28 @@ export class Changes {
 
   listChanged(list: ListName): void {
     if (this.#listeners.size === 0) return
-    this.#waiting.add(list)
+    this.#changedLists.add(list)
     this.#timer ??= setTimeout(() => this.#flush(), this.#delayMs)
   }
 
   updated(uri: string, partOf?: string): void {
-    this.tell({ updated: uri, ...(partOf !== undefined && { partOf }) })
+    this.emit({ updated: uri, ...(partOf !== undefined && { partOf }) })
   }
 
   #flush(): void {
     this.#timer = undefined
-    const lists = [...this.#waiting]
-    this.#waiting.clear()
-    for (const list of lists) this.tell({ list })
+    const lists = [...this.#changedLists]
+    this.#changedLists.clear()
+    for (const list of lists) this.emit({ list })
   }
 
-  /** Tells everyone at once. */
-  tell(change: Change): void {
+  /** Calls every listener. */
+  emit(change: Change): void {
     for (const listener of this.#listeners) listener(change)
   }
 }
 
-/** An update may be of a part of what was subscribed to (2025-11-25 schema, `ResourceUpdatedNotificationParams`). */
+/** The updated resource may be part of the subscribed one (2025-11-25 schema, `ResourceUpdatedNotificationParams`). */
 export function isSubscribed(subscriptions: { has(uri: string): boolean }, { updated, partOf }: Update): boolean {
   return subscriptions.has(updated) || (partOf !== undefined && subscriptions.has(partOf))
 }

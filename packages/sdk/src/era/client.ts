@@ -4,13 +4,13 @@ import type { ClientCapabilities, Implementation, ServerCapabilities } from '../
 import type { Revision } from '../protocol/revision.ts'
 import type { SubscriptionFilter } from '../protocol/subscriptions.ts'
 
-/** What a client says of itself. */
+/** How a client describes itself to servers. */
 export interface ClientIdentity {
   readonly info: Implementation
   readonly capabilities: ClientCapabilities
 }
 
-/** What a server says of itself. */
+/** How a server described itself. */
 export interface ServerFacts {
   readonly revision: Revision
   readonly info: Implementation | undefined
@@ -18,29 +18,27 @@ export interface ServerFacts {
   readonly instructions: string | undefined
 }
 
-/** An open wish to hear of changes. */
+/** An active subscription to changes. */
 export interface Listening {
-  /** What the server will tell, which may be less than was asked for. */
+  /** The part of the filter that the server accepted. */
   readonly honoured: SubscriptionFilter
-  /** Settles when it is over: by one of the two sides, or because the connection was lost. */
+  /** Resolves at the end: either side closed it, or the connection was lost. */
   readonly ended: Promise<'closed' | 'lost'>
   close(): Promise<void>
 }
 
 export interface CallOptions extends SendOptions {
-  /** Whether the answer may be a task, or the request is about one; said to the server where its revision wants that. */
+  /** Whether the result may be a task, or the request is about one. Declared to servers that require it. */
   takesTasks?: boolean | undefined
 }
 
-/** How one era speaks to a server. Made by negotiation, for one link. */
+/** How a client uses a link in one era. Created by negotiation. */
 export interface ClientEra {
-  /** What the server said last. */
+  /** From the last `initialize` or `server/discover`. */
   readonly facts: ServerFacts
-  /** Whether the server may ask us; where not, its requests are ignored. */
-  readonly answersRequests: boolean
-  /** It was chosen: from now on the link is used this way. */
+  /** Configures the link, once negotiation has chosen this era. */
   begin(link: Link): void
-  /** Asks the server again what it offers, where that may change while connected. */
+  /** Updates `facts`, if they can change while connected. */
   refresh(link: Link): Promise<void>
   call(link: Link, method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject>
   listen(link: Link, filter: SubscriptionFilter): Promise<Listening>

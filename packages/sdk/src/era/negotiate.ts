@@ -10,13 +10,13 @@ import { readDiscovery, requestMeta, StatelessClient } from './stateless/client.
 
 export interface Negotiation {
   readonly identity: ClientIdentity
-  /** Those we can speak, newest first. */
+  /** The revisions that the client supports, newest first. */
   readonly revisions: readonly Revision[]
-  /** How long a server may be silent before it is taken for one that does not know discovery. */
+  /** How long to wait for `server/discover` before `initialize` is sent as well. */
   readonly probeTimeoutMs: number
-  /** How long the server may take to answer at all: it may still be installing itself. */
+  /** How long the server may take to answer at all. It may still be installing itself. */
   readonly timeoutMs: number
-  /** Opens a link, and opens another when the first attempt killed the server. */
+  /** Opens a link. Called again if the server exited on the first attempt. */
   open(): Promise<Link>
 }
 
@@ -25,127 +25,128 @@ export interface Negotiated {
   readonly era: ClientEra
 }
 
-/** Only a modern server says these, so there is no handshake to fall back to. */
-const modernErrors: ReadonlySet<number> = new Set([
+/** Only stateless servers send these errors, so `initialize` would fail too. */
+const statelessErrors: ReadonlySet<number> = new Set([
   RpcCode.HeaderMismatch,
   RpcCode.MissingClientCapability,
   RpcCode.UnsupportedProtocolVersion,
 ])
 
-/** These are about who asks, or about the server's health; asking in another way would not help. */
+/** These depend on the caller or on the server's health, so `initialize` would fail too. */
 const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 413, 429, 502, 503, 504])
 
 /**
- * Finds out what the server speaks (2026-07-28 versioning, backward compatibility): `server/discover` first; a discover
- * result or a modern error means modern; anything else, silence and even a dead server mean a handshake.
+ * Finds out which era the server supports (2026-07-28 versioning, backward compatibility). It sends `server/discover` first. A
+ * valid result, or an error that only stateless servers send, means stateless. Everything else, including silence and a server
+ * that exits, means handshake.
  */
 export async function negotiate(negotiation: Negotiation): Promise<Negotiated> {
-  const negotiated = await findOut(negotiation)
+  const negotiated = await chooseEra(negotiation)
   negotiated.era.begin(negotiated.link)
   return negotiated
 }
 
-async function findOut(negotiation: Negotiation): Promise<Negotiated> {
+async function chooseEra(negotiation: Negotiation): Promise<Negotiated> {
   const link = await negotiation.open()
-  const { modern, legacy } = split(negotiation.revisions)
-  if (modern.length === 0 || link.transport.handshakeOnly) return shakeHands(negotiation, link)
-  if (legacy.length > 0 && knownEra(link.transport.peerKey) === 'handshake') {
+  const { stateless, handshake } = byEra(negotiation.revisions)
+  if (stateless.length === 0 || link.transport.handshakeOnly) return initialize(negotiation, link)
+  if (handshake.length > 0 && knownEra(link.transport.peerKey) === 'handshake') {
     try {
-      return await shakeHands(negotiation, link)
+      return await initialize(negotiation, link)
     } catch (error) {
-      if (!isRefusal(error)) throw error
-      // What we knew no longer holds: find out anew.
+      if (!isRejection(error)) throw error
+      // The server may have been upgraded since, so negotiate from the start.
     }
   }
-  const negotiated = await probe(negotiation, link, modern[0]!)
+  const negotiated = await probe(negotiation, link, stateless[0]!)
   remember(negotiated)
   return negotiated
 }
 
 async function probe(negotiation: Negotiation, link: Link, revision: Revision): Promise<Negotiated> {
-  const answer = discover(negotiation, link, revision)
-  // On HTTP every request gets an answer of its own, and a second question would only double the work.
-  if (link.transport.readsHeaders) return takeAnswer(negotiation, link, answer)
-  // A server may take its time, or not know the method and say nothing: wait a little, but keep listening.
-  const first = await orSilence(answer, negotiation.probeTimeoutMs)
-  if (first === 'silence') return shakeHandsOr(negotiation, link, answer)
+  const discovery = discover(negotiation, link, revision)
+  // On HTTP every request gets a response, so there is no need for a second one in parallel.
+  if (link.transport.readsHeaders) return useDiscovery(negotiation, link, discovery)
+  // A server that does not know the method may not answer at all, and a slow one may answer later.
+  const first = await orSilence(discovery, negotiation.probeTimeoutMs)
+  if (first === 'silence') return initializeOr(negotiation, link, discovery)
   return first.error === undefined ? accept(negotiation, link, first.value!) : fallBack(negotiation, link, first.error)
 }
 
-function takeAnswer(negotiation: Negotiation, link: Link, answer: Promise<ResultObject>): Promise<Negotiated> {
-  return answer.then(
+function useDiscovery(negotiation: Negotiation, link: Link, discovery: Promise<ResultObject>): Promise<Negotiated> {
+  return discovery.then(
     (result) => accept(negotiation, link, result),
     (error) => fallBack(negotiation, link, error),
   )
 }
 
-/** Both questions are out; the first useful answer decides. */
-async function shakeHandsOr(negotiation: Negotiation, link: Link, late: Promise<ResultObject>): Promise<Negotiated> {
-  if (split(negotiation.revisions).legacy.length === 0) return takeAnswer(negotiation, link, late)
+/** Sends `initialize` while `server/discover` is pending. The first success decides. */
+async function initializeOr(negotiation: Negotiation, link: Link, pending: Promise<ResultObject>): Promise<Negotiated> {
+  if (byEra(negotiation.revisions).handshake.length === 0) return useDiscovery(negotiation, link, pending)
   let isSettled = false
-  const modern = late.then((result) => {
-    if (isSettled) throw new McpError('invalid-response', 'The answer to discovery came too late')
+  const stateless = pending.then((result) => {
+    if (isSettled) throw new McpError('invalid-response', 'The response to server/discover came too late')
     return accept(negotiation, link, result)
   })
-  const handshake = shakeHands(negotiation, link)
-    // It died of the first question; asked only for a handshake it may live.
+  const handshake = initialize(negotiation, link)
+    // The server may have exited because of `server/discover`. Without it, `initialize` may succeed.
     .catch((error) => (error instanceof ClosedError ? fallBack(negotiation, link, error) : Promise.reject(error)))
     .finally(() => {
       isSettled = true
     })
-  return Promise.any([handshake, modern]).catch((failures: AggregateError) => {
+  return Promise.any([handshake, stateless]).catch((failures: AggregateError) => {
     throw failures.errors[0]
   })
 }
 
 async function accept(negotiation: Negotiation, link: Link, result: ResultObject): Promise<Negotiated> {
   const discovery = readDiscovery(result)
-  if (!discovery) return shakeHands(negotiation, link)
-  const { modern } = split(negotiation.revisions)
-  const revision = modern.find(({ id }) => discovery.supported.includes(id))
-  if (!revision) return chooseOther(negotiation, link, discovery.supported)
+  if (!discovery) return initialize(negotiation, link)
+  const { stateless } = byEra(negotiation.revisions)
+  const revision = stateless.find(({ id }) => discovery.supported.includes(id))
+  if (!revision) return chooseSupported(negotiation, link, discovery.supported)
   return { link, era: new StatelessClient({ ...discovery.facts, revision }, negotiation.identity) }
 }
 
 async function fallBack(negotiation: Negotiation, link: Link, error: unknown): Promise<Negotiated> {
   if (error instanceof PeerError) {
     const supported = supportedIn(error)
-    if (supported) return chooseOther(negotiation, link, supported)
-    if (modernErrors.has(error.rpcCode)) throw error
-    return shakeHands(negotiation, link)
+    if (supported) return chooseSupported(negotiation, link, supported)
+    if (statelessErrors.has(error.rpcCode)) throw error
+    return initialize(negotiation, link)
   }
-  if (error instanceof HttpError && isRefusal(error)) return shakeHands(negotiation, link)
+  if (error instanceof HttpError && isRejection(error)) return initialize(negotiation, link)
   if (!(error instanceof ClosedError) || !link.transport.restartable) throw error
-  // Some servers die of a request they do not know. Start it again and greet it the old way.
-  return shakeHands(negotiation, await negotiation.open())
+  // Some servers exit when they get an unknown request. Start the server again and send `initialize`.
+  return initialize(negotiation, await negotiation.open())
 }
 
-/** The server named its versions: take one of them, never guess. */
-async function chooseOther(negotiation: Negotiation, link: Link, supported: string[]): Promise<Negotiated> {
+/** Uses one of the versions that the server listed. */
+async function chooseSupported(negotiation: Negotiation, link: Link, supported: string[]): Promise<Negotiated> {
   const common = negotiation.revisions.filter(({ id }) => supported.includes(id))
-  const { modern, legacy } = split(common)
-  if (modern[0]) return accept(negotiation, link, await discover(negotiation, link, modern[0]))
-  if (legacy.length > 0) return shakeHands({ ...negotiation, revisions: legacy }, link)
-  throw noCommonRevision(supported.join(', ') || 'no version it names', negotiation.revisions)
+  const { stateless, handshake } = byEra(common)
+  if (stateless[0]) return accept(negotiation, link, await discover(negotiation, link, stateless[0]))
+  if (handshake.length > 0) return initialize({ ...negotiation, revisions: handshake }, link)
+  throw noCommonRevision(supported.join(', ') || 'none', negotiation.revisions)
 }
 
-async function shakeHands(negotiation: Negotiation, link: Link): Promise<Negotiated> {
+async function initialize(negotiation: Negotiation, link: Link): Promise<Negotiated> {
   const { identity, timeoutMs, revisions } = negotiation
-  const { legacy } = split(revisions)
-  if (legacy.length === 0) throw noCommonRevision('an older protocol', revisions)
+  const { handshake } = byEra(revisions)
+  if (handshake.length === 0) throw noCommonRevision('revisions with a handshake', revisions)
   try {
-    return { link, era: await HandshakeClient.open(link, identity, legacy, { timeoutMs }) }
+    return { link, era: await HandshakeClient.open(link, identity, handshake, { timeoutMs }) }
   } catch (error) {
     const supported = error instanceof PeerError ? supportedIn(error) : undefined
     if (!supported) throw error
-    const others = legacy.slice(1).filter(({ id }) => supported.includes(id))
+    const others = handshake.slice(1).filter(({ id }) => supported.includes(id))
     if (others.length === 0) throw noCommonRevision(supported.join(', '), revisions)
-    return shakeHands({ ...negotiation, revisions: others }, link)
+    return initialize({ ...negotiation, revisions: others }, link)
   }
 }
 
-/** The server was there and would not have it this way; another way may do. */
-function isRefusal(error: unknown): boolean {
+/** Whether the server received the request and rejected it, so that another kind of request may succeed. */
+function isRejection(error: unknown): boolean {
   if (error instanceof HttpError) return error.outcome !== 'not-sent' && !unrelatedStatuses.has(error.status ?? 0)
   return error instanceof McpError && (error.code === 'peer' || error.code === 'no-common-revision')
 }
@@ -155,14 +156,14 @@ function discover({ identity, timeoutMs }: Negotiation, link: Link, revision: Re
   return link.request('server/discover', params, { timeoutMs, maxTotalTimeoutMs: timeoutMs })
 }
 
-function split(revisions: readonly Revision[]) {
+function byEra(revisions: readonly Revision[]) {
   return {
-    modern: revisions.filter(({ era }) => era === 'stateless'),
-    legacy: revisions.filter(({ era }) => era === 'handshake'),
+    stateless: revisions.filter(({ era }) => era === 'stateless'),
+    handshake: revisions.filter(({ era }) => era === 'handshake'),
   }
 }
 
-/** A refusal that names the server's versions, whatever its number: the older revisions use -32602 for it. */
+/** The versions that an error lists. The error code differs between revisions: -32602 before 2026-07-28. */
 function supportedIn(error: PeerError): string[] | undefined {
   const supported = isObject(error.data) ? error.data.supported : undefined
   return Array.isArray(supported) ? supported.filter((version) => typeof version === 'string') : undefined
@@ -178,7 +179,7 @@ interface Settled {
   error?: unknown
 }
 
-/** How the promise settled, or that it did not in time; then it goes on. */
+/** Waits until the promise settles, or for `ms`. */
 function orSilence(promise: Promise<ResultObject>, ms: number): Promise<Settled | 'silence'> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve('silence'), ms)

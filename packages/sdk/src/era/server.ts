@@ -1,129 +1,75 @@
 import type { ProtocolError } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Link } from '../jsonrpc/link.ts'
-import type { Prepared, ResultObject, RpcErrorBody, RpcNotification } from '../jsonrpc/message.ts'
-import type { RequestOptions } from '../jsonrpc/pending.ts'
+import type { ResultObject, RpcErrorBody, RpcNotification } from '../jsonrpc/message.ts'
 import type { CacheHints } from '../protocol/caching.ts'
-import type { ClientCapabilities, Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
-import type { InputRequest, InputResponses } from '../protocol/input.ts'
-import type { LoggingLevel } from '../protocol/log-level.ts'
-import type { Revision, RevisionId } from '../protocol/revision.ts'
+import type { Caller } from '../protocol/caller.ts'
+import type { Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
+import type { Revision } from '../protocol/revision.ts'
+import type { Conversation, Reply } from '../replay/conversation.ts'
+import type { ReplayHost } from '../replay/replaying-conversation.ts'
+import type { StateLimits } from '../replay/sealed-states.ts'
 import type { Sealer } from '../util/sealer.ts'
 import type { Call } from './call.ts'
 import type { Changes } from './changes.ts'
 import type { SubscribedUris } from './subscribed-uris.ts'
 
-/** Who is calling, whatever the era: from the handshake, or from the request itself. */
-export interface Caller {
-  /** The protocol revision of the request, such as `'2026-07-28'`. */
-  readonly revision: RevisionId
-  /** What that revision has, and how its messages look. For the library itself: handlers compare `revision`. */
-  readonly rules: Revision
-  readonly clientInfo: Implementation | undefined
-  readonly capabilities: ClientCapabilities
-  /** The least severe log message the caller wants; undefined means none. */
-  readonly logLevel: LoggingLevel | undefined
-  /** False where nothing can be asked of the client, whatever it declares: it has no session that answers could come to. */
-  readonly answers: boolean
-}
-
-/** What an era needs to know of the server that it serves. */
+/** The server, as far as an era needs to know it. */
 export interface Definition {
   readonly info: Implementation
   readonly instructions: string | undefined
-  /** The revisions on offer, newest first. */
+  /** The revisions that the server offers, newest first. */
   readonly revisions: readonly Revision[]
   readonly changes: Changes
-  /** What clients subscribed to, on every revision. */
+  /** The resources that clients subscribed to, on every revision. */
   readonly subscribedUris: SubscribedUris
-  /** How long, and for whom, lists and the answer to discovery may be kept. */
+  /** Cache hints for lists and for the result of `server/discover`. */
   readonly cacheHints: Required<CacheHints>
   capabilities(): ServerCapabilities
-  /** Seals what clients carry for us. */
+  /** Encrypts the state that clients carry. */
   readonly sealer: Sealer
   readonly questions: QuestionLimits
-  /** Undefined where there are no tasks. */
+  /** Undefined if the server has no tasks. */
   tasks: TaskFeed | undefined
-  /** The scopes that a caller needs for the resource behind a URI; undefined: none. */
+  /** The scopes that a caller needs to read a resource; undefined if it needs none. */
   requiredScopesOf(uri: string): readonly string[] | undefined
 }
 
-/** Tells of changes of tasks (tasks extension, notifications). */
+/** Notifies clients about tasks (tasks extension, notifications). */
 export interface TaskFeed {
-  /** Those of the tasks that the caller may hear of; throws when it cannot take tasks at all. */
+  /** Returns the ids that the caller may follow. Throws if the caller did not declare tasks. */
   accept(ids: readonly string[], exchange: Exchange, caller: Caller): Promise<string[]>
-  /** Tells how each stands, now and when that changes, until it is stopped. */
-  follow(ids: readonly string[], exchange: Exchange, caller: Caller, tell: (task: ResultObject) => void): () => void
+  /**
+   * Calls `notify` with each task now and after every change.
+   * @returns A function that stops it.
+   */
+  follow(ids: readonly string[], exchange: Exchange, caller: Caller, notify: (task: ResultObject) => void): () => void
 }
 
-export interface QuestionLimits {
-  /** How often one request may ask; questions that are open at the same time count once. */
-  readonly maxRounds: number
-  /** How long the answer to a form, a page or a model may take. */
+/** Limits on the questions that a handler asks the client. */
+export interface QuestionLimits extends StateLimits {
+  /** How long the client may take to answer an elicitation or a sampling request. */
   readonly timeoutMs: number
-  /** How long a client may take to come back with answers, where it carries the state. */
-  readonly stateTtlMs: number
-  /** How much a client is given to carry. */
-  readonly maxStateBytes: number
-  /** Lets each state be used once. Undefined: as long as it is valid. */
-  readonly usedStates: UsedStates | undefined
 }
 
-/** Remembers which states were used, for as long as they are valid. */
-export interface UsedStates {
-  /** True the first time that it is called with this id. */
-  claim(id: string, ttlMs: number): boolean | Promise<boolean>
-}
-
-export type Outcome = ResultObject | PromiseLike<ResultObject>
-
-/** What goes out: a result, or its text where that is made more cheaply. */
-export type Reply = ResultObject | Prepared
-
-/**
- * A method that belongs to the era and not to the server's features; it checks its own params. Undefined: it answers by
- * itself, later.
- */
+/** A method of the era itself. It checks its own params. If it returns undefined, it replies later through the exchange. */
 export type EraMethod = (exchange: Exchange) => Reply | PromiseLike<Reply> | undefined
 
-export interface AskOptions extends Pick<RequestOptions, 'timeoutMs' | 'signal' | 'onProgress'> {
-  /** Names the question, where the order of questions may change from one run of the handler to the next. */
-  key?: string | undefined
-  /**
-   * Has the client answer it as a task, which is asked how it stands until it is over. 2025-11-25 only, of clients that declared
-   * it; ignored elsewhere.
-   */
-  task?: { ttlMs?: number | undefined } | undefined
-}
-
-/** One request, and what is asked back while it is served. */
-export interface Conversation {
-  /** Runs the request and gives its result the form that the caller's revision knows. */
-  run(work: () => Outcome): Reply | PromiseLike<Reply>
-  /** Puts a question to the client. */
-  ask(question: InputRequest, options: AskOptions): Promise<ResultObject>
-  /** Does work that must not be done again when the handler runs anew. */
-  once<T>(key: string, work: () => T | Promise<T>): Promise<T>
-  /** For handlers that return `inputRequired` by hand: what came back for it. */
-  readonly inputResponses: InputResponses
-  readonly requestState: unknown
-}
-
-/** How one era answers. Two of them exist; nothing outside asks which. */
+/** How a server answers in one era. Code outside `era/` does not ask which one it is. */
 export interface ServerEra {
-  /** Methods only this era has: initialize, ping ... or server/discover, subscriptions/listen. */
+  /** Methods that only this era has: `initialize`, `ping` ... or `server/discover`, `subscriptions/listen`. */
   readonly methods: ReadonlyMap<string, EraMethod>
-  /** Who is calling? Throws the error answer when that cannot be told. */
+  /** Returns the caller of a request. Throws the error response if it cannot be determined. */
   identify(exchange: Exchange): Caller
   converse(call: Call, caller: Caller): Conversation
-  /** Gives a final result the form that the caller knows, and signs it. */
+  /** For eras whose conversations run handlers again: what those conversations share. */
+  readonly replay: ReplayHost<Call> | undefined
+  /** Converts a final result to the caller's revision and adds what every result has. */
   complete(method: string, caller: Caller, result: ResultObject): Reply
-  /** Whether HTTP headers repeat what requests say, and must agree with it. */
-  readonly mirrors: boolean
-  /** The error as this era knows it. */
+  /** Converts an error to one that this era has. */
   toError(error: ProtocolError, exchange: Exchange): RpcErrorBody
   notified(notification: RpcNotification, link: Link): void
-  /** The link will end: answer what would stay open for ever. */
+  /** The link is about to close: answers requests that would stay open otherwise. */
   drain(link: Link): void
   closed(link: Link): void
 }

@@ -9,57 +9,57 @@ export interface UriLimits {
 }
 
 const perCaller: UriLimits = { maxUris: 20_000, maxCharacters: 4_000_000 }
-const inAll: UriLimits = { maxUris: 500_000, maxCharacters: 64_000_000 }
+const total: UriLimits = { maxUris: 500_000, maxCharacters: 64_000_000 }
 
 /**
- * The resources that clients subscribed to, over all sessions and streams of a server. Each URI is kept once, however many
- * wait for it, and what one caller can make us keep is bounded.
+ * The resources that clients subscribed to, over all sessions and streams of a server. Each URI is stored once, however many
+ * subscribers it has. The memory that one caller can use is bounded.
  */
 export class SubscribedUris {
-  readonly #kept = new Map<string, { readonly uri: string; count: number }>()
+  readonly #entries = new Map<string, { readonly uri: string; count: number }>()
   readonly #callers = new Map<unknown, Usage>()
   readonly #total = new Usage()
-  readonly #limits: { readonly perCaller: UriLimits; readonly inAll: UriLimits }
+  readonly #limits: { readonly perCaller: UriLimits; readonly total: UriLimits }
 
-  constructor(limits = { perCaller, inAll }) {
+  constructor(limits = { perCaller, total }) {
     this.#limits = limits
   }
 
-  /** Number of subscriptions, those of several clients to the same resource included. */
+  /** Number of subscriptions. Several clients with the same resource count several times. */
   get size(): number {
     return this.#total.uris
   }
 
-  /** An empty set, which counts for the caller of a request: by principal, else by address, else by connection. */
+  /** Creates an empty set that counts towards the limit of the caller: its principal, else its address, else its connection. */
   createSet({ stream, link }: Pick<Exchange, 'stream'> & { link: Link }): UriSet {
     const account = accountOf(stream?.request ?? link.transport)
     return new UriSet(this, account ? `${account.isAddress} ${account.name}` : link)
   }
 
-  /** For sets: counts one more URI and returns the one to keep. Throws when there are too many, unless it `mustFit`. */
+  /** Called by `UriSet`. Returns the shared copy of the URI. Throws if there are too many, unless `mustFit` is set. */
   add(caller: unknown, uri: string, mustFit: boolean): string {
     const usage = this.#callers.get(caller) ?? new Usage()
     if (!mustFit) {
       usage.check(uri, this.#limits.perCaller, 'One caller can subscribe')
-      this.#total.check(uri, this.#limits.inAll, 'All callers together can subscribe')
+      this.#total.check(uri, this.#limits.total, 'All callers together can subscribe')
     }
     usage.add(uri, 1)
     this.#total.add(uri, 1)
     this.#callers.set(caller, usage)
-    const kept = this.#kept.get(uri) ?? { uri, count: 0 }
-    kept.count++
-    this.#kept.set(kept.uri, kept)
-    return kept.uri
+    const entry = this.#entries.get(uri) ?? { uri, count: 0 }
+    entry.count++
+    this.#entries.set(entry.uri, entry)
+    return entry.uri
   }
 
-  /** For sets. */
+  /** Called by `UriSet`. */
   delete(caller: unknown, uri: string): void {
     const usage = this.#callers.get(caller)!
     usage.add(uri, -1)
     this.#total.add(uri, -1)
     if (usage.uris === 0) this.#callers.delete(caller)
-    const kept = this.#kept.get(uri)!
-    if (--kept.count === 0) this.#kept.delete(uri)
+    const entry = this.#entries.get(uri)!
+    if (--entry.count === 0) this.#entries.delete(uri)
   }
 }
 
@@ -82,7 +82,7 @@ export class UriSet {
     return this.#uris.has(uri)
   }
 
-  /** @param mustFit Takes it even if there are too many, for a session that another process accepted. */
+  /** @param mustFit Ignores the limits, for subscriptions that another process has accepted. */
   add(uri: string, mustFit = false): void {
     if (!this.#uris.has(uri)) this.#uris.add(this.#all.add(this.#caller, uri, mustFit))
   }
@@ -108,7 +108,7 @@ class Usage {
     if (this.uris < maxUris && this.#characters + uri.length <= maxCharacters) return
     throw new ProtocolError(
       RpcCode.InvalidParams,
-      `Too many subscriptions. ${who} to ${maxUris} resources with ${maxCharacters} characters in their URIs.`,
+      `Subscription limit reached. ${who} to ${maxUris} resources with ${maxCharacters} characters in their URIs.`,
     )
   }
 

@@ -2,14 +2,14 @@ import { define, type JsonObject, omit } from '../util/objects.ts'
 import type { ElicitContent, ElicitSchema, EnumOption, PrimitiveSchemaDefinition } from './elicitation.ts'
 
 /**
- * The form as clients of 2025-06-18 know it: titles of choices in a list of their own, defaults for booleans only, and
- * instead of a choice of several one box to tick for each.
+ * Converts a form to 2025-06-18: titles of choices in a separate array, defaults for booleans only, and a checkbox for each
+ * option instead of a multiple choice.
  */
-export function olderForm(form: ElicitSchema): ElicitSchema {
+export function downgradeForm(form: ElicitSchema): ElicitSchema {
   const properties: JsonObject = {}
   for (const [name, field] of Object.entries(form.properties)) {
-    if (field.type === 'array') for (const box of boxesOf(name, field)) define(properties, box.name, box.field)
-    else define(properties, name, olderField(field))
+    if (field.type === 'array') for (const box of checkboxesOf(name, field)) define(properties, box.name, box.field)
+    else define(properties, name, downgradeField(field))
   }
   const required = form.required?.filter((name) => form.properties[name]?.type !== 'array') ?? []
   return {
@@ -19,16 +19,16 @@ export function olderForm(form: ElicitSchema): ElicitSchema {
   }
 }
 
-/** Makes choices of several again of the boxes that were ticked. Content that needs no such thing stays as it is. */
-export function joinBoxes(form: ElicitSchema, content: ElicitContent): ElicitContent {
+/** Converts the checkboxes of a downgraded form back to multiple choices. */
+export function joinCheckboxes(form: ElicitSchema, content: ElicitContent): ElicitContent {
   const chosen: JsonObject = {}
-  const ticked = new Set<string>()
+  const checkboxNames = new Set<string>()
   for (const [name, field] of Object.entries(form.properties)) {
     if (field.type !== 'array' || Object.hasOwn(content, name)) continue
-    const boxes = boxesOf(name, field)
+    const boxes = checkboxesOf(name, field)
     const isAnswered = boxes.some((box) => Object.hasOwn(content, box.name))
     if (!isAnswered && !form.required?.includes(name)) continue
-    for (const box of boxes) ticked.add(box.name)
+    for (const box of boxes) checkboxNames.add(box.name)
     const values = boxes.filter((box) => Object.hasOwn(content, box.name) && content[box.name] === true)
     define(
       chosen,
@@ -37,13 +37,16 @@ export function joinBoxes(form: ElicitSchema, content: ElicitContent): ElicitCon
     )
   }
   if (Object.keys(chosen).length === 0) return content
-  const rest = Object.entries(content).filter(([name]) => !ticked.has(name))
+  const rest = Object.entries(content).filter(([name]) => !checkboxNames.has(name))
   return { ...(Object.fromEntries(rest) as ElicitContent), ...(chosen as ElicitContent) }
 }
 
 type Choices = Extract<PrimitiveSchemaDefinition, { type: 'array' }>
 
-function boxesOf(name: string, field: Choices): { name: string; value: string; field: PrimitiveSchemaDefinition }[] {
+function checkboxesOf(
+  name: string,
+  field: Choices,
+): { name: string; value: string; field: PrimitiveSchemaDefinition }[] {
   const { items, title = name, description, default: chosen } = field
   const options: EnumOption[] =
     'anyOf' in items ? items.anyOf : items.enum.map((value) => ({ const: value, title: value }))
@@ -59,7 +62,7 @@ function boxesOf(name: string, field: Choices): { name: string; value: string; f
   }))
 }
 
-function olderField(field: Exclude<PrimitiveSchemaDefinition, Choices>): PrimitiveSchemaDefinition {
+function downgradeField(field: Exclude<PrimitiveSchemaDefinition, Choices>): PrimitiveSchemaDefinition {
   if (field.type === 'boolean') return field
   if (!('oneOf' in field)) return omit(field, ['default'])
   return {

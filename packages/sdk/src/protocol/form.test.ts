@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { schemas } from '../../test/kit/official-schemas.ts'
 import { OfficialSchema } from '../testing/official-schemas.ts'
-import { joinBoxes, olderForm } from './downgrade-form.ts'
+import { downgradeForm, joinCheckboxes } from './downgrade-form.ts'
 import type { ElicitSchema, PrimitiveSchemaDefinition } from './elicitation.ts'
 import { fillDefaults, formProblem, secretField } from './form.ts'
 
@@ -181,7 +181,7 @@ describe('a form for clients of 2025-06-18', () => {
   }
 
   it('has enumNames for titles, and defaults of booleans only [ELIC-013]', () => {
-    expect(olderForm(asked)).toEqual({
+    expect(downgradeForm(asked)).toEqual({
       type: 'object',
       properties: {
         text: { type: 'string', title: 'Text', maxLength: 3 },
@@ -195,7 +195,7 @@ describe('a form for clients of 2025-06-18', () => {
   })
 
   it('is what the official schema wants [ELIC-013]', () => {
-    const params = { message: 'Please', requestedSchema: olderForm(asked) }
+    const params = { message: 'Please', requestedSchema: downgradeForm(asked) }
     const official = schemas === undefined ? undefined : OfficialSchema.load(schemas, '2025-06-18')
     expect(official?.problem({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params })).toBe(undefined)
   })
@@ -203,7 +203,7 @@ describe('a form for clients of 2025-06-18', () => {
   it('lets the user tick a box for each where several may be chosen', () => {
     const tags = { type: 'array', title: 'Tags', items: { anyOf: options }, default: ['b'] }
     const several = form({ tags, more: { type: 'array', items: { type: 'string', enum: ['x'] } } }, ['tags'])
-    expect(olderForm(several)).toEqual({
+    expect(downgradeForm(several)).toEqual({
       type: 'object',
       properties: {
         'tags: a': { type: 'boolean', title: 'Tags: A', default: false },
@@ -211,9 +211,9 @@ describe('a form for clients of 2025-06-18', () => {
         'more: x': { type: 'boolean', title: 'more: x' },
       },
     })
-    expect(joinBoxes(several, { 'tags: a': true, 'tags: b': false })).toEqual({ tags: ['a'] })
-    expect(joinBoxes(several, {})).toEqual({ tags: [] })
-    expect(joinBoxes(several, { 'more: x': false, tags: ['b'] })).toEqual({ tags: ['b'], more: [] })
+    expect(joinCheckboxes(several, { 'tags: a': true, 'tags: b': false })).toEqual({ tags: ['a'] })
+    expect(joinCheckboxes(several, {})).toEqual({ tags: [] })
+    expect(joinCheckboxes(several, { 'more: x': false, tags: ['b'] })).toEqual({ tags: ['b'], more: [] })
   })
 })
 

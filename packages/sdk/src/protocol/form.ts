@@ -3,10 +3,10 @@ import { has, show } from '../schema/values.ts'
 import { define, isObject, type JsonObject, omit } from '../util/objects.ts'
 import type { ElicitContent, ElicitSchema } from './elicitation.ts'
 
-/** The formats that a text field may have (2025-11-25 elicitation, requested schema). */
+/** The formats of a string field (2025-11-25 elicitation, requested schema). */
 export const FORM_FORMATS: ReadonlySet<unknown> = new Set(['email', 'uri', 'date', 'date-time'])
 
-/** What was filled in, with the default of every field that was not. A default that its own field refuses is none. */
+/** Adds the default of every field that was not filled in. Defaults that are not valid for their field are ignored. */
 export function fillDefaults(form: ElicitSchema, content: ElicitContent | undefined): ElicitContent {
   const filled: ElicitContent = omit(content ?? {}, [])
   for (const [name, field] of Object.entries<unknown>(form.properties)) {
@@ -18,8 +18,8 @@ export function fillDefaults(form: ElicitSchema, content: ElicitContent | undefi
 }
 
 /**
- * Says what is wrong with a filled-in form, or nothing. The form may come from a peer that means harm: whatever it holds,
- * the answer is a sentence, and takes time in proportion to the sizes of both.
+ * Describes what is wrong with the content of a form; undefined if nothing is. The form may come from a malicious peer, so this
+ * never throws and takes linear time.
  */
 export function formProblem(form: ElicitSchema, content: unknown): string | undefined {
   if (!isObject(form) || !isObject(form.properties)) return 'the form cannot be understood'
@@ -30,13 +30,13 @@ export function formProblem(form: ElicitSchema, content: unknown): string | unde
   if (missing !== undefined) return `field ${show(missing)} is missing`
   for (const [name, value] of Object.entries(content)) {
     if (value === undefined) continue
-    const problem = has(form.properties, name) ? fieldProblem(form.properties[name], value) : kindProblem(value)
+    const problem = has(form.properties, name) ? fieldProblem(form.properties[name], value) : valueProblem(value)
     if (problem !== undefined) return `field ${show(name)} ${problem}`
   }
   return undefined
 }
 
-/** Says what is wrong with the value of one field, without naming it. */
+/** Describes what is wrong with the value of a field, without the name of the field. */
 export function fieldProblem(field: unknown, value: unknown): string | undefined {
   if (!isObject(field)) return NO_FIELD
   switch (field.type) {
@@ -55,19 +55,20 @@ export function fieldProblem(field: unknown, value: unknown): string | undefined
 }
 
 /**
- * The name of a field that seems to ask for a secret, which no form may do (2025-11-25 elicitation, security). It is
- * judged by the words of names and titles; a field to tick or to choose in cannot hold a secret.
+ * Returns the name of a field that seems to ask for a secret, which forms must not do (2025-11-25 elicitation, security). It
+ * looks at the words of names and titles. Checkboxes and choices cannot hold a secret.
  */
 export function secretField(form: ElicitSchema): string | undefined {
   const found = Object.entries<unknown>(form.properties).find(
-    ([name, field]) => isObject(field) && isWrittenIn(field) && (isSecret(name) || isSecret(String(field.title ?? ''))),
+    ([name, field]) => isObject(field) && isTypedIn(field) && (isSecret(name) || isSecret(String(field.title ?? ''))),
   )
   return found?.[0]
 }
 
 const NO_FIELD = 'cannot be understood'
 
-function kindProblem(value: unknown): string | undefined {
+/** The same for a field that the form does not describe. */
+export function valueProblem(value: unknown): string | undefined {
   const fine = typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value) || isStrings(value)
   return fine ? undefined : 'must be a string, a number, true, false or an array of strings'
 }
@@ -79,12 +80,12 @@ function textProblem(field: JsonObject, value: unknown): string | undefined {
   const length = minLength === undefined && maxLength === undefined ? 0 : countCharacters(value)
   if (minLength !== undefined && length < minLength) return `must have ${minLength} or more characters`
   if (maxLength !== undefined && length > maxLength) return `must have ${maxLength} or fewer characters`
-  // Other formats than those of forms are notes for the reader.
+  // Other formats are annotations.
   const isSound = FORM_FORMATS.has(format) ? formats.get(format as string) : undefined
   return isSound?.(value) === false ? `must be a valid ${format}` : undefined
 }
 
-/** JSON Schema counts code points, not the code units of JavaScript. */
+/** JSON Schema counts code points, not UTF-16 code units. */
 function countCharacters(text: string): number {
   let count = 0
   for (const _ of text) count++
@@ -115,7 +116,7 @@ function choicesProblem({ items, minItems, maxItems }: JsonObject, value: unknow
   return value.every((item) => known.has(item)) ? undefined : `must have only choices of ${show(values)}`
 }
 
-/** What can be chosen, from bare values or from options with titles. */
+/** The values of a choice, given as an enum or as options with titles. */
 function valuesOf(values: unknown, options: unknown): unknown[] | undefined {
   if (values !== undefined) return isStrings(values) ? values : undefined
   if (!Array.isArray(options)) return undefined
@@ -131,12 +132,12 @@ function isLimit(value: unknown): value is number | undefined {
   return value === undefined || Number.isFinite(value)
 }
 
-function isWrittenIn(field: JsonObject): boolean {
+function isTypedIn(field: JsonObject): boolean {
   if (field.type === 'number' || field.type === 'integer') return true
   return field.type === 'string' && !has(field, 'enum') && !has(field, 'oneOf')
 }
 
-/** Whether one of the clauses of a text speaks of a secret: `apiToken` and "Password (8 letters)", but not `tokenCount`. */
+/** Whether a name or title asks for a secret: `apiToken` and "Password (8 letters)" do, `tokenCount` does not. */
 export function isSecret(text: string): boolean {
   return text.split(/[^\p{L}\p{N}\s_-]+/u).some((clause) => {
     const words = clause.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{N}+/gu) ?? []
@@ -154,7 +155,7 @@ function hasSecret(words: readonly string[]): boolean {
   )
 }
 
-/** Written as one word, as some do; the same of separate words is found by joining them. */
+/** As one word. Separate words are joined before the lookup. */
 const SECRETS = new Set(
   (
     'password passwords passwd pwd passphrase secret secrets clientsecret token apitoken accesstoken authtoken ' +
@@ -164,7 +165,7 @@ const SECRETS = new Set(
   ).split(' '),
 )
 
-/** After other words it is not the secret that is asked for, but its length, name or age. */
+/** Words that may follow a secret. After other words the field asks for something else, such as its length or name. */
 const CONTINUES = new Set(
   'for of to from on in at here please again repeat repeated confirm confirmation value text string pem number'.split(
     ' ',

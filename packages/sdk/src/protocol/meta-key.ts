@@ -1,20 +1,20 @@
 import { warnOnce } from '../util/warn.ts'
 
 /**
- * What is wrong with a `_meta` key, or undefined when it is fine. A key is an optional prefix of dot-separated labels
- * that ends in a slash, and a name, which may be empty.
+ * Describes what is wrong with a `_meta` key; undefined if nothing is. A key has an optional prefix of dot-separated labels that
+ * ends in a slash, and a name, which may be empty.
  */
 export function metaKeyProblem(key: string): string | undefined {
   const slash = key.indexOf('/')
   return (slash < 0 ? undefined : prefixProblem(key, slash)) ?? nameProblem(key, slash + 1)
 }
 
-/** What is wrong with an extension id, or undefined when it is fine: a `_meta` key that cannot do without its prefix. */
+/** Describes what is wrong with an extension id, which is a `_meta` key with a prefix; undefined if nothing is. */
 export function extensionIdProblem(id: string): string | undefined {
   return id.includes('/') ? metaKeyProblem(id) : 'a prefix is required, such as com.example/'
 }
 
-/** Throws on extension ids that nobody could recognise. */
+/** Throws if an extension id is invalid. */
 export function checkExtensions(extensions: Record<string, unknown> | undefined): void {
   for (const id of Object.keys(extensions ?? {})) {
     const problem = extensionIdProblem(id)
@@ -23,12 +23,12 @@ export function checkExtensions(extensions: Record<string, unknown> | undefined)
   }
 }
 
-/** Warns of prefixes in `_meta` that are not in reverse-DNS order. */
+/** Warns about prefixes in `_meta` that are not reversed domain names. */
 export function lintMeta(item: string, meta: Readonly<Record<string, unknown>> | undefined): void {
   for (const key of Object.keys(meta ?? {})) lintPrefix(`${item}, _meta key`, key)
 }
 
-/** 2025-11-25 basic, `_meta`; SEP-2133: prefixes are reversed domain names, so that two authors cannot choose the same. */
+/** 2025-11-25 basic, `_meta`; SEP-2133: prefixes are reversed domain names, so that two authors cannot use the same one. */
 function lintPrefix(what: string, key: string): void {
   const slash = key.indexOf('/')
   if (slash < 0) return
@@ -46,10 +46,10 @@ function lintPrefix(what: string, key: string): void {
 const commonDomains: ReadonlySet<string> = new Set('com org net io dev app ai co edu gov de uk eu me sh'.split(' '))
 
 /**
- * Whether MCP keeps this key for itself in any revision, so that nobody else should use it.
+ * Whether any revision reserves this key for MCP.
  *
- * 2025-06-18 reserves prefixes in which one of MCP's own labels has another label after it (`mcp.dev/`), later
- * revisions those in which it comes second (`dev.mcp/`). A key meant for every peer has to keep clear of both.
+ * 2025-06-18 reserves prefixes in which a label of MCP is followed by another one (`mcp.dev/`), later revisions those in
+ * which it is the second label (`dev.mcp/`). A key that is valid everywhere must avoid both.
  */
 export function isReservedMetaKey(key: string): boolean {
   const slash = key.indexOf('/')
@@ -60,7 +60,7 @@ export function isReservedMetaKey(key: string): boolean {
 
 const ownLabels: ReadonlySet<string> = new Set(['modelcontextprotocol', 'mcp'])
 
-/** Looks at `key` up to `end`, where the slash is. */
+/** @param end The position of the slash. */
 function prefixProblem(key: string, end: number): string | undefined {
   let start = 0
   while (start <= end) {

@@ -7,15 +7,15 @@ import type { ClientNotifications, ClientRequests, ServerNotifications, ServerRe
 type Params = Readonly<Record<string, unknown>>
 
 /**
- * Says what is wrong with the params of a method in one sentence, or nothing when they are fine. The sentence names
- * the field and the type that came, never the value, so that it can be sent to the peer and logged.
+ * Describes what is wrong with the params of a method; undefined if nothing is. The text names the field and the type it has,
+ * never its value, so that it can be sent to the peer and logged.
  */
 export type ParamsCheck = (params: Params) => string | undefined
 
 type Method = keyof ClientRequests | keyof ServerRequests | keyof ClientNotifications | keyof ServerNotifications
 
-// The checks know no revision: a member is required where every revision that has the method requires it, and has its
-// type whenever it is there. Members we do not know are let through. Nothing allocates unless there is something to say.
+// The checks are the same for all revisions: a member is required if every revision with the method requires it, and its type
+// is checked whenever it is present. Unknown members are accepted. Valid params cause no allocation.
 const checks: Record<Method, ParamsCheck> = {
   initialize: (p) =>
     string(p.protocolVersion, 'params.protocolVersion') ??
@@ -74,7 +74,7 @@ const checks: Record<Method, ParamsCheck> = {
   'notifications/tools/list_changed': notificationMeta,
   'notifications/resources/updated': (p) => string(p.uri, 'params.uri') ?? notificationMeta(p),
   'notifications/cancelled': (p) =>
-    // 2025-11-25 lets the id be absent, and such a notification cancels nothing.
+    // Optional in 2025-11-25. A notification without it cancels nothing.
     (p.requestId === undefined ? undefined : id(p.requestId, 'params.requestId')) ??
     optionalString(p.reason, 'params.reason') ??
     notificationMeta(p),
@@ -104,13 +104,13 @@ const checks: Record<Method, ParamsCheck> = {
     notificationMeta(p),
 }
 
-/** The params check of every method and notification of the protocol, in both directions. */
-/** Throws the error answer for params that are not what the method wants. */
+/** Throws the error response if the params of a method are invalid. */
 export function checkParams(method: string, params: Params = {}): void {
   const problem = paramsChecks.get(method)?.(params)
   if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
 }
 
+/** The params check of every method and notification of the protocol, in both directions. */
 export const paramsChecks: ReadonlyMap<string, ParamsCheck> = /* @__PURE__ */ new Map(Object.entries(checks))
 
 function meta(p: Params): string | undefined {
@@ -121,7 +121,7 @@ function meta(p: Params): string | undefined {
   return token === undefined ? undefined : id(token, 'params._meta.progressToken')
 }
 
-// A progress token means something on requests only; in a notification it is a key like any other.
+// A progress token has a meaning in requests only.
 function notificationMeta(p: Params): string | undefined {
   return optionalObject(p._meta, 'params._meta')
 }
@@ -138,7 +138,7 @@ function taskId(p: Params): string | undefined {
   return string(p.taskId, 'params.taskId') ?? meta(p)
 }
 
-// The entries are not looked at: those that answer no question are to be ignored, whatever they hold.
+// Entries are checked later, against their questions. Those without a question must be ignored.
 function answers(p: Params): string | undefined {
   return (
     optionalObject(p.inputResponses, 'params.inputResponses') ?? optionalString(p.requestState, 'params.requestState')
@@ -211,7 +211,7 @@ function message(value: unknown, at: number): string | undefined {
   return fine ? undefined : `params.messages[${at}].content must be a content block or an array of them`
 }
 
-// Kinds of content we do not know are for the sampling handler to judge.
+// Unknown types of content are left to the sampling handler.
 function isContent(value: unknown): boolean {
   return isObject(value) && typeof value.type === 'string'
 }
@@ -335,7 +335,7 @@ function mustBe(path: string, wanted: string, value: unknown): string {
   return `${path} must be ${wanted}, got ${typeName(value)}`
 }
 
-/** For fields that allow certain strings only, where "got string" would puzzle the reader. */
+/** For fields that allow certain strings only, for which "got string" would be confusing. */
 function mustBeOneOf(path: string, wanted: string, value: unknown): string {
   return `${path} must be ${wanted}, got ${typeof value === 'string' ? 'another string' : typeName(value)}`
 }

@@ -243,28 +243,36 @@ describe('a form', () => {
   })
 })
 
-describe('what a form cannot say', () => {
-  const refinement = 'check it with a refinement: what JSON Schema does not show is checked on the answer'
+describe('what a form does not support', () => {
+  const refinement = 'check it with a refinement, which runs on the answer.'
 
   it.each([
-    ['a pattern', z.string().regex(/^a/), `A form cannot say pattern; say it in the description and ${refinement}`],
-    ['several patterns', z.string().startsWith('a').endsWith('b'), 'A form cannot say'],
-    ['a format and a pattern', z.email().regex(/x/), 'A form cannot say allOf'],
-    ['another format', z.uuid(), 'A form cannot say the format "uuid"'],
-    ['an encoding', z.base64(), 'A form cannot say the format "base64"'],
-    ['an open range', z.number().gt(1), 'A form cannot say exclusiveMinimum'],
-    ['a step', z.number().multipleOf(5), 'A form cannot say multipleOf'],
-    ['a boolean that has to be true', z.literal(true), 'A form takes a choice only among strings'],
-    ['a choice of numbers', z.literal([1, 2]), 'A form takes a choice only among strings'],
-    ['null', z.string().nullable(), 'A form knows no null; make the field optional instead of nullable'],
-    ['a choice or null', z.enum(['a']).nullable(), 'A form knows no null'],
-    ['an object', z.object({ a: z.string() }), 'A form is flat and takes no object inside'],
-    ['a record', z.record(z.string(), z.string()), 'A form is flat and takes no object inside'],
-    ['a list of texts', z.array(z.string()), 'A form takes a list only as a choice; let items be an enum of strings'],
-    ['a list of objects', z.array(z.object({})), 'A form takes a list only as a choice'],
-    ['a tuple', z.tuple([z.enum(['a'])]), 'A form takes a list only as a choice'],
-    ['a union', z.union([z.string().min(2), z.number()]), 'A form takes a choice only among strings'],
-    ['anything', z.any(), 'A form needs one type for a field'],
+    [
+      'a pattern',
+      z.string().regex(/^a/),
+      `A form does not support pattern. Mention it in the description and ${refinement}`,
+    ],
+    ['several patterns', z.string().startsWith('a').endsWith('b'), 'A form does not support'],
+    ['a format and a pattern', z.email().regex(/x/), 'A form does not support allOf'],
+    ['another format', z.uuid(), 'A form does not support the format "uuid"'],
+    ['an encoding', z.base64(), 'A form does not support the format "base64"'],
+    ['an open range', z.number().gt(1), 'A form does not support exclusiveMinimum'],
+    ['a step', z.number().multipleOf(5), 'A form does not support multipleOf'],
+    ['a boolean that has to be true', z.literal(true), 'A form supports only choices of strings'],
+    ['a choice of numbers', z.literal([1, 2]), 'A form supports only choices of strings'],
+    ['null', z.string().nullable(), 'A form does not support null. Make the field optional instead of nullable.'],
+    ['a choice or null', z.enum(['a']).nullable(), 'A form does not support null'],
+    ['an object', z.object({ a: z.string() }), 'A form cannot contain nested objects'],
+    ['a record', z.record(z.string(), z.string()), 'A form cannot contain nested objects'],
+    [
+      'a list of texts',
+      z.array(z.string()),
+      'A form supports arrays only as a multiple choice. Make items an enum of strings.',
+    ],
+    ['a list of objects', z.array(z.object({})), 'A form supports arrays only as a multiple choice'],
+    ['a tuple', z.tuple([z.enum(['a'])]), 'A form supports arrays only as a multiple choice'],
+    ['a union', z.union([z.string().min(2), z.number()]), 'A form supports only choices of strings'],
+    ['anything', z.any(), 'A form needs exactly one type per field'],
   ])('%s is refused by the name of the field [ELIC-012]', (_, schema, message) => {
     const fault = faultOf(z.object({ fine: z.string(), 'odd/one': schema }))
     expect(fault.message).toContain(`Field "odd/one": ${message}`)
@@ -272,34 +280,38 @@ describe('what a form cannot say', () => {
   })
 
   it.each([
-    ['null in an enum', { enum: ['a', null] }, 'knows no null'],
-    ['two types', { type: ['string', 'number'] }, 'needs one type'],
-    ['nothing', {}, 'needs one type'],
-    ['a length beside a choice', { enum: ['a'], minLength: 1 }, 'cannot say minLength'],
-    ['an enum beside a union', { enum: ['a'], oneOf: [{ const: 'a' }] }, 'cannot say oneOf'],
-    ['a condition', { type: 'string', if: {} }, 'cannot say if'],
-    ['an encoding', { type: 'string', contentEncoding: 'base64' }, 'cannot say contentEncoding'],
-    ['an empty choice', { enum: [] }, 'takes a choice only among strings'],
-    ['names that are too few', { enum: ['a', 'b'], enumNames: ['A'] }, 'needs a name for each value of enum'],
-    ['an unknown reference', { $ref: '#/$defs/none' }, 'cannot follow the reference "#/$defs/none"'],
-    ['a remote reference', { $ref: 'https://a.b/c' }, 'cannot follow the reference "https://a.b/c"'],
-    ['a reference to itself', { $ref: '#/properties/field' }, 'cannot follow the reference'],
-    ['a reference to the form', { $ref: '#' }, 'is flat and takes no object inside'],
-    ['a reference that is no URI', { $ref: '#/%' }, 'cannot follow the reference'],
-    ['a default of another type', { type: 'string', default: 1 }, 'Its default must be a string'],
-    ['a default that is no choice', { enum: ['a'], default: 'b' }, 'Its default must be one of ["a"]'],
-    ['a default out of range', { type: 'integer', minimum: 2, default: 1 }, 'Its default must be 2 or more'],
+    ['null in an enum', { enum: ['a', null] }, 'does not support null'],
+    ['two types', { type: ['string', 'number'] }, 'needs exactly one type'],
+    ['nothing', {}, 'needs exactly one type'],
+    ['a length beside a choice', { enum: ['a'], minLength: 1 }, 'does not support minLength'],
+    ['an enum beside a union', { enum: ['a'], oneOf: [{ const: 'a' }] }, 'does not support oneOf'],
+    ['a condition', { type: 'string', if: {} }, 'does not support if'],
+    ['an encoding', { type: 'string', contentEncoding: 'base64' }, 'does not support contentEncoding'],
+    ['an empty choice', { enum: [] }, 'supports only choices of strings'],
+    ['names that are too few', { enum: ['a', 'b'], enumNames: ['A'] }, 'needs one name per value of enum'],
+    ['an unknown reference', { $ref: '#/$defs/none' }, 'cannot resolve the reference "#/$defs/none"'],
+    ['a remote reference', { $ref: 'https://a.b/c' }, 'cannot resolve the reference "https://a.b/c"'],
+    ['a reference to itself', { $ref: '#/properties/field' }, 'cannot resolve the reference'],
+    ['a reference to the form', { $ref: '#' }, 'cannot contain nested objects'],
+    ['a reference that is no URI', { $ref: '#/%' }, 'cannot resolve the reference'],
+    ['a default of another type', { type: 'string', default: 1 }, 'The default must be a string'],
+    ['a default that is no choice', { enum: ['a'], default: 'b' }, 'The default must be one of ["a"]'],
+    ['a default out of range', { type: 'integer', minimum: 2, default: 1 }, 'The default must be 2 or more'],
   ])('%s is refused', (_, json, message) => {
     expect(() => fieldOf(json)).toThrow(SchemaError)
     expect(() => fieldOf(json)).toThrow(message)
   })
 
   it.each([
-    ['a bare string', z.string(), 'A form is one object'],
-    ['one of two objects', z.union([z.object({ a: z.string() }), z.object({})]), 'A form is one object'],
-    ['a record', z.record(z.string(), z.string()), 'A form has only the fields that it names'],
-    ['a number of properties', { type: 'object', minProperties: 1 }, 'A form cannot say minProperties'],
-    ['a field that is nowhere', { type: 'object', required: ['a'] }, 'Field "a": A form has to say what'],
+    ['a bare string', z.string(), 'A form must be one object'],
+    ['one of two objects', z.union([z.object({ a: z.string() }), z.object({})]), 'A form must be one object'],
+    ['a record', z.record(z.string(), z.string()), 'A form cannot have additional properties'],
+    ['a number of properties', { type: 'object', minProperties: 1 }, 'A form does not support minProperties'],
+    [
+      'a field that is nowhere',
+      { type: 'object', required: ['a'] },
+      'Field "a": A form must describe every required field',
+    ],
   ])('as a whole, %s is refused [ELIC-011]', (_, schema, message) => {
     expect(faultOf(schema as SchemaLike).message).toContain(message)
   })

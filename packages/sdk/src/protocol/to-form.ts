@@ -7,10 +7,10 @@ import type { ElicitSchema, EnumOption, PrimitiveSchemaDefinition } from './elic
 import { FORM_FORMATS, fieldProblem } from './form.ts'
 
 /**
- * The form that asks for what a JSON Schema describes: a flat object of texts, numbers, yes or no, and choices
- * (2025-11-25 elicitation, requested schema). What checks nothing is left out.
+ * Converts a JSON Schema to an elicitation form: a flat object of strings, numbers, booleans and choices (2025-11-25
+ * elicitation, requested schema). Keywords that validate nothing are dropped.
  *
- * @throws SchemaError that names the field, what a form cannot say of it, and the way out
+ * @throws SchemaError that names the field and what a form does not support
  */
 export function toForm(json: JsonSchema): ElicitSchema {
   const root: Part = { name: undefined, at: '', document: json, schema: json }
@@ -18,9 +18,9 @@ export function toForm(json: JsonSchema): ElicitSchema {
   const isRecord = [schema.additionalProperties, schema.unevaluatedProperties].some(
     (others) => isObject(others) && keysOf(others).length > 0,
   )
-  if (isRecord) throw refusal(root, 'has only the fields that it names', 'name each of them')
+  if (isRecord) throw formError(root, 'cannot have additional properties', 'Name each field.')
   if (schema.type !== 'object' && !(schema.type === undefined && isObject(schema.properties))) {
-    throw refusal(root, 'is one object', 'merge the parts of it, or make a single value its only property')
+    throw formError(root, 'must be one object', 'Merge its parts, or make a single value its only property.')
   }
   checkKeywords({ ...root, schema }, ROOT_KEYWORDS)
   const properties = toFields(json, isObject(schema.properties) ? schema.properties : {})
@@ -28,24 +28,24 @@ export function toForm(json: JsonSchema): ElicitSchema {
   return { type: 'object', properties, ...(required.length > 0 && { required }) }
 }
 
-/** A schema on the way to become a field. */
+/** A schema that is being converted. */
 interface Part {
-  /** The name of the field; the form itself has none. */
+  /** The name of the field; undefined for the form itself. */
   name: string | undefined
-  /** A JSON Pointer to where it stands. */
+  /** A JSON Pointer to the schema. */
   at: string
-  /** Where references start from. */
+  /** The root of the schema, for references. */
   document: JsonSchema
   schema: JsonSchema
 }
 
-/** Nobody fills in more, and clients have to show them all. */
+/** Clients have to show all fields at once. */
 const MAX_FIELDS = 100
 const MAX_REFERENCES = 32
 
 const ROOT_KEYWORDS = ['type', 'properties', 'required', 'additionalProperties', 'unevaluatedProperties']
 
-/** What says something to the reader and checks nothing. */
+/** Keywords that validate nothing. */
 const ANNOTATIONS = new Set(
   (
     'title description default examples deprecated readOnly writeOnly $schema $id $anchor $dynamicAnchor $comment ' +
@@ -56,7 +56,7 @@ const ANNOTATIONS = new Set(
 function toFields(document: JsonSchema, given: JsonObject): ElicitSchema['properties'] {
   const names = keysOf(given)
   if (names.length > MAX_FIELDS) {
-    throw new SchemaError(`A form has at most ${MAX_FIELDS} fields, not ${names.length}; ask in several steps`)
+    throw new SchemaError(`A form has at most ${MAX_FIELDS} fields, not ${names.length}. Ask in several steps.`)
   }
   const properties: JsonObject = {}
   for (const name of names) {
@@ -71,16 +71,16 @@ function toRequired(root: Part, given: unknown, properties: JsonObject): string[
   const required = Array.isArray(given) ? (given as string[]) : []
   const unknown = required.find((name) => !Object.hasOwn(properties, name))
   if (unknown === undefined) return required
-  throw refusal({ ...root, name: unknown }, 'has to say what a required field is', 'add it to properties')
+  throw formError({ ...root, name: unknown }, 'must describe every required field', 'Add it to properties.')
 }
 
 function toField(part: Part): PrimitiveSchemaDefinition {
-  refuseNull(part)
+  rejectNull(part)
   const field = fieldOf(part)
   if (field.default === undefined) return field
   const problem = fieldProblem(field, field.default)
   if (problem === undefined) return field
-  throw new SchemaError(`Field ${show(part.name)}: Its default ${problem}; give one that the field accepts`, part.at)
+  throw new SchemaError(`Field ${show(part.name)}: The default ${problem}. Set one that the field accepts.`, part.at)
 }
 
 function fieldOf(part: Part): PrimitiveSchemaDefinition {
@@ -96,9 +96,13 @@ function fieldOf(part: Part): PrimitiveSchemaDefinition {
     case 'array':
       return toChoices(part)
     case 'object':
-      throw refusal(part, 'is flat and takes no object inside', 'make its members fields of the form')
+      throw formError(part, 'cannot contain nested objects', 'Make its members fields of the form.')
     default:
-      throw refusal(part, 'needs one type for a field', 'use a string, a number, a boolean or a choice of strings')
+      throw formError(
+        part,
+        'needs exactly one type per field',
+        'Use a string, a number, a boolean or a choice of strings.',
+      )
   }
 }
 
@@ -106,21 +110,21 @@ function typeOf({ type }: JsonSchema): unknown {
   return Array.isArray(type) && type.length === 1 ? type[0] : type
 }
 
-function refuseNull(part: Part): void {
+function rejectNull(part: Part): void {
   const { type, anyOf, oneOf, enum: values } = part.schema
   const parts = [anyOf, oneOf].flatMap((options) => (Array.isArray(options) ? options : []))
   const takesNull =
     [type].flat().includes('null') ||
     (Array.isArray(values) && values.includes(null)) ||
     parts.some((option) => isObject(option) && (option.type === 'null' || option.const === null))
-  if (takesNull) throw refusal(part, 'knows no null', 'make the field optional instead of nullable')
+  if (takesNull) throw formError(part, 'does not support null', 'Make the field optional instead of nullable.')
 }
 
 function toText(part: Part): PrimitiveSchemaDefinition {
   const { schema } = part
-  // Libraries write how they check a format beside it.
+  // Schema libraries add a pattern to the formats they check.
   const known = FORM_FORMATS.has(schema.format) ? ['format', 'pattern'] : []
-  if (schema.format !== undefined && known.length === 0) throw unsayable(part, `the format ${show(schema.format)}`)
+  if (schema.format !== undefined && known.length === 0) throw unsupported(part, `the format ${show(schema.format)}`)
   checkKeywords(part, ['type', 'minLength', 'maxLength', ...known])
   return { type: 'string', ...labels(schema), ...pick(schema, ['minLength', 'maxLength', 'format', 'default']) }
 }
@@ -136,7 +140,7 @@ function toNumber(part: Part): PrimitiveSchemaDefinition {
   return { type: whole ? 'integer' : 'number', ...labels(schema), ...toRange(schema), ...pick(schema, ['default']) }
 }
 
-/** The range with both ends in it. Ends that no number gets past are left out: zod has them for every integer. */
+/** The inclusive range. Bounds outside the safe integers are dropped: zod adds them to every integer. */
 function toRange({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): JsonObject {
   const low = Math.max(toLimit(minimum, -Infinity), Math.floor(toLimit(exclusiveMinimum, -Infinity)) + 1)
   const high = Math.min(toLimit(maximum, Infinity), Math.ceil(toLimit(exclusiveMaximum, Infinity)) - 1)
@@ -167,8 +171,9 @@ function toChoice(part: Part): PrimitiveSchemaDefinition {
 function toChoices(part: Part): PrimitiveSchemaDefinition {
   const { schema } = part
   const items = resolve({ ...part, at: `${part.at}/items`, schema: isObject(schema.items) ? schema.items : {} })
-  if (!isChoice(items.schema)) throw refusal(items, 'takes a list only as a choice', 'let items be an enum of strings')
-  // What is chosen is chosen once, so uniqueItems need not be said.
+  if (!isChoice(items.schema))
+    throw formError(items, 'supports arrays only as a multiple choice', 'Make items an enum of strings.')
+  // A multiple choice is unique anyway, so `uniqueItems` is dropped.
   checkKeywords(part, ['type', 'items', 'minItems', 'maxItems', 'uniqueItems'])
   const { options, titled } = readChoice(items)
   const rest = { ...labels(schema), ...pick(schema, ['minItems', 'maxItems', 'default']) }
@@ -182,7 +187,7 @@ function isChoice(schema: JsonSchema): boolean {
 
 const CHOICES = ['enum', 'const', 'oneOf', 'anyOf']
 
-/** The options of a schema that has one of the keywords above. Those of which none has a title are bare values. */
+/** The options of a choice, and whether at least one has a title. */
 function readChoice(part: Part): { options: EnumOption[]; titled: boolean } {
   const { schema } = part
   const keyword = CHOICES.find((candidate) => schema[candidate] !== undefined)!
@@ -194,17 +199,17 @@ function readChoice(part: Part): { options: EnumOption[]; titled: boolean } {
     ? given.map((option) => readOption(part, option))
     : given.map((item) => ({ const: item }))
   if (parts.length === 0 || !parts.every(isOption)) {
-    throw refusal(
+    throw formError(
       part,
-      'takes a choice only among strings',
-      'let each option be one string, or check the value with a refinement',
+      'supports only choices of strings',
+      'Make each option one string, or check the value with a refinement.',
     )
   }
   const options = parts.map((option) => ({ const: option.const, title: option.title ?? option.const }))
   return { options, titled: parts.some((option) => option.title !== undefined) }
 }
 
-/** One option of a union, which has to be one value. */
+/** Reads one option of a union, which must be a single string. */
 function readOption(part: Part, option: unknown): JsonObject {
   if (!isObject(option)) return {}
   const { schema } = resolve({ ...part, schema: option })
@@ -219,34 +224,34 @@ function isOption(option: JsonObject): option is { const: string; title?: string
   return typeof option.const === 'string'
 }
 
-/** 2025-06-18 had the titles of a choice in a list of their own, which is still understood. */
+/** 2025-06-18 has the titles of a choice in a separate array, which is still accepted. */
 function enumNames(part: Part, count: number): { enumNames?: string[] } {
   const names = part.schema.enumNames
   if (names === undefined || part.schema.enum === undefined) return {}
   const fits = Array.isArray(names) && names.length === count && names.every((name) => typeof name === 'string')
   if (fits) return { enumNames: names }
-  throw refusal(part, 'needs a name for each value of enum', 'give enumNames as many strings as enum')
+  throw formError(part, 'needs one name per value of enum', 'Give enumNames as many strings as enum.')
 }
 
 function labels({ title, description }: JsonSchema): { title?: string; description?: string } {
   return { ...(typeof title === 'string' && { title }), ...(typeof description === 'string' && { description }) }
 }
 
-/** Refuses what checks something that a form cannot say. Words that JSON Schema does not know check nothing. */
+/** Rejects keywords that a form does not support. Unknown keywords validate nothing and are ignored. */
 function checkKeywords(part: Part, known: readonly string[]): void {
-  const stranger = keysOf(part.schema).find(
+  const other = keysOf(part.schema).find(
     (keyword) => isKeyword(keyword) && !known.includes(keyword) && !ANNOTATIONS.has(keyword),
   )
-  if (stranger !== undefined) throw unsayable(part, stranger)
+  if (other !== undefined) throw unsupported(part, other)
 }
 
-/** The schema that a reference names, with what stands beside the reference. */
+/** Replaces a reference by its target, merged with the keywords beside the reference. */
 function resolve(part: Part): Part {
   let { schema } = part
   for (let hops = 0; schema.$ref !== undefined; hops++) {
     const { $ref, ...beside } = schema
     const target = hops < MAX_REFERENCES ? follow(part.document, $ref) : undefined
-    if (!target) throw refusal(part, `cannot follow the reference ${show($ref)}`, 'write the schema in its place')
+    if (!target) throw formError(part, `cannot resolve the reference ${show($ref)}`, 'Write the schema in its place.')
     schema = { ...target, ...beside }
   }
   return { ...part, schema }
@@ -271,14 +276,14 @@ function decode(reference: string): string {
   }
 }
 
-function unsayable(part: Part, what: string): SchemaError {
-  return refusal(
+function unsupported(part: Part, what: string): SchemaError {
+  return formError(
     part,
-    `cannot say ${what}`,
-    'say it in the description and check it with a refinement: what JSON Schema does not show is checked on the answer',
+    `does not support ${what}`,
+    'Mention it in the description and check it with a refinement, which runs on the answer.',
   )
 }
 
-function refusal({ name, at }: Part, rule: string, way: string): SchemaError {
-  return new SchemaError(`${name === undefined ? '' : `Field ${show(name)}: `}A form ${rule}; ${way}`, at)
+function formError({ name, at }: Part, rule: string, advice: string): SchemaError {
+  return new SchemaError(`${name === undefined ? '' : `Field ${show(name)}: `}A form ${rule}. ${advice}`, at)
 }

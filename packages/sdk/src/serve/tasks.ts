@@ -1,23 +1,33 @@
 import type { McpServer } from '../server/mcp-server.ts'
 
+/** Options of `serveTasks()`. */
 export interface ServeTasksOptions {
-  /** Hand tasks back and end the process on SIGTERM and SIGINT. Default true. */
+  /** Requeue running tasks and exit the process on SIGTERM and SIGINT. Default true. */
   exit?: boolean | undefined
 }
 
+/** A process that runs tasks. */
 export interface TaskWorker {
-  /** Takes no more tasks, and hands back those that do not end in time. */
+  /** Starts no more tasks, waits for running ones, and requeues those that do not end within `drainMs`. */
   close(): Promise<void>
+  /** The same as `close()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
- * Runs the tasks of a server without serving any client, for processes that do nothing else. They share the store of
- * `tasks()` with those that do.
+ * Runs the tasks of a server in a process that serves no clients. It shares the store of `tasks()` with the processes that
+ * do. The process does not exit until you call `close()`.
+ *
+ * @example
+ * const server = new McpServer(
+ *   { name: 'reports', version: '1.0.0' },
+ *   { tasks: tasks({ store: sqliteStore('./tasks.db').tasks }) },
+ * )
+ * await serveTasks(server)
  */
 export async function serveTasks(server: McpServer, { exit = true }: ServeTasksOptions = {}): Promise<TaskWorker> {
   const release = server.server.hold()
-  // What waits for tasks keeps no process alive.
+  // The timers of tasks do not keep the process alive, so this one does.
   const timer = setInterval(() => {}, 2 ** 30)
   const stop = () => void close().then(() => process.exit(0))
   const signals = exit ? (['SIGTERM', 'SIGINT'] as const) : []

@@ -1,7 +1,7 @@
 import type { Call } from '../era/call.ts'
 import { eraOf } from '../era/era-of.ts'
-import { methodNotFound } from '../era/refusals.ts'
-import type { Caller, Conversation, EraMethod, Outcome, Reply, ServerEra } from '../era/server.ts'
+import { methodNotFound } from '../era/method-errors.ts'
+import type { EraMethod, ServerEra } from '../era/server.ts'
 import { CapabilityError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import {
@@ -12,9 +12,12 @@ import {
   type RpcRequest,
   Unsendable,
 } from '../jsonrpc/message.ts'
+import type { Caller } from '../protocol/caller.ts'
 import type { HeaderReader } from '../protocol/mirrored-headers.ts'
 import { checkParams } from '../protocol/params.ts'
 import type { EraName } from '../protocol/revision.ts'
+import type { Conversation, Outcome, Reply } from '../replay/conversation.ts'
+import type { ReplayHost } from '../replay/replaying-conversation.ts'
 import { jsonProblem } from '../util/json-problem.ts'
 import { chain, isThenable } from '../util/maybe-async.ts'
 import { isObject } from '../util/objects.ts'
@@ -42,7 +45,8 @@ export interface MethodEntry {
 export interface Serving {
   readonly exchange: Exchange
   readonly caller: Caller
-  converse(call: Call): Conversation
+  /** For eras that run handlers again: what a replaying conversation needs. */
+  readonly replay: ReplayHost<Call> | undefined
   serve(call: Call, conversation: Conversation): Reply | PromiseLike<Reply>
   /** Gives a result its form. */
   complete(result: ResultObject): Reply
@@ -125,7 +129,7 @@ export class Dispatch {
     const retryAfterMs = entry.limit?.take(exchange)
     if (retryAfterMs) return era.complete(method, caller, toLimitedReply(method, params, retryAfterMs))
     checkParams(method, params)
-    if (entry.headersProblem && era.mirrors) checkHeaders(entry.headersProblem, params, exchange)
+    if (entry.headersProblem && caller.rules.mirrorsHeaders) checkHeaders(entry.headersProblem, params, exchange)
     const key = this.middleware.length === 0 ? entry.keeps?.(params) : undefined
     if (key === undefined) return this.#run(entry, exchange, era, caller, params)
     return this.#keep(`${caller.revision} ${key}`, () => this.#run(entry, exchange, era, caller, params))
@@ -167,7 +171,7 @@ export class Dispatch {
     const asTask = entry.asTask?.({
       exchange,
       caller,
-      converse: (call) => era.converse(call, caller),
+      replay: era.replay,
       serve: (call, conversation) => this.#serve(entry, call, conversation, caller, params),
       complete: (result) => era.complete(exchange.request.method, caller, result),
     })

@@ -1,8 +1,8 @@
-import type { AskOptions, Conversation } from '../era/server.ts'
 import { McpError } from '../errors.ts'
 import type { ElicitResult, ElicitSchema } from '../protocol/elicitation.ts'
 import { formProblem, secretField } from '../protocol/form.ts'
 import { toForm } from '../protocol/to-form.ts'
+import type { AskOptions, Conversation } from '../replay/conversation.ts'
 import { describeIssues } from '../schema/issues.ts'
 import type { InferOutput, SchemaLike, StandardResult } from '../schema/standard.ts'
 import { compileSchema, type UserSchema } from '../schema/user-schema.ts'
@@ -49,12 +49,12 @@ export async function elicit<S extends SchemaLike>(
   const answer = (await conversation.ask({ method: 'elicitation/create', params }, options)) as unknown as ElicitResult
   if (answer.action !== 'accept') return { action: answer.action }
   const content = answer.content ?? {}
-  const checked = compiled ? await checkForm(compiled, content) : { value: {} }
+  const checked = compiled ? await compiled.check.validate(content) : { value: {} }
   if (!checked.issues) return { action: 'accept', content: checked.value as InferOutput<S> }
   throw new McpError('invalid-response', `The form was filled in wrongly: ${describeIssues(checked.issues)}`)
 }
 
-/** By the form that was shown, and by what the user's schema knows beyond it. JSON Schema alone takes formats for notes. */
+/** Checks answers that `Conversation.ask` did not see: against the form, then against the schema, which may be stricter. */
 export function checkForm(
   { form, check }: CompiledForm,
   content: object,

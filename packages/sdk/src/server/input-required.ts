@@ -1,7 +1,7 @@
-import type { AskOptions } from '../era/server.ts'
 import type { ElicitContent, ElicitFormParams, ElicitUrlParams } from '../protocol/elicitation.ts'
 import type { InputRequest, InputRequests, InputRequiredResult, InputResponse } from '../protocol/input.ts'
 import type { CreateMessageParams } from '../protocol/sampling.ts'
+import type { AskOptions } from '../replay/conversation.ts'
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
 import { isThenable } from '../util/maybe-async.ts'
 import { isObject } from '../util/objects.ts'

@@ -1,6 +1,6 @@
-import type { AskOptions, Conversation } from '../era/server.ts'
 import type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
 import { samplingProblem } from '../protocol/sampling-check.ts'
+import type { AskOptions, Conversation } from '../replay/conversation.ts'
 
 /** What the client's model wrote. */
 export interface SampledMessage extends CreateMessageResult {

@@ -1,8 +1,7 @@
 import { type Change, Changes, type ListName } from '../era/changes.ts'
 import { HandshakeServer } from '../era/handshake/server.ts'
-import type { Definition, Outcome, QuestionLimits, ServerEra, UsedStates } from '../era/server.ts'
+import type { Definition, QuestionLimits, ServerEra } from '../era/server.ts'
 import { StatelessServer } from '../era/stateless/server.ts'
-import { UsedStatesHere } from '../era/stateless/used-states.ts'
 import { SubscribedUris } from '../era/subscribed-uris.ts'
 import type { Endpoint, RevisionFacts } from '../jsonrpc/endpoint.ts'
 import { Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
@@ -20,6 +19,9 @@ import { checkExtensions } from '../protocol/meta-key.ts'
 import type { ClientRequests } from '../protocol/methods.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
+import type { Outcome } from '../replay/conversation.ts'
+import type { UsedStates } from '../replay/used-states.ts'
+import { MemoryUsedStates } from '../replay/used-states.ts'
 import { DenseSet } from '../util/dense-set.ts'
 import { Sealer } from '../util/sealer.ts'
 import type { TokenBucket } from '../util/token-bucket.ts'
@@ -211,10 +213,10 @@ export class Server {
       hold: () => this.hold(),
       saveSession: (link, message) => this.#handshake.save(link as Link, message),
       restoreSession: (link, state) => this.#handshake.restore(link as Link, state),
-      tellSession: (link, change) => this.#handshake.tell(link as Link, change as Change | undefined),
+      tellSession: (link, change) => this.#handshake.notifyChange(link as Link, change as Change | undefined),
       changes: {
         on: (listener) => this.changes.on(listener),
-        tell: (change) => this.changes.tell(change as Change),
+        tell: (change) => this.changes.emit(change as Change),
       },
     }
     return this.#endpoint
@@ -417,7 +419,7 @@ function toLimits(options: QuestionOptions = {}): QuestionLimits {
   for (const [name, value] of Object.entries({ maxRounds, stateTtlMs, maxStateBytes })) {
     if (!(value > 0)) throw new TypeError(`questions.${name} must be a number above 0`)
   }
-  const usedStates = singleUse === true ? new UsedStatesHere() : singleUse || undefined
+  const usedStates = singleUse === true ? new MemoryUsedStates() : singleUse || undefined
   return { maxRounds, timeoutMs, stateTtlMs, maxStateBytes, usedStates }
 }
 

@@ -3,33 +3,33 @@ import { CapabilityError, McpError } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Params, ResultObject, RpcErrorBody, RpcRequest } from '../jsonrpc/message.ts'
 import type { HttpRequest } from '../jsonrpc/transport.ts'
-import type { KeptRequest } from './task.ts'
+import type { StoredRequest } from './task.ts'
 
 const maxRefused = 100
 
-/** How a run ends without its handler. */
-export class Interrupted {
-  /** Nobody wants the result; somebody else makes it; or it failed. */
-  readonly how: 'cancelled' | 'handed-back' | RpcErrorBody
+/** Ends a run before its handler does. */
+export class Interruption {
+  /** The result is not wanted any more, another process continues the task, or the run failed. */
+  readonly reason: 'cancelled' | 'requeued' | RpcErrorBody
 
-  constructor(how: Interrupted['how']) {
-    this.how = how
+  constructor(reason: Interruption['reason']) {
+    this.reason = reason
   }
 }
 
-/** The call of a run: what its handler sees in the place of a request that somebody waits for. */
+/** The call of one run of a task. The handler sees it in place of the request, which was answered long ago. */
 export class TaskCall implements Call {
   readonly request: RpcRequest
   readonly stream: Call['stream']
   readonly link: CallLink
   task: TaskControl | undefined
-  readonly interrupted: Promise<Interrupted>
+  readonly interrupted: Promise<Interruption>
   readonly #controller = new AbortController()
   readonly #onEnd: (() => void)[] = []
-  /** While it is still answered by the request itself. */
+  /** Set while the client still waits for the response to the request. */
   #exchange: Exchange | undefined
-  #tell: ((method: string, params?: Params) => void) | undefined
-  #interrupt: (interrupted: Interrupted) => void = () => {}
+  #notify: ((method: string, params?: Params) => void) | undefined
+  #interrupt: (interruption: Interruption) => void = () => {}
   #ended = false
   #refused = 0
 
@@ -42,14 +42,14 @@ export class TaskCall implements Call {
     })
   }
 
-  /** @param again What lets the handler get past what earlier runs have seen. */
-  static ofTask({ request, http, peer }: KeptRequest, again: Params, sessionId: string | undefined): TaskCall {
-    const params = { ...request.params, ...again }
-    const stream = http && { request: new KeptHttpRequest(http) }
+  /** @param replayParams Added to the params: the state and the answers of earlier runs. */
+  static ofTask({ request, http, peer }: StoredRequest, replayParams: Params, sessionId: string | undefined): TaskCall {
+    const params = { ...request.params, ...replayParams }
+    const stream = http && { request: new StoredHttpRequest(http) }
     return new TaskCall({ ...request, params }, stream, { sessionId, ...peer })
   }
 
-  /** For a request that may become a task. */
+  /** For a request that may be promoted to a task. */
   static ofRequest(exchange: Exchange): TaskCall {
     const call = new TaskCall(exchange.request, exchange.stream, exchange.link.transport)
     call.#exchange = exchange
@@ -60,12 +60,12 @@ export class TaskCall implements Call {
   }
 
   /**
-   * Nobody waits for the request; from now on it is the task that goes on.
-   * @param tell Sends notifications that belong to it, where there are any.
+   * Continues as a task, independent of the request.
+   * @param notify Sends notifications about the task. Undefined if its client gets none.
    */
-  detach(task: TaskControl, tell?: (method: string, params?: Params) => void): void {
+  detach(task: TaskControl, notify?: (method: string, params?: Params) => void): void {
     this.#exchange = undefined
-    this.#tell = tell
+    this.#notify = notify
     this.task = task
   }
 
@@ -79,20 +79,20 @@ export class TaskCall implements Call {
 
   notify(method: string, params?: Params): void {
     if (this.#exchange) this.#exchange.notify(method, params)
-    else if (!this.#ended) this.#tell?.(method, params)
+    else if (!this.#ended) this.#notify?.(method, params)
   }
 
   ask(method: string): Promise<ResultObject> {
-    return Promise.reject(new CapabilityError(method, `${method}: a task asks by questions that wait in its record`))
+    return Promise.reject(new CapabilityError(method, `${method}: a task cannot send requests to the client`))
   }
 
   refuseLate(method: string): Promise<never> {
     if (++this.#refused > maxRefused) return new Promise(() => {})
-    return Promise.reject(new McpError('cancelled', `${method} was not asked: the task is over`))
+    return Promise.reject(new McpError('cancelled', `${method} was not sent: the task has ended`))
   }
 
   fail(error: RpcErrorBody): void {
-    this.#interrupt(new Interrupted(error))
+    this.#interrupt(new Interruption(error))
   }
 
   onEnd(callback: () => void): void {
@@ -100,10 +100,10 @@ export class TaskCall implements Call {
     else this.#onEnd.push(callback)
   }
 
-  /** Tells the handler to stop, and waits for it no longer. */
-  interrupt(how: 'cancelled' | 'handed-back', reason: unknown): void {
-    this.#interrupt(new Interrupted(how))
-    this.#controller.abort(reason)
+  /** Ends the run without waiting for the handler, and aborts its signal. */
+  interrupt(reason: 'cancelled' | 'requeued', abortReason: unknown): void {
+    this.#interrupt(new Interruption(reason))
+    this.#controller.abort(abortReason)
   }
 
   end(): void {
@@ -113,14 +113,14 @@ export class TaskCall implements Call {
   }
 }
 
-/** What is known of the HTTP request, long after it was answered. */
-class KeptHttpRequest implements HttpRequest {
+/** The stored part of the HTTP request that created the task. */
+class StoredHttpRequest implements HttpRequest {
   readonly url: string
   readonly principal: HttpRequest['principal']
   readonly auth: HttpRequest['auth']
   readonly headers = {}
 
-  constructor({ url, principal, auth }: NonNullable<KeptRequest['http']>) {
+  constructor({ url, principal, auth }: NonNullable<StoredRequest['http']>) {
     this.url = url
     this.principal = principal
     this.auth = auth

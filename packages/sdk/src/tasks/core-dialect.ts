@@ -3,17 +3,17 @@ import type { ResultObject } from '../jsonrpc/message.ts'
 import { metaKeys } from '../protocol/meta.ts'
 import type { CoreTask } from '../protocol/tasks.ts'
 import { isObject } from '../util/objects.ts'
-import { type Dialect, toTime } from './dialect.ts'
-import type { Pace } from './poll-pace.ts'
+import { type Dialect, toTimestamp } from './dialect.ts'
+import type { PollInterval } from './poll-interval.ts'
 import { isFinal, type ListedTask, type Task } from './task.ts'
 
-/** 2025-11-25: the client asks for a task, follows it by `tasks/get` and fetches its result by `tasks/result`. */
+/** 2025-11-25: the client requests a task, polls it with `tasks/get` and gets its result from `tasks/result`. */
 export const coreDialect: Dialect = {
-  tellsSession: true,
+  notifiesSession: true,
 
   decide({ support }, { task }, _caller, { requireTasks }) {
     if (task !== undefined) {
-      // Other revisions ignore it, whatever it is.
+      // Checked here and not with the other params, because other revisions ignore the member.
       const { ttl } = isObject(task) ? task : { ttl: Number.NaN }
       if (ttl !== undefined && !(typeof ttl === 'number' && Number.isFinite(ttl))) {
         throw new ProtocolError(RpcCode.InvalidParams, 'params.task must be an object, and its ttl a number')
@@ -34,35 +34,35 @@ export const coreDialect: Dialect = {
     return ttl !== undefined && ttl > 0 ? ttl : undefined
   },
 
-  created: (task, pace, { immediateResponse }) => ({
-    task: toCoreTask(task, pace),
+  created: (task, pollInterval, { immediateResponse }) => ({
+    task: toCoreTask(task, pollInterval),
     ...(immediateResponse !== undefined && { _meta: { [metaKeys.modelImmediateResponse]: immediateResponse } }),
   }),
 
-  described: (task, pace) => toCoreTask(task, pace) as CoreTask & ResultObject,
+  described: (task, pollInterval) => toCoreTask(task, pollInterval) as CoreTask & ResultObject,
 
-  cancelled(before, after, pace) {
-    if (!isFinal(before.status)) return toCoreTask(after, pace) as CoreTask & ResultObject
-    throw new ProtocolError(RpcCode.InvalidParams, `The task cannot be cancelled: it is ${statusOf(before)} already`)
+  cancelled(before, after, pollInterval) {
+    if (!isFinal(before.status)) return toCoreTask(after, pollInterval) as CoreTask & ResultObject
+    throw new ProtocolError(RpcCode.InvalidParams, `The task cannot be cancelled: it is already ${statusOf(before)}`)
   },
 
   checkCaller() {},
 }
 
-export function toCoreTask(task: ListedTask, { pollIntervalMs }: Pace): CoreTask {
+export function toCoreTask(task: ListedTask, { pollIntervalMs }: PollInterval): CoreTask {
   const { id, statusMessage, createdAt, updatedAt, ttlMs } = task
   return {
     taskId: id,
     status: statusOf(task),
     ...(statusMessage !== undefined && { statusMessage }),
-    createdAt: toTime(createdAt),
-    lastUpdatedAt: toTime(updatedAt),
+    createdAt: toTimestamp(createdAt),
+    lastUpdatedAt: toTimestamp(updatedAt),
     ttl: ttlMs,
     pollInterval: pollIntervalMs,
   }
 }
 
-/** 2025-11-25 tasks: a tool's own failure makes the task fail. */
+/** 2025-11-25 tasks: a task fails if its tool returns an error. */
 function statusOf({ status, isError }: ListedTask): Task['status'] {
   return status === 'completed' && isError === true ? 'failed' : status
 }

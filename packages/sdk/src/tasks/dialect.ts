@@ -1,40 +1,40 @@
-import type { Caller } from '../era/server.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
+import type { Caller } from '../protocol/caller.ts'
 import type { ToolTaskConfig } from '../server/task-runtime.ts'
 import type { Settings } from './options.ts'
-import type { Pace } from './poll-pace.ts'
+import type { PollInterval } from './poll-interval.ts'
 import type { Task } from './task.ts'
 
-/** How one revision speaks of tasks. Two of them do. */
+/** The tasks protocol of one revision: the core methods of 2025-11-25, or the extension of 2026-07-28. */
 export interface Dialect {
-  /** Whether a call is to be a task, at once or when it takes longer; throws the answer to a call that cannot be served. */
+  /** Decides whether a call becomes a task. Throws the error response if the call is not allowed. */
   decide(
     config: ToolTaskConfig,
     params: Readonly<Record<string, unknown>>,
     caller: Caller,
     settings: Settings,
   ): Decision
-  /** How long the client wishes the task to be kept. */
+  /** The TTL that the client requested. */
   ttlOf(params: Readonly<Record<string, unknown>>): number | undefined
-  /** The answer to the call that became a task. */
-  created(task: Task, pace: Pace, config: ToolTaskConfig): ResultObject
-  /** The answer to `tasks/get`. */
-  described(task: Task, pace: Pace, caller: Caller): ResultObject
-  /** The answer to `tasks/cancel`. Throws when it cannot be cancelled. */
-  cancelled(before: Task, after: Task, pace: Pace): ResultObject
-  /** Throws when the client has no right to speak of tasks. */
+  /** The result of a call that became a task. */
+  created(task: Task, pollInterval: PollInterval, config: ToolTaskConfig): ResultObject
+  /** The result of `tasks/get`. */
+  described(task: Task, pollInterval: PollInterval, caller: Caller): ResultObject
+  /** The result of `tasks/cancel`. Throws if the task had ended before. */
+  cancelled(before: Task, after: Task, pollInterval: PollInterval): ResultObject
+  /** Throws if the client did not declare tasks. */
   checkCaller(caller: Caller): void
-  /** Whether clients hear of tasks on the session that created them. */
-  readonly tellsSession: boolean
+  /** Whether the session that created a task gets notifications about it. */
+  readonly notifiesSession: boolean
 }
 
 export type Decision =
   | 'plain'
-  /** Reply when the task is kept. */
+  /** Create the task and reply at once. */
   | 'task'
-  /** Serve it, and make a task of it when it takes longer. With `always`, the result is a task in any case. */
+  /** Run the call, and promote it to a task if it takes longer than `afterMs`. With `always`, the result is a task in any case. */
   | { afterMs: number; always: boolean }
 
-export function toTime(ms: number): string {
+export function toTimestamp(ms: number): string {
   return new Date(ms).toISOString()
 }

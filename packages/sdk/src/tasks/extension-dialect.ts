@@ -1,21 +1,21 @@
-import type { Caller } from '../era/server.ts'
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
+import type { Caller } from '../protocol/caller.ts'
 import { type Task as TaskFields, tasksExtension } from '../protocol/tasks.ts'
 import { isObject } from '../util/objects.ts'
-import { type Dialect, toTime } from './dialect.ts'
-import type { Pace } from './poll-pace.ts'
+import { type Dialect, toTimestamp } from './dialect.ts'
+import type { PollInterval } from './poll-interval.ts'
 import type { Task } from './task.ts'
 
-/** 2026-07-28, `io.modelcontextprotocol/tasks`: the server decides, and `tasks/get` brings everything. */
+/** 2026-07-28, `io.modelcontextprotocol/tasks`: the server decides, and `tasks/get` returns questions and result too. */
 export const extensionDialect: Dialect = {
-  tellsSession: false,
+  notifiesSession: false,
 
   decide({ support, policy }, _params, caller, settings) {
     if (support === 'forbidden') return 'plain'
     const isRequired = support === 'required'
     if (!hasTasks(caller)) {
-      if (isRequired) throw missing('This tool can only be called by clients that can take a task')
+      if (isRequired) throw missingCapability('This tool can only be called by clients that support tasks')
       return 'plain'
     }
     const chosen = policy ?? (isRequired ? 'always' : settings.policy)
@@ -26,34 +26,34 @@ export const extensionDialect: Dialect = {
 
   ttlOf: () => undefined,
 
-  created: (task, pace) => ({ resultType: 'task', ...toTask(task, pace) }),
+  created: (task, pollInterval) => ({ resultType: 'task', ...toTask(task, pollInterval) }),
 
-  described(task, pace, { rules }) {
+  described(task, pollInterval, { rules }) {
     const { status, questions, result, error } = task
     return {
-      ...toTask(task, pace),
+      ...toTask(task, pollInterval),
       ...(status === 'input_required' && { inputRequests: questions }),
       ...(status === 'completed' && { result: rules.toResult('tools/call', result ?? {}) }),
       ...(status === 'failed' && { error }),
     } as unknown as ResultObject
   },
 
-  /** An acknowledgement and nothing else; the task may have ended otherwise meanwhile. */
+  /** An acknowledgement only, also if the task had ended before. */
   cancelled: () => ({}),
 
   checkCaller(caller) {
-    if (!hasTasks(caller)) throw missing('The client did not declare that it can take tasks')
+    if (!hasTasks(caller)) throw missingCapability('The client did not declare that it supports tasks')
   },
 }
 
-function toTask(task: Task, { pollIntervalMs }: Pace): TaskFields {
+function toTask(task: Task, { pollIntervalMs }: PollInterval): TaskFields {
   const { id, status, statusMessage, createdAt, updatedAt, ttlMs } = task
   return {
     taskId: id,
     status,
     ...(statusMessage !== undefined && { statusMessage }),
-    createdAt: toTime(createdAt),
-    lastUpdatedAt: toTime(updatedAt),
+    createdAt: toTimestamp(createdAt),
+    lastUpdatedAt: toTimestamp(updatedAt),
     ttlMs,
     pollIntervalMs,
   }
@@ -63,7 +63,7 @@ function hasTasks({ capabilities }: Caller): boolean {
   return isObject(capabilities.extensions?.[tasksExtension])
 }
 
-function missing(message: string): ProtocolError {
+function missingCapability(message: string): ProtocolError {
   const requiredCapabilities = { extensions: { [tasksExtension]: {} } }
   return new ProtocolError(RpcCode.MissingClientCapability, message, { requiredCapabilities })
 }

@@ -10,33 +10,33 @@ import type { ListedTask } from './task.ts'
 
 const pageSize = 100
 
-/** Tasks of the caller, the oldest first, in pages (2025-11-25 tasks, listing). */
+/** `tasks/list`: the caller's tasks in pages, oldest first (2025-11-25 tasks, listing). */
 export async function listTasks(
   { cursor }: Params,
   ctx: Context,
-  book: TaskRepository,
-  mayUse: (task: ListedTask) => boolean,
+  repository: TaskRepository,
+  maySee: (task: ListedTask) => boolean,
 ): Promise<ResultObject> {
-  let after = cursor === undefined ? undefined : toPlace(cursor as string)
+  let after = cursor === undefined ? undefined : parseCursor(cursor as string)
   const listedFor = listOf(ctx.call)
   if (listedFor === null) return { tasks: [] }
   const found: ListedTask[] = []
   for (;;) {
-    const page = await book.list(listedFor, after, pageSize)
-    found.push(...page.filter(mayUse))
+    const page = await repository.list(listedFor, after, pageSize)
+    found.push(...page.filter(maySee))
     after = page.at(-1)
     if (found.length > pageSize || page.length < pageSize) break
   }
   const shown = found.slice(0, pageSize)
   return {
-    tasks: shown.map((task) => toCoreTask(task, book.pace)),
+    tasks: shown.map((task) => toCoreTask(task, repository.pollInterval)),
     ...(found.length > pageSize && { nextCursor: toCursor(shown.at(-1)!) }),
   }
 }
 
 /**
- * The list that a task of this caller is in. Callers without a name must not see what others without a name do; their session
- * tells them apart. Over HTTP without sessions nothing does, so there is no list.
+ * The list that contains the caller's tasks. Unauthenticated callers must not see each other's tasks, so each session has a
+ * list of its own. Over HTTP without sessions they cannot be told apart, so the result is null.
  */
 export function listOf(call: Pick<Call, 'link' | 'stream'>): string | null {
   const principal = principalOf(call)
@@ -50,12 +50,12 @@ function toCursor({ createdAt, id }: ListedTask): string {
   return btoa(JSON.stringify([createdAt, id]))
 }
 
-function toPlace(cursor: string): TaskPlace {
+function parseCursor(cursor: string): TaskPlace {
   try {
     const [createdAt, id] = JSON.parse(atob(cursor)) as unknown[]
     if (typeof createdAt === 'number' && typeof id === 'string') return { createdAt, id }
   } catch {
-    // Not one of ours.
+    // Not a cursor of this server.
   }
-  throw new ProtocolError(RpcCode.InvalidParams, 'params.cursor was not given out by this server')
+  throw new ProtocolError(RpcCode.InvalidParams, 'params.cursor was not issued by this server')
 }

@@ -4,57 +4,59 @@ import type { TaskLimits, TaskStore } from '../store/ports.ts'
 import { maxTimerMs } from '../util/backoff.ts'
 import { isObject } from '../util/objects.ts'
 
+/** Options of `tasks()`. */
 export interface TasksOptions {
-  /** Where tasks are kept. Default: in this process, gone with it. */
+  /** Where tasks are stored. Default: in the memory of this process. */
   store?: TaskStore | undefined
   /**
-   * When a tool with `taskSupport: 'optional'` becomes a task for a client of 2026-07-28, where the server decides. A tool's
-   * own `taskPolicy` comes first. Default `{ afterMs: 500 }`: a call that takes longer. Clients of 2025-11-25 decide themselves.
+   * When a tool with `taskSupport: 'optional'` becomes a task for a 2026-07-28 client. The tool's own `taskPolicy` takes
+   * precedence. Default `{ afterMs: 500 }`: if the call takes longer than 500 ms. 2025-11-25 clients decide themselves.
    */
   policy?: TaskPolicy | undefined
   /**
-   * Refuses ordinary calls (-32600) of tools with `taskSupport: 'optional'` by clients of 2025-11-25, which then have to ask for a
-   * task. Default false.
+   * Rejects calls of tools with `taskSupport: 'optional'` by 2025-11-25 clients that do not request a task (-32600). Default
+   * false.
    */
   requireTasks?: boolean | undefined
-  /** How long a task is kept after its creation, unless the client wishes otherwise. Default 3,600,000 (an hour). */
+  /** How long a task is stored after its creation, unless the client requests another TTL. Default 3,600,000 (an hour). */
   ttlMs?: number | undefined
-  /** The longest that a client may wish for. Default 86,400,000 (a day). */
+  /** The longest TTL that a client can request. Default 86,400,000 (a day). */
   maxTtlMs?: number | undefined
-  /** How often clients should poll a task. While more tasks are open than this, they are told one millisecond per open task. Default 500. */
+  /** How often clients should poll a task. With more open tasks than this, the interval is 1 ms per open task. Default 500. */
   pollIntervalMs?: number | undefined
-  /** Open tasks of one caller; more are refused. Unauthenticated callers count as one. Default 1,000. */
+  /** The limit of open tasks per caller. Unauthenticated callers count as one. Default 1,000. */
   maxOpenPerCaller?: number | undefined
-  /** Open tasks of all callers; more are refused. Default 100,000. */
+  /** The limit of open tasks of all callers. Default 100,000. */
   maxOpen?: number | undefined
-  /** Finished tasks kept for one caller; those that finished first are removed before their time. Default 10,000. */
+  /** The limit of finished tasks per caller. The oldest are removed before they expire. Default 10,000. */
   maxFinishedPerCaller?: number | undefined
-  /** Finished tasks kept for all callers. Default 100,000. */
+  /** The limit of finished tasks of all callers. Default 100,000. */
   maxFinished?: number | undefined
   /**
-   * Bytes kept for one caller: arguments, state and results. Finished tasks are removed to make room; where that is not enough,
-   * new tasks are refused. Default 67,108,864 (64 MiB).
+   * The limit of stored bytes per caller: arguments, state and results. Finished tasks are removed to make room; if that is
+   * not enough, new tasks are rejected. Default 67,108,864 (64 MiB).
    */
   maxBytesPerCaller?: number | undefined
-  /** Bytes kept for all callers. Default 268,435,456 (256 MiB). */
+  /** The limit of stored bytes of all callers. Default 268,435,456 (256 MiB). */
   maxBytes?: number | undefined
-  /** Tasks that run at the same time in this process; 0 where other processes run them. Default 16. */
+  /** How many tasks run at the same time in this process. Set it to 0 if other processes run them. Default 16. */
   concurrency?: number | undefined
   /**
-   * How many of them may be of one caller, so that others do not wait until its long tasks end. Default: three quarters of
+   * How many of them may belong to one caller, so that its long tasks do not block those of others. Default: three quarters of
    * `concurrency`, rounded down.
    */
   maxRunningPerCaller?: number | undefined
-  /** How long a process may be silent before its tasks are given to another. Default 30,000. */
+  /** If a process does not renew its lease for this long, another process runs its tasks. Default 30,000. */
   leaseMs?: number | undefined
-  /** Runs of a task that may end with their process, one after another without getting any further. Default 5. */
+  /** How many times in a row a task may run without progress because its process ended. Then it fails. Default 5. */
   maxAttempts?: number | undefined
-  /** How long running tasks may take to end when the server closes; then they are handed back. Default 2,000. */
+  /** How long running tasks may take when the server closes. Then they are requeued. Default 2,000. */
   drainMs?: number | undefined
-  /** Told of everything that happens to tasks, for those who keep books. */
+  /** Called for every event of a task, for example to write an audit log. */
   onEvent?: ((event: TaskEvent) => void) | undefined
 }
 
+/** An event in the life of a task, for `onEvent`. */
 export interface TaskEvent {
   type:
     | 'created'
@@ -64,15 +66,16 @@ export interface TaskEvent {
     | 'completed'
     | 'failed'
     | 'cancelled'
-    | 'handed-back'
-    /** A client fetched the result. */
+    /** The process closes, and another one continues the task. */
+    | 'requeued'
+    /** A client retrieved the result. */
     | 'retrieved'
   taskId: string
-  /** Whom it belongs to; undefined where callers have no names. */
+  /** The owner; undefined for unauthenticated callers. */
   principal: string | undefined
-  /** The tool. */
+  /** The name of the tool. */
   name: string
-  /** Which run since it last got any further; on `started`. */
+  /** On `started`: the number of the run, counted since the task last made progress. */
   attempt?: number | undefined
 }
 
@@ -81,7 +84,7 @@ export type Settings = Required<TasksOptions>
 export function resolveOptions(options: TasksOptions): Settings {
   const given: unknown = options
   if (!isObject(given)) {
-    throw new TypeError(`tasks() takes an object of options, such as tasks({ ttlMs: 60_000 }), not ${show(given)}.`)
+    throw new TypeError(`tasks() takes an options object, for example tasks({ ttlMs: 60_000 }), not ${show(given)}.`)
   }
   const concurrency = options.concurrency ?? 16
   const settings: Settings = {
@@ -124,7 +127,7 @@ function checkSettings(settings: Settings, options: TasksOptions): void {
     if (typeof value === 'number' && value >= least && value <= most) continue
     throw new TypeError(`tasks({ ${name} }) must be a number from ${least} to ${most}, not ${show(value)}.`)
   }
-  // The default gives way to a shorter limit.
+  // The default TTL may be longer than maxTtlMs, which then takes precedence.
   if (options.ttlMs !== undefined && options.ttlMs > settings.maxTtlMs) {
     throw new TypeError(`tasks({ ttlMs }) must not be greater than maxTtlMs, which is ${settings.maxTtlMs}.`)
   }
@@ -149,8 +152,7 @@ const types = [
 function checkStore(store: unknown): void {
   const { work, tasks } = (isObject(store) ? store : {}) as { work?: unknown; tasks?: { work?: unknown } }
   if (typeof work === 'function') return
-  const hint =
-    typeof tasks?.work === 'function' ? 'pass its member `tasks`' : 'pass sqliteStore(path).tasks, for example'
+  const hint = typeof tasks?.work === 'function' ? 'pass its `tasks` member' : 'for example sqliteStore(path).tasks'
   throw new TypeError(`tasks({ store }) must be a task store: ${hint}.`)
 }
 
@@ -158,7 +160,7 @@ function show(value: unknown): string {
   return typeof value === 'object' || typeof value === 'string' ? String(JSON.stringify(value)) : String(value)
 }
 
-/** What can be waited for is what a timer can; the longest time to live is a year, for the sake of clocks. */
+/** Times that are waited for must fit a timer. A TTL can be a year at most. */
 const bounds = [
   ['ttlMs', 1, 31_536_000_000],
   ['maxTtlMs', 1, 31_536_000_000],

@@ -1,62 +1,67 @@
-import type { Reply } from '../era/server.ts'
-import { type ConversationHost, StatelessConversation } from '../era/stateless/conversation.ts'
+import type { Call } from '../era/call.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
+import type { Reply } from '../replay/conversation.ts'
+import { emptyJournal } from '../replay/journal.ts'
+import { type ReplayHost, ReplayingConversation } from '../replay/replaying-conversation.ts'
 import type { Serving } from '../server/dispatch.ts'
 import { deferred } from '../util/deferred.ts'
 import { elapsed } from '../util/pause.ts'
 import { TaskCall } from './call.ts'
 import type { NewTask, TaskRepository } from './repository.ts'
-import { emptyJournal, type TaskRun } from './run.ts'
+import type { TaskRun } from './run.ts'
 import type { TaskRunner } from './runner.ts'
 import type { Task } from './task.ts'
 
 export interface Promotion {
+  /** How long a call may take before it becomes a task. */
+  readonly afterMs: number
+  /** Whether the result is a task even if the call was faster. */
+  readonly always: boolean
   readonly serving: Serving
-  readonly book: TaskRepository
+  /** How the call is replayed while it is not a task. */
+  readonly replay: ReplayHost<Call>
+  readonly repository: TaskRepository
   readonly runner: TaskRunner
   readonly newTask: Omit<NewTask, 'isReady'>
-  /** The answer that says it is a task. */
+  /** The result of a call that became a task. */
   created(task: Task): Reply
 }
 
 /**
- * Serves a call, and makes a task of it when that takes longer than it may. The handler goes on as if nothing had happened;
- * what it does and asks from then on is the task's.
- *
- * @param always Whether the answer is a task also when it was quick.
+ * Serves a call, and promotes it to a task if it takes longer than `afterMs`. The handler continues without noticing; what it
+ * does and asks afterwards belongs to the task.
  */
-export async function serveFor(afterMs: number, always: boolean, becoming: Promotion): Promise<Reply> {
-  const { serving } = becoming
+export async function serveOrPromote(promotion: Promotion): Promise<Reply> {
+  const { serving, afterMs, always, replay } = promotion
   const call = TaskCall.ofRequest(serving.exchange)
-  const conversation = serving.converse(call)
-  if (!(conversation instanceof StatelessConversation)) throw new TypeError('Only 2026-07-28 lets the server decide')
-  if (always) conversation.completeWith((_method, _caller, result) => createEnded(result, becoming))
+  const host = always ? { ...replay, complete: createEnded(promotion) } : replay
+  const conversation = new ReplayingConversation<Call>(call, serving.caller, host)
   const running = (async () => serving.serve(call, conversation))()
-  let isOver = false
-  const over = () => {
-    isOver = true
+  let isSettled = false
+  const onSettled = () => {
+    isSettled = true
   }
-  await Promise.race([running.then(over, over), elapsed(afterMs)])
-  const isAnswered = isOver || call.ended || conversation.isAsking
-  return isAnswered ? running : becomeTask(call, conversation, running, becoming)
+  await Promise.race([running.then(onSettled, onSettled), elapsed(afterMs)])
+  const isAnswered = isSettled || call.ended || conversation.isAsking
+  return isAnswered ? running : promote(call, conversation, running, promotion)
 }
 
-async function becomeTask(
+async function promote(
   call: TaskCall,
-  conversation: StatelessConversation,
+  conversation: ReplayingConversation<Call>,
   running: Promise<Reply>,
-  { serving, book, runner, newTask, created }: Promotion,
+  { serving, repository, runner, newTask, created }: Promotion,
 ): Promise<Reply> {
   const run = deferred<TaskRun>()
   run.promise.catch(() => {})
-  const opened = await conversation.handOver(hostOf(run.promise))
+  const state = await conversation.handOver(hostOf(run.promise))
   try {
-    const { once } = opened.journal
-    const body = { run: 1, attempts: 1, heldUntil: runner.holdUntil(), state: withoutOnce(opened) }
-    const task = await book.create({ ...newTask, once, body, isReady: true })
-    const begun = runner.createRun(task, call, serving.caller, { journal: emptyJournal, byHand: undefined })
-    run.resolve(begun)
-    runner.follow(begun, running)
+    const { once } = state.journal
+    const body = { run: 1, attempts: 1, heldUntil: runner.holdUntil(), state: withoutOnce(state) }
+    const task = await repository.create({ ...newTask, once, body, isReady: true })
+    const taskRun = runner.createRun(task, call, serving.caller, { journal: emptyJournal, handlerState: undefined })
+    run.resolve(taskRun)
+    runner.follow(taskRun, running)
     return created(task)
   } catch (error) {
     running.catch(() => {})
@@ -66,26 +71,28 @@ async function becomeTask(
   }
 }
 
-/** Until the task is kept, what is done once waits. */
-function hostOf(run: Promise<TaskRun>): ConversationHost {
+/** Passes everything on to the run. Until the task is stored, results of `ctx.once` wait. */
+function hostOf(run: Promise<TaskRun>): ReplayHost<Call> {
   return {
     states: {
       maxRounds: Number.POSITIVE_INFINITY,
-      seal: async (state, call) => (await run).host.states.seal(state, call),
-      open: async (text, call) => (await run).host.states.open(text, call),
+      save: async (state, call) => (await run).replay.states.save(state, call),
+      load: async (requestState, call) => (await run).replay.states.load(requestState, call),
     },
-    note: async (key, value) => (await run).host.note?.(key, value),
+    saveOnce: async (key, value) => (await run).replay.saveOnce?.(key, value),
     complete: (_method, _caller, result) => result,
     sign: (result) => result,
   }
 }
 
-/** It was quick, but its client is promised a task. */
-async function createEnded(result: ResultObject, { book, newTask, created }: Promotion): Promise<Reply> {
-  const { id } = await book.create({ ...newTask, isReady: false })
-  return created((await book.end(id, { status: 'completed', result }))!)
+/** Stores the result of a fast call as a task that has ended, for clients that always get a task. */
+function createEnded({ repository, newTask, created }: Promotion): ReplayHost<Call>['complete'] {
+  return async (_method, _caller, result: ResultObject) => {
+    const { id } = await repository.create({ ...newTask, isReady: false })
+    return created((await repository.end(id, { status: 'completed', result }))!)
+  }
 }
 
-function withoutOnce<T extends { journal: { once: [string, string][] } }>(opened: T): T {
-  return { ...opened, journal: { ...opened.journal, once: [] } }
+function withoutOnce<T extends { journal: { once: [string, string][] } }>(state: T): T {
+  return { ...state, journal: { ...state.journal, once: [] } }
 }

@@ -1,27 +1,25 @@
-import { answerProblem } from '../era/questions.ts'
-import { formAnswerProblem, isRefusal } from '../era/stateless/journal.ts'
 import { McpError, ProtocolError, RpcCode } from '../errors.ts'
 import type { ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
-import type { InputRequest } from '../protocol/input.ts'
+import { checkAnswer, isErrorAnswer } from '../replay/journal.ts'
 import type { TaskChange, TaskLimits, TaskPlace } from '../store/ports.ts'
 import { toBase64Url } from '../util/base64url.ts'
 import { clock } from '../util/clock.ts'
 import { limitsOf, type Settings, type TaskEvent } from './options.ts'
-import { PollPace } from './poll-pace.ts'
+import { AdaptivePollInterval } from './poll-interval.ts'
 import {
   fromEntry,
   fromSummary,
   isFinal,
-  type KeptRequest,
   type ListedTask,
   type Note,
+  type StoredRequest,
   type SummaryBody,
   type Task,
   type TaskBody,
   toEntry,
 } from './task.ts'
 
-/** What a change makes of a task: the members that are new, and what happens along with it. */
+/** A change of a task: the members to replace, and what the store does in the same step. */
 export interface Edit extends TaskChange {
   readonly task: Partial<TaskBody & SummaryBody>
 }
@@ -29,50 +27,50 @@ export interface Edit extends TaskChange {
 export interface NewTask {
   readonly owner: string
   readonly listedFor: string | null
-  readonly request: KeptRequest
+  readonly request: StoredRequest
   readonly revision: string
   readonly sessionId: string | undefined
   readonly ttlMs: number | undefined
   readonly requiredScopes: readonly string[] | undefined
-  /** Done once before it was a task. */
+  /** Results of `ctx.once` from before the call was promoted. */
   readonly once?: readonly [string, string][] | undefined
   readonly body?: Partial<TaskBody & SummaryBody> | undefined
   readonly isReady: boolean
 }
 
-/** Far more than those who change one task at the same time; a store that never agrees must not keep us for ever. */
+/** Far more than the writers of one task. It ends the loop if a store never accepts a change. */
 const maxTries = 1_000
 
-/** Whom a task belongs to, as a text; callers without a name have one for all, and their ids cannot be guessed. */
+/** The owner of a task as text. Unauthenticated callers share one owner, so their task ids are secrets. */
 export function ownerOf(principal: string | undefined): string {
   return principal === undefined ? '' : `p:${principal}`
 }
 
-/** The tasks of a server, and every way in which one can change. Only this writes to the store. */
+/** The tasks of a server. All changes of the task store go through it. */
 export class TaskRepository {
   readonly #settings: Settings
   readonly #limits: TaskLimits
-  readonly pace: PollPace
-  /** Told what goes wrong where nothing depends on it. */
+  readonly pollInterval: AdaptivePollInterval
+  /** Receives errors that no request or run can report. */
   reportError: (error: unknown) => void = () => {}
 
   constructor(settings: Settings) {
     this.#settings = settings
     this.#limits = limitsOf(settings)
-    this.pace = new PollPace(settings.store, settings.pollIntervalMs)
+    this.pollInterval = new AdaptivePollInterval(settings.store, settings.pollIntervalMs)
   }
 
   async create({ owner, request, ttlMs, once = [], body, isReady, ...rest }: NewTask): Promise<Task> {
     const { store } = this.#settings
     const now = clock.now()
-    const kept = Math.min(ttlMs ?? this.#settings.ttlMs, this.#settings.maxTtlMs)
+    const keptMs = Math.min(ttlMs ?? this.#settings.ttlMs, this.#settings.maxTtlMs)
     const task: Task = {
       id: toBase64Url(crypto.getRandomValues(new Uint8Array(24))),
       owner,
       version: 1,
       createdAt: now,
-      expiresAt: now + kept,
-      ttlMs: kept,
+      expiresAt: now + keptMs,
+      ttlMs: keptMs,
       ...rest,
       name: String(request.request.params?.name),
       status: 'working',
@@ -88,23 +86,23 @@ export class TaskRepository {
       const texts = notes.map((note) => JSON.stringify(note))
       await store.create(toEntry(task), { notes: texts, isReady, limits: this.#limits })
     } catch (error) {
-      // Whoever called may try again later, and should know.
+      // The caller may retry later, so it gets the message instead of a bare internal error.
       const isFull = error instanceof McpError && error.code === 'overloaded'
       throw isFull ? new ProtocolError(RpcCode.InternalError, error.message) : error
     }
-    this.pace.created()
-    this.tell('created', task)
+    this.pollInterval.taskCreated()
+    this.emit('created', task)
     return task
   }
 
-  /** Somebody else's task is not found, and takes as long. */
+  /** A task of another owner gives the same error after the same time as one that does not exist. */
   async find(id: string, owner: string): Promise<Task> {
     const entry = await this.#settings.store.get(id)
     if (entry?.owner === owner) return fromEntry(entry)
-    throw new ProtocolError(RpcCode.InvalidParams, 'There is no such task, or no longer')
+    throw taskNotFound()
   }
 
-  /** For the runner, which works for everybody. */
+  /** Does not check the owner. */
   async get(id: string): Promise<Task | undefined> {
     const entry = await this.#settings.store.get(id)
     return entry && fromEntry(entry)
@@ -119,9 +117,9 @@ export class TaskRepository {
   }
 
   /**
-   * Changes a task, however many others do so at the same time.
-   * @param edit Looks at the newest state; undefined leaves it.
-   * @returns The task as it is now; undefined when it is gone.
+   * Changes a task, and retries if another writer was faster.
+   * @param edit Gets the current task. Returns undefined to leave it as it is.
+   * @returns The task after the change; undefined if it does not exist.
    */
   async change(id: string, edit: (task: Task) => Edit | undefined): Promise<Task | undefined> {
     for (let tries = 0; tries < maxTries; tries++) {
@@ -132,55 +130,58 @@ export class TaskRepository {
       const next: Task = { ...task, ...edited.task, version: task.version + 1, updatedAt: clock.now() }
       if (await this.#settings.store.replace(toEntry(next), { ...edited, limits: this.#limits })) return next
     }
-    throw new McpError('overloaded', `The task ${id} could not be changed: somebody else was faster, ${maxTries} times`)
+    throw new McpError('overloaded', `Task ${id} could not be changed: ${maxTries} attempts met a concurrent change`)
   }
 
   /**
-   * @param isMine Looks at the newest state, also one that is final.
-   * @returns The task as it ended, whoever ended it first.
+   * Ends a task, unless it has ended.
+   * @param mayEnd Gets the current task, even if it has ended.
+   * @returns The task as it is now; undefined if it does not exist.
    */
-  async end(id: string, outcome: Outcome, isMine: (task: Task) => boolean = () => true): Promise<Task | undefined> {
+  async end(id: string, outcome: TaskOutcome, mayEnd: (task: Task) => boolean = () => true): Promise<Task | undefined> {
     let isEnded = false
     const task = await this.change(id, (now) => {
-      isEnded = isMine(now) && !isFinal(now.status)
+      isEnded = mayEnd(now) && !isFinal(now.status)
       if (!isEnded) return undefined
       return { task: { ...outcome, questions: {}, answers: {}, state: undefined } }
     })
     if (isEnded && task) {
-      this.pace.ended()
-      this.tell(outcome.status, task)
+      this.pollInterval.taskEnded()
+      this.emit(outcome.status, task)
     }
     return task
   }
 
   /**
-   * Takes answers to questions that are open; others are ignored, also those that came before. When the last is there, the
-   * task goes on. Throws on an answer that is none.
+   * Stores answers to open questions and ignores others. The task continues after the last one. Throws if an answer does not
+   * fit its question.
    */
   async answer(id: string, answers: Readonly<Record<string, unknown>>): Promise<void> {
     let isAnswered = false
-    const task = await this.change(id, ({ status, questions, answers: known }) => {
+    const task = await this.change(id, ({ status, questions, answers: earlier }) => {
       isAnswered = false
       if (status !== 'input_required') return undefined
       const keys = Object.keys(answers).filter((key) => Object.hasOwn(questions, key))
       if (keys.length === 0) return undefined
-      for (const key of keys) checkAnswer(key, questions[key]!, answers[key])
+      // The client may answer with an error, which the handler gets.
+      for (const key of keys) if (!isErrorAnswer(answers[key])) checkAnswer(key, questions[key]!, answers[key])
       const open = Object.entries(questions).filter(([key]) => !keys.includes(key))
       isAnswered = open.length === 0
-      const taken = keys.map((key) => [key, answers[key] as ResultObject] as const)
+      const accepted = keys.map((key) => [key, answers[key] as ResultObject] as const)
       return {
         task: {
           questions: Object.fromEntries(open),
-          answers: { ...known, ...Object.fromEntries(taken) },
+          answers: { ...earlier, ...Object.fromEntries(accepted) },
           ...(isAnswered && { status: 'working' as const }),
         },
         isReady: isAnswered,
       }
     })
-    if (isAnswered && task) this.tell('answered', task)
+    if (isAnswered && task) this.emit('answered', task)
   }
 
-  tell(type: TaskEvent['type'], { id, owner, name, attempts }: Task): void {
+  /** Calls the `onEvent` option. */
+  emit(type: TaskEvent['type'], { id, owner, name, attempts }: Task): void {
     const principal = owner === '' ? undefined : owner.slice(2)
     const event = { type, taskId: id, principal, name, ...(type === 'started' && { attempt: attempts }) }
     try {
@@ -192,15 +193,11 @@ export class TaskRepository {
 }
 
 /** How a task ends. */
-export type Outcome =
+export type TaskOutcome =
   | { status: 'completed'; result: ResultObject; statusMessage?: string | undefined }
   | { status: 'failed'; error: RpcErrorBody; statusMessage?: string | undefined }
   | { status: 'cancelled'; statusMessage?: string | undefined }
 
-function checkAnswer(key: string, question: InputRequest, answer: unknown): void {
-  // The client refused to answer; what to make of that is up to the handler.
-  if (isRefusal(answer)) return
-  const problem = answerProblem(question, answer) ?? formAnswerProblem(question, answer as ResultObject)
-  if (problem === undefined) return
-  throw new ProtocolError(RpcCode.InvalidParams, `params.inputResponses[${JSON.stringify(key)}]: ${problem}`)
+export function taskNotFound(): ProtocolError {
+  return new ProtocolError(RpcCode.InvalidParams, 'Task not found (it may have expired)')
 }

@@ -1,58 +1,61 @@
-import type { TaskControl } from '../era/call.ts'
-import { isInputRequired } from '../era/questions.ts'
-import type { Caller, Reply } from '../era/server.ts'
-import type { ConversationHost } from '../era/stateless/conversation.ts'
-import type { JournalState } from '../era/stateless/journal.ts'
-import type { OpenedState } from '../era/stateless/states.ts'
+import type { Call, TaskControl } from '../era/call.ts'
 import { McpError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
+import type { Caller } from '../protocol/caller.ts'
+import { isInputRequired } from '../protocol/input-check.ts'
 import type { RequestMeta } from '../protocol/meta.ts'
+import type { Reply } from '../replay/conversation.ts'
+import type { ReplayHost } from '../replay/replaying-conversation.ts'
+import type { ReplayState } from '../replay/sealed-states.ts'
 import { ProgressSender } from '../server/progress.ts'
 import { jsonProblem } from '../util/json-problem.ts'
 import { elapsed } from '../util/pause.ts'
-import { Interrupted, type TaskCall } from './call.ts'
-import type { Edit, Outcome, TaskRepository } from './repository.ts'
+import { Interruption, type TaskCall } from './call.ts'
+import type { Edit, TaskOutcome, TaskRepository } from './repository.ts'
 import { isFinal, type Note, type Task } from './task.ts'
 
-/** So often at most is a status written; the newest is never lost. */
+/** The shortest time between two writes of the status. The newest status is always written. */
 const statusPauseMs = 200
 
-/** One run of a task: everything that its handler leaves behind goes into the book by way of this. */
+/** The `requestState` of every run: the state itself is in the record of the task. */
+export const storedState = 'stored'
+
+/** One run of a task. It writes to the repository what its handler asks, reports and returns. */
 export class TaskRun implements TaskControl {
   readonly id: string
   readonly expiresAt: number | null
   readonly call: TaskCall
-  readonly host: ConversationHost
+  readonly replay: ReplayHost<Call>
   readonly #number: number
-  readonly #book: TaskRepository
+  readonly #repository: TaskRepository
   readonly #errorOf: RunOptions['errorOf']
   #progress: ProgressSender | undefined
-  /** What the handler leaves to the next run, when it asks. */
-  #kept: OpenedState | undefined
+  /** The state for the next run. Set if the handler asks. */
+  #nextState: ReplayState | undefined
   #message: string | undefined
   #isWriting: Promise<void> | undefined
 
-  constructor(task: Task, call: TaskCall, caller: Caller, book: TaskRepository, options: RunOptions) {
+  constructor(task: Task, call: TaskCall, caller: Caller, repository: TaskRepository, options: RunOptions) {
     this.id = task.id
     this.expiresAt = task.expiresAt
     this.call = call
     this.#number = task.run
-    this.#book = book
+    this.#repository = repository
     this.#errorOf = options.errorOf
-    call.detach(this, options.tell)
+    call.detach(this, options.notify)
     const { progressToken: token } = (call.request.params?._meta ?? {}) as RequestMeta
-    if (options.tell && token !== undefined) this.#progress = new ProgressSender(call, caller.rules, token)
-    this.host = {
+    if (options.notify && token !== undefined) this.#progress = new ProgressSender(call, caller.rules, token)
+    this.replay = {
       states: {
         maxRounds: options.maxRounds,
-        seal: async (state) => {
-          this.#kept = { ...state, journal: { ...state.journal, once: [] } }
-          return 'kept'
+        save: async (state) => {
+          this.#nextState = { ...state, journal: { ...state.journal, once: [] } }
+          return storedState
         },
-        open: async () => options.opened,
+        load: async () => options.state,
       },
-      note: (key, value) => this.#note({ once: [key, value] }),
+      saveOnce: (key, value) => this.#appendNote({ once: [key, value] }),
       complete: (_method, _caller, result) => result,
       sign: (result) => result,
     }
@@ -69,46 +72,39 @@ export class TaskRun implements TaskControl {
     this.status(message ?? (total === undefined ? String(progress) : `${progress} of ${total}`))
   }
 
-  /** Writes down how the run ended. */
+  /** Waits for the end of the run and writes its outcome. */
   async finish(running: PromiseLike<Reply> | Reply): Promise<void> {
     const ended = await this.#outcomeOf(running)
     this.#progress?.flush()
     this.call.end()
     await this.#isWriting
     if (ended === 'cancelled') return
-    if (ended === 'handed-back') return this.#handBack()
+    if (ended === 'requeued') return this.#requeue()
     if ('questions' in ended) await this.#suspend(ended.questions)
-    else await this.#book.end(this.id, this.#withMessage(ended), (task) => this.isMine(task))
+    else await this.#repository.end(this.id, { ...this.#statusMessage, ...ended }, (task) => this.isCurrent(task))
   }
 
-  isMine({ run, status }: Task): boolean {
+  /** False if the task has ended, or another run has replaced this one. */
+  isCurrent({ run, status }: Task): boolean {
     return run === this.#number && !isFinal(status)
   }
 
-  async #outcomeOf(running: PromiseLike<Reply> | Reply): Promise<Ended> {
+  async #outcomeOf(running: PromiseLike<Reply> | Reply): Promise<RunOutcome> {
     let result: ResultObject
     try {
       const ended = await Promise.race([running, this.call.interrupted])
-      if (ended instanceof Interrupted) return this.#interrupted(ended)
+      if (ended instanceof Interruption) return toOutcome(ended)
       result = ended as ResultObject
     } catch (error) {
-      return this.#failed(this.#errorOf(error))
+      return failed(this.#errorOf(error))
     }
     const problem = jsonProblem(result)
     if (problem !== undefined) {
       const message = `The tool ${this.call.request.params?.name} returned an invalid result: ${problem}`
-      return this.#failed(this.#errorOf(new ProtocolError(RpcCode.InternalError, message)))
+      return failed(this.#errorOf(new ProtocolError(RpcCode.InternalError, message)))
     }
     if (isInputRequired(result)) return { questions: (result.inputRequests ?? {}) as Task['questions'] }
     return { status: 'completed', result }
-  }
-
-  #interrupted({ how }: Interrupted): Outcome | 'cancelled' | 'handed-back' {
-    return typeof how === 'string' ? how : this.#failed(how)
-  }
-
-  #failed(error: RpcErrorBody): Outcome {
-    return { status: 'failed', error, statusMessage: error.message }
   }
 
   async #suspend(questions: Task['questions']): Promise<void> {
@@ -116,49 +112,45 @@ export class TaskRun implements TaskControl {
     const task = await this.#change((now) => ({
       task: {
         status: isOpen ? 'input_required' : 'working',
-        ...withFreshKeys(questions, now),
+        ...withUniqueKeys(questions, now),
         answers: {},
-        state: this.#kept,
+        state: this.#nextState,
         attempts: 0,
         heldUntil: undefined,
         ...this.#statusMessage,
       },
-      // A handler may return state without a question, and runs again with it.
+      // A handler may return state without questions. Then it runs again at once.
       isReady: !isOpen,
     }))
-    if (task) this.#book.tell('input-required', task)
+    if (task) this.#repository.emit('input-required', task)
   }
 
-  /** Another process goes on; that this one ends is nothing against the task. */
-  async #handBack(): Promise<void> {
-    const left = { attempts: 0, heldUntil: undefined, ...this.#statusMessage }
-    const task = await this.#change(() => ({ task: left, isReady: true }))
-    if (task) this.#book.tell('handed-back', task)
+  /** Lets another process continue. The attempt does not count, because the task did not cause its end. */
+  async #requeue(): Promise<void> {
+    const change = { attempts: 0, heldUntil: undefined, ...this.#statusMessage }
+    const task = await this.#change(() => ({ task: change, isReady: true }))
+    if (task) this.#repository.emit('requeued', task)
   }
 
-  /** Undefined, and nothing is changed, when the task has ended or was given to another run. */
+  /** Returns undefined, and changes nothing, if this run is not the current one. */
   async #change(edit: (task: Task) => Edit): Promise<Task | undefined> {
-    let isMine = false
-    const task = await this.#book.change(this.id, (now) => {
-      isMine = this.isMine(now)
-      return isMine ? edit(now) : undefined
+    let isCurrent = false
+    const task = await this.#repository.change(this.id, (now) => {
+      isCurrent = this.isCurrent(now)
+      return isCurrent ? edit(now) : undefined
     })
-    return isMine ? task : undefined
-  }
-
-  #withMessage(outcome: Outcome): Outcome {
-    return { ...this.#statusMessage, ...outcome } as Outcome
+    return isCurrent ? task : undefined
   }
 
   get #statusMessage(): { statusMessage?: string } {
     return this.#message === undefined ? {} : { statusMessage: this.#message }
   }
 
-  /** Done is what is noted: if this process ends now, another finds it. */
-  async #note(note: Note): Promise<void> {
-    // It got further, so whatever ended earlier runs was not this.
+  /** A result of `ctx.once` counts only after it is stored, so that it survives the end of this process. */
+  async #appendNote(note: Note): Promise<void> {
+    // The run made progress, so earlier failed attempts do not count any more.
     const task = await this.#change(() => ({ task: { attempts: 0 }, notes: [JSON.stringify(note)] }))
-    if (!task) throw new McpError('cancelled', 'The task was cancelled, or runs elsewhere now')
+    if (!task) throw new McpError('cancelled', 'The task was cancelled, or another process continues it')
   }
 
   async #writeStatus(): Promise<void> {
@@ -168,7 +160,7 @@ export class TaskRun implements TaskControl {
       try {
         await this.#change(() => ({ task: { statusMessage: message } }))
       } catch {
-        // The store is away; the next status, or the end, is written again.
+        // The store is unavailable. The next status, or the end of the run, is written again.
       }
       written = message
       await Promise.race([
@@ -181,21 +173,27 @@ export class TaskRun implements TaskControl {
   }
 }
 
-type Ended = Outcome | { questions: Task['questions'] } | 'cancelled' | 'handed-back'
+type RunOutcome = TaskOutcome | { questions: Task['questions'] } | 'cancelled' | 'requeued'
 
 export interface RunOptions {
   readonly maxRounds: number
-  /** What earlier runs left. */
-  readonly opened: OpenedState
-  /** Sends the client a notification that belongs to the task; undefined where tasks have none. */
-  readonly tell: ((method: string, params?: Params) => void) | undefined
+  /** The state that earlier runs left. */
+  readonly state: ReplayState
+  /** Sends the client a notification about the task; undefined if its client gets none. */
+  readonly notify: ((method: string, params?: Params) => void) | undefined
   errorOf(error: unknown): RpcErrorBody
 }
 
-export const emptyJournal: JournalState = { round: 0, once: [], answers: {}, asked: {}, changed: 0 }
+function toOutcome({ reason }: Interruption): RunOutcome {
+  return typeof reason === 'string' ? reason : failed(reason)
+}
 
-/** Tasks extension: keys are unique in the life of a task, whatever its handler calls the questions. */
-function withFreshKeys(questions: Task['questions'], { keys = {}, run }: Task): Pick<Task, 'questions' | 'keys'> {
+function failed(error: RpcErrorBody): TaskOutcome {
+  return { status: 'failed', error, statusMessage: error.message }
+}
+
+/** Tasks extension: a key is never used twice in a task, even if the handler uses it again. */
+function withUniqueKeys(questions: Task['questions'], { keys = {}, run }: Task): Pick<Task, 'questions' | 'keys'> {
   const entries = Object.entries(questions).map(([key, question]) => {
     return { key, name: Object.hasOwn(keys, key) ? `${key}~${run}` : key, question }
   })

@@ -1,7 +1,9 @@
-import type { Caller } from '../era/server.ts'
-import { type ConversationHost, StatelessConversation } from '../era/stateless/conversation.ts'
+import type { Call } from '../era/call.ts'
 import { RpcCode } from '../errors.ts'
 import type { Params } from '../jsonrpc/message.ts'
+import type { Caller } from '../protocol/caller.ts'
+import { emptyJournal, type JournalState } from '../replay/journal.ts'
+import { ReplayingConversation } from '../replay/replaying-conversation.ts'
 import type { TaskHost } from '../server/task-runtime.ts'
 import type { TaskWorker } from '../store/ports.ts'
 import { maxTimerMs } from '../util/backoff.ts'
@@ -11,34 +13,39 @@ import { unref } from '../util/unref.ts'
 import { TaskCall } from './call.ts'
 import type { Settings } from './options.ts'
 import type { TaskRepository } from './repository.ts'
-import { emptyJournal, type RunOptions, TaskRun } from './run.ts'
-import type { KeptRequest, Note, Task } from './task.ts'
+import { type RunOptions, storedState, TaskRun } from './run.ts'
+import type { Note, StoredRequest, Task } from './task.ts'
 
-/** A store that does not answer is not waited for when the server closes. */
+/** How long `stop()` waits for a store that does not respond. */
 const graceMs = 5_000
 
-/** How often in a lease a process says that it still has a call in hand. */
-const holdParts = 3
+/** How often per lease a process renews its hold on a promoted call. */
+const renewalsPerLease = 3
 
-/** Runs tasks that the store gives to this process, and looks after those whose calls became tasks here. */
+/** Runs the tasks that the store leases to this process, and those whose calls were promoted here. */
 export class TaskRunner {
   readonly #settings: Settings
-  readonly #book: TaskRepository
+  readonly #repository: TaskRepository
   readonly #host: TaskHost
-  readonly #tell: (task: Task) => RunOptions['tell']
+  readonly #notifierOf: (task: Task) => RunOptions['notify']
   readonly #running = new Map<string, TaskRun>()
-  /** Calls that became tasks while they ran, until they have ended. */
-  readonly #held = new Map<string, Promise<void>>()
+  /** Promoted calls, until they end. */
+  readonly #promoted = new Map<string, Promise<void>>()
   #worker: Promise<TaskWorker> | undefined
-  /** The server closes, and its patience is over: what would begin now is left to others. */
+  /** True after `drainMs`: tasks that would start now are left to other processes. */
   #isDrained = false
 
-  /** @param tell How the client of a task hears of it. */
-  constructor(settings: Settings, book: TaskRepository, host: TaskHost, tell: (task: Task) => RunOptions['tell']) {
+  /** @param notifierOf Returns the function that sends notifications to the client of a task, if it gets any. */
+  constructor(
+    settings: Settings,
+    repository: TaskRepository,
+    host: TaskHost,
+    notifierOf: (task: Task) => RunOptions['notify'],
+  ) {
     this.#settings = settings
-    this.#book = book
+    this.#repository = repository
     this.#host = host
-    this.#tell = tell
+    this.#notifierOf = notifierOf
   }
 
   async start(): Promise<void> {
@@ -62,69 +69,67 @@ export class TaskRunner {
   async stop(): Promise<void> {
     const worker = await this.#worker?.catch(() => undefined)
     this.#worker = undefined
-    const over = Promise.all([worker?.stop(), ...this.#held.values()])
+    const ended = Promise.all([worker?.stop(), ...this.#promoted.values()])
     const timer = setTimeout(() => {
       this.#isDrained = true
-      for (const { call } of this.#running.values()) call.interrupt('handed-back', new Error('The server closes'))
+      for (const { call } of this.#running.values()) call.interrupt('requeued', new Error('The server is closing'))
     }, this.#settings.drainMs)
-    await Promise.race([over, elapsed(this.#settings.drainMs + graceMs)])
+    await Promise.race([ended, elapsed(this.#settings.drainMs + graceMs)])
     clearTimeout(timer)
   }
 
-  /** Somebody changed a task: if it was taken away from its run, that stops. */
+  /** Called after every change of a task. Stops the run if it is not the current one any more. */
   async changed(id: string): Promise<void> {
     const run = this.#running.get(id)
     if (!run) return
-    const task = await this.#book.get(id)
-    if (!task || !run.isMine(task)) run.call.interrupt('cancelled', new Error('The task was cancelled'))
+    const task = await this.#repository.get(id)
+    if (!task || !run.isCurrent(task)) run.call.interrupt('cancelled', new Error('The task was cancelled'))
   }
 
-  /** Until when others take it that a call which became a task is looked after here. */
+  /** Until then other processes do not run a call that was promoted here. */
   holdUntil(): number {
     return clock.now() + this.#settings.leaseMs
   }
 
-  /** Goes on with a call that became a task while it ran. */
+  /** Continues a call that was promoted to a task. */
   follow(run: TaskRun, running: Parameters<TaskRun['finish']>[0]): void {
-    const timer = setInterval(() => void this.#renew(run), this.#settings.leaseMs / holdParts)
+    const timer = setInterval(() => void this.#renew(run), this.#settings.leaseMs / renewalsPerLease)
     unref(timer)
     const ended = this.#finish(run, running)
       .catch((error) => this.#host.reportError(error))
       .finally(() => {
         clearInterval(timer)
-        this.#held.delete(run.id)
+        this.#promoted.delete(run.id)
       })
-    this.#held.set(run.id, ended)
+    this.#promoted.set(run.id, ended)
   }
 
-  createRun(task: Task, call: TaskCall, caller: Caller, opened: RunOptions['opened']): TaskRun {
-    return new TaskRun(task, call, caller, this.#book, {
+  createRun(task: Task, call: TaskCall, caller: Caller, state: RunOptions['state']): TaskRun {
+    return new TaskRun(task, call, caller, this.#repository, {
       maxRounds: this.#host.questions.maxRounds,
-      opened,
-      tell: this.#tell(task),
+      state,
+      notify: this.#notifierOf(task),
       errorOf: (error) => this.#host.errorOf(error),
     })
   }
 
   async #run(id: string, signal: AbortSignal): Promise<void> {
-    const task = await this.#begin(id)
+    const task = await this.#startRun(id)
     if (!task) return
-    const [first, ...rest] = await this.#book.notes(id)
-    // Without its request there is nothing to run: it has expired.
+    const [first, ...rest] = await this.#repository.notes(id)
+    // The task expired in the meantime.
     if (!first || !('request' in first)) return
     const { request } = first
     const caller = this.#callerOf(task, request)
-    if (!caller) return this.#fail(task, `Its client spoke ${task.revision}, which is not served here`)
-    const call = TaskCall.ofTask(
-      request,
-      { requestState: 'kept', inputResponses: answersOf(task) } as Params,
-      task.sessionId,
-    )
-    const run = this.createRun(task, call, caller, { byHand: undefined, ...task.state, journal: journalOf(task, rest) })
-    const lost = () => call.interrupt('cancelled', new Error('The task runs elsewhere now'))
-    signal.addEventListener('abort', lost)
-    call.onEnd(() => signal.removeEventListener('abort', lost))
-    const conversation = new StatelessConversation(call, caller, run.host as ConversationHost)
+    if (!caller) return this.#fail(task, `The task was created with revision ${task.revision}, which is not offered`)
+    const replayParams = { requestState: storedState, inputResponses: answersOf(task) } as Params
+    const call = TaskCall.ofTask(request, replayParams, task.sessionId)
+    const state = { handlerState: undefined, ...task.state, journal: journalOf(task, rest) }
+    const run = this.createRun(task, call, caller, state)
+    const onLeaseLost = () => call.interrupt('cancelled', new Error('Another process runs the task now'))
+    signal.addEventListener('abort', onLeaseLost)
+    call.onEnd(() => signal.removeEventListener('abort', onLeaseLost))
+    const conversation = new ReplayingConversation<Call>(call, caller, run.replay)
     await this.#finish(run, (async () => this.#host.serve(call, conversation, caller))())
   }
 
@@ -139,58 +144,58 @@ export class TaskRunner {
     }
   }
 
-  /** Nobody can ask for the result of a task that is forgotten. */
+  /** The result of an expired task cannot be retrieved, so its run ends. */
   #endAtExpiry({ expiresAt, call }: TaskRun): ReturnType<typeof setTimeout> | undefined {
     const leftMs = (expiresAt ?? Number.POSITIVE_INFINITY) - clock.now()
     if (leftMs > maxTimerMs) return undefined
-    const timer = setTimeout(() => call.interrupt('cancelled', new Error('The time of the task is over')), leftMs)
+    const timer = setTimeout(() => call.interrupt('cancelled', new Error('The task expired')), leftMs)
     unref(timer)
     return timer
   }
 
-  /** The task as this run may work on it; undefined when there is nothing to do. */
-  async #begin(id: string): Promise<Task | undefined> {
-    await this.#escort(id)
-    if (this.#isDrained) return this.#leave(id)
-    let isBegun = false
-    const task = await this.#book.change(id, (now) => {
-      isBegun = now.status === 'working'
-      if (!isBegun) return undefined
+  /** Starts a new run of a task. Returns undefined if there is nothing to run. */
+  async #startRun(id: string): Promise<Task | undefined> {
+    await this.#waitForPromotedCall(id)
+    if (this.#isDrained) return this.#release(id)
+    let isStarted = false
+    const task = await this.#repository.change(id, (now) => {
+      isStarted = now.status === 'working'
+      if (!isStarted) return undefined
       return { task: { run: now.run + 1, attempts: now.attempts + 1, heldUntil: undefined } }
     })
-    if (!task || !isBegun) return undefined
+    if (!task || !isStarted) return undefined
     const { maxAttempts } = this.#settings
     if (task.attempts > maxAttempts) {
-      await this.#fail(task, `Given up after ${maxAttempts} attempts: each ended with the process that made it`)
+      await this.#fail(task, `Gave up after ${maxAttempts} attempts: the process ended during each of them`)
       return undefined
     }
-    this.#book.tell('started', task)
+    this.#repository.emit('started', task)
     return task
   }
 
   /**
-   * It is in hand, here or in another process, without the store knowing: waits for that to end, one way or the other. What
-   * was handed back meanwhile is left to others, and not taken for done.
+   * A promoted call runs without a lease. Waits for its end, here or in another process, before the task may run again. If the
+   * call was requeued in the meantime, this process must not report the task as done.
    */
-  async #escort(id: string): Promise<void> {
+  async #waitForPromotedCall(id: string): Promise<void> {
     for (;;) {
-      await this.#held.get(id)
-      const task = await this.#book.get(id)
+      await this.#promoted.get(id)
+      const task = await this.#repository.get(id)
       const waitMs = (task?.heldUntil ?? 0) - clock.now()
       if (task?.status !== 'working' || waitMs <= 0 || this.#isDrained) return
       await elapsed(Math.min(waitMs, 1_000))
     }
   }
 
-  /** Lets another process have it at once. */
-  async #leave(id: string): Promise<undefined> {
-    await this.#book.change(id, ({ status }) => (status === 'working' ? { task: {}, isReady: true } : undefined))
+  /** Makes the task available to other processes at once. */
+  async #release(id: string): Promise<undefined> {
+    await this.#repository.change(id, ({ status }) => (status === 'working' ? { task: {}, isReady: true } : undefined))
   }
 
   async #renew(run: TaskRun): Promise<void> {
     try {
-      await this.#book.change(run.id, (task) =>
-        run.isMine(task) ? { task: { heldUntil: this.holdUntil() } } : undefined,
+      await this.#repository.change(run.id, (task) =>
+        run.isCurrent(task) ? { task: { heldUntil: this.holdUntil() } } : undefined,
       )
     } catch (error) {
       this.#host.reportError(error)
@@ -199,22 +204,22 @@ export class TaskRunner {
 
   async #fail(task: Task, message: string): Promise<void> {
     const error = { code: RpcCode.InternalError, message }
-    await this.#book.end(task.id, { status: 'failed', error, statusMessage: message })
+    await this.#repository.end(task.id, { status: 'failed', error, statusMessage: message })
   }
 
-  #callerOf({ revision: id }: Task, { caller }: KeptRequest): Caller | undefined {
+  #callerOf({ revision: id }: Task, { caller }: StoredRequest): Caller | undefined {
     const rules = this.#host.revision(id)
     return rules && { ...caller, revision: rules.id, rules }
   }
 }
 
-/** The answers by what the handler calls its questions. */
+/** The answers by the handler's keys. */
 function answersOf({ answers, keys = {} }: Task): Task['answers'] {
   return Object.fromEntries(Object.entries(answers).map(([name, answer]) => [keys[name] ?? name, answer]))
 }
 
-/** Everything that earlier runs have seen and done. */
-function journalOf({ state }: Task, notes: readonly Note[]) {
+/** The journal of earlier runs. */
+function journalOf({ state }: Task, notes: readonly Note[]): JournalState {
   const once = notes.flatMap((note): [string, string][] => ('once' in note ? [note.once] : []))
   return { ...(state?.journal ?? emptyJournal), once }
 }

@@ -1,8 +1,9 @@
 import { checkAccess, principalOf } from '../era/access.ts'
 import type { Call } from '../era/call.ts'
-import type { Caller, Reply, TaskFeed } from '../era/server.ts'
-import { ProtocolError, RpcCode } from '../errors.ts'
+import type { TaskFeed } from '../era/server.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import type { Caller } from '../protocol/caller.ts'
+import type { Reply } from '../replay/conversation.ts'
 import type { Context } from '../server/context.ts'
 import type { RequestHandler, Serving } from '../server/dispatch.ts'
 import { type Guarded, mayUse } from '../server/features/feature.ts'
@@ -13,33 +14,41 @@ import { unref } from '../util/unref.ts'
 import { coreDialect } from './core-dialect.ts'
 import type { Dialect } from './dialect.ts'
 import { extensionDialect } from './extension-dialect.ts'
-import { TaskFollowers } from './followers.ts'
 import { listOf, listTasks } from './list.ts'
 import { resolveOptions, type Settings, type TasksOptions } from './options.ts'
-import { serveFor } from './promote.ts'
-import { type NewTask, ownerOf, TaskRepository } from './repository.ts'
+import { serveOrPromote } from './promote.ts'
+import { type NewTask, ownerOf, TaskRepository, taskNotFound } from './repository.ts'
 import { TaskResults } from './result.ts'
 import { TaskRunner } from './runner.ts'
 import { sendTaskStatus } from './status-notifications.ts'
-import { isFinal, type KeptRequest, type ListedTask, type Task } from './task.ts'
+import { TaskSubscriptions } from './subscriptions.ts'
+import { isFinal, type ListedTask, type StoredRequest, type Task } from './task.ts'
 import { TaskWatchers } from './watchers.ts'
 
 /**
- * Lets tools run as tasks that clients come back to: `execution: { taskSupport: 'optional' }` on a tool, and the same handler.
+ * Lets tools run as tasks, which continue after the client disconnects. Pass the result to one `McpServer` and set
+ * `taskSupport` on each tool that may run as a task. Its handler does not change.
  *
  * @example
- * const server = new McpServer(info, { tasks: tasks({ store: sqliteStore('./tasks.db').tasks }) })
+ * const server = new McpServer(
+ *   { name: 'reports', version: '1.0.0' },
+ *   { tasks: tasks({ store: sqliteStore('./tasks.db').tasks }) },
+ * )
+ * server.registerTool('report', { execution: { taskSupport: 'optional' } }, async (ctx) => {
+ *   ctx.task?.status('Reading')
+ *   return createReport()
+ * })
  */
 export function tasks(options: TasksOptions = {}): TaskRuntime {
   return new Tasks(resolveOptions(options))
 }
 
-/** Until a store that could not be worked with is tried again. */
+/** The pause before `start()` tries an unavailable store again. */
 const retryMs = 5_000
 
 class Tasks implements TaskRuntime {
   readonly #settings: Settings
-  readonly #book: TaskRepository
+  readonly #repository: TaskRepository
   readonly #watchers: TaskWatchers
   readonly #results: TaskResults
   #host: TaskHost | undefined
@@ -50,19 +59,20 @@ class Tasks implements TaskRuntime {
 
   constructor(settings: Settings) {
     this.#settings = settings
-    this.#book = new TaskRepository(settings)
+    this.#repository = new TaskRepository(settings)
     this.#watchers = new TaskWatchers(settings.store)
     const find = (id: string, ctx: Context) => this.#find(id, ctx.call)
-    this.#results = new TaskResults(find, this.#book, this.#watchers, () => this.#attached.questions.timeoutMs)
+    this.#results = new TaskResults(find, this.#repository, this.#watchers, () => this.#attached.questions.timeoutMs)
     this.methods = {
       'tasks/get': (params, ctx) => this.#get(params, ctx),
       'tasks/update': (params, ctx) => this.#update(params, ctx),
       'tasks/cancel': (params, ctx) => this.#cancel(params, ctx),
       'tasks/result': (params, ctx) => this.#results.wait(params.taskId as string, ctx),
-      'tasks/list': (params, ctx) => listTasks(params, ctx, this.#book, (task) => mayUse(ctx, this.#guardOf(task))),
+      'tasks/list': (params, ctx) =>
+        listTasks(params, ctx, this.#repository, (task) => mayUse(ctx, this.#guardOf(task))),
     }
-    this.feed = new TaskFollowers({
-      book: this.#book,
+    this.feed = new TaskSubscriptions({
+      repository: this.#repository,
       watchers: this.#watchers,
       find: (id, call) => this.#find(id, call),
       reportError: (error) => this.#host?.reportError(error),
@@ -70,19 +80,21 @@ class Tasks implements TaskRuntime {
   }
 
   attach(host: TaskHost): void {
-    if (this.#host) throw new TypeError('tasks() serves one server; make another for another server')
+    if (this.#host) throw new TypeError('tasks() belongs to one server. Call tasks() again for another server.')
     this.#host = host
-    this.#book.reportError = (error) => host.reportError(error)
-    this.#runner = new TaskRunner(this.#settings, this.#book, host, (task) =>
-      this.#dialectOf(task).tellsSession ? (method, params) => this.#watchers.say(task.id, method, params) : undefined,
+    this.#repository.reportError = (error) => host.reportError(error)
+    this.#runner = new TaskRunner(this.#settings, this.#repository, host, (task) =>
+      this.#dialectOf(task).notifiesSession
+        ? (method, params) => this.#watchers.notifyClient(task.id, method, params)
+        : undefined,
     )
   }
 
-  /** A store that is away for a moment is asked again, until it is there or we are stopped. */
+  /** If the store is unavailable, tries again until it succeeds or `stop()` is called. */
   async start(): Promise<void> {
     clearTimeout(this.#retry)
     try {
-      await this.#begin()
+      await this.#startOnce()
     } catch (error) {
       this.#retry = setTimeout(() => void this.start().catch((again) => this.#host?.reportError(again)), retryMs)
       unref(this.#retry)
@@ -90,7 +102,7 @@ class Tasks implements TaskRuntime {
     }
   }
 
-  async #begin(): Promise<void> {
+  async #startOnce(): Promise<void> {
     await this.#watchers.start((id) => void this.#runner?.changed(id).catch((error) => this.#host?.reportError(error)))
     await this.#runner?.start()
   }
@@ -109,25 +121,28 @@ class Tasks implements TaskRuntime {
     if (!config) return undefined
     const decision = dialect.decide(config, params, caller, this.#settings)
     if (decision === 'plain') return undefined
-    // Now, when the client can still be told which permission to ask for.
+    // Checked before the task exists, so that the error response can name the missing scopes.
     checkAccess(exchange, config.requiredScopes)
-    if (decision === 'task') return this.#create(serving, dialect, config)
-    return serveFor(decision.afterMs, decision.always, {
+    // A call can be promoted while it runs only if its conversation can be handed over.
+    if (decision === 'task' || !serving.replay) return this.#create(serving, dialect, config)
+    return serveOrPromote({
+      ...decision,
       serving,
-      book: this.#book,
+      replay: serving.replay,
+      repository: this.#repository,
       runner: this.#runner!,
       newTask: this.#newTask(serving, dialect, config),
-      created: (task) => serving.complete(dialect.created(task, this.#book.pace, config)),
+      created: (task) => serving.complete(dialect.created(task, this.#repository.pollInterval, config)),
     })
   }
 
   async #create(serving: Serving, dialect: Dialect, config: ToolTaskConfig): Promise<Reply> {
-    const task = await this.#book.create({ ...this.#newTask(serving, dialect, config), isReady: true })
-    if (dialect.tellsSession) {
-      const kept = { book: this.#book, watchers: this.#watchers }
-      sendTaskStatus(task, serving.exchange, kept, (error) => this.#attached.reportError(error))
+    const task = await this.#repository.create({ ...this.#newTask(serving, dialect, config), isReady: true })
+    if (dialect.notifiesSession) {
+      const source = { repository: this.#repository, watchers: this.#watchers }
+      sendTaskStatus(task, serving.exchange, source, (error) => this.#attached.reportError(error))
     }
-    return serving.complete(dialect.created(task, this.#book.pace, config))
+    return serving.complete(dialect.created(task, this.#repository.pollInterval, config))
   }
 
   #newTask(
@@ -139,13 +154,13 @@ class Tasks implements TaskRuntime {
     const http = stream?.request
     const { sessionId, auth, principal, isLocalUser } = link.transport
     const params = omit(request.params ?? {}, ['task', 'requestState', 'inputResponses'])
-    const kept: KeptRequest = {
+    const stored: StoredRequest = {
       request: { ...request, params },
       caller: {
         clientInfo: caller.clientInfo,
         capabilities: caller.capabilities,
         logLevel: caller.logLevel,
-        answers: caller.answers,
+        canAnswer: caller.canAnswer,
       },
       ...(http
         ? { http: { url: http.url, principal: http.principal, auth: withoutToken(http.auth) } }
@@ -154,7 +169,7 @@ class Tasks implements TaskRuntime {
     return {
       owner: ownerOf(principalOf(exchange)),
       listedFor: listOf(exchange),
-      request: kept,
+      request: stored,
       revision: caller.revision,
       sessionId,
       ttlMs: dialect.ttlOf(request.params ?? {}),
@@ -165,15 +180,15 @@ class Tasks implements TaskRuntime {
   async #get({ taskId }: Params, ctx: Context): Promise<ResultObject> {
     const dialect = this.#check(ctx)
     const task = await this.#find(taskId as string, ctx.call)
-    // In 2026-07-28 this brings the result too.
-    if (!dialect.tellsSession && isFinal(task.status)) this.#book.tell('retrieved', task)
-    return dialect.described(task, this.#book.pace, ctx.caller)
+    // In 2026-07-28 the response includes the result.
+    if (!dialect.notifiesSession && isFinal(task.status)) this.#repository.emit('retrieved', task)
+    return dialect.described(task, this.#repository.pollInterval, ctx.caller)
   }
 
   async #update({ taskId, inputResponses }: Params, ctx: Context): Promise<ResultObject> {
     this.#check(ctx)
     const { id } = await this.#find(taskId as string, ctx.call)
-    await this.#book.answer(id, inputResponses as Record<string, unknown>)
+    await this.#repository.answer(id, inputResponses as Record<string, unknown>)
     return {}
   }
 
@@ -181,13 +196,13 @@ class Tasks implements TaskRuntime {
     const dialect = this.#check(ctx)
     let before = await this.#find(taskId as string, ctx.call)
     const outcome = { status: 'cancelled', statusMessage: 'Cancelled by the client' } as const
-    const after = await this.#book.end(before.id, outcome, (now) => {
-      // Two may cancel at once; the one who comes second finds it ended.
+    const after = await this.#repository.end(before.id, outcome, (now) => {
+      // If two requests cancel the task at once, the second finds it ended.
       before = now
       return true
     })
-    if (!after) throw new ProtocolError(RpcCode.InvalidParams, 'There is no such task, or no longer')
-    return dialect.cancelled(before, after, this.#book.pace)
+    if (!after) throw taskNotFound()
+    return dialect.cancelled(before, after, this.#repository.pollInterval)
   }
 
   #check(ctx: Context): Dialect {
@@ -196,17 +211,17 @@ class Tasks implements TaskRuntime {
     return dialect
   }
 
-  /** A task is as secret as its tool: whoever may not call that may not see, answer or cancel it either. */
+  /** A caller needs the scopes of the tool to see, answer or cancel its tasks. */
   async #find(id: string, call: Pick<Call, 'stream' | 'link'>): Promise<Task> {
-    const task = await this.#book.find(id, ownerOf(principalOf(call)))
+    const task = await this.#repository.find(id, ownerOf(principalOf(call)))
     checkAccess(call, this.#guardOf(task).requiredScopes)
     return task
   }
 
-  /** The scopes that the tool had when the task was created, and those it has now: neither may be lost by a change of the tool. */
-  #guardOf({ name, requiredScopes: kept }: ListedTask): Guarded {
+  /** The scopes that the tool had when the task was created, and those it has now. */
+  #guardOf({ name, requiredScopes: stored }: ListedTask): Guarded {
     const current = this.#attached.taskConfig({ name })?.requiredScopes
-    return { requiredScopes: kept && current ? [...new Set([...kept, ...current])] : (kept ?? current) }
+    return { requiredScopes: stored && current ? [...new Set([...stored, ...current])] : (stored ?? current) }
   }
 
   #dialectOf({ revision }: Task): Dialect {
@@ -215,30 +230,31 @@ class Tasks implements TaskRuntime {
   }
 
   get #attached(): TaskHost {
-    if (!this.#host) throw new TypeError('Give tasks() to a server: new McpServer(info, { tasks: tasks() })')
+    if (!this.#host)
+      throw new TypeError('tasks() has no server. Pass it to one: new McpServer(info, { tasks: tasks() })')
     return this.#host
   }
 }
 
-/** Which kind of tasks the caller's revision has; undefined for those that have none. */
+/** The tasks protocol of the caller's revision; undefined if it has none. */
 function dialectOf({ rules }: Caller): Dialect | undefined {
   if (!rules.lacks('notifications/tasks')) return extensionDialect
   return rules.lacks('notifications/tasks/status') ? undefined : coreDialect
 }
 
-/** What a layer in front of us left may contain tokens and passwords, so only what is known to be harmless is kept. */
+/** `auth` may come from middleware of the application and contain secrets, so only members that are known are stored. */
 function withoutToken(auth: AuthInfo | undefined): AuthInfo | undefined {
   if (!isObject(auth)) return undefined
   const { extra, user } = auth as JsonObject
   return {
-    ...pick(auth as AuthInfo, keptMembers),
+    ...pick(auth as AuthInfo, storedMembers),
     ...(isObject(extra) && { extra }),
     ...((typeof user === 'string' || typeof user === 'number') && { user }),
   }
 }
 
-/** Those of `AuthInfo`, and those in which other layers say who the user is. */
-const keptMembers = [
+/** Those of `AuthInfo`, and common names for the id of a user. */
+const storedMembers = [
   ...['issuer', 'subject', 'clientId', 'scopes', 'expiresAt', 'resource', 'claims'],
   ...['iss', 'sub', 'userId', 'user_id', 'uid'],
 ]

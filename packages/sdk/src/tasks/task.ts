@@ -1,65 +1,65 @@
-import type { Caller } from '../era/server.ts'
-import type { OpenedState } from '../era/stateless/states.ts'
 import type { ResultObject, RpcErrorBody, RpcRequest } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
+import type { Caller } from '../protocol/caller.ts'
 import type { InputRequest } from '../protocol/input.ts'
 import type { TaskStatus } from '../protocol/tasks.ts'
+import type { ReplayState } from '../replay/sealed-states.ts'
 import type { TaskEntry, TaskSummary } from '../store/ports.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 
-/** As much of a task as a list shows. */
+/** The part of a task that lists contain. */
 export interface ListedTask extends Omit<TaskSummary, 'summary' | 'isOpen'>, SummaryBody {}
 
-/** A task as it stands. */
+/** A task with everything that is stored in its record. */
 export interface Task extends ListedTask, TaskBody {}
 
-/** What the store keeps without looking at it, and lists read too. */
+/** The members that lists need too. The store keeps them as text. */
 export interface SummaryBody {
-  /** A tool's own failure is `completed` here; what to call it is a matter of the dialect. */
+  /** `completed` also if the tool returned an error; dialects may report that as `failed`. */
   status: TaskStatus
   statusMessage?: string | undefined
   updatedAt: number
   ttlMs: number | null
-  /** The tool, for those who keep books. */
+  /** The name of the tool. */
   name: string
-  /** The tool itself failed. */
+  /** Whether the tool returned an error. */
   isError?: boolean | undefined
   /** The scopes of the tool when the task was created. The tool may be disabled or removed before its task is read. */
   requiredScopes?: readonly string[] | undefined
 }
 
-/** What the store keeps without looking at it. */
+/** The other members. The store keeps them as text. */
 export interface TaskBody {
-  /** Of the client that wanted it. */
+  /** The revision of the client that created the task. */
   revision: string
-  /** The session that created it. */
+  /** The session that created the task. */
   sessionId?: string | undefined
-  /** Open questions by the key that clients know them by. */
+  /** Open questions, by the key that clients use. */
   questions: Readonly<Record<string, InputRequest>>
-  /** The names of all questions so far, and what the handler calls them. */
+  /** The keys that clients used so far, and the handler's key for each. */
   keys?: Readonly<Record<string, string>> | undefined
-  /** Answers that no run has seen yet. */
+  /** Answers that no run has read yet. */
   answers: Readonly<Record<string, ResultObject>>
-  /** What the runs so far leave to the next, but for what was done once: that is noted when it happens. */
-  state?: OpenedState | undefined
-  /** The run that may write; whoever has another number was replaced. */
+  /** The state for the next run, without results of `ctx.once`: those are stored as notes as soon as they exist. */
+  state?: ReplayState | undefined
+  /** The number of the current run. Only that run may change the task. */
   run: number
-  /** Until then the process in which the call became a task runs it, without having been given it by the store. */
+  /** Set if a call was promoted: until then its process runs the task without a lease from the store. */
   heldUntil?: number | undefined
-  /** Runs that began since it last got any further. */
+  /** Runs since the task last made progress. */
   attempts: number
   result?: ResultObject | undefined
   error?: RpcErrorBody | undefined
 }
 
-/** What is noted of a task: first the request, then everything that was done once. */
-export type Note = { request: KeptRequest } | { once: [key: string, value: string] }
+/** An append-only note of a task: first its request, then each result of `ctx.once`. */
+export type Note = { request: StoredRequest } | { once: [key: string, value: string] }
 
-/** Everything that a run needs to know of the call, wherever it takes place. */
-export interface KeptRequest {
+/** The request that created a task, with everything that a run in any process needs. */
+export interface StoredRequest {
   request: RpcRequest
-  caller: Pick<Caller, 'clientInfo' | 'capabilities' | 'logLevel' | 'answers'>
-  /** Of the HTTP request; never its headers, in which secrets travel. */
+  caller: Pick<Caller, 'clientInfo' | 'capabilities' | 'logLevel' | 'canAnswer'>
+  /** Of the HTTP request. Headers are not stored, because they contain secrets. */
   http?: { url: string; principal?: string | undefined; auth?: AuthInfo | undefined } | undefined
   /** The identity of the connection, on other transports. */
   peer?: Pick<Transport, 'auth' | 'principal' | 'isLocalUser'> | undefined

@@ -2,22 +2,22 @@ import type { Params } from '../jsonrpc/message.ts'
 import { metaKeys } from '../protocol/meta.ts'
 import type { TaskStore } from '../store/ports.ts'
 
-/** Everyone in this process who wants to know of tasks: the store says which changed, whoever changed it. */
+/** Listeners in this process for changes of tasks by any process. */
 export class TaskWatchers {
   readonly #store: TaskStore
-  readonly #listeners = new Map<string, Set<(said?: Said) => void>>()
+  readonly #listeners = new Map<string, Set<TaskListener>>()
   #stop: Promise<() => void> | undefined
 
   constructor(store: TaskStore) {
     this.#store = store
   }
 
-  /** @param onChange Also for tasks that nobody here waits for. */
+  /** @param onChange Called for every task, also those without a listener. */
   async start(onChange: (id: string) => void): Promise<void> {
     this.#stop ??= this.#store.watch((id, text) => {
       if (text === undefined) onChange(id)
-      const said = text === undefined ? undefined : (JSON.parse(text) as Said)
-      for (const listener of [...(this.#listeners.get(id) ?? [])]) listener(said)
+      const notification = text === undefined ? undefined : (JSON.parse(text) as TaskNotification)
+      for (const listener of [...(this.#listeners.get(id) ?? [])]) listener(notification)
     })
     try {
       await this.#stop
@@ -33,8 +33,8 @@ export class TaskWatchers {
     stop?.()
   }
 
-  /** @param listener Called after each change; and with what is said, where something is. */
-  on(id: string, listener: (said?: Said) => void): () => void {
+  /** @returns A function that removes the listener. */
+  on(id: string, listener: TaskListener): () => void {
     const listeners = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, listeners.add(listener))
     return () => {
@@ -43,21 +43,24 @@ export class TaskWatchers {
     }
   }
 
-  /** Has everyone here look at a task who waits for something to happen to it. */
+  /** Calls the listeners in this process as if the task had changed. */
   wake(id: string): void {
     for (const listener of [...(this.#listeners.get(id) ?? [])]) listener()
   }
 
-  /** Passes a notification that belongs to a task to whoever holds the connection of its client. */
-  say(id: string, method: string, params: Params = {}): void {
+  /** Sends a notification about a task through the process that holds the connection of its client. */
+  notifyClient(id: string, method: string, params: Params = {}): void {
     const _meta = { ...(params._meta as object), [metaKeys.relatedTask]: { taskId: id } }
-    const said: Said = { method, params: { ...params, _meta } }
-    void this.#store.say(id, JSON.stringify(said))
+    const notification: TaskNotification = { method, params: { ...params, _meta } }
+    void this.#store.say(id, JSON.stringify(notification))
   }
 }
 
+/** Called after each change of a task, and with each notification for its client. */
+export type TaskListener = (notification?: TaskNotification) => void
+
 /** A notification for the client of a task. */
-export interface Said {
+export interface TaskNotification {
   readonly method: string
   readonly params: Params
 }

@@ -50,7 +50,7 @@ export function wires(options: WireOptions = {}): Wire[] {
   return chooseRevisions(options.revisions).flatMap((revision) =>
     transports
       // The old transport has sessions of its own kind, and 2026-07-28 has none.
-      .filter((transport) => transport !== 'sse' || revision.era === 'handshake')
+      .filter((transport) => transport !== 'sse' || !revision.lacks('initialize'))
       .map((transport) => createWire(revision, transport, options.schemas)),
   )
 }

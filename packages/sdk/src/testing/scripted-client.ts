@@ -117,7 +117,7 @@ export class ScriptedClient {
   }
 
   get #isStateless(): boolean {
-    return revisions.find(({ id }) => id === this.#options.revision)?.era === 'stateless'
+    return revisions.find(({ id }) => id === this.#options.revision)?.describesCaller === true
   }
 
   #received(message: RpcMessage | RpcMessage[]): void {

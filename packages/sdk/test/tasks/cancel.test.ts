@@ -90,7 +90,7 @@ describe('cancelling', () => {
         [cancelled, 'cancelled'],
       ] as const) {
         const { error } = await peer.cancel(id)
-        expect(error).toEqual({ code: -32602, message: `The task cannot be cancelled: it is ${status} already` })
+        expect(error).toEqual({ code: -32602, message: `The task cannot be cancelled: it is already ${status}` })
         expect((await peer.state(id)).status).toBe(status)
       }
     },

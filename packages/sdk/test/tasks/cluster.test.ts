@@ -119,7 +119,7 @@ describe('a server that closes', () => {
     const id = await (await world.peer(one)).start('long')
     await began.opened
     await one.close()
-    expect(events.at(-1)).toMatchObject({ type: 'handed-back', taskId: id })
+    expect(events.at(-1)).toMatchObject({ type: 'requeued', taskId: id })
     const other = await world.serve(define('other', Promise.resolve()))
     expect(await (await world.peer(other)).textOf(id)).toBe('one, other')
     expect(done).toEqual(['one'])
@@ -188,7 +188,7 @@ describe('a task that takes its process with it', () => {
       const { error } = await peer.result(id)
       expect(error).toEqual({
         code: -32603,
-        message: 'Given up after 3 attempts: each ended with the process that made it',
+        message: 'Gave up after 3 attempts: the process ended during each of them',
       })
       expect(begins).toBe(3)
       expect((await peer.state(id)).statusMessage).toBe(error?.message)
@@ -224,7 +224,7 @@ describe('a task that takes its process with it', () => {
       expect(await peer.textOf(id)).toBe('arrived')
       late.open()
       while (noted.length < 4) await new Promise((resolve) => setTimeout(resolve, 5))
-      for (const message of noted) expect(message).toContain('cancelled, or runs elsewhere')
+      for (const message of noted) expect(message).toContain('was cancelled, or another process continues it')
       expect(await peer.textOf(id)).toBe('arrived')
       world.errors.splice(0)
     },

@@ -9,7 +9,7 @@ const tools = (server: McpServer) => {
   server.registerTool('quick', always, () => 'quick')
   server.registerTool('ask', always, async (_, ctx) => (await ctx.elicit('Go on?')).action)
 }
-const unknown = { code: -32602, message: 'There is no such task, or no longer' }
+const unknown = { code: -32602, message: 'Task not found (it may have expired)' }
 
 describe('the time of a task', () => {
   everyTask(
@@ -97,7 +97,7 @@ describe('the list of tasks', () => {
       await peer.start('quick')
       for (const cursor of ['', 'x', '!!!', btoa('{}'), btoa('[1]'), btoa('["a","b"]'), btoa('null')]) {
         const { error } = await peer.request('tasks/list', { cursor })
-        expect(error).toEqual({ code: -32602, message: 'params.cursor was not given out by this server' })
+        expect(error).toEqual({ code: -32602, message: 'params.cursor was not issued by this server' })
       }
     },
     { revisions: [legacy] },

@@ -233,7 +233,7 @@ describe('what is not there', () => {
           : await peer.request('tasks/result', { taskId: 'none' }),
       ]
       for (const { error } of answers) {
-        expect(error).toEqual({ code: -32602, message: 'There is no such task, or no longer' })
+        expect(error).toEqual({ code: -32602, message: 'Task not found (it may have expired)' })
       }
     },
   )

@@ -109,11 +109,11 @@ describe('tasks', () => {
     [{ ttl: 5 }, 'tasks({ ttl }) is not an option. Options: store, policy,'],
     [{ ttlMs: '5' }, 'tasks({ ttlMs }) must be a number from 1 to 31536000000, not "5".'],
     [{ ttlMs: 90_000_000 }, 'tasks({ ttlMs }) must not be greater than maxTtlMs, which is 86400000.'],
-    [{ store: { tasks: new MemoryTaskStore() } }, 'tasks({ store }) must be a task store: pass its member `tasks`.'],
-    [{ store: './tasks.db' }, 'tasks({ store }) must be a task store: pass sqliteStore(path).tasks, for example.'],
+    [{ store: { tasks: new MemoryTaskStore() } }, 'tasks({ store }) must be a task store: pass its `tasks` member.'],
+    [{ store: './tasks.db' }, 'tasks({ store }) must be a task store: for example sqliteStore(path).tasks.'],
     [{ onEvent: 'log' }, 'tasks({ onEvent }) must be a function, not "log".'],
     [{ requireTasks: 1 }, 'tasks({ requireTasks }) must be a boolean, not 1.'],
-    [true, 'tasks() takes an object of options, such as tasks({ ttlMs: 60_000 }), not true.'],
+    [true, 'tasks() takes an options object, for example tasks({ ttlMs: 60_000 }), not true.'],
   ])('say what is wrong with the options %j', (options, message) => {
     expect(() => tasks(options as unknown as TasksOptions)).toThrow(message)
   })

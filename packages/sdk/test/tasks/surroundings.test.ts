@@ -152,7 +152,7 @@ describe('tasks()', () => {
   it('belongs to one server', async () => {
     const runtime = tasks()
     const first = new McpServer({ name: 'a', version: '1' }, { tasks: runtime })
-    expect(() => new McpServer({ name: 'b', version: '1' }, { tasks: runtime })).toThrow('serves one server')
+    expect(() => new McpServer({ name: 'b', version: '1' }, { tasks: runtime })).toThrow('belongs to one server')
     await first.close()
   })
 

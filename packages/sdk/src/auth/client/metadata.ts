@@ -109,7 +109,7 @@ function isHttp(url: string): boolean {
 export async function fallbackServer(context: AuthContext): Promise<AuthorizationServer> {
   const { origin } = context.serverUrl
   const [place] = metadataPlaces(origin)
-  const document = await context.fetchJson(place!, 'authorization server metadata (2025-03-26)')
+  const document = await context.fetchJson(place!, "authorization server metadata at the server's origin")
   if (document) {
     const issuer = typeof document.issuer === 'string' ? document.issuer : origin
     if (!isHttp(issuer) || new URL(issuer).origin !== origin) {
@@ -117,7 +117,7 @@ export async function fallbackServer(context: AuthContext): Promise<Authorizatio
     }
     return { ...withLists(document), issuer }
   }
-  context.trace.done('authorization server', `default paths of 2025-03-26 at ${origin}`)
+  context.trace.done('authorization server', `default paths at ${origin}`)
   return {
     issuer: origin,
     authorization_endpoint: `${origin}/authorize`,

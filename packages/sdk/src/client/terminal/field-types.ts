@@ -60,6 +60,6 @@ function isNumber(line: string): boolean {
 const formats: ReadonlyMap<unknown, string> = new Map([
   ['email', 'an email address'],
   ['uri', 'a URL such as https://example.com/'],
-  ['date', 'a date as 2026-07-28'],
-  ['date-time', 'a date and time as 2026-07-28T09:30:00Z'],
+  ['date', 'a date as 2030-12-31'],
+  ['date-time', 'a date and time as 2030-12-31T09:30:00Z'],
 ])

@@ -11,18 +11,17 @@ import { deferred } from '../../util/deferred.ts'
 import { isObject, omit } from '../../util/objects.ts'
 import type { ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
 
-/** 2024-11-05 to 2025-11-25, from the client's side. */
+/** The client in 2024-11-05 to 2025-11-25. */
 export class HandshakeClient implements ClientEra {
   readonly facts: ServerFacts
-  readonly answersRequests = true
 
   private constructor(facts: ServerFacts) {
     this.facts = facts
   }
 
   /**
-   * Shakes hands.
-   * @param revisions Those we can speak, newest first; the newest is asked for.
+   * Sends `initialize`.
+   * @param revisions The revisions that the client supports, newest first. It requests the newest.
    */
   static async open(
     link: Link,
@@ -57,7 +56,7 @@ export class HandshakeClient implements ClientEra {
     link.notify('notifications/initialized')
   }
 
-  /** What the handshake settled holds for the session. */
+  /** The facts do not change during a session. */
   async refresh(): Promise<void> {}
 
   call(
@@ -69,7 +68,7 @@ export class HandshakeClient implements ClientEra {
     return link.request(method, params && this.facts.revision.toParams(method, params), options)
   }
 
-  /** Changes of lists come unasked; only resources are subscribed to, one by one. */
+  /** Only resources need a subscription, one by one. Servers announce changes of lists to every session. */
   async listen(link: Link, filter: SubscriptionFilter): Promise<Listening> {
     const { tools, prompts, resources } = this.facts.capabilities
     const uris = resources?.subscribe ? (filter.resourceSubscriptions ?? []) : []
@@ -101,6 +100,9 @@ function withoutTasksExtension({ extensions, ...capabilities }: ClientCapabiliti
 }
 
 export function noCommonRevision(offered: string, revisions: readonly Revision[]): McpError {
-  const ours = revisions.map(({ id }) => id).join(', ')
-  return new McpError('no-common-revision', `The server speaks ${offered.slice(0, 200)}; this client speaks ${ours}`)
+  const supported = revisions.map(({ id }) => id).join(', ')
+  return new McpError(
+    'no-common-revision',
+    `No common protocol version: the server supports ${offered.slice(0, 200)}, this client ${supported}`,
+  )
 }

@@ -1,53 +1,53 @@
 import { McpError, PeerError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
-import { joinBoxes } from '../../protocol/downgrade-form.ts'
+import type { Caller } from '../../protocol/caller.ts'
+import { joinCheckboxes } from '../../protocol/downgrade-form.ts'
 import type { ElicitContent } from '../../protocol/elicitation.ts'
 import type { InputRequest, InputRequests, InputRequiredResult, InputResponses } from '../../protocol/input.ts'
+import {
+  answerShapeProblem,
+  checkAskable,
+  formAnswerProblem,
+  isInputRequired,
+  withDeclaredContext,
+} from '../../protocol/input-check.ts'
+import type { AskOptions, Conversation, Outcome } from '../../replay/conversation.ts'
+import { OnceResults } from '../../replay/once.ts'
+import { QuestionKeys } from '../../replay/question-keys.ts'
+import { emptyInputRequired, textOf, tooManyRounds, warnUnanswered } from '../../replay/questions.ts'
 import { chain } from '../../util/maybe-async.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Call } from '../call.ts'
-import { OnceOnly } from '../once.ts'
-import { QuestionKeys } from '../question-keys.ts'
-import {
-  answerProblem,
-  checkAskable,
-  isInputRequired,
-  nothingAsked,
-  tooManyRounds,
-  topicOf,
-  warnOpen,
-  withDeclaredContext,
-} from '../questions.ts'
-import type { AskOptions, Caller, Conversation, Outcome, QuestionLimits } from '../server.ts'
-import { askAsTask, takesTask, toAugmentation } from './asked-task.ts'
+import type { QuestionLimits } from '../server.ts'
+import { askAsTask, canAnswerAsTask, toTaskRequest } from './client-task.ts'
 
-/** What a session keeps of its client's answers. */
-export interface RootsMemory {
-  /** The roots as the client gave them, until it says that they changed. */
-  readonly known: { roots?: Promise<ResultObject> | undefined }
+/** The client's roots, cached for the session. */
+export interface RootsCache {
+  /** Empty until the first question, and again after the client announced a change. */
+  readonly cache: { roots?: Promise<ResultObject> | undefined }
 }
 
-/** How often a handler is told that it asked too often, before its request is ended. */
-const maxTold = 100
+/** How often a question is rejected for exceeding the limit before the whole request fails. */
+const maxRejections = 100
 
 const noResponses: InputResponses = Object.freeze({})
 
-/** Questions are requests to the client, on the stream of the call that they belong to. */
+/** A conversation whose questions are requests to the client, sent on the stream of the call. */
 export class HandshakeConversation implements Conversation {
   readonly #call: Call
-  readonly #caller: Caller & RootsMemory
+  readonly #caller: Caller & RootsCache
   readonly #limits: QuestionLimits
-  /** Made on first use: most requests ask nothing. */
-  #once: OnceOnly | undefined
+  /** Created on first use, because most requests ask nothing. */
+  #once: OnceResults | undefined
   #keys: QuestionKeys | undefined
-  /** By key, so that a handler which runs again gets past what it asked before. */
-  #answers: Map<string, { topic: string; answer: Promise<ResultObject> }> | undefined
+  /** By key. A handler that runs again gets the answers to the questions it asked before. */
+  #answers: Map<string, { text: string; answer: Promise<ResultObject> }> | undefined
   #rounds = 0
   #open = 0
   inputResponses: InputResponses = noResponses
   requestState: unknown
 
-  constructor(call: Call, caller: Caller & RootsMemory, limits: QuestionLimits) {
+  constructor(call: Call, caller: Caller & RootsCache, limits: QuestionLimits) {
     this.#call = call
     this.#caller = caller
     this.#limits = limits
@@ -55,56 +55,59 @@ export class HandshakeConversation implements Conversation {
 
   run(work: () => Outcome): Outcome {
     return chain(work(), (result) => {
-      if (this.#open > 0) warnOpen(this.#call.request.method, this.#answers?.keys() ?? [])
-      if (isInputRequired(result)) return this.#fulfil(result, work)
+      if (this.#open > 0) warnUnanswered(this.#call.request.method, this.#answers?.keys() ?? [])
+      if (isInputRequired(result)) return this.#runAgain(result, work)
       return this.#caller.rules.toResult(this.#call.request.method, result)
     })
   }
 
   once<T>(key: string, work: () => T | Promise<T>): Promise<T> {
-    this.#once ??= new OnceOnly()
-    return this.#once.do(key, work)
+    this.#once ??= new OnceResults()
+    return this.#once.run(key, work)
   }
 
   async ask(question: InputRequest, options: AskOptions): Promise<ResultObject> {
     checkAskable(this.#caller, question)
-    return question.method === 'roots/list' ? this.#askRoots(question, options) : this.#askOnce(question, options)
+    if (question.method === 'roots/list') return this.#askRoots(question, options)
+    const answer = await this.#askByKey(question, options)
+    checkProblem(question, formAnswerProblem(question, answer))
+    return answer
   }
 
-  #askOnce(question: InputRequest, options: AskOptions): Promise<ResultObject> {
+  #askByKey(question: InputRequest, options: AskOptions): Promise<ResultObject> {
     this.#keys ??= new QuestionKeys()
     const key = this.#keys.next(question.method, options.key)
     this.#answers ??= new Map()
-    const topic = topicOf(question)
+    const text = textOf(question)
     const known = this.#answers.get(key)
-    if (known?.topic === topic) return known.answer
-    const answer = this.#ask(question, options)
-    this.#answers.set(key, { topic, answer })
+    if (known?.text === text) return known.answer
+    const answer = this.#send(question, options)
+    this.#answers.set(key, { text, answer })
     answer.catch(() => this.#answers!.delete(key))
     return answer
   }
 
-  /** Asked once per session, where the client tells of changes (2025-11-25 roots). */
+  /** Asks once per session if the client announces changes (2025-11-25 roots). */
   async #askRoots(question: InputRequest, options: AskOptions): Promise<ResultObject> {
-    const caller = this.#caller
-    if (!caller.capabilities.roots?.listChanged) return this.#ask(question, options)
-    while (caller.known.roots) {
+    const { capabilities, cache } = this.#caller
+    if (!capabilities.roots?.listChanged) return this.#send(question, options)
+    while (cache.roots) {
       try {
-        return await caller.known.roots
+        return await cache.roots
       } catch (error) {
-        // Another call asked, and was given up; what the client says holds for all.
+        // An error from the client counts for every call. Otherwise the call that asked was cancelled, so ask again.
         if (error instanceof PeerError) throw error
       }
     }
-    const asked = this.#ask(question, options)
-    caller.known.roots = asked
-    asked.catch(() => {
-      if (caller.known.roots === asked) caller.known.roots = undefined
+    const roots = this.#send(question, options)
+    cache.roots = roots
+    roots.catch(() => {
+      if (cache.roots === roots) cache.roots = undefined
     })
-    return asked
+    return roots
   }
 
-  async #ask(question: InputRequest, { key: _key, task, timeoutMs, ...options }: AskOptions): Promise<ResultObject> {
+  async #send(question: InputRequest, { key: _key, task, timeoutMs, ...options }: AskOptions): Promise<ResultObject> {
     if (!this.#countRound()) return new Promise(() => {})
     this.#open++
     try {
@@ -113,13 +116,10 @@ export class HandshakeConversation implements Conversation {
       const limitMs = timeoutMs ?? (method === 'roots/list' ? undefined : this.#limits.timeoutMs)
       const request = { ...options, timeoutMs: limitMs }
       const answer =
-        task && takesTask(this.#caller, method)
-          ? await askAsTask(this.#call, method, { ...params, task: toAugmentation(task) }, request)
+        task && canAnswerAsTask(this.#caller, method)
+          ? await askAsTask(this.#call, method, { ...params, task: toTaskRequest(task) }, request)
           : await this.#call.ask(method, params, request)
-      const problem = answerProblem(question, answer)
-      if (problem !== undefined) {
-        throw new McpError('invalid-response', `The client's answer to ${method} is no answer: ${problem}`)
-      }
+      checkProblem(question, answerShapeProblem(question, answer))
       return toNewest(question, answer)
     } finally {
       this.#open--
@@ -130,25 +130,25 @@ export class HandshakeConversation implements Conversation {
     const { rules } = this.#caller
     const { method, params = {} } = withDeclaredContext(this.#caller, question)
     const { mode, elicitationId = crypto.randomUUID() } = params as Params
-    // 2025-11-25 elicitation, URL mode: each has an id of its own.
+    // 2025-11-25 elicitation, URL mode: the id is required.
     return rules.toParams(method, (mode === 'url' ? { ...params, elicitationId } : params) as Params)
   }
 
-  /** False: the handler was told, will not hear it, and gets no further. */
+  /** Throws if the handler asks too often. Returns false if it keeps asking after that: then its question never settles. */
   #countRound(): boolean {
     const { maxRounds } = this.#limits
     if (this.#open > 0 || ++this.#rounds <= maxRounds) return true
-    if (this.#rounds <= maxRounds + maxTold) throw tooManyRounds(maxRounds)
+    if (this.#rounds <= maxRounds + maxRejections) throw tooManyRounds(maxRounds)
     this.#call.fail(tooManyRounds(maxRounds).toBody())
     return false
   }
 
-  /** A handler that returns its questions is given the answers and runs again, as it would on 2026-07-28. */
-  async #fulfil(first: InputRequiredResult, work: () => Outcome): Promise<ResultObject> {
+  /** A handler that returns `inputRequired()` runs again with the answers, as it does on 2026-07-28. */
+  async #runAgain(first: InputRequiredResult, work: () => Outcome): Promise<ResultObject> {
     let result: ResultObject = first as ResultObject & InputRequiredResult
     for (let run = 1; isInputRequired(result); run++) {
       if (run > this.#limits.maxRounds) throw tooManyRounds(this.#limits.maxRounds)
-      this.inputResponses = await this.#answerAll(result.inputRequests ?? {}, result.requestState)
+      this.inputResponses = await this.#askAll(result.inputRequests ?? {}, result.requestState)
       this.requestState = copyJson(result.requestState)
       this.#keys = undefined
       result = await work()
@@ -156,27 +156,34 @@ export class HandshakeConversation implements Conversation {
     return this.#caller.rules.toResult(this.#call.request.method, result)
   }
 
-  async #answerAll(questions: InputRequests, state: unknown): Promise<InputResponses> {
+  async #askAll(questions: InputRequests, state: unknown): Promise<InputResponses> {
     const entries = Object.entries(questions)
-    if (entries.length === 0 && state === undefined) throw nothingAsked()
-    const answers = await Promise.all(entries.map(async ([key, question]) => [key, await this.#put(question)] as const))
+    if (entries.length === 0 && state === undefined) throw emptyInputRequired()
+    const answers = await Promise.all(
+      entries.map(async ([key, question]) => [key, await this.#askManually(question)] as const),
+    )
     return Object.fromEntries(answers) as unknown as InputResponses
   }
 
-  /** The handler keeps track of what it asks by hand. */
-  async #put(question: InputRequest): Promise<ResultObject> {
+  /** No key and no check of forms: a handler that returns its questions does both itself. */
+  async #askManually(question: InputRequest): Promise<ResultObject> {
     checkAskable(this.#caller, question)
-    return question.method === 'roots/list' ? this.#askRoots(question, {}) : this.#ask(question, {})
+    return question.method === 'roots/list' ? this.#askRoots(question, {}) : this.#send(question, {})
   }
 }
 
-/** As it would come back on 2026-07-28. */
+function checkProblem({ method }: InputRequest, problem: string | undefined): void {
+  if (problem === undefined) return
+  throw new McpError('invalid-response', `The client's answer to ${method} is invalid: ${problem}`)
+}
+
+/** As the state would come back on 2026-07-28. */
 function copyJson(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value))
 }
 
-/** Forms had no choice of several before 2025-11-25. */
+/** Before 2025-11-25 a form has a checkbox for each option instead of a multiple choice. */
 function toNewest({ method, params }: InputRequest, answer: ResultObject): ResultObject {
   if (method !== 'elicitation/create' || params.mode === 'url' || !isObject(answer.content)) return answer
-  return { ...answer, content: joinBoxes(params.requestedSchema, answer.content as ElicitContent) }
+  return { ...answer, content: joinCheckboxes(params.requestedSchema, answer.content as ElicitContent) }
 }

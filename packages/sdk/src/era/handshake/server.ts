@@ -2,60 +2,62 @@ import { ProtocolError, RpcCode, UrlElicitationRequiredError } from '../../error
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import type { ResultObject, RpcErrorBody, RpcNotification } from '../../jsonrpc/message.ts'
+import type { Caller } from '../../protocol/caller.ts'
 import type { ClientCapabilities, Implementation, ServerCapabilities } from '../../protocol/capabilities.ts'
 import type { InitializeParams } from '../../protocol/initialize.ts'
+import { canAsk } from '../../protocol/input-check.ts'
 import type { LoggingLevel } from '../../protocol/log-level.ts'
 import { isAtLeast } from '../../protocol/log-level.ts'
 import type { LoggingMessageParams } from '../../protocol/logging.ts'
 import type { Revision, RevisionId } from '../../protocol/revision.ts'
 import { isUri } from '../../protocol/uri.ts'
+import type { Conversation, Reply } from '../../replay/conversation.ts'
 import { checkAccess, type Granted, grantedTo, isAllowed } from '../access.ts'
 import type { Call } from '../call.ts'
 import { type Change, isSubscribed } from '../changes.ts'
-import { withCheckedParams } from '../checked.ts'
-import { canAsk } from '../questions.ts'
-import { impossibleVersion, methodNotFound, noHandshake } from '../refusals.ts'
-import type { Caller, Conversation, Definition, EraMethod, Reply, ServerEra } from '../server.ts'
+import { withCheckedParams } from '../checked-params.ts'
+import { invalidVersion, methodNotFound, noHandshake } from '../method-errors.ts'
+import type { Definition, EraMethod, ServerEra } from '../server.ts'
 import type { UriSet } from '../subscribed-uris.ts'
-import { HandshakeConversation, type RootsMemory } from './conversation.ts'
+import { HandshakeConversation, type RootsCache } from './conversation.ts'
 
-/** Subscriptions one session may hold, so that a client cannot fill the memory. */
+/** Subscriptions per session, to bound the memory that a client can use. */
 const maxSubscriptions = 10_000
 
-/** Messages kept for a client that has not sent `notifications/initialized` yet; beyond that the oldest are dropped. */
-const maxWaiting = 100
+/** Messages queued until the client sends `notifications/initialized`. Beyond that the oldest are dropped. */
+const maxQueued = 100
 
-/** What `initialize` settled, for as long as the link lasts. It is the caller of every later request. */
-class Session implements Caller, RootsMemory {
+/** The result of `initialize`, for as long as the link is open. It is the caller of every later request. */
+class Session implements Caller, RootsCache {
   readonly revision: RevisionId
   readonly rules: Revision
   readonly clientInfo: Implementation | undefined
   readonly capabilities: ClientCapabilities
-  /** What the client was told; features that come later are not announced to it. */
+  /** The capabilities in the result of `initialize`. Features that are registered later are not announced. */
   readonly declared: ServerCapabilities
   subscriptions: UriSet | undefined
-  /** The scopes that the client had when it last subscribed: updates of what it may not read are not for it. */
+  /** The scopes of the client's last `resources/subscribe`. It gets no updates of resources it may not read. */
   granted: Granted = []
-  /** Before any logging/setLevel the choice is ours (2025-11-25 logging); none where logging is not declared. */
+  /** Until `logging/setLevel` the server chooses the level (2025-11-25 logging). Undefined if logging is not declared. */
   logLevel: LoggingLevel | undefined
-  /** The client said that it is ready; until then it is sent nothing but answers. */
+  /** Whether the client sent `notifications/initialized`. Until then it gets responses only. */
   initialized = false
-  /** What is sent as soon as it is. */
-  #waiting: ((session: Session) => void)[] | undefined
+  /** Sent after `notifications/initialized`. */
+  #queued: ((session: Session) => void)[] | undefined
   stopListening: (() => void) | undefined
-  /** Outlives a change of the session by another process: handlers that run know it. */
-  readonly known: RootsMemory['known']
-  readonly answers: boolean
+  /** Survives a change of the session by another process, because running handlers refer to it. */
+  readonly cache: RootsCache['cache']
+  readonly canAnswer: boolean
 
   constructor(
     revision: Revision,
     client: Partial<InitializeParams>,
     declared: ServerCapabilities,
-    answers: boolean,
-    known: RootsMemory['known'] = {},
+    canAnswer: boolean,
+    cache: RootsCache['cache'] = {},
   ) {
-    this.answers = answers
-    this.known = known
+    this.canAnswer = canAnswer
+    this.cache = cache
     this.revision = revision.id
     this.rules = revision
     this.clientInfo = client.clientInfo
@@ -64,28 +66,28 @@ class Session implements Caller, RootsMemory {
     this.logLevel = declared.logging ? 'info' : undefined
   }
 
-  /** A client is ready for its user before we hear of it, so what is sent until then must not be lost. */
+  /** Queues a message: the client may be ready before its notification arrives, so nothing may be lost. */
   whenInitialized(send: (session: Session) => void): void {
-    this.#waiting ??= []
-    if (this.#waiting.length >= maxWaiting) this.#waiting.shift()
-    this.#waiting.push(send)
+    this.#queued ??= []
+    if (this.#queued.length >= maxQueued) this.#queued.shift()
+    this.#queued.push(send)
   }
 
-  /** Goes on with what waits for the client in a session that this one replaces. */
+  /** Takes over the queue of the session that this one replaces. */
   takeOver(before: Session): void {
-    this.#waiting = before.#waiting
+    this.#queued = before.#queued
   }
 
-  /** The client is ready. */
-  begin(): void {
+  /** Called when the client sent `notifications/initialized`. */
+  start(): void {
     this.initialized = true
-    const waiting = this.#waiting ?? []
-    this.#waiting = undefined
-    for (const send of waiting) send(this)
+    const queued = this.#queued ?? []
+    this.#queued = undefined
+    for (const send of queued) send(this)
   }
 }
 
-/** A session as it is kept for another process. */
+/** A session as it is stored for other processes. */
 interface SavedSession extends Pick<Session, 'capabilities' | 'declared'> {
   revision: string
   clientInfo?: Implementation
@@ -95,11 +97,11 @@ interface SavedSession extends Pick<Session, 'capabilities' | 'declared'> {
   granted: Granted
 }
 
-/** 2024-11-05 to 2025-11-25: one `initialize`, then a session in which everything is remembered. */
+/** 2024-11-05 to 2025-11-25: `initialize` opens a session, which holds the state of the client. */
 export class HandshakeServer implements ServerEra {
   readonly #definition: Definition
   readonly #revisions: readonly Revision[]
-  readonly mirrors = false
+  readonly replay = undefined
   readonly methods: ReadonlyMap<string, EraMethod>
 
   constructor(definition: Definition) {
@@ -116,13 +118,13 @@ export class HandshakeServer implements ServerEra {
       this.#revisions.length > 0 ? this.#withCheckedVersion(methods) : new Map([['initialize', refuse(definition)]])
   }
 
-  /** A client that gets the version wrong is told which ones there are (2025-11-25 lifecycle, error handling). */
+  /** An invalid version is answered with the versions that the server supports (2025-11-25 lifecycle, error handling). */
   #withCheckedVersion(methods: Record<string, EraMethod>): Map<string, EraMethod> {
     const checked = withCheckedParams(methods)
     const initialize = checked.get('initialize')!
     return checked.set('initialize', (exchange) => {
       const version = exchange.request.params?.protocolVersion
-      if (typeof version !== 'string' || version === '') throw impossibleVersion(version, this.#revisions)
+      if (typeof version !== 'string' || version === '') throw invalidVersion(version, this.#revisions)
       return initialize(exchange)
     })
   }
@@ -131,13 +133,13 @@ export class HandshakeServer implements ServerEra {
     const session = exchange.link.session
     if (session instanceof Session) return session
     const assumed = exchange.stream?.assumedRevision
-    if (assumed !== undefined) return this.#assume(exchange.link, assumed)
+    if (assumed !== undefined) return this.#assumeSession(exchange.link, assumed)
     if (this.#revisions.length === this.#definition.revisions.length) {
-      throw new ProtocolError(RpcCode.InvalidRequest, 'Call initialize first')
+      throw new ProtocolError(RpcCode.InvalidRequest, 'Session not initialized: send "initialize" first')
     }
     throw new ProtocolError(
       RpcCode.InvalidParams,
-      'params._meta has no io.modelcontextprotocol/protocolVersion, and initialize was not called',
+      'params._meta has no io.modelcontextprotocol/protocolVersion, and "initialize" was not sent',
     )
   }
 
@@ -153,7 +155,7 @@ export class HandshakeServer implements ServerEra {
     const isForUrls = error instanceof UrlElicitationRequiredError
     const { session } = exchange.link
     if (!isForUrls || (session instanceof Session && canAsk(session, 'elicitUrl'))) return error.toBody()
-    // 2025-11-25 elicitation, -32042: only for clients that can show pages.
+    // 2025-11-25 elicitation: -32042 is for clients that declared URL elicitation.
     return {
       code: RpcCode.InternalError,
       message: `${error.message}; this client cannot be asked to visit a URL`,
@@ -163,8 +165,8 @@ export class HandshakeServer implements ServerEra {
   notified(notification: RpcNotification, link: Link): void {
     const session = link.session
     if (!(session instanceof Session)) return
-    if (notification.method === 'notifications/initialized') session.begin()
-    else if (notification.method === 'notifications/roots/list_changed') session.known.roots = undefined
+    if (notification.method === 'notifications/initialized') session.start()
+    else if (notification.method === 'notifications/roots/list_changed') session.cache.roots = undefined
   }
 
   drain(): void {}
@@ -180,8 +182,8 @@ export class HandshakeServer implements ServerEra {
   }
 
   /**
-   * What another process needs to go on with this session after the message; undefined while there is none. Other processes
-   * change sessions too, so the message is carried out on the state that they left.
+   * Returns an update of the stored session after a message; undefined if there is no session. Other processes change the
+   * session too, so the update applies only the effect of this message to the state they stored.
    */
   save(link: Link, message: unknown): ((before: unknown) => SavedSession) | undefined {
     const now = this.#toSaved(link)
@@ -209,25 +211,25 @@ export class HandshakeServer implements ServerEra {
     }
   }
 
-  /** Goes on with a session that another process opened, or has changed. */
+  /** Continues a session that another process opened or changed. */
   restore(link: Link, saved: unknown): void {
     const { revision: id, declared, ...state } = saved as SavedSession
     const revision = this.#revisions.find((candidate) => candidate.id === id)
-    if (!revision) throw new TypeError(`A saved session is of ${id}, which is not served here`)
-    // The store takes its time, in which the link may have ended.
+    if (!revision) throw new TypeError(`A stored session uses revision ${id}, which this server does not offer`)
+    // The link may have closed while the store was read.
     if (link.closed) return
     this.closed(link)
     const before = link.session
-    const session = this.#begin(link, revision, state, declared)
+    const session = this.#openSession(link, revision, state, declared)
     session.logLevel = state.logLevel
     session.subscriptions = this.#definition.subscribedUris.createSet({ stream: undefined, link })
     for (const uri of state.subscriptions) session.subscriptions.add(uri, true)
     if (before instanceof Session) session.takeOver(before)
-    if (state.initialized) session.begin()
+    if (state.initialized) session.start()
     session.granted = state.granted ?? []
   }
 
-  /** Logs outside of any request, which only a session can receive. */
+  /** Sends a log message that belongs to no request. Only sessions can receive it. */
   log(link: Link, message: LoggingMessageParams): void {
     const session = link.session
     if (!(session instanceof Session)) return
@@ -238,22 +240,22 @@ export class HandshakeServer implements ServerEra {
     else session.whenInitialized(send)
   }
 
-  /** Tells a session of one change; without one, of everything that may have changed. */
-  tell(link: Link, change: Change | undefined): void {
+  /** Notifies a session of a change. Undefined stands for everything that may have changed. */
+  notifyChange(link: Link, change: Change | undefined): void {
     const session = link.session
     if (!(session instanceof Session)) return
-    if (change) return this.#tell(link, session, change)
-    for (const list of ['tools', 'prompts', 'resources'] as const) this.#tell(link, session, { list })
-    for (const updated of session.subscriptions?.values() ?? []) this.#tell(link, session, { updated })
+    if (change) return this.#notifyWhenReady(link, session, change)
+    for (const list of ['tools', 'prompts', 'resources'] as const) this.#notifyWhenReady(link, session, { list })
+    for (const updated of session.subscriptions?.values() ?? []) this.#notifyWhenReady(link, session, { updated })
   }
 
   #initialize(exchange: Exchange): ResultObject {
     const { link, request } = exchange
     if (link.session instanceof Session) throw new ProtocolError(RpcCode.InvalidRequest, 'Already initialized')
     const params = request.params as unknown as InitializeParams
-    const revision = this.#agree(params.protocolVersion)
+    const revision = this.#chooseRevision(params.protocolVersion)
     const declared = this.#definition.capabilities()
-    this.#begin(link, revision, params, declared)
+    this.#openSession(link, revision, params, declared)
     const { info, instructions } = this.#definition
     return revision.toResult('initialize', {
       protocolVersion: revision.id,
@@ -263,26 +265,31 @@ export class HandshakeServer implements ServerEra {
     })
   }
 
-  #begin(link: Link, revision: Revision, client: Partial<InitializeParams>, declared: ServerCapabilities): Session {
-    const before = link.session instanceof Session ? link.session.known : undefined
-    const session = new Session(revision, client, declared, true, before)
+  #openSession(
+    link: Link,
+    revision: Revision,
+    client: Partial<InitializeParams>,
+    declared: ServerCapabilities,
+  ): Session {
+    const cache = link.session instanceof Session ? link.session.cache : undefined
+    const session = new Session(revision, client, declared, true, cache)
     link.session = session
     link.batching = revision.batching
     link.omitsUnknownId = revision.omitsUnknownId
-    session.stopListening = this.#definition.changes.on((change) => this.#tell(link, session, change))
+    session.stopListening = this.#definition.changes.on((change) => this.#notifyWhenReady(link, session, change))
     return session
   }
 
-  /** Where no sessions are kept, a request is taken for one of a client that can do nothing but ask. */
-  #assume(link: Link, id: string): Session {
-    const revision = this.#agree(id)
+  /** Without sessions, the caller is taken for a client that declared no capabilities. */
+  #assumeSession(link: Link, id: string): Session {
+    const revision = this.#chooseRevision(id)
     const session = new Session(revision, {}, this.#definition.capabilities(), false)
     link.session = session
     return session
   }
 
-  /** The version asked for, or our newest that has a handshake (2025-11-25 lifecycle, version negotiation). */
-  #agree(requested: string): Revision {
+  /** The requested version, or the newest of this era (2025-11-25 lifecycle, version negotiation). */
+  #chooseRevision(requested: string): Revision {
     return this.#revisions.find((revision) => revision.id === requested) ?? this.#revisions[0]!
   }
 
@@ -295,11 +302,14 @@ export class HandshakeServer implements ServerEra {
   #subscribe(exchange: Exchange): ResultObject {
     const session = this.#sessionWith(exchange, (declared) => declared.resources?.subscribe)
     const uri = exchange.request.params!.uri as string
-    if (!isUri(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is no valid URI')
+    if (!isUri(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri must be a valid URI')
     checkAccess(exchange, this.#definition.requiredScopesOf(uri))
     session.subscriptions ??= this.#definition.subscribedUris.createSet(exchange)
     if (session.subscriptions.size >= maxSubscriptions) {
-      throw new ProtocolError(RpcCode.InvalidRequest, `A session holds at most ${maxSubscriptions} subscriptions`)
+      throw new ProtocolError(
+        RpcCode.InvalidRequest,
+        `Subscription limit reached: a session can have ${maxSubscriptions}`,
+      )
     }
     session.subscriptions.add(uri)
     session.granted = grantedTo(exchange)
@@ -318,7 +328,7 @@ export class HandshakeServer implements ServerEra {
     return session
   }
 
-  #tell(link: Link, session: Session, change: Change): void {
+  #notifyWhenReady(link: Link, session: Session, change: Change): void {
     if (session.initialized) this.#notify(link, session, change)
     else session.whenInitialized((ready) => this.#notify(link, ready, change))
   }
@@ -336,7 +346,7 @@ export class HandshakeServer implements ServerEra {
   }
 }
 
-/** Does to a saved session what a message has done to the one that is in use here. */
+/** Applies the effect of a message to the stored session. `now` is the session in this process after the message. */
 function merge(state: SavedSession, { method, params }: RpcNotification, now: SavedSession): SavedSession {
   if (method === 'notifications/initialized') return { ...state, initialized: now.initialized }
   if (method === 'logging/setLevel') return { ...state, ...(now.logLevel && { logLevel: now.logLevel }) }
@@ -346,7 +356,7 @@ function merge(state: SavedSession, { method, params }: RpcNotification, now: Sa
   return { ...state, subscriptions: isSubscribed ? [...subscriptions, params?.uri as string] : subscriptions }
 }
 
-/** A server of 2026-07-28 alone answers any initialize, sound or not, with the versions that it speaks. */
+/** A server without this era answers every `initialize` with the versions it supports. */
 function refuse(definition: Definition): EraMethod {
   return ({ request }) => {
     throw noHandshake(request.params?.protocolVersion, definition.revisions)

@@ -15,7 +15,7 @@ import type { CallOptions, ClientEra, ClientIdentity, Listening, ServerFacts } f
 /** How long a server may take to acknowledge a subscription. */
 const acknowledgeTimeoutMs = 30_000
 
-/** Result types that extensions bring, by extension id, and the requests that may be answered so. */
+/** Result types of extensions, and the requests that may have them. */
 const resultTypes: ReadonlyMap<string, Readonly<Record<string, readonly string[]>>> = new Map([
   [tasksExtension, { task: ['tools/call'] }],
 ])
@@ -25,12 +25,12 @@ interface OpenListening {
   ended(): void
 }
 
-/** 2026-07-28, from the client's side: every request says who we are. */
+/** The client in 2026-07-28: every request describes it in `_meta`. */
 export class StatelessClient implements ClientEra {
   facts: ServerFacts
-  readonly answersRequests = false
-  /** Who we are, as the text that goes into every request; and into those that may become, or are about, tasks. */
+  /** The members of `_meta` that describe this client, as JSON text without braces. */
   readonly #meta: string
+  /** The same, with the tasks extension declared. */
   readonly #taskMeta: string
   readonly #extensions: readonly string[]
   readonly #listening = new Map<RequestId, OpenListening>()
@@ -60,19 +60,19 @@ export class StatelessClient implements ClientEra {
     const meta = options?.takesTasks ? this.#taskMeta : this.#meta
     const result = await link.request(method, params, { ...options, meta })
     const type = result.resultType
-    // A result of an earlier revision has none. Whoever made the call answers questions and makes it again.
+    // Results of earlier revisions have no type. The caller of this method handles `input_required`.
     if (type === undefined || type === 'complete' || type === 'input_required') return result
     this.#checkType(method, type, options?.takesTasks === true)
     return result
   }
 
-  /** Any other type must come from an extension that was declared, and belong to the request. */
+  /** Any other type must belong to an extension that this client declared, and be allowed for the method. */
   #checkType(method: string, type: unknown, takesTasks: boolean): void {
     const declared = takesTasks ? [...this.#extensions, tasksExtension] : this.#extensions
     const methods = declared.map((id) => methodsFor(id, type)).find((found) => found)
-    // What may be said to methods that we do not know is not for us to say.
+    // For custom methods the extension is not restricted.
     if (methods && (methods.includes(method) || !paramsChecks.has(method))) return
-    const why = methods ? 'which its extension does not allow' : 'which this client did not declare'
+    const why = methods ? 'which its extension does not allow for the method' : 'which this client did not declare'
     throw new McpError(
       'invalid-response',
       `${method} was answered with resultType ${String(JSON.stringify(type)).slice(0, 200)}, ${why}`,
@@ -84,7 +84,7 @@ export class StatelessClient implements ClientEra {
     let id: RequestId | undefined
     const ended = deferred<'closed' | 'lost'>()
     const acknowledged = deferred<SubscriptionFilter>()
-    // Over HTTP a server ends its streams when it is replaced by another, which can be listened to.
+    // Over HTTP a server also closes streams before a restart. The client then subscribes again.
     const byServer = link.transport.readsHeaders ? 'lost' : 'closed'
     const request = link.request(
       'subscriptions/listen',
@@ -108,13 +108,13 @@ export class StatelessClient implements ClientEra {
       ended.resolve(byServer)
       finish(new McpError('cancelled', 'The server ended the subscription'))
     }, finish)
-    const timer = setTimeout(() => stop.abort('No acknowledgement came'), acknowledgeTimeoutMs)
+    const timer = setTimeout(() => stop.abort('The server did not acknowledge the subscription'), acknowledgeTimeoutMs)
     const honoured = await acknowledged.promise.finally(() => clearTimeout(timer))
     return {
       honoured,
       ended: ended.promise,
       close: async () => {
-        stop.abort('The client stops listening')
+        stop.abort('The client closed the subscription')
         await ended.promise
       },
     }
@@ -125,19 +125,19 @@ export class StatelessClient implements ClientEra {
       const id = (params?._meta as JsonObject | undefined)?.[metaKeys.subscriptionId] as RequestId
       this.#listening.get(id)?.acknowledged((params?.notifications ?? {}) as SubscriptionFilter)
     } else if (method === 'notifications/cancelled') {
-      // The server ends a subscription of ours; the result that may follow says the same.
+      // The server closed the subscription. The result may follow.
       this.#listening.get(params?.requestId as RequestId)?.ended()
     }
   }
 }
 
-/** The requests that may be answered with this type, which a server chose, by an extension. */
+/** The methods that may have a result of this type. `type` comes from the server, so it can be any value. */
 function methodsFor(extension: string, type: unknown): readonly string[] | undefined {
   const types = resultTypes.get(extension)
   return types && typeof type === 'string' && Object.hasOwn(types, type) ? types[type] : undefined
 }
 
-/** 2026-07-28 subscriptions: a stream that closes without a response was not ended on purpose. */
+/** 2026-07-28 subscriptions: a stream that ends without a response was lost, not closed. */
 function isLoss(error: unknown): boolean {
   return error instanceof ClosedError || (error instanceof HttpError && error.outcome !== 'refused')
 }
@@ -154,18 +154,18 @@ function withTasks({ info, capabilities }: ClientIdentity): ClientIdentity {
   return { info, capabilities: { ...capabilities, extensions: { [tasksExtension]: {}, ...capabilities.extensions } } }
 }
 
-/** Without its braces, to be put beside other members. */
+/** Without braces, so that it can be inserted into `_meta`. */
 function toText(meta: JsonObject): string {
   return JSON.stringify(meta).slice(1, -1)
 }
 
-/** 2026-07-28 roots: there is nobody who could be told of changes. Its tasks are an extension. */
+/** In 2026-07-28 clients cannot announce changes of roots, and tasks are an extension. */
 function toDeclared({ tasks: _tasks, ...capabilities }: ClientCapabilities): ClientCapabilities {
   const { roots } = capabilities
   return roots ? { ...capabilities, roots: omit(roots, ['listChanged']) } : capabilities
 }
 
-/** What a discover result says; undefined when it is none. */
+/** Reads the result of `server/discover`. Returns undefined if it is not one. */
 export function readDiscovery(
   result: Partial<DiscoverResult>,
 ): { supported: string[]; facts: Omit<ServerFacts, 'revision'> } | undefined {

@@ -2,40 +2,43 @@ import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import { Prepared, type ResultObject, type RpcErrorBody, toResultText } from '../../jsonrpc/message.ts'
-import type { ClientCapabilities, Implementation } from '../../protocol/capabilities.ts'
-import { type LoggingLevel, loggingLevels } from '../../protocol/log-level.ts'
+import type { Caller } from '../../protocol/caller.ts'
+import { checkCallerMeta, invalidVersion } from '../../protocol/caller-meta.ts'
 import { metaKeys } from '../../protocol/meta.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import type { SubscriptionFilter } from '../../protocol/subscriptions.ts'
 import { withValidTrace } from '../../protocol/trace-context.ts'
 import { isUri } from '../../protocol/uri.ts'
-import { isObject, type JsonObject } from '../../util/objects.ts'
+import type { Conversation, Reply } from '../../replay/conversation.ts'
+import { type ReplayHost, ReplayingConversation } from '../../replay/replaying-conversation.ts'
+import { SealedStates } from '../../replay/sealed-states.ts'
+import type { JsonObject } from '../../util/objects.ts'
+import { principalOf } from '../access.ts'
 import type { Call } from '../call.ts'
-import { withCheckedParams } from '../checked.ts'
-import { noHandshake, unsupportedVersion } from '../refusals.ts'
-import type { Caller, Conversation, Definition, EraMethod, Reply, ServerEra } from '../server.ts'
-import { type ConversationHost, StatelessConversation } from './conversation.ts'
-import { States } from './states.ts'
+import { withCheckedParams } from '../checked-params.ts'
+import { noHandshake, unsupportedVersion } from '../method-errors.ts'
+import type { Definition, EraMethod, ServerEra } from '../server.ts'
 import { Subscription } from './subscription.ts'
 
-/** 2026-07-28: no session. Each request says who is calling, and each result says who answers. */
+/** 2026-07-28: no sessions. Each request describes its caller, and each result names the server. */
 export class StatelessServer implements ServerEra {
   readonly #definition: Definition
   readonly #revisions: ReadonlyMap<string, Revision>
-  readonly #ending: string
+  /** The end of every final result, as JSON text. */
+  readonly #suffix: string
   readonly #subscriptions = new Map<Link, Set<Subscription>>()
-  readonly #host: ConversationHost
-  readonly mirrors = true
+  readonly replay: ReplayHost<Call>
   readonly methods: ReadonlyMap<string, EraMethod>
 
   constructor(definition: Definition) {
     this.#definition = definition
-    const modern = definition.revisions.filter((revision) => revision.era === 'stateless')
-    this.#revisions = new Map(modern.map((revision) => [revision.id, revision]))
-    const signature = { resultType: 'complete', _meta: { [metaKeys.serverInfo]: definition.info } }
-    this.#ending = JSON.stringify(signature).slice(1)
-    this.#host = {
-      states: new States(definition),
+    const stateless = definition.revisions.filter((revision) => revision.era === 'stateless')
+    this.#revisions = new Map(stateless.map((revision) => [revision.id, revision]))
+    const common = { resultType: 'complete', _meta: { [metaKeys.serverInfo]: definition.info } }
+    this.#suffix = JSON.stringify(common).slice(1)
+    const { info, sealer, questions } = definition
+    this.replay = {
+      states: new SealedStates<Call>({ serverName: info.name, sealer, limits: questions, principalOf }),
       complete: (method, caller, result) => this.complete(method, caller, result),
       sign: (result) => this.#complete(result),
     }
@@ -50,33 +53,24 @@ export class StatelessServer implements ServerEra {
   identify(exchange: Exchange): Caller {
     const meta = exchange.request.params?._meta as JsonObject
     const version = meta[metaKeys.protocolVersion]
-    if (typeof version !== 'string') throw missing(metaKeys.protocolVersion, 'a string')
+    if (typeof version !== 'string') throw new ProtocolError(RpcCode.InvalidParams, invalidVersion)
     const revision = this.#revisions.get(version)
     if (!revision) throw unsupportedVersion(version, this.#definition.revisions)
-    const capabilities = meta[metaKeys.clientCapabilities]
-    if (!isObject(capabilities)) throw missing(metaKeys.clientCapabilities, 'an object')
+    checkCallerMeta(meta)
     const logLevel = meta[metaKeys.logLevel]
-    if (logLevel !== undefined && !loggingLevels.includes(logLevel as LoggingLevel)) {
-      throw new ProtocolError(RpcCode.InvalidParams, `params._meta["${metaKeys.logLevel}"] is no log level`)
-    }
-    const clientInfo = meta[metaKeys.clientInfo]
-    if (clientInfo !== undefined && !isImplementation(clientInfo)) {
-      throw missing(metaKeys.clientInfo, 'an object with a name and a version')
-    }
     return {
       revision: revision.id,
       rules: revision,
-      clientInfo,
-      capabilities: capabilities as ClientCapabilities,
-      // What was not declared is not sent, even when it is asked for.
-      logLevel:
-        logLevel !== undefined && this.#definition.capabilities().logging ? (logLevel as LoggingLevel) : undefined,
-      answers: true,
+      clientInfo: meta[metaKeys.clientInfo],
+      capabilities: meta[metaKeys.clientCapabilities],
+      // A server that does not declare logging sends no log messages.
+      logLevel: logLevel !== undefined && this.#definition.capabilities().logging ? logLevel : undefined,
+      canAnswer: true,
     }
   }
 
   converse(call: Call, caller: Caller): Conversation {
-    return new StatelessConversation(call, caller, this.#host)
+    return new ReplayingConversation(call, caller, this.replay)
   }
 
   complete(method: string, { rules }: Caller, result: ResultObject): Reply {
@@ -84,7 +78,7 @@ export class StatelessServer implements ServerEra {
   }
 
   toError(error: ProtocolError): RpcErrorBody {
-    return error.toBody(olderCodes.get(error.rpcCode) ?? error.rpcCode)
+    return error.toBody(replacedCodes.get(error.rpcCode) ?? error.rpcCode)
   }
 
   notified(): void {}
@@ -97,20 +91,20 @@ export class StatelessServer implements ServerEra {
     this.#subscriptions.delete(link)
   }
 
-  /** Cacheable results say how long they may be kept, also those of handlers that do not know of it. */
+  /** Adds the server's cache hints to results of handlers that set none. */
   #withHints(method: string, result: ResultObject): ResultObject {
     if (!cacheable.has(method) || (result.ttlMs !== undefined && result.cacheScope !== undefined)) return result
     return { ...this.#definition.cacheHints, ...result }
   }
 
   /**
-   * Marks a result as final and signs it. What is the same for every result is text already: building it into each
-   * result object cost more than the rest of a small call.
+   * Adds `resultType` and the server's name. Both are appended as text, because copying them into each result object took
+   * longer than the rest of a small call.
    */
   #complete(result: ResultObject): Reply {
     if (result._meta === undefined && result.resultType === undefined) {
       const json = toResultText(result)
-      return new Prepared(json === '{}' ? `{${this.#ending}` : `${json.slice(0, -1)},${this.#ending}`)
+      return new Prepared(json === '{}' ? `{${this.#suffix}` : `${json.slice(0, -1)},${this.#suffix}`)
     }
     const meta = { [metaKeys.serverInfo]: this.#definition.info }
     const own = withValidTrace((result._meta ?? {}) as JsonObject)
@@ -133,9 +127,9 @@ export class StatelessServer implements ServerEra {
     const caller = this.identify(exchange)
     const { resourceSubscriptions, taskIds } = exchange.request.params!.notifications as SubscriptionFilter
     const open = this.#subscriptions.get(exchange.link) ?? new Set()
-    checkWish(resourceSubscriptions, taskIds, open.size)
+    checkListenLimits(resourceSubscriptions, taskIds, open.size)
     this.#subscriptions.set(exchange.link, open)
-    const begin = (accepted?: string[]): undefined => {
+    const start = (accepted?: string[]): undefined => {
       if (exchange.ended) return
       const complete = (result: ResultObject) => this.#complete(result)
       const subscription = new Subscription(exchange, caller, this.#definition, complete, accepted)
@@ -143,12 +137,12 @@ export class StatelessServer implements ServerEra {
       exchange.onEnd(() => open.delete(subscription))
     }
     const { tasks } = this.#definition
-    if (!taskIds || !tasks) return begin()
+    if (!taskIds || !tasks) return start()
     const failed = (error: unknown) => {
       if (error instanceof ProtocolError) exchange.fail(this.toError(error))
       else exchange.fail({ code: RpcCode.InternalError, message: 'Internal error' })
     }
-    tasks.accept(taskIds, exchange, caller).then(begin).catch(failed)
+    tasks.accept(taskIds, exchange, caller).then(start).catch(failed)
   }
 }
 
@@ -161,22 +155,18 @@ const cacheable: ReadonlySet<string> = new Set([
   'resources/read',
 ])
 
-/** Numbers that this era must not use, and what it says instead. */
-const olderCodes: ReadonlyMap<number, number> = new Map([
+/** Error codes that 2026-07-28 does not have, and what is sent instead. */
+const replacedCodes: ReadonlyMap<number, number> = new Map([
   [RpcCode.ResourceNotFound, RpcCode.InvalidParams],
   [RpcCode.UrlElicitationRequired, RpcCode.InternalError],
 ])
-
-function isImplementation(value: unknown): value is Implementation {
-  return isObject(value) && typeof value.name === 'string' && typeof value.version === 'string'
-}
 
 const maxListens = 100
 const maxUris = 10_000
 const maxTasks = 10_000
 
-/** What a client can make us keep is bounded. */
-function checkWish(uris: string[] = [], taskIds: string[] = [], listens: number): void {
+/** Bounds the memory that one client can use. */
+function checkListenLimits(uris: string[] = [], taskIds: string[] = [], listens: number): void {
   if (listens >= maxListens)
     throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxListens} subscriptions at a time`)
   if (taskIds.length > maxTasks) throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxTasks} tasks at a time`)
@@ -184,11 +174,7 @@ function checkWish(uris: string[] = [], taskIds: string[] = [], listens: number)
   if (!uris.every(isUri)) {
     throw new ProtocolError(
       RpcCode.InvalidParams,
-      'params.notifications.resourceSubscriptions has no valid URI at some place',
+      'Each of params.notifications.resourceSubscriptions must be a valid URI',
     )
   }
-}
-
-function missing(key: string, type: string): ProtocolError {
-  return new ProtocolError(RpcCode.InvalidParams, `params._meta["${key}"] must be ${type}`)
 }

@@ -1,11 +1,13 @@
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { RequestId, ResultObject } from '../../jsonrpc/message.ts'
+import type { Caller } from '../../protocol/caller.ts'
 import type { ServerCapabilities } from '../../protocol/capabilities.ts'
 import { metaKeys } from '../../protocol/meta.ts'
 import type { SubscriptionFilter } from '../../protocol/subscriptions.ts'
+import type { Reply } from '../../replay/conversation.ts'
 import { checkAccess, grantedTo, isAllowed } from '../access.ts'
 import { type Change, isSubscribed } from '../changes.ts'
-import type { Caller, Definition, Reply } from '../server.ts'
+import type { Definition } from '../server.ts'
 import type { UriSet } from '../subscribed-uris.ts'
 
 const filterOf = {
@@ -14,7 +16,7 @@ const filterOf = {
   resources: 'resourcesListChanged',
 } as const
 
-/** One `subscriptions/listen`: acknowledged first, then every change that was asked for, until either side ends it. */
+/** One `subscriptions/listen` request: an acknowledgement, then the requested changes until either side ends it. */
 export class Subscription {
   readonly #exchange: Exchange
   readonly #definition: Definition
@@ -23,7 +25,7 @@ export class Subscription {
   readonly #uris: UriSet
   readonly #meta: { [metaKeys.subscriptionId]: RequestId }
 
-  /** @param taskIds Tasks that it will hear of. */
+  /** @param taskIds The tasks that the client may follow. */
   constructor(
     exchange: Exchange,
     caller: Caller,
@@ -34,32 +36,32 @@ export class Subscription {
     this.#exchange = exchange
     this.#definition = definition
     this.#complete = complete
-    const wish = exchange.request.params!.notifications as SubscriptionFilter
-    const honoured = { ...honour(wish, definition.capabilities()), ...(taskIds && { taskIds }) }
+    const requested = exchange.request.params!.notifications as SubscriptionFilter
+    const honoured = { ...honour(requested, definition.capabilities()), ...(taskIds && { taskIds }) }
     this.#uris = definition.subscribedUris.createSet(exchange)
     exchange.onEnd(() => this.#uris.clear())
     for (const uri of honoured.resourceSubscriptions ?? []) this.#uris.add(uri)
-    // Matching a URI against every template takes time, so the limits of the caller come first.
+    // After the limits of the caller, because matching a URI against every template takes time.
     for (const uri of this.#uris.values()) checkAccess(exchange, definition.requiredScopesOf(uri))
     this.#meta = { [metaKeys.subscriptionId]: exchange.request.id }
     exchange.notify('notifications/subscriptions/acknowledged', { notifications: honoured, _meta: this.#meta })
-    // The URIs are kept in the set, where clients share them, and not once more with each request.
+    // The set holds the URIs, which it shares between clients. The copies in the request are not needed any more.
     this.#honoured = { ...honoured, resourceSubscriptions: [] }
-    wish.resourceSubscriptions = []
-    exchange.onEnd(definition.changes.on((change) => this.#tell(change)))
+    requested.resourceSubscriptions = []
+    exchange.onEnd(definition.changes.on((change) => this.#notify(change)))
     if (!taskIds?.length || !definition.tasks) return
-    const tell = (task: ResultObject) => exchange.notify('notifications/tasks', { ...task, _meta: this.#meta })
-    exchange.onEnd(definition.tasks.follow(taskIds, exchange, caller, tell))
+    const notify = (task: ResultObject) => exchange.notify('notifications/tasks', { ...task, _meta: this.#meta })
+    exchange.onEnd(definition.tasks.follow(taskIds, exchange, caller, notify))
   }
 
   /**
-   * Ends from the server's side. Where all requests share one channel (stdio), 2026-07-28 wants `notifications/cancelled` too
-   * (cancellation). On HTTP the result says it all: a client may take a cancellation for a failure.
+   * Ends the subscription from the server. If all requests share one channel (stdio), `notifications/cancelled` is required too
+   * (2026-07-28 cancellation). On HTTP it is not sent, because clients may treat it as a failure.
    */
   end(): void {
     const { request, stream } = this.#exchange
     if (!stream) {
-      const reason = 'The server closes the subscription'
+      const reason = 'The server closed the subscription'
       this.#exchange.notify('notifications/cancelled', { requestId: request.id, reason, _meta: this.#meta })
     }
     this.#exchange.reply(this.#complete({ _meta: this.#meta }))
@@ -69,7 +71,7 @@ export class Subscription {
     return isAllowed(grantedTo(this.#exchange), this.#definition.requiredScopesOf(uri))
   }
 
-  #tell(change: Change): void {
+  #notify(change: Change): void {
     if ('list' in change) {
       if (!this.#honoured[filterOf[change.list]]) return
       this.#exchange.notify(`notifications/${change.list}/list_changed`, { _meta: this.#meta })
@@ -79,9 +81,9 @@ export class Subscription {
   }
 }
 
-/** The part of the wish that this server can fulfil. */
-function honour(wish: SubscriptionFilter, offered: ServerCapabilities): SubscriptionFilter {
-  const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = wish
+/** The part of the filter that the server supports. */
+function honour(requested: SubscriptionFilter, offered: ServerCapabilities): SubscriptionFilter {
+  const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = requested
   return {
     ...(toolsListChanged && offered.tools?.listChanged && { toolsListChanged }),
     ...(promptsListChanged && offered.prompts?.listChanged && { promptsListChanged }),

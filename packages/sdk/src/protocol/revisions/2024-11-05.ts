@@ -11,13 +11,17 @@ export const revision: RevisionData = {
   resourceNotFound: -32002,
   announcesCompletions: false,
   asks: [],
+  multiRoundTrip: false,
+  describesCaller: false,
+  traceFormat: false,
   missingCapability: 'result',
   objectOutput: true,
   primesStreams: false,
+  mirrorsHeaders: false,
   adds: [],
   removes: [],
   results: {
-    // Completion existed, but there was no capability to announce it with.
+    // Completion has no capability in this revision.
     initialize: (result) => ({ ...result, capabilities: withoutMembers(result.capabilities, ['completions']) }),
     'tools/list': withoutFields('tools', ['annotations']),
     'tools/call': (result) => mapToolContent(result, withoutAudio),
@@ -30,7 +34,7 @@ export const revision: RevisionData = {
   },
 }
 
-/** Clients of this time reject an audio block, so it is told in words. */
+/** Clients of this revision reject audio blocks, so audio is described as text. */
 function withoutAudio(block: JsonObject): JsonObject {
   return block.type === 'audio' ? { type: 'text', text: `[audio, ${block.mimeType}]` } : block
 }

@@ -13,21 +13,28 @@ export const revision: RevisionData = {
   resourceNotFound: -32002,
   announcesCompletions: true,
   asks: [],
+  multiRoundTrip: false,
+  describesCaller: false,
+  traceFormat: false,
   missingCapability: 'result',
   objectOutput: true,
   primesStreams: false,
+  mirrorsHeaders: false,
   adds: [],
   removes: ['elicitation/create'],
   results: {
     initialize: (result) => ({ ...result, serverInfo: implementation(result.serverInfo) }),
     'tools/list': withoutFields('tools', ['title', 'outputSchema']),
-    'prompts/list': (result) => mapItems(result, 'prompts', olderPrompt),
-    'resources/list': (result) => mapItems(result, 'resources', olderResource),
-    'resources/templates/list': (result) => mapItems(result, 'resourceTemplates', olderResource),
-    // Tools answered in content blocks only.
+    'prompts/list': (result) => mapItems(result, 'prompts', downgradePrompt),
+    'resources/list': (result) => mapItems(result, 'resources', downgradeResource),
+    'resources/templates/list': (result) => mapItems(result, 'resourceTemplates', downgradeResource),
+    // Tool results have content blocks only.
     'tools/call': (result) =>
-      mapToolContent(result.structuredContent === undefined ? result : omit(result, ['structuredContent']), olderBlock),
-    'prompts/get': (result) => mapContents(result, olderBlock),
+      mapToolContent(
+        result.structuredContent === undefined ? result : omit(result, ['structuredContent']),
+        downgradeBlock,
+      ),
+    'prompts/get': (result) => mapContents(result, downgradeBlock),
   },
   params: {
     initialize: (params) => ({
@@ -39,21 +46,21 @@ export const revision: RevisionData = {
   },
 }
 
-function olderPrompt(prompt: JsonObject): JsonObject {
+function downgradePrompt(prompt: JsonObject): JsonObject {
   return mapItems(omit(prompt, ['title']), 'arguments', (argument) => omit(argument, ['title']))
 }
 
-function olderResource(resource: JsonObject): JsonObject {
-  return olderAnnotations(omit(resource, ['title']))
+function downgradeResource(resource: JsonObject): JsonObject {
+  return downgradeAnnotations(omit(resource, ['title']))
 }
 
-function olderAnnotations(item: JsonObject): JsonObject {
+function downgradeAnnotations(item: JsonObject): JsonObject {
   const annotations = item.annotations as JsonObject | undefined
   return annotations?.lastModified === undefined ? item : { ...item, annotations: omit(annotations, ['lastModified']) }
 }
 
-/** Clients of this time reject a link block, so a link is told in words. */
-function olderBlock(block: JsonObject): JsonObject {
+/** Clients of this revision reject link blocks, so a link is described as text. */
+function downgradeBlock(block: JsonObject): JsonObject {
   if (block.type === 'resource_link') return { type: 'text', text: `${block.title ?? block.name}: ${block.uri}` }
-  return olderAnnotations(block)
+  return downgradeAnnotations(block)
 }

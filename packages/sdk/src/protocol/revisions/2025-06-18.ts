@@ -1,5 +1,5 @@
 import { type JsonObject, omit, pick } from '../../util/objects.ts'
-import { olderForm } from '../downgrade-form.ts'
+import { downgradeForm } from '../downgrade-form.ts'
 import type { ElicitSchema } from '../elicitation.ts'
 import type { RevisionData } from '../revision.ts'
 import type { CreateMessageResult, SamplingMessage } from '../sampling.ts'
@@ -17,9 +17,13 @@ export const revision: RevisionData = {
   resourceNotFound: -32002,
   announcesCompletions: true,
   asks: ['form'],
+  multiRoundTrip: false,
+  describesCaller: false,
+  traceFormat: false,
   missingCapability: 'result',
   objectOutput: true,
   primesStreams: false,
+  mirrorsHeaders: false,
   adds: [],
   removes: [
     'tasks/get',
@@ -48,11 +52,11 @@ export const revision: RevisionData = {
     initialize: (params) => ({
       ...params,
       clientInfo: implementation(params.clientInfo),
-      capabilities: olderCapabilities(params.capabilities as JsonObject),
+      capabilities: downgradeCapabilities(params.capabilities as JsonObject),
     }),
     'elicitation/create': ({ mode: _mode, ...params }) => ({
       ...params,
-      requestedSchema: olderForm(params.requestedSchema as ElicitSchema),
+      requestedSchema: downgradeForm(params.requestedSchema as ElicitSchema),
     }),
     'sampling/createMessage': (params) => ({
       ...omit(params, ['tools', 'toolChoice']),
@@ -61,8 +65,8 @@ export const revision: RevisionData = {
   },
 }
 
-/** Elicitation, which was forms alone, and sampling had no members of their own, and there were no tasks. */
-function olderCapabilities(capabilities: JsonObject): JsonObject {
+/** Elicitation supports forms only, neither elicitation nor sampling has members, and there are no tasks. */
+function downgradeCapabilities(capabilities: JsonObject): JsonObject {
   const { form, url } = (capabilities.elicitation ?? {}) as JsonObject
   const hasForms = capabilities.elicitation !== undefined && (form !== undefined || url === undefined)
   return {

@@ -14,9 +14,13 @@ export const revision: RevisionData = {
   resourceNotFound: -32002,
   announcesCompletions: true,
   asks: ['form', 'url', 'tools'],
+  multiRoundTrip: false,
+  describesCaller: false,
+  traceFormat: false,
   missingCapability: 'result',
   objectOutput: true,
   primesStreams: true,
+  mirrorsHeaders: false,
   adds: [
     'initialize',
     'ping',
@@ -41,7 +45,7 @@ export const revision: RevisionData = {
     'notifications/subscriptions/acknowledged',
   ],
   results: {
-    // The tasks of this revision are a capability of their own (tasks extension, backwards compatibility).
+    // Tasks are a capability in this revision, not an extension (tasks extension, backwards compatibility).
     initialize: (result) => ({ ...result, capabilities: withoutTasksExtension(result.capabilities as JsonObject) }),
     'resources/list': withoutHints,
     'resources/templates/list': withoutHints,
@@ -63,7 +67,7 @@ function withoutTasksExtension({ extensions, ...capabilities }: JsonObject): Jso
   return Object.keys(others).length > 0 ? { ...capabilities, extensions: others } : capabilities
 }
 
-/** Anything but an object goes out as the member `result` of one, and so does the value. */
+/** Wraps other output schemas in an object with the member `result`. Values are wrapped in the same way. */
 function withObjectSchema(tool: JsonObject): JsonObject {
   const output = tool.outputSchema
   if (!isObject(output) || output.type === 'object') return tool
@@ -79,7 +83,7 @@ function withObjectSchema(tool: JsonObject): JsonObject {
   }
 }
 
-/** References start at the root of the schema, which is now one level further up. Data is left alone. */
+/** Adjusts references to the wrapped schema. Keywords with data are not changed. */
 function withMovedReferences(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withMovedReferences)
   if (!isObject(schema)) return schema

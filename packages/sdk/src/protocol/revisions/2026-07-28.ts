@@ -10,9 +10,13 @@ export const revision: RevisionData = {
   resourceNotFound: -32602,
   announcesCompletions: true,
   asks: ['form', 'url', 'tools'],
+  multiRoundTrip: true,
+  describesCaller: true,
+  traceFormat: true,
   missingCapability: 'protocol',
   objectOutput: false,
   primesStreams: false,
+  mirrorsHeaders: true,
   deprecates: ['roots', 'sampling', 'logging'],
   adds: [
     'server/discover',
@@ -40,7 +44,7 @@ export const revision: RevisionData = {
     'notifications/tasks',
   ],
   removes: [],
-  // 2026-07-28 server/tools: `execution` went with the experimental tasks of 2025-11-25.
+  // `execution` and the `tasks` capability belong to the experimental tasks of 2025-11-25.
   ownResults: {
     'tools/list': withoutFields('tools', ['execution']),
     'server/discover': (result) => ({ ...result, capabilities: withoutMembers(result.capabilities, ['tasks']) }),

@@ -14,18 +14,18 @@ export const revisions: readonly Revision[] = composeRevisions([
   r2024_11_05,
 ])
 
-/** What an HTTP request without a version header and without a session is taken for (2025-06-18 transports). */
+/** The revision of an HTTP request without a version header and without a session (2025-06-18 transports). */
 export const revisionWithoutHeader: RevisionId = '2025-03-26'
 
 export const revisionIds: readonly RevisionId[] = revisions.map((revision) => revision.id)
 
-/** The chosen revisions, newest first. Throws on an empty choice and on an unknown date. */
+/** The chosen revisions, newest first. Throws if none is chosen, or one is unknown. */
 export function chooseRevisions(ids: readonly RevisionId[] | undefined): readonly Revision[] {
   if (!ids) return revisions
   const unknown = ids.find((id) => !revisionIds.includes(id))
   if (unknown !== undefined || ids.length === 0) {
-    const what = unknown === undefined ? 'revisions is empty' : `${unknown} is not a revision of the protocol`
-    throw new TypeError(`${what}; choose from ${revisionIds.join(', ')}`)
+    const what = unknown === undefined ? '`revisions` is empty' : `Unknown protocol revision: ${unknown}`
+    throw new TypeError(`${what}. Choose from ${revisionIds.join(', ')}.`)
   }
   return revisions.filter((revision) => ids.includes(revision.id))
 }

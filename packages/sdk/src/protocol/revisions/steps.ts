@@ -7,17 +7,17 @@ export function mapItems(body: JsonObject, list: string, change: Step): JsonObje
   return Array.isArray(items) ? { ...body, [list]: items.map(change) } : body
 }
 
-/** Leaves fields out of every item of a list. */
+/** Removes fields from every item of a list. */
 export function withoutFields(list: string, fields: readonly string[]): Step {
   return (body) => mapItems(body, list, (item) => omit(item, fields))
 }
 
-/** Leaves members out of a capability object. */
+/** Removes members from a capability object. */
 export function withoutMembers(capabilities: unknown, members: readonly string[]): JsonObject {
   return isObject(capabilities) ? omit(capabilities, members) : {}
 }
 
-/** Changes the content blocks of a tool result; the result itself when no block changes. */
+/** Changes the content blocks of a tool result. Returns the same object if no block changes. */
 export function mapToolContent(result: JsonObject, change: Step): JsonObject {
   const content = result.content as JsonObject[]
   if (!Array.isArray(content)) return result

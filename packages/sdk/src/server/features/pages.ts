@@ -1,6 +1,6 @@
-import type { Outcome } from '../../era/server.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import type { Outcome } from '../../replay/conversation.ts'
 import type { Sealer } from '../../util/sealer.ts'
 
 /** Far longer than a cursor of ours; what is longer is not even looked at. */

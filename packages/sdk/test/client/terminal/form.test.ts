@@ -28,8 +28,8 @@ describe('a form on the terminal', () => {
     expect(person.screen).toContain('share  optional, a number, at least 0.5\n')
     expect(person.screen).toContain('mail  optional, an email address\n')
     expect(person.screen).toContain('page  optional, a URL such as https://example.com/\n')
-    expect(person.screen).toContain('day  optional, a date as 2026-07-28\n')
-    expect(person.screen).toContain('time  optional, a date and time as 2026-07-28T09:30:00Z, at most 30 characters\n')
+    expect(person.screen).toContain('day  optional, a date as 2030-12-31\n')
+    expect(person.screen).toContain('time  optional, a date and time as 2030-12-31T09:30:00Z, at most 30 characters\n')
   })
 
   it('shows defaults, which Enter takes [ELIC-016]', async () => {

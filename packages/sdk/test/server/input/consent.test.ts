@@ -98,7 +98,7 @@ describe('a handler that catches everything and asks again', () => {
     await using pair = await wire.connect(server, { handlers: { elicit: () => ({ action: 'accept' }) } })
     const result = await pair.client.callTool('stubborn').catch((error) => error)
     if (wire.revision.era === 'handshake') expect(result.text).toBe('accept')
-    else expect(result.message).toMatch(/More than 100 questions/)
+    else expect(result.message).toMatch(/asked more than 100 questions at once/)
   })
 
   it('is left alone when its request is over', async () => {

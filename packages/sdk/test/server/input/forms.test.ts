@@ -306,7 +306,7 @@ describe('the schema of a form', () => {
   })
 
   const unsayable: [string, SchemaLike, RegExp][] = [
-    ['an object inside', z.object({ home: z.object({ city: z.string() }) }), /"home".*flat/],
+    ['an object inside', z.object({ home: z.object({ city: z.string() }) }), /"home".*nested objects/],
     ['a list of objects', z.object({ people: z.array(z.object({ name: z.string() })) }), /"people".*choice/],
     ['a list of any texts', z.object({ tags: z.array(z.string()) }), /"tags".*choice/],
     ['null', z.object({ nick: z.string().nullable() }), /"nick".*null/],

@@ -1,5 +1,6 @@
 import { RpcCode } from '../../../errors.ts'
 import { Fault, kindOf, type RpcRequest } from '../../../jsonrpc/message.ts'
+import { capabilitiesProblem, invalidVersion } from '../../../protocol/caller-meta.ts'
 import { metaKeys } from '../../../protocol/meta.ts'
 import { type HeaderReader, standardHeadersProblem } from '../../../protocol/mirrored-headers.ts'
 import { isObject, type JsonObject } from '../../../util/objects.ts'
@@ -35,13 +36,12 @@ export function checkModern(revisions: Revisions, value: unknown, headers: Heade
 function checkRequest(revisions: Revisions, request: RpcRequest, headers: HeaderReader): void {
   const { id, method, params } = request
   const said = versionOf(headers)
-  const meta = metaOf(request)
-  const version = meta?.[metaKeys.protocolVersion]
-  if (typeof version !== 'string') throw invalidMeta(request, metaKeys.protocolVersion, 'a string')
+  const meta = metaOf(request) ?? {}
+  const version = meta[metaKeys.protocolVersion]
+  if (typeof version !== 'string') throw new Refusal(400, RpcCode.InvalidParams, invalidVersion, id)
   const isServed = isStateless(revisions, version)
-  if (isServed && !isObject(meta![metaKeys.clientCapabilities])) {
-    throw invalidMeta(request, metaKeys.clientCapabilities, 'an object')
-  }
+  const missing = isServed ? capabilitiesProblem(meta) : undefined
+  if (missing !== undefined) throw new Refusal(400, RpcCode.InvalidParams, missing, id)
   if (said === undefined) throw mismatch(request, 'The header MCP-Protocol-Version is missing')
   if (said !== version) throw mismatch(request, 'The header MCP-Protocol-Version is not the version in the body')
   // A version that is not served is refused by the era, which knows what to offer instead.
@@ -63,10 +63,6 @@ function metaOf(value: unknown): JsonObject | undefined {
   const params = isObject(value) ? value.params : undefined
   const meta = isObject(params) ? params._meta : undefined
   return isObject(meta) ? meta : undefined
-}
-
-function invalidMeta({ id }: RpcRequest, key: string, type: string): Refusal {
-  return new Refusal(400, RpcCode.InvalidParams, `params._meta["${key}"] must be ${type}`, id)
 }
 
 function mismatch({ id }: RpcRequest, message: string): Refusal {

@@ -114,7 +114,7 @@ describe('subscriptions of one caller', () => {
     const refused = await client.post(listenTo(client, many(9_900, 'c')), noName)
     expect(refused.json.error).toMatchObject({
       code: -32602,
-      message: expect.stringMatching(/^Too many subscriptions/),
+      message: expect.stringMatching(/^Subscription limit reached/),
     })
     // A refused request leaves nothing behind, and other callers are not affected.
     await client.stream(listenTo(client, many(200, 'd')), noName)
@@ -137,7 +137,7 @@ describe('subscriptions of one caller', () => {
     await client.stream(listenTo(client, many(9_900, 'b')), noName)
     expect(matched).toBe(18_900)
     const refused = await client.post(listenTo(client, many(9_900, 'c')), noName)
-    expect(refused.json.error?.message).toMatch(/^Too many subscriptions/)
+    expect(refused.json.error?.message).toMatch(/^Subscription limit reached/)
     expect(matched).toBe(18_900)
   })
 
@@ -164,7 +164,7 @@ describe('subscriptions of one caller', () => {
     const { error } = (await subscribe(second, 0, 'b')).json
     // Room for a few more, as the URIs are a little shorter than they may be.
     const isFull = error ?? (await fillUp(second, subscribe))
-    expect(isFull).toMatchObject({ code: -32602, message: expect.stringMatching(/^Too many subscriptions/) })
+    expect(isFull).toMatchObject({ code: -32602, message: expect.stringMatching(/^Subscription limit reached/) })
     expect((await first.delete()).status).toBe(200)
     expect((await subscribe(second, 999, 'c')).json.error).toBeUndefined()
   })

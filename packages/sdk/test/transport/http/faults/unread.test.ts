@@ -240,7 +240,7 @@ describe('a stream that its client does not read', () => {
     server.registerTool(`t${'x'.repeat(60)}`, {}, () => '')
     for (let count = 0; handler.metrics.unsentBytes === 0; count++) {
       expect(count).toBeLessThan(100_000)
-      server.server.changes.tell({ list: 'tools' })
+      server.server.changes.emit({ list: 'tools' })
     }
     vi.advanceTimersByTime(60_000)
     expect(handler.metrics).toMatchObject({ streams: 0, calls: 0, unsentBytes: 0 })

@@ -1,7 +1,7 @@
 import { checkParams } from '../protocol/params.ts'
 import type { EraMethod } from './server.ts'
 
-/** Each method with the check of its params in front. */
+/** Adds a check of the params to each method. */
 export function withCheckedParams(methods: Record<string, EraMethod>): Map<string, EraMethod> {
   return new Map(
     Object.entries(methods).map(([name, method]): [string, EraMethod] => [
