@@ -1,5 +1,5 @@
-// Joins the compiled modules into one file per public subpath, with shared chunks. Loading a hundred small modules
-// takes Node five times as long as loading these, and every stdio server pays that at each start.
+// Bundles the compiled modules into one file per public subpath, with shared chunks. Loading a hundred small modules takes
+// Node five times as long, and every stdio server would pay that at each start.
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
@@ -35,11 +35,11 @@ await build({
   logLevel: 'warning',
 })
 for (const file of readdirSync(fresh)) removeBareImports(join(fresh, file))
-// Swapped at once, so that programs which start meanwhile find all of it.
+// Swapped at once, so that programs that start in the meantime find a complete folder.
 rmSync(output, { recursive: true, force: true })
 renameSync(fresh, output)
 
-/** Chunks have no side effects, so `import './chunk.js'` does nothing but make the bundlers of our users warn. */
+/** Chunks have no side effects, so `import './chunk.js'` only causes warnings in the bundlers of users. */
 function removeBareImports(path) {
   const text = readFileSync(path, 'utf8')
   writeFileSync(path, text.replaceAll(/^import "\.\/chunk-\w+\.js";\n/gm, ''))

@@ -1,5 +1,5 @@
-// Fails when what a user would install is not there: every subpath loads, has types, and names what it promises; and what is
-// meant for every runtime pulls in nothing of Node's.
+// Checks the public subpaths: each one loads, has types and exports the promised names, and subpaths for every runtime import
+// nothing from Node.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ const sdk = new URL('../packages/sdk', import.meta.url).pathname
 const manifest = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8'))
 const problems = []
 
-/** A few names that must not get lost, by subpath. */
+/** Names that each subpath must export. */
 const promised = {
   '.': [
     'McpError',
@@ -75,7 +75,7 @@ const promised = {
     'OfficialSchema',
   ],
 }
-/** These run on every runtime: Node's modules may be reached by a dynamic import only. */
+/** These run on every runtime, so they may load Node's modules only by a dynamic import. */
 const portable = ['.', './server', './client']
 
 const strictUser = `
@@ -149,7 +149,7 @@ async function checkPortable(subpath, file) {
   }
 }
 
-/** The README that npm shows lists every subpath. */
+/** The README on npm must list every subpath. */
 function checkReadme() {
   const readme = readFileSync(join(sdk, 'README.md'), 'utf8')
   for (const subpath of found.keys())
@@ -157,7 +157,7 @@ function checkReadme() {
       problems.push(`packages/sdk/README.md does not list ${subpath}`)
 }
 
-/** A page that talks to a server in memory builds with a plain bundler. */
+/** A web page with client and server must build with a plain bundler. */
 async function checkBrowser() {
   const contents =
     "import { connect } from 'tenon/client'; import { McpServer } from 'tenon/server'; console.log(connect, McpServer)"
@@ -175,14 +175,14 @@ async function checkBrowser() {
   }
 }
 
-/** The declarations hold up under the strictest settings a user may have. */
+/** The declarations must compile with the strictest settings a user may have. */
 function checkStrictUser() {
   const settings = { exactOptionalPropertyTypes: true, skipLibCheck: false, module: 'nodenext' }
   const output = compileUser('strict', 'typescript', settings, strictUser)
   if (output) problems.push(`The declarations do not compile under strict settings:\n${output}`)
 }
 
-/** `moduleResolution: node10` knows `typesVersions` instead of `exports`. TypeScript 5 is the last version that has it. */
+/** `moduleResolution: node10` reads `typesVersions` instead of `exports`. TypeScript 5 is the last version that supports it. */
 function checkClassicUser() {
   const subpaths = [...found.keys()].filter((subpath) => subpath !== '.')
   for (const subpath of subpaths) {
@@ -202,7 +202,7 @@ console.log(a${index}, b${index})`
   if (output) problems.push(`The declarations cannot be used with moduleResolution node10:\n${output}`)
 }
 
-/** Compiles a program that uses the package, in a folder of its own; returns what the compiler complains about. */
+/** Compiles a program that uses the package in a separate folder. Returns the errors of the compiler. */
 function compileUser(name, compiler, settings, source) {
   const modules = join(sdk, '../../node_modules')
   const folder = join(modules, `.${name}-user`)
@@ -217,7 +217,7 @@ function compileUser(name, compiler, settings, source) {
   return status === 0 ? '' : stdout
 }
 
-/** What a user would ship who bundles the smallest stdio server; without any schema library. */
+/** The gzipped size of the smallest bundled stdio server, without a schema library. */
 async function bundleSize() {
   const { gzipSync } = await import('node:zlib')
   const contents = `import { McpServer, serveStdio } from ${JSON.stringify(join(sdk, 'dist/lib/server.js'))}

@@ -1,5 +1,5 @@
-// Follows the README as a newcomer does: installs the packed packages into an empty project with its commands, and runs
-// its server and client there, with this Node and, where one is installed, with a newer Node that runs TypeScript itself.
+// Follows the README in an empty project: installs the packages with its commands and runs its server and client, on this
+// Node and, if one is installed, on a newer Node that runs TypeScript directly.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ try {
   expectOutput('npx tenon list npx tsx server.ts', 'Adds two numbers')
   run('npx tsx test.ts')
   if (existsSync(newerNode)) run('node server.ts', { PATH: `${newerNode}:${process.env.PATH}` })
-  else console.log('Not tried on a newer Node: run `npm run conformance` once, which installs one.')
+  else console.log('Skipped on a newer Node: run `npm run conformance` once to install one.')
   console.log('install: the commands of the README work in an empty project')
 } finally {
   rmSync(folder, { recursive: true, force: true })

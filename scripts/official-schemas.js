@@ -1,7 +1,7 @@
-// Puts the official JSON Schemas of all five revisions where the tests look for them. They are not part of this repository: they
-// come out of the official conformance suite, at the version and with the checksum that conformance/package-lock.json names.
+// Puts the official JSON Schemas of all five revisions where the tests look for them. They are not part of this repository:
+// they are extracted from the official conformance suite, with the version and checksum in conformance/package-lock.json.
 //
-// With --required, schemas that cannot be had are a failure; else the tests run without and say at the end what was not checked.
+// With --required, the script fails if the schemas cannot be fetched. Otherwise the tests run without them and say so at the end.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -52,7 +52,7 @@ function download() {
     const digest = createHash('sha512')
       .update(readFileSync(join(folder, tarball)))
       .digest('base64')
-    if (`sha512-${digest}` !== integrity) throw new Error('its checksum is not that of conformance/package-lock.json')
+    if (`sha512-${digest}` !== integrity) throw new Error('its checksum differs from conformance/package-lock.json')
     execFileSync('tar', ['-xzf', tarball], { cwd: folder })
     return readFileSync(join(folder, 'package/dist/index.js'), 'utf8')
   } finally {

@@ -1,4 +1,4 @@
-// Runs a script of a private folder (bench, conformance, test/interop, ...); installs its packages first when they are missing.
+// Runs a script of a private folder (bench, conformance, test/interop, ...). Installs its packages first if they are missing.
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** Says at the end how many tests ran without the official schemas, which is easily overlooked above. */
+/** Reports at the end how many tests ran without the official schemas, because a warning further up is easily missed. */
 export default class SchemaReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     let ran = 0

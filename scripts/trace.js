@@ -1,5 +1,5 @@
-// What of the ledger is proven: reads the ids in test titles and compares them with spec/requirements.tsv. It asks
-// vitest for the titles, because some are put together at run time; that a test passes is for `npm test` to show.
+// Reports which requirements are covered: reads the ids in test titles and compares them with spec/requirements.tsv. The titles
+// come from vitest, because some are built at run time. Whether a test passes is for `npm test` to show.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -93,7 +93,7 @@ function vitestTitles() {
   return JSON.parse(listed.slice(listed.indexOf('[\n'))).map(({ name, file }) => ({ title: name, file }))
 }
 
-/** The suites in folders of their own (interop, browser, runtimes ...) run under node:test; their titles are read from the source. */
+/** The suites in private folders (interop, browser, runtimes ...) run under node:test. Their titles are read from the source. */
 function* nodeTestTitles() {
   for (const folder of ['test', 'examples', 'conformance'].map((name) => join(root, name)).filter(existsSync)) {
     for (const name of readdirSync(folder, { recursive: true })) {
@@ -103,15 +103,15 @@ function* nodeTestTitles() {
   }
 }
 
-/** What contradicts itself: then the figures below prove nothing. */
+/** Contradictions in the tables, which would make the figures meaningless. */
 function* contradictions() {
   const known = new Set(rows.map((row) => row.id))
-  for (const id of repeated(rows.map((row) => row.id))) yield `spec/requirements.tsv: ${id} is there twice`
-  for (const id of repeated(reasons.map((each) => each.id))) yield `spec/untestable.tsv: ${id} is there twice`
-  for (const [id, [file]] of proven) if (!known.has(id)) yield `${file}: there is no requirement ${id}`
+  for (const id of repeated(rows.map((row) => row.id))) yield `spec/requirements.tsv: ${id} is listed twice`
+  for (const id of repeated(reasons.map((each) => each.id))) yield `spec/untestable.tsv: ${id} is listed twice`
+  for (const [id, [file]] of proven) if (!known.has(id)) yield `${file}: unknown requirement ${id}`
   for (const { id, kind, reason } of reasons) {
-    if (!known.has(id)) yield `spec/untestable.tsv: there is no requirement ${id}`
-    if (kind !== 'later' && kind !== 'untestable') yield `spec/untestable.tsv: ${id} is of the unknown kind "${kind}"`
+    if (!known.has(id)) yield `spec/untestable.tsv: unknown requirement ${id}`
+    if (kind !== 'later' && kind !== 'untestable') yield `spec/untestable.tsv: ${id} has the unknown kind "${kind}"`
     if (!reason) yield `spec/untestable.tsv: ${id} has no reason`
     if (proven.has(id)) yield `spec/untestable.tsv: ${id} is marked "${kind}", but ${proven.get(id)[0]} proves it`
   }
