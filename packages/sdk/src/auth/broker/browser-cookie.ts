@@ -40,7 +40,7 @@ export class BrowserCookie {
     const all = Array.from({ length: slots }, (_, slot) => slot)
     const free = all.filter((slot) => !readCookie(cookies, this.#name(slot)))
     const candidates = free.length > 0 ? free : all
-    return candidates[Math.floor(Math.random() * candidates.length)]!
+    return candidates[Math.floor(Math.random() * candidates.length)] ?? 0
   }
 
   async set(binding: Binding): Promise<Record<string, string>> {

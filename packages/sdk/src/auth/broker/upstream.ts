@@ -96,7 +96,7 @@ export class Upstream {
     const flow: UpstreamFlow = {
       state: randomToken(),
       ...(pkce && { codeVerifier: generateRandomCodeVerifier() }),
-      ...(this.#hasIdToken && { nonce: randomToken() }),
+      ...(!this.#profileSource && { nonce: randomToken() }),
     }
     const url = checkIssuerUrl('The authorization endpoint of the provider', page ?? '')
     const params: Record<string, string> = {
@@ -132,12 +132,14 @@ export class Upstream {
         codeVerifier ?? nopkce,
         this.#requests(),
       ),
-      { expectedNonce: nonce ?? expectNoNonce, requireIdToken: this.#hasIdToken },
+      { expectedNonce: nonce ?? expectNoNonce, requireIdToken: this.#profileSource === undefined },
     )
     const tokens = toTokens(response)
+    const source = this.#profileSource
+    if (source) return { ...(await this.#fetchProfile(source, tokens)), tokens }
     const claims = getValidatedIdTokenClaims(response)
-    if (this.#hasIdToken) return toLogin(claims!.sub, claims as unknown as JsonObject, tokens)
-    return { ...(await this.#fetchProfile(tokens)), tokens }
+    if (!claims) throw new Error('The provider did not return an ID token')
+    return toLogin(claims.sub, { ...claims }, tokens)
   }
 
   /**
@@ -146,8 +148,9 @@ export class Upstream {
    */
   async refresh(subject: string, tokens: UpstreamTokens): Promise<UpstreamTokens> {
     if (tokens.refreshToken !== undefined) return this.#requestTokens(tokens.refreshToken)
-    if (!this.#hasIdToken) {
-      const login = await this.#fetchProfile(tokens)
+    const source = this.#profileSource
+    if (source) {
+      const login = await this.#fetchProfile(source, tokens)
       if (login.subject !== subject) throw new UpstreamEnded('The token belongs to another user')
     } else if (tokens.expiresAt !== undefined && tokens.expiresAt <= clock.now()) {
       throw new UpstreamEnded('The token has expired and cannot be refreshed')
@@ -157,7 +160,7 @@ export class Upstream {
 
   /** Returns whether the validity of the login can be checked later. If not, it ends when its token expires. */
   isRenewable({ refreshToken, expiresAt }: UpstreamTokens): boolean {
-    return refreshToken !== undefined || (expiresAt === undefined && !this.#hasIdToken)
+    return refreshToken !== undefined || (expiresAt === undefined && this.#profileSource !== undefined)
   }
 
   async #requestTokens(refreshToken: string): Promise<UpstreamTokens> {
@@ -170,31 +173,33 @@ export class Upstream {
       )
       return { refreshToken, ...toTokens(response) }
     } catch (error) {
-      const { error: code } = error as { error?: unknown }
       // The second is GitHub's error code.
-      if (code === 'invalid_grant' || code === 'bad_refresh_token')
+      if (hasErrorCode(error, 'invalid_grant') || hasErrorCode(error, 'bad_refresh_token')) {
         throw new UpstreamEnded('The refresh token is not valid')
+      }
       throw error
     }
   }
 
-  get #hasIdToken(): boolean {
-    return (this.provider.subject ?? 'id_token') === 'id_token'
+  /** Where the provider returns the user of a token. Undefined if it issues ID tokens. */
+  get #profileSource(): ProfileSource | undefined {
+    const { subject } = this.provider
+    return typeof subject === 'object' ? subject : undefined
   }
 
-  async #fetchProfile({ accessToken }: UpstreamTokens): Promise<Pick<UpstreamLogin, 'subject' | 'profile'>> {
-    const { url, member } = this.provider.subject as { url: string; member: string }
+  async #fetchProfile(
+    { url, member }: ProfileSource,
+    { accessToken }: UpstreamTokens,
+  ): Promise<Pick<UpstreamLogin, 'subject' | 'profile'>> {
     const headers = { authorization: `Bearer ${accessToken}`, accept: 'application/json', 'user-agent': 'tenon' }
     const response = await this.#fetch(url, { headers })
     // Not on 403, which some providers send as a rate limit.
     if (response.status === 401) throw new UpstreamEnded('The token is no longer valid')
     const profile: unknown = response.status === 200 ? await response.json().catch(() => undefined) : undefined
-    const subject = isObject(profile) ? profile[member] : undefined
-    // Larger numbers are rounded by JSON.parse, so two users could get the same id.
-    if (!(typeof subject === 'string' && subject !== '') && !Number.isSafeInteger(subject)) {
+    if (!isObject(profile) || !isUserId(profile[member])) {
       throw new Error(`${new URL(url).host} did not return a user id (HTTP ${response.status})`)
     }
-    return toLogin(String(subject), profile as JsonObject, { accessToken })
+    return toLogin(String(profile[member]), profile, { accessToken })
   }
 
   /** Discovered when first needed, and again after it expires or after a failure. */
@@ -227,6 +232,20 @@ export class Upstream {
   }
 }
 
+interface ProfileSource {
+  readonly url: string
+  readonly member: string
+}
+
+/** Larger numbers are rounded by JSON.parse, so two users could get the same id. */
+function isUserId(value: unknown): boolean {
+  return (typeof value === 'string' && value !== '') || Number.isSafeInteger(value)
+}
+
+function hasErrorCode(error: unknown, code: string): boolean {
+  return isObject(error) && error.error === code
+}
+
 function checkProvider({ name, clientId, issuer, endpoints, subject, scopes }: UpstreamProvider): void {
   if (!clientId || !name || !Array.isArray(scopes))
     throw new TypeError('broker: upstream must have name, clientId and scopes.')
@@ -247,7 +266,7 @@ function checkCallback(
   try {
     return validateAuthResponse(server, client, params, state)
   } catch (error) {
-    if ((error as { error?: unknown }).error === 'access_denied') throw new UpstreamDenied('The user denied access')
+    if (hasErrorCode(error, 'access_denied')) throw new UpstreamDenied('The user denied access')
     throw error
   }
 }

@@ -1,3 +1,4 @@
+import { McpError } from '../../errors.ts'
 import type { Redirect, UserAgent } from '../client/oauth-session.ts'
 import { openBrowser, toSafeUrl } from './browser.ts'
 import { type AwaitedRedirect, waitForRedirect } from './loopback.ts'
@@ -31,7 +32,7 @@ async function tryOpen(page: URL): Promise<boolean> {
     await openBrowser(page)
     return hasDisplay()
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'spawn-failed') return false
+    if (error instanceof McpError && error.code === 'spawn-failed') return false
     throw error
   }
 }

@@ -26,7 +26,9 @@ export class IssuerFetch {
       const { status, headers, body } = await this.#fetch(url, init)
       return new Response(hasNoBody(status) ? null : await readBounded(body), { status, headers })
     } catch (cause) {
-      throw new Error(`${withoutQuery(url)} could not be reached: ${(cause as Error).message}`, { cause })
+      throw new Error(`${withoutQuery(url)} could not be reached: ${cause instanceof Error ? cause.message : cause}`, {
+        cause,
+      })
     }
   }
 

@@ -158,7 +158,7 @@ class IssuerKeys {
         // The metadata was compared, so the two can differ only in the slash after a bare host.
         return { keys: this.#keysAt(checkIssuerUrl('jwks_uri', jwks_uri)), issuers: [this.#options.issuer, issuer] }
       } catch (error) {
-        reasons.push((error as Error).message)
+        reasons.push(error instanceof Error ? error.message : String(error))
       }
     }
     this.#failedAt = clock.now()

@@ -17,7 +17,7 @@ export interface AuthenticatedRequest extends Pick<RequestHead, 'header'> {
 export function principalOf(request: AuthenticatedRequest): string | undefined | Promise<string> {
   const { auth } = request
   if (auth === undefined || auth === null) return undefined
-  const { token } = auth as { token?: unknown }
+  const token = isObject(auth) ? auth.token : undefined
   // A layer may leave a placeholder as `auth.token`, and a gateway may send its own token in the header, so both count.
   const tokens = new Set([token, parseCredentials(request.header('authorization'))?.token].filter(isText))
   return principalFor(auth, tokens.size === 0 ? undefined : [...tokens].join(' '))

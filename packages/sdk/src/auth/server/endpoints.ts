@@ -59,8 +59,8 @@ export class AuthorizationEndpoints implements AuthRoutes {
     if (!route) return { status: 404, headers: {}, body: '' }
     const method = request.method === 'HEAD' && route.methods.includes('HEAD') ? 'GET' : request.method
     if (route.isOpen && method === 'OPTIONS') return preflight(route)
-    const reply = route.methods.includes(method) ? await this.#handle(route, request) : notAllowed(route)
-    return reply && route.isOpen ? { ...reply, headers: { ...openHeaders, ...reply.headers } } : reply
+    const response = route.methods.includes(method) ? await this.#handle(route, request) : notAllowed(route)
+    return response && route.isOpen ? { ...response, headers: { ...openHeaders, ...response.headers } } : response
   }
 
   async #handle(route: Route, request: EndpointRequest): Promise<EndpointResponse | undefined> {

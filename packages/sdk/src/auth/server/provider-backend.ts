@@ -1,5 +1,6 @@
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
+import { isObject } from '../../util/objects.ts'
 import type { EndpointRequest } from '../http.ts'
 import type { AuthorizationRequest, Backend, CodeRequest } from './backend.ts'
 import type { OAuthClient, OAuthClientMetadata } from './client.ts'
@@ -106,8 +107,9 @@ async function withOAuthErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    const { errorCode, message } = error as { errorCode?: unknown; message?: unknown }
-    if (error instanceof OAuthError || typeof errorCode !== 'string' || !/^[a-z_]{1,60}$/.test(errorCode)) throw error
+    if (error instanceof OAuthError || !isObject(error)) throw error
+    const { errorCode, message } = error
+    if (typeof errorCode !== 'string' || !/^[a-z_]{1,60}$/.test(errorCode)) throw error
     throw new OAuthError(errorCode, String(message), statusOf(errorCode))
   }
 }

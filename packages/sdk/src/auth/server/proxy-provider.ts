@@ -128,8 +128,8 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider<Redirecting
 
   async #token(client: OAuthClient, params: Params): Promise<OAuthTokens> {
     const tokens = await this.#post(this.#options.endpoints.tokenUrl, client, params)
-    if (typeof tokens?.access_token !== 'string') throw new Error('The authorization server did not return a token')
-    return tokens as unknown as OAuthTokens
+    if (!isTokens(tokens)) throw new Error('The authorization server did not return a token')
+    return tokens
   }
 
   async #revoke(url: string, client: OAuthClient, request: { token: string; token_type_hint?: string }): Promise<void> {
@@ -139,8 +139,7 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider<Redirecting
   async #register(url: string, client: object): Promise<OAuthClient> {
     const headers = { 'content-type': 'application/json', accept: 'application/json' }
     const registered = await this.#send(url, { method: 'POST', headers, body: JSON.stringify(client) })
-    if (typeof registered?.client_id === 'string' && Array.isArray(registered.redirect_uris))
-      return registered as unknown as OAuthClient
+    if (isClient(registered)) return registered
     throw new Error('The authorization server did not return a client')
   }
 
@@ -174,6 +173,14 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider<Redirecting
     const fault = new Error(`${new URL(url).host} responded with HTTP ${response.status}`)
     return response.status < 500 ? Promise.reject(fault) : unavailable(fault)
   }
+}
+
+function isTokens(body: JsonObject | undefined): body is JsonObject & OAuthTokens {
+  return typeof body?.access_token === 'string'
+}
+
+function isClient(body: JsonObject | undefined): body is JsonObject & OAuthClient {
+  return typeof body?.client_id === 'string' && Array.isArray(body.redirect_uris)
 }
 
 type Params = Readonly<Record<string, string | undefined>>

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http'
 import {
   type AuthRoutes,
   type EndpointError,
-  type EndpointRequest,
   type PublicDocuments,
   pathOf,
   type RequestHead,
@@ -45,8 +44,7 @@ export function answerDocument(call: HttpCall, documents: Pick<PublicDocuments, 
 export async function answerRoute(call: HttpCall, routes: AuthRoutes, response?: ServerResponse): Promise<void> {
   const { request, method } = call
   const body = method === 'POST' ? await readBody(call) : ''
-  const authCall: EndpointRequest = { ...headOf(call), body, peer: request.peer, response }
-  const reply = await routes.respond(authCall)
+  const reply = await routes.respond({ ...headOf(call), body, peer: request.peer, response })
   if (reply) call.reply(reply.status, reply.headers, method === 'HEAD' ? '' : reply.body)
 }
 
