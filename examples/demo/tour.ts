@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { type ElicitContent, revisionIds } from 'tenon'
-import { type Client, connect, type FormQuestion } from 'tenon/client'
+import { type Client, connect, type ElicitFormRequest } from 'tenon/client'
 
 /** Starts the demo server as a child process, once per revision, and shows what each conversation gave. */
 const program = { command: process.execPath, args: [fileURLToPath(new URL('./stdio.js', import.meta.url))] }
@@ -16,7 +16,7 @@ for (const revision of revisionIds) {
 printTable(found)
 
 /** Clients of 2025-06-18 tick a box for each choice. */
-function planFor({ properties }: FormQuestion['requestedSchema']): ElicitContent {
+function planFor({ properties }: ElicitFormRequest['requestedSchema']): ElicitContent {
   return 'tasks' in properties ? { tasks: ['rest'] } : { 'tasks: rest': true }
 }
 

@@ -1,23 +1,30 @@
-import type { CallOptions, ClientIdentity, Listening } from '../era/client.ts'
+import type { CallOptions, ClientIdentity } from '../era/client.ts'
 import { type Negotiated, negotiate } from '../era/negotiate.ts'
-import { AuthError, type CloseDetail, ClosedError, HttpError, McpError, TimeoutError } from '../errors.ts'
+import { AuthError, type CloseDetail, ClosedError, McpError, TimeoutError } from '../errors.ts'
 import { describeOutput, Link, type Receiver } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { Revision } from '../protocol/revision.ts'
-import type { SubscriptionFilter } from '../protocol/subscriptions.ts'
-import { type Backoff, backoffMs, defaultBackoff } from '../util/backoff.ts'
 import { clock } from '../util/clock.ts'
-import { deferred } from '../util/deferred.ts'
+import { pause } from '../util/pause.ts'
+import { retryLostCall, withinTimeout } from './call-retry.ts'
 
+/** Where a client is in its life: `needs-auth` waits for a login, `reconnecting` for a new connection. */
 export type ClientState = 'idle' | 'connecting' | 'ready' | 'reconnecting' | 'needs-auth' | 'closed'
 
+/** The event `state`: the client changed from one state to another. */
 export interface StateChange {
   state: ClientState
   previous: ClientState
-  /** Why it is no longer what it was. */
+  /** Why the state changed. */
   reason?: string | undefined
   error?: unknown | undefined
+}
+
+/** The event `sessionRenewed`: a new session replaced one that the server lost. */
+export interface SessionRenewed {
+  sessionId: string | undefined
+  previous: string | undefined
 }
 
 export interface ConnectionOptions {
@@ -25,73 +32,46 @@ export interface ConnectionOptions {
   readonly revisions: readonly Revision[]
   readonly probeTimeoutMs: number
   readonly connectTimeoutMs: number
-  /** How often in a minute a server that ended by itself is started again. */
+  /** How often per minute a server process that exited is restarted. */
   readonly restarts: number
   readonly receiver: Omit<Receiver, 'closed' | 'gap'>
-  /** Whether making the request twice does no more than making it once. */
+  /** Whether repeating the request has no further effect. */
   isIdempotent(method: string, params: Params | undefined): boolean | Promise<boolean>
   onState(change: StateChange): void
-  /** A session took the place of one that the server forgot. */
   onRenewed(renewed: SessionRenewed): void
-  /** Changes may have gone unheard for a while. */
+  /** Notifications may have been lost. */
   onGap(): void
-}
-
-export interface SessionRenewed {
-  sessionId: string | undefined
-  previous: string | undefined
-}
-
-/** A wish to hear of changes that outlives a lost connection. */
-export interface Subscription {
-  readonly honoured: SubscriptionFilter
-  /** Settles when it is over for good: it was closed here or by the server, or the client was closed. */
-  readonly ended: Promise<void>
-  close(): Promise<void>
-}
-
-interface OpenSubscription {
-  readonly filter: SubscriptionFilter
-  /** The one on the present connection. */
-  listening: Listening
-  /** When that began, and how often it was lost right after it did. */
-  since: number
-  losses: number
-  end(): void
+  /** Opens the streams of change notifications on a new connection. */
+  reopenStreams(live: Negotiated): Promise<void>
+  /** Closes these streams. `live` is undefined when there is no connection. */
+  closeStreams(live: Negotiated | undefined): Promise<void>
+  onClosed(): void
 }
 
 const minute = 60_000
 
-/** What a server may ask at a time. */
-const maxQuestions = 200
+/** How many requests of the server are handled at a time. */
+const maxServerRequests = 200
 const firstDelayMs = 100
 const longestDelayMs = 10_000
 
-/** How often a call that may be repeated is. */
-const maxRepeats = 2
-
-/** A stream of changes that lasted this long was a good one. */
-const goodStreamMs = 10_000
-const listenBackoff: Backoff = { ...defaultBackoff, maxDelayMs: 30_000 }
-
-/** The life of a connection: made, lost, made again, closed. */
+/** The connection to one server: opens it, reconnects when it is lost, closes it. */
 export class Connection {
   readonly #options: ConnectionOptions
-  readonly #open = new Map<Subscription, OpenSubscription>()
-  readonly #pauses = new Set<() => void>()
+  readonly #closing = new AbortController()
   #transport: Transport | undefined
   #live: Negotiated | undefined
-  #coming: Promise<Negotiated> | undefined
-  #restarted: number[] = []
+  #reconnecting: Promise<Negotiated> | undefined
+  #restartTimes: number[] = []
   #state: ClientState = 'idle'
   #reason: string | undefined
   #resetReason: string | undefined
-  #closing = false
+  #isClosing = false
   #isConnecting = false
-  /** Over a network calls and sessions get lost on servers that are fine. */
+  /** Over a network, requests and sessions can be lost although the server is healthy. */
   #isRemote = false
   #sessionId: string | undefined
-  /** Counts the connections made: what belongs to one is of no use on the next. */
+  /** Counts connections: cursors and progress tokens of one are invalid on the next. */
   generation = 0
 
   constructor(options: ConnectionOptions) {
@@ -102,6 +82,7 @@ export class Connection {
     return this.#state
   }
 
+  /** The connection in use; undefined while there is none. */
   get live(): Negotiated | undefined {
     return this.#live
   }
@@ -112,7 +93,10 @@ export class Connection {
 
   async open(transport: Transport): Promise<void> {
     if (this.#transport) {
-      throw new McpError('invalid-argument', 'This client was connected already; make another for another server')
+      throw new McpError(
+        'invalid-argument',
+        'This client is already connected. Create another client for another server.',
+      )
     }
     this.#transport = transport
     this.#isRemote = transport.readsHeaders === true || transport.handshakeOnly === true
@@ -120,142 +104,75 @@ export class Connection {
     try {
       await this.#connect()
     } catch (cause) {
-      this.#closing = true
-      const error = cause instanceof TimeoutError ? this.#tooSlow(cause) : cause
+      this.#isClosing = true
+      const error = cause instanceof TimeoutError ? this.#connectTimeout(cause) : cause
       await transport.close()
-      this.#setState('closed', 'The connection could not be made', error)
+      this.#setState('closed', 'The connection failed', error)
       throw error
     }
   }
 
   async close(): Promise<void> {
-    if (this.#closing) return
-    this.#closing = true
+    if (this.#isClosing) return
+    this.#isClosing = true
     const live = this.#live
     this.#live = undefined
-    for (const end of this.#pauses) end()
-    if (live) {
-      // Elsewhere subscriptions end with the session.
-      const hasStreams = !live.era.facts.revision.lacks('subscriptions/listen')
-      for (const { listening } of this.#open.values()) if (hasStreams) await listening.close()
-      await live.link.close()
-    } else await this.#transport?.close()
-    for (const { end } of this.#open.values()) end()
+    this.#closing.abort()
+    await this.#options.closeStreams(live)
+    await (live ? live.link.close() : this.#transport?.close())
+    this.#options.onClosed()
     this.#setState('closed', 'close() was called')
   }
 
-  /** Closes a connection that no longer answers. It is made again where the transport allows that. */
+  /** Drops a connection that no longer responds. Reconnects if the transport supports it. */
   async reset(reason: string): Promise<void> {
     const live = this.#live
-    if (this.#closing || !live) return
+    if (this.#isClosing || !live) return
     this.#resetReason = reason
     await this.#transport?.close()
     live.link.ended({ reason })
   }
 
-  /** Goes out at once when the connection is there, and waits for one that is being made again. */
+  /** Sends a request at once, or after a reconnect that is in progress. */
   call(method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject> {
     const answer = this.#send(method, params, options)
-    return this.#isRemote ? this.#insist(answer, method, params, options) : answer
+    return this.#isRemote ? this.#retry(answer, method, params, options) : answer
+  }
+
+  /** Resolves with the connection in use, or with the next one while the client reconnects. */
+  async ready(): Promise<Negotiated> {
+    const negotiated = this.#live ?? (this.#state === 'reconnecting' ? await this.#reconnecting : undefined)
+    if (!negotiated) throw notConnected(this.#state, this.#reason)
+    return negotiated
+  }
+
+  /** Waits. Ends early when the client is closed. */
+  pause(delayMs: number): Promise<void> {
+    return pause(delayMs, this.#closing.signal)
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing
   }
 
   #send(method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject> {
     const live = this.#live
     if (live) return live.era.call(live.link, method, params, options)
-    return within(this.ready(), method, options).then(({ era, link }) => era.call(link, method, params, options))
+    return withinTimeout(this.ready(), method, options).then(({ era, link }) => era.call(link, method, params, options))
   }
 
-  /** 2026-07-28 streamable-http: what broke is never resumed but asked for again, as a new request. */
-  async #insist(
+  #retry(
     first: Promise<ResultObject>,
     method: string,
     params: Params | undefined,
     options: CallOptions | undefined,
   ): Promise<ResultObject> {
-    let answer = first
-    for (let repeats = 0; ; repeats++) {
-      try {
-        return await answer
-      } catch (error) {
-        if (!isSessionLoss(error) && !isBroken(error)) throw error
-        const isIdempotent = await within(this.#isIdempotent(method, params), method, options).catch(() => false)
-        const mayRepeat = isIdempotent && repeats < maxRepeats
-        if (isSessionLoss(error)) {
-          await within(this.#renewed(error, mayRepeat, notRepeated(method, isIdempotent)), method, options)
-        } else if (mayRepeat) await this.#pause(backoffMs(defaultBackoff, repeats))
-        else throw error
-      }
-      answer = this.#send(method, params, options)
-    }
-  }
-
-  async #isIdempotent(method: string, params: Params | undefined): Promise<boolean> {
-    return this.#options.isIdempotent(method, params)
-  }
-
-  /** Waits for the next session; a call that may have had an effect is not made again in it unasked. */
-  async #renewed(cause: ClosedError, mayRepeat: boolean, otherwise: string): Promise<void> {
-    await this.ready().catch(() => Promise.reject(cause))
-    if (!mayRepeat) throw new McpError('session-renewed', otherwise, { cause })
-  }
-
-  async listen(filter: SubscriptionFilter): Promise<Subscription> {
-    const live = await this.ready()
-    const over = deferred<void>()
-    const listening = await live.era.listen(live.link, filter)
-    const open: OpenSubscription = { filter, listening, since: clock.now(), losses: 0, end: over.resolve }
-    const subscription: Subscription = {
-      ended: over.promise,
-      get honoured() {
-        return open.listening.honoured
-      },
-      close: async () => {
-        this.#open.delete(subscription)
-        await open.listening.close()
-        open.end()
-      },
-    }
-    this.#open.set(subscription, open)
-    this.#watch(subscription, open, live)
-    return subscription
-  }
-
-  /** A lost connection is made again and listened on again; so is a stream that was lost alone. Any other end is the end. */
-  #watch(subscription: Subscription, open: OpenSubscription, live: Negotiated): void {
-    void open.listening.ended.then((how) => {
-      if (how === 'closed' || this.#closing) this.#over(subscription, open)
-      else if (this.#live === live) void this.#listenAgain(subscription, open, live)
+    return retryLostCall(first, method, options, {
+      send: () => this.#send(method, params, options),
+      isIdempotent: async () => this.#options.isIdempotent(method, params),
+      ready: () => this.ready(),
+      pause: (delayMs) => this.pause(delayMs),
     })
-  }
-
-  /** For as long as the client lives: the server may be away for long, and come back. */
-  async #listenAgain(subscription: Subscription, open: OpenSubscription, live: Negotiated): Promise<void> {
-    if (clock.now() - open.since > goodStreamMs) open.losses = 0
-    for (let failures = 0; ; failures++) {
-      await this.#pause(backoffMs(listenBackoff, open.losses++))
-      if (this.#live !== live || !this.#open.has(subscription)) return
-      try {
-        const listening = await live.era.listen(live.link, open.filter)
-        if (!this.#open.has(subscription)) return await listening.close()
-        open.listening = listening
-        open.since = clock.now()
-        this.#options.onGap()
-        return this.#watch(subscription, open, live)
-      } catch (error) {
-        if (failures === 0) this.#options.receiver.error(error)
-      }
-    }
-  }
-
-  #over(subscription: Subscription, open: OpenSubscription): void {
-    this.#open.delete(subscription)
-    open.end()
-  }
-
-  async ready(): Promise<Negotiated> {
-    const negotiated = this.#live ?? (this.#state === 'reconnecting' ? await this.#coming : undefined)
-    if (!negotiated) throw notConnected(this.#state, this.#reason)
-    return negotiated
   }
 
   async #connect(): Promise<Negotiated> {
@@ -276,20 +193,15 @@ export class Connection {
       timeoutMs: connectTimeoutMs,
       open: () => this.#openLink(),
     })
-    if (this.#closing) {
+    if (this.#isClosing) {
       await live.link.close(0)
       throw notConnected('closed')
     }
     this.#live = live
     this.generation++
-    // Nothing of a subscription survives the connection it was made on (2026-07-28 subscriptions).
-    for (const [subscription, open] of this.#open) {
-      open.listening = await live.era.listen(live.link, open.filter)
-      open.since = clock.now()
-      this.#watch(subscription, open, live)
-    }
-    if (this.#live !== live) throw new ClosedError('The connection was lost while it was being made')
-    const renewed = { sessionId: this.#transport!.sessionId, previous: this.#sessionId }
+    await this.#options.reopenStreams(live)
+    if (this.#live !== live) throw new ClosedError('The connection was lost while it was being opened')
+    const renewed = { sessionId: this.#transport?.sessionId, previous: this.#sessionId }
     this.#sessionId = renewed.sessionId
     this.#setState('ready')
     if (this.#isRemote && this.generation > 1) this.#options.onRenewed(renewed)
@@ -298,87 +210,74 @@ export class Connection {
   }
 
   async #openLink(): Promise<Link> {
-    // A server that is being closed is not started once more.
-    if (this.#closing) throw new ClosedError('The client was closed')
+    // A server process must not be started again while the client closes.
+    if (this.#isClosing || !this.#transport) throw new ClosedError('The client was closed')
     const receiver: Receiver = {
       ...this.#options.receiver,
       closed: (link, detail) => this.#lost(link, detail),
       gap: () => this.#options.onGap(),
     }
-    const link = new Link(this.#transport!, receiver, { maxInFlight: maxQuestions })
+    const link = new Link(this.#transport, receiver, { maxInFlight: maxServerRequests })
     link.answersFaults = false
     await link.open()
     return link
   }
 
   #lost(link: Link, detail: CloseDetail | undefined): void {
-    // A server that dies while it is being greeted is the business of negotiation.
-    if (this.#closing || this.#live?.link !== link) return
+    // Negotiation handles a server that exits during the handshake.
+    if (this.#isClosing || this.#live?.link !== link) return
     this.#live = undefined
-    // Whoever makes the connection finds out, and tries again; two at once would end each other's.
+    // #connect is running: it sees the loss and tries again. A second attempt would interfere with it.
     if (this.#isConnecting) return
     const reason = this.#resetReason ?? describeEnd(detail)
     this.#resetReason = undefined
-    if (!this.#transport!.restartable || !this.#mayRestart()) {
-      this.#closing = true
+    if (!this.#transport?.restartable || !this.#mayRestart()) {
+      this.#isClosing = true
       this.#setState('closed', reason)
       return
     }
     this.#setState('reconnecting', reason)
-    this.#coming = this.#reconnect()
-    this.#coming.catch(() => {})
+    this.#reconnecting = this.#reconnect()
+    this.#reconnecting.catch(() => {})
   }
 
-  #tooSlow(cause: TimeoutError): TimeoutError {
+  #connectTimeout(cause: TimeoutError): TimeoutError {
     const { connectTimeoutMs } = this.#options
     const { lastStderr, strayOutput } = this.#transport ?? {}
     const what = `The server did not answer within ${connectTimeoutMs} ms (connectTimeoutMs)`
     return new TimeoutError(what + describeOutput(lastStderr, strayOutput), connectTimeoutMs, { cause })
   }
 
-  /** A server over a network is not ours to start, so it is waited for; the pauses grow. */
+  /** Reconnecting over a network restarts no process, so only the backoff limits it. */
   #mayRestart(): boolean {
     const now = clock.now()
-    this.#restarted = this.#restarted.filter((at) => now - at < minute)
-    return this.#isRemote || this.#restarted.length < this.#options.restarts
+    this.#restartTimes = this.#restartTimes.filter((at) => now - at < minute)
+    return this.#isRemote || this.#restartTimes.length < this.#options.restarts
   }
 
   async #reconnect(): Promise<Negotiated> {
     for (;;) {
-      await this.#pause(this.#restartDelayMs())
-      if (this.#closing) throw notConnected('closed')
-      this.#restarted.push(clock.now())
+      await this.pause(this.#restartDelayMs())
+      if (this.#isClosing) throw notConnected('closed')
+      this.#restartTimes.push(clock.now())
       try {
         return await this.#connect()
       } catch (error) {
-        // Whatever was started and did not answer must not speak on the next connection.
-        await this.#transport!.close()
-        if (this.#closing) throw error
-        // A person has to log in again, and is not asked over and over.
+        // A process that started but did not answer must not write to the next connection.
+        await this.#transport?.close()
+        if (this.#isClosing) throw error
+        // After a failed login the user has to act, so repeating it would only bother them.
         if (this.#mayRestart() && !(error instanceof AuthError)) continue
-        this.#closing = true
-        this.#setState('closed', 'The connection could not be made again', error)
+        this.#isClosing = true
+        this.#setState('closed', 'Reconnecting failed', error)
         throw error
       }
     }
   }
 
-  /** Ends early when the client is closed, so that nothing waits for it. */
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer)
-        this.#pauses.delete(end)
-        resolve()
-      }
-      const timer = setTimeout(end, ms)
-      this.#pauses.add(end)
-    })
-  }
-
-  /** A server that forgot a session is there and can be greeted at once; one that ended is given a moment. */
+  /** Reconnects at once to a remote server, which may only have lost the session; a process gets a moment to recover. */
   #restartDelayMs(): number {
-    const recent = this.#restarted.length
+    const recent = this.#restartTimes.length
     if (this.#isRemote && recent === 0) return 0
     return Math.min(longestDelayMs, firstDelayMs * 2 ** recent) * (0.5 + Math.random())
   }
@@ -394,46 +293,14 @@ export class Connection {
 
 export function notConnected(state: ClientState, reason?: string): McpError {
   const why = reason ? ` (${reason})` : ''
-  const way = state === 'closed' ? `the connection is closed${why}; make a new client` : 'call connect() first'
-  return new McpError('not-connected', `The client is not connected: ${way}`)
+  const wayOut = state === 'closed' ? `the connection is closed${why}. Create a new client.` : 'call connect() first.'
+  return new McpError('not-connected', `The client is not connected: ${wayOut}`)
 }
 
 function describeEnd(detail: CloseDetail | undefined): string {
   if (!detail) return 'The server closed the connection'
   if (detail.reason !== undefined) return `The connection was lost: ${detail.reason}`
-  return detail.signal ? `The server was ended by ${detail.signal}` : `The server exited with code ${detail.exitCode}`
-}
-
-function notRepeated(method: string, isIdempotent: boolean): string {
-  const why = isIdempotent ? ' once more: it was tried in several sessions' : ', because it may have had an effect'
-  return `${method} was under way when the server lost the session. There is a new one; the call was not repeated${why}`
-}
-
-function isSessionLoss(error: unknown): error is ClosedError {
-  return error instanceof ClosedError && error.detail?.sessionLost === true
-}
-
-/** The request was sent, and the connection broke before the answer came: ours, or that of a gateway (502, 504). */
-function isBroken(error: unknown): boolean {
-  if (!(error instanceof HttpError)) return false
-  return error.outcome === 'unknown' || error.status === 502 || error.status === 504
-}
-
-/** Waiting for a connection counts as waiting for the answer: the caller's time and signal hold there too. */
-function within<T>(work: Promise<T>, method: string, options: CallOptions | undefined): Promise<T> {
-  const { timeoutMs = 60_000, signal } = options ?? {}
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(new McpError('cancelled', `${method} was cancelled`, { cause: signal?.reason }))
-    if (signal?.aborted) return giveUp()
-    const late = () => {
-      const what = `${method} waited longer than ${timeoutMs} ms for the connection to be made again (timeoutMs)`
-      reject(new TimeoutError(what, timeoutMs))
-    }
-    const timer = timeoutMs > 0 ? setTimeout(late, timeoutMs) : undefined
-    signal?.addEventListener('abort', giveUp, { once: true })
-    work.then(resolve, reject).finally(() => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', giveUp)
-    })
-  })
+  return detail.signal
+    ? `The server process was killed by ${detail.signal}`
+    : `The server process exited with code ${detail.exitCode}`
 }

@@ -1,15 +1,16 @@
 import { McpError } from '../errors.ts'
 
-/** More pages than any list has; a server that never ends is stopped here. */
+/** Stops a server whose list never ends. */
 const maxPages = 10_000
 
-/** One page of a list, as it came. */
+/** One page of a list. */
 export interface ListPage {
   nextCursor?: string
 }
 
 /**
- * A list that was asked for. Await it for one page; iterate it for every item of every page; `all()` gives an array.
+ * The result of a `list...` method. Await it for one page, iterate over it for the items of all pages, or call `all()` for an
+ * array.
  *
  * @example
  * for await (const tool of client.listTools()) console.log(tool.name)
@@ -30,7 +31,8 @@ export class ListCall<Page extends ListPage, Item> implements PromiseLike<Page>,
     this.#cursor = cursor
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: being awaited is what this class is for
+  /** Resolves with the first page. */
+  // biome-ignore lint/suspicious/noThenProperty: awaiting a list is its API
   then<A = Page, B = never>(
     resolved?: ((page: Page) => A | PromiseLike<A>) | null,
     rejected?: ((error: unknown) => B | PromiseLike<B>) | null,
@@ -38,19 +40,22 @@ export class ListCall<Page extends ListPage, Item> implements PromiseLike<Page>,
     return this.#firstPage().then(resolved, rejected)
   }
 
+  /** Handles the failure of the first page. */
   catch<B = never>(rejected: (error: unknown) => B | PromiseLike<B>): Promise<Page | B> {
     return this.#firstPage().catch(rejected)
   }
 
+  /** Runs a callback when the first page has arrived or failed. */
   finally(settled: () => void): Promise<Page> {
     return this.#firstPage().finally(settled)
   }
 
+  /** Yields the items of all pages. */
   async *[Symbol.asyncIterator](): AsyncIterator<Item> {
     for await (const page of this.pages()) yield* this.#items(page)
   }
 
-  /** Every page. An empty string is a cursor like any other; only its absence ends the list. */
+  /** Yields every page. The list ends with the page that has no cursor; an empty string is a valid cursor. */
   async *pages(): AsyncGenerator<Page> {
     const seen = new Set<string>()
     let page = await this.#firstPage()
@@ -58,7 +63,7 @@ export class ListCall<Page extends ListPage, Item> implements PromiseLike<Page>,
     while (page.nextCursor !== undefined && page.nextCursor !== null) {
       if (typeof page.nextCursor !== 'string') throw new McpError('invalid-response', 'nextCursor must be a string')
       if (seen.has(page.nextCursor) || seen.size >= maxPages) {
-        throw new McpError('invalid-response', 'The list does not end: the server sends the same cursor again')
+        throw new McpError('invalid-response', 'The list does not end: the server sent the same cursor again')
       }
       seen.add(page.nextCursor)
       page = await this.#fetch(page.nextCursor)
@@ -66,6 +71,7 @@ export class ListCall<Page extends ListPage, Item> implements PromiseLike<Page>,
     }
   }
 
+  /** Returns the items of all pages. */
   async all(): Promise<Item[]> {
     const items: Item[] = []
     for await (const item of this) items.push(item)

@@ -1,4 +1,5 @@
-import { Client, type ClientOptions } from '../client/client.ts'
+import { Client } from '../client/client.ts'
+import type { ClientOptions } from '../client/options.ts'
 import { McpError } from '../errors.ts'
 import type { Link } from '../jsonrpc/link.ts'
 import type { Transport } from '../jsonrpc/transport.ts'

@@ -1,4 +1,5 @@
-import { Client, type ClientOptions } from '../client/client.ts'
+import { Client } from '../client/client.ts'
+import type { ClientOptions } from '../client/options.ts'
 import { HttpError, McpError, PeerError, RpcCode } from '../errors.ts'
 import type { Implementation } from '../protocol/capabilities.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'

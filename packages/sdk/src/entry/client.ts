@@ -1,32 +1,29 @@
-export { chooseModel, type ModelChoice } from '../client/choose-model.ts'
-export {
-  Client,
-  type ClientEvents,
-  type ClientOptions,
-  type ServerDescription,
-  type TaskCallOptions,
-  type ToolCallRecord,
-} from '../client/client.ts'
-export { type CompleterOptions, createCompleter } from '../client/completer.ts'
-export type { ClientState, SessionRenewed, StateChange, Subscription } from '../client/connection.ts'
+export { Client, type ServerDescription } from '../client/client.ts'
+export type { ClientState, SessionRenewed, StateChange } from '../client/connection.ts'
+export type { ClientEvents, ToolCallRecord } from '../client/events.ts'
+export { type CompleterOptions, createCompleter } from '../client/features/completer.ts'
+export type { ToolCallOptions } from '../client/features/structured-output.ts'
+export type { Subscription } from '../client/features/subscriptions.ts'
+export type { TaskCallOptions } from '../client/features/tasks.ts'
+export { getDisplayName, hintsOf } from '../client/features/tool-display.ts'
+export type { ToolResult } from '../client/features/tool-result.ts'
+export { chooseModel, type ModelChoice } from '../client/input/choose-model.ts'
 export type {
-  Asking,
-  AskingServer,
   ClientHandlers,
-  ElicitOutcome,
-  FormQuestion,
+  ElicitFormRequest,
+  ElicitFormResult,
+  ElicitUrlRequest,
+  ElicitUrlResult,
+  InputContext,
   RootList,
-  UrlQuestion,
-  UrlResult,
-} from '../client/handlers.ts'
+  ServerIdentity,
+} from '../client/input/handlers.ts'
 export type { ListCall, ListPage } from '../client/list-call.ts'
-export type { ToolResult } from '../client/results.ts'
-export type { ToolCallOptions } from '../client/structured-output.ts'
+export type { ClientOptions } from '../client/options.ts'
 export type { ClientSideTasksOptions } from '../client/tasks/client-side-tasks.ts'
-export type { TaskChange } from '../client/tasks/client-tasks.ts'
+export type { TaskStatusChange } from '../client/tasks/client-tasks.ts'
 export type { TaskHandle } from '../client/tasks/handle.ts'
 export type { TaskSnapshot } from '../client/tasks/snapshot.ts'
-export { displayName, hintsOf } from '../client/tool-display.ts'
 export {
   type Connectable,
   type ConnectOptions,

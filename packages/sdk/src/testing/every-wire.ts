@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
-import { Client, type ClientOptions } from '../client/client.ts'
+import { Client } from '../client/client.ts'
+import type { ClientOptions } from '../client/options.ts'
 import { type Connectable, connectInMemory } from '../connect/connect.ts'
 import type { RpcMessage } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'

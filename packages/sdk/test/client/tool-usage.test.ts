@@ -34,7 +34,7 @@ describe('the result of a tool', () => {
     expect(result.text).toBe('fine')
     expect(warnings).toHaveLength(bad.length)
     expect(warnings.at(-1)).toBe(
-      'The tool any returned content that is left out: a resource block has no resource with a uri',
+      'The tool "any" returned invalid content, which is ignored: a resource block has no resource with a uri',
     )
     await client.close()
   })

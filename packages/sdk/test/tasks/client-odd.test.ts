@@ -280,7 +280,9 @@ describe('questions of a task', () => {
       'tasks/cancel': () => complete({}),
     })
     await using client = await clientOf(server, { maxRounds: 3 })
-    expect((await errorOf(client.callTool('report'))).message).toBe('The task asked 3 times without coming to a result')
+    expect((await errorOf(client.callTool('report'))).message).toBe(
+      'The task requested input 3 times without returning a result (maxRounds)',
+    )
   })
 })
 

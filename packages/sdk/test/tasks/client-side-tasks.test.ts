@@ -161,7 +161,7 @@ describe('a client that answers as a task', () => {
     const taskId = await world.asker.create()
     await world.asker.ask('tasks/result', { taskId })
     const { error } = await world.asker.ask('tasks/cancel', { taskId })
-    expect(error).toEqual({ code: -32602, message: 'The task cannot be cancelled: it is completed already' })
+    expect(error).toEqual({ code: -32602, message: 'The task cannot be cancelled: it is already completed' })
   })
 
   it('knows no other tasks, and lists its own in pages [TASK-017] [TASK-038] [TASK-039] [TASK-040] [TASK-046] [TASK-050]', async () => {
@@ -196,7 +196,7 @@ describe('a client that answers as a task', () => {
     await using world = await asker(handlers)
     const [one] = [await world.asker.create(), await world.asker.create()]
     const refused = await world.asker.ask('elicitation/create', form({ task: {} }))
-    expect(refused.error).toEqual({ code: -32603, message: 'No more than 2 tasks may be open' })
+    expect(refused.error).toEqual({ code: -32603, message: 'Task limit reached: at most 2 tasks can be open' })
     answer()
     await world.asker.ask('tasks/result', { taskId: one })
     await world.asker.create()
@@ -213,7 +213,7 @@ describe('a client that answers as a task', () => {
   it('refuses options that are none', () => {
     const { handlers } = slowUser({ maxTasks: 0 })
     const make = () => new Client({ name: 'test', version: '1' }, { handlers })
-    expect(make).toThrow('handlers.tasks.maxTasks must be a number above 0')
+    expect(make).toThrow('handlers.tasks.maxTasks must be greater than 0')
   })
 })
 

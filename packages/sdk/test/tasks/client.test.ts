@@ -4,9 +4,9 @@ import {
   type ClientHandlers,
   connect,
   StreamableHTTPClientTransport,
-  type TaskChange,
   type TaskHandle,
   type TaskSnapshot,
+  type TaskStatusChange,
   TimeoutError,
 } from 'tenon/client'
 import { McpServer, serveHttp } from 'tenon/server'
@@ -108,7 +108,7 @@ describe('a call that becomes a task', () => {
     'is an event each time that it stands otherwise, with the tool that it is a call of [TASK-052]',
     async (wire) => {
       await using pair = await wire.connect(labServer().lab)
-      const changes: TaskChange[] = []
+      const changes: TaskStatusChange[] = []
       pair.client.on('task', (change) => changes.push(change))
       await pair.client.callTool('must')
       expect(changes.map(({ tool }) => tool)).toEqual(changes.map(() => 'must'))
@@ -340,7 +340,7 @@ describe('listTasks', () => {
     await using client = await connected(labServer().lab, { revision: modern })
     const error = await errorOf(client.listTasks())
     expect(error).toBeInstanceOf(CapabilityError)
-    expect(error.message).toBe('2026-07-28 has no list of tasks; keep their ids and come back with resumeTask(id)')
+    expect(error.message).toBe('2026-07-28 cannot list tasks. Keep the ids of your tasks and call resumeTask(id).')
     await using plain = await connected(new McpServer({ name: 'plain', version: '1' }), { revision: legacy })
     expect((await errorOf(plain.listTasks())).message).toBe('The server does not offer a list of its tasks')
   })

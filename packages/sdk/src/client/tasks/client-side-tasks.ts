@@ -9,18 +9,18 @@ import { toBase64Url } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
 import { isObject } from '../../util/objects.ts'
 import { unref } from '../../util/unref.ts'
-import type { ClientHandlers } from '../handlers.ts'
+import type { ClientHandlers } from '../input/handlers.ts'
 import { isFinal } from './snapshot.ts'
 
-/** What servers of 2025-11-25 may have answered as a task. */
+/** Options for requests of servers of 2025-11-25 that run as tasks in the client. */
 export interface ClientSideTasksOptions {
-  /** How long a task is kept after its creation, unless the server wishes otherwise. Default 3,600,000 (an hour). */
+  /** Lifetime of a task after creation, unless the server requests another. Default 3,600,000 (an hour). */
   ttlMs?: number | undefined
-  /** The longest that a server may wish for. Default 86,400,000 (a day). */
+  /** The longest lifetime that a server can request. Default 86,400,000 (a day). */
   maxTtlMs?: number | undefined
-  /** Tasks that are kept at a time; those that ended longest ago make room. Default 100. */
+  /** The maximum number of tasks. If it is reached, the oldest finished task is deleted. Default 100. */
   maxTasks?: number | undefined
-  /** How often servers should ask how a task stands. Default 500. */
+  /** The poll interval that servers should use, in milliseconds. Default 500. */
   pollIntervalMs?: number | undefined
 }
 
@@ -29,9 +29,9 @@ export interface ClientSideTasksContext {
   toErrorBody(error: unknown): RpcErrorBody
 }
 
-interface OwnTask {
+interface ClientSideTask {
   readonly id: string
-  /** Among those that were created. */
+  /** Its number in the order of creation. */
   readonly place: number
   readonly createdAt: number
   readonly ttlMs: number
@@ -47,41 +47,41 @@ interface OwnTask {
 
 const pageSize = 50
 
-/** Which questions may be asked as a task; only those that there is a handler for (2025-11-25 tasks, capabilities). */
+/** Declares the requests that can run as tasks: those that have a handler (2025-11-25 tasks, capabilities). */
 export function clientSideTaskCapabilities({ tasks, elicit, elicitUrl, sample }: ClientHandlers): ClientCapabilities {
-  const isAsked = elicit || elicitUrl
-  if (!tasks || (!isAsked && !sample)) return {}
+  const elicits = elicit || elicitUrl
+  if (!tasks || (!elicits && !sample)) return {}
   return {
     tasks: {
       list: {},
       cancel: {},
       requests: {
         ...(sample && { sampling: { createMessage: {} } }),
-        ...(isAsked && { elicitation: { create: {} } }),
+        ...(elicits && { elicitation: { create: {} } }),
       },
     },
   }
 }
 
-/** Questions of the server that are answered as tasks (2025-11-25), in the memory of this process. */
+/** Requests of the server that run as tasks in the client (2025-11-25). They are kept in memory. */
 export class ClientSideTasks {
-  readonly #host: ClientSideTasksContext
+  readonly #context: ClientSideTasksContext
   readonly #settings: { [name in keyof ClientSideTasksOptions]-?: number }
-  readonly #taken: ReadonlySet<string>
-  /** The oldest first. */
-  readonly #tasks = new Map<string, OwnTask>()
+  readonly #taskMethods: ReadonlySet<string>
+  /** Oldest first. */
+  readonly #tasks = new Map<string, ClientSideTask>()
   #created = 0
   readonly methods: ReadonlyMap<string, (params: Params, signal: AbortSignal) => ResultObject | Promise<ResultObject>>
 
   constructor(options: ClientSideTasksOptions, capabilities: ClientCapabilities, host: ClientSideTasksContext) {
-    this.#host = host
+    this.#context = host
     const { ttlMs = 3_600_000, maxTtlMs = 86_400_000, maxTasks = 100, pollIntervalMs = 500 } = options
     this.#settings = { ttlMs, maxTtlMs, maxTasks, pollIntervalMs }
     for (const [name, value] of Object.entries(this.#settings)) {
-      if (!(value > 0)) throw new TypeError(`handlers.tasks.${name} must be a number above 0`)
+      if (!(value > 0)) throw new TypeError(`handlers.tasks.${name} must be greater than 0`)
     }
     const { sampling, elicitation } = capabilities.tasks?.requests ?? {}
-    this.#taken = new Set([
+    this.#taskMethods = new Set([
       ...(sampling?.createMessage ? ['sampling/createMessage'] : []),
       ...(elicitation?.create ? ['elicitation/create'] : []),
     ])
@@ -93,15 +93,15 @@ export class ClientSideTasks {
     ])
   }
 
-  /** Whether the server wants a task, and was told that it may. */
-  takes(method: string, params: Params): boolean {
-    return isObject(params.task) && this.#taken.has(method)
+  /** Whether the server requests a task, and the client declared that it can. */
+  accepts(method: string, params: Params): boolean {
+    return isObject(params.task) && this.#taskMethods.has(method)
   }
 
-  /** @param begin Called when it is begun; and what that gives, when nobody works on it any more. */
+  /** @param begin Called when the task starts; the function that it returns is called when the task ends. */
   create(method: string, params: Params, begin: () => () => void): ResultObject {
     checkParams(method, params)
-    this.#makeRoom()
+    this.#evictFinished()
     const { ttl } = params.task as { ttl?: number }
     const { ttlMs, maxTtlMs } = this.#settings
     const now = clock.now()
@@ -109,7 +109,7 @@ export class ClientSideTasks {
     const ended = new Promise<void>((resolve) => {
       end = resolve
     })
-    const task: OwnTask = {
+    const task: ClientSideTask = {
       id: toBase64Url(crypto.getRandomValues(new Uint8Array(24))),
       place: ++this.#created,
       createdAt: now,
@@ -133,20 +133,25 @@ export class ClientSideTasks {
     for (const task of [...this.#tasks.values()]) this.#drop(task)
   }
 
-  async #work(task: OwnTask, method: string, params: Params): Promise<void> {
+  async #work(task: ClientSideTask, method: string, params: Params): Promise<void> {
     const { task: _task, ...plain } = params
     try {
-      const result = await this.#host.respond(method, plain, task.stop.signal)
+      const result = await this.#context.respond(method, plain, task.stop.signal)
       this.#end(task, 'completed', { result })
     } catch (error) {
       if (isFinal(task)) return
-      const body = this.#host.toErrorBody(error)
+      const body = this.#context.toErrorBody(error)
       this.#end(task, 'failed', { error: body }, body.message)
     }
   }
 
-  /** What is final stays so, also when the work goes on (2025-11-25 tasks, cancellation). */
-  #end(task: OwnTask, status: TaskStatus, outcome: NonNullable<OwnTask['outcome']>, statusMessage?: string): void {
+  /** A final status never changes, even if the handler is still running (2025-11-25 tasks, cancellation). */
+  #end(
+    task: ClientSideTask,
+    status: TaskStatus,
+    outcome: NonNullable<ClientSideTask['outcome']>,
+    statusMessage?: string,
+  ): void {
     if (isFinal(task)) return
     task.status = status
     task.outcome = outcome
@@ -155,9 +160,9 @@ export class ClientSideTasks {
     task.end()
   }
 
-  #cancel(task: OwnTask): ResultObject {
+  #cancel(task: ClientSideTask): ResultObject {
     if (isFinal(task)) {
-      throw new ProtocolError(RpcCode.InvalidParams, `The task cannot be cancelled: it is ${task.status} already`)
+      throw new ProtocolError(RpcCode.InvalidParams, `The task cannot be cancelled: it is already ${task.status}`)
     }
     const error = { code: RpcCode.InternalError, message: 'The task was cancelled' }
     this.#end(task, 'cancelled', { error }, 'Cancelled by the server')
@@ -165,8 +170,8 @@ export class ClientSideTasks {
     return this.#toTask(task) as CoreTask & ResultObject
   }
 
-  /** Blocks until there is one (2025-11-25 tasks, result retrieval). */
-  async #result(task: OwnTask, signal: AbortSignal): Promise<ResultObject> {
+  /** Waits for the result (2025-11-25 tasks, result retrieval). */
+  async #result(task: ClientSideTask, signal: AbortSignal): Promise<ResultObject> {
     await unlessAborted(task.ended, signal)
     const outcome = task.outcome!
     if ('error' in outcome) throw new ProtocolError(outcome.error.code, outcome.error.message, outcome.error.data)
@@ -177,7 +182,7 @@ export class ClientSideTasks {
   #list(cursor: string | undefined): ResultObject {
     const after = cursor === undefined ? 0 : Number(cursor)
     if (!Number.isInteger(after) || after > this.#created) {
-      throw new ProtocolError(RpcCode.InvalidParams, 'params.cursor was not given out by this client')
+      throw new ProtocolError(RpcCode.InvalidParams, 'Invalid cursor: this client did not issue it')
     }
     const rest = [...this.#tasks.values()].filter(({ place }) => place > after)
     const page = rest.slice(0, pageSize)
@@ -187,30 +192,31 @@ export class ClientSideTasks {
     }
   }
 
-  #find(id: unknown): OwnTask {
+  #find(id: unknown): ClientSideTask {
     const task = this.#tasks.get(id as string)
     if (task) return task
-    throw new ProtocolError(RpcCode.InvalidParams, 'There is no such task, or no longer')
+    throw new ProtocolError(RpcCode.InvalidParams, 'Task not found (it may have expired)')
   }
 
-  #makeRoom(): void {
+  #evictFinished(): void {
     const { maxTasks } = this.#settings
     if (this.#tasks.size < maxTasks) return
-    const over = [...this.#tasks.values()].find(isFinal)
-    if (!over) throw new ProtocolError(RpcCode.InternalError, `No more than ${maxTasks} tasks may be open`)
-    this.#drop(over)
+    const finished = [...this.#tasks.values()].find(isFinal)
+    if (!finished)
+      throw new ProtocolError(RpcCode.InternalError, `Task limit reached: at most ${maxTasks} tasks can be open`)
+    this.#drop(finished)
   }
 
-  /** Kept no longer, whatever its status (2025-11-25 tasks, ttl). */
-  #drop(task: OwnTask): void {
+  /** Deletes a task, whatever its status (2025-11-25 tasks, ttl). */
+  #drop(task: ClientSideTask): void {
     clearTimeout(task.timer as ReturnType<typeof setTimeout>)
     this.#tasks.delete(task.id)
     if (isFinal(task)) return
-    this.#end(task, 'cancelled', { error: { code: RpcCode.InternalError, message: 'The task was kept no longer' } })
-    task.stop.abort('The task was kept no longer')
+    this.#end(task, 'cancelled', { error: { code: RpcCode.InternalError, message: 'The task expired' } })
+    task.stop.abort('The task expired')
   }
 
-  #toTask({ id, status, statusMessage, createdAt, updatedAt, ttlMs }: OwnTask): CoreTask {
+  #toTask({ id, status, statusMessage, createdAt, updatedAt, ttlMs }: ClientSideTask): CoreTask {
     return {
       taskId: id,
       status,
@@ -225,7 +231,7 @@ export class ClientSideTasks {
 
 function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const stop = () => reject(new McpError('cancelled', 'Nobody waits for the result any more'))
+    const stop = () => reject(new McpError('cancelled', 'The request for the result was cancelled'))
     signal.addEventListener('abort', stop, { once: true })
     work.then(resolve, reject)
   })

@@ -1,205 +1,161 @@
-import type { Listening, ServerFacts } from '../../era/client.ts'
-import { CapabilityError, McpError, PeerError, RpcCode } from '../../errors.ts'
-import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import type { Listening } from '../../era/client.ts'
+import { CapabilityError, McpError } from '../../errors.ts'
+import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Progress, RequestOptions } from '../../jsonrpc/pending.ts'
-import type { ClientCapabilities } from '../../protocol/capabilities.ts'
-import { metaKeys } from '../../protocol/meta.ts'
-import { type TaskStatus, tasksExtension } from '../../protocol/tasks.ts'
-import type { CallToolParams } from '../../protocol/tools.ts'
+import { metaKeys, type ProgressToken } from '../../protocol/meta.ts'
+import type { ProgressParams } from '../../protocol/progress.ts'
+import type { TaskStatus } from '../../protocol/tasks.ts'
 import { clock } from '../../util/clock.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject } from '../../util/objects.ts'
 import { runDetached } from '../../util/run-detached.ts'
 import type { TaskIdStore } from '../../util/task-ids.ts'
-import { warnOnce } from '../../util/warn.ts'
-import type { ToolResult } from '../results.ts'
+import type { ToolResult } from '../features/tool-result.ts'
 import { CoreTaskDialect } from './core-dialect.ts'
-import type { Followed, TaskDialect, TaskPeer } from './dialect.ts'
+import type { PolledTask, TaskClient, TaskDialect } from './dialect.ts'
 import { ExtensionTaskDialect } from './extension-dialect.ts'
 import { TaskHandle } from './handle.ts'
-import { PlainWork } from './plain.ts'
+import { PlainCall } from './plain.ts'
 import { TaskPoller } from './poller.ts'
-import { isFinal, readTask } from './snapshot.ts'
-import { TaskFeed } from './task-feed.ts'
+import { isFinal, readTask, type TaskSnapshot } from './snapshot.ts'
+import { TaskStreams } from './task-streams.ts'
 import { TaskTimeout } from './timeout.ts'
 
-/** A task stands otherwise than before. */
-export interface TaskChange {
+/** The event `task`: a task was created, or its status changed. */
+export interface TaskStatusChange {
   taskId: string
-  /** The tool that it is a call of; undefined for a task that was resumed. */
+  /** The tool that was called; undefined for a resumed task. */
   tool: string | undefined
   status: TaskStatus
   statusMessage: string | undefined
 }
 
-export interface ClientTasksOptions extends Omit<TaskPeer, 'pause' | 'listen'> {
-  /** Hears of changes of these tasks; rejects where that cannot be had. */
+export interface ClientTasksOptions extends Omit<TaskClient, 'pause' | 'listen'> {
+  /** Listens for updates of these tasks; rejects if the server does not send them. */
   listen(ids: string[]): Promise<Listening>
-  /** Where ids of open tasks are kept; undefined: nowhere. */
+  /** Stores the ids of open tasks. */
   readonly ids: TaskIdStore | undefined
-  onChange(change: TaskChange): void
-  /** Takes what a listener to progress throws. */
+  onChange(change: TaskStatusChange): void
+  /** Receives errors of progress listeners. */
   onError(error: unknown): void
-  /** Throws when the result is not what the tool promised. */
+  /** Throws if the result does not match the output schema of the tool. */
   checkOutput(tool: string, result: ToolResult): Promise<void> | undefined
 }
 
-/** What is known of the call that may have become a task. */
+/** A call that became a task. */
 export interface StartedCall {
   readonly tool: string
-  /** What the server names when it tells how far the task is (2025-11-25). */
+  /** The token of the task's progress notifications (2025-11-25). */
   readonly progressToken?: number | undefined
   readonly onProgress?: RequestOptions['onProgress']
 }
 
-/** Tasks whose progress somebody may want to hear of. */
-const maxTokens = 1_000
+/** Limits the progress listeners of tasks. */
+const maxProgressListeners = 1_000
 
-/** What is declared with every request to servers of 2026-07-28, where every call may become a task. */
-export function withTasks(capabilities: ClientCapabilities): ClientCapabilities {
-  return { ...capabilities, extensions: { [tasksExtension]: {}, ...capabilities.extensions } }
-}
-
-/** Some tools can only be called by those who take tasks (tasks extension, capability negotiation); tells the way out. */
-export function warnIfTasksNeeded(error: unknown): void {
-  if (!(error instanceof PeerError) || error.rpcCode !== RpcCode.MissingClientCapability) return
-  if (!JSON.stringify(error.data ?? null).includes(tasksExtension)) return
-  warnOnce(
-    'tasks-needed',
-    'A tool can only be called as a task: use callToolAsTask(), or give `tasks: true` to the client and callTool() will do.',
-  )
-}
-
-/**
- * True for the answer to a call that became a task.
- * @param byType Whether the type of a result says so; elsewhere that is a member like any other.
- */
-export function isTask(result: ResultObject, params: CallToolParams, byType: boolean): boolean {
-  if (byType) return result.resultType === 'task'
-  return params.task !== undefined && isObject(result.task) && !result.content
-}
-
-/** Throws where tasks cannot be listed. */
-export function checkListsTasks({ revision, capabilities }: ServerFacts): void {
-  if (revision.lacks('tasks/list')) {
-    throw new CapabilityError(
-      'tasks.list',
-      `${revision.id} has no list of tasks; keep their ids and come back with resumeTask(id)`,
-    )
-  }
-  if (!isObject(capabilities.tasks?.list)) {
-    throw new CapabilityError('tasks.list', 'The server does not offer a list of its tasks')
-  }
-}
-
-/** The tasks that a client knows of. */
+/** The tasks of the server that this client uses. */
 export class ClientTasks {
   readonly #options: ClientTasksOptions
-  readonly #peer: TaskPeer
-  /** So that two handles of one task ask its questions once. */
-  readonly #known = new Map<string, WeakRef<TaskPoller>>()
+  readonly #client: TaskClient
+  /** Handles of one task share its poller, so that its requests for input are handled once. */
+  readonly #pollers = new Map<string, WeakRef<TaskPoller>>()
   /** Ids that are being deleted from the store. */
-  readonly #forgetting = new Set<Promise<void>>()
-  readonly #forget = new FinalizationRegistry<string>((id) => {
-    if (!this.#known.get(id)?.deref()) this.#known.delete(id)
+  readonly #deletions = new Set<Promise<void>>()
+  readonly #registry = new FinalizationRegistry<string>((id) => {
+    if (!this.#pollers.get(id)?.deref()) this.#pollers.delete(id)
   })
-  readonly #tokens = new Map<number, (progress: Progress) => void>()
-  readonly #patient = new Set<TaskTimeout>()
+  readonly #progressListeners = new Map<ProgressToken, (progress: Progress) => void>()
+  readonly #timeouts = new Set<TaskTimeout>()
   #pauses = 0
 
   constructor(options: ClientTasksOptions) {
     this.#options = options
-    const feed = new TaskFeed((ids) => options.listen(ids))
-    this.#peer = { ...options, listen: (id) => feed.listen(id), pause: () => this.pause() }
+    const streams = new TaskStreams((ids) => options.listen(ids))
+    this.#client = { ...options, listen: (id) => streams.listen(id), pause: () => this.pause() }
   }
 
-  /** For the answer to a call that became a task. */
+  /** Returns a handle for the task that a call became. */
   async created(result: ResultObject, call: StartedCall): Promise<TaskHandle> {
-    const said = (result._meta as Params | undefined)?.[metaKeys.modelImmediateResponse]
+    const meta = isObject(result._meta) ? result._meta : {}
+    const response = meta[metaKeys.modelImmediateResponse]
     const task = await this.#created(result, call)
-    return this.#handle(task, call.tool, typeof said === 'string' ? said : undefined)
+    return this.#handle(task, call.tool, typeof response === 'string' ? response : undefined)
   }
 
-  /** Handles of all tasks whose ids were kept and that were not seen to end. */
+  /** Returns handles for all tasks in the store. */
   async resumeAll(): Promise<TaskHandle[]> {
     const { ids } = this.#options
     if (!ids) throw new McpError('invalid-argument', 'resumeTasks() needs a store: pass `taskIds` to connect()')
-    await Promise.all(this.#forgetting)
+    await Promise.all(this.#deletions)
     return (await ids.list()).map(({ taskId, tool }) => {
-      return this.#handle(this.#follower(taskId, tool, undefined), tool, undefined)
+      return this.#handle(this.#poller(taskId, tool, undefined), tool, undefined)
     })
   }
 
-  /** For a call that is no task. */
+  /** Returns a handle for a call that did not become a task. */
   plain(tool: string, call: (signal: AbortSignal) => Promise<ResultObject>): TaskHandle {
-    return new TaskHandle(new PlainWork(call), (result) => this.#options.checkOutput(tool, result))
+    return new TaskHandle(new PlainCall(call), (result) => this.#options.checkOutput(tool, result))
   }
 
   resume(id: string): TaskHandle {
-    if (typeof id !== 'string' || id === '')
+    if (typeof id !== 'string' || id === '') {
       throw new McpError('invalid-argument', 'resumeTask() takes the id of a task')
-    return this.#handle(this.#follower(id, undefined, undefined), undefined, undefined)
+    }
+    return this.#handle(this.#poller(id, undefined, undefined), undefined, undefined)
   }
 
-  /** Waits for a task as for any other call: whoever gives up, or has waited too long, has it cancelled. */
+  /** Waits for the result of a task like for any call. Cancels the task on abort and timeout. */
   async drive(result: ResultObject, call: StartedCall, options: RequestOptions): Promise<ResultObject> {
     const { signal } = options
-    const gaveUp = deferred<never>()
-    const stop = () => gaveUp.reject(new McpError('cancelled', 'tools/call was cancelled', { cause: signal?.reason }))
+    const stopped = deferred<never>()
+    const onAbort = () =>
+      stopped.reject(new McpError('cancelled', 'tools/call was cancelled', { cause: signal?.reason }))
     const onProgress = (progress: Progress) => {
-      patience.heard()
+      timeout.restart()
       call.onProgress?.(progress)
     }
     const task = await this.#created(result, { ...call, onProgress })
-    const patience = this.#wait(options, gaveUp.reject)
-    const release = task.watch(() => patience.heard())
-    signal?.addEventListener('abort', stop)
-    if (signal?.aborted) stop()
+    const timeout = this.#startTimeout(options, stopped.reject)
+    const release = task.watch(() => timeout.restart())
+    signal?.addEventListener('abort', onAbort)
+    if (signal?.aborted) onAbort()
     try {
-      const outcome = await Promise.race([task.outcome, gaveUp.promise])
+      const outcome = await Promise.race([task.outcome, stopped.promise])
       release()
       return outcome
     } catch (error) {
-      // Nobody else knows of the task, so nobody else could stop it.
+      // Only this call knows the task id, so nothing else could cancel the task.
       if (isFinal(task.newest) || this.#options.closing.aborted) release()
       else void task.cancel().then(release, release)
       throw error
     } finally {
-      signal?.removeEventListener('abort', stop)
-      this.#tokens.delete(call.progressToken ?? -1)
-      patience.stop()
-      this.#patient.delete(patience)
+      signal?.removeEventListener('abort', onAbort)
+      if (call.progressToken !== undefined) this.#progressListeners.delete(call.progressToken)
+      timeout.stop()
+      this.#timeouts.delete(timeout)
     }
   }
 
-  /** Stops the clocks until what it gives is called; pauses may overlap. */
+  /** Pauses all timeouts until the returned function is called; pauses may overlap. */
   pause(): () => void {
-    if (this.#pauses++ === 0) for (const patience of this.#patient) patience.pause()
+    if (this.#pauses++ === 0) for (const timeout of this.#timeouts) timeout.pause()
     let isOver = false
     return () => {
       if (isOver) return
       isOver = true
-      if (--this.#pauses === 0) for (const patience of this.#patient) patience.goOn()
+      if (--this.#pauses === 0) for (const timeout of this.#timeouts) timeout.resume()
     }
   }
 
-  notified(method: string, params: Params): void {
-    if (method === 'notifications/tasks' || method === 'notifications/tasks/status') {
-      this.#known
-        .get(params.taskId as string)
-        ?.deref()
-        ?.told(method, params)
-    } else if (method === 'notifications/progress') this.#progressed(params as unknown as Progress & Params)
+  /** The server sent the state of a task. */
+  notified(method: string, params: { taskId: string }): void {
+    this.#pollers.get(params.taskId)?.deref()?.notified(method, params)
   }
 
-  /** Another connection counts its requests anew, so tokens of this one mean others there. */
-  reconnected(): void {
-    this.#tokens.clear()
-  }
-
-  #progressed({ progressToken, progress, total, message }: Progress & Params): void {
+  /** The server sent progress, perhaps of a task. */
+  progressed({ progressToken, progress, total, message }: ProgressParams): void {
     try {
-      this.#tokens.get(progressToken as number)?.({
+      this.#progressListeners.get(progressToken)?.({
         progress,
         ...(total !== undefined && { total }),
         ...(message !== undefined && { message }),
@@ -209,67 +165,73 @@ export class ClientTasks {
     }
   }
 
+  /** The next connection counts its requests anew, so progress tokens of this one would match other requests. */
+  reconnected(): void {
+    this.#progressListeners.clear()
+  }
+
   async #created(result: ResultObject, { tool, progressToken, onProgress }: StartedCall): Promise<TaskPoller> {
-    const { snapshot, body } = readTask('tools/call', undefined, result.task ?? result)
-    const taskId = body.taskId as string
-    if (progressToken !== undefined && onProgress) this.#hear(progressToken, onProgress)
-    const kept = this.#options.ids?.add({ taskId, tool, createdAt: clock.now() })
-    const follower = this.#follower(taskId, tool, snapshot)
-    this.#changed(follower, tool)
-    // Nobody is told of a task that could not be found again.
-    await kept
-    return follower
+    const { id, snapshot } = readTask('tools/call', undefined, result.task ?? result)
+    if (progressToken !== undefined && onProgress) this.#addProgressListener(progressToken, onProgress)
+    const stored = this.#options.ids?.add({ taskId: id, tool, createdAt: clock.now() })
+    const poller = this.#poller(id, tool, snapshot)
+    this.#changed(poller, tool)
+    // The caller must not see a task that could not be found again after a restart.
+    await stored
+    return poller
   }
 
-  #wait(options: RequestOptions, expired: (error: unknown) => void): TaskTimeout {
-    const patience = new TaskTimeout(options, expired)
-    this.#patient.add(patience)
-    if (this.#pauses > 0) patience.pause()
-    return patience
+  #startTimeout(options: RequestOptions, onExpired: (error: unknown) => void): TaskTimeout {
+    const timeout = new TaskTimeout(options, onExpired)
+    this.#timeouts.add(timeout)
+    if (this.#pauses > 0) timeout.pause()
+    return timeout
   }
 
-  #hear(token: number, onProgress: (progress: Progress) => void): void {
-    const [oldest] = this.#tokens.keys()
-    if (this.#tokens.size >= maxTokens) this.#tokens.delete(oldest!)
-    this.#tokens.set(token, onProgress)
+  #addProgressListener(token: number, onProgress: (progress: Progress) => void): void {
+    const [oldest] = this.#progressListeners.keys()
+    if (oldest !== undefined && this.#progressListeners.size >= maxProgressListeners) {
+      this.#progressListeners.delete(oldest)
+    }
+    this.#progressListeners.set(token, onProgress)
   }
 
-  #handle(follower: TaskPoller, tool: string | undefined, said: string | undefined): TaskHandle {
+  #handle(poller: TaskPoller, tool: string | undefined, immediateResponse: string | undefined): TaskHandle {
     const check = (result: ToolResult) => (tool === undefined ? undefined : this.#options.checkOutput(tool, result))
-    return new TaskHandle(follower, check, said)
+    return new TaskHandle(poller, check, immediateResponse)
   }
 
-  #follower(id: string, tool: string | undefined, created: TaskHandle['newest'] | undefined): TaskPoller {
-    const known = this.#known.get(id)?.deref()
+  #poller(id: string, tool: string | undefined, created: TaskSnapshot | undefined): TaskPoller {
+    const known = this.#pollers.get(id)?.deref()
     if (known) return known
-    const follower = new TaskPoller(id, created, {
+    const poller = new TaskPoller(id, created, {
       dialect: (task) => this.#dialect(task),
       closing: this.#options.closing,
       onState: (task) => this.#changed(task, tool),
-      onGone: () => this.#forgetId(id),
+      onGone: () => this.#deleteId(id),
     })
-    this.#known.set(id, new WeakRef(follower))
-    this.#forget.register(follower, id)
-    return follower
+    this.#pollers.set(id, new WeakRef(poller))
+    this.#registry.register(poller, id)
+    return poller
   }
 
   #changed({ id, newest }: TaskPoller, tool: string | undefined): void {
     const { status, statusMessage } = newest
-    if (isFinal(newest)) this.#forgetId(id)
+    if (isFinal(newest)) this.#deleteId(id)
     this.#options.onChange({ taskId: id, tool, status, statusMessage })
   }
 
-  #forgetId(id: string): void {
+  #deleteId(id: string): void {
     const { ids, onError } = this.#options
     if (!ids) return
-    const deleted = runDetached(async () => ids.delete(id), onError).then(() => void this.#forgetting.delete(deleted))
-    this.#forgetting.add(deleted)
+    const deleted = runDetached(async () => ids.delete(id), onError).then(() => void this.#deletions.delete(deleted))
+    this.#deletions.add(deleted)
   }
 
-  async #dialect(task: Followed): Promise<TaskDialect> {
+  async #dialect(task: PolledTask): Promise<TaskDialect> {
     const { revision } = await this.#options.facts()
-    if (!revision.lacks('tasks/update')) return new ExtensionTaskDialect(task, this.#peer)
-    if (!revision.lacks('tasks/result')) return new CoreTaskDialect(task, this.#peer)
-    throw new CapabilityError('tasks', `The server speaks ${revision.id}, which has no tasks`)
+    if (!revision.lacks('tasks/update')) return new ExtensionTaskDialect(task, this.#client)
+    if (!revision.lacks('tasks/result')) return new CoreTaskDialect(task, this.#client)
+    throw new CapabilityError('tasks', `The server uses ${revision.id}, which does not support tasks`)
   }
 }

@@ -3,46 +3,48 @@ import type { SendOptions } from '../../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { TaskUpdate } from './snapshot.ts'
 
-/** What following a task needs of the client. */
-export interface TaskPeer {
+/** What task polling needs from the client. */
+export interface TaskClient {
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal
-  /** How often a server may ask in one call. */
+  /** How often a server may request input during one call. */
   readonly maxRounds: number
   facts(): Promise<ServerFacts>
   call(method: string, params: Params, options?: SendOptions): Promise<ResultObject>
-  /** Hears of changes of the task; rejects where that cannot be had. */
+  /** Listens for updates of the task; rejects if the server does not send them. */
   listen(id: string): Promise<Listening>
-  /** Answers what the server asks, as if it had asked in any other way. */
+  /** Handles a request for input. */
   answer(method: string, params: Params, signal: AbortSignal): Promise<ResultObject>
-  /** Stops the clocks of those who wait, while a user thinks. */
+  /** Pauses the timeouts of waiting callers, while a user responds. */
   pause(): () => void
 }
 
-export type Early = { readonly result: ResultObject } | { readonly error: unknown }
+/** How a call ended. */
+export type EarlyOutcome = { readonly result: ResultObject } | { readonly error: unknown }
 
-/** How one revision speaks of a task that its server has. One object serves one task. */
+/** How one protocol revision handles a task. One object serves one task. */
 export interface TaskDialect {
-  look(): Promise<TaskUpdate>
-  /** @returns How it stands now, where the answer says so. */
+  /** Requests the state of the task. */
+  fetch(): Promise<TaskUpdate>
+  /** @returns The new state, if the server sent it. */
   cancel(): Promise<TaskUpdate | undefined>
-  /** Somebody follows the task from now on, until the signal aborts. */
+  /** Polling began; it ends when the signal aborts. */
   start(signal: AbortSignal): void
-  /** It stands otherwise than before: does what that calls for. */
-  saw(sighting: TaskUpdate): void
-  /** What became of the call; throws when that is no result. */
+  /** Handles a new state of the task. */
+  update(update: TaskUpdate): void
+  /** Returns the result of the call, or throws its error. */
   outcome(last: TaskUpdate, signal: AbortSignal): Promise<ResultObject>
-  /** What became of the call, where that is known before the task was seen to end. */
-  readonly early: Early | undefined
-  /** Whether the server tells of changes by itself, so that asking it is only for the case that it does not. */
-  readonly isTold: boolean
+  /** How the call ended, if that is known before the task has a final status. */
+  readonly earlyOutcome: EarlyOutcome | undefined
+  /** Whether the server sends updates, so that polling is only a fallback. */
+  readonly isNotified: boolean
 }
 
-/** What a dialect may do to the one who follows. */
-export interface Followed {
+/** What a dialect may do with the polled task. */
+export interface PolledTask {
   readonly id: string
-  /** Look at once. */
+  /** Polls now. */
   wake(): void
-  /** Something cannot go on; unless the task turns out to be over, this is how it ends for us. */
+  /** Ends polling with an error, unless the task turns out to be final. */
   fail(error: unknown): void
 }

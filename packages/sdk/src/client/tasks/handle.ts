@@ -1,12 +1,11 @@
 import type { TaskStatus } from '../../protocol/tasks.ts'
-import type { CallToolResult } from '../../protocol/tools.ts'
-import { type ToolResult, toToolResult } from '../results.ts'
-import type { Work } from './poller.ts'
-import { isFinal, type TaskSnapshot, unseen } from './snapshot.ts'
+import { type ToolResult, toToolResult } from '../features/tool-result.ts'
+import type { TaskWork } from './poller.ts'
+import { isFinal, type TaskSnapshot, unknownSnapshot } from './snapshot.ts'
 
 /**
- * A call of a tool that goes on by itself. It is followed, and its questions are answered, while somebody waits for the result
- * or iterates over its states.
+ * A tool call that runs as a task. The client polls it, and handles its requests for input, only while you await `result()` or
+ * iterate over its states.
  *
  * @example
  * const task = await client.callToolAsTask('report', { topic: 'tides' })
@@ -14,45 +13,46 @@ import { isFinal, type TaskSnapshot, unseen } from './snapshot.ts'
  * const report = await task.result()
  */
 export class TaskHandle implements AsyncIterable<TaskSnapshot> {
-  readonly #work: Work
+  readonly #work: TaskWork
   readonly #check: (result: ToolResult) => Promise<void> | undefined
-  /** What to give to the model before there is a result, if the server said something (2025-11-25). */
+  /** Text for the model until there is a result, if the server sent any (2025-11-25). */
   readonly immediateResponse: string | undefined
 
   /** @internal */
-  constructor(work: Work, check: (result: ToolResult) => Promise<void> | undefined, immediateResponse?: string) {
+  constructor(work: TaskWork, check: (result: ToolResult) => Promise<void> | undefined, immediateResponse?: string) {
     this.#work = work
     this.#check = check
     this.immediateResponse = immediateResponse
   }
 
-  /** Keep it to come back to the task: `client.resumeTask(id)`. Undefined where the server made no task of the call. */
+  /** Pass it to `client.resumeTask(id)` to resume the task later. Undefined if the call did not become a task. */
   get id(): string | undefined {
     return this.#work.id
   }
 
-  /** The newest that is known. A task that was resumed counts as working until it was looked at. */
+  /** The latest known status. A resumed task counts as working until it was polled. */
   get status(): TaskStatus {
     return this.#work.newest.status
   }
 
+  /** The latest known status message. */
   get statusMessage(): string | undefined {
     return this.#work.newest.statusMessage
   }
 
-  /** Everything that is known. */
+  /** The latest known state. */
   get newest(): TaskSnapshot {
     return this.#work.newest
   }
 
   /**
-   * Waits for the end, however long that takes. A tool that failed has a result as well, with `isError`. Throws a `PeerError`
-   * when the call failed, and `'cancelled'` when it was cancelled.
+   * Waits for the result, without a timeout. A tool that failed returns a result with `isError`. Throws a `PeerError` if the
+   * call failed, and an `McpError` with the code `cancelled` if the task was cancelled.
    */
   async result(): Promise<ToolResult> {
     const release = this.#work.watch(() => {})
     try {
-      const result = toToolResult((await this.#work.outcome) as unknown as CallToolResult)
+      const result = toToolResult(await this.#work.outcome)
       await this.#check(result)
       return result
     } finally {
@@ -60,15 +60,15 @@ export class TaskHandle implements AsyncIterable<TaskSnapshot> {
     }
   }
 
-  /** Asks the server to stop. It may be too late for that: `result()` tells. */
+  /** Requests cancellation. The task may still complete: `result()` tells. */
   cancel(): Promise<void> {
     return this.#work.cancel()
   }
 
-  /** How it stands now, where that is known, and every state that is new; ends after the last. */
+  /** Yields the current state, if it is known, then every new state, and ends after the final one. */
   async *[Symbol.asyncIterator](): AsyncGenerator<TaskSnapshot> {
     const work = this.#work
-    const states = work.id !== undefined && work.newest === unseen ? [] : [work.newest]
+    const states = work.id !== undefined && work.newest === unknownSnapshot ? [] : [work.newest]
     let wake = () => {}
     const release = work.watch((state) => {
       states.push(state)
@@ -80,10 +80,10 @@ export class TaskHandle implements AsyncIterable<TaskSnapshot> {
         if (state) yield state
         if (state && isFinal(state)) return
         if (states.length > 0) continue
-        const news = new Promise<void>((resolve) => {
+        const update = new Promise<void>((resolve) => {
           wake = resolve
         })
-        await Promise.race([news, endOf(work)])
+        await Promise.race([update, endOf(work)])
       }
     } finally {
       release()
@@ -91,8 +91,8 @@ export class TaskHandle implements AsyncIterable<TaskSnapshot> {
   }
 }
 
-/** How the call ended is told by its last state; that it could not be followed is not. */
-async function endOf(work: Work): Promise<void> {
+/** Throws only if polling failed: the final state already says how the call itself ended. */
+async function endOf(work: TaskWork): Promise<void> {
   try {
     await work.outcome
   } catch (error) {

@@ -1,19 +1,19 @@
 import { McpError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
-import type { Work } from './poller.ts'
-import { type TaskSnapshot, unseen } from './snapshot.ts'
+import type { TaskWork } from './poller.ts'
+import { type TaskSnapshot, unknownSnapshot } from './snapshot.ts'
 
-/** An ordinary call, seen as a task. */
-export class PlainWork implements Work {
+/** An ordinary call that is handled like a task. */
+export class PlainCall implements TaskWork {
   readonly id = undefined
-  newest: TaskSnapshot = unseen
+  newest: TaskSnapshot = unknownSnapshot
   readonly outcome: Promise<ResultObject>
-  readonly #giveUp = new AbortController()
+  readonly #abort = new AbortController()
   readonly #listeners = new Set<(state: TaskSnapshot) => void>()
 
-  /** @param call Is given a signal that aborts when the call is to be cancelled. */
+  /** @param call Receives a signal that aborts when the call is cancelled. */
   constructor(call: (signal: AbortSignal) => Promise<ResultObject>) {
-    this.outcome = call(this.#giveUp.signal)
+    this.outcome = call(this.#abort.signal)
     this.outcome.then(
       () => this.#ended({ status: 'completed' }),
       (error) => {
@@ -29,7 +29,7 @@ export class PlainWork implements Work {
   }
 
   async cancel(): Promise<void> {
-    this.#giveUp.abort('The call was cancelled')
+    this.#abort.abort('The call was cancelled')
     await this.outcome.catch(() => {})
   }
 

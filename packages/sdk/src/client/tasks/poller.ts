@@ -3,58 +3,58 @@ import type { ResultObject } from '../../jsonrpc/message.ts'
 import { longestPollMs, pollMs } from '../../protocol/poll-interval.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
 import { pause } from '../../util/pause.ts'
-import type { Early, Followed, TaskDialect } from './dialect.ts'
+import type { EarlyOutcome, PolledTask, TaskDialect } from './dialect.ts'
 import { retry } from './retry.ts'
-import { isFinal, readTask, type TaskSnapshot, type TaskUpdate, unseen } from './snapshot.ts'
+import { isFinal, readTask, type TaskSnapshot, type TaskUpdate, unknownSnapshot } from './snapshot.ts'
 
-/** What a handle needs of the work that it stands for, be it a task or an ordinary call. */
-export interface Work {
+/** What a handle stands for: a task or an ordinary call. */
+export interface TaskWork {
   /** Undefined for an ordinary call. */
   readonly id: string | undefined
   readonly newest: TaskSnapshot
-  /** Hears of every state that is new, until what is given is called; that keeps the task followed. */
+  /** Calls the listener with every new state. The task is polled until the returned function is called. */
   watch(listener: (state: TaskSnapshot) => void): () => void
-  /** What became of the call. Only settles while somebody watches. */
+  /** The result of the call. Settles only while there is a listener. */
   readonly outcome: Promise<ResultObject>
   cancel(): Promise<void>
 }
 
 export interface PollerOptions {
-  /** Says how the server speaks of tasks; rejects where it has none. */
-  dialect(task: Followed): Promise<TaskDialect>
+  /** Resolves with the dialect of the connection; rejects if it has no tasks. */
+  dialect(task: PolledTask): Promise<TaskDialect>
   readonly closing: AbortSignal
-  /** Hears of every state that is new. */
+  /** Called with every new state. */
   onState(task: TaskPoller): void
-  /** The server does not know the task, or no longer. */
+  /** The server no longer has the task. */
   onGone(): void
 }
 
-/** Beside a stream of changes, asking is a safety net. */
-const toldFactor = 10
+/** While the server sends updates, polling is only a fallback and can be slower. */
+const notifiedFactor = 10
 
-/** Follows one task of the server for as long as somebody wants to know of it. */
-export class TaskPoller implements Work, Followed {
+/** Polls one task for as long as it has listeners. */
+export class TaskPoller implements TaskWork, PolledTask {
   readonly id: string
   readonly #options: PollerOptions
   readonly #listeners = new Set<(state: TaskSnapshot) => void>()
   #dialect: Promise<TaskDialect> | undefined
   #active: TaskDialect | undefined
-  #outcome: Deferred<ResultObject> = silent(deferred())
+  #outcome: Deferred<ResultObject> = withoutUnhandled(deferred())
   #isSettled = false
   #run: AbortController | undefined
   #newest: TaskSnapshot
-  /** The last state in which it was seen whole; the answer that creates a task says less. */
-  #seen: TaskUpdate | undefined
+  /** The last complete state; the result that creates a task has less. */
+  #lastUpdate: TaskUpdate | undefined
   #failure: { error: unknown } | undefined
   #wantsCancel = false
-  #news = 0
-  #isWoken = false
-  #nap: AbortController | undefined
+  #notifications = 0
+  #isAwake = false
+  #sleep: AbortController | undefined
 
-  /** @param created What is known of it, where we made it. */
+  /** @param created The state at creation, if this client created the task. */
   constructor(id: string, created: TaskSnapshot | undefined, options: PollerOptions) {
     this.id = id
-    this.#newest = created ?? unseen
+    this.#newest = created ?? unknownSnapshot
     this.#options = options
   }
 
@@ -72,22 +72,22 @@ export class TaskPoller implements Work, Followed {
     if (!this.#run && !this.#isSettled) this.#start()
     return () => {
       this.#listeners.delete(watcher)
-      if (this.#listeners.size === 0) this.#stop('Nobody follows the task any more')
+      if (this.#listeners.size === 0) this.#stop('The task has no listeners')
     }
   }
 
   async cancel(): Promise<void> {
     if (isFinal(this.#newest)) return
-    const dialect = await this.#speak()
-    const sighting = await dialect.cancel()
+    const dialect = await this.#getDialect()
+    const update = await dialect.cancel()
     this.#wantsCancel = true
-    if (sighting) this.#take(sighting)
+    if (update) this.#apply(update)
     this.wake()
   }
 
   wake(): void {
-    this.#isWoken = true
-    this.#nap?.abort()
+    this.#isAwake = true
+    this.#sleep?.abort()
   }
 
   fail(error: unknown): void {
@@ -95,27 +95,27 @@ export class TaskPoller implements Work, Followed {
     this.wake()
   }
 
-  /** The server tells how the task stands, unasked. */
-  told(method: string, body: unknown): void {
+  /** The server sent the state of the task. */
+  notified(method: string, body: unknown): void {
     try {
-      this.#take(readTask(method, this.id, body))
+      this.#apply(readTask(method, this.id, body))
     } catch {
-      // Whatever it was, asking will show how the task stands.
+      // An invalid notification is ignored: the next poll brings the state.
       return
     }
-    this.#news++
+    this.#notifications++
     if (isFinal(this.#newest)) this.wake()
   }
 
   #start(): void {
-    this.#outcome = silent(deferred())
+    this.#outcome = withoutUnhandled(deferred())
     this.#failure = undefined
     const run = new AbortController()
     this.#run = run
     const signal = AbortSignal.any([run.signal, this.#options.closing])
-    // A listener that stays would keep this for as long as the client lives (Node 20, `AbortSignal.any`).
-    signal.addEventListener('abort', () => this.#nap?.abort(), { once: true })
-    this.#follow(signal).then(
+    // On Node 20, a listener on `AbortSignal.any` that is not removed keeps this object alive as long as the client.
+    signal.addEventListener('abort', () => this.#sleep?.abort(), { once: true })
+    this.#poll(signal).then(
       (result) => this.#settled(result, run),
       (error) => this.#failed(error, run),
     )
@@ -130,101 +130,102 @@ export class TaskPoller implements Work, Followed {
   #settled(result: ResultObject, run: AbortController): void {
     if (this.#run !== run) return
     this.#isSettled = true
-    this.#stop('The task is over')
+    this.#stop('The task has ended')
     this.#outcome.resolve(result)
   }
 
-  /** Whoever asks for the result later may have more luck. */
+  /** A later call of `watch` polls again. */
   #failed(error: unknown, run: AbortController): void {
     if (this.#run !== run) return
-    this.#stop('The task is not followed any more')
+    this.#stop('Polling failed')
     const { closing } = this.#options
     this.#outcome.reject(closing.aborted ? closing.reason : error)
   }
 
-  async #follow(signal: AbortSignal): Promise<ResultObject> {
-    const dialect = await this.#speak()
+  async #poll(signal: AbortSignal): Promise<ResultObject> {
+    const dialect = await this.#getDialect()
     signal.throwIfAborted()
-    if (this.#hasEnded) return dialect.outcome(this.#seen!, signal)
+    if (this.#finalUpdate) return dialect.outcome(this.#finalUpdate, signal)
     dialect.start(signal)
     this.#active = dialect
-    // What is over or asks for something says so in full only when it is looked at.
-    let isDue = this.#newest === unseen || this.#newest.status !== 'working'
+    // The result that creates a task has no outcome and no requests for input, so these are fetched at once.
+    let isDue = this.#newest === unknownSnapshot || this.#newest.status !== 'working'
     for (;;) {
-      if (!isDue) await this.#rest(dialect, signal)
+      if (!isDue) await this.#waitForNextPoll(dialect, signal)
       isDue = false
       signal.throwIfAborted()
-      const last = await this.#lastSeen(dialect, signal)
+      const last = await this.#checkForEnd(dialect, signal)
       if (last) return dialect.outcome(last, signal)
       if (this.#failure) throw this.#failure.error
     }
   }
 
-  /** The state that it ended in; undefined while it goes on. */
-  async #lastSeen(dialect: TaskDialect, signal: AbortSignal): Promise<TaskUpdate | undefined> {
-    if (!this.#hasEnded) {
-      const news = this.#news
-      this.#isWoken = false
-      const sighting = await this.#look(dialect, signal)
+  /** Polls once. Returns the final state; undefined while the task runs. */
+  async #checkForEnd(dialect: TaskDialect, signal: AbortSignal): Promise<TaskUpdate | undefined> {
+    if (!this.#finalUpdate) {
+      const before = this.#notifications
+      this.#isAwake = false
+      const update = await this.#fetch(dialect, signal)
       signal.throwIfAborted()
-      // What was told meanwhile is newer than what was asked before.
-      if (news === this.#news || isFinal(sighting.snapshot)) this.#take(sighting)
-      // Only what is over has a result, whatever else the server says.
-      const { early } = dialect
-      if (early && 'result' in early && !this.#hasEnded) this.#take(this.#imagine(toStatus(early)))
+      // A notification that arrived during the request is newer than its response.
+      if (before === this.#notifications || isFinal(update.snapshot)) this.#apply(update)
+      // A task with a result has ended, whatever status the server sends.
+      const { earlyOutcome } = dialect
+      if (earlyOutcome && 'result' in earlyOutcome && !this.#finalUpdate)
+        this.#apply(this.#assume(toStatus(earlyOutcome)))
     }
-    return this.#hasEnded ? this.#seen : undefined
+    return this.#finalUpdate
   }
 
-  async #look(dialect: TaskDialect, signal: AbortSignal): Promise<TaskUpdate> {
+  async #fetch(dialect: TaskDialect, signal: AbortSignal): Promise<TaskUpdate> {
     try {
-      return await retry(() => dialect.look(), signal)
+      return await retry(() => dialect.fetch(), signal)
     } catch (error) {
       const isGone = error instanceof PeerError && error.rpcCode === RpcCode.InvalidParams
       if (!isGone || signal.aborted) throw error
       this.#options.onGone()
-      // Servers need not keep what was cancelled, nor what was fetched.
-      if (this.#wantsCancel) return this.#imagine('cancelled')
-      if (dialect.early) return this.#imagine(toStatus(dialect.early))
+      // Servers may delete a task once it is cancelled or its result was fetched.
+      if (this.#wantsCancel) return this.#assume('cancelled')
+      if (dialect.earlyOutcome) return this.#assume(toStatus(dialect.earlyOutcome))
       throw error
     }
   }
 
-  #imagine(status: 'cancelled' | 'completed' | 'failed'): TaskUpdate {
+  #assume(status: 'cancelled' | 'completed' | 'failed'): TaskUpdate {
     return { snapshot: { ...this.#newest, status, statusMessage: undefined }, body: {} }
   }
 
-  get #hasEnded(): boolean {
-    return this.#seen !== undefined && isFinal(this.#seen.snapshot)
+  get #finalUpdate(): TaskUpdate | undefined {
+    return this.#lastUpdate && isFinal(this.#lastUpdate.snapshot) ? this.#lastUpdate : undefined
   }
 
-  #take(sighting: TaskUpdate): void {
-    if (this.#hasEnded) return
+  #apply(update: TaskUpdate): void {
+    if (this.#finalUpdate) return
     const before = this.#newest
-    const isFirst = this.#seen === undefined
-    this.#seen = sighting
-    this.#newest = sighting.snapshot
+    const isFirst = this.#lastUpdate === undefined
+    this.#lastUpdate = update
+    this.#newest = update.snapshot
     try {
-      this.#active?.saw(sighting)
+      this.#active?.update(update)
     } catch (error) {
       this.fail(error)
     }
-    const { status, statusMessage } = sighting.snapshot
+    const { status, statusMessage } = update.snapshot
     const isNew = status !== before.status || statusMessage !== before.statusMessage
-    if (!isNew && !(isFirst && before === unseen)) return
+    if (!isNew && !(isFirst && before === unknownSnapshot)) return
     this.#options.onState(this)
-    for (const listener of [...this.#listeners]) listener(sighting.snapshot)
+    for (const listener of [...this.#listeners]) listener(update.snapshot)
   }
 
-  async #rest(dialect: TaskDialect, signal: AbortSignal): Promise<void> {
-    if (this.#isWoken) return
-    const nap = new AbortController()
-    this.#nap = nap
-    if (!signal.aborted) await pause(restMs(this.#newest, dialect.isTold), nap.signal)
-    this.#nap = undefined
+  async #waitForNextPoll(dialect: TaskDialect, signal: AbortSignal): Promise<void> {
+    if (this.#isAwake) return
+    const sleep = new AbortController()
+    this.#sleep = sleep
+    if (!signal.aborted) await pause(pollDelayMs(this.#newest, dialect.isNotified), sleep.signal)
+    this.#sleep = undefined
   }
 
-  #speak(): Promise<TaskDialect> {
+  #getDialect(): Promise<TaskDialect> {
     this.#dialect ??= this.#options.dialect(this)
     this.#dialect.catch(() => {
       this.#dialect = undefined
@@ -233,18 +234,18 @@ export class TaskPoller implements Work, Followed {
   }
 }
 
-/** Never sooner than the server wishes, within reason, and not in step with other clients. */
-function restMs({ pollIntervalMs }: TaskSnapshot, isTold: boolean): number {
-  const wished = pollMs(pollIntervalMs)
-  return Math.min(isTold ? wished * toldFactor : wished, longestPollMs) * (1 + Math.random() / 10)
+/** The poll interval that the server suggests, within limits and with jitter. */
+function pollDelayMs({ pollIntervalMs }: TaskSnapshot, isNotified: boolean): number {
+  const intervalMs = pollMs(pollIntervalMs)
+  return Math.min(isNotified ? intervalMs * notifiedFactor : intervalMs, longestPollMs) * (1 + Math.random() / 10)
 }
 
-function toStatus(early: Early): 'completed' | 'failed' {
+function toStatus(early: EarlyOutcome): 'completed' | 'failed' {
   return 'error' in early || early.result.isError === true ? 'failed' : 'completed'
 }
 
-/** Nobody may be waiting. */
-function silent<T>(outcome: Deferred<T>): Deferred<T> {
+/** A rejection without a listener must not be reported as unhandled. */
+function withoutUnhandled<T>(outcome: Deferred<T>): Deferred<T> {
   outcome.promise.catch(() => {})
   return outcome
 }

@@ -1,33 +1,38 @@
 import { ClosedError, HttpError, McpError, PeerError, RpcCode, TimeoutError } from '../../errors.ts'
 import { type Backoff, backoffMs } from '../../util/backoff.ts'
+import { isObject } from '../../util/objects.ts'
 import { pause } from '../../util/pause.ts'
 
-/** A task outlives a bad network: some failures in a row mean nothing. */
+/** Tasks run for a long time, so several network failures in a row are tolerated. */
 const backoff: Backoff = { initialDelayMs: 200, maxDelayMs: 10_000, growth: 2, maxRetries: 8 }
 
 /**
- * Does the work again when it failed in passing. Only for what may be done twice.
- * @param isPassing Whether a failure means nothing. Default: it came of the connection, or of trouble within the server.
+ * Repeats idempotent work after a temporary failure.
+ * @param isTemporary Default: failures of the connection and internal errors of the server.
  */
-export async function retry<T>(work: () => Promise<T>, signal: AbortSignal, isPassing = isTrouble): Promise<T> {
+export async function retry<T>(
+  work: () => Promise<T>,
+  signal: AbortSignal,
+  isTemporary = isTemporaryFailure,
+): Promise<T> {
   for (let tries = 0; ; tries++) {
     try {
       return await work()
     } catch (error) {
-      if (signal.aborted || tries >= backoff.maxRetries || !isPassing(error)) throw error
+      if (signal.aborted || tries >= backoff.maxRetries || !isTemporary(error)) throw error
     }
     await pause(backoffMs(backoff, tries), signal)
     signal.throwIfAborted()
   }
 }
 
-function isTrouble(error: unknown): boolean {
+function isTemporaryFailure(error: unknown): boolean {
   return isLost(error) || (error instanceof PeerError && error.rpcCode === RpcCode.InternalError)
 }
 
-/** The answer was lost, whatever it was; or the server was too busy to give one. */
+/** The response was lost, or the server was too busy to handle the request. */
 export function isLost(error: unknown): boolean {
-  if (error instanceof PeerError) return (error.data as { error?: unknown } | null)?.error === 'rate_limited'
+  if (error instanceof PeerError) return isObject(error.data) && error.data.error === 'rate_limited'
   if (error instanceof HttpError) return error.outcome !== 'refused' || isBusy(error.status ?? 0)
   if (error instanceof ClosedError || error instanceof TimeoutError) return true
   return error instanceof McpError && error.code === 'session-renewed'

@@ -3,23 +3,28 @@ import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { TaskStatus } from '../../protocol/tasks.ts'
 import { isObject } from '../../util/objects.ts'
 
-/** How a task stood at one moment. */
+/** The state of a task at one moment. */
 export interface TaskSnapshot {
   readonly status: TaskStatus
   readonly statusMessage: string | undefined
-  /** ISO 8601, by the clock of the server. */
+  /** ISO 8601, from the clock of the server. */
   readonly createdAt: string | undefined
   readonly lastUpdatedAt: string | undefined
-  /** How long the server keeps the task after its creation; null: without limit. It may change. */
+  /** Lifetime after creation in milliseconds; null means unlimited. The server may change it. */
   readonly ttlMs: number | null | undefined
-  /** How often the server wishes to be asked. */
+  /** The poll interval that the server suggests. */
   readonly pollIntervalMs: number | undefined
 }
 
-/** A task as the server described it: what both dialects have, and everything. */
+/** A task as the server sent it: the common members of both dialects, and the whole message. */
 export interface TaskUpdate {
   readonly snapshot: TaskSnapshot
   readonly body: ResultObject
+}
+
+/** A task that the server sent. */
+export interface ReceivedTask extends TaskUpdate {
+  readonly id: string
 }
 
 const statuses: ReadonlySet<unknown> = new Set<TaskStatus>([
@@ -30,8 +35,8 @@ const statuses: ReadonlySet<unknown> = new Set<TaskStatus>([
   'cancelled',
 ])
 
-/** What is known of a task that nobody has looked at yet. */
-export const unseen: TaskSnapshot = {
+/** The snapshot of a task whose state was not requested yet. */
+export const unknownSnapshot: TaskSnapshot = {
   status: 'working',
   statusMessage: undefined,
   createdAt: undefined,
@@ -40,25 +45,29 @@ export const unseen: TaskSnapshot = {
   pollIntervalMs: undefined,
 }
 
+/** Whether a task has ended. */
 export function isFinal({ status }: { readonly status: TaskStatus }): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled'
 }
 
 /**
- * The two dialects differ in the names of two members alone; a server that gives neither is none the worse for it.
- * @param id The task that was asked for; undefined where it is only being created.
+ * Reads a task of either dialect: they differ in the names of two optional members only.
+ * @param id The id of the requested task; undefined for a new task.
  */
-export function readTask(method: string, id: string | undefined, body: unknown): TaskUpdate {
-  const wrong = (what: string) => new McpError('invalid-response', `${method} was answered with a task, but ${what}`)
-  if (!isObject(body)) throw wrong('it is no object')
-  if (typeof body.taskId !== 'string') throw wrong('it has no taskId')
-  if (id !== undefined && body.taskId !== id) throw wrong('it is another one')
-  if (!statuses.has(body.status)) throw wrong(`its status is ${String(JSON.stringify(body.status)).slice(0, 100)}`)
+export function readTask(method: string, id: string | undefined, body: unknown): ReceivedTask {
+  const invalid = (what: string) =>
+    new McpError('invalid-response', `The server sent an invalid task in ${method}: ${what}`)
+  if (!isObject(body)) throw invalid('it is not an object')
+  if (typeof body.taskId !== 'string') throw invalid('it has no taskId')
+  if (id !== undefined && body.taskId !== id) throw invalid('it has a different taskId')
+  const { status } = body
+  if (!isStatus(status)) throw invalid(`unknown status ${String(JSON.stringify(status)).slice(0, 100)}`)
   const ttl = body.ttlMs ?? body.ttl
   return {
-    body: body as ResultObject,
+    id: body.taskId,
+    body,
     snapshot: {
-      status: body.status as TaskStatus,
+      status,
       statusMessage: textOf(body.statusMessage),
       createdAt: textOf(body.createdAt),
       lastUpdatedAt: textOf(body.lastUpdatedAt),
@@ -66,6 +75,10 @@ export function readTask(method: string, id: string | undefined, body: unknown):
       pollIntervalMs: numberOf(body.pollIntervalMs ?? body.pollInterval),
     },
   }
+}
+
+function isStatus(value: unknown): value is TaskStatus {
+  return statuses.has(value)
 }
 
 function textOf(value: unknown): string | undefined {

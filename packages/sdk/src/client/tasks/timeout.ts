@@ -8,7 +8,7 @@ type Limits = Pick<RequestOptions, 'timeoutMs' | 'maxTotalTimeoutMs' | 'resetTim
 const defaultTotalMs = 600_000
 const forever = Number.POSITIVE_INFINITY
 
-/** How long one caller waits for a task. */
+/** The timeout of one caller that waits for a task. */
 export class TaskTimeout {
   readonly #limits: Limits
   readonly #idleMs: number
@@ -20,8 +20,8 @@ export class TaskTimeout {
   #timer: ReturnType<typeof setTimeout> | undefined
 
   /**
-   * A task that is working answers whenever it is asked, so without a `timeoutMs` of the caller's own only the longest time in
-   * all counts.
+   * A running task responds to every poll, so silence says nothing about it. `timeoutMs` therefore applies only if the caller
+   * passes it; the total time is always limited.
    */
   constructor(limits: Limits, expired: (error: TimeoutError) => void) {
     this.#limits = limits
@@ -35,8 +35,8 @@ export class TaskTimeout {
     this.#arm()
   }
 
-  /** There is news of the task. */
-  heard(): void {
+  /** The task was updated: starts the idle timeout again. */
+  restart(): void {
     if (this.#limits.resetTimeoutOnProgress === false || this.#pausedAt !== undefined) return
     if (this.#lastAt === forever && this.#idleAt === forever) return
     this.#idleAt = clock.now() + this.#idleMs
@@ -49,7 +49,7 @@ export class TaskTimeout {
     clearTimeout(this.#timer)
   }
 
-  goOn(): void {
+  resume(): void {
     if (this.#pausedAt === undefined) return
     const pausedMs = clock.now() - this.#pausedAt
     this.#pausedAt = undefined
@@ -58,7 +58,7 @@ export class TaskTimeout {
     this.#arm()
   }
 
-  /** For good. */
+  /** Stops the timeout; it cannot be resumed. */
   stop(): void {
     clearTimeout(this.#timer)
     this.#idleAt = forever
@@ -69,15 +69,15 @@ export class TaskTimeout {
     clearTimeout(this.#timer)
     const at = Math.min(this.#idleAt, this.#lastAt)
     if (at === forever) return
-    this.#timer = setTimeout(() => this.#look(), Math.min(Math.max(at - clock.now(), 0), maxTimerMs))
+    this.#timer = setTimeout(() => this.#check(), Math.min(Math.max(at - clock.now(), 0), maxTimerMs))
   }
 
-  #look(): void {
+  #check(): void {
     const now = clock.now()
     if (now < this.#idleAt && now < this.#lastAt) return this.#arm()
     const isTotal = now >= this.#lastAt
     const limitMs = isTotal ? this.#totalMs : this.#idleMs
-    const limit = isTotal ? 'in all (maxTotalTimeoutMs)' : 'without news of it (timeoutMs)'
+    const limit = isTotal ? 'in total (maxTotalTimeoutMs)' : 'without an update (timeoutMs)'
     this.#expired(new TimeoutError(`The task took longer than ${limitMs} ms ${limit}`, limitMs))
   }
 }

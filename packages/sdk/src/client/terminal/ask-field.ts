@@ -4,36 +4,37 @@ import { columnsOf, quote, wrap } from './layout.ts'
 import type { Prompt } from './prompt.ts'
 import { safeLine } from './safe-text.ts'
 
-/** Asks for one field until the answer is fine. Enter alone gives what is there already; undefined leaves it out. */
+/** Prompts for one field until the answer is valid. Enter keeps the current answer. Returns undefined if it is left out. */
 export async function askField(prompt: Prompt, field: Field, current: Answer | undefined): Promise<Answer | undefined> {
   showField(prompt, field)
-  if (current !== undefined && canLeaveOut(field)) prompt.print(prompt.layout.paint.faint('!skip leaves it out.'))
+  if (current !== undefined && canLeaveOut(field))
+    prompt.print(prompt.layout.paint.faint('Type !skip to leave it out.'))
   for (;;) {
     const line = await prompt.ask(cursor(field, current))
     const outcome =
-      line === '' || line === '!skip' ? leave(field, line === '' ? current : undefined) : field.parse(line)
+      line === '' || line === '!skip' ? onEmpty(field, line === '' ? current : undefined) : field.parse(line)
     if (!('problem' in outcome)) return outcome.answer
     prompt.print(prompt.layout.paint.warning(`  ${outcome.problem}`))
   }
 }
 
-/** What it means to type nothing. */
-function leave(field: Field, current: Answer | undefined): { answer: Answer | undefined } | { problem: string } {
+/** The meaning of Enter without text. */
+function onEmpty(field: Field, current: Answer | undefined): { answer: Answer | undefined } | { problem: string } {
   if (current !== undefined) return { answer: current }
   if (canLeaveOut(field)) return { answer: undefined }
-  if (field.kind.blank !== undefined) return { answer: field.kind.blank }
+  if (field.type.blank !== undefined) return { answer: field.type.blank }
   return { problem: field.isRequired ? 'This field is required.' : 'This field has a default and cannot be left out.' }
 }
 
-/** For a field that is left out its default would be sent, and that is not what the person meant. */
+/** Leaving out a field with a default would send the default, which is not what the user means. */
 function canLeaveOut({ isRequired, fallback }: Field): boolean {
   return !isRequired && fallback === undefined
 }
 
-function showField(prompt: Prompt, { label, description, isRequired, looksSecret, kind }: Field): void {
+function showField(prompt: Prompt, { label, description, isRequired, looksSecret, type }: Field): void {
   const { layout } = prompt
   const { paint, width } = layout
-  const facts = [isRequired ? 'required' : 'optional', kind.rule].filter(Boolean).join(', ')
+  const facts = [isRequired ? 'required' : 'optional', type.rule].filter(Boolean).join(', ')
   const isLong = columnsOf(label) + columnsOf(facts) + 2 > width
   prompt.print(
     '',
@@ -41,14 +42,14 @@ function showField(prompt: Prompt, { label, description, isRequired, looksSecret
       ? [...wrap(label, width).map(paint.strong), ...wrap(facts, width).map(paint.faint)]
       : [`${paint.strong(label)}  ${paint.faint(facts)}`]),
     ...(description ? quote(description, layout) : []),
-    ...listed(kind.options ?? [], width),
+    ...listed(type.options ?? [], width),
     ...(looksSecret
-      ? [paint.warning('! This looks like a secret, which no form may ask for. In doubt: !decline')]
+      ? [paint.warning('! This looks like a secret, which forms must not ask for. If in doubt: !decline')]
       : []),
   )
 }
 
-/** So many that they fit on a screen; the others can still be typed. */
+/** As many options as fit on a screen. The others can still be typed. */
 const MAX_LISTED = 50
 
 function listed(options: readonly Option[], width: number): string[] {
@@ -62,7 +63,7 @@ function listed(options: readonly Option[], width: number): string[] {
   return options.length > MAX_LISTED ? [...lines, `  … and ${options.length - MAX_LISTED} more`] : lines
 }
 
-function cursor({ kind }: Field, current: Answer | undefined): string {
-  const hint = kind.hint?.(current) ?? (current === undefined ? '' : kind.show(current))
+function cursor({ type }: Field, current: Answer | undefined): string {
+  const hint = type.hint?.(current) ?? (current === undefined ? '' : type.show(current))
   return hint === '' ? '> ' : `[${safeLine(hint, 60)}] > `
 }

@@ -7,44 +7,44 @@ interface Keywords {
   readonly [keyword: string]: unknown
 }
 
-/** A field for one value of a list. */
-export function choiceOfOne(schema: Keywords): FieldType {
+/** A single-select field. */
+export function singleSelect(schema: Keywords): FieldType {
   const options = toOptions(schema)
   return {
     rule: 'choose one',
     options,
     parse(line) {
       const answer = find(options, line)
-      return answer === undefined ? stranger(line) : { answer }
+      return answer === undefined ? notListed(line) : { answer }
     },
     show: (answer) => titleOf(options, answer),
   }
 }
 
-/** A field for several values of a list. */
-export function choiceOfMany({ items, minItems, maxItems }: Keywords): FieldType {
+/** A multi-select field. */
+export function multiSelect({ items, minItems, maxItems }: Keywords): FieldType {
   const options = toOptions(isObject(items) ? items : {})
   return {
-    rule: `choose ${amount(minItems, maxItems) || 'any'}, with commas between`,
+    rule: `choose ${amount(minItems, maxItems) || 'any'}, separated by commas`,
     options,
     ...(minItems ? {} : { blank: [] }),
     parse(line) {
       const words = split(options, line)
       const unknown = words.find((word) => find(options, word) === undefined)
       if (unknown === undefined) return { answer: [...new Set(words.map((word) => find(options, word)!))] }
-      return words.length === 1 && unknown.toLowerCase() === 'none' ? { answer: [] } : stranger(unknown)
+      return words.length === 1 && unknown.toLowerCase() === 'none' ? { answer: [] } : notListed(unknown)
     },
     show: (answer) => (answer as string[]).map((item) => titleOf(options, item)).join(', ') || 'none',
   }
 }
 
-/** How an option is listed: what it is called, and what is sent if that differs. */
+/** The title of an option, and its value if that differs. */
 export function optionText({ value, title }: Option): string {
   const [label, sent] = [safeLine(title, 100), safeLine(value, 100)]
   return label === sent ? label || 'empty' : `${label} (${sent || 'empty'})`
 }
 
-/** The values of a choice in any of the ways that the revisions have: `enum`, `enumNames`, `oneOf`, `anyOf`. */
+/** Reads the options in the formats of all revisions: `enum`, `enumNames`, `oneOf`, `anyOf`. */
 function toOptions(schema: Keywords): Option[] {
   const titled = [schema.oneOf, schema.anyOf].find(Array.isArray)
   const names: unknown[] = Array.isArray(schema.enumNames) ? schema.enumNames : []
@@ -57,7 +57,7 @@ function toOptions(schema: Keywords): Option[] {
   )
 }
 
-/** By its number in the list, its value or its title. The number goes first, because it is what the list shows. */
+/** Finds an option by its number, value or title. Numbers take precedence, because the list shows them. */
 function find(options: readonly Option[], words: string): string | undefined {
   const byNumber = /^\d+$/.test(words) ? options[Number(words) - 1] : undefined
   const same = (text: string) => text.trim().toLowerCase() === words.toLowerCase()
@@ -69,14 +69,14 @@ function find(options: readonly Option[], words: string): string | undefined {
   return option?.value
 }
 
-/** Commas separate; so do blanks, except inside the name of an option. */
+/** Splits at commas, and at spaces that are not part of an option. */
 function split(options: readonly Option[], line: string): string[] {
   const parts = find(options, line) === undefined ? line.split(',').map((part) => part.trim()) : [line]
   const words = parts.flatMap((part) => (find(options, part) === undefined ? part.split(/\s+/) : [part]))
   return words.filter((word) => word !== '')
 }
 
-function stranger(word: string): { problem: string } {
+function notListed(word: string): { problem: string } {
   return { problem: `${safeLine(word, 50)} is not in the list.` }
 }
 

@@ -5,7 +5,7 @@ interface Keywords {
   readonly [keyword: string]: unknown
 }
 
-/** A field for text, perhaps in a format. */
+/** A text field. */
 export function text({ format, minLength, maxLength }: Keywords): FieldType {
   const size = amount(minLength, maxLength)
   const length = size && `${size} ${size === '1' ? 'character' : 'characters'}`
@@ -16,7 +16,7 @@ export function text({ format, minLength, maxLength }: Keywords): FieldType {
   }
 }
 
-/** A field for a number. */
+/** A number field. */
 export function number({ type, minimum, maximum }: Keywords): FieldType {
   const noun = type === 'integer' ? 'a whole number' : 'a number'
   const size = range(minimum, maximum)
@@ -27,7 +27,7 @@ export function number({ type, minimum, maximum }: Keywords): FieldType {
   }
 }
 
-/** A field for yes or no. */
+/** A boolean field. */
 export const yesOrNo: FieldType = {
   rule: 'yes or no',
   parse(line) {
@@ -39,12 +39,12 @@ export const yesOrNo: FieldType = {
   hint: (current) => (current === undefined ? 'y/n' : current ? 'Y/n' : 'y/N'),
 }
 
-/** How many: "1 to 3", "2", "at least 1", "at most 3", or nothing. */
+/** Describes an amount: "1 to 3", "2", "at least 1", "at most 3", or an empty string. */
 export function amount(min: unknown, max: unknown): string {
   return typeof min === 'number' && min === max ? String(min) : range(min || undefined, max)
 }
 
-/** What is no number cannot be kept to, so it is not shown. */
+/** Limits that are not numbers are ignored. */
 function range(min: unknown, max: unknown): string {
   const [from, to] = [min, max].map((limit) => (typeof limit === 'number' ? limit : undefined))
   if (from !== undefined && to !== undefined) return `${from} to ${to}`
@@ -52,7 +52,7 @@ function range(min: unknown, max: unknown): string {
   return to === undefined ? '' : `at most ${to}`
 }
 
-/** `Number()` also reads hexadecimals and infinity, which people do not mean. */
+/** `Number()` also accepts hexadecimal numbers and Infinity. */
 function isNumber(line: string): boolean {
   return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(line)
 }
@@ -60,6 +60,6 @@ function isNumber(line: string): boolean {
 const formats: ReadonlyMap<unknown, string> = new Map([
   ['email', 'an email address'],
   ['uri', 'a URL such as https://example.com/'],
-  ['date', 'a date as 2030-12-31'],
-  ['date-time', 'a date and time as 2030-12-31T09:30:00Z'],
+  ['date', 'a date like 2030-12-31'],
+  ['date-time', 'a date and time like 2030-12-31T09:30:00Z'],
 ])

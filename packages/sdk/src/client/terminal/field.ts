@@ -1,37 +1,37 @@
 import type { ElicitContent, ElicitSchema } from '../../protocol/elicitation.ts'
 import { fieldProblem, secretField } from '../../protocol/form.ts'
 import { isObject } from '../../util/objects.ts'
-import { choiceOfMany, choiceOfOne } from './choice.ts'
+import { multiSelect, singleSelect } from './choice.ts'
 import { number, text, yesOrNo } from './field-types.ts'
 import { safeLine, safeText } from './safe-text.ts'
 
 export type Answer = ElicitContent[string]
 
-/** One field of a form, ready to be shown: every text is safe. */
+/** One field of a form. All texts are safe to print. */
 export interface Field {
   readonly name: string
   readonly label: string
   readonly description: string
   readonly isRequired: boolean
-  /** It asks for what no form may ask for. */
+  /** Whether it seems to ask for a secret, which forms must not. */
   readonly looksSecret: boolean
-  /** The default, unless the field's own rules refuse it. */
+  /** The default, if it is valid. */
   readonly fallback: Answer | undefined
-  readonly kind: FieldType
+  readonly type: FieldType
   parse(line: string): Parsed
 }
 
-/** How one sort of field is explained, read and shown. */
+/** How a type of field is described, parsed and shown. */
 export interface FieldType {
-  /** What an answer must be, in words. Empty when anything goes. */
+  /** Describes valid answers. Empty if every answer is valid. */
   readonly rule: string
   readonly options?: readonly Option[]
-  /** What Enter alone means where an answer is needed and there is no default. */
+  /** The answer for Enter without text, if an answer is required and there is no default. */
   readonly blank?: Answer
-  /** Makes a value of a line, or says why it cannot. Limits are checked afterwards. */
+  /** Parses a line, or says what is wrong with it. Limits are checked afterwards. */
   parse(line: string): Parsed
   show(answer: Answer): string
-  /** What stands before the cursor, if not the answer that Enter would give. */
+  /** The text before the cursor. Default: the answer that Enter would give. */
   hint?(current: Answer | undefined): string
 }
 
@@ -42,28 +42,28 @@ export interface Option {
 
 export type Parsed = { readonly answer: Answer } | { readonly problem: string }
 
-/** Reads one property of a form. Whatever the server sent, the result can be shown. */
+/** Reads one property of a form. The result is safe to show, whatever the server sent. */
 export function toField(name: string, property: unknown, isRequired: boolean): Field {
   const schema = isObject(property) ? property : {}
-  const kind = kindOf(schema)
+  const type = fieldTypeOf(schema)
   const hasDefault = schema.default !== undefined && fieldProblem(schema, schema.default) === undefined
   return {
     name,
-    label: safeLine(stringOf(schema.title), 100) || safeLine(name, 100) || 'A field without a name',
+    label: safeLine(stringOf(schema.title), 100) || safeLine(name, 100) || 'Unnamed field',
     description: safeText(stringOf(schema.description), 1_000),
     isRequired,
     looksSecret: secretField({ type: 'object', properties: { [name]: schema } } as unknown as ElicitSchema) === name,
     fallback: hasDefault ? (schema.default as Answer) : undefined,
-    kind,
-    parse: (line) => checked(schema, kind.parse(line)),
+    type,
+    parse: (line) => checked(schema, type.parse(line)),
   }
 }
 
-function kindOf(schema: { readonly [keyword: string]: unknown }): FieldType {
+function fieldTypeOf(schema: { readonly [keyword: string]: unknown }): FieldType {
   if (schema.type === 'boolean') return yesOrNo
   if (schema.type === 'number' || schema.type === 'integer') return number(schema)
-  if (schema.type === 'array') return choiceOfMany(schema)
-  return schema.enum !== undefined || schema.oneOf !== undefined ? choiceOfOne(schema) : text(schema)
+  if (schema.type === 'array') return multiSelect(schema)
+  return schema.enum !== undefined || schema.oneOf !== undefined ? singleSelect(schema) : text(schema)
 }
 
 function checked(schema: object, parsed: Parsed): Parsed {

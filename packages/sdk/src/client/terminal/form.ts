@@ -1,6 +1,6 @@
 import type { ElicitContent, ElicitResult } from '../../protocol/elicitation.ts'
 import { formProblem } from '../../protocol/form.ts'
-import type { AskingServer, FormQuestion } from '../handlers.ts'
+import type { ElicitFormRequest, ServerIdentity } from '../input/handlers.ts'
 import { askField } from './ask-field.ts'
 import { toField } from './field.ts'
 import { heading } from './heading.ts'
@@ -9,17 +9,19 @@ import { type Answers, review } from './review.ts'
 import { safeLine } from './safe-text.ts'
 
 /**
- * Goes through a form field by field, then shows all answers, which can be changed until they are sent (2025-11-25
- * client/elicitation: users review and modify what they answer before it goes out).
+ * Prompts for every field of a form, then shows all answers, which the user can change before they are sent (2025-11-25
+ * client/elicitation).
  */
-export async function askForm(prompt: Prompt, form: FormQuestion, server: AskingServer): Promise<ElicitResult> {
+export async function askForm(prompt: Prompt, form: ElicitFormRequest, server: ServerIdentity): Promise<ElicitResult> {
   const { properties, required = [] } = form.requestedSchema
   const needed = new Set(required)
   const fields = Object.entries(properties).map(([name, schema]) => toField(name, schema, needed.has(name)))
   const title = fields.length > 0 ? 'A server asks you to fill in a form' : 'A server asks you to agree'
   prompt.print(...heading(title, server, form.message, prompt.layout))
   if (fields.length > 0) {
-    prompt.print(prompt.layout.paint.faint('Enter takes the [default] or skips. !decline refuses, !cancel stops.'))
+    prompt.print(
+      prompt.layout.paint.faint('Press Enter to accept the [default] or skip. Type !decline or !cancel to stop.'),
+    )
   }
   const answers: Answers = new Map()
   for (const field of fields) answers.set(field, await askField(prompt, field, field.fallback))

@@ -1,4 +1,4 @@
-/** How wide the screen is, and its colours. */
+/** The width of the terminal and its colors. */
 export interface Layout {
   readonly width: number
   readonly paint: Paint
@@ -15,17 +15,17 @@ export function createPaint(color: boolean): Paint {
   return { strong: style(1), faint: style(2), warning: style(33) }
 }
 
-/** A server's own words. The bar marks every line, so that no text can pass for ours. */
+/** Text of the server. The bar on every line shows that it is not text of this program. */
 export function quote(text: string, { width, paint }: Layout): string[] {
   return wrap(text, width - 2).map((line) => `${paint.faint('│')} ${line}`.trimEnd())
 }
 
-/** Breaks lines at blanks, or anywhere where there are none. */
+/** Breaks lines at spaces, or anywhere if there are none. */
 export function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap((line) => wrapLine(line, Math.max(width, 10)))
 }
 
-/** How many columns a text takes: East Asian letters and most emoji take two, marks none. */
+/** The number of columns of a text: East Asian characters and most emoji take two, combining marks none. */
 export function columnsOf(text: string): number {
   let columns = 0
   for (const char of text) columns += widthOf(char)

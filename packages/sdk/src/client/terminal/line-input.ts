@@ -2,15 +2,15 @@ import { createInterface, type Interface } from 'node:readline'
 import { StringDecoder } from 'node:string_decoder'
 import { clock } from '../../util/clock.ts'
 
-/** Where a person's lines come from. Open only while there is a question, so that it never keeps a process alive. */
+/** Reads lines from the user. It is open only during a prompt, so that it does not keep the process alive. */
 export interface LineInput {
   open(): void
-  /** Shows the prompt and waits for a line. Undefined: there is none, because of an end, Ctrl-C or the signal. */
+  /** Shows the prompt and waits for a line. Returns undefined on end of input, Ctrl-C and abort. */
   read(prompt: string, signal: AbortSignal): Promise<string | undefined>
   close(): void
 }
 
-/** Lines from a pipe or a file. What arrived early is kept for the next question. */
+/** Reads lines from a pipe or a file. Lines that arrive early are kept for the next prompt. */
 export class PipedLineInput implements LineInput {
   readonly #input: NodeJS.ReadableStream
   readonly #queue = new LineQueue()
@@ -24,7 +24,7 @@ export class PipedLineInput implements LineInput {
     this.#output = output
   }
 
-  /** The next question may be shown elsewhere. */
+  /** Changes where prompts are shown. */
   writeTo(output: NodeJS.WritableStream): this {
     this.#output = output
     return this
@@ -40,14 +40,14 @@ export class PipedLineInput implements LineInput {
   async read(prompt: string, signal: AbortSignal): Promise<string | undefined> {
     this.#output.write(prompt)
     const line = await this.#queue.next(signal)
-    // What was typed for a question that was taken back is no answer to the next one.
-    if (signal.aborted) this.#forget()
-    // Nobody echoes the line end of a pipe.
+    // Input for a withdrawn request must not answer the next one.
+    if (signal.aborted) this.#clear()
+    // A pipe does not echo the line break.
     this.#output.write('\n')
     return line
   }
 
-  #forget(): void {
+  #clear(): void {
     this.#rest = ''
     this.#queue.clear()
   }
@@ -71,7 +71,7 @@ export class PipedLineInput implements LineInput {
   }
 }
 
-/** Lines that are typed on a terminal, with the usual keys to edit them. */
+/** Reads lines from a terminal, with line editing. */
 export class TypedLineInput implements LineInput {
   readonly #input: NodeJS.ReadableStream
   readonly #output: NodeJS.WritableStream
@@ -87,11 +87,11 @@ export class TypedLineInput implements LineInput {
   open(): void {
     this.#wasFlowing = isFlowing(this.#input)
     if (!this.#input.readable) return this.#queue.end()
-    // Answers are nobody else's business, so there is no history.
+    // Answers are private, so there is no history.
     this.#keys = createInterface({ input: this.#input, output: this.#output, historySize: 0 })
-    const since = clock.now()
-    // Nobody has read the question yet: what comes now was typed for something else.
-    this.#keys.on('line', (line) => clock.now() - since > unreadMs && this.#queue.push(line))
+    const openedAt = clock.now()
+    // The user cannot have read the prompt yet, so this line was meant for something else.
+    this.#keys.on('line', (line) => clock.now() - openedAt > unreadMs && this.#queue.push(line))
     this.#keys.on('SIGINT', () => this.#queue.end())
     this.#keys.on('close', () => this.#queue.end())
     this.#input.on('error', this.#fail)
@@ -105,7 +105,7 @@ export class TypedLineInput implements LineInput {
     return line
   }
 
-  /** Ends raw mode as well, so that between questions Ctrl-C does what it always does. */
+  /** Also ends raw mode, so that Ctrl-C works as usual between prompts. */
   close(): void {
     this.#keys?.close()
     this.#input.off('error', this.#fail)
@@ -115,7 +115,7 @@ export class TypedLineInput implements LineInput {
   readonly #fail = () => this.#queue.end()
 }
 
-/** Faster than this no question is read and answered. */
+/** Nobody can read a prompt and answer it in less time. */
 const unreadMs = 300
 
 class LineQueue {
@@ -153,7 +153,7 @@ class LineQueue {
   }
 }
 
-/** Somebody else reads this stream too, and goes on when we are done. */
+/** Another part of the program reads this stream too, and has to continue afterwards. */
 function isFlowing(input: NodeJS.ReadableStream): boolean {
   return (input as { readableFlowing?: boolean | null }).readableFlowing === true
 }

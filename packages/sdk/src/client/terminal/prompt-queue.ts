@@ -1,7 +1,7 @@
 import { deferred } from '../../util/deferred.ts'
 import { type LineInput, PipedLineInput, TypedLineInput } from './line-input.ts'
 
-/** The one place where a person answers: the questions of all clients that share an input come here in turn. */
+/** Shows the prompts of all clients that share an input one after the other. */
 export class PromptQueue {
   readonly #input: NodeJS.ReadableStream
   #piped: PipedLineInput | undefined
@@ -11,7 +11,7 @@ export class PromptQueue {
     this.#input = input
   }
 
-  /** Waits in line. Undefined when the question was taken back before its turn. */
+  /** Waits for its turn. Returns undefined if the request was withdrawn before. */
   async takeTurn(signal: AbortSignal): Promise<(() => void) | undefined> {
     const before = this.#last
     const done = deferred<void>()
@@ -29,18 +29,18 @@ export class PromptQueue {
   }
 }
 
-/** The desk of an input. */
+/** Returns the queue of an input. */
 export function promptQueueOf(input: NodeJS.ReadableStream): PromptQueue {
-  const desk = desks.get(input) ?? new PromptQueue(input)
-  desks.set(input, desk)
-  return desk
+  const queue = queues.get(input) ?? new PromptQueue(input)
+  queues.set(input, queue)
+  return queue
 }
 
 export function isTerminal(stream: NodeJS.ReadableStream | NodeJS.WritableStream): boolean {
   return (stream as { isTTY?: boolean }).isTTY === true
 }
 
-const desks = new WeakMap<NodeJS.ReadableStream, PromptQueue>()
+const queues = new WeakMap<NodeJS.ReadableStream, PromptQueue>()
 
 async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   const aborted = deferred<void>()

@@ -1,7 +1,7 @@
 import type { Layout } from './layout.ts'
 import type { LineInput } from './line-input.ts'
 
-/** One question on the screen: prints, and asks line by line. */
+/** One request on the terminal: prints text and reads lines. */
 export class Prompt {
   readonly layout: Layout
   readonly #lines: LineInput
@@ -19,20 +19,20 @@ export class Prompt {
     this.#output.write(`${lines.join('\n')}\n`)
   }
 
-  /** What the person typed, without blanks around it. Throws {@link Left} when they do not answer. */
+  /** Returns the trimmed input. Throws {@link PromptAborted} if the user declines or cancels, or the input ends. */
   async ask(prompt: string): Promise<string> {
     const line = (await this.#lines.read(prompt, this.#signal))?.trim()
-    if (this.#signal.aborted) throw new Left('cancel', 'The server took the question back.')
-    if (line === undefined) throw new Left('cancel')
+    if (this.#signal.aborted) throw new PromptAborted('cancel', 'The server withdrew the request.')
+    if (line === undefined) throw new PromptAborted('cancel')
     const command = line.toLowerCase()
-    if (command === '!decline') throw new Left('decline')
-    if (command === '!cancel') throw new Left('cancel')
+    if (command === '!decline') throw new PromptAborted('decline')
+    if (command === '!cancel') throw new PromptAborted('cancel')
     return line
   }
 }
 
-/** The person left the question. It can happen at every line, and each time it ends everything. */
-export class Left extends Error {
+/** The user declined or cancelled, which is possible at every line and ends the whole request. */
+export class PromptAborted extends Error {
   readonly action: 'decline' | 'cancel'
 
   constructor(action: 'decline' | 'cancel', message = action === 'decline' ? 'Declined.' : 'Cancelled.') {

@@ -1,56 +1,57 @@
 import type { ElicitResult } from '../../protocol/elicitation.ts'
-import type { Asking, ClientHandlers } from '../handlers.ts'
+import type { ClientHandlers, InputContext } from '../input/handlers.ts'
 import { askForm } from './form.ts'
 import { createPaint, type Layout } from './layout.ts'
-import { Left, Prompt } from './prompt.ts'
+import { Prompt, PromptAborted } from './prompt.ts'
 import { isTerminal, promptQueueOf } from './prompt-queue.ts'
 import { askUrl } from './url.ts'
 
+/** Options of `terminalHandlers`. */
 export interface TerminalOptions {
-  /** Where answers are typed. Default `process.stdin`. */
+  /** Where the user types. Default `process.stdin`. */
   input?: NodeJS.ReadableStream | undefined
-  /** Where questions are shown. Default `process.stdout` if that is a terminal, else `process.stderr`. */
+  /** Where requests are shown. Default `process.stdout` if it is a terminal, else `process.stderr`. */
   output?: NodeJS.WritableStream | undefined
-  /** Bold and coloured text. Default: on a terminal, unless the environment has `NO_COLOR`. */
+  /** Whether to use colors. Default: on a terminal, unless `NO_COLOR` is set. */
   color?: boolean | undefined
 }
 
+/** The handlers that `terminalHandlers` creates. */
 export type TerminalHandlers = Required<{ [K in 'elicit' | 'elicitUrl']: NonNullable<ClientHandlers[K]> }>
 
 /**
- * Lets the person at the terminal answer what servers ask.
+ * Creates handlers that show forms and URLs in the terminal.
  *
- * ```ts
+ * @example
  * const client = await connect(url, { handlers: terminalHandlers() })
- * ```
  */
 export function terminalHandlers(options: TerminalOptions = {}): TerminalHandlers {
   const input = options.input ?? process.stdin
   const output = options.output ?? (process.stdout.isTTY ? process.stdout : process.stderr)
   const paint = createPaint(options.color ?? (isTerminal(output) && !process.env.NO_COLOR))
-  const place: Place = { input, output, layout: () => ({ width: widthOf(output), paint }) }
+  const terminal: Terminal = { input, output, layout: () => ({ width: widthOf(output), paint }) }
   return {
-    elicit: (form, asking) => converse(place, asking, (prompt) => askForm(prompt, form, asking.server)),
-    elicitUrl: (question, asking) => converse(place, asking, (prompt) => askUrl(prompt, question, asking.server)),
+    elicit: (form, context) => runPrompt(terminal, context, (prompt) => askForm(prompt, form, context.server)),
+    elicitUrl: (request, context) => runPrompt(terminal, context, (prompt) => askUrl(prompt, request, context.server)),
   }
 }
 
-interface Place {
+interface Terminal {
   readonly input: NodeJS.ReadableStream
   readonly output: NodeJS.WritableStream
-  /** Looked at anew for each question: windows change. */
+  /** Computed for each request, because the window can be resized. */
   layout(): Layout
 }
 
-async function converse(
-  { input, output, layout }: Place,
-  { signal }: Asking,
+async function runPrompt(
+  { input, output, layout }: Terminal,
+  { signal }: InputContext,
   answer: (prompt: Prompt) => Promise<ElicitResult>,
 ): Promise<ElicitResult> {
-  const desk = promptQueueOf(input)
-  const endTurn = await desk.takeTurn(signal)
+  const queue = promptQueueOf(input)
+  const endTurn = await queue.takeTurn(signal)
   if (!endTurn) return { action: 'cancel' }
-  const lines = desk.lines(output)
+  const lines = queue.lines(output)
   const prompt = new Prompt(lines, output, layout(), signal)
   try {
     lines.open()
@@ -58,7 +59,7 @@ async function converse(
     prompt.print('Accepted.')
     return result
   } catch (error) {
-    if (!(error instanceof Left)) throw error
+    if (!(error instanceof PromptAborted)) throw error
     prompt.print(error.message)
     return { action: error.action }
   } finally {
@@ -67,7 +68,7 @@ async function converse(
   }
 }
 
-/** Long lines are hard to read, so a wide window is not filled. */
+/** Long lines are hard to read, so the width is limited. */
 function widthOf(output: NodeJS.WritableStream): number {
   return Math.min((output as { columns?: number }).columns || 80, 80)
 }

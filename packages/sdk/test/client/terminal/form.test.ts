@@ -5,7 +5,7 @@ describe('a form on the terminal', () => {
   it('says which server asks, by name and address, and why [ELIC-049, ELIC-050]', async () => {
     const person = new Person().type('!cancel')
     await person.fillIn({ city: { type: 'string' } }, { message: 'Where should the forecast go?' })
-    expect(person.screen).toContain('From  weather (as it calls itself)\nAt    https://weather.example/mcp\n')
+    expect(person.screen).toContain('From  weather (self-reported)\nAt    https://weather.example/mcp\n')
     expect(person.screen).toContain('│ Where should the forecast go?\n')
   })
 
@@ -28,8 +28,10 @@ describe('a form on the terminal', () => {
     expect(person.screen).toContain('share  optional, a number, at least 0.5\n')
     expect(person.screen).toContain('mail  optional, an email address\n')
     expect(person.screen).toContain('page  optional, a URL such as https://example.com/\n')
-    expect(person.screen).toContain('day  optional, a date as 2030-12-31\n')
-    expect(person.screen).toContain('time  optional, a date and time as 2030-12-31T09:30:00Z, at most 30 characters\n')
+    expect(person.screen).toContain('day  optional, a date like 2030-12-31\n')
+    expect(person.screen).toContain(
+      'time  optional, a date and time like 2030-12-31T09:30:00Z, at most 30 characters\n',
+    )
   })
 
   it('shows defaults, which Enter takes [ELIC-016]', async () => {
@@ -131,7 +133,7 @@ describe('a form on the terminal', () => {
       { required: ['city'] },
     )
     await person.sees('Send?')
-    expect(person.screen).toContain('This would go to weather:\n  1) City  Paris\n  2) days  3\n  3) note  hello\n')
+    expect(person.screen).toContain('This will be sent to weather:\n  1) City  Paris\n  2) days  3\n  3) note  hello\n')
     person.type('2', '5', '3', '!skip', '1', '', 'yes')
     expect(await result).toEqual({ action: 'accept', content: { city: 'Paris', days: 5 } })
     expect(person.screen).toContain('1) City  Paris\n  2) days  5\n  3) note  left out\n')
@@ -152,14 +154,14 @@ describe('a form on the terminal', () => {
   ])('can be left at any time: %s %j [ELIC-050]', async (_, lines, action) => {
     const person = new Person().type(...lines)
     expect(await person.fillIn({ city: { type: 'string' }, days: { type: 'integer' } })).toEqual({ action })
-    expect(person.screen).toContain('!decline refuses, !cancel stops.')
+    expect(person.screen).toContain('Type !decline or !cancel to stop.')
     expect(person.screen).toContain(action === 'decline' ? 'Declined.' : 'Cancelled.')
   })
 
   it('warns of a field that asks for a secret', async () => {
     const person = new Person().type('!decline')
     await person.fillIn({ password: { type: 'string' } })
-    expect(person.screen).toContain('! This looks like a secret, which no form may ask for.')
+    expect(person.screen).toContain('! This looks like a secret, which forms must not ask for.')
   })
 
   it('asks for a yes when there is nothing to fill in', async () => {

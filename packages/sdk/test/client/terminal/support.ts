@@ -1,8 +1,13 @@
 import { PassThrough } from 'node:stream'
-import type { Asking, ClientHandlers, FormQuestion, UrlQuestion } from '../../../src/client/handlers.ts'
+import type {
+  ClientHandlers,
+  ElicitFormRequest,
+  ElicitUrlRequest,
+  InputContext,
+} from '../../../src/client/input/handlers.ts'
 import { type TerminalHandlers, terminalHandlers } from '../../../src/entry/terminal.ts'
 
-export type Properties = FormQuestion['requestedSchema']['properties']
+export type Properties = ElicitFormRequest['requestedSchema']['properties']
 
 export const server = { name: 'weather', address: 'https://weather.example/mcp' }
 
@@ -52,13 +57,16 @@ export class Person {
     if (this.#isTerminal) await new Promise((resolve) => setTimeout(resolve, 350))
   }
 
-  fillIn(properties: Properties, options: { required?: string[]; message?: string; asking?: Partial<Asking> } = {}) {
+  fillIn(
+    properties: Properties,
+    options: { required?: string[]; message?: string; asking?: Partial<InputContext> } = {},
+  ) {
     const { required = [], message = 'Please fill in.', asking } = options
     const form = { message, requestedSchema: { type: 'object' as const, properties, required } }
     return Promise.resolve(this.handlers.elicit(form, { ...never(), ...asking }))
   }
 
-  visit(url: string, question: Partial<UrlQuestion> = {}, asking: Partial<Asking> = {}) {
+  visit(url: string, question: Partial<ElicitUrlRequest> = {}, asking: Partial<InputContext> = {}) {
     const whole = { message: 'Please sign in.', url: new URL(url), warnings: [], ...question }
     return Promise.resolve(this.handlers.elicitUrl(whole, { ...never(), ...asking }))
   }
@@ -67,6 +75,6 @@ export class Person {
 /** The handlers fit where a client takes them. */
 export const fits = (handlers: TerminalHandlers): ClientHandlers => handlers
 
-function never(): Asking {
+function never(): InputContext {
   return { server, signal: new AbortController().signal }
 }

@@ -79,7 +79,7 @@ describe('questions on the terminal', () => {
       expect(await second).toEqual({ action: 'cancel' })
       abort()
       expect(await first).toEqual({ action: 'cancel' })
-      expect(person.screen).toContain('The server took the question back.\n')
+      expect(person.screen).toContain('The server withdrew the request.\n')
       await person.sees('Third')
       person.type('3', 'yes')
       expect((await third).content).toEqual({ a: '3' })
@@ -186,7 +186,7 @@ describe('questions on the terminal', () => {
 })
 
 const program = `
-import { terminalHandlers } from '../../terminal/lib.mjs'
+import { terminalHandlers } from './lib.mjs'
 const asking = { server: { name: 'a', address: undefined }, signal: new AbortController().signal }
 const question = { message: 'Hi', url: new URL('https://example.com/'), warnings: [] }
 const { action } = await terminalHandlers().elicitUrl(question, asking)

@@ -12,7 +12,7 @@ describe('a page to visit, on the terminal', () => {
     const result = person.visit(long)
     await person.sees('Do you agree')
     const before = person.screen
-    expect(before).toContain('From  weather (as it calls itself)\nAt    https://weather.example/mcp\n')
+    expect(before).toContain('From  weather (self-reported)\nAt    https://weather.example/mcp\n')
     expect(before).toContain(`\n${long}\n`)
     expect(before).toContain('\nHost  xn--pple-43d.com:8443\n')
     person.type('yes')
@@ -54,7 +54,7 @@ describe('a page to visit, on the terminal', () => {
     const url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/`
     const person = new Person().type('yes')
     await person.visit(url)
-    expect(person.screen).toContain('Nothing was opened.')
+    expect(person.screen).toContain('The URL was not opened.')
     expect(connections).toBe(0)
     // The count works.
     await fetch(url)

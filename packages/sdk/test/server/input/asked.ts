@@ -1,5 +1,5 @@
 import type { ElicitSchema } from 'tenon'
-import type { FormQuestion } from 'tenon/client'
+import type { ElicitFormRequest } from 'tenon/client'
 import { type Context, McpServer } from 'tenon/server'
 import type { Transcript } from 'tenon/testing'
 import { answersIn, questionsIn } from './wire.ts'
@@ -40,8 +40,8 @@ export function asking(handler: (ctx: Context) => unknown, options?: Constructor
 
 /** A client that gives the same answer to every form, and the forms that it was given. */
 export function filling(content: Record<string, string | number | boolean | string[]>) {
-  const forms: FormQuestion[] = []
-  const elicit = (form: FormQuestion) => {
+  const forms: ElicitFormRequest[] = []
+  const elicit = (form: ElicitFormRequest) => {
     forms.push(form)
     return { action: 'accept' as const, content }
   }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { CapabilityError, PeerError, RpcCode, UrlElicitationRequiredError } from 'tenon'
-import { Client, type ClientHandlers, StreamableHTTPClientTransport, type UrlQuestion } from 'tenon/client'
+import { Client, type ClientHandlers, type ElicitUrlRequest, StreamableHTTPClientTransport } from 'tenon/client'
 import { inputRequired, McpServer, ProtocolError } from 'tenon/server'
 import { record, ScriptedClient, Transcript } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
@@ -218,11 +218,11 @@ describe('a client that is sent to a page', () => {
     ['http://example.com/', [/not encrypted/]],
     ['https://example.com@evil.example/', [/host is evil\.example/]],
     ['https://:pass@evil.example/', [/host is evil\.example/]],
-    ['https://203.0.113.7/', [/number/]],
-    ['https://0xcb007107/', [/number/]],
-    ['https://[2001:db8::1]/', [/number/]],
+    ['https://203.0.113.7/', [/IP address/]],
+    ['https://0xcb007107/', [/IP address/]],
+    ['https://[2001:db8::1]/', [/IP address/]],
     ['https://example.com:8443/', [/port.*8443/]],
-    ['http://bank.com@203.0.113.7:81/', [/not encrypted/, /host is 203/, /number/, /port.*81/]],
+    ['http://bank.com@203.0.113.7:81/', [/not encrypted/, /host is 203/, /IP address/, /port.*81/]],
   ]
   for (const revision of both) {
     it.each(suspicious)(`warns of what is suspicious about %s (${revision}) [ELIC-047]`, async (url, warnings) => {
@@ -571,8 +571,8 @@ describe('a call that needs a page first', () => {
 
 /** A client whose user says the same to every page, and the pages that were shown. */
 function visiting(action: 'accept' | 'decline' | 'cancel' = 'accept') {
-  const seen: UrlQuestion[] = []
-  const elicitUrl = (question: UrlQuestion) => {
+  const seen: ElicitUrlRequest[] = []
+  const elicitUrl = (question: ElicitUrlRequest) => {
     seen.push(question)
     return { action }
   }

@@ -1,5 +1,5 @@
 import { CapabilityError, McpError, PeerError, TimeoutError } from 'tenon'
-import type { Asking, ClientHandlers } from 'tenon/client'
+import type { ClientHandlers, InputContext } from 'tenon/client'
 import { inputRequired, McpServer } from 'tenon/server'
 import { ScriptedClient } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
@@ -225,7 +225,10 @@ describe('an answer', () => {
       expect(answers(pair.transcript)).toEqual([])
       expect(errors).toHaveLength(1)
       expect(errors[0]).toBeInstanceOf(McpError)
-      expect(errors[0]).toMatchObject({ code: 'invalid-argument', message: expect.stringContaining('does not fit') })
+      expect(errors[0]).toMatchObject({
+        code: 'invalid-argument',
+        message: expect.stringContaining('does not match the form'),
+      })
       if (wire.revision.era === 'handshake') expect(outcome!.isError).toBe(true)
     })
 
@@ -522,9 +525,9 @@ describe('the user who is asked', () => {
 
 /** A client whose user never answers: it only sees how it is asked, and that nobody wants to know any more. */
 function patient() {
-  const asked = gate<Asking>()
+  const asked = gate<InputContext>()
   const aborted = gate()
-  const elicit = (_form: unknown, asking: Asking) => {
+  const elicit = (_form: unknown, asking: InputContext) => {
     asked.open(asking)
     return new Promise<never>((_, reject) => {
       asking.signal.addEventListener('abort', () => {

@@ -474,7 +474,7 @@ describe('the answer of a model', () => {
   it.each(revisionIds)('is not sampled more often than the client allows (%s) [SAMP-034]', async (revision) => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
-    const { InputHandlers } = await import('../../../src/client/input-handlers.ts')
+    const { InputHandlers } = await import('../../../src/client/input/input-handlers.ts')
     const sample = vi.fn(() => answer() as never)
     const asking = { server: { name: revision, address: undefined }, signal: new AbortController().signal }
     const request = (answerer: InstanceType<typeof InputHandlers>) =>
@@ -525,7 +525,7 @@ describe('the answer of a model', () => {
   })
 
   it('that is much too long is found without counting tokens [SAMP-015]', async () => {
-    const { InputHandlers } = await import('../../../src/client/input-handlers.ts')
+    const { InputHandlers } = await import('../../../src/client/input/input-handlers.ts')
     const asking = { server: { name: 's', address: undefined }, signal: new AbortController().signal }
     const sample = (length: number) =>
       new InputHandlers({ sample: () => answer(text('x'.repeat(length))) as never }, {}).methods.get(

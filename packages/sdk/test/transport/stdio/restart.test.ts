@@ -76,7 +76,7 @@ describe('a server that ends by itself', () => {
         }),
       )
       expect((await client.callTool('stop')).text).toBe('stopping')
-      expect(await closed).toBe('The server exited with code 0')
+      expect(await closed).toBe('The server process exited with code 0')
     },
     [...revisionIds],
   )

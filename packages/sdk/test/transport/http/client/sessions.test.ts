@@ -139,7 +139,7 @@ describe('A session that the server forgot', () => {
     const error = await client.callTool('act').catch((each) => each)
     expect(error).toBeInstanceOf(McpError)
     expect(error).toMatchObject({ code: 'session-renewed' })
-    expect(error.message).toMatch(/tools\/call .* new one; the call was not repeated/)
+    expect(error.message).toMatch(/during tools\/call\. The client has a new session, but did not repeat the request/)
     expect(server.of('tools/call')).toHaveLength(1)
     expect((await client.callTool('act')).text).toBe('done')
   })

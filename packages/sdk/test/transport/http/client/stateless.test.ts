@@ -183,7 +183,7 @@ describe('An argument that is mirrored', () => {
     client.on('warning', ({ message }) => warnings.push(message))
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['good'])
     expect(warnings).toHaveLength(2)
-    expect(warnings[0]).toMatch(/bad .*x-mcp-header/)
+    expect(warnings[0]).toMatch(/"bad" .*x-mcp-header/)
   })
 
   it.each([false, true])(

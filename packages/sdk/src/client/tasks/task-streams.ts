@@ -3,23 +3,23 @@ import { McpError } from '../../errors.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
 import { unref } from '../../util/unref.ts'
 
-/** Streams at a time; on HTTP each takes a connection. */
+/** The maximum number of streams; on HTTP each uses a connection. */
 const maxStreams = 8
 
-/** Tasks on one stream. */
+/** The maximum number of tasks per stream. */
 const maxPerStream = 1_000
 
-/** How long tasks are gathered for the next stream, once there is one. */
+/** How long to collect tasks for the next stream, if there is already one. */
 const gatherMs = 50
 
 type Open = (ids: string[]) => Promise<Listening>
 
 /**
- * Listens for changes of any number of tasks over a few streams. The tasks of a stream are fixed when it is opened
- * (2026-07-28, subscriptions/listen), so tasks that come at about the same time share one; when there are too many streams, the
- * smallest is opened anew together with the tasks that wait.
+ * Listens for updates of any number of tasks over a few streams. The tasks of a stream are fixed when it is opened
+ * (2026-07-28, subscriptions/listen), so tasks that are added at about the same time share one. At the maximum number of
+ * streams, the smallest is replaced by one that also has the waiting tasks.
  */
-export class TaskFeed {
+export class TaskStreams {
   readonly #open: Open
   readonly #waiting = new Map<string, Member>()
   readonly #streams = new Set<Stream>()
@@ -29,10 +29,10 @@ export class TaskFeed {
     this.#open = open
   }
 
-  /** Rejects where the server does not tell of this task, or too many are listened to: poll it instead. */
+  /** Rejects if the server does not send updates of this task, or the limit is reached: poll it instead. */
   listen(id: string): Promise<Listening> {
     const known = this.#waiting.get(id)
-    if (known) return known.begun.promise
+    if (known) return known.started.promise
     const member = new Member(id)
     this.#waiting.set(id, member)
     if (this.#streams.size === 0) this.#openStream()
@@ -40,7 +40,7 @@ export class TaskFeed {
       this.#timer = setTimeout(() => this.#openStream(), gatherMs)
       unref(this.#timer)
     }
-    return member.begun.promise
+    return member.started.promise
   }
 
   #openStream(): void {
@@ -50,7 +50,8 @@ export class TaskFeed {
     for (const { id } of members) this.#waiting.delete(id)
     const smallest = this.#streams.size < maxStreams ? undefined : this.#smallest()
     if (smallest && smallest.members.size + members.length > maxPerStream) {
-      for (const { begun } of members) begun.reject(new McpError('overloaded', 'Too many tasks are listened to'))
+      for (const { started } of members)
+        started.reject(new McpError('overloaded', 'The client listens to too many tasks'))
       return
     }
     const stream = new Stream([...members, ...(smallest?.members ?? [])], (ended) => this.#streams.delete(ended))
@@ -68,16 +69,16 @@ export class TaskFeed {
   }
 }
 
-/** A task that is listened to, on whichever stream. */
+/** One task and the stream that it is on. */
 class Member {
   readonly id: string
-  readonly begun: Deferred<Listening> = deferred()
+  readonly started: Deferred<Listening> = deferred()
   readonly ended: Deferred<'closed' | 'lost'> = deferred()
   stream: Stream | undefined
 
   constructor(id: string) {
     this.id = id
-    this.begun.promise.catch(() => {})
+    this.started.promise.catch(() => {})
   }
 }
 
@@ -100,8 +101,8 @@ class Stream {
       void listening.ended.then((how) => this.#ended(how))
       this.#accept(new Set(listening.honoured.taskIds))
     } catch (error) {
-      for (const { begun, ended } of this.members) {
-        begun.reject(error)
+      for (const { started, ended } of this.members) {
+        started.reject(error)
         ended.resolve('lost')
       }
       this.members.clear()
@@ -113,7 +114,7 @@ class Stream {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#onEnd(this)
-    // The server may be gone already.
+    // The connection may be closed already.
     this.#listening?.close().catch(() => {})
   }
 
@@ -125,12 +126,12 @@ class Stream {
 
   #accept(honoured: ReadonlySet<string>): void {
     for (const member of this.members) {
-      const { id, begun, ended } = member
+      const { id, started, ended } = member
       if (honoured.has(id)) {
         const close = async () => member.stream?.leave(member)
-        begun.resolve({ honoured: { taskIds: [id] }, ended: ended.promise, close })
+        started.resolve({ honoured: { taskIds: [id] }, ended: ended.promise, close })
       } else {
-        begun.reject(new McpError('invalid-argument', 'The server does not tell of this task'))
+        started.reject(new McpError('invalid-argument', 'The server does not send updates of this task'))
         ended.resolve('closed')
         this.members.delete(member)
       }

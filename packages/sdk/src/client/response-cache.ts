@@ -1,16 +1,16 @@
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import { clock } from '../util/clock.ts'
 
-interface Kept {
-  /** As text: it is a copy, and its size is known. */
+interface Entry {
+  /** JSON text, so that every reader gets a copy and the size is known. */
   json: string
   freshUntil: number
   method: string
   uri: string | undefined
 }
 
-/** Results kept at a time, and their characters together; the oldest goes first. */
-const maxKept = 500
+/** The maximum number of results and of their characters in total; the oldest is evicted first. */
+const maxEntries = 500
 const maxSize = 16_000_000
 
 /**
@@ -18,17 +18,17 @@ const maxSize = 16_000_000
  * private ones only to the context that they were fetched in.
  */
 export class ResponseCache {
-  readonly #kept = new Map<string, Kept>()
-  #forgotten = 0
+  readonly #entries = new Map<string, Entry>()
+  #invalidations = 0
   #size = 0
 
-  /** Hand it to `put`, so that an answer which a change has overtaken is not kept. */
+  /** Pass it to `put`, so that a result that became stale during the request is not cached. */
   get stamp(): number {
-    return this.#forgotten
+    return this.#invalidations
   }
 
   get isEmpty(): boolean {
-    return this.#kept.size === 0
+    return this.#entries.size === 0
   }
 
   /** @param context The authorization context of the caller; undefined finds public results only. */
@@ -38,7 +38,7 @@ export class ResponseCache {
   }
 
   /**
-   * @param context The authorization context that the result was fetched in. Where it is unknown, only public results are kept.
+   * @param context The authorization context of the request. If it is unknown, only public results are cached.
    */
   put(
     method: string,
@@ -48,15 +48,15 @@ export class ResponseCache {
     context: string | undefined,
   ): void {
     const ttlMs = result.ttlMs
-    if (stamp !== this.#forgotten) return
+    if (stamp !== this.#invalidations) return
     if (typeof ttlMs !== 'number' || !(ttlMs > 0) || !isCacheable(params)) return
     const publicKey = keyOf(method, params)
-    // Once public, a result may have become private: no other user may find the old one then.
+    // If a public result became private, other users must not get the old one.
     this.#delete(publicKey)
     const isPublic = result.cacheScope === 'public'
     if (!isPublic && context === undefined) return
     const uri = typeof params?.uri === 'string' ? params.uri : undefined
-    this.#keep(isPublic ? publicKey : privateKey(publicKey, context!), {
+    this.#add(isPublic ? publicKey : privateKey(publicKey, context!), {
       json: JSON.stringify(result),
       freshUntil: clock.now() + ttlMs,
       method,
@@ -64,59 +64,59 @@ export class ResponseCache {
     })
   }
 
-  /** What a notification makes stale; a uri may be that of a part of what was read. */
+  /** Removes the results that became stale. */
   forget(matches: (method: string, uri: string | undefined) => boolean): void {
-    this.#forgotten++
-    for (const [key, { method, uri }] of this.#kept) if (matches(method, uri)) this.#delete(key)
+    this.#invalidations++
+    for (const [key, { method, uri }] of this.#entries) if (matches(method, uri)) this.#delete(key)
   }
 
   clear(): void {
-    this.#forgotten++
-    this.#kept.clear()
+    this.#invalidations++
+    this.#entries.clear()
     this.#size = 0
   }
 
   #fresh(key: string): ResultObject | undefined {
-    const kept = this.#kept.get(key)
-    if (!kept) return undefined
-    if (clock.now() < kept.freshUntil) return JSON.parse(kept.json)
+    const entry = this.#entries.get(key)
+    if (!entry) return undefined
+    if (clock.now() < entry.freshUntil) return JSON.parse(entry.json)
     this.#delete(key)
     return undefined
   }
 
-  #keep(key: string, kept: Kept): void {
-    const size = kept.json.length
+  #add(key: string, entry: Entry): void {
+    const size = entry.json.length
     this.#delete(key)
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size < maxKept && this.#size + size <= maxSize) break
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size < maxEntries && this.#size + size <= maxSize) break
       this.#delete(oldest)
     }
     if (size > maxSize) return
-    this.#kept.set(key, kept)
+    this.#entries.set(key, entry)
     this.#size += size
   }
 
   #delete(key: string): void {
-    this.#size -= this.#kept.get(key)?.json.length ?? 0
-    this.#kept.delete(key)
+    this.#size -= this.#entries.get(key)?.json.length ?? 0
+    this.#entries.delete(key)
   }
 }
 
-/** Answers to questions belong to one conversation and are not kept. */
+/** Results of requests with input depend on that input, and are not cached. */
 function isCacheable(params: Params | undefined): boolean {
   return params?.inputResponses === undefined && params?.requestState === undefined
 }
 
-/** Everything that affects the result, which is all but `_meta`. */
+/** The key contains everything that affects the result, that is all params except `_meta`. */
 function keyOf(method: string, params: Params = {}): string {
-  const salient = Object.keys(params)
+  const relevant = Object.keys(params)
     .filter((name) => name !== '_meta' && params[name] !== undefined)
     .sort()
     .map((name) => [name, params[name]])
-  return `${method} ${JSON.stringify(salient)}`
+  return `${method} ${JSON.stringify(relevant)}`
 }
 
-/** No method holds a line feed, so this can never be the key of a public result. */
+/** Methods contain no line feed, so this never equals the key of a public result. */
 function privateKey(key: string, context: string): string {
   return `\n${context}\n${key}`
 }

@@ -1,29 +1,32 @@
-import type { ResultType } from '../protocol/base.ts'
-import type { ContentBlock, TextContent } from '../protocol/content.ts'
-import type { ResultMeta } from '../protocol/meta.ts'
-import type { CallToolResult } from '../protocol/tools.ts'
-import { isObject, type JsonObject } from '../util/objects.ts'
+import type { ResultType } from '../../protocol/base.ts'
+import type { ContentBlock, TextContent } from '../../protocol/content.ts'
+import type { ResultMeta } from '../../protocol/meta.ts'
+import { isObject, type JsonObject } from '../../util/objects.ts'
 
-/** The result of a tool. `text` joins its text blocks. */
+/** The result of a tool call. */
 export type ToolResult<Structured = unknown> = {
   content: ContentBlock[]
-  /** Absent when the tool failed (`isError`). */
+  /** Absent if the tool failed (`isError`). */
   structuredContent?: Structured
   isError?: boolean
   _meta?: ResultMeta
   resultType?: ResultType
+  /** The text blocks, joined by line breaks. */
   readonly text: string
 }
 
-/** @param onMalformed Is told what is wrong with blocks that are left out: a server may send anything. */
-export function toToolResult(result: CallToolResult, onMalformed?: (problem: string) => void): ToolResult {
+/**
+ * Makes a `ToolResult` of what the server sent.
+ * @param onMalformed Receives a description of each invalid content block, which is left out.
+ */
+export function toToolResult(result: JsonObject, onMalformed?: (problem: string) => void): ToolResult {
   return new ReceivedResult(result, onMalformed)
 }
 
 class ReceivedResult {
   declare content: ContentBlock[]
 
-  constructor(result: CallToolResult, onMalformed: ((problem: string) => void) | undefined) {
+  constructor(result: JsonObject, onMalformed: ((problem: string) => void) | undefined) {
     for (const key in result) if (key !== '__proto__' && key !== 'text') (this as JsonObject)[key] = result[key]
     if (!Array.isArray(this.content)) this.content = []
     if (this.content.some((block) => blockProblem(block) !== undefined)) {
@@ -43,7 +46,7 @@ class ReceivedResult {
   }
 }
 
-/** Says what is wrong with a content block, or nothing. Types that we do not know may come from later revisions. */
+/** Describes what is wrong with a content block, or returns undefined. Unknown types may come from later revisions. */
 function blockProblem(block: unknown): string | undefined {
   if (!isObject(block) || typeof block.type !== 'string') return 'a block has no type'
   switch (block.type) {

@@ -1,36 +1,37 @@
-import type { RequestOptions } from '../jsonrpc/pending.ts'
-import type { CompleteParams, CompleteResult } from '../protocol/completion.ts'
-import { clock } from '../util/clock.ts'
+import type { RequestOptions } from '../../jsonrpc/pending.ts'
+import type { CompleteParams, CompleteResult } from '../../protocol/completion.ts'
+import { clock } from '../../util/clock.ts'
 
 type Completion = CompleteResult['completion']
 
+/** Options of `createCompleter`. */
 export interface CompleterOptions {
-  /** How long to wait for more typing before the server is asked. Default 150. */
+  /** How long to wait for more input before the request is sent, in milliseconds. Default 150. */
   debounceMs?: number | undefined
-  /** How long suggestions are cached. Default 30,000. */
+  /** How long suggestions are cached, in milliseconds. Default 30,000. */
   cacheMs?: number | undefined
-  /** Receives errors of the server. Default: nothing is suggested, and that is all. */
+  /** Receives errors of requests. Default: errors are ignored, and there are no suggestions. */
   onError?: ((error: unknown) => void) | undefined
 }
 
-/** The part of a `Client` that is needed. */
+/** The part of `Client` that a completer uses. */
 interface CompletingClient {
   complete(params: CompleteParams, options?: RequestOptions): Promise<Completion>
 }
 
-/** Suggestions kept at a time; the oldest goes first. */
+/** The maximum number of cached results; the oldest is evicted first. */
 const maxCached = 200
 
-/** More suggestions than a server may send. */
+/** The maximum number of suggestions (2026-07-28 completion). */
 const maxValues = 100
 
 const nothing: Completion = { values: [] }
 
 /**
- * Creates a function that completes what a user types into one input field. Calls in quick succession are debounced, answers are
- * cached, and a server that fails, or does not complete at all, suggests nothing.
+ * Creates a function that completes the text of one input field. It debounces calls and caches results. If the server fails or
+ * does not support completion, there are no suggestions.
  *
- * @returns Resolves with the suggestions, or with undefined when a later call took its place.
+ * @returns A function that resolves with the suggestions, or with undefined if a later call replaced this one.
  *
  * @example
  * const complete = createCompleter(client)
@@ -70,14 +71,14 @@ export function createCompleter(
       const timer = setTimeout(() => void ask(params, key, stop.signal).then(resolve), debounceMs)
       stopLast = () => {
         clearTimeout(timer)
-        stop.abort('The user typed on')
+        stop.abort('The user typed more')
         resolve(undefined)
       }
     })
   }
 }
 
-/** Servers may send anything. */
+/** Removes what is not valid: servers may send anything. */
 function toUsable({ values, total, hasMore }: Completion): Completion {
   return {
     values: values.filter((value) => typeof value === 'string').slice(0, maxValues),

@@ -1,6 +1,6 @@
-import type { ModelPreferences } from '../protocol/sampling.ts'
+import type { ModelPreferences } from '../../protocol/sampling.ts'
 
-/** A model that a client can use, with scores from 0 to 1. A score that is left out counts as 0.5. */
+/** A model that a client can use, with scores from 0 to 1. The default of each score is 0.5. */
 export interface ModelChoice {
   readonly name: string
   /** From 0, the cheapest, to 1, the most expensive. */
@@ -14,11 +14,10 @@ export interface ModelChoice {
 /**
  * Chooses the model that fits the preferences of a server best (2026-07-28 sampling, model preferences).
  *
- * Hints count first: they are taken in order, each as a part of a name in any case, and the first that fits a model decides.
- * Among several models that fit, or all of them if no hint does, the priorities for cost, speed and intelligence decide. Equal
- * models are taken in the order of the list.
+ * Hints are tried first, in order: a hint matches every model whose name contains it, ignoring case. Among the matching models,
+ * or among all if no hint matches, the priorities for cost, speed and intelligence decide. If models are equal, the first wins.
  *
- * @returns The name of the model, or undefined when the server has no preference: the choice is yours then.
+ * @returns The name of the model, or undefined if the server has no preference.
  *
  * @example
  * const models = [
@@ -40,7 +39,7 @@ export function chooseModel(
 
 function byHint(preferences: ModelPreferences | undefined, choices: readonly ModelChoice[]): ModelChoice[] | undefined {
   for (const { name } of preferences?.hints ?? []) {
-    // An empty hint is a part of every name and so says nothing.
+    // An empty hint would match every name.
     const wanted = name?.toLowerCase()
     const fitting = wanted ? choices.filter((choice) => choice.name.toLowerCase().includes(wanted)) : []
     if (fitting.length > 0) return fitting
@@ -63,7 +62,7 @@ function best(preferences: ModelPreferences = {}, choices: readonly ModelChoice[
   return chosen
 }
 
-/** A number from 0 to 1, whatever a server sends. */
+/** Clamps what the server sent to a number from 0 to 1. */
 function toScore(value: unknown, missing: number): number {
   return typeof value === 'number' && !Number.isNaN(value) ? Math.min(1, Math.max(0, value)) : missing
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { displayName, hintsOf } from './tool-display.ts'
+import { getDisplayName, hintsOf } from './tool-display.ts'
 
 describe('a tool in front of people', () => {
   it('is called by its title, else by that of its annotations, else by its name [TOOL-013]', () => {
-    expect(displayName({ name: 'a', title: 'A', annotations: { title: 'B' } })).toBe('A')
-    expect(displayName({ name: 'a', annotations: { title: 'B' } })).toBe('B')
-    expect(displayName({ name: 'a' })).toBe('a')
+    expect(getDisplayName({ name: 'a', title: 'A', annotations: { title: 'B' } })).toBe('A')
+    expect(getDisplayName({ name: 'a', annotations: { title: 'B' } })).toBe('B')
+    expect(getDisplayName({ name: 'a' })).toBe('a')
   })
 
   it('is taken for what its hints say, and for the worse where it says nothing [TOOL-011]', () => {

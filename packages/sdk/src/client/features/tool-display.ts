@@ -1,11 +1,11 @@
-import type { Tool, ToolAnnotations } from '../protocol/tools.ts'
+import type { Tool, ToolAnnotations } from '../../protocol/tools.ts'
 
-/** What to call a tool in front of people: its title, the title among its annotations, or its name. */
-export function displayName(tool: Pick<Tool, 'name' | 'title' | 'annotations'>): string {
+/** Returns the name of a tool to show to users: its title, the title of its annotations, or its name. */
+export function getDisplayName(tool: Pick<Tool, 'name' | 'title' | 'annotations'>): string {
   return tool.title ?? tool.annotations?.title ?? tool.name
 }
 
-/** What a tool claims about its behaviour, with what its silence means. Claims of a server you do not trust prove nothing. */
+/** Returns the behaviour hints of a tool, with defaults for missing ones. Do not rely on hints of untrusted servers. */
 export function hintsOf({ annotations = {} }: Pick<Tool, 'annotations'>): Required<Omit<ToolAnnotations, 'title'>> {
   return {
     readOnlyHint: annotations.readOnlyHint ?? false,

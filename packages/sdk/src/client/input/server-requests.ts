@@ -1,49 +1,50 @@
-import { methodNotFound } from '../era/method-errors.ts'
-import { McpError, ProtocolError, RpcCode } from '../errors.ts'
-import type { Exchange } from '../jsonrpc/exchange.ts'
-import type { Link } from '../jsonrpc/link.ts'
-import type { Params, ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
-import { metaKeys } from '../protocol/meta.ts'
-import { checkParams } from '../protocol/params.ts'
-import type { Revision } from '../protocol/revision.ts'
-import { isObject } from '../util/objects.ts'
-import { warnOnce } from '../util/warn.ts'
-import type { AskingServer } from './handlers.ts'
+import { methodNotFound } from '../../era/method-errors.ts'
+import { McpError, ProtocolError, RpcCode } from '../../errors.ts'
+import type { Exchange } from '../../jsonrpc/exchange.ts'
+import type { Link } from '../../jsonrpc/link.ts'
+import type { Params, ResultObject, RpcErrorBody } from '../../jsonrpc/message.ts'
+import { metaKeys } from '../../protocol/meta.ts'
+import { checkParams } from '../../protocol/params.ts'
+import type { Revision } from '../../protocol/revision.ts'
+import { isObject } from '../../util/objects.ts'
+import { warnOnce } from '../../util/warn.ts'
+import { ClientSideTasks, type ClientSideTasksOptions } from '../tasks/client-side-tasks.ts'
+import type { ServerIdentity } from './handlers.ts'
 import type { InputHandlers } from './input-handlers.ts'
-import { ClientSideTasks, type ClientSideTasksOptions } from './tasks/client-side-tasks.ts'
 
+/** Handles a request of the server; the result is sent as the response. */
 export type RequestHandler = (params: Params, request: { method: string; signal: AbortSignal }) => unknown
 
-export interface ServerRequestsOptions {
-  readonly answerer: InputHandlers
-  /** Whether servers may have answers as tasks. */
+export interface ServerRequestHandlerOptions {
+  readonly inputHandlers: InputHandlers
+  /** Whether servers can have their requests handled as tasks. */
   readonly tasks: boolean | ClientSideTasksOptions | undefined
-  /** The revision of the connection; undefined before there is one. */
+  /** The revision of the connection; undefined before the handshake has completed. */
   revision(): Revision | undefined
-  server(): AskingServer
-  /** Stops the clocks of those who wait for the server, until what it gives is called. */
-  pauseClocks(link: Link): () => void
+  server(): ServerIdentity
+  /** Pauses the timeouts of calls to the server until the returned function is called. */
+  pauseTimeouts(link: Link): () => void
   onError(error: unknown): void
 }
 
-/** Replies to what servers ask of the client, whichever way it came. */
-export class ServerRequests {
-  readonly #options: ServerRequestsOptions
+/** Responds to requests of the server, and to requests for input that come in results. */
+export class ServerRequestHandler {
+  readonly #options: ServerRequestHandlerOptions
   readonly #handlers = new Map<string, RequestHandler>([['ping', () => ({})]])
-  readonly #ownTasks: ClientSideTasks | undefined
+  readonly #clientSideTasks: ClientSideTasks | undefined
 
-  constructor(options: ServerRequestsOptions) {
+  constructor(options: ServerRequestHandlerOptions) {
     this.#options = options
-    const { answerer, tasks } = options
-    for (const [method, answer] of answerer.methods) {
+    const { inputHandlers, tasks } = options
+    for (const [method, answer] of inputHandlers.methods) {
       this.#handlers.set(method, (params, { signal }) => answer(params, { signal, server: options.server() }))
     }
     if (!tasks) return
-    this.#ownTasks = new ClientSideTasks(tasks === true ? {} : tasks, answerer.capabilities, {
+    this.#clientSideTasks = new ClientSideTasks(tasks === true ? {} : tasks, inputHandlers.capabilities, {
       respond: (method, params, signal) => this.#respond(method, params, { method, signal }),
       toErrorBody: (error) => this.#toErrorBody(error),
     })
-    for (const [method, answer] of this.#ownTasks.methods) {
+    for (const [method, answer] of this.#clientSideTasks.methods) {
       this.#handlers.set(method, (params, { signal }) => answer(params, signal))
     }
   }
@@ -53,37 +54,37 @@ export class ServerRequests {
   }
 
   close(): void {
-    this.#ownTasks?.close()
+    this.#clientSideTasks?.close()
   }
 
-  /** Replies to a request. */
+  /** Responds to a request. */
   async answer(exchange: Exchange): Promise<void> {
     const { method, params = {} } = exchange.request
     const revision = this.#options.revision()
     if (revision?.multiRoundTrip) return ignore(exchange)
-    // A user takes their time, which is not the server's.
-    const goOn = this.#options.pauseClocks(exchange.link)
-    // One that was taken back holds nothing up, though its handler may not hear of it.
-    exchange.onEnd(goOn)
+    // The time that a user takes to respond must not time out the call that needs the response.
+    const resume = this.#options.pauseTimeouts(exchange.link)
+    // A cancelled request must not pause anything, even if its handler ignores the signal.
+    exchange.onEnd(resume)
     try {
       exchange.reply(await this.#reply(exchange, method, params, revision))
     } catch (error) {
       exchange.fail(this.#toErrorBody(error))
     } finally {
-      goOn()
+      resume()
       exchange.handled()
     }
   }
 
   /**
-   * Answers a question that came in a result.
-   * @param asking The method that was answered with it.
+   * Responds to a request for input that came in a result.
+   * @param calledMethod The method that the result belongs to.
    */
-  answerInput(asking: string, method: string, params: Params, signal: AbortSignal): Promise<ResultObject> {
+  answerInput(calledMethod: string, method: string, params: Params, signal: AbortSignal): Promise<ResultObject> {
     if (this.#handlers.has(method)) return this.#respond(method, params, { method, signal })
     throw new McpError(
       'invalid-response',
-      `${asking}: the server asks for ${JSON.stringify(method.slice(0, 100))}, which this client did not declare`,
+      `${calledMethod}: the server requests ${JSON.stringify(method.slice(0, 100))}, which this client did not declare`,
     )
   }
 
@@ -94,8 +95,10 @@ export class ServerRequests {
     revision: Revision | undefined,
   ): Promise<ResultObject> {
     checkAllowed(method, params, revision)
-    const own = revision?.lacks('tasks/result') === false ? this.#ownTasks : undefined
-    if (own?.takes(method, params)) return own.create(method, params, () => this.#options.pauseClocks(exchange.link))
+    const tasks = revision?.lacks('tasks/result') === false ? this.#clientSideTasks : undefined
+    if (tasks?.accepts(method, params)) {
+      return tasks.create(method, params, () => this.#options.pauseTimeouts(exchange.link))
+    }
     const result = await this.#respond(method, params, requestInfo(exchange))
     return withRelatedTask(params, revision?.toResult(method, result) ?? result)
   }
@@ -111,7 +114,7 @@ export class ServerRequests {
     return (await handler(params, request)) as ResultObject
   }
 
-  /** The server hears as little as it should. */
+  /** Internal errors are reported to the program and hidden from the server. */
   #toErrorBody(error: unknown): RpcErrorBody {
     if (error instanceof ProtocolError) return error.toBody()
     this.#options.onError(error)
@@ -119,25 +122,25 @@ export class ServerRequests {
   }
 }
 
-/** 2026-07-28: servers do not ask this way, and clients never answer. */
+/** Servers of 2026-07-28 must not send requests, and clients must not respond to them. */
 function ignore(exchange: Exchange): void {
   warnOnce(
     'server-request',
-    `The server sent the request ${JSON.stringify(exchange.request.method.slice(0, 100))}, which its revision does not allow; it is ignored.`,
+    `The server sent the request ${JSON.stringify(exchange.request.method.slice(0, 100))}, which its revision does not allow. The request is ignored.`,
   )
   exchange.cancel('Requests from servers are not part of this revision')
   exchange.handled()
 }
 
-/** Nothing but a ping before the handshake is over, and only what the revision has (2025-11-25 lifecycle). */
+/** Allows only ping before the handshake has completed, and only methods of the revision (2025-11-25 lifecycle). */
 function checkAllowed(method: string, params: Params, revision: Revision | undefined): void {
   if (method === 'ping') return
   if (!revision || revision.lacks(method)) throw methodNotFound(method)
   const isUnknownMode = method === 'elicitation/create' && params.mode === 'url' && !revision.asks.includes('url')
-  if (isUnknownMode) throw new ProtocolError(RpcCode.InvalidParams, `${revision.id} has no elicitation by URL`)
+  if (isUnknownMode) throw new ProtocolError(RpcCode.InvalidParams, `${revision.id} does not support URL elicitation`)
 }
 
-/** Every message of a task names it (2025-11-25 tasks, related task); those about a task have it in their params. */
+/** Every message of a task names the task (2025-11-25 tasks, related task), except those with `taskId` in their params. */
 function withRelatedTask(params: Params, result: ResultObject): ResultObject {
   const related = isObject(params._meta) ? params._meta[metaKeys.relatedTask] : undefined
   if (related === undefined || typeof params.taskId === 'string') return result

@@ -1,0 +1,166 @@
+import type { CallOptions } from '../../era/client.ts'
+import { McpError } from '../../errors.ts'
+import type { SendOptions } from '../../jsonrpc/link.ts'
+import type { ResultObject } from '../../jsonrpc/message.ts'
+import type { RequestOptions } from '../../jsonrpc/pending.ts'
+import type { CallToolParams, ListToolsResult, Tool } from '../../protocol/tools.ts'
+import type { SchemaLike } from '../../schema/standard.ts'
+import { clock } from '../../util/clock.ts'
+import type { Emitter } from '../../util/emitter.ts'
+import type { CachedRequests } from '../cached-requests.ts'
+import type { Connection } from '../connection.ts'
+import type { ClientEvents, ToolCallRecord } from '../events.ts'
+import type { ListCall } from '../list-call.ts'
+import type { Requester } from '../requester.ts'
+import type { ClientTasks, StartedCall } from '../tasks/client-tasks.ts'
+import { isTask, offersTaskCalls, warnIfTasksNeeded } from '../tasks/task-support.ts'
+import type { Pages } from './pages.ts'
+import { readStructured, type ToolCallOptions } from './structured-output.ts'
+import { ToolCalls } from './tool-calls.ts'
+import { ToolCatalog } from './tool-catalog.ts'
+import { type ToolResult, toToolResult } from './tool-result.ts'
+
+export interface ToolsOptions {
+  readonly connection: Connection
+  readonly requester: Requester
+  readonly cached: CachedRequests
+  readonly pages: Pages
+  readonly tasks: ClientTasks
+  readonly events: Emitter<ClientEvents>
+  /** Defaults for every request. */
+  readonly defaults: RequestOptions | undefined
+  /** Whether calls may become tasks at all. */
+  readonly usesTasks: boolean
+  warn(message: string): void
+}
+
+/** The result of a call, or if there is a `call`, the task that it became. */
+export interface StartedTool {
+  readonly result: ResultObject
+  readonly call?: StartedCall
+}
+
+/** Progress is always requested, so that a long-running tool that reports it does not time out. */
+const withProgress: SendOptions = { progress: true }
+
+/** The tools of the server. */
+export class Tools {
+  readonly #options: ToolsOptions
+  readonly #catalog: ToolCatalog
+  readonly #calls: ToolCalls
+
+  constructor(options: ToolsOptions) {
+    this.#options = options
+    const { requester, cached, warn } = options
+    const mirrorsArguments = () => this.#mirrorsArguments
+    this.#catalog = new ToolCatalog(warn, mirrorsArguments)
+    this.#calls = new ToolCalls({ catalog: this.#catalog, requester, cached, mirrorsArguments })
+  }
+
+  list(params?: { cursor?: string }, options?: RequestOptions): ListCall<ListToolsResult, Tool> {
+    const { requester, pages } = this.#options
+    const source = {
+      method: 'tools/list' as const,
+      member: 'tools',
+      require: () => requester.require('tools'),
+      items: (page: ListToolsResult) => page.tools,
+      withItems: (page: ListToolsResult, tools: Tool[]) => ({ ...page, tools }),
+      filter: (tools: Tool[]) => this.#catalog.read(tools),
+    }
+    return pages.list(source, params, options)
+  }
+
+  /** Calls a tool and returns its checked result. Waits for the task if the call becomes one. */
+  async call(params: CallToolParams, options: ToolCallOptions<SchemaLike> | undefined): Promise<ToolResult> {
+    const { requester, events, warn } = this.#options
+    const missing = requester.require('tools')
+    if (missing) await missing
+    const { name } = params
+    const sent = options ? { ...options, outputSchema: undefined, progress: true } : withProgress
+    const startedAt = events.hasListeners('toolCall') ? clock.now() : 0
+    try {
+      const needsTask = this.offersTaskCalls && (await this.#calls.taskSupport(name)) === 'required'
+      const result = toToolResult(await this.callToEnd(needsTask ? { task: {}, ...params } : params, sent), (problem) =>
+        warn(`The tool "${name}" returned invalid content, which is ignored: ${problem}`),
+      )
+      const checking = this.checkOutput(name, result)
+      if (checking) await checking
+      if (options?.outputSchema) await readStructured(name, result, options.outputSchema)
+      if (startedAt) this.#record(name, startedAt, result.isError ? 'error' : 'success')
+      return result
+    } catch (error) {
+      if (startedAt) this.#record(name, startedAt, 'failed', error)
+      warnIfTasksNeeded(error)
+      throw withCallerStack(error)
+    }
+  }
+
+  /** Calls a tool and returns the result as it was received, also if the call became a task. */
+  async callToEnd(params: CallToolParams, options: CallOptions | undefined): Promise<ResultObject> {
+    const { result, call } = await this.start(params, options)
+    return call ? this.#options.tasks.drive(result, call, { ...this.#options.defaults, ...options }) : result
+  }
+
+  /** Calls a tool, and returns when there is a result or a task. */
+  async start(params: CallToolParams, options: CallOptions | undefined): Promise<StartedTool> {
+    const { requester } = this.#options
+    let progressToken: number | undefined
+    const onSent = (id: number) => {
+      progressToken = id
+    }
+    const sent = params.task ? { ...options, onSent } : options
+    const first: ResultObject = await this.#calls.call(params, sent)
+    const result = requester.requiresInput('tools/call', first)
+      ? await requester.complete(first, 'tools/call', params, options, (next) => this.#calls.call(next, options))
+      : first
+    if (!isTask(result, params, requester.revision?.lacks('tasks/update') === false)) return { result }
+    return { result, call: { tool: params.name, progressToken, onProgress: options?.onProgress } }
+  }
+
+  /** Checks structured content against the output schema of the tool. Returns undefined if there is nothing to wait for. */
+  checkOutput(name: string, result: ToolResult): Promise<void> | undefined {
+    return this.#calls.checkOutput(name, result)
+  }
+
+  /** Whether the server says that repeating a call has no further effect. */
+  isIdempotent(name: string): Promise<boolean> {
+    return this.#calls.isIdempotent(name)
+  }
+
+  /** Whether a call of this tool can be requested as a task (2025-11-25). */
+  async supportsTasks(name: string): Promise<boolean> {
+    return this.offersTaskCalls && (await this.#calls.taskSupport(name)) !== 'forbidden'
+  }
+
+  /** Whether tool calls can be requested as tasks (2025-11-25). */
+  get offersTaskCalls(): boolean {
+    return this.#options.usesTasks && offersTaskCalls(this.#options.connection.live?.era.facts)
+  }
+
+  /** The server announced that its list of tools changed. */
+  listChanged(): void {
+    this.#catalog.listChanged()
+  }
+
+  /** Another server process or session may offer other tools. */
+  clear(): void {
+    this.#catalog.clear()
+  }
+
+  /** Whether annotated arguments are repeated in HTTP headers. */
+  get #mirrorsArguments(): boolean {
+    const { connection, requester } = this.#options
+    return connection.transport?.readsHeaders === true && requester.revision?.mirrorsHeaders === true
+  }
+
+  #record(name: string, startedAt: number, outcome: ToolCallRecord['outcome'], error?: unknown): void {
+    const durationMs = clock.now() - startedAt
+    this.#options.events.emit('toolCall', { name, durationMs, outcome, ...(error !== undefined && { error }) })
+  }
+}
+
+/** The error was created where the response was read. Callers need the stack of the call. */
+function withCallerStack(error: unknown): unknown {
+  if (error instanceof McpError) Error.captureStackTrace?.(error, withCallerStack)
+  return error
+}

@@ -1,0 +1,61 @@
+import type { PingOptions } from '../jsonrpc/heartbeat.ts'
+import type { RequestOptions } from '../jsonrpc/pending.ts'
+import type { ClientCapabilities } from '../protocol/capabilities.ts'
+import type { LoggingLevel } from '../protocol/log-level.ts'
+import type { RevisionId } from '../protocol/revision.ts'
+import type { TaskIdStore } from '../util/task-ids.ts'
+import type { ClientHandlers } from './input/handlers.ts'
+
+/** Options of a `Client`. */
+export interface ClientOptions {
+  /** Handlers for elicitation, sampling and roots. The client declares the capabilities that they provide. */
+  handlers?: ClientHandlers | undefined
+  /** Capabilities to declare in addition to those of the handlers. */
+  capabilities?: ClientCapabilities | undefined
+  /** The only revision to use. Default: the newest that both sides support. */
+  revision?: RevisionId | undefined
+  /** The revisions to choose from. Default: all. */
+  revisions?: readonly RevisionId[] | undefined
+  /** Timeouts for every request. */
+  request?: Pick<RequestOptions, 'timeoutMs' | 'maxTotalTimeoutMs' | 'resetTimeoutOnProgress'> | undefined
+  /** How long to wait for an answer to `server/discover` before the client also sends `initialize`. Default 2,000. */
+  probeTimeoutMs?: number | undefined
+  /** How long the server may take to start and answer. Default 60,000, because a command may have to install it. */
+  connectTimeoutMs?: number | undefined
+  /**
+   * Caches results until the TTL that the server sets expires. Private results are cached per user, that is per set of
+   * request headers. With a custom `fetch` or cookies the client cannot see the user, so private results are cached only if
+   * you pass `true`, which states that this client always acts for one user. Default: cache.
+   */
+  cache?: boolean | undefined
+  /**
+   * Trusts the annotations of the server's tools: calls of tools with `readOnlyHint` or `idempotentHint` are repeated when the
+   * connection breaks before the result arrives. Default false.
+   */
+  trusted?: boolean | undefined
+  /**
+   * Pings the server periodically. Each failed ping emits an `error` event; after `maxFailures` in a row the connection is
+   * reset. On 2026-07-28, which has no `ping`, the client sends `server/discover`. Default: no pings.
+   */
+  ping?: PingOptions | undefined
+  /** How often per minute a server process that exited is restarted. Default 3; 0 means never. */
+  restarts?: number | undefined
+  /** How often a server may request input during one call. Default 32. */
+  maxRounds?: number | undefined
+  /**
+   * The minimum severity of log messages to request on 2026-07-28, where servers send none unless requested. Default: `info`
+   * while there is a listener for the `log` event or a handler for `notifications/message`.
+   */
+  logLevel?: LoggingLevel | undefined
+  /**
+   * Whether calls may become tasks. `true` lets servers of 2026-07-28 run any `callTool` as a task, which the client waits
+   * for. By default only `callToolAsTask` and `resumeTask` use this extension. On 2025-11-25, tools that require a task are
+   * called as one either way. `false`: no call becomes a task.
+   */
+  tasks?: boolean | undefined
+  /**
+   * Stores the ids of open tasks, so that `resumeTasks()` finds them after a restart: `sqliteStore(path).taskIds(url)`.
+   * Default: the ids are not stored.
+   */
+  taskIds?: TaskIdStore | undefined
+}

@@ -1,0 +1,150 @@
+import type { CallOptions, ServerFacts } from '../era/client.ts'
+import { CapabilityError, McpError } from '../errors.ts'
+import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import type { ServerCapabilities } from '../protocol/capabilities.ts'
+import type { ClientRequests } from '../protocol/methods.ts'
+import { paramsChecks } from '../protocol/params.ts'
+import type { Revision } from '../protocol/revision.ts'
+import { invalidTraceKey } from '../protocol/trace-context.ts'
+import { isObject } from '../util/objects.ts'
+import type { Connection } from './connection.ts'
+import { driveRoundTrips } from './input/round-trips.ts'
+
+/** The methods that this client knows the types of. */
+export type ClientMethod = keyof ClientRequests
+export type ParamsOf<M extends ClientMethod> = ClientRequests[M]['params']
+export type ResultOf<M extends ClientMethod> = ClientRequests[M]['result']
+
+export interface RequesterOptions {
+  readonly connection: Connection
+  /** Defaults for every request. */
+  readonly defaults: CallOptions | undefined
+  readonly maxRounds: number
+  /** Aborts when the client is closed. */
+  readonly closing: AbortSignal
+  /** Adds the members of `_meta` that every request has. */
+  addMeta(params: Params | undefined): Params | undefined
+  /** Receives the error of each request that failed; undefined if nothing wants to know. */
+  readonly onFailure: ((error: unknown) => void) | undefined
+  /** Answers a request for input that came in the result of `method`. */
+  answerInput(method: string, inputMethod: string, params: Params, signal: AbortSignal): Promise<ResultObject>
+}
+
+/** Sends the requests of the client: checks params, applies defaults and answers requests for input. */
+export class Requester {
+  readonly #options: RequesterOptions
+
+  constructor(options: RequesterOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Sends one request of a known method. Servers may send anything, so callers check the members of the result that they
+   * use. The result may be `input_required`: see {@link complete}.
+   */
+  call<M extends ClientMethod>(method: M, params?: ParamsOf<M>, options?: CallOptions): Promise<ResultOf<M>>
+  call(method: string, params?: Params, options?: CallOptions): Promise<ResultObject> {
+    return this.send(method, params, options)
+  }
+
+  /** Sends one request of any method. */
+  send(method: string, params: Params | undefined, options: CallOptions | undefined): Promise<ResultObject> {
+    const { connection, defaults, addMeta, onFailure } = this.#options
+    const problem = paramsChecks.get(method)?.(params ?? {})
+    if (problem !== undefined) return Promise.reject(new McpError('invalid-argument', `${method}: ${problem}`))
+    const traceProblem = params?._meta === undefined ? undefined : this.traceProblem(method, params)
+    if (traceProblem) return Promise.reject(traceProblem)
+    const answer = connection.call(method, addMeta(params), defaults ? { ...defaults, ...options } : options)
+    if (onFailure) answer.catch(onFailure)
+    return answer
+  }
+
+  /** Sends a request, and repeats it with input until the result is final. */
+  request<M extends ClientMethod>(method: M, params: ParamsOf<M>, options?: CallOptions): Promise<ResultOf<M>>
+  request(method: string, params: Params | undefined, options?: CallOptions): Promise<ResultObject> {
+    return this.requestAny(method, params, options)
+  }
+
+  /** The same for any method. */
+  async requestAny(method: string, params: Params | undefined, options?: CallOptions): Promise<ResultObject> {
+    const result = await this.send(method, params, options)
+    return this.complete(result, method, params ?? {}, options, (next) => this.send(method, next, options))
+  }
+
+  /** Returns a final result as it is. If it asks for input, provides the input and calls again until it is final. */
+  complete<P extends object, R extends ResultObject>(
+    result: R,
+    method: string,
+    params: P,
+    options: CallOptions | undefined,
+    call: (params: P) => Promise<R>,
+  ): R | Promise<R> {
+    if (!this.requiresInput(method, result)) return result
+    const { maxRounds, closing, answerInput } = this.#options
+    return driveRoundTrips(result, {
+      method,
+      params,
+      maxRounds,
+      signal: options?.signal ? AbortSignal.any([options.signal, closing]) : closing,
+      call,
+      answer: (inputMethod, inputParams, signal) => answerInput(method, inputMethod, inputParams, signal),
+    })
+  }
+
+  /** Whether a result asks for input. Throws if the revision has no such results. */
+  requiresInput(method: string, result: { resultType?: unknown }): boolean {
+    if (result.resultType !== 'input_required') return false
+    if (!this.revision?.multiRoundTrip) throw inputNotAllowed(method, this.revision?.id)
+    return true
+  }
+
+  /** The revision of the connection; undefined while there is none. */
+  get revision(): Revision | undefined {
+    return this.#options.connection.live?.era.facts.revision
+  }
+
+  /** Checks trace values, which have a format since 2026-07-28. Malformed ones would break traces of other programs. */
+  traceProblem(method: string, params: Params | undefined): McpError | undefined {
+    if (!this.revision?.traceFormat || !isObject(params?._meta)) return undefined
+    const key = invalidTraceKey(params._meta)
+    if (key === undefined) return undefined
+    return new McpError('invalid-argument', `${method}: _meta.${key} is not in the format that the W3C defines for it`)
+  }
+
+  /** What the server says about itself. Waits while the client reconnects. */
+  async facts(): Promise<ServerFacts> {
+    return (await this.#options.connection.ready()).era.facts
+  }
+
+  /**
+   * Rejects if the server did not declare a capability (2025-06-18 lifecycle, operation). Returns undefined if it did, so
+   * that callers need not wait.
+   */
+  require(capability: keyof ServerCapabilities & string): Promise<void> | undefined {
+    const { live } = this.#options.connection
+    return live?.era.facts.capabilities[capability] ? undefined : this.#requireAgain(capability)
+  }
+
+  /** A server of 2026-07-28 may offer more by now, so it is asked again. */
+  async #requireAgain(capability: keyof ServerCapabilities & string): Promise<void> {
+    const { era, link } = await this.#options.connection.ready()
+    if (!era.facts.capabilities[capability]) await era.refresh(link)
+    if (era.facts.capabilities[capability]) return
+    throw new CapabilityError(
+      capability,
+      `The server does not offer ${capability}. If it will register ${capability} later, declare them on the server: capabilities: { ${capability}: {} }`,
+    )
+  }
+}
+
+/** The error for a result that lacks a required member. */
+export function invalidResult(method: string, member: string): McpError {
+  return new McpError('invalid-response', `The server sent an invalid result for ${method}: it has no ${member}`)
+}
+
+function inputNotAllowed(method: string, revision = 'this revision'): McpError {
+  return new McpError(
+    'invalid-response',
+    `The server answered ${method} with "input_required", which ${revision} does not have. It must send elicitation/create, sampling/createMessage or roots/list instead.`,
+  )
+}
