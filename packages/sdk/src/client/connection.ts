@@ -148,7 +148,7 @@ export class Connection {
 
   /** Waits. Ends early when the client is closed. */
   pause(delayMs: number): Promise<void> {
-    return pause(delayMs, this.#closing.signal)
+    return pause(delayMs, { signal: this.#closing.signal })
   }
 
   get isClosing(): boolean {

@@ -1,4 +1,6 @@
-/** What an address, or a name that stands for one by itself, is good for. */
+import { isLoopbackHost } from '../util/loopback.ts'
+
+/** The kind of an address, or of a name that stands for an address without DNS. */
 export type AddressKind =
   | 'public'
   | 'loopback'
@@ -13,9 +15,9 @@ export type AddressKind =
   | 'reserved'
 
 /**
- * The kind of a URL's host, as far as it can be told without asking DNS; `'name'` when it cannot.
+ * The kind of a URL's host, as far as it can be told without DNS; otherwise `'name'`.
  *
- * @param hostname As `URL` gives it: that has already turned decimal, octal, hexadecimal and short forms into four numbers.
+ * @param hostname As in `URL.hostname`, which has already normalized decimal, octal, hexadecimal and short forms.
  */
 export function kindOfHost(hostname: string): AddressKind | 'name' {
   if (hostname.startsWith('[')) return kindOfV6(hostname.slice(1, -1))
@@ -23,37 +25,27 @@ export function kindOfHost(hostname: string): AddressKind | 'name' {
   return v4 === undefined ? kindOfName(hostname.toLowerCase().replace(/\.+$/, '')) : kindOfV4(v4)
 }
 
-/** The kind of an address that DNS gave. */
+/** The kind of an address that DNS returned. */
 export function kindOfAddress(address: string): AddressKind {
   const v4 = parseV4(address)
   if (v4 !== undefined) return kindOfV4(v4)
   const groups = parseV6(address)
-  // On networks without IPv4, DNS64 gives every name with an IPv4 address one of these (RFC 6147): it leads to the address
-  // inside it and nowhere else.
+  // On networks without IPv4, DNS64 maps every IPv4 address into this range (RFC 6147), so the address inside counts.
   if (groups && isNat64(groups)) return kindOfV4(joinV4(groups[6]!, groups[7]!))
   return kindOfV6(address)
 }
 
-/** Whether a URL leads to this machine by what it says itself, which no name server can change. */
+/** True if a URL names this machine literally, which no name server can change. */
 export function isLoopbackUrl({ hostname }: URL): boolean {
   return isLoopbackHost(hostname)
 }
 
-/**
- * Returns whether a host is this machine, without asking a name server.
- *
- * @param host As `URL` writes it, or an address to listen on (`::1` without brackets).
- */
-export function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isLiteral(host) && kindOfHost(host) === 'loopback')
-}
-
-/** Whether the host of a URL is an address, and not a name. */
+/** True if the host of a URL is an address, not a name. */
 export function isLiteral(hostname: string): boolean {
   return hostname.startsWith('[') || parseV4(hostname) !== undefined
 }
 
-/** Names that lead to this machine (RFC 6761) or are never public: mDNS, `.internal`, home networks, names without a dot. */
+/** Names of this machine (RFC 6761), and names that are never public: mDNS, `.internal`, home networks, names without a dot. */
 function kindOfName(name: string): AddressKind | 'name' {
   if (name === '') return 'reserved'
   const last = name.slice(name.lastIndexOf('.') + 1)
@@ -69,9 +61,9 @@ interface Block {
   readonly kind: AddressKind
 }
 
-/** From the IANA special-purpose registries (RFC 6890 and its updates). The first block that fits decides. */
+/** From the IANA special-purpose registries (RFC 6890 and its updates). The first matching block counts. */
 const blocksV4: readonly Block[] = [
-  // Where the clouds of Azure and Alibaba answer for their machines; others use link-local addresses.
+  // Metadata services of Azure and Alibaba; other clouds use link-local addresses.
   block('168.63.129.16/32', 'cloud-metadata'),
   block('100.100.100.200/32', 'cloud-metadata'),
   block('0.0.0.0/8', 'unspecified'),
@@ -84,7 +76,7 @@ const blocksV4: readonly Block[] = [
   block('192.0.2.0/24', 'reserved'),
   block('192.88.99.0/24', 'reserved'),
   block('192.168.0.0/16', 'private'),
-  // For tests of networks; some VPN clients give every name an address from here.
+  // For network benchmarks; some VPN clients resolve every name to an address of this block.
   block('198.18.0.0/15', 'private'),
   block('198.51.100.0/24', 'reserved'),
   block('203.0.113.0/24', 'reserved'),
@@ -102,7 +94,7 @@ function kindOfV4(address: number): AddressKind {
   return found?.kind ?? 'public'
 }
 
-/** AWS and Google answer for their machines at these as well. */
+/** Metadata services of AWS and Google. */
 const metadataV6: ReadonlySet<string> = new Set(['fd00:ec2:0:0:0:0:0:254', 'fd20:ce:0:0:0:0:0:254'])
 
 function kindOfV6(address: string): AddressKind {
@@ -114,11 +106,11 @@ function kindOfV6(address: string): AddressKind {
     if (groups[7] === 0) return 'unspecified'
     if (groups[7] === 1) return 'loopback'
   }
-  if (hidesV4(groups)) return 'embedded'
+  if (embedsV4(groups)) return 'embedded'
   if (a >= 0xff00) return 'multicast'
   if ((a & 0xffc0) === 0xfe80) return 'link-local'
   if ((a & 0xfe00) === 0xfc00) return 'unique-local'
-  // Only 2000::/3 has been given out; in it are IETF protocols (2001::/23) and documentation.
+  // Only 2000::/3 has been allocated; it includes blocks for IETF protocols (2001::/23) and documentation.
   const isGlobal = (a & 0xe000) === 0x2000
   const isSpecial = (a === 0x2001 && b < 0x200) || (a === 0x2001 && b === 0xdb8) || (a === 0x3fff && b < 0x1000)
   return isGlobal && !isSpecial ? 'public' : 'reserved'
@@ -128,7 +120,7 @@ function kindOfV6(address: string): AddressKind {
  * Other spellings of IPv4 addresses: compatible (::/96), mapped (::ffff:0:0/96), translated (::ffff:0:0:0/96), NAT64
  * (64:ff9b::/96 and 64:ff9b:1::/48), 6to4 (2002::/16) and Teredo (2001::/32).
  */
-function hidesV4(groups: readonly number[]): boolean {
+function embedsV4(groups: readonly number[]): boolean {
   const [a, b, c, d, e, f] = groups as [number, number, number, number, number, number]
   if (a === 0 && b === 0 && c === 0 && d === 0)
     return (e === 0 && (f === 0 || f === 0xffff)) || (e === 0xffff && f === 0)
@@ -140,16 +132,16 @@ function isNat64([a, b, ...rest]: readonly number[]): boolean {
   return a === 0x64 && b === 0xff9b && rest.slice(0, 4).every((group) => group === 0)
 }
 
-/** Four numbers, in the one form that `URL` and DNS write; undefined for everything else. */
+/** Parses four decimal numbers, the form that `URL` and DNS use; undefined for everything else. */
 function parseV4(text: string): number | undefined {
   const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)?.slice(1).map(Number)
   if (!parts || parts.some((part) => part > 255)) return undefined
   return parts.reduce((sum, part) => sum * 256 + part, 0)
 }
 
-/** Eight groups; undefined when it is no address. `URL` knows all the ways to write one. */
+/** Parses eight groups; undefined if it is not an address. `URL` normalizes all spellings. */
 function parseV6(text: string): number[] | undefined {
-  // Addresses of one link come with the interface that it is on.
+  // A link-local address may have a zone id.
   const bare = text.replace(/%.*$/, '')
   if (!/^[\da-f:.]+$/i.test(bare) || !URL.canParse(`http://[${bare}]/`)) return undefined
   const [head, tail] = new URL(`http://[${bare}]/`).hostname.slice(1, -1).split('::')

@@ -5,7 +5,7 @@ import { emptyJournal } from '../replay/journal.ts'
 import { type ReplayHost, ReplayingConversation } from '../replay/replaying-conversation.ts'
 import type { Serving } from '../server/dispatch.ts'
 import { deferred } from '../util/deferred.ts'
-import { elapsed } from '../util/pause.ts'
+import { pause } from '../util/pause.ts'
 import { TaskCall } from './call.ts'
 import type { NewTask, TaskRepository } from './repository.ts'
 import type { TaskRun } from './run.ts'
@@ -41,7 +41,7 @@ export async function serveOrPromote(promotion: Promotion): Promise<Reply> {
   const onSettled = () => {
     isSettled = true
   }
-  await Promise.race([running.then(onSettled, onSettled), elapsed(afterMs)])
+  await Promise.race([running.then(onSettled, onSettled), pause(afterMs, { unref: true })])
   const isAnswered = isSettled || call.ended || conversation.isAsking
   return isAnswered ? running : promote(call, conversation, running, promotion)
 }

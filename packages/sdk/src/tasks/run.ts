@@ -10,7 +10,7 @@ import type { ReplayHost } from '../replay/replaying-conversation.ts'
 import type { ReplayState } from '../replay/sealed-states.ts'
 import { ProgressSender } from '../server/progress.ts'
 import { jsonProblem } from '../util/json-problem.ts'
-import { elapsed } from '../util/pause.ts'
+import { pause } from '../util/pause.ts'
 import { Interruption, type TaskCall } from './call.ts'
 import type { Edit, TaskOutcome, TaskRepository } from './repository.ts'
 import { isFinal, type Note, type Task } from './task.ts'
@@ -164,7 +164,7 @@ export class TaskRun implements TaskControl {
       }
       written = message
       await Promise.race([
-        elapsed(statusPauseMs),
+        pause(statusPauseMs, { unref: true }),
         this.call.interrupted,
         new Promise<void>((resolve) => this.call.onEnd(resolve)),
       ])

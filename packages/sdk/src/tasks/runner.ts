@@ -8,7 +8,7 @@ import type { TaskHost } from '../server/task-runtime.ts'
 import type { TaskWorker } from '../store/ports.ts'
 import { maxTimerMs } from '../util/backoff.ts'
 import { clock } from '../util/clock.ts'
-import { elapsed } from '../util/pause.ts'
+import { pause } from '../util/pause.ts'
 import { unref } from '../util/unref.ts'
 import { TaskCall } from './call.ts'
 import type { Settings } from './options.ts'
@@ -74,7 +74,7 @@ export class TaskRunner {
       this.#isDrained = true
       for (const { call } of this.#running.values()) call.interrupt('requeued', new Error('The server is closing'))
     }, this.#settings.drainMs)
-    await Promise.race([ended, elapsed(this.#settings.drainMs + graceMs)])
+    await Promise.race([ended, pause(this.#settings.drainMs + graceMs, { unref: true })])
     clearTimeout(timer)
   }
 
@@ -183,7 +183,7 @@ export class TaskRunner {
       const task = await this.#repository.get(id)
       const waitMs = (task?.heldUntil ?? 0) - clock.now()
       if (task?.status !== 'working' || waitMs <= 0 || this.#isDrained) return
-      await elapsed(Math.min(waitMs, 1_000))
+      await pause(Math.min(waitMs, 1_000), { unref: true })
     }
   }
 

@@ -1,20 +1,23 @@
 import { unref } from './unref.ts'
 
-/** Waits; ends early when the signal aborts. */
-export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+export interface PauseOptions {
+  /** Ends the pause early. */
+  signal?: AbortSignal | undefined
+  /** Lets the process exit during the pause. Default false. */
+  unref?: boolean | undefined
+}
+
+/** Waits. The promise never rejects: check `signal` afterwards. */
+export function pause(delayMs: number, { signal, unref: isUnref = false }: PauseOptions = {}): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', done)
+      signal?.removeEventListener('abort', done)
       resolve()
     }
     const timer = setTimeout(done, delayMs)
-    signal.addEventListener('abort', done)
-    if (signal.aborted) done()
+    if (isUnref) unref(timer)
+    signal?.addEventListener('abort', done)
+    if (signal?.aborted) done()
   })
-}
-
-/** Waits without keeping a process alive. */
-export function elapsed(ms: number): Promise<void> {
-  return new Promise((resolve) => unref(setTimeout(resolve, ms)))
 }

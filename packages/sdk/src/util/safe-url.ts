@@ -1,3 +1,5 @@
+import { isLoopbackHost } from './loopback.ts'
+
 /** Throws on a page that users should not be sent to (2025-11-25 elicitation, safe URL handling); gives its address. */
 export function checkSafeUrl(page: string | URL): string {
   const url = URL.canParse(String(page)) ? new URL(page) : undefined
@@ -5,7 +7,7 @@ export function checkSafeUrl(page: string | URL): string {
   if (url.username !== '' || url.password !== '') {
     throw new TypeError('The URL of a page must not carry a user name or a password')
   }
-  const isLocal = url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  const isLocal = url.protocol === 'http:' && isLoopbackHost(url.hostname)
   if (url.protocol === 'https:' || isLocal) return url.href
   throw new TypeError(`Users are sent to https: pages only (http: on this machine), not ${url.protocol}`)
 }

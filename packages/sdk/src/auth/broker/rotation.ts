@@ -1,6 +1,6 @@
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
-import { elapsed } from '../../util/pause.ts'
+import { pause } from '../../util/pause.ts'
 import type { OAuthTokens } from '../server/backend.ts'
 import { OAuthError } from '../server/oauth-error.ts'
 import type { EncryptedStore } from './encrypted-store.ts'
@@ -41,7 +41,7 @@ export class RefreshTokenRotation {
 
   /** Returns the response to a concurrent request. Undefined if it is too old, or its successor has already been used. */
   async repeat(hash: string): Promise<OAuthTokens | undefined> {
-    for (const until = clock.now() + maxWaitMs; clock.now() < until; await elapsed(pollMs)) {
+    for (const until = clock.now() + maxWaitMs; clock.now() < until; await pause(pollMs, { unref: true })) {
       const rotated = await this.#store.get<RotatedToken>('rotated', hash)
       if (rotated) return (await this.#isCurrent(rotated)) ? withAge(rotated) : undefined
       if ((await this.#store.get('rotating', hash)) === undefined) return undefined

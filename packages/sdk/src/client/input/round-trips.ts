@@ -1,6 +1,7 @@
 import { ClosedError, McpError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import { inputRequestMethods, multiRoundTripMethods } from '../../protocol/input-check.ts'
+import { untilAborted } from '../../util/abort.ts'
 import { backoffMs, defaultBackoff } from '../../util/backoff.ts'
 import { define, isObject, type JsonObject } from '../../util/objects.ts'
 import { pause } from '../../util/pause.ts'
@@ -36,7 +37,7 @@ export async function driveRoundTrips<P extends object, R extends ResultObject>(
     const { inputRequests, requestState } = readInputRequired(method, result)
     const inputResponses = inputRequests && (await gather(roundTrips, inputRequests))
     // Without requests for input, the server only asks to be called again later.
-    if (!inputRequests) await pause(backoffMs(defaultBackoff, round - 1), roundTrips.signal)
+    if (!inputRequests) await pause(backoffMs(defaultBackoff, round - 1), { signal: roundTrips.signal })
     result = await roundTrips.call({
       ...params,
       ...(inputResponses && { inputResponses }),
@@ -112,12 +113,7 @@ async function gather(
 
 /** Rejects as soon as the signal aborts, so that a cancelled call does not wait for the user. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(toCancelled(signal.reason))
-    if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort)
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
+  return untilAborted(work, signal, toCancelled)
 }
 
 function toCancelled(reason: unknown): McpError {

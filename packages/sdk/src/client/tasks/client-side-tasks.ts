@@ -4,6 +4,7 @@ import type { ClientCapabilities } from '../../protocol/capabilities.ts'
 import { metaKeys } from '../../protocol/meta.ts'
 import { checkParams } from '../../protocol/params.ts'
 import type { CoreTask, TaskStatus } from '../../protocol/tasks.ts'
+import { untilAborted } from '../../util/abort.ts'
 import { maxTimerMs } from '../../util/backoff.ts'
 import { toBase64Url } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
@@ -230,9 +231,5 @@ export class ClientSideTasks {
 }
 
 function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(new McpError('cancelled', 'The request for the result was cancelled'))
-    signal.addEventListener('abort', stop, { once: true })
-    work.then(resolve, reject)
-  })
+  return untilAborted(work, signal, () => new McpError('cancelled', 'The request for the result was cancelled'))
 }

@@ -145,7 +145,7 @@ export class ExtensionTaskDialect implements TaskDialect {
   /** Listens for updates if the server sends them. Polling continues either way. */
   async #listen(signal: AbortSignal): Promise<void> {
     for (let tries = 0; tries < maxListens && !signal.aborted; tries++) {
-      if (tries > 0) await pause(backoffMs(defaultBackoff, tries - 1), signal)
+      if (tries > 0) await pause(backoffMs(defaultBackoff, tries - 1), { signal })
       if ((await this.#listenOnce(signal)) !== 'lost') return
     }
   }

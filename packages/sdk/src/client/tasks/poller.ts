@@ -221,7 +221,7 @@ export class TaskPoller implements TaskWork, PolledTask {
     if (this.#isAwake) return
     const sleep = new AbortController()
     this.#sleep = sleep
-    if (!signal.aborted) await pause(pollDelayMs(this.#newest, dialect.isNotified), sleep.signal)
+    if (!signal.aborted) await pause(pollDelayMs(this.#newest, dialect.isNotified), { signal: sleep.signal })
     this.#sleep = undefined
   }
 

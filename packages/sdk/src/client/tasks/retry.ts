@@ -21,7 +21,7 @@ export async function retry<T>(
     } catch (error) {
       if (signal.aborted || tries >= backoff.maxRetries || !isTemporary(error)) throw error
     }
-    await pause(backoffMs(backoff, tries), signal)
+    await pause(backoffMs(backoff, tries), { signal })
     signal.throwIfAborted()
   }
 }

@@ -57,7 +57,7 @@ export async function askAsTask(
 /** Polls while the task works. A task that needs input sends its questions while `tasks/result` waits (2025-11-25 tasks). */
 async function poll(call: Call, taskId: string, first: Params, signal: AbortSignal): Promise<ResultObject> {
   for (let task = first; task.status === 'working'; ) {
-    await pause(pollMs(task.pollInterval), signal)
+    await pause(pollMs(task.pollInterval), { signal })
     signal.throwIfAborted()
     if (call.ended) return call.refuseLate('tasks/get')
     task = await call.ask('tasks/get', { taskId }, { signal })

@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '../../../util/loopback.ts'
 import { type HeaderFields, type HttpCall, Refusal, refusedCode } from './call.ts'
 
 export interface GuardOptions {
@@ -32,7 +33,6 @@ export interface CorsOptions {
 /** Verdicts kept; far more than honest clients make, and a bound for the others. */
 const maxKept = 200
 
-const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 const ipLiteral = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\])$/
 const hostShape = /^(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/
 
@@ -122,7 +122,7 @@ export class Guard {
     if (!hostShape.test(host)) return false
     const { allowedHosts } = this.#options
     const name = withoutPort(host).toLowerCase()
-    if (!allowedHosts) return loopback.test(name) || ipLiteral.test(name)
+    if (!allowedHosts) return isLoopbackHost(name) || ipLiteral.test(name)
     return allowedHosts.some((allowed) => {
       const wanted = allowed.toLowerCase()
       return wanted === host.toLowerCase() || wanted === name
@@ -137,7 +137,7 @@ export class Guard {
     // A page of the very same host; and, where this machine is called by its own name, any page of this machine.
     if (page === host?.toLowerCase()) return true
     if (this.#options.allowedOrigins) return false
-    return host !== undefined && loopback.test(withoutPort(host)) && loopback.test(withoutPort(page))
+    return host !== undefined && isLoopbackHost(withoutPort(host)) && isLoopbackHost(withoutPort(page))
   }
 }
 

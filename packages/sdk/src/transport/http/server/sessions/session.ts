@@ -6,7 +6,7 @@ import type { EventStore } from '../../../../store/ports.ts'
 import { type Account, accountOf } from '../../../../util/account.ts'
 import { clock } from '../../../../util/clock.ts'
 import { isObject } from '../../../../util/objects.ts'
-import { elapsed } from '../../../../util/pause.ts'
+import { pause } from '../../../../util/pause.ts'
 import {
   type CallRequest,
   type EventSink,
@@ -263,7 +263,7 @@ export class HttpSession implements Transport, PostOwner {
       // Once more after the last answer of its process: the two may have crossed.
       if (!isRunning) return this.#answerLost(origin, send)
       isRunning = await isAnswered!(this, stream.id)
-      if (isRunning) await elapsed(followMs)
+      if (isRunning) await pause(followMs, { unref: true })
     }
   }
 

@@ -1,0 +1,8 @@
+/**
+ * True if a host is this machine, by its address or as `localhost`, which no name server can change.
+ *
+ * @param host As in `URL.hostname`, or an address to listen on (`::1` without brackets).
+ */
+export function isLoopbackHost(host: string): boolean {
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\]|::1)$/.test(host)
+}
