@@ -58,7 +58,6 @@ const allowed = {
 /** Where Node's own modules may be used. */
 const nodeAllowed = [
   'transport/stdio/',
-  'transport/http/client/node.ts',
   'serve/http.ts',
   'client/terminal/',
   'auth/node/',

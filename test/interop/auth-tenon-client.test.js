@@ -227,7 +227,7 @@ describe('Tenon client, official v1 server that is its own authorization server'
   test('redeems no code that came from another issuer than the one it went to', async (t) => {
     const issuer = await startIssuer(t)
     const { url } = await startOwnIssuer(t, issuer)
-    await assert.rejects(connect(url, { auth: oauth(browserless) }), /without permission/)
+    await assert.rejects(connect(url, { auth: oauth(browserless) }), /without authorization/)
     assert.deepEqual(grantsAt(issuer), [])
   })
 })

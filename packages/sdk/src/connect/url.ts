@@ -2,6 +2,7 @@ import { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/options.ts'
 import { HttpError, McpError, PeerError, RpcCode } from '../errors.ts'
 import type { Implementation } from '../protocol/capabilities.ts'
+import { forgetServer, knownServer, rememberServer } from '../protocol/known-servers.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
 import { type HttpClientOptions, parseUrl } from '../transport/http/client/config.ts'
 import { hintForStatus } from '../transport/http/client/hints.ts'
@@ -21,10 +22,6 @@ const modernRefusals: ReadonlySet<number> = new Set([
   RpcCode.UnsupportedProtocolVersion,
 ])
 
-/** Servers found to have only the old transport; asked that way first from then on. */
-const older = new Set<string>()
-const maxOlder = 1_000
-
 /**
  * Streamable HTTP first, with `server/discover` and then `initialize`; where the server wants neither, the HTTP+SSE
  * transport of 2024-11-05 (2026-07-28 streamable-http, backward compatibility).
@@ -32,12 +29,12 @@ const maxOlder = 1_000
 export async function connectUrl(target: string | URL, info: Implementation, options: Options): Promise<Client> {
   const url = readTarget(target)
   const key = url.origin + url.pathname
-  if (older.has(key)) {
+  if (knownServer(key)?.transport === 'sse') {
     try {
       return await connectSse(url, info, options)
     } catch {
-      // What we knew no longer holds: find out anew.
-      older.delete(key)
+      // The server may have changed: negotiate again.
+      forgetServer(key)
     }
   }
   const transport = new StreamableHTTPClientTransport(url, options)
@@ -50,8 +47,7 @@ export async function connectUrl(target: string | URL, info: Implementation, opt
     const found = await connectSse(url, info, options).catch((last) =>
       Promise.reject(allFailed(url, transport, error, last)),
     )
-    if (older.size >= maxOlder) older.clear()
-    older.add(key)
+    rememberServer(key, { era: 'handshake', transport: 'sse' })
     return found
   }
 }
@@ -69,22 +65,22 @@ function mayBeOlder(error: unknown, transport: StreamableHTTPClientTransport, op
   if (isModern || !(error instanceof PeerError || error instanceof HttpError)) return false
   // A server that has only the old transport says 400, 404 or 405 to a POST (2025-11-25 transports, backwards
   // compatibility), or any 4xx (2025-06-18).
-  const status = transport.greetings.get('initialize') ?? 0
+  const status = transport.openingStatuses.get('initialize') ?? 0
   return status >= 400 && status < 500 && !unrelatedStatuses.has(status)
 }
 
 function allFailed(url: URL, transport: StreamableHTTPClientTransport, first: unknown, last: unknown): HttpError {
-  const tried = [...transport.greetings].map(([method, status]) => `${method} by POST: HTTP ${status}`)
+  const tried = [...transport.openingStatuses].map(([method, status]) => `${method} by POST: HTTP ${status}`)
   const status = last instanceof HttpError && last.status !== undefined ? `HTTP ${last.status}` : messageOf(last)
   const all = [...tried, `an event stream by GET: ${status}`].join('; ')
   const said = first instanceof PeerError ? `. It said: ${first.message.slice(0, 200)}` : ''
   const body = first instanceof HttpError ? first.body : undefined
-  const hint = hintForStatus(transport.greetings.get('initialize'), body, url)
+  const hint = hintForStatus(transport.openingStatuses.get('initialize'), body, url)
   return new HttpError(
     `${url.origin}${url.pathname} does not speak MCP in any way that this client knows. Tried ${all}${said}${hint}`,
     {
       outcome: 'refused',
-      status: transport.greetings.get('initialize'),
+      status: transport.openingStatuses.get('initialize'),
       body,
       cause: new AggregateError([first, last]),
     },

@@ -38,7 +38,7 @@ export { type ProxyEndpoints, ProxyOAuthServerProvider, type ProxyOptions } from
 export type { AuthRouterOptions } from '../auth/server/router.ts'
 export { GuardError, type GuardRule, type Permissions } from '../net/address-policy.ts'
 export { type GuardedFetch, type GuardedFetchOptions, guardedFetch } from '../net/guarded-fetch.ts'
-export type { SingleFetch, SingleFetchInit } from '../net/single-request.ts'
+export type { FetchInit, FetchLike } from '../net/send.ts'
 export { MemoryValueStore, type MemoryValueStoreOptions } from '../store/memory.ts'
 export type { ValueStore } from '../store/ports.ts'
 export {

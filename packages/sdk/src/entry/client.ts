@@ -49,12 +49,12 @@ export type { PingOptions } from '../jsonrpc/heartbeat.ts'
 export type { Cancellation } from '../jsonrpc/link.ts'
 export type { Progress, RequestOptions } from '../jsonrpc/pending.ts'
 export type { Transport } from '../jsonrpc/transport.ts'
+export type { FetchInit, FetchLike } from '../net/send.ts'
 export type { ElicitResult } from '../protocol/elicitation.ts'
 export type { RevisionId } from '../protocol/revision.ts'
 export type { Root } from '../protocol/roots.ts'
 export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
 export type { HeadersLike, HttpClientOptions } from '../transport/http/client/config.ts'
-export type { FetchInit, FetchLike } from '../transport/http/client/fetch.ts'
 export {
   StreamableHTTPClientTransport,
   type StreamableHTTPClientTransportOptions,

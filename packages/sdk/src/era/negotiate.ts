@@ -1,11 +1,11 @@
 import { ClosedError, HttpError, McpError, PeerError, RpcCode } from '../errors.ts'
 import type { Link } from '../jsonrpc/link.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
+import { knownServer, rememberServer } from '../protocol/known-servers.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { isObject } from '../util/objects.ts'
 import type { ClientEra, ClientIdentity } from './client.ts'
 import { HandshakeClient, noCommonRevision } from './handshake/client.ts'
-import { knownEra, rememberEra } from './known-eras.ts'
 import { readDiscovery, requestMeta, StatelessClient } from './stateless/client.ts'
 
 export interface Negotiation {
@@ -50,7 +50,7 @@ async function chooseEra(negotiation: Negotiation): Promise<Negotiated> {
   const link = await negotiation.open()
   const { stateless, handshake } = byEra(negotiation.revisions)
   if (stateless.length === 0 || link.transport.handshakeOnly) return initialize(negotiation, link)
-  if (handshake.length > 0 && knownEra(link.transport.peerKey) === 'handshake') {
+  if (handshake.length > 0 && knownServer(link.transport.peerKey)?.era === 'handshake') {
     try {
       return await initialize(negotiation, link)
     } catch (error) {
@@ -171,7 +171,7 @@ function supportedIn(error: PeerError): string[] | undefined {
 
 function remember({ link, era }: Negotiated): void {
   const key = link.transport.peerKey
-  if (key !== undefined) rememberEra(key, era.facts.revision.era)
+  if (key !== undefined) rememberServer(key, { era: era.facts.revision.era })
 }
 
 interface Settled {

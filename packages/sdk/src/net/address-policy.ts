@@ -3,13 +3,13 @@ import { type AddressKind, isLoopbackUrl, kindOfAddress, kindOfHost } from './ad
 
 /** Where requests may go besides public addresses. */
 export interface Permissions {
-  /** Also go to private networks (RFC 1918, RFC 6598, unique local addresses). Default false. */
+  /** Allow private networks (RFC 1918, RFC 6598, unique local addresses). Default false. */
   allowPrivate?: boolean | undefined
-  /** Also go to this machine; `'http'` without TLS too, if the URL names it literally. Default false. */
+  /** Allow this machine; `'http'` also without TLS, if the URL names it literally. Default false. */
   allowLoopback?: boolean | 'http' | undefined
 }
 
-/** Which rule stood against a request. */
+/** The rule that a request or its response broke. */
 export type GuardRule =
   | 'url'
   | 'scheme'
@@ -21,7 +21,7 @@ export type GuardRule =
   | 'encoding'
   | 'status'
 
-/** A request was not made, or its answer not taken, because of where it led. Names the host and nothing else of the URL. */
+/** A request was not sent, or its response rejected, by `guardedFetch`. It names the host and nothing else of the URL. */
 export class GuardError extends HttpError {
   override name = 'GuardError'
   readonly rule: GuardRule
@@ -34,7 +34,7 @@ export class GuardError extends HttpError {
   }
 }
 
-/** What may be gone to with any permission, and with which. Other kinds never. */
+/** The option that allows a kind of address. Kinds that are not listed are never allowed. */
 const permissions: Partial<Record<AddressKind, 'allowPrivate' | 'allowLoopback'>> = {
   private: 'allowPrivate',
   shared: 'allowPrivate',
@@ -45,55 +45,56 @@ const permissions: Partial<Record<AddressKind, 'allowPrivate' | 'allowLoopback'>
 /** Decides where requests may go. */
 export class AddressPolicy {
   readonly #allowed: Record<'allowPrivate' | 'allowLoopback', boolean>
-  readonly #plain: boolean
+  readonly #allowsPlainLoopback: boolean
 
   constructor({ allowPrivate = false, allowLoopback = false }: Permissions) {
     this.#allowed = { allowPrivate, allowLoopback: allowLoopback !== false }
-    this.#plain = allowLoopback === 'http'
+    this.#allowsPlainLoopback = allowLoopback === 'http'
   }
 
-  url(url: URL): void {
+  /** Throws if requests may not go to this URL, as far as that can be told without DNS. */
+  checkUrl(url: URL): void {
     const { host, protocol, username, password, hostname } = url
     if (protocol !== 'https:' && protocol !== 'http:') {
-      throw new GuardError('scheme', host, `Only https: is asked, not ${protocol}`)
+      throw new GuardError('scheme', host, `Scheme not allowed: ${protocol}. Only https: is`)
     }
     if (username !== '' || password !== '') {
-      throw new GuardError('credentials', host, `The URL at ${host} holds a user name or a password`)
+      throw new GuardError('credentials', host, `The URL of ${host} contains a user name or password`)
     }
-    if (protocol === 'http:' && !(this.#plain && isLoopbackUrl(url))) {
-      const hint = isLoopbackUrl(url) ? `; this machine may be asked with allowLoopback: 'http'` : ''
-      throw new GuardError('scheme', host, `${host} is not asked over http:, only https: is safe${hint}`)
+    if (protocol === 'http:' && !(this.#allowsPlainLoopback && isLoopbackUrl(url))) {
+      const hint = isLoopbackUrl(url) ? `. Pass allowLoopback: 'http' to allow it on this machine` : ''
+      throw new GuardError('scheme', host, `Scheme not allowed for ${host}: http:. Only https: is${hint}`)
     }
     const kind = kindOfHost(hostname)
-    if (kind !== 'name') this.#judge(host, kind)
+    if (kind !== 'name') this.#check(host, kind)
   }
 
-  /** An address that DNS gave for the host of the URL. */
-  address(url: URL, address: string): void {
+  /** Throws if requests may not go to this address, which DNS returned for the host of the URL. */
+  checkAddress(url: URL, address: string): void {
     const kind = kindOfAddress(address)
-    this.#judge(url.host, kind)
-    // A name for this machine that leads elsewhere would take what is meant for it, perhaps without TLS, to a network.
+    this.#check(url.host, kind)
+    // A name for this machine that resolves to another one would send local traffic, perhaps without TLS, to a network.
     if (kindOfHost(url.hostname) === 'loopback' && kind !== 'loopback') {
-      throw new GuardError('address', url.host, `${url.host} does not lead to this machine here`)
+      throw new GuardError('address', url.host, `Address not allowed for ${url.host}: it is not on this machine`)
     }
   }
 
-  #judge(host: string, kind: AddressKind): void {
+  #check(host: string, kind: AddressKind): void {
     if (kind === 'public') return
     const permission = permissions[kind]
     if (permission && this.#allowed[permission]) return
-    const hint = permission ? `; ${permission} permits it` : ''
-    throw new GuardError('address', host, `${host} is not asked: ${descriptions[kind]}${hint}`)
+    const hint = permission ? `. Pass ${permission} to allow it` : ''
+    throw new GuardError('address', host, `Address not allowed for ${host}: ${descriptions[kind]}${hint}`)
   }
 }
 
 const descriptions: Record<Exclude<AddressKind, 'public'>, string> = {
-  loopback: 'it leads to this machine',
-  private: 'it leads to a private network',
-  shared: 'it leads to a shared network (RFC 6598)',
-  'unique-local': 'it leads to a private network (unique local address)',
-  'link-local': 'it leads to the local link, where clouds keep credentials of their machines',
-  'cloud-metadata': 'it leads to where a cloud keeps credentials of its machines',
+  loopback: 'it is on this machine (loopback)',
+  private: 'it is in a private network',
+  shared: 'it is in a shared network (RFC 6598)',
+  'unique-local': 'it is in a private network (unique local address)',
+  'link-local': 'it is a link-local address, where clouds serve the credentials of their machines',
+  'cloud-metadata': 'it serves the credentials of cloud machines',
   unspecified: 'it is the unspecified address',
   multicast: 'it is a multicast address',
   embedded: 'it is an IPv4 address inside an IPv6 address',

@@ -1,105 +1,185 @@
 import { HttpError, McpError, TimeoutError } from '../errors.ts'
-import { ByteCollector } from '../util/bytes.ts'
+import { untilAborted } from '../util/abort.ts'
+import { usesNodeHttp } from '../util/runtime.ts'
 import { AddressPolicy, GuardError, type Permissions } from './address-policy.ts'
+import { BoundedBody, Deadline } from './limits.ts'
+import { wasNotSent } from './network-errors.ts'
+import { followRedirect, locationOf, type RedirectRules } from './redirect.ts'
 import {
-  type SendSingle,
-  type SingleFetch,
-  type SingleRequest,
-  type SingleResponse,
-  sendWithFetch,
-} from './single-request.ts'
+  type FetchLike,
+  FetchSender,
+  HiddenRedirectError,
+  type HttpRequest,
+  type ResponseHandler,
+  type ResponseHead,
+  type Sender,
+} from './send.ts'
 
 export interface GuardedFetchOptions extends Permissions {
   /**
-   * Makes the requests, one at a time and without following redirects. Default: Node's own HTTP client on Node, where names
-   * are resolved, judged and kept for the connection; the global `fetch` elsewhere. With a function of your own, and with
-   * `fetch`, only what the URL itself says can be judged.
+   * Sends the requests, one at a time and without following redirects. Default: Node's HTTP client on Node, where the addresses
+   * that a name resolves to are checked and the connection goes to one of them; the global `fetch` elsewhere. With your own
+   * function, and with `fetch`, only the URL can be checked.
    */
-  fetch?: SingleFetch | undefined
-  /** The longest answer. Default 1 MiB. */
+  fetch?: FetchLike | undefined
+  /** The maximum size of a response. Default 1 MiB. */
   maxBytes?: number | undefined
-  /** For everything: names, connections, redirects and the last byte of the answer. Default 10,000. */
+  /** The time limit for everything: name resolution, connections, redirects and the response. Default 10,000. */
   timeoutMs?: number | undefined
   /** Default 3. */
   maxRedirects?: number | undefined
-  /** How names become addresses, on Node. Default: as the system does it. */
+  /** Resolves names, on Node. Default: the resolver of the system. */
   resolve?: ((hostname: string) => Promise<readonly string[]>) | undefined
 }
 
-/** The part of `fetch` that is offered. The body of an answer is already there when the promise is fulfilled. */
+/** The part of `fetch` that is supported. The body of the response has already been read when the promise resolves. */
 export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
 /**
- * A `fetch` for URLs that somebody else chose: metadata, registration, tokens, keys. It goes to public https addresses only
- * and judges every redirect anew (security best practices, server-side request forgery). GET and POST.
+ * Creates a `fetch` for URLs that someone else chose, such as those in OAuth metadata. It connects to public https addresses
+ * only, checks every redirect, and limits time and size, which protects against server-side request forgery (SSRF).
  *
- * With `redirect: 'manual'` a redirect is handed back, as `fetch` does; nothing else of `init` but `method`, `headers`,
- * `body` and `signal` is heeded.
+ * It supports GET and POST and the options `method`, `headers`, `body`, `signal` and `redirect`.
+ *
+ * @example
+ * const fetch = guardedFetch({ maxBytes: 64 * 1024 })
+ * const response = await fetch('https://example.com/.well-known/oauth-authorization-server')
+ * const metadata = await response.json()
  */
 export function guardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { maxBytes = 1024 * 1024, timeoutMs = 10_000, maxRedirects = 3 } = options
-  const judge = new AddressPolicy(options)
-  let ready: Promise<SendSingle> | undefined
-  const hop: SendSingle = async (request) => {
-    ready ??= createHop(options)
-    return (await ready)(request)
+  const policy = new AddressPolicy(options)
+  const rules: RedirectRules = {
+    maxRedirects,
+    otherOrigins: 'allow',
+    checkUrl: (url) => policy.checkUrl(url),
+    refuse: ({ host }, status, why) => new GuardError('redirect', host, `${host} redirects ${why}`, status),
   }
+  let opening: Promise<Sender> | undefined
   return async (input, init = {}) => {
     const url = parseUrl(input)
-    judge.url(url)
-    const deadline = new Deadline(url.host, timeoutMs, init.signal ?? undefined)
+    policy.checkUrl(url)
+    opening ??= openSender(options, policy)
+    const deadline = new Deadline(timeoutMs, init.signal ?? undefined, () => timedOut(url, timeoutMs))
     const { signal } = deadline
     try {
-      let request: SingleRequest = { ...(await readRequest(url, init)), judge, signal }
-      for (let redirects = 0; ; redirects++) {
-        const answer = await attempt(request.url, signal, 'connect', () => hop(request))
-        const location = redirectOf(answer)
-        if (location === undefined || init.redirect === 'manual') return await toResponse(request, answer, maxBytes)
-        answer.discard()
-        if (redirects >= maxRedirects || init.redirect === 'error') throw oneTooMany(request.url, answer, redirects)
-        request = redirected(request, answer, location)
-      }
+      const request = await readRequest(url, init)
+      const sender = await opening
+      return await sendFollowing(request, { sender, signal, maxBytes, rules: rulesFor(init, rules) })
     } finally {
       deadline.clear()
     }
   }
 }
 
-/** One time limit over everything, besides the caller's own wish to end. */
-class Deadline {
-  readonly #stop = new AbortController()
-  readonly #timer: ReturnType<typeof setTimeout>
-  readonly #outer: AbortSignal | undefined
-  readonly #abort = () => this.#stop.abort(this.#outer?.reason)
+interface GuardedSend {
+  readonly sender: Sender
+  readonly signal: AbortSignal
+  readonly maxBytes: number
+  /** Undefined to return redirects to the caller. */
+  readonly rules: RedirectRules | undefined
+}
 
-  constructor(host: string, timeoutMs: number, outer: AbortSignal | undefined) {
-    this.#outer = outer
-    this.#timer = setTimeout(() => {
-      this.#stop.abort(new TimeoutError(`${host} did not answer within ${timeoutMs} ms`, timeoutMs))
-    }, timeoutMs)
-    if (outer?.aborted) this.#abort()
-    else outer?.addEventListener('abort', this.#abort)
+async function sendFollowing(first: HttpRequest, send: GuardedSend): Promise<Response> {
+  let request = first
+  for (let count = 1; ; count++) {
+    const response = await new GuardedRequest(request, send).start()
+    if (!isRedirect(response)) return response
+    const { status, location } = response
+    request = { ...request, ...followRedirect(request, status, location, count, send.rules!) }
+  }
+}
+
+interface Redirect {
+  readonly status: number
+  readonly location: string
+}
+
+function isRedirect(result: Response | Redirect): result is Redirect {
+  return 'location' in result
+}
+
+/** One request until its response has been read, or until it turns out to be a redirect to follow. */
+class GuardedRequest implements ResponseHandler {
+  readonly #request: HttpRequest
+  readonly #send: GuardedSend
+  readonly #body: BoundedBody
+  #head: ResponseHead | undefined
+  #abort = () => {}
+  #resolve!: (result: Response | Redirect) => void
+  #reject!: (error: unknown) => void
+
+  constructor(request: HttpRequest, send: GuardedSend) {
+    this.#request = request
+    this.#send = send
+    this.#body = new BoundedBody(send.maxBytes)
   }
 
-  get signal(): AbortSignal {
-    return this.#stop.signal
+  async start(): Promise<Response | Redirect> {
+    const { sender, signal } = this.#send
+    signal.throwIfAborted()
+    const result = new Promise<Response | Redirect>((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+      this.#abort = sender.send(this.#request, this)
+    })
+    try {
+      return await untilAborted(result, signal)
+    } catch (error) {
+      this.#abort()
+      throw error
+    }
   }
 
-  clear(): void {
-    clearTimeout(this.#timer)
-    this.#outer?.removeEventListener('abort', this.#abort)
+  onHead(head: ResponseHead): void {
+    this.#head = head
+    const { rules, sender, maxBytes } = this.#send
+    const { host } = this.#request.url
+    const { status } = head
+    const location = rules && locationOf(head)
+    const encoding = head.header('content-encoding') ?? 'identity'
+    if (!sender.decompresses && encoding !== 'identity') {
+      this.#refuse('encoding', `${host} compressed its response although the request did not accept that`)
+    } else if (location !== undefined) {
+      this.#abort()
+      this.#resolve({ status, location })
+    } else if (status < 200 || status > 599) {
+      this.#refuse('status', `${host} answered with HTTP ${status}, which has no meaning`)
+    } else if (Number(head.header('content-length')) > maxBytes) this.#refuseSize()
+  }
+
+  onData(chunk: Uint8Array): void {
+    if (!this.#body.push(chunk)) this.#refuseSize()
+  }
+
+  onEnd(): void {
+    const head = this.#head
+    if (head) this.#resolve(toResponse(this.#request.url, head, this.#body.take()))
+  }
+
+  onError(cause: unknown): void {
+    this.#reject(toError(this.#request.url, cause, this.#head !== undefined))
+  }
+
+  #refuseSize(): void {
+    const { maxBytes } = this.#send
+    this.#refuse('size', `The response of ${this.#request.url.host} is larger than ${maxBytes} bytes (maxBytes)`)
+  }
+
+  #refuse(rule: GuardError['rule'], message: string): void {
+    this.#reject(new GuardError(rule, this.#request.url.host, message, this.#head?.status))
   }
 }
 
 function parseUrl(input: string | URL): URL {
   if (URL.canParse(String(input))) return new URL(input)
-  throw new GuardError('url', '', 'What should be asked is no URL')
+  throw new GuardError('url', '', 'Not a URL: pass an absolute https: URL to guardedFetch')
 }
 
-async function readRequest(url: URL, init: RequestInit) {
+async function readRequest(url: URL, init: RequestInit): Promise<HttpRequest> {
   const method = (init.method ?? 'GET').toUpperCase()
   if (method !== 'GET' && method !== 'POST') {
-    throw new GuardError('method', url.host, `${url.host} is asked by GET and POST only`)
+    throw new GuardError('method', url.host, `${method} to ${url.host} was not sent: only GET and POST are supported`)
   }
   // `Request` knows every form of body, and which header belongs to it.
   const { headers, body } = init
@@ -116,112 +196,40 @@ async function readRequest(url: URL, init: RequestInit) {
   }
 }
 
-async function createHop({ fetch, resolve }: GuardedFetchOptions): Promise<SendSingle> {
-  if (fetch) return sendWithFetch(fetch)
-  if (typeof process === 'object' && process.versions?.node && 'getBuiltinModule' in process) {
-    const { sendPinned } = await import('./node/pinned-fetch.ts')
-    return sendPinned(resolve)
+function rulesFor({ redirect }: RequestInit, rules: RedirectRules): RedirectRules | undefined {
+  if (redirect === 'manual') return undefined
+  return redirect === 'error' ? { ...rules, maxRedirects: 0 } : rules
+}
+
+async function openSender({ fetch, resolve }: GuardedFetchOptions, policy: AddressPolicy): Promise<Sender> {
+  if (fetch || !usesNodeHttp()) return new FetchSender(fetch)
+  const { PinnedSender } = await import('./node/pinned-sender.ts')
+  return new PinnedSender(policy, resolve)
+}
+
+function toResponse(url: URL, head: ResponseHead, bytes: Uint8Array): Response {
+  const { status } = head
+  const headers = head.toHeaders()
+  // They describe the bytes on the wire.
+  for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) headers.delete(name)
+  const isEmpty = status === 204 || status === 205 || status === 304
+  const response = new Response(isEmpty ? null : (bytes as Uint8Array<ArrayBuffer>), { status, headers })
+  return Object.defineProperty(response, 'url', { value: url.href })
+}
+
+/** Network errors become an `HttpError` that names only the host: a query may hold secrets. */
+function toError({ host }: URL, cause: unknown, hasHead: boolean): McpError {
+  if (cause instanceof McpError) return cause
+  if (cause instanceof HiddenRedirectError) {
+    const message = `${host} redirects, but the target was hidden and could not be checked`
+    return new GuardError('redirect', host, message, cause.status)
   }
-  return sendWithFetch((url, init) => globalThis.fetch(url, init))
+  const code = codeOf(cause)
+  const why = code === undefined ? '' : ` (${code})`
+  const isUnsent = !hasHead && wasNotSent(cause)
+  const message = isUnsent ? `${host} could not be reached${why}` : `The connection to ${host} failed${why}`
+  return new HttpError(message, { outcome: isUnsent ? 'not-sent' : 'unknown', cause })
 }
-
-function redirectOf({ status, headers }: SingleResponse): string | undefined {
-  return [301, 302, 303, 307, 308].includes(status) ? (headers.get('location') ?? undefined) : undefined
-}
-
-function oneTooMany({ host }: URL, { status }: SingleResponse, count: number): GuardError {
-  return new GuardError('redirect', host, `${host} redirects again, after ${count} redirects`, status)
-}
-
-/** Headers that say nothing about the caller; others are for the origin that they were meant for. */
-const harmless: ReadonlySet<string> = new Set(['accept', 'accept-language', 'mcp-protocol-version', 'user-agent'])
-
-const secret: ReadonlySet<string> = new Set(['authorization', 'cookie', 'dpop', 'proxy-authorization'])
-
-function redirected(request: SingleRequest, { status }: SingleResponse, location: string): SingleRequest {
-  const { url, method, headers, body, judge } = request
-  const refuse = (why: string) => new GuardError('redirect', url.host, `${url.host} redirects ${why}`, status)
-  if (!URL.canParse(location, url.href)) throw refuse('to something that is no URL')
-  const target = new URL(location, url)
-  if (method !== 'GET' && status !== 307 && status !== 308) {
-    throw refuse('in a way that would turn the request into a GET')
-  }
-  judge.url(target)
-  if (target.origin === url.origin) return { ...request, url: target }
-  if (url.protocol === 'https:' && target.protocol === 'http:') throw refuse('from https: to http:')
-  if (body !== undefined) throw refuse('what was sent to another origin')
-  if (Object.keys(headers).some((name) => secret.has(name))) throw refuse('credentials to another origin')
-  const kept = Object.entries(headers).filter(([name]) => harmless.has(name))
-  return { ...request, url: target, headers: Object.fromEntries(kept) }
-}
-
-async function toResponse({ url, signal }: SingleRequest, answer: SingleResponse, maxBytes: number): Promise<Response> {
-  const { status } = answer
-  try {
-    if (status < 200 || status > 599) {
-      throw new GuardError('status', url.host, `${url.host} answers HTTP ${status}, which means nothing`, status)
-    }
-    const bytes = await attempt(url, signal, 'read', () => readAll(url, answer, maxBytes, signal))
-    const headers = new Headers(answer.headers)
-    // They were about the bytes on the wire.
-    for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) headers.delete(name)
-    const isEmpty = status === 204 || status === 205 || status === 304
-    const response = new Response(isEmpty ? null : bytes, { status, headers })
-    return Object.defineProperty(response, 'url', { value: url.href })
-  } catch (error) {
-    answer.discard()
-    throw error
-  }
-}
-
-async function readAll(
-  { host }: URL,
-  { status, headers, read }: SingleResponse,
-  maxBytes: number,
-  signal: AbortSignal,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const tooLarge = () => new GuardError('size', host, `The answer of ${host} is longer than ${maxBytes} bytes`, status)
-  if (Number(headers.get('content-length')) > maxBytes) throw tooLarge()
-  const collected = new ByteCollector()
-  while (read) {
-    const { done, value } = await untilAborted(read(), signal)
-    if (done) break
-    collected.push(value)
-    if (collected.length > maxBytes) throw tooLarge()
-  }
-  return collected.take() as Uint8Array<ArrayBuffer>
-}
-
-/** What goes wrong underneath becomes an error of ours, which names the host only: a query may hold secrets. */
-async function attempt<T>(
-  { host }: URL,
-  signal: AbortSignal,
-  step: 'connect' | 'read',
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    signal.throwIfAborted()
-    return await untilAborted(work(), signal)
-  } catch (cause) {
-    if (signal.aborted) throw signal.reason
-    if (cause instanceof McpError) throw cause
-    const code = codeOf(cause)
-    const isUnsent = step === 'connect' && code !== undefined && unsent.has(code)
-    const why = code === undefined ? '' : ` (${code})`
-    const message = isUnsent ? `${host} could not be reached${why}` : `The connection to ${host} failed${why}`
-    throw new HttpError(message, { outcome: isUnsent ? 'not-sent' : 'unknown', cause })
-  }
-}
-
-/** Failures that come before anything is sent. */
-const unsent: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
 
 function codeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined
@@ -229,12 +237,6 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : codeOf(cause)
 }
 
-/** Not every `fetch` heeds its signal, and a lookup of a name cannot be given up. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(signal.reason)
-    if (signal.aborted) giveUp()
-    else signal.addEventListener('abort', giveUp)
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
-  })
+function timedOut({ host }: URL, timeoutMs: number): TimeoutError {
+  return new TimeoutError(`${host} did not answer within ${timeoutMs} ms`, timeoutMs)
 }

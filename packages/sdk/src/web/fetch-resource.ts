@@ -3,16 +3,16 @@ import type { ReadResourceResult } from '../protocol/resources.ts'
 import { openFetch, type WebOptions } from './fetch.ts'
 
 export interface FetchResourceOptions extends WebOptions {
-  /** The longest resource. Default 1 MiB. */
+  /** The maximum size of the resource. Default 1 MiB. */
   maxBytes?: number | undefined
 }
 
 const maxRedirects = 3
 
 /**
- * Fetches an `https:` resource from the web, in place of `client.readResource`. A server lists such resources where clients can get
- * them without its help (2026-07-28 resources, `https://`). The URL is chosen by the server, so only public addresses are
- * connected to, and no credentials are sent.
+ * Fetches an `https:` resource from the web, instead of with `client.readResource`. Servers list such resources if clients can
+ * fetch them directly (2026-07-28 resources, `https://`). The server chooses the URL, so `fetchResource` connects only to public
+ * addresses, and sends no credentials.
  *
  * @example
  * const { contents } = uri.startsWith('https:') ? await fetchResource(uri) : await client.readResource(uri)
@@ -21,14 +21,14 @@ export async function fetchResource(uri: string, options: FetchResourceOptions =
   if (!URL.canParse(uri) || new URL(uri).protocol !== 'https:') {
     throw new McpError(
       'invalid-argument',
-      'fetchResource() takes an https: URL; read other resources through the server',
+      'fetchResource() takes an https: URL. Read other resources with client.readResource()',
     )
   }
   const fetch = await openFetch(options, options.maxBytes ?? 1024 * 1024, maxRedirects)
   const response = await fetch(uri, { signal: options.signal ?? null })
   const { status } = response
   if (status !== 200) {
-    throw new HttpError(`${new URL(uri).host} answered HTTP ${status} in place of the resource`, {
+    throw new HttpError(`${new URL(uri).host} answered HTTP ${status} instead of the resource`, {
       outcome: 'refused',
       status,
     })
@@ -39,20 +39,20 @@ export async function fetchResource(uri: string, options: FetchResourceOptions =
   return { contents: [{ uri, ...(mimeType && { mimeType }), ...toContents(bytes, mimeType) }] }
 }
 
-/** Text where the type says so and the bytes are. */
+/** Text if the type is textual and the bytes are UTF-8. */
 function toContents(bytes: Uint8Array, mimeType: string | undefined): { text: string } | { blob: string } {
   const isText = mimeType !== undefined && /^text\/|[/+](?:json|xml|yaml|javascript)$/.test(mimeType)
   try {
     if (isText) return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
   } catch {
-    // It says that it is text, in another encoding: the bytes are what can be handed on.
+    // Text in another encoding is passed on as bytes.
   }
   return { blob: toBase64(bytes) }
 }
 
 function toBase64(bytes: Uint8Array): string {
   let binary = ''
-  // Functions take a limited number of arguments.
+  // The number of arguments of a call is limited.
   for (let at = 0; at < bytes.length; at += 8_192) binary += String.fromCharCode(...bytes.subarray(at, at + 8_192))
   return btoa(binary)
 }

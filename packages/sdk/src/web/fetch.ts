@@ -1,18 +1,20 @@
 import type { GuardedFetch } from '../net/guarded-fetch.ts'
-import type { SingleFetch } from '../net/single-request.ts'
+import type { FetchLike } from '../net/send.ts'
+import { usesNodeHttp } from '../util/runtime.ts'
 
 export interface WebOptions {
   /**
-   * Makes the requests, one at a time and without following redirects. Default: on Node, a client that resolves names itself and
-   * connects to public addresses only; the global `fetch` without credentials elsewhere.
+   * Sends the requests, one at a time and without following redirects. Default: on Node, a client that connects to public
+   * addresses only; elsewhere, the global `fetch` without credentials.
    */
-  fetch?: SingleFetch | undefined
-  /** For the whole download, in milliseconds. Default 10,000. */
+  fetch?: FetchLike | undefined
+  /** The time limit for the whole download. Default 10,000. */
   timeoutMs?: number | undefined
+  /** Aborts the download. */
   signal?: AbortSignal | undefined
 }
 
-/** A fetch for URLs that a server chose. It is loaded only when it is needed. */
+/** Creates a `fetch` for URLs that a server chose. Its code is loaded only when it is needed. */
 export async function openFetch(
   { fetch, timeoutMs }: WebOptions,
   maxBytes: number,
@@ -22,9 +24,9 @@ export async function openFetch(
   return guardedFetch({ fetch: fetch ?? plainFetch(), timeoutMs, maxBytes, maxRedirects })
 }
 
-/** Browsers add cookies unless told otherwise. On Node the guarded fetch has a better way of its own. */
-function plainFetch(): SingleFetch | undefined {
-  if (typeof process === 'object' && process.versions?.node && 'getBuiltinModule' in process) return undefined
+/** Browsers send cookies unless told otherwise. On Node, the guarded fetch sends the requests itself. */
+function plainFetch(): FetchLike | undefined {
+  if (usesNodeHttp()) return undefined
   return (url, init) =>
     globalThis.fetch(url, { ...init, credentials: 'omit', referrerPolicy: 'no-referrer' } as RequestInit)
 }

@@ -9,8 +9,8 @@ export interface ImageFacts {
 }
 
 /**
- * What a picture is, from its own bytes: the type, the size and the number of frames. Undefined for anything that is not one of the
- * four types, or whose header is damaged. Nothing is decompressed.
+ * Detects the type, the size and the number of frames of an image from its bytes, without decompressing it. Undefined if it is
+ * none of the four types, or damaged.
  */
 export function readImage(bytes: Uint8Array): ImageFacts | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -19,13 +19,13 @@ export function readImage(bytes: Uint8Array): ImageFacts | undefined {
     const isEmpty = found?.mimeType !== 'image/svg+xml' && !(found && found.width > 0 && found.height > 0)
     return isEmpty ? undefined : found
   } catch (error) {
-    // It ends in the middle of what says what it is.
+    // The file ends inside its header.
     if (error instanceof RangeError) return undefined
     throw error
   }
 }
 
-/** PNG specification, 5 and 11; an animated one (APNG) says how many frames it has in `acTL`. */
+/** PNG specification, 5 and 11; `acTL` has the number of frames of an animated PNG. */
 function readPng(view: DataView): ImageFacts | undefined {
   if (view.byteLength < 8 || view.getUint32(0) !== 0x89504e47 || view.getUint32(4) !== 0x0d0a1a0a) return undefined
   if (textAt(view, 12) !== 'IHDR') return undefined
@@ -33,7 +33,7 @@ function readPng(view: DataView): ImageFacts | undefined {
   let controls = 0
   for (let at = 8; at + 12 <= view.byteLength; at += 12 + view.getUint32(at)) {
     const type = textAt(view, at + 4)
-    // The number that it says may be a lie.
+    // The number may be wrong, so frames are counted as well.
     if (type === 'acTL') frames = Math.max(frames, view.getUint32(at + 8))
     else if (type === 'fcTL') controls++
     if (type === 'IEND') break
@@ -46,13 +46,13 @@ function readPng(view: DataView): ImageFacts | undefined {
   }
 }
 
-/** ITU T.81, B.1: segments until the one that begins a frame. */
+/** ITU T.81, B.1: skips segments until the first frame. */
 function readJpeg(view: DataView): ImageFacts | undefined {
   if (view.byteLength < 4 || view.getUint16(0) !== 0xffd8 || view.getUint8(2) !== 0xff) return undefined
   for (let at = 2; ; ) {
     if (view.getUint8(at) !== 0xff) return undefined
     const marker = view.getUint8(at + 1)
-    // Fill bytes, and markers that stand alone.
+    // Fill bytes, and markers without a segment.
     if (marker === 0xff) at += 1
     else if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)) at += 2
     else if (isFrame(marker)) {
@@ -66,7 +66,7 @@ function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
 }
 
-/** RFC 9649. The canvas of the extended format is as large as its largest frame may be. */
+/** RFC 9649. In the extended format, no frame is larger than the canvas. */
 function readWebp(view: DataView): ImageFacts | undefined {
   if (view.byteLength < 16 || textAt(view, 0) !== 'RIFF' || textAt(view, 8) !== 'WEBP') return undefined
   const size = webpSize(view, textAt(view, 12))
@@ -96,7 +96,7 @@ function padded(length: number): number {
   return length + (length % 2)
 }
 
-/** The root element, after what may come before it. Comments and declarations are for `svgProblem` to judge. */
+/** Looks for the root element, which comments and declarations may precede. `svgProblem` checks those. */
 function readSvg(bytes: Uint8Array): ImageFacts | undefined {
   const beginning = new TextDecoder().decode(bytes.subarray(0, 4_096))
   const isSvg = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*|<!DOCTYPE[^>]*>\s*)*<(?:[\w-]+:)?svg[\s/>]/i.test(beginning)

@@ -5,29 +5,29 @@ import { type ImageType, readImage } from './image.ts'
 import { svgProblem } from './svg.ts'
 
 export interface LoadIconOptions extends WebOptions {
-  /** The URL of the server that the icon belongs to. An icon from another origin is refused. */
+  /** The URL of the server that the icon belongs to. Icons from other origins are rejected. */
   serverUrl?: string | URL | undefined
-  /** Further origins that icons may come from, such as `https://cdn.example.com`. */
+  /** Other origins that icons may come from, such as `https://cdn.example.com`. Default: none. */
   trustedOrigins?: readonly string[] | undefined
   /**
-   * Whether SVG is allowed. Files with scripts, event handlers, styles from elsewhere or references to other documents are refused in
-   * any case. Show it in an `<img>`, never inline. Default false.
+   * Allows SVG. Files with scripts, event handlers, external styles or references to other documents are always rejected. Show it in
+   * an `<img>`, never inline. Default false.
    */
   allowSvg?: boolean | undefined
-  /** The largest file. Default 262,144. */
+  /** The maximum size of the file. Default 262,144. */
   maxBytes?: number | undefined
-  /** The longest side, in pixels. Default 1,024. */
+  /** The maximum width and height in pixels. Default 1,024. */
   maxDimension?: number | undefined
-  /** The most frames of an animated picture. Default 60. */
+  /** The maximum number of frames of an animation. Default 60. */
   maxFrames?: number | undefined
 }
 
-/** A picture that is safe to hand to a decoder. */
+/** An image that is safe to pass to a decoder. */
 export interface LoadedIcon {
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** As the content says. */
+  /** The type, as detected from the content. */
   readonly mimeType: ImageType
-  /** In pixels; undefined for SVG, which has no size of its own. */
+  /** In pixels; undefined for SVG. */
   readonly width: number | undefined
   readonly height: number | undefined
 }
@@ -35,11 +35,11 @@ export interface LoadedIcon {
 const maxRedirects = 3
 
 /**
- * Loads an icon that a server named, treating both its metadata and its bytes as untrusted: `https:` from the origin of the server
- * (or a trusted one) and `data:` only, without credentials, no redirects to other origins, PNG, JPEG and WebP (SVG if allowed) as
- * detected from the content, and bounded in bytes, dimensions and frames.
+ * Loads an icon of a server. Both its metadata and its bytes are untrusted, so only `data:` URLs and `https:` URLs of the
+ * server's origin or a trusted one are loaded, without credentials and without redirects to other origins. The type is detected
+ * from the content (PNG, JPEG, WebP, and SVG if allowed), and bytes, dimensions and frames are limited.
  *
- * @throws McpError with the code `invalid-response` when the icon breaks one of these rules.
+ * @throws McpError with the code `invalid-response` if the icon violates one of these rules.
  *
  * @example
  * const [icon] = tool.icons ?? []
@@ -48,29 +48,29 @@ const maxRedirects = 3
 export async function loadIcon(icon: Icon, options: LoadIconOptions = {}): Promise<LoadedIcon> {
   const { maxBytes = 262_144, maxDimension = 1_024, maxFrames = 60, allowSvg = false } = options
   const src: unknown = icon?.src
-  if (typeof src !== 'string' || !URL.canParse(src)) throw refused('its src is not a URL')
+  if (typeof src !== 'string' || !URL.canParse(src)) throw rejected('its src is not a URL')
   const url = new URL(src)
   const { bytes, declared } =
     url.protocol === 'data:' ? readDataUrl(url.href, maxBytes) : await download(url, maxBytes, options)
   const image = readImage(bytes)
-  if (!image) throw refused('it is not a PNG, JPEG, WebP or SVG picture, or it is damaged')
+  if (!image) throw rejected('it is not a PNG, JPEG, WebP or SVG image, or it is damaged')
   for (const type of [icon.mimeType, declared]) checkType(type, image.mimeType)
   if (image.mimeType === 'image/svg+xml') {
     const problem = allowSvg ? svgProblem(bytes) : 'SVG is not allowed (allowSvg)'
-    if (problem !== undefined) throw refused(problem)
+    if (problem !== undefined) throw rejected(problem)
     return { bytes, mimeType: image.mimeType, width: undefined, height: undefined }
   }
   const { width, height, frames, mimeType } = image
   if (width > maxDimension || height > maxDimension) {
-    throw refused(`it has ${width} × ${height} pixels, more than ${maxDimension} on a side (maxDimension)`)
+    throw rejected(`it has ${width} × ${height} pixels, more than ${maxDimension} on a side (maxDimension)`)
   }
-  if (frames > maxFrames) throw refused(`it has ${frames} frames, more than ${maxFrames} (maxFrames)`)
+  if (frames > maxFrames) throw rejected(`it has ${frames} frames, more than ${maxFrames} (maxFrames)`)
   return { bytes, mimeType, width, height }
 }
 
 interface Found {
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** The type that came with the bytes. */
+  /** The type that the response or the URL declares. */
   readonly declared: string | undefined
 }
 
@@ -83,34 +83,34 @@ async function download(first: URL, maxBytes: number, options: LoadIconOptions):
     const response = await fetch(url, { redirect: 'manual', headers: { accept: 'image/*' }, signal })
     const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null
     if (location === null) return readResponse(response)
-    if (!URL.canParse(location, url.href)) throw refused('it is redirected to something that is not a URL')
+    if (!URL.canParse(location, url.href)) throw rejected('it is redirected to something that is not a URL')
     const target = new URL(location, url)
-    if (target.origin !== first.origin) throw refused(`it is redirected to another origin, ${target.origin}`)
+    if (target.origin !== first.origin) throw rejected(`it is redirected to another origin, ${target.origin}`)
     url = target
   }
-  throw refused(`it is redirected more than ${maxRedirects} times`)
+  throw rejected(`it is redirected more than ${maxRedirects} times`)
 }
 
 async function readResponse(response: Response): Promise<Found> {
-  if (response.status !== 200) throw refused(`the server answered HTTP ${response.status}`)
+  if (response.status !== 200) throw rejected(`the server answered HTTP ${response.status}`)
   const declared = response.headers.get('content-type') ?? undefined
   return { bytes: new Uint8Array(await response.arrayBuffer()), declared }
 }
 
 /** 2026-07-28 basic, icons: the origin of an icon is that of its server, or one that the user trusts. */
 function checkOrigin(url: URL, { serverUrl, trustedOrigins = [] }: LoadIconOptions): void {
-  if (url.protocol !== 'https:') throw refused(`icons are loaded by https: or data: only, not by ${url.protocol}`)
+  if (url.protocol !== 'https:') throw rejected(`icons are loaded by https: or data: only, not by ${url.protocol}`)
   const own = serverUrl === undefined ? undefined : new URL(serverUrl).origin
   const trusted = trustedOrigins.map((origin) => new URL(origin).origin)
   if (url.origin === own || trusted.includes(url.origin)) return
   const where = own === undefined ? 'no serverUrl was given' : `the server is at ${own}`
-  throw refused(`it is at ${url.origin}, but ${where}; allow the origin with trustedOrigins if you trust it`)
+  throw rejected(`it is at ${url.origin}, but ${where}; allow the origin with trustedOrigins if you trust it`)
 }
 
-/** What a `data:` URL holds. Not every `fetch` can tell, and some would read more than we allow. */
+/** Decodes a `data:` URL. Not every `fetch` can, and some would not limit the size. */
 function readDataUrl(href: string, maxBytes: number): Found {
   const comma = href.indexOf(',')
-  if (comma < 0) throw refused('its data: URL holds no data')
+  if (comma < 0) throw rejected('its data: URL contains no data')
   const [declared = '', ...parameters] = href.slice('data:'.length, comma).split(';')
   const data = href.slice(comma + 1)
   // One byte takes up to three characters.
@@ -126,22 +126,22 @@ function decode(data: string, isBase64: boolean): Uint8Array<ArrayBuffer> {
     if (!isBase64) return new TextEncoder().encode(decodeURIComponent(data))
     return Uint8Array.from(atob(decodeURIComponent(data)), (char) => char.charCodeAt(0))
   } catch {
-    throw refused('its data: URL cannot be decoded')
+    throw rejected('its data: URL cannot be decoded')
   }
 }
 
-/** Whatever calls the picture something else than it is may want it to be handled otherwise. */
+/** A wrong type may be an attempt to have the image handled by another program. */
 function checkType(type: string | undefined, actual: ImageType): void {
   if (type === undefined) return
   const declared = String(type).split(';')[0]!.trim().toLowerCase()
   if ((declared === 'image/jpg' ? 'image/jpeg' : declared) === actual) return
-  throw refused(`it is said to be ${JSON.stringify(declared.slice(0, 100))}, but is ${actual}`)
+  throw rejected(`its declared type is ${JSON.stringify(declared.slice(0, 100))}, but it is ${actual}`)
 }
 
 function tooLarge(maxBytes: number): McpError {
-  return refused(`it is larger than ${maxBytes} bytes (maxBytes)`)
+  return rejected(`it is larger than ${maxBytes} bytes (maxBytes)`)
 }
 
-function refused(why: string): McpError {
-  return new McpError('invalid-response', `The icon was refused: ${why}`)
+function rejected(why: string): McpError {
+  return new McpError('invalid-response', `The icon was rejected: ${why}`)
 }

@@ -1,4 +1,4 @@
-/** The elements of static drawings. All others are refused: active ones, animations, and those of HTML by any prefix. */
+/** Elements of static drawings. All others are rejected: scripts, animations, and HTML with any prefix. */
 const elements = [
   ...['svg', 'g', 'defs', 'symbol', 'use', 'a', 'switch', 'title', 'desc', 'metadata', 'style', 'view'],
   ...['path', 'rect', 'circle', 'ellipse', 'line', 'polyline', 'polygon', 'text', 'tspan', 'textPath'],
@@ -7,7 +7,7 @@ const elements = [
   'fe(?!Image)[A-Z][A-Za-z]+',
 ].join('|')
 
-/** What an SVG must not hold. It is refused rather than cleaned: what was taken out wrongly is found only by attackers. */
+/** What an SVG must not contain. Such files are rejected, not sanitized: mistakes of a sanitizer are found by attackers. */
 const forbidden: readonly [string, RegExp][] = [
   ['a document type or entities', /<!(?!--)(?!\[CDATA\[)/],
   ['character references or entities', /&(?!(?:amp|lt|gt|quot|apos);)/],
@@ -15,24 +15,24 @@ const forbidden: readonly [string, RegExp][] = [
   ['an encoding other than UTF-8', /<\?xml[^<>]*encoding\s*=\s*["'](?!utf-8["'])/i],
   ['elements that do not belong in a static drawing', new RegExp(`<(?![!?]|/?(?:${elements})[\\s/>])`)],
   ['foreign namespaces', /xmlns(?::(?!(?:xlink|svg)\s*=)|\s*=(?!\s*(["'])http:\/\/www\.w3\.org\/2000\/svg\1))/i],
-  // Markup inside would split words that are looked for below.
+  // Markup inside could hide words from the patterns below.
   ['markup in a style', /<style(?:\s[^<>]*)?>(?!(?:\s*<!\[CDATA\[(?:(?!\]\]>)[^<])*\]\]>\s*|[^<]*)<\/style\s*>)/],
   ['event handlers', /[\s"'/](?:[\w.-]+:)?on[a-z]+\s*=/i],
   ['links that report clicks', /[\s"'/]ping\s*=/i],
   ['references to other documents', /(?:href|src|base)\s*=\s*(?!["']\s*#)/i],
-  ['styles from elsewhere', /@import|image-set|expression\s*\(|-moz-binding|\\|url\s*\(\s*(?!["']?\s*#)/i],
+  ['external styles', /@import|image-set|expression\s*\(|-moz-binding|\\|url\s*\(\s*(?!["']?\s*#)/i],
   ['script URLs', /(?:java|vb)script\s*:/i],
 ]
 
-/** More elements than an icon needs, and more copies: copies of copies grow without end. */
+/** More than an icon needs. Copies are limited, because copies of copies grow exponentially. */
 const maxElements = 5_000
 const maxCopies = 20
 
-/** Says why an SVG is refused, or nothing. */
+/** Why an SVG is rejected; undefined if it is safe. */
 export function svgProblem(bytes: Uint8Array): string | undefined {
   const text = decode(bytes)
   if (text === undefined) return 'the SVG is not UTF-8'
-  if (text.includes('\0')) return 'the SVG holds a NUL'
+  if (text.includes('\0')) return 'the SVG contains a NUL'
   const found = forbidden.find(([, pattern]) => pattern.test(text))
   if (found) return `the SVG has ${found[0]}`
   if (count(text, '<') > maxElements * 2) return `the SVG has more than ${maxElements} elements`

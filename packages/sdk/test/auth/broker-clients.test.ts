@@ -2,7 +2,7 @@ import { broker, providers } from 'tenon/auth/server'
 import { describe, expect, it } from 'vitest'
 import { ClientDocuments } from '../../src/auth/server/client-documents.ts'
 import { guardedFetch } from '../../src/net/guarded-fetch.ts'
-import type { SingleFetch } from '../../src/net/single-request.ts'
+import type { FetchLike } from '../../src/net/send.ts'
 import { Browser, challenge, Place, redirectUri, textOf, wayBackOn } from './broker-support.ts'
 
 describe('registration at a broker', () => {
@@ -252,7 +252,7 @@ describe('clients by document', () => {
   /** Whatever is asked for, without a network; the provider is asked as ever. */
   function web(documents: Record<string, () => Response>) {
     const asked: string[] = []
-    const fetchIt: SingleFetch = async (url, init) => {
+    const fetchIt: FetchLike = async (url, init) => {
       if (url.startsWith('http://127.0.0.1')) return fetch(url, init as RequestInit)
       asked.push(url)
       return documents[url]?.() ?? new Response('', { status: 404 })

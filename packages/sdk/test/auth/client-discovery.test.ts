@@ -84,7 +84,7 @@ describe('the metadata of the resource', () => {
     gate.metadata = { resource: resource(gate.url) }
     const user = new User()
     const error = await failureOf(join(gate, user.auth()))
-    expect(error.message).toContain(`which is not ${gate.url}`)
+    expect(error.message).toContain(`not of ${gate.url}`)
     expect(as.requests).toEqual([])
     expect(user.pages).toEqual([])
   })
@@ -115,7 +115,7 @@ describe('the metadata of the resource', () => {
     gate.challenge = `Bearer resource_metadata="${gate.site.origin}${wellKnown}${folder}"`
     gate.metadata = { resource: gate.site.origin + folder }
     const error = await failureOf(join(gate, new User().auth()))
-    expect(error.message).toContain('which is not')
+    expect(error.message).toContain(', not of ')
     expect(as.requests).toEqual([])
   })
 
@@ -208,7 +208,7 @@ describe('the metadata of the authorization server', () => {
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
     const error = await failureOf(join(gate, user.auth()))
-    expect(error.message).toContain(`The metadata of ${as.issuer} is that of`)
+    expect(error.message).toContain(`The metadata of ${as.issuer} names another issuer`)
     expect(user.pages).toEqual([])
     expect(as.requests.every(({ endpoint }) => endpoint === 'metadata')).toBe(true)
   })
@@ -348,7 +348,7 @@ describe('names that are no places', () => {
       const header = (name: string) =>
         name === 'www-authenticate' ? `Bearer resource_metadata="${target}"` : undefined
       const refusal = { status: 401, header, sent: {}, count: 1 }
-      expect((await failureOf(session.refused(refusal))).message).toMatch(/is not asked/)
+      expect((await failureOf(session.onUnauthorized(refusal))).message).toMatch(/not allowed for/)
     }
     expect(site.visits).toEqual([])
   })

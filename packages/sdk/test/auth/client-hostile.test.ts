@@ -204,7 +204,7 @@ describe('a mix-up', () => {
     const user = new User()
     const error = await failureOf(join(gate, user.auth({ register: () => ({ clientId: 'known' }) })))
     expect(user.pages).toHaveLength(1)
-    expect(error.message).toContain('without permission')
+    expect(error.message).toContain('without authorization')
     expect(evil.paths()).toEqual(['/.well-known/oauth-authorization-server'])
   })
 
@@ -290,7 +290,7 @@ describe('a server that never has enough', () => {
     async (challenge) => {
       const session = new User().auth()(new URL('https://10.0.0.1/mcp'))
       const header = (name: string) => (name === 'www-authenticate' ? challenge : undefined)
-      const error = await failureOf(session.refused({ status: 401, header, sent: {}, count: 1 }))
+      const error = await failureOf(session.onUnauthorized({ status: 401, header, sent: {}, count: 1 }))
       expect(rulesOf(error)).toEqual(['address'])
     },
   )

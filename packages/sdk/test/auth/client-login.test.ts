@@ -35,7 +35,7 @@ describe('oauth({ interactive: false })', () => {
     const error = await errorOf(connect(vault.url, { auth: oauth({ interactive: false }) }))
     expect(error).toBeInstanceOf(AuthError)
     expect((error as AuthError).message).toMatch(/beginAuthorization.*authorize/)
-    expect(String((error as AuthError).trace)).toContain('nobody is asked')
+    expect(String((error as AuthError).trace)).toContain('no user can be asked')
     expect(visits(vault.as)).toEqual([])
     expect(at(vault.as, 'register')).toEqual([])
   })

@@ -62,7 +62,7 @@ describe('who the client is', () => {
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
     const error = await failureOf(join(gate, user.auth()))
-    expect(error.message).toContain('register it there')
+    expect(error.message).toContain('Register it there')
     expect(user.pages).toEqual([])
   })
 

@@ -45,7 +45,7 @@ describe('oauth()', () => {
 
   it('is named by the error of whoever connects without it, and missing scopes by that of a fixed token', async () => {
     await using vault = await protectedServer({}, { requiredScopes: ['read'] })
-    await expect(connect(vault.url)).rejects.toThrow(/HTTP 401: the server wants to know who calls; give `auth`/)
+    await expect(connect(vault.url)).rejects.toThrow(/HTTP 401: authentication required\. Pass `auth`/)
     const token = await vault.as.issueToken({ resource: `${vault.url}`, scope: 'other' })
     await expect(connect(vault.url, { auth: bearer(token) })).rejects.toThrow(/needs the scope "read"/)
   })
@@ -105,7 +105,7 @@ describe('oauth()', () => {
   ])('redeems no code when iss is %s', async (_, redirect) => {
     await using vault = await protectedServer({ issParameter: true })
     vault.as.faults.redirect = redirect
-    await expect(connect(vault.url, { auth: oauth(browserless) })).rejects.toThrow(/came back without permission/)
+    await expect(connect(vault.url, { auth: oauth(browserless) })).rejects.toThrow(/came back without authorization/)
     expect(tokenRequests(vault.as, 'authorization_code').length).toBe(0)
   })
 
@@ -116,7 +116,9 @@ describe('oauth()', () => {
       back.searchParams.set('state', 'another')
       return back
     }
-    await expect(connect(vault.url, { auth: oauth({ redirectUrl, authorize }) })).rejects.toThrow(/without permission/)
+    await expect(connect(vault.url, { auth: oauth({ redirectUrl, authorize }) })).rejects.toThrow(
+      /without authorization/,
+    )
     expect(tokenRequests(vault.as, 'authorization_code').length).toBe(0)
   })
 

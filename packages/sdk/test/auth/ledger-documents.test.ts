@@ -154,7 +154,7 @@ describe('a client with a document and a key', () => {
     const { url, flow } = await beginAuthorization(gate.url, options)
     expect(flow).not.toContain('PRIVATE KEY')
     const back = async () => new URL((await fetch(url, { redirect: 'manual' })).headers.get('location')!)
-    await expect(completeAuthorization(await back(), flow)).rejects.toThrow('pass `privateKey`')
+    await expect(completeAuthorization(await back(), flow)).rejects.toThrow('Pass `privateKey`')
     expect((await completeAuthorization(await back(), flow, { privateKey: pem })).issuer).toBe(as.issuer)
   })
 

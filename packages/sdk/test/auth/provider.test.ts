@@ -130,14 +130,14 @@ describe('withProvider()', () => {
     const refusal = async () => ({
       status: 403,
       header: (name: string) => (name === 'www-authenticate' ? challenge : undefined),
-      sent: await session.headers(),
+      sent: await session.headers({ method: 'POST', url: new URL(vault.url) }),
       count: 1,
     })
-    await expect(session.refused(await refusal())).rejects.toMatchObject({ code: 'auth' })
+    await expect(session.onUnauthorized(await refusal())).rejects.toMatchObject({ code: 'auth' })
     expect(provider.pages.at(-1)!.searchParams.get('scope')?.split(' ').sort()).toEqual(['read', 'write'])
     await auth.finishAuth(await comeBack(provider))
     expect(provider.held?.scope?.split(' ').sort()).toEqual(['read', 'write'])
-    expect(await session.refused(await refusal())).toBe(false)
+    expect(await session.onUnauthorized(await refusal())).toBe(false)
   })
 
   it('is good for one server only [AUTH-014]', async () => {

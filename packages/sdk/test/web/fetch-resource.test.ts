@@ -41,7 +41,7 @@ describe('a resource on the web', () => {
 
   it('is bounded, and an error is no resource', async () => {
     await expect(fetchResource(uri, { ...answering('x'.repeat(11), {}), maxBytes: 10 })).rejects.toThrow(
-      'longer than 10',
+      'larger than 10',
     )
     await expect(fetchResource(uri, answering('no', {}, 404))).rejects.toMatchObject({
       status: 404,
@@ -58,6 +58,6 @@ describe('a resource on the web', () => {
     await fetchResource(uri, { fetch })
     expect(Object.keys(asked[0]!)).not.toContain('authorization')
     expect(Object.keys(asked[0]!)).not.toContain('cookie')
-    await expect(fetchResource('https://user:pw@example.com/', { fetch })).rejects.toThrow('user name or a password')
+    await expect(fetchResource('https://user:pw@example.com/', { fetch })).rejects.toThrow('user name or password')
   })
 })

@@ -127,7 +127,7 @@ describe('an icon', () => {
     await loadIcon({ src }, { serverUrl, fetch })
     expect(asked).toEqual([{ url: src, headers: { accept: 'image/*' } }])
     const secret = 'https://user:password@mcp.example.com/icon'
-    await expect(loadIcon({ src: secret }, { serverUrl, fetch })).rejects.toThrow('user name or a password')
+    await expect(loadIcon({ src: secret }, { serverUrl, fetch })).rejects.toThrow('user name or password')
   })
 
   it.each([
@@ -143,15 +143,17 @@ describe('an icon', () => {
     ['HTML that mentions svg', Buffer.from('<html><svg></svg></html>')],
   ])('is refused when it is %s, whatever it is called [ICON-007]', async (_name, bytes) => {
     await expect(load(bytes, { allowSvg: true }, 'image/png')).rejects.toThrow('not a PNG, JPEG, WebP or SVG')
-    await expect(loadIcon({ src: dataUrl(bytes, 'image/png') }, { allowSvg: true })).rejects.toThrow('refused')
+    await expect(loadIcon({ src: dataUrl(bytes, 'image/png') }, { allowSvg: true })).rejects.toThrow('rejected')
   })
 
   it('is refused when its metadata says otherwise than its content [ICON-007]', async () => {
-    await expect(load(png(1, 1), {}, 'image/jpeg')).rejects.toThrow('said to be "image/jpeg", but is image/png')
-    await expect(loadIcon({ src: dataUrl(jpeg(1, 1), 'image/png') })).rejects.toThrow('but is image/jpeg')
+    await expect(load(png(1, 1), {}, 'image/jpeg')).rejects.toThrow(
+      'declared type is "image/jpeg", but it is image/png',
+    )
+    await expect(loadIcon({ src: dataUrl(jpeg(1, 1), 'image/png') })).rejects.toThrow('but it is image/jpeg')
     const typed = (type: string) => web({ [src]: { body: png(1, 1), headers: { 'content-type': type } } })
-    await expect(loadIcon({ src }, { serverUrl, ...typed('text/html') })).rejects.toThrow('but is image/png')
-    await expect(loadIcon({ src }, { serverUrl, ...typed('image/svg+xml') })).rejects.toThrow('but is image/png')
+    await expect(loadIcon({ src }, { serverUrl, ...typed('text/html') })).rejects.toThrow('but it is image/png')
+    await expect(loadIcon({ src }, { serverUrl, ...typed('image/svg+xml') })).rejects.toThrow('but it is image/png')
     expect(await loadIcon({ src }, { serverUrl, ...typed('Image/PNG; a=b') })).toMatchObject({ width: 1 })
   })
 
@@ -170,7 +172,7 @@ describe('an icon', () => {
 
   it('is refused when it is a large file, before all of it is read [ICON-008, ICON-009]', async () => {
     const large = Buffer.concat([png(1, 1), Buffer.alloc(300_000)])
-    await expect(load(large)).rejects.toThrow('longer than 262144 bytes')
+    await expect(load(large)).rejects.toThrow('larger than 262144 bytes')
     await expect(loadIcon({ src: dataUrl(large, 'image/png') })).rejects.toThrow('larger than 262144 bytes')
     await expect(loadIcon({ src: `data:image/png,${'%00'.repeat(300_000)}` })).rejects.toThrow('larger than')
     expect(await load(large, { maxBytes: 1_000_000 })).toMatchObject({ width: 1 })
@@ -182,7 +184,7 @@ describe('an icon', () => {
       },
     })
     await expect(loadIcon({ src }, { serverUrl, fetch: async () => new Response(endless) })).rejects.toThrow(
-      'longer than',
+      'larger than',
     )
     expect(read).toBeLessThan(1_000_000)
   })

@@ -1,4 +1,4 @@
-import type { SingleFetch } from '../../net/single-request.ts'
+import type { FetchLike } from '../../net/send.ts'
 import type { ValueStore } from '../../store/ports.ts'
 import type { UpstreamProvider } from './providers.ts'
 
@@ -47,7 +47,7 @@ export interface BrokerOptions {
    * Sends the requests to the provider and for client metadata documents, without following redirects. Default: Node's HTTP
    * client, which also checks the addresses that names resolve to; `fetch` on other runtimes.
    */
-  fetch?: SingleFetch | undefined
+  fetch?: FetchLike | undefined
 }
 
 /** The options with all defaults applied. */

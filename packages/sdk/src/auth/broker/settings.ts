@@ -1,5 +1,5 @@
 import { warnOnce } from '../../util/warn.ts'
-import { plain } from '../client/context.ts'
+import { redacted } from '../client/context.ts'
 import { checkIssuerUrl } from '../resource/issuer-fetch.ts'
 import { checkHostPatterns } from '../server/client-documents.ts'
 import { checkSchemes } from '../server/redirect-uris.ts'
@@ -39,7 +39,7 @@ export function resolveOptions(options: BrokerOptions): BrokerSettings {
     accessTokenSeconds,
     refreshTokenSeconds: options.refreshTokenSeconds ?? 30 * 86_400,
     maxPending: options.maxPending ?? 2_000,
-    reportError: (error) => (options.onError ?? writeError)(plain(error)),
+    reportError: (error) => (options.onError ?? writeError)(redacted(error)),
   }
 }
 

@@ -7,8 +7,8 @@ export interface Challenge {
 const maxLength = 16_384
 
 /**
- * All challenges of a header, which may hold several with commas between them and between their parameters. What cannot be
- * read ends the list: a server that is not understood gets no credentials for what it might have meant.
+ * Parses all challenges of a header. Commas separate challenges as well as parameters. Invalid syntax ends the list: a server
+ * that is not understood gets no credentials.
  */
 export function parseChallenges(header: string | undefined): Challenge[] {
   const challenges: { scheme: string; params: Record<string, string> }[] = []
@@ -28,7 +28,7 @@ interface Part {
   readonly value?: string | undefined
 }
 
-/** Reads a header from left to right, looking at no character more than a few times: a server chooses what it contains. */
+/** Reads a header from left to right in linear time, because its content comes from the server. */
 class Reader {
   readonly #text: string
   #at = 0
@@ -37,25 +37,25 @@ class Reader {
     this.#text = text
   }
 
-  /** Undefined at the end, and at what cannot be read. */
+  /** Undefined at the end, and at invalid syntax. */
   next(): Part | undefined {
     this.#skip(isSeparator)
     const name = this.#take(isTokenChar)
     if (name === '') return undefined
-    const isApart = this.#skip(isBlank)
-    // A parameter has an equals sign after its name; a scheme stands alone or before its first parameter.
+    const isSeparated = this.#skip(isBlank)
+    // A parameter has an equals sign after its name; a scheme has none.
     if (this.#text[this.#at] === '=') {
       this.#at++
       this.#skip(isBlank)
       const value = this.#text[this.#at] === '"' ? this.#takeQuoted() : this.#take(isValueChar) || undefined
       return value === undefined ? undefined : { name, value }
     }
-    if (isApart) this.#skipToken68()
+    if (isSeparated) this.#skipToken68()
     else if (!this.#isAtEnd()) return undefined
     return { name }
   }
 
-  /** What some schemes have in place of parameters: letters, digits and slashes, then any number of equals signs. */
+  /** Skips a token68, which some schemes have instead of parameters: letters, digits and slashes, then equals signs. */
   #skipToken68(): void {
     const start = this.#at
     const isFound = this.#skip(isToken68Char)
@@ -64,7 +64,7 @@ class Reader {
     if (!isFound || !this.#isAtEnd()) this.#at = start
   }
 
-  /** Whether nothing follows that belongs to what was read. */
+  /** True at the end of a challenge or parameter. */
   #isAtEnd(): boolean {
     return this.#at === this.#text.length || this.#text[this.#at] === ','
   }
@@ -88,7 +88,7 @@ class Reader {
     return this.#text.slice(start, this.#at)
   }
 
-  /** Whether there was anything to skip. */
+  /** True if anything was skipped. */
   #skip(fits: (char: string) => boolean): boolean {
     const start = this.#at
     while (this.#at < this.#text.length && fits(this.#text[this.#at]!)) this.#at++
@@ -103,12 +103,12 @@ const isTokenChar = (char: string) => /[!#$%&'*+.^_`|~\w-]/.test(char)
 const isToken68Char = (char: string) => /[\w.~+/-]/.test(char)
 const isValueChar = (char: string) => !isSeparator(char) && char !== '"'
 
-/** The challenge that we can answer, the safer scheme first. */
+/** The DPoP challenge, else the Bearer challenge. */
 export function bearerChallenge(header: string | undefined): Challenge | undefined {
   const challenges = parseChallenges(header)
   const bearer = challenges.find(({ scheme }) => scheme === 'bearer')
   const dpop = challenges.find(({ scheme }) => scheme === 'dpop')
-  // What one of them leaves out, the other may say.
+  // Servers may put parameters into only one of the two.
   return dpop ? { scheme: 'dpop', params: { ...bearer?.params, ...dpop.params } } : bearer
 }
 

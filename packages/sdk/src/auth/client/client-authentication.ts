@@ -1,8 +1,8 @@
 import { type AuthorizationServer, type ClientAuth, ClientSecretPost, None } from 'oauth4webapi'
 
 /**
- * RFC 6749, 2.3.1: name and secret are encoded as in a form, which leaves letters, digits and `-._*` as they are. Servers that
- * forget to decode understand as much as possible.
+ * RFC 6749, 2.3.1: id and secret are form-encoded, which leaves letters, digits and `-._*` unchanged. Servers that forget to
+ * decode them still understand most.
  */
 export function secretBasic(secret: string): ClientAuth {
   return (_server, client, _body, headers) => {
@@ -10,7 +10,7 @@ export function secretBasic(secret: string): ClientAuth {
   }
 }
 
-/** How a client with a secret shows it, where its registration does not say. */
+/** How a client authenticates that was not registered dynamically. */
 export function secretAuthentication(secret: string | undefined, server: AuthorizationServer): ClientAuth {
   if (secret === undefined) return None()
   const methods = server.token_endpoint_auth_methods_supported

@@ -2,33 +2,37 @@ import { isLoopbackUrl } from '../../net/addresses.ts'
 import { isNative } from './registration.ts'
 
 export interface ClientMetadataOptions {
-  /** Where the document will be found, which is the id of the client: an https: URL with a path. */
+  /** The URL of the document, which is also the client id: an https: URL with a path. */
   clientId: string | URL
-  /** What users read on consent pages. */
+  /** The name of the client on consent pages. */
   clientName: string
   /**
-   * Where users come back to: https:, or http: on this machine. Applications that listen at any free port, as `oauth()` does
-   * by default, list `http://127.0.0.1/callback`: servers let them add a port (RFC 8252, 7.3).
+   * The redirect URLs: https:, or http: on this machine. If the application listens on a random port, as `oauth()` does by
+   * default, pass `http://127.0.0.1/callback`: authorization servers accept any port (RFC 8252, 7.3).
    */
   redirectUrls: readonly (string | URL)[]
-  /** Scopes that it may ask for. Default: nothing is said. */
+  /** Scopes that the client may request. Default: not restricted. */
   scopes?: readonly string[] | undefined
-  /** Pages about the client, for consent pages. Default: none. */
+  /** The home page of the client, for consent pages. Default: none. */
   clientUrl?: string | URL | undefined
+  /** The logo of the client, for consent pages. Default: none. */
   logoUrl?: string | URL | undefined
+  /** The privacy policy of the client, for consent pages. Default: none. */
   policyUrl?: string | URL | undefined
+  /** The terms of service of the client, for consent pages. Default: none. */
   termsUrl?: string | URL | undefined
-  /** Addresses of people, usually of mail. Default: none. */
+  /** Contacts, usually email addresses. Default: none. */
   contacts?: readonly string[] | undefined
   /**
-   * Public keys of the client (RFC 7517), here or at an https: URL. With one of them, `oauth()` is given the `privateKey`, and
-   * only who has that can use the client's id. Default: none, so that anybody can.
+   * Public keys of the client (RFC 7517). Pass the matching `privateKey` to `oauth()`; then nobody else can use the client id.
+   * Default: none, so that anybody can use it.
    */
   jwks?: { readonly keys: readonly object[] } | undefined
+  /** The https: URL of the public keys, instead of `jwks`. */
   jwksUrl?: string | URL | undefined
 }
 
-/** A Client ID Metadata Document, by the names of RFC 7591. */
+/** A Client ID Metadata Document, with the names of RFC 7591. */
 export interface ClientMetadataDocument {
   readonly client_id: string
   readonly client_name: string
@@ -48,9 +52,9 @@ export interface ClientMetadataDocument {
 }
 
 /**
- * The document that tells authorization servers who a client is that they have never seen (2025-11-25 authorization, Client ID
- * Metadata Documents). Serve it as `application/json` at `clientId`, and give that as `clientMetadataUrl` to `oauth()`. Throws
- * on what authorization servers would refuse.
+ * Creates a Client ID Metadata Document, which describes a client to authorization servers that do not know it (2025-11-25
+ * authorization). Serve it as `application/json` at `clientId`, and pass that URL as `clientMetadataUrl` to `oauth()`. Throws if
+ * authorization servers would reject the document.
  *
  * @example
  * const document = clientMetadata({
@@ -64,7 +68,7 @@ export function clientMetadata(options: ClientMetadataOptions): ClientMetadataDo
   const problem = documentUrlProblem(clientId)
   if (problem !== undefined) throw new TypeError(`clientId ${problem}`)
   if (typeof options.clientName !== 'string' || options.clientName.trim() === '') {
-    throw new TypeError('clientName is missing: users read it before they agree')
+    throw new TypeError('clientName is required: users see it on consent pages')
   }
   const redirectUrls = readRedirects(options.redirectUrls)
   const { scopes = [], contacts } = options
@@ -86,7 +90,7 @@ export function clientMetadata(options: ClientMetadataOptions): ClientMetadataDo
   }
 }
 
-/** Whoever reads the document would know a secret, so there is no other method. */
+/** The document is public, so a client cannot authenticate with a secret. */
 function keysOf({
   jwks,
   jwksUrl,
@@ -96,35 +100,35 @@ function keysOf({
   if (jwks !== undefined && jwksUrl !== undefined) throw new TypeError('Pass jwks or jwksUrl, not both')
   if (jwks === undefined)
     return { token_endpoint_auth_method: 'private_key_jwt', ...page('jwks_uri', 'jwksUrl', jwksUrl) }
-  if (!Array.isArray(jwks.keys) || jwks.keys.length === 0) throw new TypeError('jwks must have at least one key')
+  if (!Array.isArray(jwks.keys) || jwks.keys.length === 0) throw new TypeError('jwks must contain at least one key')
   if (jwks.keys.some((key) => privateMembers.some((name) => name in key))) {
-    throw new TypeError('jwks must have public keys only: the document can be read by everybody')
+    throw new TypeError('jwks must contain public keys only: the document is public')
   }
   return { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [...jwks.keys] } }
 }
 
-/** Of RFC 7518, 6: private keys of every kind, and shared ones. */
+/** Members of private and shared keys of every kind (RFC 7518, 6). */
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
-/** What is wrong with the URL of such a document. Servers compare it as it is written, so it has one form only. */
+/** Why a URL cannot be that of a document. Servers compare it as text, so it must be in normal form. */
 export function documentUrlProblem(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'https:' || url.pathname === '/') return 'must be an https: URL with a path'
   if (url.username !== '' || url.password !== '' || text.includes('#')) {
-    return 'must have no user name, password or fragment'
+    return 'must not contain a user name, password or fragment'
   }
   return url.href === text ? undefined : `must be written as ${url.href}`
 }
 
 function readRedirects(urls: readonly (string | URL)[]): string[] {
-  if (!Array.isArray(urls) || urls.length === 0) throw new TypeError('redirectUrls must name at least one URL')
+  if (!Array.isArray(urls) || urls.length === 0) throw new TypeError('redirectUrls must contain at least one URL')
   return [...new Set(urls.map(String))].map((text) => {
     const url = URL.canParse(text) ? new URL(text) : undefined
     // 2025-11-25 authorization, communication security.
     const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackUrl(url))
-    if (!isSafe) throw new TypeError(`redirectUrls must be https:, or http: on this machine, unlike ${text}`)
-    // RFC 6749, 3.1.2; and since servers compare them as they are written, a pattern fits nothing.
-    if (/[#*]/.test(text)) throw new TypeError(`redirectUrls must have no fragment and no *, unlike ${text}`)
+    if (!isSafe) throw new TypeError(`redirectUrls must be https:, or http: on this machine, not ${text}`)
+    // RFC 6749, 3.1.2. Servers compare them as text, so a pattern would never match.
+    if (/[#*]/.test(text)) throw new TypeError(`redirectUrls must not contain a fragment or *: ${text}`)
     return text
   })
 }

@@ -5,16 +5,16 @@ import type { Trace } from './trace.ts'
 
 export type AuthFetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** What every step on the way to a token has at hand. */
+/** What every step of an authorization needs. */
 export class AuthContext {
   readonly serverUrl: URL
   readonly trace: Trace
   readonly fetch: AuthFetch
-  /** Shows by a key of the client who it is. */
+  /** Authenticates the client with a private key. */
   readonly signature: ClientAuth | undefined
   readonly #revision: string | undefined
 
-  /** @param revision The newest that the connection would speak, where there is one. */
+  /** @param revision The newest revision that the client offers, if there is a connection. */
   constructor(serverUrl: URL, trace: Trace, fetch: AuthFetch, revision?: string, signature?: ClientAuth) {
     this.serverUrl = serverUrl
     this.trace = trace
@@ -23,34 +23,37 @@ export class AuthContext {
     this.#revision = revision
   }
 
-  /** A metadata document; undefined when there is none at this place. Fails when it cannot be known whether there is. */
+  /** Fetches a metadata document; undefined if there is none at this URL. Throws if the server fails, so that this is unknown. */
   async fetchJson(url: URL, what: string): Promise<JsonObject | undefined> {
     let response: Response
     try {
       response = await this.fetch(url.href, { method: 'GET', headers: this.#metadataHeaders(url) })
     } catch (cause) {
       this.trace.failed(what, `${url.href}: ${messageOf(cause)}`)
-      throw new AuthError(`The ${what} could not be read from ${url.href}: ${messageOf(cause)}`, this.trace, {
-        cause: plain(cause),
+      throw new AuthError(`The ${what} could not be fetched from ${url.href}: ${messageOf(cause)}`, this.trace, {
+        cause: redacted(cause),
       })
     }
     if (response.status >= 500) {
       this.trace.failed(what, `${url.href}: HTTP ${response.status}`)
-      throw new AuthError(`The ${what} could not be read from ${url.href}: HTTP ${response.status}`, this.trace)
+      throw new AuthError(`The ${what} could not be fetched from ${url.href}: HTTP ${response.status}`, this.trace)
     }
     const document = response.status === 200 ? await response.json().catch(() => undefined) : undefined
     if (isObject(document)) {
       this.trace.done(what, url.href)
       return document
     }
-    this.trace.skipped(what, `${url.href}: ${response.status === 200 ? 'no JSON object' : `HTTP ${response.status}`}`)
+    this.trace.skipped(
+      what,
+      `${url.href}: ${response.status === 200 ? 'not a JSON object' : `HTTP ${response.status}`}`,
+    )
     if (response.status !== 200) await response.body?.cancel()
     return undefined
   }
 
   /**
-   * 2025-03-26 authorization, server metadata discovery: the server may answer by the revision. Others do not know the header,
-   * and in a browser it would keep their answers from us.
+   * 2025-03-26 authorization, server metadata discovery: the MCP server may answer by revision. Other servers do not know the
+   * header, and in a browser it would trigger a CORS preflight that they reject.
    */
   #metadataHeaders(url: URL): Record<string, string> {
     const isServer = url.origin === this.serverUrl.origin && this.#revision !== undefined
@@ -58,7 +61,7 @@ export class AuthContext {
   }
 }
 
-/** What went wrong, in words that can be shown: an authorization server may have written some of them. */
+/** The message of an error, in a form that can be shown: parts of it may come from an authorization server. */
 export function messageOf(cause: unknown): string {
   if (!(cause instanceof Error)) return 'unknown'
   const { error, error_description: description } = cause as { error?: unknown; error_description?: unknown }
@@ -68,23 +71,24 @@ export function messageOf(cause: unknown): string {
 }
 
 /**
- * What an application's own code throws may hold what it was given: tokens, codes, secrets. Only its words are passed on.
+ * Replaces errors of the application's own code, which may contain tokens, codes and secrets, with an `AuthError` that has only
+ * their message.
  *
- * @param failed How the message begins.
+ * @param message How the message of the error begins.
  */
-export async function inPlainWords<T>(trace: Trace, failed: string, work: () => Promise<T>): Promise<T> {
+export async function wrapErrors<T>(trace: Trace, message: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {
     if (cause instanceof McpError) throw cause
-    trace.failed(failed, messageOf(cause))
-    throw new AuthError(`${failed}: ${messageOf(cause)}`, trace, { cause: plain(cause) })
+    trace.failed(message, messageOf(cause))
+    throw new AuthError(`${message}: ${messageOf(cause)}`, trace, { cause: redacted(cause) })
   }
 }
 
-/** The cause of an error without what came with it, which may be codes and tokens. */
-export function plain(cause: unknown): Error {
-  // Our own have nothing with them that is not to be seen.
+/** A copy of an error without further properties, which may be codes and tokens. */
+export function redacted(cause: unknown): Error {
+  // Our own errors contain no secrets.
   if (cause instanceof McpError) return cause
   const error = new Error(messageOf(cause))
   const { name, code, error: said } = (cause ?? {}) as { name?: unknown; code?: unknown; error?: unknown }

@@ -7,7 +7,7 @@ import { DpopKey } from './dpop.ts'
 import { type ClientIdentity, documentMethod, findClient, type RegisteredClient } from './registration.ts'
 import type { Tokens } from './tokens.ts'
 
-/** The server as keys name it: a query may hold secrets, and is no part of what a token is for. */
+/** The URL of a server as it appears in keys. A query may contain secrets, and does not belong to the resource. */
 export function withoutQuery({ origin, pathname }: URL): URL {
   return new URL(origin + pathname)
 }
@@ -16,19 +16,22 @@ export function serverKey(what: 'tokens' | 'dpop' | 'renew', server: URL): strin
   return `${what} ${server.href}`
 }
 
-/** Credentials are kept by issuer, so those of one never reach another (2026-07-28 authorization). */
+/** Clients are stored by issuer, so that the credentials of one never reach another (2026-07-28 authorization). */
 export function clientKey({ issuer }: AuthorizationServer): string {
   return `client ${issuer}`
 }
 
-export async function keepTokens(store: TokenStore, server: URL, tokens: Tokens): Promise<void> {
+export async function saveTokens(store: TokenStore, server: URL, tokens: Tokens): Promise<void> {
   await store.lock(serverKey('renew', server), async () =>
     store.set(serverKey('tokens', server), JSON.stringify(tokens)),
   )
 }
 
-/** @param clientId The only one that will do, where one was given. */
-export async function keptClient(
+/**
+ * The stored client, if it has not expired.
+ * @param clientId If given, a client with another id is ignored.
+ */
+export async function loadClient(
   store: TokenStore,
   server: AuthorizationServer,
   clientId: string | undefined,
@@ -39,7 +42,7 @@ export async function keptClient(
   return clientId === undefined || clientId === client.client_id ? client : undefined
 }
 
-export async function keepClient(
+export async function saveClient(
   store: TokenStore,
   server: AuthorizationServer,
   client: RegisteredClient,
@@ -47,7 +50,7 @@ export async function keepClient(
   await store.set(clientKey(server), JSON.stringify(client))
 }
 
-/** The client that is kept, if it may use this redirect, or another that is kept from now on. */
+/** The stored client if it may use this redirect URL; otherwise a new one, which is stored. */
 export async function clientFor(
   context: AuthContext,
   store: TokenStore,
@@ -57,20 +60,20 @@ export async function clientFor(
   scopes: readonly string[],
 ): Promise<RegisteredClient> {
   await checkIssuer(context, store, server, identity)
-  // One that was given is used as it is given now: its secret may have been changed since.
-  const known = identity.clientId === undefined ? await keptClient(store, server, undefined) : undefined
-  const isSuited = known?.redirectUrl === undefined || known.redirectUrl === redirectUrl
-  // A document may have got a key since, or lost it.
+  // A client that was passed as an option is not read from the store: its secret may have changed.
+  const known = identity.clientId === undefined ? await loadClient(store, server, undefined) : undefined
+  const canRedirect = known?.redirectUrl === undefined || known.redirectUrl === redirectUrl
+  // A metadata document may have gained or lost a key.
   const isCurrent = known?.origin !== 'document' || known.token_endpoint_auth_method === documentMethod(identity)
-  if (known && isSuited && isCurrent) return known
+  if (known && canRedirect && isCurrent) return known
   const client = await findClient(context, server, identity, redirectUrl, scopes.join(' '))
-  await keepClient(store, server, client)
+  await saveClient(store, server, client)
   return client
 }
 
 /**
- * 2026-07-28 authorization: credentials that were given belong to their issuer, which is the one that they were used with
- * first where none is named, and go to no other.
+ * 2026-07-28 authorization: a client id belongs to one issuer and is never sent to another. Without the option `issuer`, that is
+ * the issuer that it was first used with.
  */
 export async function checkIssuer(
   { trace }: AuthContext,
@@ -83,22 +86,22 @@ export async function checkIssuer(
   const known = issuer ?? (await store.get(key))
   if (known === undefined) return store.set(key, server.issuer)
   if (known === server.issuer) return
-  throw new AuthError(`The client id belongs to ${known}, but the server wants tokens of ${server.issuer}`, trace)
+  throw new AuthError(`The client id belongs to ${known}, but the server requires tokens of ${server.issuer}`, trace)
 }
 
-export async function keptDpopKey(store: TokenStore, server: URL): Promise<DpopKey> {
+export async function loadDpopKey(store: TokenStore, server: URL): Promise<DpopKey> {
   const saved = await store.get(serverKey('dpop', server))
   const key = await DpopKey.create(saved)
   if (saved === undefined) await store.set(serverKey('dpop', server), await key.save())
   return key
 }
 
-/** RFC 7591, 3.2.1: in seconds since 1970, and 0 for never. */
+/** RFC 7591, 3.2.1: the time is in seconds since 1970; 0 means never. */
 function isExpired({ client_secret_expires_at: end }: RegisteredClient): boolean {
   return typeof end === 'number' && end > 0 && end * 1_000 <= clock.now()
 }
 
-/** What cannot be read is as good as absent. */
+/** Parses JSON; undefined if it is invalid. */
 export function readJson<T>(text: string | undefined): T | undefined {
   if (text === undefined) return undefined
   try {

@@ -1,28 +1,30 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { isLoopbackUrl } from '../../net/addresses.ts'
 import { guardedFetch } from '../../net/guarded-fetch.ts'
-import type { SingleFetch } from '../../net/single-request.ts'
+import type { FetchLike } from '../../net/send.ts'
 import { type Challenge, scopesIn } from './challenge.ts'
 import type { AuthContext, AuthFetch } from './context.ts'
 import { fallbackServer, findAuthorizationServer, findResource } from './metadata.ts'
 
-/** Who gives permission for a server, and for what. */
-export interface Found {
+/** What was discovered about a server: its authorization server, and what tokens are for. */
+export interface Discovery {
   readonly server: AuthorizationServer
   readonly resource: string | undefined
   readonly scopesSupported: readonly string[]
 }
 
 /**
- * @param known Where the metadata was said to be before, for challenges that do not say it.
- * @param preferred The issuer that knows our client, where the server has several.
+ * Finds the authorization server of an MCP server.
+ *
+ * @param known The URL of the resource metadata in an earlier challenge, for challenges without one.
+ * @param preferred The issuer to prefer if the server names several.
  */
 export async function discover(
   context: AuthContext,
   challenge: Challenge | undefined,
   known?: string,
   preferred?: string,
-): Promise<Found> {
+): Promise<Discovery> {
   const metadata = await findResource(context, challenge?.params.resource_metadata ?? known)
   if (!metadata) {
     return { server: await fallbackServer(context), resource: undefined, scopesSupported: [] }
@@ -32,25 +34,27 @@ export async function discover(
   return { server, resource: metadata.resource, scopesSupported: metadata.scopesSupported }
 }
 
-/** 2025-11-25 authorization, scope selection: what the challenge says, else all that the resource lists, else none. */
+/** 2025-11-25 authorization, scope selection: the scopes of the challenge, else all that the resource lists, else none. */
 export function chooseScopes(
-  { server, scopesSupported }: Found,
+  { server, scopesSupported }: Discovery,
   challenge: Challenge | undefined,
   more: readonly string[],
-  isMachine: boolean,
+  isUnattended: boolean,
 ): string[] {
   const challenged = scopesIn(challenge?.params.scope)
   const chosen = new Set([...(challenged.length > 0 ? challenged : scopesSupported), ...more])
-  // 2026-07-28 authorization, refresh tokens: only where the authorization server says that it knows it.
-  const lasts = !isMachine && chosen.size > 0 && server.scopes_supported?.includes('offline_access')
-  if (lasts) chosen.add('offline_access')
+  // 2026-07-28 authorization, refresh tokens: only if the authorization server lists the scope.
+  const wantsRefresh = !isUnattended && chosen.size > 0 && server.scopes_supported?.includes('offline_access')
+  if (wantsRefresh) chosen.add('offline_access')
   return [...chosen]
 }
 
 /**
- * A server on this machine may name an authorization server on this machine; no other may lead us here.
- * @param fetch Makes the requests. Default: see `guardedFetch`.
+ * A `fetch` for the authorization server of this MCP server. Only a server on this machine may name an authorization server on
+ * this machine.
+ *
+ * @param fetch Sends the requests. Default: see `guardedFetch`.
  */
-export function fetchFor(server: URL, fetch?: SingleFetch): AuthFetch {
+export function fetchFor(server: URL, fetch?: FetchLike): AuthFetch {
   return guardedFetch({ fetch, allowLoopback: isLoopbackUrl(server) ? 'http' : false })
 }

@@ -5,13 +5,13 @@ import { sha256 } from '../../util/base64url.ts'
 type KeyPair = { publicKey: CryptoKey; privateKey: CryptoKey }
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
-/** A key that tokens are bound to, so that they are of no use to whoever finds them (RFC 9449). */
+/** A key that tokens are bound to, so that a stolen token cannot be used (RFC 9449). */
 export class DpopKey {
   readonly #pair: KeyPair
   readonly #publicJwk: object
-  /** For the authorization server, which has nonces of its own. */
+  /** Creates proofs for the authorization server, which has its own nonces. */
   readonly handle: DPoPHandle
-  /** What the resource server wants to see in the next proof. */
+  /** The nonce that the MCP server requires in the next proof. */
   nonce: string | undefined
 
   private constructor(pair: KeyPair, publicJwk: object) {
@@ -20,7 +20,7 @@ export class DpopKey {
     this.handle = DPoP({}, pair as never)
   }
 
-  /** @param saved As `save` gave it; a new key without. */
+  /** @param saved The result of `save`. Default: a new key. */
   static async create(saved?: string): Promise<DpopKey> {
     const algorithm = { name: 'ECDSA', namedCurve: 'P-256' }
     const jwk = saved === undefined ? undefined : JSON.parse(saved)
@@ -33,12 +33,12 @@ export class DpopKey {
     return new DpopKey(pair, publicPart(await crypto.subtle.exportKey('jwk', pair.publicKey)))
   }
 
-  /** Secret: tokens that are bound to it can be used with it. */
+  /** The private key as text. Keep it secret: tokens that are bound to it can be used with it. */
   async save(): Promise<string> {
     return JSON.stringify(await crypto.subtle.exportKey('jwk', this.#pair.privateKey))
   }
 
-  /** A fresh proof for one request with this token. */
+  /** Creates the proof for one request with this token. */
   async proof(method: string, url: URL, accessToken: string): Promise<string> {
     const claims = {
       htm: method,

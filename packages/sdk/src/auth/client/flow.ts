@@ -10,15 +10,15 @@ import {
 } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
 import { isLoopbackUrl } from '../../net/addresses.ts'
-import { type AuthContext, messageOf, plain } from './context.ts'
+import { type AuthContext, messageOf, redacted } from './context.ts'
 import type { DpopKey } from './dpop.ts'
 import { requestOptions } from './http-options.ts'
 import type { RegisteredClient } from './registration.ts'
 import { authenticationOf, withNonce } from './tokens.ts'
 
 /**
- * An authorization that the user is to give: everything that its second half needs. It is JSON, so that the second half may
- * happen in another process; and secret.
+ * A pending authorization of a user: everything that is needed to complete it. It can be serialized as JSON, so that another
+ * process can complete it. Keep it secret.
  */
 export interface Flow {
   readonly server: AuthorizationServer
@@ -39,14 +39,14 @@ export interface FlowRequest {
   readonly scopes: readonly string[]
 }
 
-/** The page to send the user to. */
+/** Creates the URL of the page to send the user to. */
 export async function beginFlow(request: FlowRequest): Promise<{ url: URL; flow: Flow }> {
   const { context, server, client, redirectUrl, resource, scopes } = request
   const page = pageOf(server, context)
-  // 2025-11-25 authorization: without a word about PKCE a server must not be used.
+  // 2025-11-25 authorization: a server that does not announce PKCE must not be used.
   if (!server.code_challenge_methods_supported?.includes('S256')) {
     throw new AuthError(
-      `${server.issuer} does not say that it supports PKCE with S256, which is required`,
+      `${server.issuer} does not announce support for PKCE with S256, which is required`,
       context.trace,
     )
   }
@@ -67,17 +67,17 @@ export async function beginFlow(request: FlowRequest): Promise<{ url: URL; flow:
   return { url: page, flow: { server, client, redirectUrl, codeVerifier, state, resource, scopes } }
 }
 
-/** A page for a browser comes from a stranger: nothing but https, or http on this machine, is opened. */
+/** The URL comes from the authorization server, so only https:, or http: on this machine, is opened in a browser. */
 function pageOf({ authorization_endpoint: endpoint, issuer }: AuthorizationServer, { trace }: AuthContext): URL {
   if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) {
-    throw new AuthError(`${issuer} names no authorization endpoint`, trace)
+    throw new AuthError(`The metadata of ${issuer} has no authorization endpoint`, trace)
   }
   const page = new URL(endpoint)
   if (page.protocol === 'https:' || (page.protocol === 'http:' && isLoopbackUrl(page))) return page
-  throw new AuthError(`The authorization endpoint of ${issuer} is no https: URL, and is not opened`, trace)
+  throw new AuthError(`The authorization endpoint of ${issuer} is not an https: URL`, trace)
 }
 
-/** Redeems what the user came back with, after it was checked that it is the answer to this very flow. */
+/** Exchanges the authorization code that the user came back with, after checking that it belongs to this flow. */
 export async function completeFlow(
   context: AuthContext,
   flow: Flow,
@@ -110,25 +110,27 @@ export async function completeFlow(
     return response
   } catch (cause) {
     context.trace.failed('token', messageOf(cause))
-    throw new AuthError(`${server.issuer} gave no token: ${messageOf(cause)}`, context.trace, { cause: plain(cause) })
+    throw new AuthError(`${server.issuer} did not issue a token: ${messageOf(cause)}`, context.trace, {
+      cause: redacted(cause),
+    })
   }
 }
 
-/** `state` and `iss` first (RFC 9207): what came from someone else is neither used nor shown. */
+/** Checks `state` and `iss` first (RFC 9207): an answer from someone else is neither used nor shown. */
 function checkAnswer(
   { trace }: AuthContext,
   { server, client, state }: Flow,
   params: URLSearchParams,
 ): URLSearchParams {
   try {
-    // RFC 9207, 2.4: also an empty one is another.
-    if (params.has('iss') && params.get('iss') !== server.issuer) throw new Error('iss names another issuer')
+    // RFC 9207, 2.4: an empty `iss` is another issuer, too.
+    if (params.has('iss') && params.get('iss') !== server.issuer) throw new Error('`iss` is another issuer')
     return validateAuthResponse(server, client, params, state)
   } catch (cause) {
     const said = (cause as { error?: unknown }).error
     const why =
       typeof said === 'string' ? `the authorization server answered ${JSON.stringify(said)}` : messageOf(cause)
     trace.failed('authorization', why)
-    throw new AuthError(`The user came back without permission: ${why}`, trace, { cause: plain(cause) })
+    throw new AuthError(`The user came back without authorization: ${why}`, trace, { cause: redacted(cause) })
   }
 }

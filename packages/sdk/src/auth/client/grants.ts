@@ -16,7 +16,7 @@ import { requestOptions } from './http-options.ts'
 import { type ClientKey, signatureOf } from './private-key.ts'
 import { withNonce } from './tokens.ts'
 
-/** What a grant is asked for. */
+/** What a token is requested for. */
 export interface GrantRequest {
   readonly context: AuthContext
   readonly server: AuthorizationServer
@@ -25,10 +25,10 @@ export interface GrantRequest {
   readonly dpop: DpopKey | undefined
 }
 
-/** A way to a token that needs no user at a browser. */
+/** Obtains a token without a user at a browser. */
 export interface Grant {
   readonly clientId: string
-  /** The issuer that knows the client; another gets nothing from it. */
+  /** The issuer that knows the client. Its credentials are never sent to another. */
   readonly issuer?: string | undefined
   obtain(request: GrantRequest): Promise<TokenEndpointResponse>
 }
@@ -36,11 +36,11 @@ export interface Grant {
 export interface MachineOptions extends ClientKey {
   clientId: string
   clientSecret?: string | undefined
-  /** The issuer that knows the client. */
+  /** The issuer that knows the client. Default: the one that the credentials are first used with. */
   issuer?: string | undefined
 }
 
-/** RFC 6749, 4.4, for machines: a secret, or an assertion that is signed (RFC 7523). */
+/** RFC 6749, 4.4, with a secret or a signed assertion (RFC 7523). */
 export function clientCredentials(options: MachineOptions): Grant {
   const signature = signatureOf(options)
   return {
@@ -68,12 +68,12 @@ export function clientCredentials(options: MachineOptions): Grant {
 export interface AssertionOptions {
   clientId: string
   clientSecret?: string | undefined
-  /** The JWT that the platform gives, asked for anew each time. */
+  /** The JWT that the platform issues. A function is called for each token. */
   assertion: string | (() => string | Promise<string>)
   issuer?: string | undefined
 }
 
-/** RFC 7523, 2.1: what the platform says of this workload is exchanged for a token. */
+/** RFC 7523, 2.1: exchanges the JWT of the platform for a token. */
 export function workloadIdentity(options: AssertionOptions): Grant {
   return {
     clientId: options.clientId,
@@ -92,12 +92,12 @@ export interface EnterpriseOptions {
     issuer?: string | undefined
     clientId: string
     clientSecret?: string | undefined
-    /** What the user's sign-in gave. */
+    /** The id token of the user's sign-in. A function is called for each token. */
     idToken: string | (() => string | Promise<string>)
   }
 }
 
-/** The identity provider vouches for the user at the server's authorization server (ID-JAG). */
+/** Exchanges the user's id token for an assertion (ID-JAG), and that for a token of the server's authorization server. */
 export function enterpriseManaged(options: EnterpriseOptions): Grant {
   return {
     clientId: options.clientId,
@@ -135,7 +135,7 @@ async function exchangeIdentity(
     recognizedTokenTypes: { n_a: () => {} },
   })
   if (result.issued_token_type !== 'urn:ietf:params:oauth:token-type:id-jag') {
-    throw new AuthError('The identity provider gave something else than an ID-JAG', context.trace)
+    throw new AuthError('The identity provider did not issue an ID-JAG', context.trace)
   }
   return result.access_token
 }

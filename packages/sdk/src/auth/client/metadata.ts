@@ -4,7 +4,7 @@ import type { JsonObject } from '../../util/objects.ts'
 import { isSameResource } from '../resource/same-resource.ts'
 import type { AuthContext } from './context.ts'
 
-/** RFC 9728, what we use of it. */
+/** The members of protected resource metadata (RFC 9728) that are used. */
 export interface ResourceMetadata {
   readonly resource: string
   readonly authorizationServers: readonly string[]
@@ -12,8 +12,8 @@ export interface ResourceMetadata {
 }
 
 /**
- * The metadata of the protected resource: where the challenge says, else at the well-known places, the one with the path
- * first (2025-11-25 authorization, protected resource metadata discovery). Undefined: there is none anywhere.
+ * Finds the metadata of the protected resource: at the URL in the challenge, else at the well-known URLs, with the path first
+ * (2025-11-25 authorization, protected resource metadata discovery). Undefined if there is none.
  */
 export async function findResource(
   context: AuthContext,
@@ -22,7 +22,7 @@ export async function findResource(
   const { serverUrl, trace } = context
   const path = serverUrl.pathname.replace(/\/$/, '')
   if (challenged !== undefined && !URL.canParse(challenged, serverUrl.href)) {
-    throw new AuthError('The server says that its metadata is at something that is no URL', trace)
+    throw new AuthError('The challenge of the server has an invalid URL for its metadata', trace)
   }
   const places = challenged
     ? [new URL(challenged, serverUrl)]
@@ -41,19 +41,20 @@ function readResource(document: JsonObject, place: URL, { serverUrl, trace }: Au
   const { resource } = document
   const authorizationServers = stringsIn(document.authorization_servers)
   if (typeof resource !== 'string' || !namesFor(serverUrl, place).some((name) => isSameResource(name, resource))) {
-    // RFC 9728, 3.3: metadata of something else must not be used; a token for it would be of use elsewhere.
-    throw new AuthError(`The server says that it is ${JSON.stringify(resource)}, which is not ${serverUrl.href}`, trace)
+    // RFC 9728, 3.3: metadata of another resource must not be used, because a token for it could be used there.
+    throw new AuthError(`The resource metadata is that of ${JSON.stringify(resource)}, not of ${serverUrl.href}`, trace)
   }
-  if (authorizationServers.length === 0) throw new AuthError('The server names no authorization server', trace)
+  if (authorizationServers.length === 0)
+    throw new AuthError('The resource metadata names no authorization server', trace)
   return { resource, authorizationServers, scopesSupported: stringsIn(document.scopes_supported) }
 }
 
-/** The identifiers that a server may have: its URL, and its origin if the metadata is that of the whole origin. */
+/** The resource identifiers that a server may have: its URL, and its origin if the metadata is that of the whole origin. */
 function namesFor({ origin, pathname }: URL, place: URL): string[] {
   return place.href === origin + wellKnown ? [origin + pathname, origin] : [origin + pathname]
 }
 
-/** Where an issuer may publish itself, in order (2025-11-25 authorization, authorization server metadata discovery). */
+/** The URLs where an issuer may publish its metadata, in order (2025-11-25 authorization, metadata discovery). */
 export function metadataPlaces(issuer: string): URL[] {
   const { origin, pathname } = new URL(issuer)
   const path = pathname.replace(/\/$/, '')
@@ -66,7 +67,7 @@ export function metadataPlaces(issuer: string): URL[] {
 
 export async function findAuthorizationServer(context: AuthContext, issuer: string): Promise<AuthorizationServer> {
   if (!isHttp(issuer)) {
-    throw new AuthError(`The authorization server ${JSON.stringify(issuer)} is no https: URL`, context.trace)
+    throw new AuthError(`The authorization server ${JSON.stringify(issuer)} is not an https: URL`, context.trace)
   }
   for (const place of metadataPlaces(issuer)) {
     const document = await context.fetchJson(place, 'authorization server metadata')
@@ -75,21 +76,21 @@ export async function findAuthorizationServer(context: AuthContext, issuer: stri
   throw new AuthError(`The authorization server ${issuer} publishes no metadata`, context.trace)
 }
 
-/** 2026-07-28 authorization: the issuer is compared as it is written, and a document of another is not used. */
+/** 2026-07-28 authorization: the issuer is compared as text, and metadata of another issuer is rejected. */
 function readServer(document: JsonObject, issuer: string, { trace }: AuthContext): AuthorizationServer {
   if (document.issuer !== issuer) {
     throw new AuthError(
-      `The metadata of ${issuer} is that of ${JSON.stringify(document.issuer)}: it may be someone else's, and is not used`,
+      `The metadata of ${issuer} names another issuer, ${JSON.stringify(document.issuer)}, and was rejected`,
       trace,
     )
   }
   if (typeof document.token_endpoint !== 'string') {
-    throw new AuthError(`The authorization server ${issuer} names no token endpoint`, trace)
+    throw new AuthError(`The metadata of ${issuer} has no token endpoint`, trace)
   }
   return withLists(document)
 }
 
-/** Lists that are none are as good as absent. */
+/** Removes members that should be lists and are not. */
 function withLists(document: JsonObject): AuthorizationServer {
   const clean = { ...document }
   for (const name of lists) {
@@ -105,7 +106,7 @@ function isHttp(url: string): boolean {
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
 }
 
-/** 2025-03-26 authorization: without any metadata the server's own origin, with metadata at its root or default paths. */
+/** 2025-03-26 authorization: without resource metadata, the server's origin is the authorization server, perhaps at default paths. */
 export async function fallbackServer(context: AuthContext): Promise<AuthorizationServer> {
   const { origin } = context.serverUrl
   const [place] = metadataPlaces(origin)
@@ -113,7 +114,7 @@ export async function fallbackServer(context: AuthContext): Promise<Authorizatio
   if (document) {
     const issuer = typeof document.issuer === 'string' ? document.issuer : origin
     if (!isHttp(issuer) || new URL(issuer).origin !== origin) {
-      throw new AuthError(`${origin} says that it is the authorization server ${issuer}`, context.trace)
+      throw new AuthError(`The metadata of ${origin} names another authorization server, ${issuer}`, context.trace)
     }
     return { ...withLists(document), issuer }
   }

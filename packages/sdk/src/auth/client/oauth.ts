@@ -1,4 +1,5 @@
 import { isLoopbackUrl } from '../../net/addresses.ts'
+import { usesNodeHttp } from '../../util/runtime.ts'
 import { browserAgent } from '../node/user-agent.ts'
 import { MemoryTokenStore, type TokenStore } from '../token-store.ts'
 import { documentUrlProblem } from './client-metadata.ts'
@@ -13,109 +14,147 @@ import {
   type MachineOptions,
   workloadIdentity as workloadGrant,
 } from './grants.ts'
-import { OAuthSession, type Redirect, type SessionOptions, type UserAgent } from './oauth-session.ts'
 import type { ClientIdentity } from './registration.ts'
+import { OAuthSession } from './session.ts'
+import { StoredCredentials, type StoredCredentialsOptions } from './stored-credentials.ts'
+import type { Redirect, UserAgent } from './user-agent.ts'
 
 export interface CommonOptions {
-  /** Asked for besides what the server asks for. */
+  /** Scopes to request in addition to those that the server requires. Default: none. */
   scopes?: readonly string[] | undefined
-  /** Where tokens and registrations are kept. Default: in memory, for as long as the process lives. */
+  /** Where tokens and registrations are stored. Default: in memory, until the process exits. */
   store?: TokenStore | undefined
-  /** Makes the requests to authorization servers. Default: one that goes to public https addresses only. */
+  /** Sends the requests to authorization servers. Default: a `guardedFetch`, for public https addresses only. */
   fetch?: AuthFetch | undefined
-  /** Bind tokens to a key of ours (RFC 9449). Default: where the server wants it. */
+  /** Binds tokens to a key of the client (RFC 9449). Default: if the server requires it. */
   dpop?: boolean | undefined
 }
 
 export interface OAuthOptions extends CommonOptions, Partial<Omit<ClientIdentity, 'clientName'>> {
-  /** What users read on consent pages. Default `Tenon`. */
+  /** The name of the client on consent pages. Default `Tenon`. */
   clientName?: string | undefined
-  /** Where the user comes back to, with `authorize`. */
+  /** The URL that the user comes back to. Required with `authorize`. */
   redirectUrl?: string | undefined
   /**
-   * Whether a user may be asked. With `false` no browser is ever opened: what is kept in `store` is used and refreshed, and
-   * where that is not enough it fails with an `AuthError`. Have the user log in with `beginAuthorization` and the same `store`,
-   * or give `authorize`. Default true.
+   * Whether a user may be asked. With `false`, no browser is opened: tokens in `store` are used and refreshed, and if that is not
+   * enough, requests fail with an `AuthError`. Let the user log in with `beginAuthorization` and the same `store`. Default true.
    */
   interactive?: boolean | undefined
-  /** Takes the user to the page, and gives the URL that they came back to, or its parameters. */
+  /**
+   * Sends the user to the page, and returns the URL that they came back to, or its parameters. Default: opens the browser of this
+   * machine, on Node.
+   */
   authorize?: ((page: URL) => Came | Promise<Came>) | undefined
 }
 
 type Came = URL | URLSearchParams | string
 
-/** What `auth` of `connect` takes. */
+/** A value for `auth` of `connect`. */
 export type AuthFor = (server: URL) => OAuthSession
 
-/** Permission of a user, asked for in a browser when a server wants it, and kept. */
+/**
+ * Authorizes as a user, with OAuth 2.1. When the server requires a token, the user logs in with a browser. Tokens are stored,
+ * refreshed before they expire, and replaced when the server requires more scopes.
+ *
+ * @example
+ * const client = await connect('https://example.com/mcp', { auth: oauth({ store: fileTokenStore() }) })
+ *
+ * @example
+ * // A web application that sends the user to the page itself:
+ * const auth = oauth({ redirectUrl: 'https://my.app/callback', authorize: (page) => showAndWait(page) })
+ */
 export function oauth(options: OAuthOptions = {}): AuthFor {
   const { clientId, clientSecret, issuer, clientMetadataUrl, clientName = 'Tenon', register } = options
   const { privateKey, algorithm, keyId } = options
   const client = { clientId, clientSecret, issuer, clientMetadataUrl, clientName, register }
   const identity = { ...client, privateKey, algorithm, keyId }
   checkUrls(options)
-  const store = options.store ?? new MemoryTokenStore()
-  const userAgent = userAgentOf(options)
-  return (server) => new OAuthSession(server, { ...toSession(server, options, identity, store), userAgent })
+  return sessionFor(options, { identity, userAgent: userAgentOf(options), grant: undefined })
 }
 
-/** Permission of a machine, by a secret or by a signature. */
+/**
+ * Authorizes as a machine, with a client secret or a private key (OAuth client credentials).
+ *
+ * @example
+ * const auth = clientCredentials({ clientId: 'nightly-report', clientSecret: process.env.CLIENT_SECRET })
+ * const client = await connect('https://example.com/mcp', { auth })
+ */
 export function clientCredentials(options: MachineOptions & CommonOptions): AuthFor {
-  return byGrant(options, clientCredentialsGrant(options))
+  return withGrant(options, clientCredentialsGrant(options))
 }
 
-/** Permission of a workload, by what its platform says of it. */
+/**
+ * Authorizes as a workload, with the JWT that its platform issues for it (RFC 7523).
+ *
+ * @example
+ * const auth = workloadIdentity({ clientId: 'worker', assertion: () => readFile('/var/run/token', 'utf8') })
+ */
 export function workloadIdentity(options: AssertionOptions & CommonOptions): AuthFor {
-  return byGrant(options, workloadGrant(options))
+  return withGrant(options, workloadGrant(options))
 }
 
-/** Permission of a user, by what the identity provider of their enterprise says of them. */
+/**
+ * Authorizes as a user who is signed in at the identity provider of their enterprise (ID-JAG).
+ *
+ * @example
+ * const identityProvider = { tokenEndpoint: 'https://idp.example/token', clientId: 'app', idToken: () => session.idToken }
+ * const auth = enterpriseManaged({ clientId: 'app', identityProvider })
+ */
 export function enterpriseManaged(options: EnterpriseOptions & CommonOptions): AuthFor {
-  return byGrant(options, enterpriseGrant(options))
+  return withGrant(options, enterpriseGrant(options))
 }
 
-/** A token that was had elsewhere; a function is asked for it each time. */
+/**
+ * Authorizes with a token that you already have. A function is called for each request; if the server rejects its token, it is
+ * called once more.
+ *
+ * @example
+ * const client = await connect('https://example.com/mcp', { auth: bearer(process.env.API_TOKEN) })
+ */
 export function bearer(token: string | (() => string | Promise<string>)) {
   return {
     async headers(): Promise<Record<string, string>> {
       return { authorization: `Bearer ${typeof token === 'function' ? await token() : token}` }
     },
-    async refused({ count }: { count: number }): Promise<boolean> {
+    async onUnauthorized({ count }: { count: number }): Promise<boolean> {
       return typeof token === 'function' && count < 2
     },
   }
 }
 
-/** Throws on what no authorization server may accept. */
+/** Throws on URLs that no authorization server may accept. */
 function checkUrls({ redirectUrl, clientMetadataUrl }: OAuthOptions): void {
   const redirect = redirectUrl !== undefined && URL.canParse(redirectUrl) ? new URL(redirectUrl) : undefined
   if (redirectUrl !== undefined && (!redirect || (redirect.protocol === 'http:' && !isLoopbackUrl(redirect)))) {
-    throw new TypeError('redirectUrl must be an https: URL, or http: on this machine')
+    throw new TypeError('redirectUrl must be an https: URL, or an http: URL on this machine')
   }
   const problem = clientMetadataUrl === undefined ? undefined : documentUrlProblem(clientMetadataUrl)
   if (problem !== undefined) throw new TypeError(`clientMetadataUrl ${problem}`)
 }
 
-function byGrant(options: CommonOptions & { clientId: string }, grant: Grant): AuthFor {
+function withGrant(options: CommonOptions & { clientId: string }, grant: Grant): AuthFor {
   const identity = { clientId: options.clientId, clientName: '' }
-  const store = options.store ?? new MemoryTokenStore()
-  return (server) => new OAuthSession(server, { ...toSession(server, options, identity, store), grant })
+  return sessionFor(options, { identity, userAgent: undefined, grant })
 }
 
-function toSession(
-  server: URL,
-  { scopes = [], fetch, dpop = false }: CommonOptions,
-  identity: ClientIdentity,
-  store: TokenStore,
-): SessionOptions {
-  return { identity, scopes, store, fetch: fetch ?? fetchFor(server), dpop, grant: undefined, userAgent: undefined }
+function sessionFor(
+  options: CommonOptions,
+  source: Pick<StoredCredentialsOptions, 'identity' | 'userAgent' | 'grant'>,
+): AuthFor {
+  const { scopes = [], store = new MemoryTokenStore(), fetch, dpop = false } = options
+  return (server) => {
+    const credentials = new StoredCredentials(server, { ...source, scopes, store, dpop })
+    return new OAuthSession(server, credentials, fetch ?? fetchFor(server))
+  }
 }
 
 function userAgentOf({ authorize, redirectUrl, interactive = true }: OAuthOptions): UserAgent | undefined {
-  if (!interactive && authorize) throw new TypeError('oauth({ interactive: false }) asks nobody: leave authorize out')
+  if (!interactive && authorize) {
+    throw new TypeError('oauth({ interactive: false }) never asks a user. Remove `authorize`')
+  }
   if (!interactive) return undefined
-  if (!authorize) return isNode() ? browserAgent() : undefined
-  if (redirectUrl === undefined) throw new TypeError('oauth({ authorize }) needs a redirectUrl as well')
+  if (!authorize) return usesNodeHttp() ? browserAgent() : undefined
+  if (redirectUrl === undefined) throw new TypeError('oauth({ authorize }) requires `redirectUrl`')
   return {
     prepare: async (): Promise<Redirect> => ({
       url: redirectUrl,
@@ -128,8 +167,4 @@ function userAgentOf({ authorize, redirectUrl, interactive = true }: OAuthOption
 function paramsOf(came: Came): URLSearchParams {
   if (came instanceof URLSearchParams) return came
   return new URL(came).searchParams
-}
-
-function isNode(): boolean {
-  return typeof process === 'object' && typeof process.versions?.node === 'string'
 }

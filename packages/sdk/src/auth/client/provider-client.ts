@@ -4,7 +4,7 @@ import type { AuthContext, AuthFetch } from './context.ts'
 import type { OAuthClientProvider, ProviderClientInformation } from './provider-port.ts'
 import { chooseMethod, isNative, type RegisteredClient, requestRegistration } from './registration.ts'
 
-/** The client that the provider knows for this authorization server. */
+/** The client that the provider has for this authorization server. */
 export async function providerClient(
   { trace }: AuthContext,
   provider: OAuthClientProvider,
@@ -14,18 +14,17 @@ export async function providerClient(
   const information = await provider.clientInformation({ issuer })
   if (!information) return undefined
   if (information.issuer !== undefined && information.issuer !== issuer) {
-    // 2026-07-28 authorization: credentials belong to the issuer that gave them, and go to no other. A user's client can be
-    // registered anew; a machine's cannot.
+    // 2026-07-28 authorization: a client is never used with another issuer. With a user, another one can be registered.
     if (provider.saveClientInformation && provider.redirectUrl !== undefined) return undefined
     throw new AuthError(
-      `The client id belongs to ${information.issuer}, but the server wants tokens of ${issuer}`,
+      `The client id belongs to ${information.issuer}, but the server requires tokens of ${issuer}`,
       trace,
     )
   }
   return toClient(provider, server, information, 'given')
 }
 
-/** A client that the provider does not know yet: its metadata document, or registered now. The provider keeps it. */
+/** Creates a client from the metadata document or by registration, and saves it in the provider. */
 export async function registerProvider(
   context: AuthContext,
   provider: OAuthClientProvider,
@@ -42,8 +41,10 @@ export async function registerProvider(
     return toClient(provider, server, information, 'document')
   }
   if (!provider.saveClientInformation || !server.registration_endpoint) {
-    const why = provider.saveClientInformation ? 'and registers none by itself' : 'and the provider keeps no other'
-    throw new AuthError(`${issuer} knows no client of this provider, ${why}: clientInformation() has to`, context.trace)
+    const why = provider.saveClientInformation
+      ? `${issuer} has no dynamic registration`
+      : 'the provider has no saveClientInformation()'
+    throw new AuthError(`The client cannot be registered: ${why}. Return one from clientInformation()`, context.trace)
   }
   const registered = await requestRegistration(context, server, {
     grant_types: ['authorization_code', 'refresh_token'],
@@ -60,7 +61,7 @@ export async function registerProvider(
   return toClient(provider, server, information, 'registered')
 }
 
-/** Lets a provider with a way of its own show who the client is. */
+/** Lets a provider authenticate the client itself. */
 export function authenticatingFetch(
   fetch: AuthFetch,
   provider: OAuthClientProvider,
@@ -70,7 +71,7 @@ export function authenticatingFetch(
     if (url !== server.token_endpoint) return fetch(url, init)
     const headers = new Headers(init.headers)
     const params = new URLSearchParams(String(init.body))
-    // Whether and how the client is named is the provider's choice too.
+    // The provider decides whether to add the client id.
     params.delete('client_id')
     await provider.addClientAuthentication!(headers, params, url, server)
     return fetch(url, { ...init, headers: Object.fromEntries(headers), body: params })
@@ -88,7 +89,7 @@ function toClient(
   }
   const methods = server.token_endpoint_auth_methods_supported
   const usual = !methods || methods.includes('client_secret_basic') ? 'client_secret_basic' : 'client_secret_post'
-  // Some register a client as one without a secret and give it one: those want to see it.
+  // Some servers register a client without authentication, but issue a secret: they expect it.
   const method = registered === undefined || registered === 'none' ? usual : registered
   return { client_id, client_secret, token_endpoint_auth_method: method, origin }
 }

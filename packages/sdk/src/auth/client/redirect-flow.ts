@@ -3,7 +3,7 @@ import { isObject } from '../../util/objects.ts'
 import { MemoryTokenStore, type TokenStore } from '../token-store.ts'
 import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
 import { AuthContext, type AuthFetch } from './context.ts'
-import { clientFor, clientKey, keepClient, keepTokens, keptDpopKey, withoutQuery } from './credential-storage.ts'
+import { clientFor, clientKey, loadDpopKey, saveClient, saveTokens, withoutQuery } from './credential-storage.ts'
 import { chooseScopes, discover, fetchFor } from './discovery.ts'
 import { beginFlow, completeFlow, type Flow } from './flow.ts'
 import { type ClientKey, signatureOf } from './private-key.ts'
@@ -13,40 +13,39 @@ import { Trace } from './trace.ts'
 
 export interface LegOptions extends ClientKey {
   /**
-   * Where tokens and registrations are kept. It holds one user's token for each server, so every user needs one of their
-   * own. Default: nowhere.
+   * Where tokens and registrations are stored. A store has one token for each server, so every user needs their own. Default: not
+   * stored.
    */
   store?: TokenStore | undefined
-  /** Makes the requests to authorization servers. Default: one that goes to public https addresses only. */
+  /** Sends the requests to authorization servers. Default: a `guardedFetch`, for public https addresses only. */
   fetch?: AuthFetch | undefined
 }
 
 export interface BeginOptions extends LegOptions, Partial<Omit<ClientIdentity, 'clientName'>> {
-  /** Where the user comes back to. */
+  /** The URL that the user comes back to. */
   redirectUrl: string | URL
-  /** What users read on consent pages. Default `Tenon`. */
+  /** The name of the client on consent pages. Default `Tenon`. */
   clientName?: string | undefined
-  /** Asked for besides what the server asks for. */
+  /** Scopes to request in addition to those that the server requires. Default: none. */
   scopes?: readonly string[] | undefined
-  /** The `WWW-Authenticate` header of the server's refusal. Default: its metadata is looked for at the well-known places. */
+  /** The `WWW-Authenticate` header of the server's 401. Default: the metadata is fetched from the well-known URLs. */
   challenge?: string | Challenge | undefined
-  /** Bind the token to a key that is kept in `store` (RFC 9449). Default: where the challenge wants it. */
+  /** Binds the token to a key that is stored in `store` (RFC 9449). Default: if the challenge requires it. */
   dpop?: boolean | undefined
 }
 
-/** What an application learns of the tokens; all of them are in the store. */
+/** The new access token. The store has the refresh token as well. */
 export interface Completed {
   readonly accessToken: string
-  /** Milliseconds since 1970; undefined when the authorization server does not say. */
+  /** In milliseconds since 1970; undefined if the authorization server does not say. */
   readonly expiresAt: number | undefined
   readonly scopes: readonly string[]
   readonly issuer: string
 }
 
 /**
- * The first half of asking a user, for applications that have them in a browser of their own: send them to `url`, and keep
- * `flow` until they come back. It is JSON and secret: it belongs into the user's session on the server, which also makes
- * sure that whoever comes back is the one who left.
+ * Begins the login of a user, for web applications: redirect the user to `url`, and store `flow` until they come back. `flow` is
+ * JSON and secret. Store it in the user's session on your server, so that only the user who left can come back.
  *
  * @example
  * const { url, flow } = await beginAuthorization('https://example.com/mcp', { redirectUrl: 'https://my.app/back', store })
@@ -63,7 +62,7 @@ export async function beginAuthorization(
   const challenge = typeof options.challenge === 'string' ? bearerChallenge(options.challenge) : options.challenge
   const bindsToKey = options.dpop ?? challenge?.scheme === 'dpop'
   if (bindsToKey && !options.store) {
-    throw new McpError('invalid-argument', 'beginAuthorization({ dpop }) needs a store, where the key is kept')
+    throw new McpError('invalid-argument', 'beginAuthorization({ dpop }) requires a `store` for the key')
   }
   const redirectUrl = readRedirectUrl(options.redirectUrl)
   const found = await discover(context, challenge)
@@ -77,8 +76,8 @@ export async function beginAuthorization(
 }
 
 /**
- * The second half, perhaps in another process: checks that what the user came back with answers this flow, and redeems it.
- * With the same `store`, `connect(url, { auth: oauth({ store }) })` is let in from now on.
+ * Completes the login of a user, perhaps in another process: checks that the answer belongs to this flow, and exchanges the code
+ * for tokens. From then on, `connect(url, { auth: oauth({ store }) })` works with the same `store`.
  *
  * @param params The URL that the user came back to, or its parameters.
  * @example
@@ -94,26 +93,26 @@ export async function completeAuthorization(
   const server = new URL(serverUrl)
   const context = contextFor(server, options)
   if (bindsToKey && !store) {
-    throw new AuthError('The token is to be bound to a key, and there is no store that has it', context.trace)
+    throw new AuthError('The token must be bound to a key, which is in the store. Pass `store`', context.trace)
   }
-  const dpop = bindsToKey ? await keptDpopKey(store!, server) : undefined
+  const dpop = bindsToKey ? await loadDpopKey(store!, server) : undefined
   const answer = params instanceof URL ? params.searchParams : params
   const response = await completeFlow(context, begun, answer, dpop).catch(async (error: AuthError) => {
-    // The authorization server has forgotten the client; the next one begins with another.
-    const isForgotten = (error.cause as { error?: unknown } | undefined)?.error === 'invalid_client'
-    if (isForgotten) await store?.delete(clientKey(begun.server))
+    // The authorization server does not know the client any more. It is registered again next time.
+    const isUnknown = (error.cause as { error?: unknown } | undefined)?.error === 'invalid_client'
+    if (isUnknown) await store?.delete(clientKey(begun.server))
     throw error
   })
-  const tokens = toTokens(response, begun.server, begun.client.client_id, begun.resource, begun.scopes)
+  const tokens = toTokens(response, { ...begun, clientId: begun.client.client_id })
   if (store) {
-    // Whoever refreshes the token needs the client that it was given to.
-    await keepClient(store, begun.server, begun.client)
-    await keepTokens(store, server, tokens)
+    // The client is needed to refresh the token.
+    await saveClient(store, begun.server, begun.client)
+    await saveTokens(store, server, tokens)
   }
   return {
     accessToken: tokens.accessToken,
     expiresAt: tokens.expiresAt,
-    // RFC 6749, 5.1: nothing is said when all that was asked for was granted.
+    // RFC 6749, 5.1: the response has no scope if all requested scopes were granted.
     scopes: response.scope === undefined ? begun.scopes : scopesIn(response.scope),
     issuer: tokens.issuer,
   }
@@ -132,18 +131,19 @@ function contextFor(server: URL, options: LegOptions): AuthContext {
 }
 
 function readServerUrl(text: string | URL): URL {
-  if (!URL.canParse(String(text))) throw new McpError('invalid-argument', 'The server URL is no URL')
+  if (!URL.canParse(String(text)))
+    throw new McpError('invalid-argument', 'Not a URL: pass the URL of the server to beginAuthorization')
   return withoutQuery(new URL(text))
 }
 
-/** 2025-11-25 authorization, communication security: a code that comes back over plain http can be read on the way. */
+/** 2025-11-25 authorization, communication security: a code in a plain http: URL can be read on the network. */
 function readRedirectUrl(text: string | URL): string {
   const url = String(text)
   if (URL.canParse(url) && (new URL(url).protocol === 'https:' || isNative(url))) return url
-  throw new McpError('invalid-argument', 'redirectUrl must be an https: URL, or one on this machine')
+  throw new McpError('invalid-argument', 'redirectUrl must be an https: URL, or a URL on this machine')
 }
 
-/** Nothing of the text is shown when it cannot be read: it is secret. */
+/** The text is secret, so the error does not contain it. */
 function parseLeg(text: string): Leg {
   let leg: unknown
   try {
@@ -151,6 +151,6 @@ function parseLeg(text: string): Leg {
   } catch {}
   const isOurs =
     isObject(leg) && leg.version === 1 && isObject(leg.flow) && isObject(leg.flow.server) && isObject(leg.flow.client)
-  if (!isOurs) throw new McpError('invalid-argument', 'The flow is not one that beginAuthorization gave')
+  if (!isOurs) throw new McpError('invalid-argument', 'Invalid flow: pass the `flow` that beginAuthorization returned')
   return leg as unknown as Leg
 }

@@ -2,26 +2,26 @@ import type { AuthorizationServer, Client } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
 import { isLoopbackUrl } from '../../net/addresses.ts'
 import { isObject } from '../../util/objects.ts'
-import { type AuthContext, messageOf, plain } from './context.ts'
+import { type AuthContext, messageOf, redacted } from './context.ts'
 import type { ClientKey } from './private-key.ts'
 
-/** A client as one authorization server knows it. */
+/** A client as an authorization server knows it. */
 export interface RegisteredClient extends Client {
-  /** Where it came from; only what was registered dynamically can be registered anew. */
+  /** `'given'` as an option, a metadata `'document'`, or `'registered'` dynamically. */
   readonly origin: 'given' | 'document' | 'registered'
-  /** The redirect that it was registered with. */
+  /** The redirect URL that it was registered with. */
   readonly redirectUrl?: string | undefined
 }
 
 export interface ClientIdentity extends ClientKey {
-  /** A client that was registered by hand, and the one issuer that knows it. */
+  /** The id of a client that you have registered. Default: from `clientMetadataUrl`, or registered dynamically. */
   readonly clientId?: string | undefined
   readonly clientSecret?: string | undefined
   readonly issuer?: string | undefined
   /** The URL of a Client ID Metadata Document. */
   readonly clientMetadataUrl?: string | undefined
   readonly clientName: string
-  /** Asked when nothing else works. */
+  /** Called if the client cannot be registered in any other way. */
   readonly register?: ((server: AuthorizationServer) => ClientGiven | Promise<ClientGiven>) | undefined
 }
 
@@ -30,7 +30,7 @@ export interface ClientGiven {
   clientSecret?: string | undefined
 }
 
-/** The ladder of 2025-11-25 authorization, client registration: given, metadata document, dynamic, ask. */
+/** 2025-11-25 authorization, client registration: the given client, the metadata document, dynamic registration, `register`. */
 export async function findClient(
   context: AuthContext,
   server: AuthorizationServer,
@@ -40,13 +40,13 @@ export async function findClient(
 ): Promise<RegisteredClient> {
   const { trace } = context
   if (identity.clientId !== undefined) {
-    trace.done('registration', 'the client id that was given')
+    trace.done('registration', 'the given client id')
     return toClient(server, identity.clientId, identity, 'given')
   }
-  trace.skipped('registration', 'no client id was given')
+  trace.skipped('registration', 'no clientId')
   const problem = documentProblem(server, identity)
   if (problem === undefined) {
-    trace.done('registration', `by the document ${identity.clientMetadataUrl}`)
+    trace.done('registration', `with the document ${identity.clientMetadataUrl}`)
     return {
       client_id: identity.clientMetadataUrl!,
       token_endpoint_auth_method: documentMethod(identity),
@@ -59,7 +59,7 @@ export async function findClient(
   trace.skipped('registration', `${server.issuer} has no dynamic registration`)
   if (!identity.register) {
     throw new AuthError(
-      `${server.issuer} does not know this client and registers none by itself: register it there and give clientId, or give clientMetadataUrl`,
+      `${server.issuer} does not know this client and has no dynamic registration. Register it there and pass clientId, or pass clientMetadataUrl`,
       trace,
     )
   }
@@ -67,20 +67,20 @@ export async function findClient(
   return toClient(server, clientId, { clientSecret }, 'given')
 }
 
-/** How a client with a document shows who it is: its document says the same. */
+/** How a client with a metadata document authenticates, as its document says. */
 export function documentMethod({ privateKey }: ClientKey): 'none' | 'private_key_jwt' {
   return privateKey === undefined ? 'none' : 'private_key_jwt'
 }
 
 function documentProblem(server: AuthorizationServer, identity: ClientIdentity): string | undefined {
-  if (identity.clientMetadataUrl === undefined) return 'no client id metadata document was given'
+  if (identity.clientMetadataUrl === undefined) return 'no clientMetadataUrl'
   if (server.client_id_metadata_document_supported !== true) {
-    return `${server.issuer} takes no client id metadata documents`
+    return `${server.issuer} does not support client id metadata documents`
   }
   const isSigned = documentMethod(identity) === 'private_key_jwt'
-  // RFC 8414, 2: client_secret_basic where nothing is said.
+  // RFC 8414, 2: the default is client_secret_basic.
   const isSupported = server.token_endpoint_auth_methods_supported?.includes('private_key_jwt')
-  return isSigned && !isSupported ? `${server.issuer} takes no signatures of clients (private_key_jwt)` : undefined
+  return isSigned && !isSupported ? `${server.issuer} does not support private_key_jwt` : undefined
 }
 
 function toClient(
@@ -120,7 +120,7 @@ async function register(
   return { token_endpoint_auth_method: method, ...registered, origin: 'registered', redirectUrl }
 }
 
-/** RFC 7591, read with patience: not every server sends all that it should. */
+/** RFC 7591, parsed leniently: not every server sends all required members. */
 export async function requestRegistration(
   context: AuthContext,
   server: AuthorizationServer,
@@ -133,7 +133,7 @@ export async function requestRegistration(
     return new AuthError(
       `${server.issuer} did not register this client: ${why}`,
       trace,
-      cause === undefined ? {} : { cause: plain(cause) },
+      cause === undefined ? {} : { cause: redacted(cause) },
     )
   }
   let response: Response
@@ -154,12 +154,12 @@ export async function requestRegistration(
 }
 
 export function chooseMethod(supported: readonly string[] | undefined): string {
-  // RFC 8414, 2: client_secret_basic where nothing is said.
+  // RFC 8414, 2: the default is client_secret_basic.
   const known = supported ?? ['none', 'client_secret_basic']
   return ['none', 'client_secret_basic', 'client_secret_post'].find((method) => known.includes(method)) ?? 'none'
 }
 
-/** Whether only an application on the user's own machine can be at the other end of a redirect (RFC 8252). */
+/** True if only an application on the user's machine can receive the redirect (RFC 8252). */
 export function isNative(redirectUrl: string): boolean {
   const url = new URL(redirectUrl)
   return isLoopbackUrl(url) || !/^https?:$/.test(url.protocol)

@@ -1,5 +1,4 @@
 import {
-  type AuthorizationServer,
   type ClientAuth,
   ClientSecretPost,
   type DPoPHandle,
@@ -12,9 +11,10 @@ import { clock } from '../../util/clock.ts'
 import { scopesIn } from './challenge.ts'
 import { secretBasic } from './client-authentication.ts'
 import type { AuthContext } from './context.ts'
+import type { IssuedGrant } from './credentials.ts'
 import type { RegisteredClient } from './registration.ts'
 
-/** Tokens as they are kept, for one server and its one authorization server. */
+/** Tokens as they are stored, for one server and its authorization server. */
 export interface Tokens {
   readonly issuer: string
   readonly clientId: string
@@ -24,29 +24,23 @@ export interface Tokens {
   readonly refreshToken?: string | undefined
   /** Milliseconds since 1970. */
   readonly expiresAt?: number | undefined
-  /** From then on it is replaced before it is used. */
+  /** From this time on, it is replaced before it is used, in milliseconds since 1970. */
   readonly staleAt?: number | undefined
-  /** What was asked for, and is asked for again when more is needed. */
+  /** The scopes that were requested, and are requested again when more are needed. */
   readonly scopes: readonly string[]
 }
 
-/** A token that ends so soon is not worth sending; of a short life the last tenth. */
+/** How long before its expiry a token is replaced; at most a tenth of its lifetime. */
 const earlyMs = 30_000
 
 export function isStale({ staleAt }: Tokens, now: number): boolean {
   return staleAt !== undefined && staleAt <= now
 }
 
-export function toTokens(
-  response: TokenEndpointResponse,
-  server: AuthorizationServer,
-  clientId: string,
-  resource: string | undefined,
-  asked: readonly string[],
-  refreshToken?: string,
-): Tokens {
+export function toTokens(response: TokenEndpointResponse, grant: IssuedGrant): Tokens {
+  const { server, clientId, resource, scopes, refreshToken } = grant
   const granted = scopesIn(response.scope)
-  const lifeMs = response.expires_in === undefined ? undefined : response.expires_in * 1_000
+  const lifetimeMs = response.expires_in === undefined ? undefined : response.expires_in * 1_000
   return {
     issuer: server.issuer,
     clientId,
@@ -54,22 +48,22 @@ export function toTokens(
     accessToken: response.access_token,
     tokenType: response.token_type === 'dpop' ? 'dpop' : 'bearer',
     refreshToken: response.refresh_token ?? refreshToken,
-    ...(lifeMs !== undefined && {
-      expiresAt: clock.now() + lifeMs,
-      staleAt: clock.now() + lifeMs - Math.min(earlyMs, lifeMs / 10),
+    ...(lifetimeMs !== undefined && {
+      expiresAt: clock.now() + lifetimeMs,
+      staleAt: clock.now() + lifetimeMs - Math.min(earlyMs, lifetimeMs / 10),
     }),
-    scopes: [...new Set([...asked, ...granted])],
+    scopes: [...new Set([...scopes, ...granted])],
   }
 }
 
-/** How the client shows who it is, as it was registered. */
+/** How the client authenticates at the token endpoint, as it was registered. */
 export function authenticationOf(
   { client_secret, token_endpoint_auth_method }: RegisteredClient,
   { signature, trace }: AuthContext,
 ): ClientAuth {
   if (token_endpoint_auth_method === 'private_key_jwt' && client_secret === undefined) {
     if (signature) return signature
-    throw new AuthError('The client authenticates with a private key, and none was given: pass `privateKey`', trace)
+    throw new AuthError('The client is registered to authenticate with a private key. Pass `privateKey`', trace)
   }
   if (typeof client_secret !== 'string' || token_endpoint_auth_method === 'none') return None()
   return token_endpoint_auth_method === 'client_secret_post'
@@ -77,7 +71,7 @@ export function authenticationOf(
     : secretBasic(client_secret)
 }
 
-/** A server may want a nonce of its own in the proof, and says so once (RFC 9449, 8). */
+/** Repeats the request once if the authorization server requires a nonce in the proof (RFC 9449, 8). */
 export async function withNonce<T>(dpop: DPoPHandle | undefined, request: () => Promise<T>): Promise<T> {
   try {
     return await request()

@@ -1,11 +1,11 @@
-/** One thing that was tried on the way to a token, and what came of it. */
+/** One step of an authorization, and its outcome. */
 export interface TraceStep {
   readonly step: string
   readonly outcome: 'done' | 'skipped' | 'failed'
   readonly detail: string
 }
 
-/** What was tried, in order, so that a failure explains itself. Nothing secret is ever written here. */
+/** The steps of an authorization in order, to explain a failure. It never contains secrets. */
 export class Trace {
   readonly steps: TraceStep[] = []
 
@@ -26,7 +26,7 @@ export class Trace {
   }
 
   #add(step: string, outcome: TraceStep['outcome'], detail: string): void {
-    // A server decides what much of this says.
+    // Parts of it come from servers.
     this.steps.push({ step, outcome, detail: detail.replace(/\p{Cc}+/gu, ' ').slice(0, 500) })
     if (this.steps.length > maxSteps) this.steps.shift()
   }

@@ -4,22 +4,22 @@ import { isWatched } from '../../jsonrpc/link.ts'
 import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
-import type { ReadHeader } from '../http/client/call.ts'
+import type { ResponseHead } from '../../net/send.ts'
 import { ClientConfig, type HttpClientOptions, parseUrl } from '../http/client/config.ts'
 import { EventReader, type ServerSentEvent } from '../http/client/event-reader.ts'
-import { answerNotice, PendingAnswers } from '../http/client/pending-answers.ts'
-import { authOf, finishAuth, type ProviderOption } from '../http/client/provider.ts'
-import { isEventStream, unreadable } from '../http/client/read.ts'
-import { HttpExchange, reasonOf, type Taker } from '../http/client/request.ts'
+import { answerLabel, PendingAnswers } from '../http/client/pending-answers.ts'
+import { authOf, finishAuth, type ProviderOption } from '../http/client/provider-auth.ts'
+import { ClientRequest, type RequestListener, reasonOf } from '../http/client/request.ts'
+import { isEventStream, unreadable } from '../http/client/response-headers.ts'
 
 export interface SSEClientTransportOptions extends HttpClientOptions, ProviderOption {
-  /** How long the server may take to say where messages go. Default 10,000. */
+  /** How long to wait for the event with the endpoint for messages. Default 10,000. */
   endpointTimeoutMs?: number | undefined
 }
 
 /**
- * A client's end of the HTTP+SSE transport of 2024-11-05, for servers that have no other: one stream brings everything
- * that the server says, and messages are posted to where its first event says. Without the stream there is no session.
+ * The client side of the HTTP+SSE transport of 2024-11-05, for servers that have no other. One stream carries all messages of
+ * the server, and its first event names the URL that messages are posted to. The session ends with the stream.
  */
 export class SSEClientTransport implements Transport {
   onmessage?: Transport['onmessage'] | undefined
@@ -31,28 +31,28 @@ export class SSEClientTransport implements Transport {
   readonly peerKey: string
   readonly address: string
   readonly #options: SSEClientTransportOptions
-  readonly #destination: ClientConfig
+  readonly #config: ClientConfig
   readonly #answers = new PendingAnswers()
   #stream: ServerStream | undefined
   #version: string | undefined
 
   constructor(url: string | URL, options: SSEClientTransportOptions = {}) {
     this.#options = options
-    this.#destination = new ClientConfig(url, { ...options, auth: authOf(options) })
-    this.#destination.onWait = () => this.onwait?.() ?? (() => {})
-    this.address = this.#destination.name
-    this.peerKey = `sse ${this.#destination.name}`
+    this.#config = new ClientConfig(url, { ...options, auth: authOf(options) })
+    this.#config.onWait = () => this.onwait?.() ?? (() => {})
+    this.address = this.#config.name
+    this.peerKey = `sse ${this.#config.name}`
   }
 
   get hidesCredentials(): boolean {
-    return this.#destination.hidesCredentials
+    return this.#config.hidesCredentials
   }
 
   authorizationContext(): string | Promise<string> {
-    return this.#destination.authorizationContext()
+    return this.#config.authorizationContext()
   }
 
-  /** The revision that was agreed on. */
+  /** The negotiated revision. */
   get protocolVersion(): string | undefined {
     return this.#version
   }
@@ -60,8 +60,8 @@ export class SSEClientTransport implements Transport {
   async start(): Promise<void> {
     this.#stream?.close()
     this.#version = undefined
-    await this.#destination.open()
-    const stream = new ServerStream(this.#destination, (data) => {
+    await this.#config.open()
+    const stream = new ServerStream(this.#config, (data) => {
       if (this.#stream === stream) this.#receive(data)
     })
     this.#stream = stream
@@ -78,7 +78,7 @@ export class SSEClientTransport implements Transport {
     const text = JSON.stringify(message)
     if (!Array.isArray(message) && 'method' in message) return this.#post(message.method, text)
     this.#answers.begin()
-    return this.#post(answerNotice, text).finally(() => this.#answers.end())
+    return this.#post(answerLabel, text).finally(() => this.#answers.end())
   }
 
   sendRequest(text: string, request: OutgoingRequest): Promise<void> {
@@ -90,33 +90,34 @@ export class SSEClientTransport implements Transport {
     this.#version = version
   }
 
-  /** With `authProvider`: redeems what the user came back with; then connect again. */
+  /** Exchanges the authorization code that the user came back with, if you use `authProvider`. Then connect again. */
   async finishAuth(answer: Answer, iss?: string): Promise<void> {
-    await finishAuth(this.#destination.auth, answer, iss)
+    await finishAuth(this.#config.auth, answer, iss)
   }
 
   async close(): Promise<void> {
     const stream = this.#stream
     this.#stream = undefined
     stream?.close()
-    this.#destination.close()
+    this.#config.close()
     if (stream) this.onclose?.()
   }
 
-  #post(about: string, body: string, onAuthorized?: (context: string) => void): Promise<void> {
+  #post(label: string, body: string, onAuthorized?: (context: string) => void): Promise<void> {
     const target = this.#stream?.endpoint
     if (!target)
-      return Promise.reject(new HttpError(`${about} was not sent: there is no session`, { outcome: 'not-sent' }))
+      return Promise.reject(new HttpError(`${label} was not sent: there is no session`, { outcome: 'not-sent' }))
     const headers: Record<string, string> = { 'content-type': 'application/json' }
     if (this.#version !== undefined) headers['mcp-protocol-version'] = this.#version
     return new Promise((resolve, reject) => {
-      const failed = (error: HttpError) => reject(reasonOf(error))
-      const taker: Taker = { accepted: () => 'none', bytes: () => {}, ended: () => resolve(), failed }
-      new HttpExchange(
-        this.#destination,
-        { method: 'POST', about, headers, body, url: target, onAuthorized },
-        taker,
-      ).start()
+      const options = { method: 'POST', label, headers, body, url: target, onAuthorized } as const
+      const listener: RequestListener = {
+        onSuccess: () => 'none',
+        onChunk: () => {},
+        onComplete: () => resolve(),
+        onFailure: (error) => reject(reasonOf(error)),
+      }
+      new ClientRequest(this.#config, options, listener).start()
     })
   }
 
@@ -133,32 +134,32 @@ export class SSEClientTransport implements Transport {
   }
 }
 
-/** The one stream of a session. */
-class ServerStream implements Taker {
-  /** Where messages go; known once it is open. */
+/** The stream of a session. */
+class ServerStream implements RequestListener {
+  /** The URL that messages are posted to; known once the stream is open. */
   endpoint: URL | undefined
-  /** Settles when the stream ends by itself, with what happened. */
+  /** Resolves with the reason when the stream ends by itself. */
   readonly lost: Promise<string>
-  readonly #destination: ClientConfig
+  readonly #config: ClientConfig
   readonly #onMessage: (data: string) => void
   readonly #reader: EventReader
-  readonly #delivery: HttpExchange
+  readonly #http: ClientRequest
   #onLost!: (reason: string) => void
   #onEndpoint: (() => void) | undefined
   #onRefused: ((error: Error) => void) | undefined
 
-  constructor(destination: ClientConfig, onMessage: (data: string) => void) {
-    this.#destination = destination
+  constructor(config: ClientConfig, onMessage: (data: string) => void) {
+    this.#config = config
     this.#onMessage = onMessage
     this.lost = new Promise((resolve) => {
       this.#onLost = resolve
     })
-    this.#reader = new EventReader({ maxBytes: destination.maxMessageBytes, onEvent: (event) => this.#take(event) })
-    const request = { method: 'GET', about: 'The event stream', headers: { accept: 'text/event-stream' } } as const
-    this.#delivery = new HttpExchange(destination, request, this)
+    this.#reader = new EventReader({ maxBytes: config.maxMessageBytes, onEvent: (event) => this.#receive(event) })
+    const request = { method: 'GET', label: 'The event stream', headers: { accept: 'text/event-stream' } } as const
+    this.#http = new ClientRequest(config, request, this)
   }
 
-  /** Settles with the event that says where messages go. */
+  /** Resolves when the event with the endpoint for messages arrives. */
   async open(timeoutMs: number): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined
     try {
@@ -166,7 +167,7 @@ class ServerStream implements Taker {
         this.#onEndpoint = resolve
         this.#onRefused = reject
         timer = setTimeout(() => reject(noEndpoint(`within ${timeoutMs} ms (endpointTimeoutMs)`)), timeoutMs)
-        this.#delivery.start()
+        this.#http.start()
       })
     } catch (error) {
       this.close()
@@ -177,23 +178,24 @@ class ServerStream implements Taker {
   }
 
   close(): void {
-    this.#delivery.abort()
+    this.#http.abort()
   }
 
-  accepted(status: number, header: ReadHeader): 'bytes' {
-    if (isEventStream(header)) return 'bytes'
-    throw new HttpError('The server answered a GET with no event stream', { outcome: 'refused', status })
+  onSuccess(head: ResponseHead): 'chunks' {
+    if (isEventStream(head)) return 'chunks'
+    const { status } = head
+    throw new HttpError('The server did not answer a GET with an event stream', { outcome: 'refused', status })
   }
 
-  bytes(chunk: Uint8Array): void {
+  onChunk(chunk: Uint8Array): void {
     this.#reader.push(chunk)
   }
 
-  ended(): void {
+  onComplete(): void {
     this.#over(noEndpoint('before the stream ended'), 'the server ended the event stream')
   }
 
-  failed(error: HttpError): void {
+  onFailure(error: HttpError): void {
     this.#over(error, error.message)
   }
 
@@ -202,17 +204,17 @@ class ServerStream implements Taker {
     else this.#onRefused?.(reasonOf(error))
   }
 
-  #take({ type, data }: ServerSentEvent): void {
+  #receive({ type, data }: ServerSentEvent): void {
     if (this.endpoint && type === 'message') this.#onMessage(data)
     else if (!this.endpoint && type === 'endpoint') this.#setEndpoint(data)
   }
 
-  /** Elsewhere it would get the caller's headers, and messages meant for this server. */
+  /** Another origin must not get the caller's headers, and messages meant for this server. */
   #setEndpoint(data: string): void {
-    const { url } = this.#destination
+    const { url } = this.#config
     const target = parseUrl(new URL(data, url))
     if (target.origin !== url.origin) {
-      throw new Error(`it wants messages to be sent to another origin, ${target.origin}`)
+      throw new Error(`the endpoint for messages is on another origin, ${target.origin}`)
     }
     this.endpoint = target
     this.#onEndpoint?.()
@@ -220,5 +222,5 @@ class ServerStream implements Taker {
 }
 
 function noEndpoint(when: string): HttpError {
-  return new HttpError(`The server did not say where messages go ${when}`, { outcome: 'refused' })
+  return new HttpError(`The server did not send the endpoint for messages ${when}`, { outcome: 'refused' })
 }

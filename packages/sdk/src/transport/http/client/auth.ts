@@ -1,30 +1,33 @@
-import type { ReadHeader } from './call.ts'
+import type { ReadHeader, ResponseHead } from '../../../net/send.ts'
 
-/** What gives requests to one server their credentials. */
+/** Provides the credentials for requests to one server. `oauth()`, `bearer()` and the others create one. */
 export interface ClientAuth {
-  /** Headers for one request; asked each time. */
+  /** Returns the headers to add to a request. Called for every request. */
   headers(request: AuthRequest): Record<string, string> | Promise<Record<string, string>>
   /**
-   * The server refused a request (401 or 403). True: something changed, and it is worth making again. Rejects when there is
-   * no way to permission.
+   * Called when the server answers 401 or 403. Return true to send the request again, with headers that are asked for anew.
+   * Rejects if authorization failed.
    */
-  refused(refusal: AuthRefusal): Promise<boolean>
-  /** The server took a request; it may have said something about the next. */
-  taken?(header: ReadHeader): void
+  onUnauthorized(refusal: AuthRefusal): Promise<boolean>
+  /** Called when the server accepts a request, for example to read a nonce for the next one. */
+  onAccepted?(head: Pick<ResponseHead, 'header'>): void
 }
 
+/** A request that needs credentials. */
 export interface AuthRequest {
   readonly method: string
   readonly url: URL
-  /** The newest revision that the connection would speak. */
+  /** The newest revision that the client offers. */
   readonly revision: string
 }
 
+/** A request that the server refused with 401 or 403. */
 export interface AuthRefusal extends AuthRequest {
   readonly status: number
+  /** Reads one header of the response by its name in lower case. */
   readonly header: ReadHeader
-  /** What the request carried. */
+  /** The headers that were sent, with the credentials. */
   readonly sent: Readonly<Record<string, string>>
-  /** How often this request was refused, this time included. */
+  /** How often this request was refused, including this time. */
   readonly count: number
 }

@@ -1,30 +1,32 @@
 import { ClosedError, HttpError, McpError } from '../../../errors.ts'
+import type { RedirectRules } from '../../../net/redirect.ts'
+import { createSender, type FetchLike, type Sender } from '../../../net/send.ts'
 import type { RevisionId } from '../../../protocol/revision.ts'
 import { chooseRevisions } from '../../../protocol/revisions/index.ts'
 import { type Backoff, defaultBackoff } from '../../../util/backoff.ts'
+import { decodeUtf8 } from '../../../util/bytes.ts'
 import { chain } from '../../../util/maybe-async.ts'
+import { usesNodeHttp } from '../../../util/runtime.ts'
 import type { ClientAuth } from './auth.ts'
-import type { HttpPort } from './call.ts'
-import { type FetchLike, FetchPort } from './fetch.ts'
 
 /** Headers as an object, pairs or a `Headers`. */
 export type HeadersLike = Readonly<Record<string, string>> | Iterable<readonly [string, string]>
 
 export interface HttpClientOptions {
-  /** Gives requests their credentials: `oauth()`, `bearer(token)` and others from `tenon/auth/client`. */
+  /** The credentials: `oauth()`, `bearer(token)` and others from `tenon/auth/client`. */
   auth?: ClientAuth | ((server: URL) => ClientAuth) | undefined
-  /** Headers for every request; a function is asked each time. */
+  /** Headers for every request. A function is called for each request. */
   headers?: HeadersLike | (() => HeadersLike | Promise<HeadersLike>) | undefined
-  /** Makes the requests. Default: Node's own HTTP client on Node, the global `fetch` elsewhere. */
+  /** Sends the requests. Default: Node's HTTP client on Node, the global `fetch` elsewhere. */
   fetch?: FetchLike | undefined
-  /** `headers` for every request; anything else goes to `fetch`, where that makes the requests. */
+  /** `headers` for every request. Everything else is passed to `fetch`, if that sends the requests. */
   requestInit?: ({ headers?: HeadersLike | undefined } & Record<string, unknown>) | undefined
   /**
-   * How to try again when the server cannot be reached, is busy, or a stream broke. Default: waits of at most 200 ms,
-   * doubled each time up to 10,000 ms, 5 times.
+   * How to retry when the server cannot be reached, is busy, or a stream broke. Default: 5 retries after a random delay of up to
+   * 200 ms, doubled each time up to 10,000 ms.
    */
   reconnect?: Partial<Backoff> | undefined
-  /** The same under other names. */
+  /** The same, with the names of the official SDK. */
   reconnectionOptions?:
     | {
         initialReconnectionDelay?: number | undefined
@@ -33,45 +35,50 @@ export interface HttpClientOptions {
         maxRetries?: number | undefined
       }
     | undefined
-  /** Longer messages are refused. Default 16 MiB. */
+  /** The maximum size of a message from the server. Default 16 MiB. */
   maxMessageBytes?: number | undefined
-  /** Redirects followed for one request, all within the origin. Default 5. */
+  /** How many redirects to follow for one request. Redirects to another origin are never followed. Default 5. */
   maxRedirects?: number | undefined
 }
 
-/** What the connection may speak, where `connect` was told; whoever gives credentials may want to know. */
+/** The revisions that `connect` was asked to offer. Metadata requests of `auth` name the newest. */
 interface Offer {
   revision?: RevisionId | undefined
   revisions?: readonly RevisionId[] | undefined
 }
 
-/** Where requests go, and what goes with each of them. */
+/** Where requests go, what is sent with each of them, and their limits. */
 export class ClientConfig {
   readonly backoff: Backoff
   readonly maxMessageBytes: number
-  readonly maxRedirects: number
+  readonly redirects: RedirectRules
   readonly auth: ClientAuth | undefined
-  /** Called before a person may be asked; what it gives, afterwards. */
+  /** Decodes a body. Throws if it is not valid UTF-8. */
+  readonly decode: (bytes: Uint8Array) => string
+  /** Called before a user may have to log in. The function that it returns is called afterwards. */
   onWait: (() => () => void) | undefined
-  /** The newest that the connection would speak. */
+  /** The newest revision that the client offers. */
   readonly revision: RevisionId
   readonly #options: HttpClientOptions
   readonly #fixed: Record<string, string> | undefined
   #url: URL
-  #port: HttpPort | undefined
+  #sender: Sender | undefined
 
   constructor(url: string | URL, options: HttpClientOptions & Offer) {
     this.#url = parseUrl(url)
     this.#options = options
     this.backoff = readBackoff(options)
     this.maxMessageBytes = options.maxMessageBytes ?? 16 * 1024 * 1024
-    this.maxRedirects = options.maxRedirects ?? 5
+    this.redirects = { maxRedirects: options.maxRedirects ?? 5, otherOrigins: 'refuse', refuse }
+    this.decode = options.fetch || !usesNodeHttp() ? decodeStrictly : decodeOnNode
     this.auth = typeof options.auth === 'function' ? options.auth(this.#url) : options.auth
     if (this.auth !== undefined && typeof this.auth.headers !== 'function') {
-      throw new TypeError('auth of a URL must come from tenon/auth/client: pass oauth(), bearer(token) or the like.')
+      throw new TypeError(
+        '`auth` must provide a token when you connect to a URL. Pass oauth(), bearer(token) or another function of tenon/auth/client.',
+      )
     }
     this.revision = chooseRevisions(options.revision ? [options.revision] : options.revisions)[0]!.id
-    // As in other SDKs, `requestInit` is read anew for each request.
+    // As in other SDKs, `requestInit` is read for each request.
     if (typeof options.headers !== 'function' && !options.requestInit?.headers) this.#fixed = toRecord(options.headers)
   }
 
@@ -79,34 +86,35 @@ export class ClientConfig {
     return this.#url
   }
 
-  /** For messages and keys: a query may hold secrets. */
+  /** The URL without its query, which may hold secrets, for messages and keys. */
   get name(): string {
     return this.#url.origin + this.#url.pathname
   }
 
-  get port(): HttpPort {
-    if (!this.#port) throw new ClosedError('The transport was closed')
-    return this.#port
+  get sender(): Sender {
+    if (!this.#sender) throw new ClosedError('The transport is closed')
+    return this.#sender
   }
 
-  /** Loads what makes the requests. */
+  /** Loads what sends the requests. */
   async open(): Promise<void> {
-    this.#port ??= await createPort(this.#options)
+    const { fetch, requestInit } = this.#options
+    this.#sender ??= await createSender(fetch, { init: withoutHeaders(requestInit), allowFollowed: true })
   }
 
   close(): void {
-    this.#port?.close()
-    this.#port = undefined
+    this.#sender?.close()
+    this.#sender = undefined
   }
 
-  /** The server moved for good (308). */
-  move(url: URL): void {
+  /** Sends all further requests to this URL: the server moved permanently (308). */
+  moveTo(url: URL): void {
     this.#url = url
   }
 
-  /** The caller's headers with the credentials; a copy, to which others may be added. */
+  /** The caller's headers with the credentials, in a new object that may be changed. */
   headers(method: string, url: URL): Record<string, string> | Promise<Record<string, string>> {
-    const own = this.#fixed ? { ...this.#fixed } : this.#askForHeaders()
+    const own = this.#fixed ? { ...this.#fixed } : this.#callerHeaders()
     const { auth, revision } = this
     if (!auth) return own
     return chain(own, (headers) => chain(auth.headers({ method, url, revision }), (more) => ({ ...headers, ...more })))
@@ -114,10 +122,10 @@ export class ClientConfig {
 
   /** Identifies the credentials that a request would carry now. */
   authorizationContext(): string | Promise<string> {
-    return chain(this.headers('POST', this.#url), contextOf)
+    return chain(this.headers('POST', this.#url), authorizationContextOf)
   }
 
-  /** True where requests may carry credentials that are added outside of this library. */
+  /** True if requests may carry credentials that are added outside of this library. */
   get hidesCredentials(): boolean {
     const { fetch, requestInit } = this.#options
     if (fetch || requestInit?.credentials === 'include') return true
@@ -125,10 +133,10 @@ export class ClientConfig {
     return requestInit?.credentials !== 'omit' && ownOrigin() === this.#url.origin
   }
 
-  async #askForHeaders(): Promise<Record<string, string>> {
+  async #callerHeaders(): Promise<Record<string, string>> {
     const { headers, requestInit } = this.#options
-    const asked = typeof headers === 'function' ? await headers() : headers
-    return { ...toRecord(requestInit?.headers), ...toRecord(asked) }
+    const own = typeof headers === 'function' ? await headers() : headers
+    return { ...toRecord(requestInit?.headers), ...toRecord(own) }
   }
 }
 
@@ -139,7 +147,7 @@ const perRequestHeaders: ReadonlySet<string> = new Set(['dpop', 'traceparent', '
  * The authorization context that a request with these headers belongs to. Any header may identify the user, so all of them
  * count. A refreshed token counts as another context: that costs a few requests, and never shows data of another user.
  */
-export function contextOf(headers: Readonly<Record<string, string>>): string {
+export function authorizationContextOf(headers: Readonly<Record<string, string>>): string {
   const names = Object.keys(headers).filter((name) => !perRequestHeaders.has(name))
   return JSON.stringify(names.sort().map((name) => [name, headers[name]]))
 }
@@ -149,43 +157,25 @@ function ownOrigin(): string | undefined {
   return (globalThis as { location?: { origin?: string } }).location?.origin
 }
 
-/** The URL, if it is one to speak HTTP with. */
+/** Parses the URL of a server. Throws if it is not an http: or https: URL, or contains credentials. */
 export function parseUrl(text: string | URL): URL {
   let url: URL
   try {
     url = new URL(text)
   } catch (cause) {
-    throw new McpError('invalid-argument', `${JSON.stringify(String(text))} is no URL`, { cause })
+    throw new McpError('invalid-argument', `Not a URL: ${JSON.stringify(String(text))}`, { cause })
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new McpError('invalid-argument', `A server is reached by http: or https:, not by ${url.protocol}`)
+    throw new McpError('invalid-argument', `Scheme not supported: ${url.protocol}. Pass an http: or https: URL`)
   }
   if (url.username !== '' || url.password !== '') {
-    throw new McpError('invalid-argument', 'The URL holds a user name or password; send them in headers instead')
+    throw new McpError('invalid-argument', 'The URL contains a user name or password. Send them in headers instead')
   }
   return url
 }
 
-/**
- * Where a redirect leads, if it may be followed. The caller's headers, the session and what is asked for are meant for
- * one origin only, so another one is refused rather than asked without them.
- */
-export function redirectTarget(from: URL, method: string, status: number, location: string): URL {
-  const refuse = (why: string) =>
-    new HttpError(`${from.origin}${from.pathname} redirects (HTTP ${status}) ${why}`, { outcome: 'refused', status })
-  const isKept = status === 307 || status === 308
-  if (method !== 'GET' && !isKept) throw refuse('in a way that would turn the request into a GET; it is not followed')
-  let target: URL
-  try {
-    target = new URL(location, from)
-  } catch {
-    throw refuse('to something that is no URL')
-  }
-  if (target.origin !== from.origin) {
-    throw refuse(`to another origin, ${target.origin}; connect to that one if you trust it`)
-  }
-  if (target.username !== '' || target.password !== '') throw refuse('to a URL with credentials')
-  return target
+function refuse({ origin, pathname }: URL, status: number, why: string): HttpError {
+  return new HttpError(`${origin}${pathname} redirects (HTTP ${status}) ${why}`, { outcome: 'refused', status })
 }
 
 function readBackoff({ reconnect = {}, reconnectionOptions: other = {} }: HttpClientOptions): Backoff {
@@ -197,16 +187,22 @@ function readBackoff({ reconnect = {}, reconnectionOptions: other = {} }: HttpCl
   }
 }
 
-async function createPort({ fetch, requestInit = {} }: HttpClientOptions): Promise<HttpPort> {
-  if (!fetch && typeof process === 'object' && process.versions?.node && 'getBuiltinModule' in process) {
-    const { NodePort } = await import('./node.ts')
-    return new NodePort()
-  }
+function withoutHeaders(requestInit: HttpClientOptions['requestInit'] = {}): object {
   const { headers: _, ...init } = requestInit
-  return new FetchPort(fetch ?? ((url, options) => globalThis.fetch(url, options)), init)
+  return init
 }
 
-/** Names in lower case, so that one header is not there twice. */
+function decodeOnNode(bytes: Uint8Array): string {
+  const text = decodeUtf8(bytes)
+  if (text === null) throw new TypeError('The response is not valid UTF-8')
+  return text
+}
+
+function decodeStrictly(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+}
+
+/** With names in lower case, so that no header is there twice. */
 function toRecord(headers: HeadersLike | undefined): Record<string, string> {
   if (!headers) return {}
   const pairs = Symbol.iterator in headers ? headers : Object.entries(headers)

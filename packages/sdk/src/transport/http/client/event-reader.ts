@@ -1,34 +1,33 @@
-/** What an SSE stream says besides its events. */
 export interface EventReaderOptions {
-  /** One event with data. Events without any only move `lastEventId` on, as the event that primes a stream does. */
+  /** Called for each event with data. Events without data only set `lastEventId`, like the event that opens a stream. */
   onEvent(event: ServerSentEvent): void
-  /** The longest line and the longest event, in bytes. */
+  /** The maximum size of a line and of an event. */
   maxBytes: number
-  /** Where the stream that this one goes on with had come to. */
+  /** The last event id of the stream that this one continues. */
   lastEventId?: string
 }
 
 export interface ServerSentEvent {
-  /** `message` when the stream does not say. */
+  /** Default `message`. */
   readonly type: string
   readonly data: string
-  /** Its own id; empty when it has none. */
+  /** Empty if the event has no id. */
   readonly id: string
 }
 
-/** Longer ids, and those that no header can carry, could not be sent back. */
+/** Longer ids, and those that do not fit into a header, could not be sent back and are ignored. */
 const maxIdLength = 4_096
 
 /**
- * Reads server-sent events (HTML, 9.2.6) from bytes that may be cut anywhere, also inside a character or between CR and
- * LF. `push` throws when the bytes are not UTF-8 and when a line or an event is too long; then nothing more can be read.
+ * Parses server-sent events (HTML, 9.2.6) from chunks that may end anywhere, also inside a character or between CR and LF.
+ * `push` throws if the bytes are not UTF-8 or if a line or event is too long; after that, the reader is unusable.
  */
 export class EventReader {
-  /** The id of the last event that was complete; empty when there was none. */
+  /** The id of the last complete event; empty if there was none. */
   lastEventId = ''
-  /** How long to wait before reconnecting, if the stream said so. */
+  /** The reconnection delay that the stream asked for. */
   retryMs: number | undefined
-  /** Lines that say nothing; servers send them to keep a stream alive. */
+  /** Number of comment lines. Servers send them to keep a stream alive. */
   comments = 0
   readonly #options: EventReaderOptions
   readonly #decoder = new TextDecoder('utf-8', { fatal: true })

@@ -1,45 +1,33 @@
-/** Certificates that were rejected. Nothing was sent then. */
-const certificateProblems: ReadonlySet<unknown> = new Set([
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-])
+import { isPlainTextServer, isUntrustedCertificate, type NetworkError, someCause } from '../../../net/network-errors.ts'
 
-const greetings: ReadonlySet<string> = new Set(['server/discover', 'initialize'])
-
-/** True when no TLS connection came about, so that nothing was sent and trying again does not help. */
-export function isTlsFailure(cause: unknown): boolean {
-  return isPlainServer(cause) || some(cause, ({ code }) => certificateProblems.has(code))
-}
+/** The first request of a connection. */
+const openingMethods: ReadonlySet<string> = new Set(['server/discover', 'initialize'])
 
 /**
- * What to do about a request that failed; empty where there is no advice.
- * @param about The JSON-RPC method.
+ * What to do about a request that failed; empty if there is no advice.
+ * @param method The JSON-RPC method.
  */
-export function hintFor(cause: unknown, url: URL, about: string): string {
-  if (url.protocol === 'https:' && isPlainServer(cause)) {
+export function hintFor(cause: unknown, url: URL, method: string): string {
+  if (url.protocol === 'https:' && isPlainTextServer(cause)) {
     return `. The server does not use TLS on this port: connect to ${withProtocol(url, 'http:')} instead`
   }
-  if (some(cause, ({ code }) => certificateProblems.has(code))) {
+  if (isUntrustedCertificate(cause)) {
     return '. The certificate of the server is not trusted: pass its authority in the environment variable NODE_EXTRA_CA_CERTS'
   }
   // The fetch of Node 24 gives its parser errors a name, but no code.
-  if (some(cause, ({ code, name }) => String(code).startsWith('HPE_') || name === 'HTTPParserError')) {
-    return `. The server does not speak HTTP on this port${url.protocol === 'http:' ? orSecure(url) : ''}`
+  if (someCause(cause, ({ code, name }) => String(code).startsWith('HPE_') || name === 'HTTPParserError')) {
+    return `. The server does not speak HTTP on this port${url.protocol === 'http:' ? orHttps(url) : ''}`
   }
-  const isFirst = url.protocol === 'http:' && greetings.has(about)
-  return isFirst && some(cause, isHangUp) ? `. The server closed the connection${orSecure(url)}` : ''
+  const isFirst = url.protocol === 'http:' && openingMethods.has(method)
+  return isFirst && someCause(cause, isHangUp) ? `. The server closed the connection${orHttps(url)}` : ''
 }
 
-/** What to do about a refusal, or about a page in place of an answer. */
+/** What to do about an error status, or about a web page in place of a response; empty if there is no advice. */
 export function hintForStatus(status: number | undefined, body: string | undefined, url: URL): string {
   if (status === 413) {
     return '. The request is larger than the server accepts: send less, or raise its limit (`maxBodyBytes` on a Tenon server)'
   }
-  if (url.protocol === 'http:' && status === 400 && /\bhttps\b/i.test(body ?? '')) return orSecure(url)
+  if (url.protocol === 'http:' && status === 400 && /\bhttps\b/i.test(body ?? '')) return orHttps(url)
   return isPage(body) ? notAnEndpoint : ''
 }
 
@@ -51,7 +39,7 @@ function isPage(body: string | undefined): boolean {
   return body !== undefined && /^\s*<(?:!doctype html|html|head|body)\b/i.test(body)
 }
 
-function orSecure(url: URL): string {
+function orHttps(url: URL): string {
   return `. If it uses TLS, connect to ${withProtocol(url, 'https:')}`
 }
 
@@ -59,30 +47,6 @@ function withProtocol({ host, pathname }: URL, protocol: string): string {
   return `${protocol}//${host}${pathname}`
 }
 
-/** TLS was spoken to a server that answered in plain text. */
-function isPlainServer(cause: unknown): boolean {
-  return some(
-    cause,
-    ({ code, message }) =>
-      code === 'ERR_SSL_WRONG_VERSION_NUMBER' ||
-      code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG' ||
-      (code === 'EPROTO' && /wrong version number|packet length too long/.test(String(message))),
-  )
-}
-
-function isHangUp({ code }: Failure): boolean {
+function isHangUp({ code }: NetworkError): boolean {
   return code === 'ECONNRESET' || code === 'UND_ERR_SOCKET'
-}
-
-interface Failure {
-  readonly name?: unknown
-  readonly code?: unknown
-  readonly message?: unknown
-  readonly cause?: unknown
-}
-
-/** Looks at an error and its causes; `fetch` hides the reason in one. */
-function some(error: unknown, matches: (failure: Failure) => boolean, depth = 0): boolean {
-  if (typeof error !== 'object' || error === null || depth > 5) return false
-  return matches(error) || some((error as Failure).cause, matches, depth + 1)
 }

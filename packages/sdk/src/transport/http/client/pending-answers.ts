@@ -1,10 +1,10 @@
-/** Servers of ours ask 200 questions at a time at most. */
+/** A Tenon server has at most 200 open requests to a client. */
 const maxAnswers = 256
 
-/** What a POST that carries an answer to the server's request is called in errors. */
-export const answerNotice = 'A response'
+/** What a POST with the response to a request of the server is called in errors. */
+export const answerLabel = 'A response'
 
-/** The answers to requests of the server that are on their way. */
+/** Counts the responses to requests of the server that are being sent. */
 export class PendingAnswers {
   #count = 0
 
@@ -16,9 +16,12 @@ export class PendingAnswers {
     this.#count--
   }
 
-  /** Called with each message that may have to be answered. Throws if the server does not take the answers: the stream must end. */
+  /**
+   * Called for each message that may need a response. Throws if the server sends requests but does not read the responses, which
+   * ends the stream.
+   */
   check(): void {
     if (this.#count < maxAnswers) return
-    throw new RangeError(`the server sends requests, but ${maxAnswers} answers to earlier ones are still on their way`)
+    throw new RangeError(`the server sends requests, but has not accepted ${maxAnswers} responses to earlier ones`)
   }
 }

@@ -1,101 +1,93 @@
 import { AuthError, HttpError } from '../../../errors.ts'
-import { backoffMs, maxTimerMs, retryAfterMs } from '../../../util/backoff.ts'
-import { ByteCollector } from '../../../util/bytes.ts'
+import { BoundedBody } from '../../../net/limits.ts'
+import { isTlsFailure, wasNotSent } from '../../../net/network-errors.ts'
+import { followRedirect, locationOf } from '../../../net/redirect.ts'
+import { maxCredentialRetries, retryAfterFailure, retryAfterRefusal } from '../../../net/retry.ts'
+import type { ResponseHandler, ResponseHead } from '../../../net/send.ts'
+import { maxTimerMs } from '../../../util/backoff.ts'
 import { isThenable } from '../../../util/maybe-async.ts'
 import type { ClientAuth } from './auth.ts'
-import type { Answer, OutgoingCall, ReadHeader } from './call.ts'
-import { type ClientConfig, contextOf, redirectTarget } from './config.ts'
-import { hintFor, hintForStatus, isTlsFailure } from './hints.ts'
+import { authorizationContextOf, type ClientConfig } from './config.ts'
+import { hintFor, hintForStatus } from './hints.ts'
 
-/** Takes what became of a request. Exactly one of `ended` and `failed` is called, unless it was given up before. */
-export interface Taker {
-  /** The server said yes. How its body is wanted: as one text, as it comes, or not at all. May throw an `HttpError`. */
-  accepted(status: number, header: ReadHeader): 'text' | 'bytes' | 'none'
-  /** A part of a body that is wanted as it comes. */
-  bytes(chunk: Uint8Array): void
-  /** The body is complete; `text` is empty unless it was wanted. */
-  ended(text: string): void
-  failed(error: HttpError, header: ReadHeader): void
+/** How the body of a successful response is read: as one text, in chunks as they arrive, or not at all. */
+export type BodyMode = 'text' | 'chunks' | 'none'
+
+/** Receives the outcome of a request. Exactly one of `onComplete` and `onFailure` is called, unless the request is aborted. */
+export interface RequestListener {
+  /** The server answered with a 2xx status. May throw an `HttpError` to reject the response. */
+  onSuccess(head: ResponseHead): BodyMode
+  /** A part of a body that is read in chunks. */
+  onChunk(chunk: Uint8Array): void
+  /** The body is complete; `text` is empty unless the mode is `'text'`. */
+  onComplete(text: string): void
+  onFailure(error: HttpError): void
 }
 
-export interface Request {
-  readonly method: OutgoingCall['method']
-  /** What it is about, for error messages: a JSON-RPC method. */
-  readonly about: string
-  /** Headers besides the caller's. */
+export interface ClientRequestOptions {
+  readonly method: 'POST' | 'GET' | 'DELETE'
+  /** What the request is called in errors: a JSON-RPC method, for example. */
+  readonly label: string
+  /** Headers besides those of the caller. */
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
-  /** Where it goes, if not to the destination's own URL. */
+  /** Default: the URL of the server. */
   readonly url?: URL | undefined
-  /** Whether to try again at all. Default true. */
-  readonly insists?: boolean | undefined
+  /** Whether to send it again if it fails without having been processed. Default true. */
+  readonly retries?: boolean | undefined
   /** Receives the authorization context each time the request is sent. */
   readonly onAuthorized?: ((context: string) => void) | undefined
 }
 
-/** What is read of a refusal. */
+/** How much of an error response, or of a body that is not wanted, is read. */
 const maxRefusalBytes = 65_536
 
-/** A server that wants us to stay away for longer is not waited for. */
-const longestRetryAfterMs = 60_000
-
-/** How often one request is made again with other credentials. */
-const maxRefusals = 4
-
-const noHeader: ReadHeader = () => undefined
-
 /**
- * One HTTP request until its answer is complete. Redirects are followed; while the server cannot be reached, or says
- * when to come again, it is tried again.
+ * One HTTP request to an MCP server until its response is complete, with credentials, redirects (`net/redirect.ts`) and retries
+ * (`net/retry.ts`).
  */
-export class HttpExchange implements Answer {
-  readonly #destination: ClientConfig
-  readonly #request: Request
-  readonly #taker: Taker
+export class ClientRequest implements ResponseHandler {
+  readonly #config: ClientConfig
+  readonly #options: ClientRequestOptions
+  readonly #listener: RequestListener
   #attempt = 0
   #redirects = 0
   #url: URL
   #abort: (() => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #isOver = false
-  #mode: 'text' | 'bytes' | 'none' | 'refusal' = 'none'
-  #status = 0
-  #header: ReadHeader = noHeader
-  /**
-   * The server ended the connection, which it kept for the next request, when that request was on its way (RFC 9110, 15.5.9).
-   * It did not read the request, so it may be made again whatever it is.
-   */
-  #wasUnread = false
-  #collected = new ByteCollector()
-  #size = 0
+  #mode: BodyMode | 'refusal' = 'none'
+  /** Undefined until a response arrives. */
+  #head: ResponseHead | undefined
+  #body: BoundedBody | undefined
   /** The caller's headers and credentials. */
   #sent: Readonly<Record<string, string>> = {}
   #refusals = 0
 
-  constructor(destination: ClientConfig, request: Request, taker: Taker) {
-    this.#destination = destination
-    this.#request = request
-    this.#taker = taker
-    this.#url = request.url ?? destination.url
+  constructor(config: ClientConfig, options: ClientRequestOptions, listener: RequestListener) {
+    this.#config = config
+    this.#options = options
+    this.#listener = listener
+    this.#url = options.url ?? config.url
   }
 
-  /** False once the request has left for good or is over: whether giving it up now means that it was never made. */
+  /** True while it waits to be sent again: aborting it now means that the server never processed it. */
   get isWaiting(): boolean {
     return this.#timer !== undefined
   }
 
   start(): this {
-    const headers = this.#destination.headers(this.#request.method, this.#url)
+    const headers = this.#config.headers(this.#options.method, this.#url)
     if (isThenable(headers))
       headers.then(
         (own) => this.#send(own),
-        (cause) => this.#noHeaders(cause),
+        (cause) => this.#failHeaders(cause),
       )
     else this.#send(headers)
     return this
   }
 
-  /** Gives it up; the taker hears nothing more. */
+  /** Aborts the request. The listener is not called again. */
   abort(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -107,91 +99,91 @@ export class HttpExchange implements Answer {
   #send(headers: Record<string, string>): void {
     if (this.#isOver) return
     this.#sent = headers
-    const { method, body, headers: ours, onAuthorized } = this.#request
-    onAuthorized?.(contextOf(headers))
-    for (const name in ours) headers[name] = ours[name]!
-    this.#collected = new ByteCollector()
-    this.#size = 0
-    this.#status = 0
+    const { method, body, headers: own, onAuthorized } = this.#options
+    onAuthorized?.(authorizationContextOf(headers))
+    for (const name in own) headers[name] = own[name]!
+    this.#head = undefined
+    this.#body = undefined
     try {
-      this.#abort = this.#destination.port.call({ method, url: this.#url, headers, body }, this)
+      this.#abort = this.#config.sender.send({ method, url: this.#url, headers, body }, this)
     } catch (cause) {
-      // A header of the caller's that cannot be sent, or a transport that was closed.
+      // An invalid header of the caller, or a closed transport.
       this.#fail(`could not be sent: ${messageOf(cause)}`, 'not-sent', cause)
     }
   }
 
-  #noHeaders(cause: unknown): void {
+  #failHeaders(cause: unknown): void {
     if (this.#isOver) return
     if (cause instanceof AuthError) return this.#fail(`was not sent: ${cause.message}`, 'not-sent', cause)
     this.#fail(`was not sent: the headers function failed: ${messageOf(cause)}`, 'not-sent', cause)
   }
 
-  head(status: number, header: ReadHeader, isReused: boolean): void {
+  onHead(head: ResponseHead): void {
     if (this.#isOver) return
-    this.#status = status
-    this.#wasUnread = status === 408 && isReused && header('connection')?.toLowerCase() === 'close'
-    this.#header = header
-    const location = status >= 300 && status < 400 ? header('location') : undefined
-    if (location !== undefined) return this.#redirect(location)
+    this.#head = head
+    const { status } = head
+    const location = locationOf(head)
+    if (location !== undefined) return this.#redirect(status, location)
     if (status < 200 || status >= 300) {
       this.#mode = 'refusal'
       return
     }
-    this.#destination.auth?.taken?.(header)
+    this.#config.auth?.onAccepted?.(head)
     try {
-      this.#mode = this.#taker.accepted(status, header)
+      this.#mode = this.#listener.onSuccess(head)
     } catch (error) {
       this.#giveUp(error as HttpError)
     }
   }
 
-  data(chunk: Uint8Array): void {
+  onData(chunk: Uint8Array): void {
     if (this.#isOver) return
-    if (this.#mode === 'bytes') return this.#pass(chunk)
-    this.#size += chunk.length
-    if (this.#mode === 'none') return this.#ignore()
-    if (this.#mode === 'refusal') return this.#keepRefusal(chunk)
-    const { maxMessageBytes } = this.#destination
-    if (this.#size <= maxMessageBytes) this.#collected.push(chunk)
-    else this.#giveUp(this.#error(`was answered with more than ${maxMessageBytes} bytes (maxMessageBytes)`, 'refused'))
+    if (this.#mode === 'chunks') return this.#pass(chunk)
+    this.#body ??= new BoundedBody(this.#mode === 'text' ? this.#config.maxMessageBytes : maxRefusalBytes)
+    if (!this.#body.push(chunk)) this.#exceed()
   }
 
-  /** What nobody wants is not read for ever. */
-  #ignore(): void {
-    if (this.#size < maxRefusalBytes) return
+  /** The rest of an error response, or of a body that is not wanted, is not read. */
+  #exceed(): void {
+    const { maxMessageBytes } = this.#config
+    if (this.#mode === 'text') {
+      const what = `was answered with more than ${maxMessageBytes} bytes (maxMessageBytes)`
+      return this.#giveUp(this.#error(what, 'refused'))
+    }
     this.#abort?.()
-    this.end()
+    this.onEnd()
   }
 
-  end(): void {
+  onEnd(): void {
     if (this.#isOver) return
     if (this.#mode === 'refusal') return this.#refused()
     let text = ''
     try {
-      if (this.#mode === 'text') text = this.#destination.port.decode(this.#collected.take())
+      if (this.#mode === 'text' && this.#body) text = this.#config.decode(this.#body.take())
     } catch (cause) {
       return this.#giveUp(this.#unreadable(cause))
     }
     this.#isOver = true
-    this.#taker.ended(text)
+    this.#listener.onComplete(text)
   }
 
-  failed(cause: unknown, reached: boolean): void {
+  onError(cause: unknown): void {
     if (this.#isOver) return
-    const hint = hintFor(cause, this.#url, this.#request.about)
-    if (isTlsFailure(cause)) {
-      return this.#fail(`could not reach the server: ${messageOf(cause)}${hint}`, 'not-sent', cause)
+    const { retries = true } = this.#options
+    const waitMs = retries ? retryAfterFailure(cause, this.#config.backoff, this.#attempt) : undefined
+    if (waitMs !== undefined) return this.#retry(waitMs)
+    const hint = hintFor(cause, this.#url, this.#options.label)
+    if (wasNotSent(cause)) {
+      const why = isTlsFailure(cause) ? hint : ''
+      return this.#fail(`could not reach the server: ${messageOf(cause)}${why}`, 'not-sent', cause)
     }
-    if (!reached && this.#mayTryAgain()) return this.#again(backoffMs(this.#destination.backoff, this.#attempt))
-    if (!reached) return this.#fail(`could not reach the server: ${messageOf(cause)}`, 'not-sent', cause)
-    if (this.#mode === 'refusal' && this.#status !== 0) return this.#refused()
-    this.#fail(`got no complete answer: ${messageOf(cause)}${hint}`, 'unknown', cause)
+    if (this.#mode === 'refusal' && this.#head) return this.#refused()
+    this.#fail(`did not get a complete response: ${messageOf(cause)}${hint}`, 'unknown', cause)
   }
 
   #pass(chunk: Uint8Array): void {
     try {
-      this.#taker.bytes(chunk)
+      this.#listener.onChunk(chunk)
     } catch (cause) {
       this.#giveUp(this.#unreadable(cause))
     }
@@ -201,80 +193,70 @@ export class HttpExchange implements Answer {
     return this.#error(`was answered with something unreadable: ${messageOf(cause)}`, 'refused', cause)
   }
 
-  #redirect(location: string): void {
+  #redirect(status: number, location: string): void {
     this.#abort?.()
+    const { method, body, url } = this.#options
+    const { redirects } = this.#config
     try {
-      if (++this.#redirects > this.#destination.maxRedirects) {
-        throw this.#error(`was redirected more than ${this.#destination.maxRedirects} times (maxRedirects)`, 'refused')
-      }
-      this.#url = redirectTarget(this.#url, this.#request.method, this.#status, location)
-      if (this.#status === 308 && !this.#request.url) this.#destination.move(this.#url)
+      const request = { method, url: this.#url, headers: {}, body }
+      // Headers are asked for anew: a proof of possession is made for one URL.
+      this.#url = followRedirect(request, status, location, ++this.#redirects, redirects).url
     } catch (error) {
       return this.#giveUp(error as HttpError)
     }
+    if (status === 308 && !url) this.#config.moveTo(this.#url)
     this.start()
   }
 
-  /** The rest of a long refusal is of no interest. */
-  #keepRefusal(chunk: Uint8Array): void {
-    this.#collected.push(chunk)
-    if (this.#size < maxRefusalBytes) return
-    this.#abort?.()
-    this.#refused()
-  }
-
   #refused(): void {
-    const status = this.#status
-    const { auth } = this.#destination
-    if (auth && (status === 401 || status === 403)) return void this.#askForPermission(auth)
-    if (this.#wasUnread && this.#mayTryAgain()) return this.#again(0)
-    const waitMs = status === 429 || status === 503 ? retryAfterMs(this.#header('retry-after')) : undefined
-    // Neither was acted on (RFC 6585, 4; RFC 9110, 15.6.4), so it may be made again whatever it is.
-    if (waitMs !== undefined && waitMs <= longestRetryAfterMs && this.#mayTryAgain()) {
-      return this.#again(waitMs + backoffMs(this.#destination.backoff, 0))
-    }
-    this.#giveUpRefused()
+    const { auth, backoff } = this.#config
+    const head = this.#head
+    if (!head) return
+    const { status } = head
+    if (auth && (status === 401 || status === 403)) return void this.#authorize(auth, head)
+    const { retries = true } = this.#options
+    const waitMs = retries ? retryAfterRefusal(head, backoff, this.#attempt) : undefined
+    if (waitMs !== undefined) return this.#retry(waitMs)
+    this.#giveUpRefused(head)
   }
 
-  #giveUpRefused(cause?: unknown): void {
-    const body = refusalText(this.#collected.take())
-    const why = cause instanceof Error ? `: ${cause.message}` : (this.#permissionNeeded() ?? excerpt(body))
-    const hint = hintForStatus(this.#status, body, this.#url)
-    this.#giveUp(this.#error(`was refused: HTTP ${this.#status}${why}${hint}`, 'refused', cause, body))
+  #giveUpRefused(head: ResponseHead, cause?: unknown): void {
+    const { status } = head
+    const body = refusalText(this.#body)
+    const why = cause instanceof Error ? `: ${cause.message}` : (this.#missingPermission(head) ?? excerpt(body))
+    const hint = hintForStatus(status, body, this.#url)
+    this.#giveUp(this.#error(`was refused: HTTP ${status}${why}${hint}`, 'refused', cause, body))
   }
 
-  /** What to do about a refusal that is about permission, where the server says which (RFC 6750, 3). */
-  #permissionNeeded(): string | undefined {
-    const challenge = this.#header('www-authenticate') ?? ''
+  /** What to do about a missing token or scope, if the server says so (RFC 6750, 3). */
+  #missingPermission(head: ResponseHead): string | undefined {
+    const challenge = head.header('www-authenticate') ?? ''
     const [, scope] = /scope="([^"\\]{1,300})"/.exec(challenge) ?? []
-    if (this.#status === 401 && !this.#destination.auth) {
-      return ': the server wants to know who calls; give `auth`, such as oauth() or bearer(token) of tenon/auth/client'
+    if (head.status === 401 && !this.#config.auth) {
+      return ': authentication required. Pass `auth`, for example oauth() or bearer(token) of tenon/auth/client'
     }
-    if (this.#status !== 403 || scope === undefined || !challenge.includes('insufficient_scope')) return undefined
+    if (head.status !== 403 || scope === undefined || !challenge.includes('insufficient_scope')) return undefined
     return `: the token does not allow this, which needs the scope ${JSON.stringify(scope)}`
   }
 
-  /** With other credentials it may be made again: whoever refuses it for these has not acted on it. */
-  async #askForPermission(auth: ClientAuth): Promise<void> {
-    const { method } = this.#request
-    const { revision } = this.#destination
-    const refusal = { method, url: this.#url, revision, status: this.#status, header: this.#header, sent: this.#sent }
-    const goOn = this.#destination.onWait?.()
+  /** A server that refuses the credentials has not processed the request, so it is safe to send it again with others. */
+  async #authorize(auth: ClientAuth, head: ResponseHead): Promise<void> {
+    const { method } = this.#options
+    const { revision } = this.#config
+    const header = (name: string) => head.header(name)
+    const refusal = { method, url: this.#url, revision, status: head.status, header, sent: this.#sent }
+    const onDone = this.#config.onWait?.()
     try {
-      const isWorthIt = await auth.refused({ ...refusal, count: ++this.#refusals }).finally(goOn)
+      const isChanged = await auth.onUnauthorized({ ...refusal, count: ++this.#refusals }).finally(onDone)
       if (this.#isOver) return
-      if (isWorthIt && this.#refusals <= maxRefusals) this.start()
-      else this.#giveUpRefused()
+      if (isChanged && this.#refusals <= maxCredentialRetries) this.start()
+      else this.#giveUpRefused(head)
     } catch (error) {
-      if (!this.#isOver) this.#giveUpRefused(error)
+      if (!this.#isOver) this.#giveUpRefused(head, error)
     }
   }
 
-  #mayTryAgain(): boolean {
-    return this.#request.insists !== false && this.#attempt < this.#destination.backoff.maxRetries
-  }
-
-  #again(waitMs: number): void {
+  #retry(waitMs: number): void {
     this.#attempt++
     this.#timer = setTimeout(
       () => {
@@ -290,32 +272,31 @@ export class HttpExchange implements Answer {
   }
 
   #giveUp(error: HttpError): void {
-    const header = this.#header
     this.abort()
-    this.#taker.failed(error, header)
+    this.#listener.onFailure(error)
   }
 
   #error(what: string, outcome: HttpError['outcome'], cause?: unknown, body?: string): HttpError {
-    const { method, about } = this.#request
-    return new HttpError(`${about} (${method} ${this.#url.origin}${this.#url.pathname}) ${what}`, {
+    const { method, label } = this.#options
+    return new HttpError(`${label} (${method} ${this.#url.origin}${this.#url.pathname}) ${what}`, {
       outcome,
-      status: this.#status || undefined,
+      status: this.#head?.status || undefined,
       body,
       ...(cause !== undefined && { cause }),
     })
   }
 }
 
-/** What a caller is told: where there was no way to permission, that is the error, and not the status that asked for it. */
+/** The error for the caller: if authorization failed, that is the reason, not the status that asked for it. */
 export function reasonOf(error: HttpError): HttpError | AuthError {
   return error.cause instanceof AuthError ? error.cause : error
 }
 
-function refusalText(bytes: Uint8Array): string {
-  return new TextDecoder().decode(bytes.subarray(0, maxRefusalBytes))
+function refusalText(body: BoundedBody | undefined): string {
+  return body ? new TextDecoder().decode(body.take().subarray(0, maxRefusalBytes)) : ''
 }
 
-/** The beginning of a refusal, on one line: it may be a page. */
+/** The beginning of an error response, on one line: it may be a web page. */
 function excerpt(body: string): string {
   const text = body
     .slice(0, 1_000)

@@ -1,19 +1,20 @@
 import { ClosedError, HttpError } from '../../../errors.ts'
 import type { Params, RequestId, RpcMessage } from '../../../jsonrpc/message.ts'
 import { parseText } from '../../../jsonrpc/parse.ts'
+import { isTransient } from '../../../net/retry.ts'
 import { metaKeys } from '../../../protocol/meta.ts'
 import { encodeHeaderValue, nameOf } from '../../../protocol/mirrored-headers.ts'
 import { backoffMs } from '../../../util/backoff.ts'
 import { isObject } from '../../../util/objects.ts'
 import type { ClientConfig } from './config.ts'
-import { ListenStream } from './listen.ts'
-import { answerNotice, PendingAnswers } from './pending-answers.ts'
-import { RequestPost } from './post.ts'
-import { isEventStream, isPassing } from './read.ts'
-import { HttpExchange, reasonOf, type Taker } from './request.ts'
+import { ListenStream } from './listen-stream.ts'
+import { answerLabel, PendingAnswers } from './pending-answers.ts'
+import { ClientRequest, type RequestListener, reasonOf } from './request.ts'
+import { RequestPost } from './request-post.ts'
+import { isEventStream } from './response-headers.ts'
 
-/** A request of ours, of a link or of whoever speaks through the transport themselves. */
-export interface Asked {
+/** A JSON-RPC request to the server, with what its transport needs to know about it. */
+export interface SentRequest {
   readonly id: RequestId
   readonly method: string
   readonly params: Params | undefined
@@ -21,8 +22,8 @@ export interface Asked {
   readonly onAuthorized?: ((context: string) => void) | undefined
 }
 
-/** What must be known of the revision that was agreed on. */
-export interface Agreed {
+/** The facts of the negotiated revision that matter here. */
+export interface NegotiatedRevision {
   readonly id: string
   readonly era: 'handshake' | 'stateless'
   readonly batching: boolean
@@ -31,96 +32,101 @@ export interface Agreed {
 export interface ClientSessionEvents {
   message(value: unknown): void
   error(error: Error): void
-  /** The server knows the session no more. */
+  /** The server no longer knows the session. */
   lost(): void
-  /** Messages that the server sent of its own accord may have been lost. */
+  /** Notifications of the server may have been lost. */
   gap(): void
 }
 
 const acceptBoth = 'application/json, text/event-stream'
 
-/** How long the server gets to end a session that we are done with. */
+/** How long to wait for the server to end the session. */
 const terminateMs = 1_000
 
 /**
- * Everything between one start of the transport and its end: the session, the requests under way and the stream of the
- * server's own messages. Once ended it says nothing more, so that a new one is not told what belonged to this.
+ * Everything between one start of the transport and its end: the session id, the requests in flight and the stream of the
+ * server's own messages. After `end`, it reports nothing more, so that its successor does not receive what belongs to it.
  */
 export class ClientSession {
-  readonly destination: ClientConfig
+  readonly config: ClientConfig
   sessionId: string | undefined
-  /** The status that each way to begin was answered with. */
-  readonly greetings = new Map<string, number>()
+  /** The HTTP status of the response to `server/discover` and to `initialize`. */
+  readonly openingStatuses = new Map<string, number>()
   readonly #events: ClientSessionEvents
   readonly #posts = new Map<RequestId, RequestPost>()
-  readonly #notices = new Set<HttpExchange>()
+  readonly #notifications = new Set<ClientRequest>()
   readonly #answers = new PendingAnswers()
   #listen: ListenStream | undefined
-  #revision: Agreed | undefined
-  /** Until the server took `notifications/initialized`, requests wait: each goes its own way and might arrive first. */
-  #greeted: Promise<void> | undefined
-  #greetingTimer: ReturnType<typeof setTimeout> | undefined
+  #revision: NegotiatedRevision | undefined
+  /** Settles when the server has accepted `notifications/initialized`. Requests wait for it, because they might arrive first. */
+  #initialized: Promise<void> | undefined
+  #initializedTimer: ReturnType<typeof setTimeout> | undefined
   #isOver = false
 
-  constructor(destination: ClientConfig, events: ClientSessionEvents, sessionId: string | undefined) {
-    this.destination = destination
+  constructor(config: ClientConfig, events: ClientSessionEvents, sessionId: string | undefined) {
+    this.config = config
     this.#events = events
     this.sessionId = sessionId
   }
 
-  get isModern(): boolean {
+  get isStateless(): boolean {
     return this.#revision?.era === 'stateless'
   }
 
-  /** Whether the server may put several messages into an array. */
+  /** True if the server may send several messages in an array. */
   get batching(): boolean {
     return this.#revision?.batching === true
   }
 
-  agree(revision: Agreed): void {
+  setRevision(revision: NegotiatedRevision): void {
     this.#revision = revision
   }
 
-  /** Settles when the answer came, which comes as a message; rejects when none will. */
-  request(text: string, asked: Asked): Promise<void> {
+  /** Resolves when the response has arrived, which is delivered as a message. Rejects if none will arrive. */
+  request(text: string, request: SentRequest): Promise<void> {
     return new Promise((resolve, reject) => {
-      const version = this.isModern ? this.#revision!.id : versionIn(asked)
-      const headers = version === undefined ? this.#sessionHeaders(asked.method) : modernHeaders(asked, version)
-      const post = new RequestPost(this, { asked, text, headers, isModern: version !== undefined }, resolve, reject)
-      this.#posts.set(asked.id, post)
-      if (this.#greeted) void this.#greeted.then(() => post.start())
+      const version = this.isStateless ? this.#revision!.id : versionIn(request)
+      const headers = version === undefined ? this.#sessionHeaders(request.method) : statelessHeaders(request, version)
+      const post = new RequestPost(
+        this,
+        { request, text, headers, isStateless: version !== undefined },
+        resolve,
+        reject,
+      )
+      this.#posts.set(request.id, post)
+      if (this.#initialized) void this.#initialized.then(() => post.start())
       else post.start()
     })
   }
 
-  /** A notification, or an answer to a request of the server. */
+  /** Sends a notification, or the response to a request of the server. */
   notify(message: RpcMessage | RpcMessage[]): Promise<void> {
-    const method = Array.isArray(message) || !('method' in message) ? answerNotice : message.method
+    const method = Array.isArray(message) || !('method' in message) ? answerLabel : message.method
     const text = JSON.stringify(message)
-    const sent = this.#postNotice(method, text)
-    if (method === 'notifications/initialized') this.#afterGreeting(sent, text)
-    // Whoever gave a request up no longer wants its stream; the server was told first.
+    const sent = this.#postMessage(method, text)
+    if (method === 'notifications/initialized') this.#holdRequests(sent, text)
+    // A cancelled request does not need its stream, once the server was told.
     if (method === 'notifications/cancelled')
       sent.catch(() => {}).then(() => this.#dropCancelled(message as RpcMessage))
     return sent
   }
 
-  /** True when closing its stream was all that it takes. */
+  /** Cancels a request. True if closing its stream is enough, so that the server need not be told. */
   cancel(id: RequestId): boolean {
     const post = this.#posts.get(id)
-    // 2026-07-28 cancellation: on HTTP the closed stream is the cancellation.
-    if (!post) return this.isModern
-    if (!post.isModern && post.wasSent && post.method !== 'initialize') return false
+    // 2026-07-28 cancellation: over HTTP, closing the stream is the cancellation.
+    if (!post) return this.isStateless
+    if (!post.isStateless && post.wasSent && post.method !== 'initialize') return false
     post.drop()
     return true
   }
 
-  /** For posts: it is over, one way or the other. */
+  /** Called by a post when it is done. */
   forget(post: RequestPost): void {
     if (this.#posts.get(post.id) === post) this.#posts.delete(post.id)
   }
 
-  /** For posts and streams: one message, or several. */
+  /** Called by posts and streams with one message, or a batch. */
   receive(value: unknown): void {
     if (this.#isOver) return
     try {
@@ -130,7 +136,7 @@ export class ClientSession {
     }
   }
 
-  /** For streams, with each message that may have to be answered. Throws if the server does not take the answers: the stream must end. */
+  /** Called by streams for each message that may need a response. Throws if the server does not read the responses. */
   checkAnswers(): void {
     this.#answers.check()
   }
@@ -139,23 +145,23 @@ export class ClientSession {
     if (!this.#isOver) this.#events.error(error)
   }
 
-  /** For posts: the server answers, so its own messages may be had again too. */
-  reached(): void {
-    this.#listen?.revive()
+  /** Called by posts when a response has arrived: the stream of the server's messages may work again, too. */
+  onServerReachable(): void {
+    this.#listen?.retryNow()
   }
 
-  /** For the stream of the server's own messages: some may have been lost. */
-  missed(): void {
+  /** Called by the stream of the server's messages when some may have been lost. */
+  reportGap(): void {
     if (!this.#isOver) this.#events.gap()
   }
 
-  /** For posts and streams. 2025-11-25 transports, session management: a 404 to a session means that it is no more. */
+  /** 2025-11-25 transports, session management: a 404 to a request with a session id means that the session has ended. */
   isSessionLost({ status, body }: HttpError): boolean {
     if (this.sessionId === undefined) return false
     return status === 404 || (status === 400 && reportsLostSession(body))
   }
 
-  /** For posts and streams. Several may find out at once; it is told once. */
+  /** Called by posts and streams that find the session lost. Several may find out at once; it is reported once. */
   loseSession(): void {
     if (this.#isOver) return
     this.end()
@@ -163,104 +169,109 @@ export class ClientSession {
     this.#events.lost()
   }
 
-  /** What a GET says: of the stream of the server's own messages, or of one to be resumed. */
+  /** The headers of a GET, which opens or resumes a stream. */
   streamHeaders(): Record<string, string> {
     return { ...this.#sessionHeaders(undefined), accept: 'text/event-stream' }
   }
 
-  /** Tells the server that the session is done with; it may not care. */
+  /** Asks the server to end the session. Servers may ignore that. */
   async terminate(): Promise<void> {
     if (this.sessionId === undefined) return
     const { 'content-type': _, ...headers } = this.#sessionHeaders(undefined)
     this.sessionId = undefined
     await new Promise<void>((resolve) => {
-      const request = { method: 'DELETE', about: 'The end of the session', headers, insists: false } as const
+      const request = { method: 'DELETE', label: 'The end of the session', headers, retries: false } as const
       const finish = () => {
         clearTimeout(timer)
         resolve()
       }
-      const taker: Taker = { accepted: () => 'none', bytes: () => {}, ended: finish, failed: finish }
-      const delivery = new HttpExchange(this.destination, request, taker)
+      const listener: RequestListener = {
+        onSuccess: () => 'none',
+        onChunk: () => {},
+        onComplete: finish,
+        onFailure: finish,
+      }
+      const sent = new ClientRequest(this.config, request, listener)
       const timer = setTimeout(() => {
-        delivery.abort()
+        sent.abort()
         resolve()
       }, terminateMs)
-      delivery.start()
+      sent.start()
     })
   }
 
-  /** Gives up everything that is under way, and says nothing more. */
+  /** Aborts everything that is in flight, and reports nothing more. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
-    clearTimeout(this.#greetingTimer)
+    clearTimeout(this.#initializedTimer)
     this.#listen?.close()
-    for (const notice of this.#notices) notice.abort()
+    for (const notification of this.#notifications) notification.abort()
     for (const post of [...this.#posts.values()]) post.fail(new ClosedError('The connection was closed'))
   }
 
-  #postNotice(about: string, body: string): Promise<void> {
+  #postMessage(label: string, body: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      const headers = this.isModern
+      const headers = this.isStateless
         ? { accept: acceptBoth, 'content-type': 'application/json', 'mcp-protocol-version': this.#revision!.id }
-        : this.#sessionHeaders(about)
+        : this.#sessionHeaders(label)
       const finish = () => {
-        if (this.#notices.delete(delivery) && about === answerNotice) this.#answers.end()
+        if (this.#notifications.delete(request) && label === answerLabel) this.#answers.end()
       }
-      const taker: Taker = {
-        accepted: (_, header) => {
+      const listener: RequestListener = {
+        onSuccess: (head) => {
           resolve()
-          if (isEventStream(header)) {
-            delivery.abort()
+          if (isEventStream(head)) {
+            request.abort()
             finish()
           }
           return 'none'
         },
-        bytes: () => {},
-        ended: finish,
-        failed: (error) => {
+        onChunk: () => {},
+        onComplete: finish,
+        onFailure: (error) => {
           finish()
           reject(reasonOf(error))
           if (this.isSessionLost(error)) this.loseSession()
         },
       }
-      const delivery = new HttpExchange(this.destination, { method: 'POST', about, headers, body }, taker)
-      this.#notices.add(delivery)
-      if (about === answerNotice) this.#answers.begin()
-      delivery.start()
+      const request = new ClientRequest(this.config, { method: 'POST', label, headers, body }, listener)
+      this.#notifications.add(request)
+      if (label === answerLabel) this.#answers.begin()
+      request.start()
     })
   }
 
-  #afterGreeting(sent: Promise<void>, text: string): void {
-    const open = () => {
-      this.#greeted = undefined
+  #holdRequests(sent: Promise<void>, text: string): void {
+    const release = () => {
+      this.#initialized = undefined
     }
-    this.#greeted = sent.then(
+    this.#initialized = sent.then(
       () => {
-        open()
-        this.#beginListening()
+        release()
+        this.#listenForMessages()
       },
       (error) => {
-        open()
-        this.#greetAgain(text, error, 0)
+        release()
+        this.#retryInitialized(text, error, 0)
       },
     )
   }
 
-  /** A server that did not hear of our readiness sends nothing of its own accord, so it is told until it hears. */
-  #greetAgain(text: string, cause: unknown, attempt: number): void {
+  /** A server that did not get `notifications/initialized` sends no messages of its own, so it is sent until it arrives. */
+  #retryInitialized(text: string, cause: unknown, attempt: number): void {
     if (this.#isOver) return
-    if (!(cause instanceof HttpError) || !isPassing(cause)) return this.#beginListening()
-    const greet = () => {
-      this.#postNotice('notifications/initialized', text).then(
-        () => this.#beginListening(),
-        (error) => this.#greetAgain(text, error, attempt + 1),
+    if (!(cause instanceof HttpError) || !isTransient(cause)) return this.#listenForMessages()
+    const send = () => {
+      this.#postMessage('notifications/initialized', text).then(
+        () => this.#listenForMessages(),
+        (error) => this.#retryInitialized(text, error, attempt + 1),
       )
     }
-    this.#greetingTimer = setTimeout(greet, backoffMs(this.destination.backoff, attempt))
+    this.#initializedTimer = setTimeout(send, backoffMs(this.config.backoff, attempt))
   }
 
-  #beginListening(): void {
+  #listenForMessages(): void {
     if (this.#isOver) return
     this.#listen = new ListenStream(this)
     this.#listen.open()
@@ -273,7 +284,7 @@ export class ClientSession {
 
   #sessionHeaders(method: string | undefined): Record<string, string> {
     const headers: Record<string, string> = { accept: acceptBoth, 'content-type': 'application/json' }
-    // A handshake belongs to no session, and says its version itself.
+    // A handshake does not belong to a session, and carries its version in its params.
     if (method === 'initialize') return headers
     if (this.sessionId !== undefined) headers['mcp-session-id'] = this.sessionId
     if (this.#revision) headers['mcp-protocol-version'] = this.#revision.id
@@ -282,8 +293,8 @@ export class ClientSession {
 }
 
 /**
- * Some servers answer 400 where the specification has 404: those of the official examples that keep a transport for each
- * session, and those with a single transport after they were started again.
+ * Some servers answer 400 where the specification requires 404: those of the official examples that have a transport for each
+ * session, and those with a single transport after a restart.
  */
 function reportsLostSession(body: string | undefined): boolean {
   const value = body === undefined ? undefined : parseText(body)
@@ -291,8 +302,8 @@ function reportsLostSession(body: string | undefined): boolean {
   return typeof error?.message === 'string' && /session id|session not found|not initialized/i.test(error.message)
 }
 
-/** 2026-07-28 streamable-http, request metadata: what proxies may want to know without reading the body. */
-function modernHeaders({ method, params, headers }: Asked, version: string): Record<string, string> {
+/** 2026-07-28 streamable-http, request metadata: for proxies that do not read the body. */
+function statelessHeaders({ method, params, headers }: SentRequest, version: string): Record<string, string> {
   const own: Record<string, string> = {
     accept: acceptBoth,
     'content-type': 'application/json',
@@ -305,8 +316,8 @@ function modernHeaders({ method, params, headers }: Asked, version: string): Rec
   return own
 }
 
-/** A request that describes its caller itself is of the stateless era, also before a revision was agreed on. */
-function versionIn({ method, params }: Asked): string | undefined {
+/** A request that carries the version in its `_meta` belongs to the stateless era, also before a revision was negotiated. */
+function versionIn({ method, params }: SentRequest): string | undefined {
   if (method === 'initialize') return undefined
   const meta = params?._meta
   const version = isObject(meta) ? meta[metaKeys.protocolVersion] : undefined

@@ -5,16 +5,16 @@ import type { RequestId, RpcMessage } from '../../../jsonrpc/message.ts'
 import type { OutgoingRequest, Transport } from '../../../jsonrpc/transport.ts'
 import { revisions } from '../../../protocol/revisions/index.ts'
 import { ClientConfig, type HttpClientOptions } from './config.ts'
-import { authOf, finishAuth, type ProviderOption } from './provider.ts'
-import { type Asked, ClientSession } from './session.ts'
+import { authOf, finishAuth, type ProviderOption } from './provider-auth.ts'
+import { ClientSession, type SentRequest } from './session.ts'
 
 export interface StreamableHTTPClientTransportOptions extends HttpClientOptions, ProviderOption {
-  /** A session to go on with, for those who send messages themselves; a handshake begins another. */
+  /** The id of a session to continue, if you send messages yourself. A handshake starts a new session. */
   sessionId?: string | undefined
 }
 
 /**
- * A client's end of Streamable HTTP, on every revision that has it.
+ * The client side of Streamable HTTP, for every revision that has it. `connect(url)` creates one for you.
  *
  * @example
  * await client.connect(new StreamableHTTPClientTransport('https://example.com/mcp', { headers: { 'x-key': key } }))
@@ -29,50 +29,50 @@ export class StreamableHTTPClientTransport implements Transport {
   readonly readsHeaders = true
   readonly peerKey: string
   readonly address: string
-  readonly #destination: ClientConfig
+  readonly #config: ClientConfig
   #givenSession: string | undefined
-  #conversation: ClientSession | undefined
+  #session: ClientSession | undefined
   readonly #outgoing = new Map<RequestId, OutgoingRequest>()
   #version: string | undefined
-  #greetings: ReadonlyMap<string, number> = new Map()
+  #openingStatuses: ReadonlyMap<string, number> = new Map()
 
   constructor(url: string | URL, options: StreamableHTTPClientTransportOptions = {}) {
-    this.#destination = new ClientConfig(url, { ...options, auth: authOf(options) })
-    this.#destination.onWait = () => this.onwait?.() ?? (() => {})
+    this.#config = new ClientConfig(url, { ...options, auth: authOf(options) })
+    this.#config.onWait = () => this.onwait?.() ?? (() => {})
     this.#givenSession = options.sessionId
-    this.address = this.#destination.name
-    this.peerKey = this.#destination.name
+    this.address = this.#config.name
+    this.peerKey = this.#config.name
   }
 
   get sessionId(): string | undefined {
-    return this.#conversation ? this.#conversation.sessionId : this.#givenSession
+    return this.#session ? this.#session.sessionId : this.#givenSession
   }
 
   get hidesCredentials(): boolean {
-    return this.#destination.hidesCredentials
+    return this.#config.hidesCredentials
   }
 
   authorizationContext(): string | Promise<string> {
-    return this.#destination.authorizationContext()
+    return this.#config.authorizationContext()
   }
 
-  /** The revision that was agreed on. */
+  /** The negotiated revision. */
   get protocolVersion(): string | undefined {
     return this.#version
   }
 
-  /** @internal The HTTP status that `server/discover` and `initialize` were answered with. */
-  get greetings(): ReadonlyMap<string, number> {
-    return this.#greetings
+  /** @internal The HTTP status of the response to `server/discover` and to `initialize`. */
+  get openingStatuses(): ReadonlyMap<string, number> {
+    return this.#openingStatuses
   }
 
-  /** Begins, or begins anew: nothing of what was before comes any more. */
+  /** Starts, or restarts: nothing from before arrives any more. */
   async start(): Promise<void> {
-    this.#conversation?.end()
+    this.#session?.end()
     this.#version = undefined
-    await this.#destination.open()
-    const conversation = new ClientSession(
-      this.#destination,
+    await this.#config.open()
+    const session = new ClientSession(
+      this.#config,
       {
         message: (value) => this.onmessage?.(value),
         error: (error) => this.onerror?.(error),
@@ -82,58 +82,58 @@ export class StreamableHTTPClientTransport implements Transport {
       this.#givenSession,
     )
     this.#givenSession = undefined
-    this.#greetings = conversation.greetings
-    this.#conversation = conversation
+    this.#openingStatuses = session.openingStatuses
+    this.#session = session
   }
 
   send(message: RpcMessage | RpcMessage[]): Promise<void> {
-    const conversation = this.#open()
-    if (Array.isArray(message) || !('method' in message) || !('id' in message)) return conversation.notify(message)
+    const session = this.#open()
+    if (Array.isArray(message) || !('method' in message) || !('id' in message)) return session.notify(message)
     const { id, method, params } = message
     const known = this.#outgoing.get(id)
     this.#outgoing.delete(id)
-    return conversation.request(JSON.stringify(message), { headers: undefined, ...known, id, method, params })
+    return session.request(JSON.stringify(message), { headers: undefined, ...known, id, method, params })
   }
 
   sendRequest(text: string, request: OutgoingRequest): Promise<void> {
-    if (!isWatched(this)) return this.#open().request(text, request satisfies Asked)
-    // What a message does not say is found again by its id, however the wrapper of `send` passes it on.
+    if (!isWatched(this)) return this.#open().request(text, request satisfies SentRequest)
+    // The rest of the request is found by its id, whatever the wrapper around `send` does with the message.
     this.#outgoing.set(request.id, request)
     return Promise.resolve(this.send(JSON.parse(text))).finally(() => this.#outgoing.delete(request.id))
   }
 
   cancelRequest(id: number): boolean {
-    return this.#conversation?.cancel(id) ?? true
+    return this.#session?.cancel(id) ?? true
   }
 
   setProtocolVersion(version: string): void {
     this.#version = version
     const revision = revisions.find(({ id }) => id === version)
-    this.#conversation?.agree(revision ?? { id: version, era: 'handshake', batching: false })
+    this.#session?.setRevision(revision ?? { id: version, era: 'handshake', batching: false })
   }
 
-  /** With `authProvider`: redeems what the user came back with; then connect again. */
+  /** Exchanges the authorization code that the user came back with, if you use `authProvider`. Then connect again. */
   async finishAuth(answer: Answer, iss?: string): Promise<void> {
-    await finishAuth(this.#destination.auth, answer, iss)
+    await finishAuth(this.#config.auth, answer, iss)
   }
 
-  /** Ends the session at the server; a server that does not let clients do so keeps it. */
+  /** Asks the server to end the session. Servers may refuse that. */
   async terminateSession(): Promise<void> {
-    await this.#conversation?.terminate()
+    await this.#session?.terminate()
   }
 
   async close(): Promise<void> {
-    const conversation = this.#conversation
-    if (!conversation) return
-    this.#conversation = undefined
-    conversation.end()
-    await conversation.terminate()
-    this.#destination.close()
+    const session = this.#session
+    if (!session) return
+    this.#session = undefined
+    session.end()
+    await session.terminate()
+    this.#config.close()
     this.onclose?.()
   }
 
   #open(): ClientSession {
-    if (!this.#conversation) throw new ClosedError('The transport was not started, or it is closed')
-    return this.#conversation
+    if (!this.#session) throw new ClosedError('The transport is not started, or closed')
+    return this.#session
   }
 }

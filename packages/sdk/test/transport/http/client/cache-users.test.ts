@@ -85,7 +85,7 @@ const ways: Record<string, () => Way> = {
   'an auth object': () => {
     let user = ''
     return {
-      options: { auth: { headers: () => ({ authorization: user }), refused: async () => false } },
+      options: { auth: { headers: () => ({ authorization: user }), onUnauthorized: async () => false } },
       become: (name) => {
         user = name
       },
@@ -198,7 +198,7 @@ describe('private results in the client cache', () => {
     })
     const auth = {
       headers: () => ({ authorization: user }),
-      refused: async () => {
+      onUnauthorized: async () => {
         if (user === 'Bearer bob') return false
         user = 'Bearer bob'
         return true

@@ -234,7 +234,7 @@ describe('A server that has only HTTP+SSE', () => {
         received.stream()
         received.response.end()
       },
-      /did not say where messages go/,
+      /did not send the endpoint for messages/,
     ],
   ] as [string, (received: Received) => void, RegExp][])(
     'is not there after %s, and the error names all that was tried',

@@ -129,5 +129,5 @@ describe.each(ports)('Over %s, the error for', (_name, options) => {
 
 it('an identity for tests in place of credentials is refused with the calls that give some', async () => {
   const auth = { subject: 'alice', scopes: [] } as never
-  await expect(connect('http://127.0.0.1:9/mcp', { auth })).rejects.toThrow('pass oauth(), bearer(token)')
+  await expect(connect('http://127.0.0.1:9/mcp', { auth })).rejects.toThrow('Pass oauth(), bearer(token)')
 })

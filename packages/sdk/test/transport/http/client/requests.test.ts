@@ -113,7 +113,7 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
     ['a page', (call: Received) => call.status(200, '<html>', { 'Content-Type': 'text/html' }), /"text\/html"/],
     ['nothing', (call: Received) => call.status(202), /HTTP 202 and no content/],
     ['no JSON', (call: Received) => call.status(200, '{', { 'Content-Type': 'application/json' }), /not valid JSON/],
-    ['the answer to another call', (call: Received) => call.json(answer(9_999)), /no answer to it/],
+    ['the answer to another call', (call: Received) => call.json(answer(9_999)), /not a response to it/],
     ['an array', (call: Received) => call.json([answer(call.message.id)]), /batch/],
     [
       'no UTF-8',
@@ -244,8 +244,8 @@ describe('A URL to connect to', () => {
   it.each([
     ['ftp://127.0.0.1/', /http: or https:/],
     ['http://user:secret@127.0.0.1/', /user name or password/],
-    ['node server.js', /is no URL\. A program is started by/],
-    ['', /is no URL/],
+    ['node server.js', /Not a URL: "node server\.js"\. A program is started by/],
+    ['', /Not a URL: ""/],
   ])('cannot be %j', async (target, what) => {
     const error = await connect(target).catch((each) => each)
     expect(error).toMatchObject({ code: 'invalid-argument' })

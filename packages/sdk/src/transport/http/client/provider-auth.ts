@@ -1,32 +1,32 @@
 import type { Answer, ProviderSession } from '../../../auth/client/provider.ts'
 import type { OAuthClientProvider } from '../../../auth/client/provider-port.ts'
 import { McpError } from '../../../errors.ts'
-import type { AuthRefusal, ClientAuth } from './auth.ts'
+import type { FetchLike } from '../../../net/send.ts'
+import type { AuthRefusal, AuthRequest, ClientAuth } from './auth.ts'
 import type { HttpClientOptions } from './config.ts'
-import type { FetchLike } from './fetch.ts'
 
-/** What transports take that can be given a provider. */
+/** The option of transports that accept a provider. */
 export interface ProviderOption {
   /**
-   * Keeps credentials and sends users to pages, as in other MCP SDKs; in place of `auth`. Requests to authorization servers are
-   * made by `fetch`, if that is given, and go to public https addresses only.
+   * Stores credentials and redirects users, as in the official SDK. Pass it instead of `auth`. Requests to authorization servers are
+   * sent by `fetch`, if given, and go to public https addresses only.
    */
   authProvider?: OAuthClientProvider | undefined
 }
 
-/** The `auth` of a transport: the provider's, where there is one. */
+/** The `auth` of a transport, which may come from a provider. */
 export function authOf({ auth, authProvider, fetch }: HttpClientOptions & ProviderOption): HttpClientOptions['auth'] {
-  return authProvider ? (server) => new ProvidedAuth(authProvider, server, fetch) : auth
+  return authProvider ? (server) => new ProviderAuth(authProvider, server, fetch) : auth
 }
 
-/** Redeems what a user came back with. */
+/** Exchanges the authorization code that a user came back with. */
 export async function finishAuth(auth: ClientAuth | undefined, answer: Answer, iss: string | undefined): Promise<void> {
-  if (!(auth instanceof ProvidedAuth)) throw new McpError('invalid-argument', 'finishAuth needs an authProvider')
+  if (!(auth instanceof ProviderAuth)) throw new McpError('invalid-argument', 'finishAuth requires `authProvider`')
   await auth.finishAuth(answer, iss)
 }
 
-/** The provider's credentials. What speaks OAuth is loaded only for those who have a provider. */
-class ProvidedAuth implements ClientAuth {
+/** The credentials of a provider. The OAuth code is loaded only for transports that have one. */
+class ProviderAuth implements ClientAuth {
   readonly #provider: OAuthClientProvider
   readonly #server: URL
   readonly #fetch: FetchLike | undefined
@@ -38,12 +38,12 @@ class ProvidedAuth implements ClientAuth {
     this.#fetch = fetch
   }
 
-  async headers(): Promise<Record<string, string>> {
-    return (await this.#open()).headers()
+  async headers(request: AuthRequest): Promise<Record<string, string>> {
+    return (await this.#open()).headers(request)
   }
 
-  async refused(refusal: AuthRefusal): Promise<boolean> {
-    return (await this.#open()).refused(refusal)
+  async onUnauthorized(refusal: AuthRefusal): Promise<boolean> {
+    return (await this.#open()).onUnauthorized(refusal)
   }
 
   async finishAuth(answer: Answer, iss?: string): Promise<void> {

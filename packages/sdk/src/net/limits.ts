@@ -1,0 +1,46 @@
+import { ByteCollector } from '../util/bytes.ts'
+
+/** The body of a response up to a maximum size. */
+export class BoundedBody {
+  readonly #maxBytes: number
+  readonly #bytes = new ByteCollector()
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** Adds a chunk. False if the body is now larger than the maximum. */
+  push(chunk: Uint8Array): boolean {
+    this.#bytes.push(chunk)
+    return this.#bytes.length <= this.#maxBytes
+  }
+
+  take(): Uint8Array {
+    return this.#bytes.take()
+  }
+}
+
+/** A signal that aborts when the time is up, or when the caller's own signal aborts. Call `clear` when the work is done. */
+export class Deadline {
+  readonly #controller = new AbortController()
+  readonly #timer: ReturnType<typeof setTimeout>
+  readonly #outer: AbortSignal | undefined
+  readonly #onAbort = () => this.#controller.abort(this.#outer?.reason)
+
+  /** @param onTimeout Returns the reason to abort with. */
+  constructor(timeoutMs: number, outer: AbortSignal | undefined, onTimeout: () => Error) {
+    this.#outer = outer
+    this.#timer = setTimeout(() => this.#controller.abort(onTimeout()), timeoutMs)
+    if (outer?.aborted) this.#onAbort()
+    else outer?.addEventListener('abort', this.#onAbort)
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+    this.#outer?.removeEventListener('abort', this.#onAbort)
+  }
+}

@@ -1,0 +1,158 @@
+import { HttpError } from '../../../errors.ts'
+import { Fault, kindOf } from '../../../jsonrpc/message.ts'
+import { parseText } from '../../../jsonrpc/parse.ts'
+import { isTransient } from '../../../net/retry.ts'
+import type { ResponseHead } from '../../../net/send.ts'
+import { backoffMs, maxTimerMs } from '../../../util/backoff.ts'
+import { clock } from '../../../util/clock.ts'
+import { unref } from '../../../util/unref.ts'
+import { ClientRequest, type RequestListener, reasonOf } from './request.ts'
+import { isEventStream, unreadable } from './response-headers.ts'
+import { ResumableStream } from './resumable-stream.ts'
+import type { ClientSession } from './session.ts'
+
+/** Servers keep messages for a while. A stream that was disconnected for longer may have lost some. */
+const maxGapMs = 30_000
+
+/** How long a server may take to open the stream. After that, the request is repeated, perhaps to another server behind the same address. */
+const headersTimeoutMs = 30_000
+
+/** The minimum time between two attempts to open the stream, if a response to another request triggers the second. */
+const minRetryMs = 1_000
+
+/**
+ * The stream on which the server sends messages of its own (2025-11-25 transports, listening for messages). It is reopened for
+ * as long as the session lasts, unless the server refused the first attempt, which means that it has no such stream.
+ */
+export class ListenStream implements RequestListener {
+  readonly #session: ClientSession
+  readonly #stream: ResumableStream
+  #http: ClientRequest | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #headersTimer: ReturnType<typeof setTimeout> | undefined
+  #wasOpen = false
+  #isClosed = false
+  /** When the stream was lost; undefined while it is open. */
+  #lostAt: number | undefined = clock.now()
+  #triedAt = 0
+  /** True if messages were lost that cannot be fetched any more. */
+  #hasGap = false
+  #isReported = false
+
+  constructor(session: ClientSession) {
+    this.#session = session
+    this.#stream = new ResumableStream(
+      session.config.maxMessageBytes,
+      ({ data }) => this.#receive(data),
+      () => this.#reconnect(),
+    )
+  }
+
+  open(): void {
+    if (this.#isClosed) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#triedAt = clock.now()
+    const headers = { ...this.#session.streamHeaders(), ...this.#stream.headers }
+    const request = { method: 'GET', label: "The stream of the server's messages", headers } as const
+    this.#http = new ClientRequest(this.#session.config, request, this).start()
+    this.#headersTimer = setTimeout(() => this.#reconnect(), headersTimeoutMs)
+    unref(this.#headersTimer)
+  }
+
+  /** Retries now, because the server can be reached. */
+  retryNow(): void {
+    if (this.#timer !== undefined && clock.now() - this.#triedAt > minRetryMs) this.open()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#stream.end()
+    clearTimeout(this.#timer)
+    clearTimeout(this.#headersTimer)
+    this.#http?.abort()
+  }
+
+  onSuccess(head: ResponseHead): 'chunks' {
+    if (!isEventStream(head)) throw notAStream(head.status)
+    clearTimeout(this.#headersTimer)
+    this.#stream.begin()
+    if (this.#hasGap || (this.#wasOpen && clock.now() - (this.#lostAt ?? 0) > maxGapMs)) this.#session.reportGap()
+    this.#wasOpen = true
+    this.#hasGap = false
+    this.#isReported = false
+    this.#lostAt = undefined
+    return 'chunks'
+  }
+
+  onChunk(chunk: Uint8Array): void {
+    this.#stream.push(chunk)
+  }
+
+  onComplete(): void {
+    this.#noteLoss()
+    this.#scheduleReopen()
+  }
+
+  onFailure(error: HttpError): void {
+    this.#noteLoss()
+    if (this.#wasOpen && this.#session.isSessionLost(error)) return this.#session.loseSession()
+    const { status } = error
+    if (isTransient(error)) return this.#scheduleReopen(error)
+    if (this.#wasOpen) {
+      // The server accepts the session, but not the position in the stream.
+      this.#forgetPosition()
+      return this.#scheduleReopen(error)
+    }
+    // A server without such a stream answers 405. Many answer 400 or 404 instead, even to a new session.
+    if (status === 401 || status === 403 || status! < 400) this.#session.report(reasonOf(error))
+  }
+
+  #reconnect(): void {
+    this.#http?.abort()
+    this.onComplete()
+  }
+
+  #noteLoss(): void {
+    this.#stream.end()
+    clearTimeout(this.#headersTimer)
+    if (this.#isClosed || this.#lostAt !== undefined) return
+    this.#lostAt = clock.now()
+    if (this.#stream.lastEventId === '') this.#hasGap = true
+  }
+
+  #forgetPosition(): void {
+    this.#hasGap = true
+    this.#stream.forgetPosition()
+  }
+
+  #scheduleReopen(error?: HttpError): void {
+    if (this.#stream.isStuck) this.#forgetPosition()
+    const { backoff } = this.#session.config
+    const waitMs = this.#stream.nextDelayMs(backoff)
+    if (waitMs === undefined) this.#report(error)
+    this.#timer = setTimeout(() => this.open(), Math.min(waitMs ?? backoffMs(backoff, backoff.maxRetries), maxTimerMs))
+  }
+
+  /** Reports a stream that cannot be kept open, once until it is open again. */
+  #report(error: HttpError | undefined): void {
+    if (this.#isReported) return
+    this.#isReported = true
+    const why = error ? `: ${error.message}` : ''
+    const what = `Notifications do not arrive, because the stream of the server's messages keeps failing${why}. The client keeps trying.`
+    this.#session.report(new HttpError(what, { outcome: 'refused', status: error?.status, cause: error }))
+  }
+
+  #receive(data: string): void {
+    const value = parseText(data)
+    const kind = value instanceof Fault ? value : Array.isArray(value) ? 'request' : kindOf(value)
+    if (kind instanceof Fault) this.#stream.addFault()
+    if (kind instanceof Fault && kind.id === undefined) return this.#session.report(unreadable(kind))
+    if (kind === 'request' || kind instanceof Fault) this.#session.checkAnswers()
+    this.#session.receive(value)
+  }
+}
+
+function notAStream(status: number): HttpError {
+  return new HttpError('The server did not answer a GET with an event stream', { outcome: 'refused', status })
+}

@@ -1,0 +1,275 @@
+import { HttpError, McpError } from '../../../errors.ts'
+import { Fault, kindOf, type RequestId } from '../../../jsonrpc/message.ts'
+import { parseText } from '../../../jsonrpc/parse.ts'
+import { isTransient } from '../../../net/retry.ts'
+import type { ResponseHead } from '../../../net/send.ts'
+import { maxTimerMs } from '../../../util/backoff.ts'
+import { isObject, type JsonObject } from '../../../util/objects.ts'
+import { unref } from '../../../util/unref.ts'
+import { notAnEndpoint } from './hints.ts'
+import { ClientRequest, type RequestListener, reasonOf } from './request.ts'
+import { isEventStream, mediaType, readSessionId, unreadable } from './response-headers.ts'
+import { ResumableStream } from './resumable-stream.ts'
+import type { ClientSession, SentRequest } from './session.ts'
+
+export interface PostContent {
+  readonly request: SentRequest
+  /** The request as JSON. */
+  readonly text: string
+  readonly headers: Readonly<Record<string, string>>
+  /** True for a request of the stateless era, where streams are not resumed and closing one cancels the request. */
+  readonly isStateless: boolean
+}
+
+/** How long a server may keep the stream open after it has sent the response. */
+const lingerMs = 1_000
+
+/** One JSON-RPC request: its POST, and the response as JSON or on a stream, which may be resumed. */
+export class RequestPost implements RequestListener {
+  readonly isStateless: boolean
+  readonly #session: ClientSession
+  readonly #content: PostContent
+  readonly #resolve: () => void
+  readonly #reject: (error: Error) => void
+  #http: ClientRequest | undefined
+  #stream: ResumableStream | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isOver = false
+  /** The ids of requests that the server sent on this stream. */
+  #serverRequests: RequestId[] | undefined
+  /** What was wrong with the last invalid message. */
+  #problem: string | undefined
+
+  constructor(session: ClientSession, content: PostContent, resolve: () => void, reject: (error: Error) => void) {
+    this.#session = session
+    this.#content = content
+    this.isStateless = content.isStateless
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  get id(): RequestId {
+    return this.#content.request.id
+  }
+
+  get method(): string {
+    return this.#content.request.method
+  }
+
+  /** False until the request was sent; then there is nothing to cancel at the server. */
+  get wasSent(): boolean {
+    return this.#http !== undefined && !this.#http.isWaiting
+  }
+
+  start(): void {
+    if (this.#isOver) return
+    const { text, headers, request } = this.#content
+    const { onAuthorized } = request
+    const options = { method: 'POST', label: this.method, headers, body: text, onAuthorized } as const
+    this.#http = new ClientRequest(this.#session.config, options, this)
+    this.#http.start()
+  }
+
+  /** Drops the request: its caller does not wait for it any more. */
+  drop(): void {
+    if (!this.#isOver) this.#finish()
+    this.#release()
+    this.#cancelServerRequests()
+  }
+
+  fail(error: Error): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#release()
+    this.#cancelServerRequests()
+    this.#reject(error)
+  }
+
+  onSuccess(head: ResponseHead): 'text' | 'chunks' {
+    this.#noteStatus(head.status)
+    if (this.method === 'initialize' && !this.#stream) this.#session.sessionId = readSessionId(head)
+    if (isEventStream(head)) {
+      this.#stream ??= this.#createStream()
+      this.#stream.begin()
+      return 'chunks'
+    }
+    const type = mediaType(head)
+    if (type === 'application/json' && !this.#stream) return 'text'
+    const { name } = this.#session.config
+    throw new HttpError(`${this.method} (POST ${name}) was answered with ${describeBody(head.status, type)}`, {
+      outcome: 'refused',
+      status: head.status,
+    })
+  }
+
+  #createStream(): ResumableStream {
+    const { maxMessageBytes } = this.#session.config
+    const receive = ({ data }: { data: string }) => this.#receive(data)
+    // Calls have a timeout; a subscription has none.
+    const isEndless = this.method === 'subscriptions/listen'
+    return new ResumableStream(maxMessageBytes, receive, isEndless ? () => this.#reconnect(undefined) : undefined)
+  }
+
+  onChunk(chunk: Uint8Array): void {
+    this.#stream!.push(chunk)
+  }
+
+  onComplete(text: string): void {
+    if (this.#isOver) return this.#release()
+    if (this.#stream) return this.#reconnect(undefined)
+    this.#receive(text)
+    if (!this.#isOver) this.fail(this.#unanswered('was answered with something that is not a response to it'))
+  }
+
+  onFailure(error: HttpError): void {
+    if (this.#isOver) return
+    if (error.status !== undefined) this.#noteStatus(error.status)
+    if (!this.isStateless && this.method !== 'initialize' && this.#session.isSessionLost(error)) {
+      return this.#session.loseSession()
+    }
+    if (this.#stream && isTransient(error)) return this.#reconnect(error)
+    if (this.#stream) return this.fail(this.#lostStream(error))
+    const answer = error.outcome === 'refused' ? answerIn(error) : undefined
+    if (!answer) return this.fail(reasonOf(error))
+    // The error response contains a JSON-RPC error; one about a request that could not be parsed has no id.
+    this.#session.receive({ ...answer, id: this.id })
+    this.#settle()
+  }
+
+  #receive(text: string): void {
+    if (this.#isOver) return
+    const value = parseText(text)
+    if (value instanceof Fault) return this.#note(unreadable(value))
+    if (Array.isArray(value) && !this.#session.batching) {
+      return this.#note(
+        new McpError('invalid-response', 'The server sent a batch, which its revision does not support'),
+      )
+    }
+    const isAnswer = Array.isArray(value) ? value.some((each) => this.#isAnswer(each)) : this.#isAnswer(value)
+    if (!isAnswer && !this.#isUsable(value)) return
+    for (const each of Array.isArray(value) ? value : [value]) this.#noteServerRequest(each)
+    this.#session.receive(value)
+    if (isAnswer) this.#settle()
+  }
+
+  /** An invalid message without an id is reported, not answered: each answer would be another POST. */
+  #isUsable(value: unknown): boolean {
+    const kind = Array.isArray(value) ? 'request' : kindOf(value)
+    if (kind instanceof Fault && kind.id === undefined) {
+      this.#note(unreadable(kind))
+      return false
+    }
+    if (kind instanceof Fault) this.#stream?.addFault()
+    if ((kind === 'request' || kind instanceof Fault) && this.#stream) this.#session.checkAnswers()
+    return true
+  }
+
+  #noteServerRequest(value: unknown): void {
+    if (!isObject(value) || value.method === undefined || value.id === undefined) return
+    this.#serverRequests ??= []
+    this.#serverRequests.push(value.id as RequestId)
+  }
+
+  /** Requests of the server for this call are pointless without it, and the stream on which it would cancel them is closed. */
+  #cancelServerRequests(): void {
+    const requests = this.#serverRequests ?? []
+    this.#serverRequests = undefined
+    for (const requestId of requests) {
+      const params = { requestId, reason: `${this.method}, which it belongs to, was cancelled` }
+      this.#session.receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+    }
+  }
+
+  #isAnswer(value: unknown): boolean {
+    return isObject(value) && value.method === undefined && value.id === this.id
+  }
+
+  #note(error: McpError): void {
+    this.#problem = error.message
+    this.#session.report(error)
+    this.#stream?.addFault()
+  }
+
+  #settle(): void {
+    if (this.#isOver) return
+    this.#finish()
+    this.#resolve()
+    this.#session.onServerReachable()
+    if (this.#stream) this.#linger()
+  }
+
+  /** Most servers close the stream now; one that does not must not keep the connection. */
+  #linger(): void {
+    this.#timer = setTimeout(() => this.#release(), lingerMs)
+    unref(this.#timer)
+  }
+
+  /** Resumes a stream that ended before the response arrived, if possible. */
+  #reconnect(error: HttpError | undefined): void {
+    const stream = this.#stream!
+    if (this.isStateless || stream.lastEventId === '') return this.fail(this.#lostStream(error))
+    const waitMs = stream.nextDelayMs(this.#session.config.backoff)
+    if (waitMs === undefined) return this.fail(this.#lostStream(error))
+    this.#timer = setTimeout(() => this.#resume(stream), Math.min(waitMs, maxTimerMs))
+  }
+
+  /** 2025-11-25 transports, resumability: always by GET, however the stream began. */
+  #resume(stream: ResumableStream): void {
+    const headers = { ...this.#session.streamHeaders(), ...stream.headers }
+    const request = { method: 'GET', label: `The rest of the response to ${this.method}`, headers } as const
+    this.#http = new ClientRequest(this.#session.config, request, this)
+    this.#http.start()
+  }
+
+  #lostStream(cause: HttpError | undefined): HttpError {
+    const why = cause ? ` (${cause.message})` : ''
+    return this.#unanswered(
+      `lost its stream before the response arrived${why}. The server may have processed the request`,
+      cause,
+    )
+  }
+
+  #unanswered(what: string, cause?: HttpError): HttpError {
+    const problem = this.#problem === undefined ? '' : `. ${this.#problem}`
+    return new HttpError(`${this.method} ${what}${problem}`, {
+      outcome: this.#stream ? 'unknown' : 'refused',
+      status: cause?.status,
+      ...(cause && { cause }),
+    })
+  }
+
+  #noteStatus(status: number): void {
+    if (this.method === 'initialize' || this.method === 'server/discover') {
+      this.#session.openingStatuses.set(this.method, status)
+    }
+  }
+
+  #finish(): void {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#session.forget(this)
+  }
+
+  #release(): void {
+    this.#stream?.end()
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#http?.abort()
+  }
+}
+
+/** A JSON-RPC error in the body of an error response. For 401 and 403, the HTTP status is the error. */
+function answerIn({ status, body }: HttpError): JsonObject | undefined {
+  if (body === undefined || status === 401 || status === 403) return undefined
+  const value = parseText(body)
+  if (value instanceof Fault || !isObject(value) || !isObject(value.error)) return undefined
+  const { code, message } = value.error
+  return Number.isInteger(code) && typeof message === 'string' ? { ...value, jsonrpc: '2.0' } : undefined
+}
+
+function describeBody(status: number, type: string): string {
+  if (type === '') return `HTTP ${status} and no content`
+  const hint = type === 'text/html' ? notAnEndpoint : ''
+  return `HTTP ${status} and ${JSON.stringify(type)}, which is not an MCP message${hint}`
+}

@@ -1,0 +1,124 @@
+import { reconnectDelayMs } from '../../../net/retry.ts'
+import type { Backoff } from '../../../util/backoff.ts'
+import { clock } from '../../../util/clock.ts'
+import { EventReader, type ServerSentEvent } from './event-reader.ts'
+import { SilenceDetector } from './silence-detector.ts'
+
+/** How many event ids of a stream are remembered to detect repeated events. */
+const maxSeenIds = 1_000
+
+/** How many invalid messages one connection may carry; a server that sends more is broken or hostile. */
+const maxFaults = 100
+
+/** A connection that lasted this long resets the backoff, even if it carried no event. */
+const stableMs = 10_000
+
+/** After this many connections without a new event, the position in the stream is given up. */
+const maxFutileAttempts = 5
+
+/**
+ * An SSE stream that continues over several connections (2025-11-25 transports, resumability). It knows its position, and when
+ * to reconnect.
+ */
+export class ResumableStream {
+  readonly #maxBytes: number
+  readonly #onEvent: (event: ServerSentEvent) => void
+  readonly #silence: SilenceDetector | undefined
+  readonly #seen = new Set<string>()
+  #reader: EventReader | undefined
+  #isResumed = false
+  #retryMs: number | undefined
+  #attempts = 0
+  #hadProgress = false
+  #openedAt = 0
+  #faults = 0
+
+  /** @param onSilent Called when the server has stopped sending, even the comments that it used to send. */
+  constructor(maxBytes: number, onEvent: (event: ServerSentEvent) => void, onSilent?: () => void) {
+    this.#maxBytes = maxBytes
+    this.#onEvent = onEvent
+    this.#silence = onSilent && new SilenceDetector(onSilent)
+  }
+
+  /** Empty if the stream cannot be resumed. */
+  get lastEventId(): string {
+    return this.#reader?.lastEventId ?? ''
+  }
+
+  /** The headers of a request that resumes the stream. */
+  get headers(): Record<string, string> {
+    const id = this.lastEventId
+    return id === '' ? {} : { 'last-event-id': toHeader(id) }
+  }
+
+  /** Starts to read another connection. */
+  begin(): void {
+    this.#isResumed = this.#reader !== undefined
+    this.#openedAt = clock.now()
+    this.#faults = 0
+    this.#reader = new EventReader({
+      maxBytes: this.#maxBytes,
+      lastEventId: this.lastEventId,
+      onEvent: (event) => this.#receive(event),
+    })
+  }
+
+  push(chunk: Uint8Array): void {
+    const reader = this.#reader!
+    const before = reader.lastEventId
+    reader.push(chunk)
+    this.#silence?.onData(reader.comments)
+    if (reader.lastEventId !== before) this.#hadProgress = true
+    this.#retryMs = reader.retryMs ?? this.#retryMs
+  }
+
+  /** Counts an invalid message. Throws if there were too many, which ends the stream. */
+  addFault(): void {
+    if (++this.#faults > maxFaults) throw new RangeError(`more than ${maxFaults} messages are not valid`)
+  }
+
+  /** The connection has ended. */
+  end(): void {
+    this.#silence?.stop()
+  }
+
+  /** Forgets the position, so that the next connection starts a new stream. */
+  forgetPosition(): void {
+    this.#reader = undefined
+    this.#seen.clear()
+  }
+
+  /**
+   * True if the server accepts each reconnection but never continues the stream. A server that asks to be polled (`retry`) may
+   * just have nothing to send.
+   */
+  get isStuck(): boolean {
+    return this.lastEventId !== '' && this.#retryMs === undefined && this.#attempts >= maxFutileAttempts
+  }
+
+  /** How long to wait before the next connection; undefined to give up. */
+  nextDelayMs(backoff: Backoff): number | undefined {
+    if (this.#hadProgress || (this.#openedAt > 0 && clock.now() - this.#openedAt > stableMs)) this.#attempts = 0
+    this.#hadProgress = false
+    this.#openedAt = 0
+    return reconnectDelayMs(backoff, this.#attempts++, this.#retryMs)
+  }
+
+  /** Events that a server repeats after a reconnection are dropped. */
+  #receive(event: ServerSentEvent): void {
+    this.#hadProgress = true
+    if (event.id !== '') {
+      if (this.#isResumed && this.#seen.has(event.id)) return
+      if (this.#seen.size >= maxSeenIds) this.#seen.delete(this.#seen.values().next().value!)
+      this.#seen.add(event.id)
+    }
+    if (event.type === 'message') this.#onEvent(event)
+  }
+}
+
+/** Header values are bytes; the id is sent as its UTF-8 (HTML, 9.2.4). */
+function toHeader(id: string): string {
+  let bytes = ''
+  for (const byte of new TextEncoder().encode(id)) bytes += String.fromCharCode(byte)
+  return bytes
+}
