@@ -131,3 +131,14 @@ it('an identity for tests in place of credentials is refused with the calls that
   const auth = { subject: 'alice', scopes: [] } as never
   await expect(connect('http://127.0.0.1:9/mcp', { auth })).rejects.toThrow('Pass oauth(), bearer(token)')
 })
+
+it('a host name that does not exist is reported as not reached, without retries', async () => {
+  let attempts = 0
+  const fetch = async () => {
+    attempts++
+    throw Object.assign(new TypeError('fetch failed'), { cause: { code: 'ENOTFOUND' } })
+  }
+  const error = await failureOf(connect('http://nowhere.example/mcp', { fetch }))
+  expect(error).toMatchObject({ outcome: 'not-sent', message: expect.stringContaining('could not reach the server') })
+  expect(attempts).toBe(1)
+})
