@@ -1,7 +1,7 @@
 // Verifies what would be published: the contents of the packages, an installation into an empty project, and the types with
 // every module setting that users may have. Prints the sizes.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -10,10 +10,13 @@ import { build } from 'esbuild'
 import { packPackages } from '../../scripts/packages.js'
 
 const root = new URL('../..', import.meta.url).pathname
-const workspace = readJson('package.json')
+const workspace = readJson(join(root, 'package.json'))
 const problems = []
 
-const packages = packPackages().map((packed) => ({ ...packed, manifest: manifestOf(packed.name) }))
+const packages = packPackages().map((packed) => ({
+  ...packed,
+  manifest: readJson(join(folderOf(packed.name), 'package.json')),
+}))
 const library = packages.find(({ name }) => name === 'tenon')
 const subpaths = Object.keys(library.manifest.exports).filter((subpath) => subpath !== './package.json')
 
@@ -57,6 +60,14 @@ function checkContents({ name, files, manifest }) {
     if (!paths.includes(path)) problems.push(`${name}: ${path} is not in the package`)
   const strays = paths.filter((path) => /\.test\.|\.map$|\.tsbuildinfo$|(?<!\.d)\.ts$/.test(path))
   if (strays.length > 0) problems.push(`${name}: these files must not be in the package: ${strays.join(', ')}`)
+  const stale = paths.filter((path) => path.endsWith('.d.ts') && !existsSync(join(folderOf(name), sourceOf(path))))
+  if (stale.length > 0)
+    problems.push(`${name}: these files have no source. Remove dist and build again: ${stale.join(', ')}`)
+}
+
+/** The build does not delete the output of sources that were moved or removed. */
+function sourceOf(path) {
+  return path.replace(/^dist\//, 'src/').replace(/\.d\.ts$/, '.ts')
 }
 
 /** The files that the manifest refers to. */
@@ -190,11 +201,10 @@ function run(command, args) {
   return stdout
 }
 
-function manifestOf(name) {
-  const folder = name === 'tenon' ? 'sdk' : name.replace(/^@tenon\//, '')
-  return readJson(`packages/${folder}/package.json`)
+function folderOf(name) {
+  return join(root, 'packages', name === 'tenon' ? 'sdk' : name.replace(/^@tenon\//, ''))
 }
 
 function readJson(path) {
-  return JSON.parse(readFileSync(join(root, path), 'utf8'))
+  return JSON.parse(readFileSync(path, 'utf8'))
 }
