@@ -7,7 +7,7 @@ import type { Caller } from '../protocol/caller.ts'
 import type { Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Conversation, Reply } from '../replay/conversation.ts'
-import type { ReplayHost } from '../replay/replaying-conversation.ts'
+import type { ReplayBackend } from '../replay/replaying-conversation.ts'
 import type { StateLimits } from '../replay/sealed-states.ts'
 import type { Sealer } from '../util/sealer.ts'
 import type { Call } from './call.ts'
@@ -63,7 +63,7 @@ export interface ServerEra {
   identify(exchange: Exchange): Caller
   converse(call: Call, caller: Caller): Conversation
   /** For eras whose conversations run handlers again: what those conversations share. */
-  readonly replay: ReplayHost<Call> | undefined
+  readonly replay: ReplayBackend<Call> | undefined
   /** Converts a final result to the caller's revision and adds what every result has. */
   complete(method: string, caller: Caller, result: ResultObject): Reply
   /** Converts an error to one that this era has. */

@@ -30,7 +30,7 @@ export interface StateStorage<C> {
 }
 
 /** Shared by all conversations of a server, or by all runs of a task. */
-export interface ReplayHost<C> {
+export interface ReplayBackend<C> {
   readonly states: StateStorage<C>
   /** Persists results of `ctx.once` as soon as they exist. Undefined: they are part of the state. */
   readonly saveOnce?: SaveOnce | undefined
@@ -49,7 +49,7 @@ const noResponses: InputResponses = Object.freeze({})
 export class ReplayingConversation<C extends ReplayCall> implements Conversation {
   readonly #call: C
   readonly #caller: Caller
-  #host: ReplayHost<C>
+  #backend: ReplayBackend<C>
   #state: ReplayState | undefined
   /** Created on first use, because most requests ask nothing. */
   #journal: Journal | undefined
@@ -58,10 +58,10 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
   isAsking = false
   #giveUp: (error: unknown) => void = () => {}
 
-  constructor(call: C, caller: Caller, host: ReplayHost<C>) {
+  constructor(call: C, caller: Caller, backend: ReplayBackend<C>) {
     this.#call = call
     this.#caller = caller
-    this.#host = host
+    this.#backend = backend
   }
 
   get inputResponses(): InputResponses {
@@ -76,7 +76,7 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
   run(work: () => Outcome): Reply | PromiseLike<Reply> {
     const { requestState } = this.#params
     if (typeof requestState !== 'string' || !this.#mayAsk) return this.#try(work)
-    return this.#host.states.load(requestState, this.#call).then((state) => {
+    return this.#backend.states.load(requestState, this.#call).then((state) => {
       this.#state = state
       this.#journal = this.#createJournal(state.journal, this.inputResponses)
       return this.#try(work)
@@ -101,14 +101,14 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
   }
 
   /**
-   * Continues with another host while the handler runs, as when its call is promoted to a task.
-   * @returns The state so far. Later results of `ctx.once` go to `host.saveOnce`.
+   * Continues with another backend while the handler runs, as when its call is promoted to a task.
+   * @returns The state so far. Later results of `ctx.once` go to `backend.saveOnce`.
    */
-  async handOver(host: ReplayHost<C>): Promise<ReplayState> {
-    this.#host = host
+  async handOver(backend: ReplayBackend<C>): Promise<ReplayState> {
+    this.#backend = backend
     this.#journal ??= this.#createJournal()
     const journal = this.#journal
-    const once = journal.saveOnceWith(host.saveOnce)
+    const once = journal.saveOnceWith(backend.saveOnce)
     const { handlerState, manualKeys } = this.#state ?? {}
     return {
       journal: { ...(await journal.toState()), round: journal.round, once },
@@ -120,7 +120,7 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
 
   #createJournal(state?: JournalState, responses?: InputResponses): Journal {
     const journal = new Journal((error) => this.#giveUp(error), state, responses as Record<string, unknown> | undefined)
-    journal.saveOnceWith(this.#host.saveOnce)
+    journal.saveOnceWith(this.#backend.saveOnce)
     return journal
   }
 
@@ -174,7 +174,7 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
 
   #finish(result: ResultObject): Reply | PromiseLike<Reply> {
     if (isInputRequired(result)) return this.#askManually(result)
-    return this.#host.complete(this.#call.request.method, this.#caller, result)
+    return this.#backend.complete(this.#call.request.method, this.#caller, result)
   }
 
   #askAll(): Promise<Reply> {
@@ -223,12 +223,12 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
     _meta?: InputRequiredResult['_meta'],
   ): Promise<Reply> {
     this.isAsking = true
-    const { maxRounds } = this.#host.states
+    const { maxRounds } = this.#backend.states
     const round = (journal?.round ?? 0) + 1
     if (round > maxRounds) throw tooManyRounds(maxRounds)
     const needsState = handlerState !== undefined || (journal && !journal.isEmpty)
     const requestState = needsState
-      ? await this.#host.states.save(
+      ? await this.#backend.states.save(
           {
             journal: await (journal ?? this.#createJournal()).toState(),
             handlerState,
@@ -244,7 +244,7 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
       key,
       toWire(withDeclaredContext(this.#caller, question)),
     ])
-    return this.#host.sign({
+    return this.#backend.sign({
       resultType: 'input_required',
       ...(entries.length > 0 && { inputRequests: Object.fromEntries(entries) }),
       ...(requestState !== undefined && { requestState }),

@@ -17,7 +17,7 @@ import type { HeaderReader } from '../protocol/mirrored-headers.ts'
 import { checkParams } from '../protocol/params.ts'
 import type { EraName } from '../protocol/revision.ts'
 import type { Conversation, Outcome, Reply } from '../replay/conversation.ts'
-import type { ReplayHost } from '../replay/replaying-conversation.ts'
+import type { ReplayBackend } from '../replay/replaying-conversation.ts'
 import { jsonProblem } from '../util/json-problem.ts'
 import { chain, isThenable } from '../util/maybe-async.ts'
 import { isObject } from '../util/objects.ts'
@@ -46,7 +46,7 @@ export interface Serving {
   readonly exchange: Exchange
   readonly caller: Caller
   /** For eras that run handlers again: what a replaying conversation needs. */
-  readonly replay: ReplayHost<Call> | undefined
+  readonly replay: ReplayBackend<Call> | undefined
   serve(call: Call, conversation: Conversation): Reply | PromiseLike<Reply>
   /** Gives a result its form. */
   complete(result: ResultObject): Reply

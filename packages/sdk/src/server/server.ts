@@ -30,7 +30,7 @@ import type { Context } from './context.ts'
 import { Dispatch, type MethodEntry, type Middleware } from './dispatch.ts'
 import { createLogBucket, type LogFilter, takeLog } from './log.ts'
 import { checkStateKey } from './state-key.ts'
-import type { TaskHost, TaskRuntime } from './task-runtime.ts'
+import type { TaskRuntime, TaskServer } from './task-runtime.ts'
 
 export interface ServerOptions {
   /** What the server is for, in words for the model. */
@@ -164,7 +164,7 @@ export class Server {
   }
 
   /** @internal Lets calls run as tasks. */
-  useTasks(runtime: TaskRuntime, taskConfig: TaskHost['taskConfig']): void {
+  useTasks(runtime: TaskRuntime, taskConfig: TaskServer['taskConfig']): void {
     this.#tasks = runtime
     this.#definition.tasks = runtime.feed
     runtime.attach({

@@ -13,7 +13,7 @@ import type { Guarded } from './features/feature.ts'
 /** Runs calls as tasks: what `tasks()` of `tenon/tasks` gives. It belongs to one server. */
 export interface TaskRuntime {
   /** Called once, by the server that it belongs to. */
-  attach(host: TaskHost): void
+  attach(server: TaskServer): void
   /** Tasks may run from now on. May be called more than once. */
   start(): Promise<void>
   /** Lets what runs end, or hands it back. */
@@ -25,7 +25,7 @@ export interface TaskRuntime {
 }
 
 /** What tasks need of their server. */
-export interface TaskHost {
+export interface TaskServer {
   readonly questions: QuestionLimits
   /** What a tool says of tasks; undefined when there is no such tool. */
   taskConfig(params: Params): ToolTaskConfig | undefined

@@ -2,7 +2,7 @@ import type { Call } from '../era/call.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
 import type { Reply } from '../replay/conversation.ts'
 import { emptyJournal } from '../replay/journal.ts'
-import { type ReplayHost, ReplayingConversation } from '../replay/replaying-conversation.ts'
+import { type ReplayBackend, ReplayingConversation } from '../replay/replaying-conversation.ts'
 import type { Serving } from '../server/dispatch.ts'
 import { deferred } from '../util/deferred.ts'
 import { pause } from '../util/pause.ts'
@@ -19,7 +19,7 @@ export interface Promotion {
   readonly always: boolean
   readonly serving: Serving
   /** How the call is replayed while it is not a task. */
-  readonly replay: ReplayHost<Call>
+  readonly replay: ReplayBackend<Call>
   readonly repository: TaskRepository
   readonly runner: TaskRunner
   readonly newTask: Omit<NewTask, 'isReady'>
@@ -34,8 +34,8 @@ export interface Promotion {
 export async function serveOrPromote(promotion: Promotion): Promise<Reply> {
   const { serving, afterMs, always, replay } = promotion
   const call = TaskCall.ofRequest(serving.exchange)
-  const host = always ? { ...replay, complete: createEnded(promotion) } : replay
-  const conversation = new ReplayingConversation<Call>(call, serving.caller, host)
+  const backend = always ? { ...replay, complete: createEnded(promotion) } : replay
+  const conversation = new ReplayingConversation<Call>(call, serving.caller, backend)
   const running = (async () => serving.serve(call, conversation))()
   let isSettled = false
   const onSettled = () => {
@@ -54,7 +54,7 @@ async function promote(
 ): Promise<Reply> {
   const run = deferred<TaskRun>()
   run.promise.catch(() => {})
-  const state = await conversation.handOver(hostOf(run.promise))
+  const state = await conversation.handOver(backendOf(run.promise))
   try {
     const { once } = state.journal
     const body = { run: 1, attempts: 1, heldUntil: runner.holdUntil(), state: withoutOnce(state) }
@@ -72,7 +72,7 @@ async function promote(
 }
 
 /** Passes everything on to the run. Until the task is stored, results of `ctx.once` wait. */
-function hostOf(run: Promise<TaskRun>): ReplayHost<Call> {
+function backendOf(run: Promise<TaskRun>): ReplayBackend<Call> {
   return {
     states: {
       maxRounds: Number.POSITIVE_INFINITY,
@@ -86,7 +86,7 @@ function hostOf(run: Promise<TaskRun>): ReplayHost<Call> {
 }
 
 /** Stores the result of a fast call as a task that has ended, for clients that always get a task. */
-function createEnded({ repository, newTask, created }: Promotion): ReplayHost<Call>['complete'] {
+function createEnded({ repository, newTask, created }: Promotion): ReplayBackend<Call>['complete'] {
   return async (_method, _caller, result: ResultObject) => {
     const { id } = await repository.create({ ...newTask, isReady: false })
     return created((await repository.end(id, { status: 'completed', result }))!)

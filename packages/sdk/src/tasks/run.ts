@@ -6,7 +6,7 @@ import type { Caller } from '../protocol/caller.ts'
 import { isInputRequired } from '../protocol/input-check.ts'
 import type { RequestMeta } from '../protocol/meta.ts'
 import type { Reply } from '../replay/conversation.ts'
-import type { ReplayHost } from '../replay/replaying-conversation.ts'
+import type { ReplayBackend } from '../replay/replaying-conversation.ts'
 import type { ReplayState } from '../replay/sealed-states.ts'
 import { ProgressSender } from '../server/progress.ts'
 import { jsonProblem } from '../util/json-problem.ts'
@@ -26,7 +26,7 @@ export class TaskRun implements TaskControl {
   readonly id: string
   readonly expiresAt: number | null
   readonly call: TaskCall
-  readonly replay: ReplayHost<Call>
+  readonly replay: ReplayBackend<Call>
   readonly #number: number
   readonly #repository: TaskRepository
   readonly #errorOf: RunOptions['errorOf']

@@ -4,7 +4,7 @@ import type { Params } from '../jsonrpc/message.ts'
 import type { Caller } from '../protocol/caller.ts'
 import { emptyJournal, type JournalState } from '../replay/journal.ts'
 import { ReplayingConversation } from '../replay/replaying-conversation.ts'
-import type { TaskHost } from '../server/task-runtime.ts'
+import type { TaskServer } from '../server/task-runtime.ts'
 import type { TaskWorker } from '../store/ports.ts'
 import { maxTimerMs } from '../util/backoff.ts'
 import { clock } from '../util/clock.ts'
@@ -26,7 +26,7 @@ const renewalsPerLease = 3
 export class TaskRunner {
   readonly #settings: Settings
   readonly #repository: TaskRepository
-  readonly #host: TaskHost
+  readonly #server: TaskServer
   readonly #notifierOf: (task: Task) => RunOptions['notify']
   readonly #running = new Map<string, TaskRun>()
   /** Promoted calls, until they end. */
@@ -39,12 +39,12 @@ export class TaskRunner {
   constructor(
     settings: Settings,
     repository: TaskRepository,
-    host: TaskHost,
+    server: TaskServer,
     notifierOf: (task: Task) => RunOptions['notify'],
   ) {
     this.#settings = settings
     this.#repository = repository
-    this.#host = host
+    this.#server = server
     this.#notifierOf = notifierOf
   }
 
@@ -56,7 +56,7 @@ export class TaskRunner {
       concurrency,
       maxPerOwner: maxRunningPerCaller,
       leaseMs,
-      onError: (error) => this.#host.reportError(error),
+      onError: (error) => this.#server.reportError(error),
     })
     try {
       await this.#worker
@@ -96,7 +96,7 @@ export class TaskRunner {
     const timer = setInterval(() => void this.#renew(run), this.#settings.leaseMs / renewalsPerLease)
     unref(timer)
     const ended = this.#finish(run, running)
-      .catch((error) => this.#host.reportError(error))
+      .catch((error) => this.#server.reportError(error))
       .finally(() => {
         clearInterval(timer)
         this.#promoted.delete(run.id)
@@ -106,10 +106,10 @@ export class TaskRunner {
 
   createRun(task: Task, call: TaskCall, caller: Caller, state: RunOptions['state']): TaskRun {
     return new TaskRun(task, call, caller, this.#repository, {
-      maxRounds: this.#host.questions.maxRounds,
+      maxRounds: this.#server.questions.maxRounds,
       state,
       notify: this.#notifierOf(task),
-      errorOf: (error) => this.#host.errorOf(error),
+      errorOf: (error) => this.#server.errorOf(error),
     })
   }
 
@@ -130,7 +130,7 @@ export class TaskRunner {
     signal.addEventListener('abort', onLeaseLost)
     call.onEnd(() => signal.removeEventListener('abort', onLeaseLost))
     const conversation = new ReplayingConversation<Call>(call, caller, run.replay)
-    await this.#finish(run, (async () => this.#host.serve(call, conversation, caller))())
+    await this.#finish(run, (async () => this.#server.serve(call, conversation, caller))())
   }
 
   async #finish(run: TaskRun, running: Parameters<TaskRun['finish']>[0]): Promise<void> {
@@ -198,7 +198,7 @@ export class TaskRunner {
         run.isCurrent(task) ? { task: { heldUntil: this.holdUntil() } } : undefined,
       )
     } catch (error) {
-      this.#host.reportError(error)
+      this.#server.reportError(error)
     }
   }
 
@@ -208,7 +208,7 @@ export class TaskRunner {
   }
 
   #callerOf({ revision: id }: Task, { caller }: StoredRequest): Caller | undefined {
-    const rules = this.#host.revision(id)
+    const rules = this.#server.revision(id)
     return rules && { ...caller, revision: rules.id, rules }
   }
 }

@@ -7,7 +7,7 @@ import type { Reply } from '../replay/conversation.ts'
 import type { Context } from '../server/context.ts'
 import type { RequestHandler, Serving } from '../server/dispatch.ts'
 import { type Guarded, mayUse } from '../server/features/feature.ts'
-import type { TaskHost, TaskRuntime, ToolTaskConfig } from '../server/task-runtime.ts'
+import type { TaskRuntime, TaskServer, ToolTaskConfig } from '../server/task-runtime.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 import { isObject, type JsonObject, omit, pick } from '../util/objects.ts'
 import { unref } from '../util/unref.ts'
@@ -51,7 +51,7 @@ class Tasks implements TaskRuntime {
   readonly #repository: TaskRepository
   readonly #watchers: TaskWatchers
   readonly #results: TaskResults
-  #host: TaskHost | undefined
+  #server: TaskServer | undefined
   #runner: TaskRunner | undefined
   #retry: ReturnType<typeof setTimeout> | undefined
   readonly methods: Readonly<Record<string, RequestHandler>>
@@ -75,15 +75,15 @@ class Tasks implements TaskRuntime {
       repository: this.#repository,
       watchers: this.#watchers,
       find: (id, call) => this.#find(id, call),
-      reportError: (error) => this.#host?.reportError(error),
+      reportError: (error) => this.#server?.reportError(error),
     })
   }
 
-  attach(host: TaskHost): void {
-    if (this.#host) throw new TypeError('tasks() belongs to one server. Call tasks() again for another server.')
-    this.#host = host
-    this.#repository.reportError = (error) => host.reportError(error)
-    this.#runner = new TaskRunner(this.#settings, this.#repository, host, (task) =>
+  attach(server: TaskServer): void {
+    if (this.#server) throw new TypeError('tasks() belongs to one server. Call tasks() again for another server.')
+    this.#server = server
+    this.#repository.reportError = (error) => server.reportError(error)
+    this.#runner = new TaskRunner(this.#settings, this.#repository, server, (task) =>
       this.#dialectOf(task).notifiesSession
         ? (method, params) => this.#watchers.notifyClient(task.id, method, params)
         : undefined,
@@ -96,14 +96,16 @@ class Tasks implements TaskRuntime {
     try {
       await this.#startOnce()
     } catch (error) {
-      this.#retry = setTimeout(() => void this.start().catch((again) => this.#host?.reportError(again)), retryMs)
+      this.#retry = setTimeout(() => void this.start().catch((again) => this.#server?.reportError(again)), retryMs)
       unref(this.#retry)
       throw error
     }
   }
 
   async #startOnce(): Promise<void> {
-    await this.#watchers.start((id) => void this.#runner?.changed(id).catch((error) => this.#host?.reportError(error)))
+    await this.#watchers.start(
+      (id) => void this.#runner?.changed(id).catch((error) => this.#server?.reportError(error)),
+    )
     await this.#runner?.start()
   }
 
@@ -229,10 +231,10 @@ class Tasks implements TaskRuntime {
     return known && !known.lacks('notifications/tasks') ? extensionDialect : coreDialect
   }
 
-  get #attached(): TaskHost {
-    if (!this.#host)
+  get #attached(): TaskServer {
+    if (!this.#server)
       throw new TypeError('tasks() has no server. Pass it to one: new McpServer(info, { tasks: tasks() })')
-    return this.#host
+    return this.#server
   }
 }
 

@@ -3,99 +3,25 @@ import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import type { ResultObject, RpcErrorBody, RpcNotification } from '../../jsonrpc/message.ts'
 import type { Caller } from '../../protocol/caller.ts'
-import type { ClientCapabilities, Implementation, ServerCapabilities } from '../../protocol/capabilities.ts'
+import type { ServerCapabilities } from '../../protocol/capabilities.ts'
 import type { InitializeParams } from '../../protocol/initialize.ts'
 import { canAsk } from '../../protocol/input-check.ts'
-import type { LoggingLevel } from '../../protocol/log-level.ts'
-import { isAtLeast } from '../../protocol/log-level.ts'
+import { isAtLeast, type LoggingLevel } from '../../protocol/log-level.ts'
 import type { LoggingMessageParams } from '../../protocol/logging.ts'
-import type { Revision, RevisionId } from '../../protocol/revision.ts'
+import type { Revision } from '../../protocol/revision.ts'
 import { isUri } from '../../protocol/uri.ts'
 import type { Conversation, Reply } from '../../replay/conversation.ts'
-import { checkAccess, type Granted, grantedTo, isAllowed } from '../access.ts'
+import { checkAccess, grantedTo, isAllowed } from '../access.ts'
 import type { Call } from '../call.ts'
 import { type Change, isSubscribed } from '../changes.ts'
 import { withCheckedParams } from '../checked-params.ts'
 import { invalidVersion, methodNotFound, noHandshake } from '../method-errors.ts'
 import type { Definition, EraMethod, ServerEra } from '../server.ts'
-import type { UriSet } from '../subscribed-uris.ts'
-import { HandshakeConversation, type RootsCache } from './conversation.ts'
+import { HandshakeConversation } from './conversation.ts'
+import { applyMessage, Session, type StoredSession, toStored } from './session.ts'
 
 /** Subscriptions per session, to bound the memory that a client can use. */
 const maxSubscriptions = 10_000
-
-/** Messages queued until the client sends `notifications/initialized`. Beyond that the oldest are dropped. */
-const maxQueued = 100
-
-/** The result of `initialize`, for as long as the link is open. It is the caller of every later request. */
-class Session implements Caller, RootsCache {
-  readonly revision: RevisionId
-  readonly rules: Revision
-  readonly clientInfo: Implementation | undefined
-  readonly capabilities: ClientCapabilities
-  /** The capabilities in the result of `initialize`. Features that are registered later are not announced. */
-  readonly declared: ServerCapabilities
-  subscriptions: UriSet | undefined
-  /** The scopes of the client's last `resources/subscribe`. It gets no updates of resources it may not read. */
-  granted: Granted = []
-  /** Until `logging/setLevel` the server chooses the level (2025-11-25 logging). Undefined if logging is not declared. */
-  logLevel: LoggingLevel | undefined
-  /** Whether the client sent `notifications/initialized`. Until then it gets responses only. */
-  initialized = false
-  /** Sent after `notifications/initialized`. */
-  #queued: ((session: Session) => void)[] | undefined
-  stopListening: (() => void) | undefined
-  /** Survives a change of the session by another process, because running handlers refer to it. */
-  readonly cache: RootsCache['cache']
-  readonly canAnswer: boolean
-
-  constructor(
-    revision: Revision,
-    client: Partial<InitializeParams>,
-    declared: ServerCapabilities,
-    canAnswer: boolean,
-    cache: RootsCache['cache'] = {},
-  ) {
-    this.canAnswer = canAnswer
-    this.cache = cache
-    this.revision = revision.id
-    this.rules = revision
-    this.clientInfo = client.clientInfo
-    this.capabilities = client.capabilities ?? {}
-    this.declared = declared
-    this.logLevel = declared.logging ? 'info' : undefined
-  }
-
-  /** Queues a message: the client may be ready before its notification arrives, so nothing may be lost. */
-  whenInitialized(send: (session: Session) => void): void {
-    this.#queued ??= []
-    if (this.#queued.length >= maxQueued) this.#queued.shift()
-    this.#queued.push(send)
-  }
-
-  /** Takes over the queue of the session that this one replaces. */
-  takeOver(before: Session): void {
-    this.#queued = before.#queued
-  }
-
-  /** Called when the client sent `notifications/initialized`. */
-  start(): void {
-    this.initialized = true
-    const queued = this.#queued ?? []
-    this.#queued = undefined
-    for (const send of queued) send(this)
-  }
-}
-
-/** A session as it is stored for other processes. */
-interface SavedSession extends Pick<Session, 'capabilities' | 'declared'> {
-  revision: string
-  clientInfo?: Implementation
-  logLevel?: LoggingLevel
-  initialized: boolean
-  subscriptions: string[]
-  granted: Granted
-}
 
 /** 2024-11-05 to 2025-11-25: `initialize` opens a session, which holds the state of the client. */
 export class HandshakeServer implements ServerEra {
@@ -185,35 +111,19 @@ export class HandshakeServer implements ServerEra {
    * Returns an update of the stored session after a message; undefined if there is no session. Other processes change the
    * session too, so the update applies only the effect of this message to the state they stored.
    */
-  save(link: Link, message: unknown): ((before: unknown) => SavedSession) | undefined {
-    const now = this.#toSaved(link)
-    if (!now) return undefined
+  save(link: Link, message: unknown): ((before: unknown) => StoredSession) | undefined {
+    if (!(link.session instanceof Session)) return undefined
+    const now = toStored(link.session)
     const messages = (Array.isArray(message) ? message : [message]) as RpcNotification[]
     return (before) => {
       if (before === undefined) return now
-      return messages.reduce((state, each) => merge(state, each, now), before as SavedSession)
-    }
-  }
-
-  #toSaved(link: Link): SavedSession | undefined {
-    const session = link.session
-    if (!(session instanceof Session)) return undefined
-    const { revision, capabilities, clientInfo, declared, logLevel, initialized } = session
-    return {
-      revision,
-      capabilities,
-      declared,
-      ...(clientInfo && { clientInfo }),
-      ...(logLevel && { logLevel }),
-      initialized,
-      subscriptions: session.subscriptions?.values() ?? [],
-      granted: session.granted,
+      return messages.reduce((state, each) => applyMessage(state, each, now), before as StoredSession)
     }
   }
 
   /** Continues a session that another process opened or changed. */
   restore(link: Link, saved: unknown): void {
-    const { revision: id, declared, ...state } = saved as SavedSession
+    const { revision: id, declared, ...state } = saved as StoredSession
     const revision = this.#revisions.find((candidate) => candidate.id === id)
     if (!revision) throw new TypeError(`A stored session uses revision ${id}, which this server does not offer`)
     // The link may have closed while the store was read.
@@ -344,16 +254,6 @@ export class HandshakeServer implements ServerEra {
       link.notify('notifications/resources/updated', { uri: change.updated })
     }
   }
-}
-
-/** Applies the effect of a message to the stored session. `now` is the session in this process after the message. */
-function merge(state: SavedSession, { method, params }: RpcNotification, now: SavedSession): SavedSession {
-  if (method === 'notifications/initialized') return { ...state, initialized: now.initialized }
-  if (method === 'logging/setLevel') return { ...state, ...(now.logLevel && { logLevel: now.logLevel }) }
-  if (method !== 'resources/subscribe' && method !== 'resources/unsubscribe') return state
-  const subscriptions = state.subscriptions.filter((uri) => uri !== params?.uri)
-  const isSubscribed = now.subscriptions.includes(params?.uri as string)
-  return { ...state, subscriptions: isSubscribed ? [...subscriptions, params?.uri as string] : subscriptions }
 }
 
 /** A server without this era answers every `initialize` with the versions it supports. */

@@ -10,7 +10,7 @@ import type { SubscriptionFilter } from '../../protocol/subscriptions.ts'
 import { withValidTrace } from '../../protocol/trace-context.ts'
 import { isUri } from '../../protocol/uri.ts'
 import type { Conversation, Reply } from '../../replay/conversation.ts'
-import { type ReplayHost, ReplayingConversation } from '../../replay/replaying-conversation.ts'
+import { type ReplayBackend, ReplayingConversation } from '../../replay/replaying-conversation.ts'
 import { SealedStates } from '../../replay/sealed-states.ts'
 import type { JsonObject } from '../../util/objects.ts'
 import { principalOf } from '../access.ts'
@@ -27,7 +27,7 @@ export class StatelessServer implements ServerEra {
   /** The end of every final result, as JSON text. */
   readonly #suffix: string
   readonly #subscriptions = new Map<Link, Set<Subscription>>()
-  readonly replay: ReplayHost<Call>
+  readonly replay: ReplayBackend<Call>
   readonly methods: ReadonlyMap<string, EraMethod>
 
   constructor(definition: Definition) {
