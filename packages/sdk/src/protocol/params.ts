@@ -1,8 +1,24 @@
 import { ProtocolError, RpcCode } from '../errors.ts'
-import { isRequestId } from '../jsonrpc/message.ts'
 import { isObject } from '../util/objects.ts'
 import { loggingLevels } from './log-level.ts'
+import { notificationMetaProblem, requestMetaProblem } from './meta-check.ts'
 import type { ClientNotifications, ClientRequests, ServerNotifications, ServerRequests } from './methods.ts'
+import {
+  id,
+  mustBe,
+  mustBeOneOf,
+  nullableNumber,
+  number,
+  object,
+  optionalBoolean,
+  optionalList,
+  optionalNumber,
+  optionalObject,
+  optionalString,
+  optionalStringList,
+  optionalStrings,
+  string,
+} from './value-checks.ts'
 
 type Params = Readonly<Record<string, unknown>>
 
@@ -21,36 +37,43 @@ const checks: Record<Method, ParamsCheck> = {
     string(p.protocolVersion, 'params.protocolVersion') ??
     object(p.capabilities, 'params.capabilities') ??
     implementation(p.clientInfo) ??
-    meta(p),
-  ping: meta,
-  'server/discover': meta,
+    requestMetaProblem(p),
+  ping: requestMetaProblem,
+  'server/discover': requestMetaProblem,
 
   'resources/list': page,
   'resources/templates/list': page,
-  'resources/read': (p) => string(p.uri, 'params.uri') ?? answers(p) ?? meta(p),
+  'resources/read': (p) => string(p.uri, 'params.uri') ?? answers(p) ?? requestMetaProblem(p),
   'resources/subscribe': uri,
   'resources/unsubscribe': uri,
 
   'prompts/list': page,
   'prompts/get': (p) =>
-    string(p.name, 'params.name') ?? optionalStrings(p.arguments, 'params.arguments') ?? answers(p) ?? meta(p),
+    string(p.name, 'params.name') ??
+    optionalStrings(p.arguments, 'params.arguments') ??
+    answers(p) ??
+    requestMetaProblem(p),
 
   'tools/list': page,
   'tools/call': (p) =>
-    string(p.name, 'params.name') ?? optionalObject(p.arguments, 'params.arguments') ?? answers(p) ?? meta(p),
+    string(p.name, 'params.name') ??
+    optionalObject(p.arguments, 'params.arguments') ??
+    answers(p) ??
+    requestMetaProblem(p),
 
-  'completion/complete': (p) => reference(p.ref) ?? argument(p.argument) ?? completionContext(p.context) ?? meta(p),
-  'logging/setLevel': (p) => level(p.level) ?? meta(p),
-  'subscriptions/listen': (p) => filter(p.notifications) ?? meta(p),
+  'completion/complete': (p) =>
+    reference(p.ref) ?? argument(p.argument) ?? completionContext(p.context) ?? requestMetaProblem(p),
+  'logging/setLevel': (p) => level(p.level) ?? requestMetaProblem(p),
+  'subscriptions/listen': (p) => filter(p.notifications) ?? requestMetaProblem(p),
 
   'tasks/get': taskId,
   'tasks/result': taskId,
   'tasks/cancel': taskId,
   'tasks/update': (p) =>
-    string(p.taskId, 'params.taskId') ?? object(p.inputResponses, 'params.inputResponses') ?? meta(p),
+    string(p.taskId, 'params.taskId') ?? object(p.inputResponses, 'params.inputResponses') ?? requestMetaProblem(p),
   'tasks/list': page,
 
-  'roots/list': meta,
+  'roots/list': requestMetaProblem,
   'sampling/createMessage': (p) =>
     messages(p.messages) ??
     number(p.maxTokens, 'params.maxTokens') ??
@@ -63,45 +86,49 @@ const checks: Record<Method, ParamsCheck> = {
     optionalList(p.tools, 'params.tools') ??
     optionalObject(p.toolChoice, 'params.toolChoice') ??
     task(p) ??
-    meta(p),
+    requestMetaProblem(p),
   'elicitation/create': (p) =>
-    string(p.message, 'params.message') ?? (p.mode === 'url' ? elicitUrl(p) : elicitForm(p)) ?? task(p) ?? meta(p),
+    string(p.message, 'params.message') ??
+    (p.mode === 'url' ? elicitUrl(p) : elicitForm(p)) ??
+    task(p) ??
+    requestMetaProblem(p),
 
-  'notifications/initialized': notificationMeta,
-  'notifications/roots/list_changed': notificationMeta,
-  'notifications/resources/list_changed': notificationMeta,
-  'notifications/prompts/list_changed': notificationMeta,
-  'notifications/tools/list_changed': notificationMeta,
-  'notifications/resources/updated': (p) => string(p.uri, 'params.uri') ?? notificationMeta(p),
+  'notifications/initialized': notificationMetaProblem,
+  'notifications/roots/list_changed': notificationMetaProblem,
+  'notifications/resources/list_changed': notificationMetaProblem,
+  'notifications/prompts/list_changed': notificationMetaProblem,
+  'notifications/tools/list_changed': notificationMetaProblem,
+  'notifications/resources/updated': (p) => string(p.uri, 'params.uri') ?? notificationMetaProblem(p),
   'notifications/cancelled': (p) =>
     // Optional in 2025-11-25. A notification without it cancels nothing.
     (p.requestId === undefined ? undefined : id(p.requestId, 'params.requestId')) ??
     optionalString(p.reason, 'params.reason') ??
-    notificationMeta(p),
+    notificationMetaProblem(p),
   'notifications/progress': (p) =>
     id(p.progressToken, 'params.progressToken') ??
     number(p.progress, 'params.progress') ??
     optionalNumber(p.total, 'params.total') ??
     optionalString(p.message, 'params.message') ??
-    notificationMeta(p),
+    notificationMetaProblem(p),
   'notifications/message': (p) =>
     level(p.level) ??
     (p.data === undefined ? 'params.data must be present' : undefined) ??
     optionalString(p.logger, 'params.logger') ??
-    notificationMeta(p),
-  'notifications/subscriptions/acknowledged': (p) => filter(p.notifications) ?? notificationMeta(p),
-  'notifications/elicitation/complete': (p) => string(p.elicitationId, 'params.elicitationId') ?? notificationMeta(p),
+    notificationMetaProblem(p),
+  'notifications/subscriptions/acknowledged': (p) => filter(p.notifications) ?? notificationMetaProblem(p),
+  'notifications/elicitation/complete': (p) =>
+    string(p.elicitationId, 'params.elicitationId') ?? notificationMetaProblem(p),
   'notifications/tasks/status': (p) =>
     taskFields(p) ??
     nullableNumber(p.ttl, 'params.ttl') ??
     optionalNumber(p.pollInterval, 'params.pollInterval') ??
-    notificationMeta(p),
+    notificationMetaProblem(p),
   'notifications/tasks': (p) =>
     taskFields(p) ??
     nullableNumber(p.ttlMs, 'params.ttlMs') ??
     optionalNumber(p.pollIntervalMs, 'params.pollIntervalMs') ??
     taskOutcome(p) ??
-    notificationMeta(p),
+    notificationMetaProblem(p),
 }
 
 /** Throws the error response if the params of a method are invalid. */
@@ -113,29 +140,16 @@ export function checkParams(method: string, params: Params = {}): void {
 /** The params check of every method and notification of the protocol, in both directions. */
 export const paramsChecks: ReadonlyMap<string, ParamsCheck> = /* @__PURE__ */ new Map(Object.entries(checks))
 
-function meta(p: Params): string | undefined {
-  const value = p._meta
-  if (value === undefined) return undefined
-  if (!isObject(value)) return mustBe('params._meta', 'an object', value)
-  const token = value.progressToken
-  return token === undefined ? undefined : id(token, 'params._meta.progressToken')
-}
-
-// A progress token has a meaning in requests only.
-function notificationMeta(p: Params): string | undefined {
-  return optionalObject(p._meta, 'params._meta')
-}
-
 function page(p: Params): string | undefined {
-  return optionalString(p.cursor, 'params.cursor') ?? meta(p)
+  return optionalString(p.cursor, 'params.cursor') ?? requestMetaProblem(p)
 }
 
 function uri(p: Params): string | undefined {
-  return string(p.uri, 'params.uri') ?? meta(p)
+  return string(p.uri, 'params.uri') ?? requestMetaProblem(p)
 }
 
 function taskId(p: Params): string | undefined {
-  return string(p.taskId, 'params.taskId') ?? meta(p)
+  return string(p.taskId, 'params.taskId') ?? requestMetaProblem(p)
 }
 
 // Entries are checked later, against their questions. Those without a question must be ignored.
@@ -269,79 +283,4 @@ function rpcError(value: unknown): string | undefined {
   if (!isObject(value)) return mustBe('params.error', 'an object', value)
   if (!Number.isInteger(value.code)) return mustBe('params.error.code', 'an integer', value.code)
   return string(value.message, 'params.error.message')
-}
-
-function id(value: unknown, path: string): string | undefined {
-  return isRequestId(value) ? undefined : mustBe(path, 'a string or a safe integer', value)
-}
-
-function string(value: unknown, path: string): string | undefined {
-  return typeof value === 'string' ? undefined : mustBe(path, 'a string', value)
-}
-
-function optionalString(value: unknown, path: string): string | undefined {
-  return value === undefined ? undefined : string(value, path)
-}
-
-// JSON text such as 1e999 parses to Infinity.
-function number(value: unknown, path: string): string | undefined {
-  return Number.isFinite(value) ? undefined : mustBe(path, 'a finite number', value)
-}
-
-function optionalNumber(value: unknown, path: string): string | undefined {
-  return value === undefined ? undefined : number(value, path)
-}
-
-function nullableNumber(value: unknown, path: string): string | undefined {
-  return value === null || Number.isFinite(value) ? undefined : mustBe(path, 'a finite number or null', value)
-}
-
-function optionalBoolean(value: unknown, path: string): string | undefined {
-  return value === undefined || typeof value === 'boolean' ? undefined : mustBe(path, 'a boolean', value)
-}
-
-function object(value: unknown, path: string): string | undefined {
-  return isObject(value) ? undefined : mustBe(path, 'an object', value)
-}
-
-function optionalObject(value: unknown, path: string): string | undefined {
-  return value === undefined ? undefined : object(value, path)
-}
-
-/** An object whose values are strings. */
-function optionalStrings(value: unknown, path: string): string | undefined {
-  if (value === undefined) return undefined
-  if (!isObject(value)) return mustBe(path, 'an object', value)
-  for (const key in value) {
-    if (typeof value[key] !== 'string') return `${path} must have only strings as values, got ${typeName(value[key])}`
-  }
-  return undefined
-}
-
-function optionalList(value: unknown, path: string): string | undefined {
-  return value === undefined || Array.isArray(value) ? undefined : mustBe(path, 'an array', value)
-}
-
-function optionalStringList(value: unknown, path: string): string | undefined {
-  if (value === undefined) return undefined
-  if (!Array.isArray(value)) return mustBe(path, 'an array of strings', value)
-  for (let at = 0; at < value.length; at++) {
-    if (typeof value[at] !== 'string') return mustBe(`${path}[${at}]`, 'a string', value[at])
-  }
-  return undefined
-}
-
-function mustBe(path: string, wanted: string, value: unknown): string {
-  return `${path} must be ${wanted}, got ${typeName(value)}`
-}
-
-/** For fields that allow certain strings only, for which "got string" would be confusing. */
-function mustBeOneOf(path: string, wanted: string, value: unknown): string {
-  return `${path} must be ${wanted}, got ${typeof value === 'string' ? 'another string' : typeName(value)}`
-}
-
-function typeName(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
 }
