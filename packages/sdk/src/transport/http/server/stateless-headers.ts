@@ -1,7 +1,7 @@
 import { RpcCode } from '../../../errors.ts'
 import { Fault, kindOf, type RpcRequest } from '../../../jsonrpc/message.ts'
-import { capabilitiesProblem, invalidVersion } from '../../../protocol/meta-check.ts'
 import { metaKeys } from '../../../protocol/meta.ts'
+import { capabilitiesProblem, invalidVersion } from '../../../protocol/meta-check.ts'
 import { type HeaderReader, standardHeadersProblem } from '../../../protocol/mirrored-headers.ts'
 import { isObject, type JsonObject } from '../../../util/objects.ts'
 import { trimWhitespace } from '../../../util/trim-whitespace.ts'
