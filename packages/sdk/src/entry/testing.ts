@@ -26,16 +26,12 @@ export {
 export { Judge, OfficialSchema } from '../testing/official-schemas.ts'
 export { ScriptedClient, type ScriptOptions } from '../testing/scripted-client.ts'
 export { type ScriptedAnswer, ScriptedServer } from '../testing/scripted-server.ts'
-export {
-  type BusDriver,
-  busContract,
-  type EventStoreDriver,
-  eventStoreContract,
-  type SessionStoreDriver,
-  sessionStoreContract,
-  type ValueStoreDriver,
-  valueStoreContract,
-} from '../testing/store-contract.ts'
-export { type TaskStoreDriver, taskStoreContract } from '../testing/task-store-contract.ts'
+export { type BusDriver, busContract } from '../testing/store-contracts/bus.ts'
+export { type EventStoreDriver, eventStoreContract } from '../testing/store-contracts/event-store.ts'
+export { type SessionStoreDriver, sessionStoreContract } from '../testing/store-contracts/session-store.ts'
+export { taskStoreContract } from '../testing/store-contracts/task-store.ts'
+export type { TaskStoreDriver } from '../testing/store-contracts/task-store-suite.ts'
+export { type ValueStoreDriver, valueStoreContract } from '../testing/store-contracts/value-store.ts'
+
 export { type Line, record, Transcript } from '../testing/transcript.ts'
 export { InMemoryTransport } from '../transport/memory/memory.ts'

@@ -32,19 +32,19 @@ const fills: [string, (bytes: number) => string][] = [
   ['two-byte characters', (bytes) => 'é'.repeat(bytes >> 1) + 'x'.repeat(bytes % 2)],
 ]
 
-describe.each(fills)('a line of %s', (_what, fill) => {
-  describe.each(pieces)('that comes %s', (_how, size) => {
+describe.each(fills)('lines of %s', (_what, fill) => {
+  describe.each(pieces)('when they arrive %s', (_how, size) => {
     it.each([
       ['LF', '\n'],
       ['CRLF', '\r\n'],
-    ])('is taken up to exactly maxMessageBytes, not counting its %s [STDIO-003]', (_ending, ending) => {
+    ])('accepts a line of exactly maxMessageBytes, not counting its %s [STDIO-003]', (_ending, ending) => {
       expect(split(fill(limit - 1) + ending, size)).toEqual([limit - 1])
       expect(split(fill(limit) + ending, size)).toEqual([limit])
       expect(split(fill(limit + 1) + ending, size)).toEqual([tooLong])
       expect(split(fill(limit + 2) + ending, size)).toEqual([tooLong])
     })
 
-    it('does not affect the lines before and after it', () => {
+    it('delivers the lines before and after a refused line', () => {
       expect(split(`${fill(5)}\n${fill(limit + 1)}\n${fill(limit)}\r\n${fill(7)}\n`, size)).toEqual([
         5,
         tooLong,
@@ -55,8 +55,8 @@ describe.each(fills)('a line of %s', (_what, fill) => {
   })
 })
 
-describe('a line without an end', () => {
-  it('is refused as soon as it must be too long', () => {
+describe('lines without a line break', () => {
+  it('refuses an unterminated line as soon as it exceeds the limit', () => {
     expect(split('x'.repeat(limit + 1), 1)).toEqual([])
     expect(split('x'.repeat(limit + 2), 1)).toEqual([tooLong])
     expect(split('x'.repeat(10 * limit), 7)).toEqual([tooLong])

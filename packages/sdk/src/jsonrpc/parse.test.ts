@@ -5,7 +5,7 @@ import { parseUnambiguous } from './parse.ts'
 const call =
   '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"name":1,"id":2,"method":"x"}}}'
 
-describe('a message that somebody on the way may have read too', () => {
+describe('parsing a message that a proxy may also parse', () => {
   it.each([
     call,
     ` \n${call}`,
@@ -18,7 +18,7 @@ describe('a message that somebody on the way may have read too', () => {
     '"method"',
     '[]',
     '7',
-  ])('is what it says: %s', (text) => {
+  ])('parses a message as written: %s', (text) => {
     expect(parseUnambiguous(text)).toEqual(JSON.parse(text))
   })
 
@@ -33,17 +33,17 @@ describe('a message that somebody on the way may have read too', () => {
     '[{"method":"x"},{"method":"a","method":"b"}]',
     `{"id":"${'x'.repeat(200)}\\\\","method":"a","method":"b"}`,
     ' { "method" : "a" , "params" : { } , "params" : { "name" : "x" } } ',
-  ])('is refused when a deciding member comes twice: %s', (text) => {
+  ])('refuses a message with a duplicate routing member: %s', (text) => {
     const fault = parseUnambiguous(text)
     expect(fault).toBeInstanceOf(Fault)
     expect((fault as Fault).code).toBe(-32600)
   })
 
-  it('is refused as ever when it is no JSON', () => {
+  it('refuses text that is not JSON', () => {
     expect((parseUnambiguous('{"a"') as Fault).code).toBe(-32700)
   })
 
-  it('costs no more than its length, however many members it has', () => {
+  it('parses in linear time, however many members a message has', () => {
     const members = Array.from({ length: 200_000 }, (_, index) => `"m${index}":1`).join(',')
     expect(parseUnambiguous(`{${members}}`)).not.toBeInstanceOf(Fault)
   })

@@ -12,7 +12,7 @@ const options = [
 const form = (properties: Record<string, unknown>, required?: string[]) =>
   ({ type: 'object', properties, ...(required && { required }) }) as ElicitSchema
 
-describe('defaults', () => {
+describe('form defaults', () => {
   const asked = form({
     name: { type: 'string', default: 'Jo' },
     tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, default: ['a'] },
@@ -20,12 +20,12 @@ describe('defaults', () => {
     note: { type: 'string' },
   })
 
-  it('fill in what is missing and nothing else', () => {
+  it('fills in missing fields with their defaults and changes nothing else', () => {
     expect(fillDefaults(asked, { name: 'Al', more: 1 })).toEqual({ name: 'Al', more: 1, tags: ['a'], agreed: false })
     expect(fillDefaults(asked, undefined)).toEqual({ name: 'Jo', tags: ['a'], agreed: false })
   })
 
-  it('leave what they were given as it was', () => {
+  it('does not modify the submitted form when it applies defaults', () => {
     const content = { name: 'Al' }
     const filled = fillDefaults(asked, content)
     ;(filled.tags as string[]).push('b')
@@ -33,11 +33,11 @@ describe('defaults', () => {
     expect(asked.properties.tags!.default).toEqual(['a'])
   })
 
-  it('that their own field refuses are not used', () => {
+  it('does not apply a default that its own field rejects', () => {
     expect(fillDefaults(form({ a: { type: 'string', default: 1 }, b: null, c: { default: {} } }), {})).toEqual({})
   })
 
-  it('do not mistake what every object inherits for an answer, nor change it', () => {
+  it('ignores inherited properties when it applies defaults', () => {
     const odd = form(
       JSON.parse('{"__proto__":{"type":"string","default":"x"},"toString":{"type":"string","default":"y"}}'),
     )
@@ -51,7 +51,7 @@ describe('defaults', () => {
   })
 })
 
-describe('a filled-in form', () => {
+describe('form validation', () => {
   const asked = form(
     {
       text: { type: 'string', minLength: 2, maxLength: 3 },
@@ -84,7 +84,7 @@ describe('a filled-in form', () => {
     someTitled: [],
   }
 
-  it('is fine when every field is [ELIC-012] [ELIC-014]', () => {
+  it('accepts a form whose fields are all valid [ELIC-012] [ELIC-014]', () => {
     expect(formProblem(asked, full)).toBe(undefined)
     expect(formProblem(asked, { text: 'ab' })).toBe(undefined)
   })
@@ -112,23 +112,23 @@ describe('a filled-in form', () => {
     ['someTitled', [1], 'must be an array of strings'],
     ['more', { a: 1 }, 'must be a string, a number, true, false or an array of strings'],
     ['more', null, 'must be a string, a number, true, false or an array of strings'],
-  ])('whose %s is %j is told so [ELIC-012] [ELIC-014]', (name, value, problem) => {
+  ])('reports the field %s with the value %j [ELIC-012] [ELIC-014]', (name, value, problem) => {
     expect(formProblem(asked, { ...full, [name]: value })).toBe(`field "${name}" ${problem}`)
   })
 
-  it('needs what is required and may have more than was asked', () => {
+  it('requires required fields and accepts unknown fields', () => {
     expect(formProblem(asked, { count: 1 })).toBe('field "text" is missing')
     expect(formProblem(asked, { text: undefined })).toBe('field "text" is missing')
     expect(formProblem(asked, { text: 'ab', more: 'x', list: ['y'] })).toBe(undefined)
     expect(formProblem(form({}, ['toString']), {})).toBe('field "toString" is missing')
   })
 
-  it('counts a character outside of the basic plane once', () => {
+  it('counts a character outside the basic multilingual plane as one', () => {
     expect(formProblem(asked, { text: '😀😀😀' })).toBe(undefined)
     expect(formProblem(asked, { text: '😀' })).toBe('field "text" must have 2 or more characters')
   })
 
-  it.each([[undefined], [null], ['text'], [['ab']]])('is an object, not %j', (content) => {
+  it.each([[undefined], [null], ['text'], [['ab']]])('refuses %j, because a form is an object', (content) => {
     expect(formProblem(asked, content)).toBe('content must be an object')
   })
 
@@ -148,24 +148,24 @@ describe('a filled-in form', () => {
     [{ type: 'array' }],
     [{ type: 'array', items: { type: 'string' } }],
     [{ type: 'array', items: { enum: ['a'] }, maxItems: null }],
-  ])('of a field like %j cannot be understood, and says so', (field) => {
+  ])('reports that a field like %j is not supported', (field) => {
     expect(formProblem(form({ x: field }), { x: 'a' })).toBe('field "x" cannot be understood')
     expect(formProblem(form({ x: field }), {})).toBe(undefined)
   })
 
-  it('whose form is not one cannot be understood either', () => {
+  it('reports a form schema that is not a form', () => {
     for (const odd of [null, 1, {}, { properties: [] }, { properties: {}, required: [{ toString: 1 }] }]) {
       expect(formProblem(odd as never, {})).toBe('the form cannot be understood')
     }
   })
 
-  it('never runs a pattern of the peer', () => {
+  it('never runs a regular expression that comes from the peer', () => {
     const hostile = form({ x: { type: 'string', pattern: '^(a+)+$', format: '(a+)+$' } })
     expect(formProblem(hostile, { x: `${'a'.repeat(5_000)}!` })).toBe(undefined)
   })
 })
 
-describe('a form for clients of 2025-06-18', () => {
+describe('forms for clients of 2025-06-18', () => {
   const asked: ElicitSchema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     ...form(
@@ -180,7 +180,7 @@ describe('a form for clients of 2025-06-18', () => {
     ),
   }
 
-  it('has enumNames for titles, and defaults of booleans only [ELIC-013]', () => {
+  it('uses enumNames for titles and keeps defaults of booleans only [ELIC-013]', () => {
     expect(downgradeForm(asked)).toEqual({
       type: 'object',
       properties: {
@@ -194,13 +194,13 @@ describe('a form for clients of 2025-06-18', () => {
     })
   })
 
-  it('is what the official schema wants [ELIC-013]', () => {
+  it('matches the official schema of 2025-06-18 [ELIC-013]', () => {
     const params = { message: 'Please', requestedSchema: downgradeForm(asked) }
     const official = schemas === undefined ? undefined : OfficialSchema.load(schemas, '2025-06-18')
     expect(official?.problem({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params })).toBe(undefined)
   })
 
-  it('lets the user tick a box for each where several may be chosen', () => {
+  it('turns a multiple choice into one checkbox per option', () => {
     const tags = { type: 'array', title: 'Tags', items: { anyOf: options }, default: ['b'] }
     const several = form({ tags, more: { type: 'array', items: { type: 'string', enum: ['x'] } } }, ['tags'])
     expect(downgradeForm(several)).toEqual({
@@ -217,7 +217,7 @@ describe('a form for clients of 2025-06-18', () => {
   })
 })
 
-describe('a field that asks for a secret', () => {
+describe('detection of fields that ask for secrets', () => {
   const text = (name: string, title?: string) =>
     form({ fine: { type: 'string' }, [name]: { type: 'string', ...(title && { title }) } })
 
@@ -235,7 +235,7 @@ describe('a field that asks for a secret', () => {
     ...['passphrase', 'secret', 'clientSecret', 'client-secret', 'token', 'apiToken', 'access_token', 'OAuthToken'],
     ...['apiKey', 'api_key', 'APIKey', 'apikey', 'accessKey', 'privateKey', 'private_key_pem', 'secretKey'],
     ...['creditCard', 'credit_card_number', 'cardNumber', 'cvv', 'CVC', 'cvv2', 'ssn', 'socialSecurityNumber'],
-  ])('is found by the name %s', (name) => {
+  ])('detects a secret by the field name %s', (name) => {
     expect(secretField(text(name))).toBe(name)
   })
 
@@ -248,18 +248,18 @@ describe('a field that asks for a secret', () => {
       'Enter your access token, please',
     ],
     ...['Credit card', 'Social Security Number'],
-  ])('is found by the title %s', (title) => {
+  ])('detects a secret by the field title %s', (title) => {
     expect(secretField(text('value', title))).toBe('value')
   })
 
   it.each([
     ...['tokenCount', 'max_tokens', 'token_limit', 'tokenizer', 'passwordLength', 'password_policy', 'secretary'],
     ...['secretSanta', 'keyboard', 'api', 'apiKeyName', 'card', 'cardType', 'pin', 'compass', 'email', 'key', 'number'],
-  ])('is not seen in %s', (name) => {
+  ])('detects no secret in %s', (name) => {
     expect(secretField(text(name, name))).toBe(undefined)
   })
 
-  it('may be a number, but nothing to tick or to choose', () => {
+  it('detects secrets in number fields, but not in checkboxes or choices', () => {
     const fieldOf = (field: PrimitiveSchemaDefinition) => secretField(form({ password: field }))
     expect(fieldOf({ type: 'integer' })).toBe('password')
     expect(fieldOf({ type: 'boolean' })).toBe(undefined)
@@ -268,7 +268,7 @@ describe('a field that asks for a secret', () => {
     expect(fieldOf({ type: 'array', items: { anyOf: options } })).toBe(undefined)
   })
 
-  it('is looked for in forms of any peer', () => {
+  it('looks for secret fields in forms of every peer', () => {
     expect(secretField(form({ a: null, b: { type: 'string', title: {} }, token: { type: 'string' } }))).toBe('token')
   })
 })

@@ -23,8 +23,8 @@ const ask = (messages: unknown, more: object = {}): CreateMessageParams =>
 const answer = (content: unknown, more: object = {}): CreateMessageResult =>
   ({ role: 'assistant', content, model: 'm', ...more }) as CreateMessageResult
 
-describe('a sampling request', () => {
-  it('is fine with content of every kind, in one block or several', () => {
+describe('sampling request validation', () => {
+  it('accepts content of every type, as one block or as a list', () => {
     const messages = [
       { role: 'user', content: text('Hello') },
       assistant(text('Hi'), image, audio),
@@ -70,7 +70,7 @@ describe('a sampling request', () => {
     [ask([], { tools: [{ name: 'a' }] }), 'params.tools[0] must be a tool with a name and an inputSchema'],
     [ask([], { toolChoice: { mode: 'any' } }), 'params.toolChoice.mode must be "auto", "required" or "none"'],
     [ask([], { toolChoice: { mode: 'required' } }), 'params.toolChoice requires a tool, and params.tools has none'],
-  ])('is told what is wrong, case %#', (params, problem) => {
+  ])('reports what is wrong with a sampling request, case %#', (params, problem) => {
     expect(samplingProblem(params)).toContain(problem)
   })
 
@@ -101,16 +101,16 @@ describe('a sampling request', () => {
       [assistant(result('1'))],
       '[0].content[0]: only the user gives results of tools',
     ],
-  ])('is refused when it %s', (_, messages, problem) => {
+  ])('refuses a sampling request that %s', (_, messages, problem) => {
     expect(samplingProblem(ask(messages))).toContain(`params.messages${problem}`)
   })
 })
 
-describe('the answer to a sampling request', () => {
+describe('sampling result validation', () => {
   const plain = ask([user(text('x'))])
   const withTools = (mode?: string) => ask([], { tools: [tool('add')], ...(mode && { toolChoice: { mode } }) })
 
-  it('is fine with what a model gives', () => {
+  it('accepts the results that models return', () => {
     expect(sampledProblem(answer(text('x'), { stopReason: 'whatever' }), plain)).toBe(undefined)
     expect(sampledProblem(answer([text('x'), image, audio]), plain)).toBe(undefined)
     expect(sampledProblem(answer([]), plain)).toBe(undefined)
@@ -136,13 +136,13 @@ describe('the answer to a sampling request', () => {
     [answer(use('1', 'sub')), withTools(), 'content uses a tool that was not offered'],
     [answer([use('1'), use('1')]), withTools(), 'content[1] has the id of another tool_use in the same message'],
     [answer(use('1'), { role: 'user' }), withTools(), 'content: only the assistant uses tools'],
-  ])('is told what is wrong, case %#', (given, params, problem) => {
+  ])('reports what is wrong with a sampling result, case %#', (given, params, problem) => {
     expect(sampledProblem(given as CreateMessageResult, params)).toBe(problem)
   })
 })
 
-describe('for peers of 2025-06-18 and before', () => {
-  it('a message of several blocks becomes several of its role', () => {
+describe('sampling for peers of 2025-06-18 and earlier', () => {
+  it('splits a message of several blocks into several messages of the same role', () => {
     const messages: SamplingMessage[] = [
       { role: 'user', content: [text('a'), image], _meta: { 'a.b/c': 1 } },
       { role: 'assistant', content: [text('b')] },
@@ -156,13 +156,13 @@ describe('for peers of 2025-06-18 and before', () => {
     ])
   })
 
-  it('an answer is one block, or texts that can be joined', () => {
+  it('reduces an answer to one block, or joins its texts', () => {
     expect(singleContent(image)).toBe(image)
     expect(singleContent([image])).toBe(image)
     expect(singleContent([text('a'), text('b')])).toEqual(text('a\n\nb'))
   })
 
-  it('what cannot be said in one block is refused', () => {
+  it('refuses an answer that does not fit into one block', () => {
     expect(() => singleContent([text('a'), image])).toThrow(TypeError)
     expect(() => singleContent([text('a'), image])).toThrow(
       'takes one block of content, or several of text; got text, image',
@@ -170,7 +170,7 @@ describe('for peers of 2025-06-18 and before', () => {
     expect(() => singleContent([])).toThrow('got nothing')
   })
 
-  it('there are no tools', () => {
+  it('refuses tools', () => {
     expect(() => singleContent(use('1'))).toThrow('Content of type tool_use needs a peer of 2025-11-25 or later')
     expect(() => splitMessages([user(result('1'))])).toThrow('Content of type tool_result needs a peer of 2025-11-25')
   })

@@ -40,8 +40,8 @@ const choices = {
   legacy: { type: 'string', enum: ['a', 'b'], enumNames: ['A', 'B'] },
 } as const
 
-describe('a form', () => {
-  it('is made of a zod 4 schema, with nothing but what forms have [ELIC-011] [ELIC-012]', () => {
+describe('converting a schema to a form', () => {
+  it('converts a zod 4 schema to the keywords that forms support [ELIC-011] [ELIC-012]', () => {
     const name = z.string().min(1).max(50).meta({ id: 'Name', title: 'Name' })
     const form = formOf(
       z.object({
@@ -97,7 +97,7 @@ describe('a form', () => {
     })
   })
 
-  it('is made of a zod 3 schema', () => {
+  it('converts a zod 3 schema', () => {
     const form = formOf(
       z3.object({
         mail: z3.string().email().describe('Where to write to'),
@@ -122,7 +122,7 @@ describe('a form', () => {
     })
   })
 
-  it('is made of an arktype', () => {
+  it('converts an arktype schema', () => {
     const form = formOf(type({ mail: 'string.email', 'color?': "'red' | 'blue'", count: 'number.integer > 1' }))
     expect(form.properties).toEqual({
       mail: { type: 'string', format: 'email' },
@@ -132,7 +132,7 @@ describe('a form', () => {
     expect([...form.required!].sort()).toEqual(['count', 'mail'])
   })
 
-  it('is made of a shape whose properties are schemas, references inside of them included', () => {
+  it('converts a shape of schemas, including references inside them', () => {
     const name = z.string().meta({ id: 'Name' })
     expect(formOf({ name, more: z.union([z.literal('a'), z.literal('b')]).optional() })).toEqual({
       type: 'object',
@@ -141,7 +141,7 @@ describe('a form', () => {
     })
   })
 
-  it('of another revision of JSON Schema keeps only what the wire has', () => {
+  it('drops keywords of other JSON Schema dialects that forms do not support', () => {
     const form = formOf({
       $schema: 'http://json-schema.org/draft-07/schema#',
       title: 'Order',
@@ -156,18 +156,18 @@ describe('a form', () => {
     })
   })
 
-  it('may have no fields, where only yes or no is asked', () => {
+  it('accepts a form without fields, which asks only yes or no', () => {
     expect(formOf(z.object({}))).toEqual({ type: 'object', properties: {} })
   })
 
-  it('keeps a field that is named like a member of every object', () => {
+  it('keeps a field that is named like an Object member', () => {
     const properties = JSON.parse('{ "__proto__": { "type": "boolean" }, "constructor": { "type": "string" } }')
     const form = toForm({ type: 'object', properties, required: ['__proto__'] })
     expect(Object.keys(form.properties)).toEqual(['__proto__', 'constructor'])
     expect(form.required).toEqual(['__proto__'])
   })
 
-  it('has choices of one or several, with titles or without [ELIC-014]', () => {
+  it('converts single and multiple choices, with and without titles [ELIC-014]', () => {
     expect(toForm({ type: 'object', properties: choices }).properties).toEqual({
       single: { type: 'string', enum: ['a', 'b'], default: 'b' },
       titled: {
@@ -200,7 +200,7 @@ describe('a form', () => {
   })
 
   it.each(['2025-11-25', '2026-07-28'] as const)(
-    'is what the official schema of %s wants [ELIC-011] [ELIC-014] [ELIC-015]',
+    'matches the official schema of %s [ELIC-011] [ELIC-014] [ELIC-015]',
     (revision) => {
       const requestedSchema = toForm({
         type: 'object',
@@ -238,12 +238,12 @@ describe('a form', () => {
       { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
       { type: 'integer' },
     ],
-  ])('says %s in its own way', (_, json, field) => {
+  ])('converts %s', (_, json, field) => {
     expect(fieldOf(json)).toEqual(field)
   })
 })
 
-describe('what a form does not support', () => {
+describe('schemas that cannot become a form', () => {
   const refinement = 'check it with a refinement, which runs on the answer.'
 
   it.each([
@@ -273,7 +273,7 @@ describe('what a form does not support', () => {
     ['a tuple', z.tuple([z.enum(['a'])]), 'A form supports arrays only as a multiple choice'],
     ['a union', z.union([z.string().min(2), z.number()]), 'A form supports only choices of strings'],
     ['anything', z.any(), 'A form needs exactly one type per field'],
-  ])('%s is refused by the name of the field [ELIC-012]', (_, schema, message) => {
+  ])('names the field when it refuses %s [ELIC-012]', (_, schema, message) => {
     const fault = faultOf(z.object({ fine: z.string(), 'odd/one': schema }))
     expect(fault.message).toContain(`Field "odd/one": ${message}`)
     expect(fault.pointer).toMatch(/^\/properties\/odd~1one/)
@@ -297,7 +297,7 @@ describe('what a form does not support', () => {
     ['a default of another type', { type: 'string', default: 1 }, 'The default must be a string'],
     ['a default that is no choice', { enum: ['a'], default: 'b' }, 'The default must be one of ["a"]'],
     ['a default out of range', { type: 'integer', minimum: 2, default: 1 }, 'The default must be 2 or more'],
-  ])('%s is refused', (_, json, message) => {
+  ])('refuses %s', (_, json, message) => {
     expect(() => fieldOf(json)).toThrow(SchemaError)
     expect(() => fieldOf(json)).toThrow(message)
   })
@@ -312,11 +312,11 @@ describe('what a form does not support', () => {
       { type: 'object', required: ['a'] },
       'Field "a": A form must describe every required field',
     ],
-  ])('as a whole, %s is refused [ELIC-011]', (_, schema, message) => {
+  ])('refuses %s as a whole form [ELIC-011]', (_, schema, message) => {
     expect(faultOf(schema as SchemaLike).message).toContain(message)
   })
 
-  it('are more fields than anybody fills in', () => {
+  it('refuses a form with too many fields', () => {
     const many = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, { type: 'string' }]))
     expect(Object.keys(toForm({ type: 'object', properties: many(100) }).properties)).toHaveLength(100)

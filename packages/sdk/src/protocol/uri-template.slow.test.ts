@@ -16,7 +16,7 @@ describe('matching a URI template', () => {
     '{;v*}',
     '{?v*}',
     '{&v*}',
-  ])('[RES-014] %s a hundred times over against 10,000 hostile characters ends.', (expression) => {
+  ])('terminates when %s is repeated a hundred times against 10,000 hostile characters [RES-014]', (expression) => {
     const many = Array.from({ length: 99 }, (_, index) => expression.replace('v', `v${index}`))
     for (const joint of ['', 'a']) {
       // One can only fail at its end, after every choice before it; the other only at its start.
@@ -30,7 +30,7 @@ describe('matching a URI template', () => {
     }
   })
 
-  it('[RES-014] Matching agrees with an exhaustive search for the leftmost-shortest split.', () => {
+  it('agrees with an exhaustive search for the leftmost-shortest match [RES-014]', () => {
     const random = createRandom(1)
     let matches = 0
     for (let round = 0; round < 5000; round++) {

@@ -3,7 +3,7 @@ import { compileJsonSchema, type JsonSchema, type JsonSchemaCheck, SchemaError }
 
 const UNKNOWN = { $ref: 'https://example.com/unknown.json' }
 
-describe('a schema with parts that cannot be used', () => {
+describe('schemas with unsupported parts', () => {
   test.each<[part: string, schema: JsonSchema, pointer: string]>([
     ['a keyword with a wrong value', { properties: { a: { minimum: 'x' } } }, '/properties/a/minimum'],
     ['a reference to an unknown schema', { properties: { a: UNKNOWN } }, '/properties/a/$ref'],
@@ -14,7 +14,7 @@ describe('a schema with parts that cannot be used', () => {
     ['a value that is not a schema', { properties: { a: 5 } }, '/properties/a'],
     ['a malformed $id', { properties: { a: { $id: 'http://[' } } }, '/properties/a'],
     ['a keyword of draft-04', { required: true }, '/required'],
-  ])('is checked without %s', (_part, schema, pointer) => {
+  ])('checks a value without %s', (_part, schema, pointer) => {
     expect(() => compileJsonSchema(schema)).toThrow(SchemaError)
     const { properties, ...rest } = schema
     const whole = { ...rest, properties: { ...(properties as JsonSchema), b: { type: 'string' } } }
@@ -53,7 +53,7 @@ describe('a schema with parts that cannot be used', () => {
     expect(check(invalid)).not.toBe(undefined)
   })
 
-  test('refuses no value that the schema would accept with any meaning of the unknown part', () => {
+  test('never refuses a value that could be valid under some meaning of the unsupported part', () => {
     const random = createRandom(42)
     let refused = 0
     for (let round = 0; round < 5_000; round++) {
@@ -72,7 +72,7 @@ describe('a schema with parts that cannot be used', () => {
     expect(refused).toBeGreaterThan(5_000)
   })
 
-  test('is refused if it is too large', () => {
+  test('refuses a schema that is too large', () => {
     const onSkip = () => {}
     expect(() => compileJsonSchema({ allOf: Array(10_001).fill(true) }, { onSkip })).toThrow('10000 subschemas')
     let deep: JsonSchema = {}

@@ -4,7 +4,7 @@ import { PatternPool } from './pattern-matcher.ts'
 
 const unlimited = { spend: () => false }
 
-describe('a pattern means what a native regular expression means', () => {
+describe('patterns match like native regular expressions', () => {
   test.each<[pattern: string, texts: string[]]>([
     ['^[a-z0-9]+(-[a-z0-9]+)*$', ['a-slug-1', '-a', 'a-', '']],
     ["^\\p{L}+(?:[ '-]\\p{L}+)*$", ["Zoë O'Neil", 'Zoë  O', '']],
@@ -37,14 +37,14 @@ describe('a pattern means what a native regular expression means', () => {
     ['$^', ['', 'a']],
     ['(?<name>a)b', ['ab', 'b']],
     ['(?<year>\\d{4})-\\k', ['2024-k']],
-  ])('%s', (pattern, texts) => {
+  ])('matches like RegExp: %s', (pattern, texts) => {
     const native = toNative(pattern)
     if (!native) return expect(() => compile(pattern)).toThrow('not a valid regular expression')
     const own = compile(pattern)
     for (const text of texts) expect([text, own.test(text, unlimited)]).toEqual([text, native.test(text)])
   })
 
-  test('with random patterns and texts', () => {
+  test('matches like RegExp for random patterns and texts', () => {
     const random = createRandom(20260728)
     const counts = { patterns: 0, unicode: 0, plain: 0, matches: 0, misses: 0 }
     while (counts.patterns < 6_000) {
@@ -67,7 +67,7 @@ describe('a pattern means what a native regular expression means', () => {
   })
 })
 
-describe('the work of a pattern', () => {
+describe('the cost of a pattern', () => {
   const hostile: [pattern: string, prefix: string, repeated: string, suffix: string][] = [
     ['\\d+$', '', '1', 'x'],
     ['^\\s*[\\w ]+\\s*[\\w ]*\\s*$', '', ' ', '!'],
@@ -86,17 +86,14 @@ describe('the work of a pattern', () => {
     ['^(?!.*(a|aa)+$).*$', '', 'a', 'b'],
   ]
 
-  test.each(hostile)(
-    'of %s grows with the length of the text, not faster [JSON-014]',
-    (pattern, prefix, repeated, suffix) => {
-      const [short, long] = [5_000, 50_000].map((times) => stepsOf(pattern, prefix + repeated.repeat(times) + suffix))
-      expect(short).toBeGreaterThan(0)
-      expect(long! / short!).toBeLessThan(11)
-      expect(long).toBeLessThan(10_000_000)
-    },
-  )
+  test.each(hostile)('grows linearly with the text for %s [JSON-014]', (pattern, prefix, repeated, suffix) => {
+    const [short, long] = [5_000, 50_000].map((times) => stepsOf(pattern, prefix + repeated.repeat(times) + suffix))
+    expect(short).toBeGreaterThan(0)
+    expect(long! / short!).toBeLessThan(11)
+    expect(long).toBeLessThan(10_000_000)
+  })
 
-  test('ends when the budget is used up, also inside of lookarounds [JSON-014]', () => {
+  test('stops when the step budget is used up, also inside lookarounds [JSON-014]', () => {
     const text = 'ab'.repeat(50_000)
     for (const pattern of [
       '(?:a|b)*a(?:a|b){200}c',
@@ -111,7 +108,7 @@ describe('the work of a pattern', () => {
     }
   })
 
-  test('ends when the budget is used up by looking up characters that are not ASCII [JSON-014]', () => {
+  test('stops when looking up non-ASCII characters uses up the budget [JSON-014]', () => {
     const sets = Array.from({ length: 200 }, (_, index) => `[a${String.fromCharCode(0x100 + index)}]`)
     const own = compile(sets.join(''))
     const budget = createBudget(1_000_000)
@@ -121,7 +118,7 @@ describe('the work of a pattern', () => {
     expect(budget.turnsAfterEnd).toBeLessThan(3)
   })
 
-  test('ends when the budget is used up, also where all that follows is known [JSON-014]', () => {
+  test('stops when the budget is used up, also where the rest of the pattern is known [JSON-014]', () => {
     const own = compile('^[^@]+@')
     const text = 'ā'.repeat(100_000)
     own.test(text, unlimited)
@@ -130,7 +127,7 @@ describe('the work of a pattern', () => {
     expect(budget.spent).toBeLessThan(10_100)
   })
 
-  test('counts each regular expression that a new character is tested with as 20 steps or more [JSON-014]', () => {
+  test('charges at least 20 steps for each regular expression a new character is tested with [JSON-014]', () => {
     const sets = Array.from({ length: 50 }, (_, index) => `[a${String.fromCharCode(0x100 + index)}]`)
     const own = compile(sets.join(''))
     own.test(ideographs(1), unlimited)
@@ -139,12 +136,12 @@ describe('the work of a pattern', () => {
     expect(budget.spent).toBeGreaterThan(50 * 20 * 1_000)
   })
 
-  test('counts a set with a Unicode property as 1,000 steps when it is first used [JSON-014]', () => {
+  test('charges 1,000 steps for the first use of a Unicode property [JSON-014]', () => {
     const pattern = Array.from({ length: 50 }, (_, index) => `[\\p{L}${String.fromCharCode(0x2200 + index)}]`).join('')
     expect(stepsOf(`${pattern}@`, '例')).toBeGreaterThan(50 * 1_000)
   })
 
-  test('is small for long texts with thousands of different characters', () => {
+  test('stays small for long texts with thousands of different characters', () => {
     const own = compile('^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$')
     const first = createBudget(1_000_000)
     expect(own.test(`${ideographs(10_000)}@例.例`, first)).toBe(true)
@@ -154,7 +151,7 @@ describe('the work of a pattern', () => {
     expect(second.spent).toBeLessThan(300_000)
   })
 
-  test('does not grow with what earlier texts left behind', () => {
+  test('does not depend on earlier texts', () => {
     const own = compile('(?:a|b)*a(?:a|b){14}$')
     const random = createRandom(7)
     for (let round = 0; round < 300; round++) {
@@ -165,7 +162,7 @@ describe('the work of a pattern', () => {
     }
   })
 
-  test('is small when the pattern is known already', () => {
+  test('stays small when the pattern was compiled before', () => {
     const own = compile('^[A-Za-z0-9_-]{1,64}$')
     own.test('a'.repeat(64), unlimited)
     const budget = createBudget(Number.POSITIVE_INFINITY)
@@ -181,7 +178,7 @@ describe('the work of a pattern', () => {
   }
 })
 
-describe('a pattern is refused', () => {
+describe('refused patterns', () => {
   test.each([
     ['(', 'is not a valid regular expression'],
     ['^(["\']).*\\1$', 'has a backreference'],
@@ -190,11 +187,11 @@ describe('a pattern is refused', () => {
     ['(?:){1000000000}', 'is too large when its repetitions are written out'],
     [`${'('.repeat(101)}${')'.repeat(101)}`, 'nests groups deeper than 100 levels'],
     ['a'.repeat(1_001), 'has more than 1000 characters'],
-  ])('%s', (pattern, message) => {
+  ])('refuses the pattern %s', (pattern, message) => {
     expect(() => compile(pattern)).toThrow(message)
   })
 
-  test('when it and the others of its schema have too many states together', () => {
+  test('refuses patterns of one schema that have too many states together', () => {
     const pool = new PatternPool()
     const many = () => {
       for (let index = 0; index < 30; index++) compilePattern(`^a{9999}b${index}$`, 1_000, pool, '')

@@ -9,7 +9,7 @@ const HOST = 'schemas.example.com'
 const remote = { properties: { name: { $ref: `https://${HOST}/name.json` } } }
 
 describe('remote references', () => {
-  test('are fetched when asked for, from allowed hosts, with those that they refer to [JSON-010]', async () => {
+  test('fetches remote references on request, from allowed hosts, including nested ones [JSON-010]', async () => {
     const { options, fetched, logged } = library({
       '/name.json': { type: 'string', allOf: [{ $ref: 'limits.json#/$defs/short' }] },
       '/limits.json': { $defs: { short: { maxLength: 3 }, back: { $ref: 'name.json' } } },
@@ -22,7 +22,7 @@ describe('remote references', () => {
     expect(logged).toEqual(fetched.map((path) => `Fetching the schema https://${HOST}${path}`))
   })
 
-  test('are not fetched where the schema has them already, or names none', async () => {
+  test('does not fetch a document that the schema already contains', async () => {
     const { options, fetched } = library({})
     const own = { $defs: { a: { $id: `https://${HOST}/name.json` } }, ...remote }
     expect(await resolveRemoteRefs(own, options)).toBe(own)
@@ -37,14 +37,14 @@ describe('remote references', () => {
     ['a file', { $ref: 'file:///etc/passwd' }],
     ['a URL with a user name', { $ref: `https://ann@${HOST}/a.json` }],
     ['a URL with a password', { $ref: `https://:secret@${HOST}/a.json` }],
-  ])('to %s are refused before a request is made [JSON-012]', async (_what, schema) => {
+  ])('refuses a reference to %s before it sends a request [JSON-012]', async (_what, schema) => {
     const { options, fetched } = library({})
     await expect(resolveRemoteRefs(schema, options)).rejects.toThrow('is not allowed')
     expect(fetched).toEqual([])
   })
 
   test.each(['127.0.0.1', '169.254.169.254', '10.0.0.1', '[::1]'])(
-    'to the private address %s are refused by the guarded fetch, even if it is in the list [JSON-012]',
+    'refuses the private address %s even if it is on the allow list [JSON-012]',
     async (address) => {
       const connect = vi.fn()
       const server = createServer(connect)
@@ -59,7 +59,7 @@ describe('remote references', () => {
     },
   )
 
-  test('are bounded in length, number and time, and do not follow redirects [JSON-012]', async () => {
+  test('limits remote documents in length, number and time, and does not follow redirects [JSON-012]', async () => {
     const long = library({ '/name.json': { title: 'x'.repeat(300_000) } })
     await expect(resolveRemoteRefs(remote, long.options)).rejects.toThrow('is longer than 262144 characters')
     const chain = Object.fromEntries(
@@ -79,7 +79,7 @@ describe('remote references', () => {
     await expect(resolveRemoteRefs(remote, hanging)).rejects.toMatchObject({ name: 'TimeoutError' })
   })
 
-  test('to a document that is too long are refused before all of it is read [JSON-012]', async () => {
+  test('refuses a document that is too long before it has read all of it [JSON-012]', async () => {
     let read = 0
     const cancel = vi.fn()
     const pull = (controller: ReadableStreamDefaultController) => {
@@ -94,7 +94,7 @@ describe('remote references', () => {
     expect(cancel).toHaveBeenCalledOnce()
   })
 
-  test('are read as UTF-8, also where the body comes in single bytes', async () => {
+  test('decodes UTF-8 that arrives byte by byte', async () => {
     const bytes = new TextEncoder().encode('{"const":"Zoë 🌍"}')
     const pieces = new ReadableStream({
       start(controller) {
@@ -108,7 +108,7 @@ describe('remote references', () => {
     expect(check({ name: 'Zoe' })).toHaveLength(1)
   })
 
-  test('are found in arrays of any length', async () => {
+  test('finds remote references in arrays of any length', async () => {
     const { options, fetched } = library({ '/name.json': { oneOf: new Array(200_000).fill(1) } })
     await resolveRemoteRefs(remote, { ...options, maxDocumentLength: 1_000_000 })
     const many = { allOf: new Array(200_000).fill({ $ref: 'other.json' }) }
@@ -122,7 +122,7 @@ describe('remote references', () => {
     ['is not JSON', '<html>'],
     ['is not an object', [1]],
     ['has another $id', { $id: 'https://other.example.com/a' }],
-  ])('to a document that %s are refused', async (_what, document) => {
+  ])('refuses a document that %s', async (_what, document) => {
     const { options } = library({ '/name.json': document })
     await expect(resolveRemoteRefs(remote, options)).rejects.toThrow('The remote schema')
   })

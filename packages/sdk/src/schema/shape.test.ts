@@ -154,7 +154,7 @@ const libraries: [string, Kinds, (shape: Kinds) => StandardSchema][] = [
 ]
 
 describe.each(libraries)('a shape of %s accepts and returns what z.object does', (_library, kinds, object) => {
-  test.each(Object.entries(kinds))('for %s', async (_kind, schema) => {
+  test.each(Object.entries(kinds))('behaves like z.object for %s', async (_kind, schema) => {
     const fields = readShape({ a: schema })
     const whole = object({ a: schema })['~standard']
     for (const input of inputs) {
@@ -166,7 +166,7 @@ describe.each(libraries)('a shape of %s accepts and returns what z.object does',
   })
 })
 
-test('a shape refuses a call without a required key, although its schema would coerce undefined', async () => {
+test('refuses a call without a required key, although its schema would coerce undefined', async () => {
   const { json, validate } = compileSchema({ id: z4.coerce.string(), note: z4.unknown() }, 'input')
   expect(json.required).toEqual(['id', 'note'])
   expect(await validate({})).toEqual({
@@ -182,13 +182,13 @@ test.each([
   ['zod 3', z3.any(), z3.coerce.string()],
   ['zod 4', z4.any().optional(), z4.coerce.string()],
 ] as unknown as [string, StandardSchema, StandardSchema][])(
-  'a shape of %s publishes as required what its library requires',
+  'publishes the keys that %s requires as required',
   (_version, optional, required) => {
     expect(compileSchema({ optional, required }, 'input').json.required).toEqual(['required'])
   },
 )
 
-test('a key that another library requires is required, also where that is only known later', async () => {
+test('requires a key that another library requires, also if that is only known later', async () => {
   const later: StandardSchema = {
     '~standard': {
       version: 1,

@@ -8,8 +8,8 @@ import { compileJsonSchema, type JsonSchema, SchemaError } from './json-schema.t
 import type { StandardResult, StandardSchema } from './standard.ts'
 import { compileSchema } from './user-schema.ts'
 
-describe('a JSON Schema', () => {
-  test('is handed on as it is, and names issues by the keys of the value', async () => {
+describe('JSON Schema given by the user', () => {
+  test('passes a JSON Schema through unchanged and names issues by key', async () => {
     const json = { type: 'object', properties: { 'a/b': { properties: { 'c~d': { type: 'string' } } } } }
     const schema = compileSchema(json, 'input')
     expect(schema.json).toBe(json)
@@ -20,22 +20,22 @@ describe('a JSON Schema', () => {
     })
   })
 
-  test('does not take an escaped ~ for the beginning of another escape', async () => {
+  test('unescapes ~ in a JSON Pointer only once', async () => {
     const schema = compileSchema({ additionalProperties: false }, 'input')
     expect(await pathsOf(schema.validate({ '~1': 0, '~0/': 0, '': 0 }))).toEqual([['~1'], ['~0/'], ['']])
     expect(await pathsOf(schema.validate([]))).toEqual([])
     expect(await pathsOf(compileSchema({ type: 'null' }, 'input').validate(1))).toEqual([[]])
   })
 
-  test.each([[null], ['string'], [5], [[]]])('cannot be %j', (schema) => {
+  test.each([[null], ['string'], [5], [[]]])('refuses %j as a schema', (schema) => {
     expect(() => compileSchema(schema as never, 'input')).toThrow(SchemaError)
   })
 })
 
-describe('a shape', () => {
+describe('shapes given by the user', () => {
   const shape = { a: z4.number(), b: z4.string().optional(), c: z4.number().default(5) }
 
-  test('becomes an object schema that asks for the keys that may not be absent', () => {
+  test('turns a shape into an object schema whose mandatory keys are required', () => {
     expect(compileSchema(shape, 'input').json).toEqual({
       type: 'object',
       properties: { a: { type: 'number' }, b: { type: 'string' }, c: { type: 'number', default: 5 } },
@@ -48,14 +48,14 @@ describe('a shape', () => {
     expect(compileSchema({}, 'input').json).toEqual({ type: 'object', properties: {} })
   })
 
-  test('checks each key, fills in defaults and leaves out what it does not name', async () => {
+  test('checks each key of a shape, fills in defaults and drops unknown keys', async () => {
     const { validate } = compileSchema(shape, 'input')
     expect(await validate({ a: 1, more: true })).toEqual({ value: { a: 1, c: 5 } })
     expect(await pathsOf(validate({ b: 1 }))).toEqual([['a'], ['b']])
     expect(await validate([])).toEqual({ issues: [{ message: 'must be an object' }] })
   })
 
-  test('takes only own properties of the value, and keeps a key named __proto__', async () => {
+  test('reads only own properties of the value, and keeps a key named __proto__', async () => {
     const inherited = Object.create({ a: 1 })
     expect(await pathsOf(compileSchema(shape, 'input').validate(inherited))).toEqual([['a']])
     const odd = Object.defineProperty({}, '__proto__', { value: z4.string(), enumerable: true })
@@ -65,14 +65,14 @@ describe('a shape', () => {
     expect(JSON.stringify(result)).toBe('{"value":{"__proto__":"x"}}')
   })
 
-  test('gives the schema of a property', () => {
+  test('returns the schema of a property', () => {
     const schema = compileSchema(shape, 'input')
     expect(schema.property('a')).toBe(shape.a)
     expect(schema.property('toString')).toBe(undefined)
     expect(compileSchema(z4.object(shape), 'input').property('a')).toBe(shape.a)
   })
 
-  test('waits for keys that are checked asynchronously', async () => {
+  test('awaits keys that are checked asynchronously', async () => {
     const even = homemade(
       async (value) => (Number(value) % 2 === 0 ? { value } : { issues: [{ message: 'must be even' }] }),
       {},
@@ -86,10 +86,10 @@ describe('a shape', () => {
   })
 })
 
-describe('references inside of a shape', () => {
+describe('references inside a shape', () => {
   const names = ['tree', 'a/b', 'a~b', '~1', 'a b', 'a%20b', 'a#b', 'ä"<>\\^`{|}', '?&=:@!$+,;()*', '']
 
-  test.each(names)('lead to the property %j', (name) => {
+  test.each(names)('resolves a reference to the property %j', (name) => {
     for (const tree of [treeOf3(), treeOf4(), treeOfJson()]) {
       const { json } = compileSchema({ [name]: tree, other: z4.string().optional() }, 'input')
       const check = compileJsonSchema(json)
@@ -99,7 +99,7 @@ describe('references inside of a shape', () => {
     }
   })
 
-  test('are written as a JSON Pointer in a URI fragment', () => {
+  test('writes references as JSON Pointers in a URI fragment', () => {
     const refOf = (name: string) => {
       const { json } = compileSchema({ [name]: treeOfJson() }, 'input')
       const properties = json.properties as Record<string, { properties: { next: { $ref: string } } }>
@@ -111,7 +111,7 @@ describe('references inside of a shape', () => {
     expect(refOf("a:@!$&'()*+,;=?-._")).toBe("#/properties/a:@!$&'()*+,;=?-._")
   })
 
-  test('to other schemas stay as they are', () => {
+  test('leaves references to other schemas unchanged', () => {
     const foreign = describing({ $defs: { a: { $id: 'urn:example:a' } }, items: { $ref: 'urn:example:a' } })
     expect(compileSchema({ foreign }, 'input').json).toEqual({
       type: 'object',
@@ -120,8 +120,8 @@ describe('references inside of a shape', () => {
   })
 })
 
-describe('a standard schema', () => {
-  test('describes its input or its output, without the name of the default dialect', () => {
+describe('Standard Schema libraries', () => {
+  test('describes input or output, without naming the default dialect', () => {
     const schema = z4.object({ a: z4.number().default(1) })
     expect(compileSchema(schema, 'input').json).toEqual({
       type: 'object',
@@ -130,19 +130,19 @@ describe('a standard schema', () => {
     expect(compileSchema(schema, 'output').json.required).toEqual(['a'])
   })
 
-  test('may check asynchronously', async () => {
+  test('accepts a schema that checks asynchronously', async () => {
     const schema = compileSchema(z3.string().refine(async (text) => text === 'x', 'must be x') as never, 'input')
     expect(await schema.validate('x')).toEqual({ value: 'x' })
     expect(await schema.validate('y')).toMatchObject({ issues: [{ message: 'must be x' }] })
   })
 
-  test('of valibot is refused with the way to describe it', () => {
+  test('refuses a bare valibot schema and says how to convert it', () => {
     const message = 'This valibot schema cannot describe itself as JSON Schema. Wrap it with toStandardJsonSchema'
     expect(() => compileSchema(v.object({ a: v.string() }), 'input')).toThrow(message)
     expect(() => compileSchema({ a: v.string() }, 'input')).toThrow(message)
   })
 
-  test('of Effect describes and checks itself when it is converted twice', async () => {
+  test('accepts an Effect schema that was converted twice', async () => {
     const text = Effect.Struct({ a: Effect.String })
     const schema = compileSchema(Effect.toStandardSchemaV1(Effect.toStandardJSONSchemaV1(text)), 'input')
     expect(schema.json).toMatchObject({ type: 'object', properties: { a: { type: 'string' } }, required: ['a'] })
@@ -155,13 +155,13 @@ describe('a standard schema', () => {
     ['inside of a shape', () => ({ a: Effect.String })],
     ['that checks only', () => Effect.toStandardSchemaV1(Effect.Struct({ a: Effect.String }))],
     ['that describes only', () => Effect.toStandardJSONSchemaV1(Effect.Struct({ a: Effect.String }))],
-  ])('of Effect %s is refused with the calls that convert it', (_what, make) => {
+  ])('refuses an Effect schema %s and names the calls that convert it', (_what, make) => {
     expect(() => compileSchema(make() as never, 'input')).toThrow(
       'Schema.toStandardSchemaV1(Schema.toStandardJSONSchemaV1(schema))',
     )
   })
 
-  test('of an unknown library is refused with the way out', () => {
+  test('refuses a schema of an unknown library and suggests a fix', () => {
     const schema: StandardSchema = { '~standard': { version: 1, vendor: 'own', validate: (value) => ({ value }) } }
     expect(() => compileSchema(schema, 'input')).toThrow(
       'own schema cannot describe itself as JSON Schema. Pass a JSON Schema instead',
@@ -169,7 +169,7 @@ describe('a standard schema', () => {
   })
 })
 
-test('issues become one line that names the paths', () => {
+test('formats issues as one line with their paths', () => {
   const issues = [{ message: 'is bad' }, { message: 'is worse', path: ['a', 0, { key: 'b' }] }]
   expect(describeIssues(issues)).toBe('is bad; a.0.b: is worse')
 })

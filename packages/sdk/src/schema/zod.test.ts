@@ -121,7 +121,7 @@ describe.each(cases)('a zod schema for %s', (_name, zod3, zod4, values) => {
     ['3', zod3],
     ['4', zod4],
   ] as const)(
-    'of version %s accepts what its JSON Schema accepts, and returns what the output schema accepts',
+    'accepts with zod %s exactly what its JSON Schema accepts, and returns what the output schema accepts',
     (_version, schema) => {
       const input = checkOf(schema, 'input')
       const output = checkOf(schema, 'output')
@@ -133,7 +133,7 @@ describe.each(cases)('a zod schema for %s', (_name, zod3, zod4, values) => {
     },
   )
 
-  test('means what zod 4 itself says', () => {
+  test('matches the conversion of zod 4 itself', () => {
     const own = zod4['~standard'] as unknown as { jsonSchema: Record<'input' | 'output', (o: object) => JsonSchema> }
     for (const io of ['input', 'output'] as const) {
       const theirs = compileJsonSchema(own.jsonSchema[io]({ target: 'draft-2020-12' }), { formats: true })
@@ -144,7 +144,7 @@ describe.each(cases)('a zod schema for %s', (_name, zod3, zod4, values) => {
 })
 
 describe('zodToJsonSchema', () => {
-  test('answers undefined for what is no zod schema', () => {
+  test('returns undefined for a value that is not a zod schema', () => {
     for (const stranger of [undefined, null, 'string', {}, { _def: {} }, { _zod: {} }, () => 1]) {
       expect(zodToJsonSchema(stranger, 'input')).toBe(undefined)
     }
@@ -169,7 +169,7 @@ describe('zodToJsonSchema', () => {
     expect(() => zodToJsonSchema(wrapped, 'input')).toThrow(`zod's ${name} has no JSON form`)
   })
 
-  test('carries descriptions, titles and defaults', () => {
+  test('converts descriptions, titles and defaults', () => {
     expect(
       zodToJsonSchema(z3.object({ a: z3.number().describe('the a').default(1) }).describe('top'), 'input'),
     ).toEqual({
@@ -190,7 +190,7 @@ describe('zodToJsonSchema', () => {
   test.each([
     ['3', z3.object({ size: z3.string().transform((text) => text.length), day: z3.string().default('now') })],
     ['4', z4.object({ size: z4.string().transform((text) => text.length), day: z4.string().default('now') })],
-  ] as const)('knows both sides of a transform and of a default in zod %s', (_version, schema) => {
+  ] as const)('describes both sides of a transform and of a default in zod %s', (_version, schema) => {
     expect(zodToJsonSchema(schema, 'input')).toEqual({
       type: 'object',
       properties: { size: { type: 'string' }, day: { type: 'string', default: 'now' } },
@@ -204,7 +204,7 @@ describe('zodToJsonSchema', () => {
     })
   })
 
-  test("lets anything through where a check is the user's own", () => {
+  test('accepts any value where the schema has a custom check', () => {
     expect(
       zodToJsonSchema(
         z3.custom(() => true),
@@ -219,7 +219,7 @@ describe('zodToJsonSchema', () => {
     ).toEqual({})
   })
 
-  test('leaves undefined to the object around it and a pattern with flags to zod', () => {
+  test('leaves undefined to the enclosing object and a pattern with flags to zod', () => {
     expect(zodToJsonSchema(z3.object({ a: z3.union([z3.string(), z3.undefined()]) }), 'input')).toEqual({
       type: 'object',
       properties: { a: { type: 'string' } },
@@ -227,7 +227,7 @@ describe('zodToJsonSchema', () => {
     expect(zodToJsonSchema(z4.string().regex(/^a$/i), 'input')).toEqual({ type: 'string' })
   })
 
-  test('writes the keys of an exhaustive record as required', () => {
+  test('lists the keys of an exhaustive record as required', () => {
     expect(zodToJsonSchema(z4.record(z4.enum(['a', 'b']), z4.number()), 'input')).toEqual({
       type: 'object',
       propertyNames: { enum: ['a', 'b'] },
@@ -236,7 +236,7 @@ describe('zodToJsonSchema', () => {
     })
   })
 
-  test('refers to a recursive schema instead of unfolding it', () => {
+  test('refers to a recursive schema instead of expanding it', () => {
     type Tree = { value: string; children: Tree[] }
     const three: z3.ZodType<Tree> = z3.object({ value: z3.string(), children: z3.array(z3.lazy(() => three)) })
     const four = z4.object({
@@ -260,7 +260,7 @@ describe('zodToJsonSchema', () => {
     expect(check({ left: leaf, right: { value: 'b', children: [{}] } })).toHaveLength(2)
   })
 
-  test('refuses a lazy schema that is another one each time', () => {
+  test('refuses a lazy schema that returns a new schema each time', () => {
     const endless = (): z3.ZodTypeAny => z3.array(z3.lazy(endless))
     expect(() => zodToJsonSchema(endless(), 'input')).toThrow('nested deeper than 128 levels')
   })

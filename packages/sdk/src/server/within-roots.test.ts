@@ -35,7 +35,7 @@ describe('isWithinRoots', () => {
     expect(isWithinRoots(file, roots)).toBe(false)
   })
 
-  it('accepts everything in a root that is the whole disk, and nothing without roots', () => {
+  it('accepts every path when the root is the whole disk, and none without roots', () => {
     expect(isWithinRoots('/etc/passwd', [{ uri: 'file:///' }])).toBe(true)
     expect(isWithinRoots('/etc/passwd', [])).toBe(false)
     expect(isWithinRoots('/etc/passwd', [{ uri: 'not a uri' }])).toBe(false)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { taskStoreContract } from '../testing/task-store-contract.ts'
+import { taskStoreContract } from '../testing/store-contracts/task-store.ts'
+
 import { MemoryTaskStore } from './memory-tasks.ts'
 
 let movedMs = 0

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { busContract, eventStoreContract, sessionStoreContract, valueStoreContract } from '../testing/store-contract.ts'
+import { busContract } from '../testing/store-contracts/bus.ts'
+import { eventStoreContract } from '../testing/store-contracts/event-store.ts'
+import { sessionStoreContract } from '../testing/store-contracts/session-store.ts'
+import { valueStoreContract } from '../testing/store-contracts/value-store.ts'
+
 import { MemoryBus, MemoryEventStore, MemorySessionStore, MemoryValueStore } from './memory.ts'
 import { type Bus, type EventStore, type SessionStore, UnknownEvent } from './ports.ts'
 
@@ -27,7 +31,7 @@ sessionStoreContract(runner, 'A store that answers later', {
 busContract(runner, 'A bus of two ends', { open: () => laterBus(new MemoryBus()), join: async (bus) => laterBus(bus) })
 
 describe('MemoryValueStore', () => {
-  it('drops what was set first at maxValues and at maxBytes', () => {
+  it('drops the oldest values at maxValues and at maxBytes', () => {
     const few = new MemoryValueStore({ maxValues: 2 })
     for (const key of ['a', 'b', 'a', 'c']) few.set(key, 'x', 60_000)
     expect(['a', 'b', 'c'].map((key) => few.get(key))).toEqual(['x', undefined, 'x'])
@@ -38,7 +42,7 @@ describe('MemoryValueStore', () => {
     expect(small.usage).toEqual({ values: 0, bytes: 0 })
   })
 
-  it('does not keep expired values for ever, though nobody asks for them', () => {
+  it('drops expired values even if they are never read', () => {
     const store = new MemoryValueStore({ now })
     for (let index = 0; index < 5_000; index++) {
       store.set(`k${index}`, 'x', 1_000)
@@ -51,7 +55,7 @@ describe('MemoryValueStore', () => {
 })
 
 describe('MemoryEventStore', () => {
-  it('answers at once unless the receiver does not', async () => {
+  it('replays synchronously unless the receiver is asynchronous', async () => {
     const store = new MemoryEventStore()
     const id = store.storeEvent('a/1', '')
     store.storeEvent('a/1', '"one"')
@@ -62,7 +66,7 @@ describe('MemoryEventStore', () => {
     expect(await waiting).toBe('a/1')
   })
 
-  it('throws for an unknown event at once, with the id in the error', () => {
+  it('throws synchronously for an unknown event, with the id in the error', () => {
     const store = new MemoryEventStore()
     expect(() => store.replayEventsAfter('a/1/7', { send: () => {} })).toThrow(UnknownEvent)
     expect(() => store.replayEventsAfter('a/1/7', { send: () => {} })).toThrow(
@@ -70,27 +74,27 @@ describe('MemoryEventStore', () => {
     )
   })
 
-  it('drops the oldest event of all at maxEvents, and resumes the rest without a gap', () => {
+  it('drops the oldest event overall at maxEvents and replays the rest without a gap', () => {
     const store = new MemoryEventStore({ maxEvents: 4 })
     const ids = ['a', 'b', 'a', 'b', 'a'].map((streamId, index) => store.storeEvent(streamId, `${index}`))
     expect(store.usage).toEqual({ streams: 2, events: 4, bytes: 8 })
     expect(ids.map((id) => replayed(store, id))).toEqual(['unknown', ['3'], ['4'], [], []])
   })
 
-  it('drops the oldest event of a stream at maxEventsPerStream and leaves other streams alone', () => {
+  it('drops the oldest event of a stream at maxEventsPerStream and no events of other streams', () => {
     const store = new MemoryEventStore({ maxEventsPerStream: 2 })
     const ids = ['a', 'b', 'a', 'a', 'b'].map((streamId, index) => store.storeEvent(streamId, `${index}`))
     expect(ids.map((id) => replayed(store, id))).toEqual(['unknown', ['4'], ['3'], [], []])
   })
 
-  it('drops the oldest events of all at maxBytes', () => {
+  it('drops the oldest events overall at maxBytes', () => {
     const store = new MemoryEventStore({ maxBytes: 20 })
     const ids = ['12345', '12', '', '1234'].map((text) => store.storeEvent('a', text))
     expect(store.usage).toEqual({ streams: 1, events: 3, bytes: 12 })
     expect(ids.map((id) => replayed(store, id))).toEqual(['unknown', ['', '1234'], ['1234'], []])
   })
 
-  it('does not keep a message larger than maxBytes, nor resumes its stream across it, and spares the others', () => {
+  it('does not store a message larger than maxBytes, does not replay across it, and keeps other streams', () => {
     const store = new MemoryEventStore({ maxBytes: 20 })
     const other = store.storeEvent('b', '1')
     const before = store.storeEvent('a', '2')
@@ -100,7 +104,7 @@ describe('MemoryEventStore', () => {
     expect([other, before, large, after].map((id) => replayed(store, id))).toEqual([[], 'unknown', 'unknown', ['4']])
   })
 
-  it('drops events older than maxAgeMs, whichever way it is used next', () => {
+  it('drops events older than maxAgeMs on the next use of any kind', () => {
     const store = new MemoryEventStore({ maxAgeMs: 1000, now })
     const old = store.storeEvent('a', '1')
     advance(600)
@@ -118,7 +122,7 @@ describe('MemoryEventStore', () => {
     expect(store.usage.streams).toBe(1)
   })
 
-  it('needs no memory for streams of which nothing is left, and never repeats their ids [SSE-013]', () => {
+  it('frees the memory of empty streams and never reuses their ids [SSE-013]', () => {
     const store = new MemoryEventStore({ maxEvents: 3 })
     const ids = Array.from({ length: 50 }, (_, index) => store.storeEvent(`s${index % 10}/get`, 'x'))
     expect(new Set(ids).size).toBe(50)
@@ -127,7 +131,7 @@ describe('MemoryEventStore', () => {
     expect(store.usage).toEqual({ streams: 0, events: 0, bytes: 0 })
   })
 
-  it('stays whole whatever is dropped in whatever order', () => {
+  it('stays consistent whatever is dropped in whatever order', () => {
     const store = new MemoryEventStore({ maxEvents: 40, maxEventsPerStream: 12, maxBytes: 400 })
     const told = new Map<string, Array<{ id: string; text: string }>>()
     let seed = 7
@@ -158,7 +162,7 @@ describe('MemoryEventStore', () => {
     expect(store.usage).toEqual({ streams: 0, events: 0, bytes: 0 })
   })
 
-  it('does not take an id from before a restart for one of its own', () => {
+  it('does not accept an event id from before a restart', () => {
     const before = new MemoryEventStore({ now })
     const old = before.storeEvent('a', '1')
     advance(1)
@@ -167,7 +171,7 @@ describe('MemoryEventStore', () => {
     expect(replayed(after, old)).toBe('unknown')
   })
 
-  it('refuses another way to write the number of an event', () => {
+  it('refuses an event id with a non-canonical number', () => {
     const store = new MemoryEventStore({ now: () => 0 })
     expect(store.storeEvent('a', '1')).toBe('a/1')
     for (const id of ['a/01', 'a/1.0', 'a/+1', 'a/ 1', 'a/1e0', 'a/0x1', 'a/NaN', 'a/Infinity', 'a/-1', 'a/0']) {
@@ -175,7 +179,7 @@ describe('MemoryEventStore', () => {
     }
   })
 
-  it('fails rather than leave a gap when events are dropped while a receiver takes its time', async () => {
+  it('fails instead of leaving a gap when events are dropped during a slow replay', async () => {
     const store = new MemoryEventStore({ maxEventsPerStream: 3 })
     const first = store.storeEvent('a', '0')
     store.storeEvent('a', '1')
@@ -189,7 +193,7 @@ describe('MemoryEventStore', () => {
     expect(sent).toEqual(['1'])
   })
 
-  it('comes to an end with a receiver that stores events', () => {
+  it('terminates when the receiver stores events during a replay', () => {
     const store = new MemoryEventStore()
     const first = store.storeEvent('a', '0')
     store.storeEvent('a', '1')
@@ -202,7 +206,7 @@ describe('MemoryEventStore', () => {
     expect(sent).toEqual(['1'])
   })
 
-  it('keeps a message as it was, whatever becomes of the object', () => {
+  it('stores a copy of a message, so later changes to the object do not matter', () => {
     const store = new MemoryEventStore()
     const first = store.storeEvent('a', '')
     const message = { method: 'x' }
@@ -214,7 +218,7 @@ describe('MemoryEventStore', () => {
 })
 
 describe('MemorySessionStore', () => {
-  it('drops the session unused for longest at maxSessions', () => {
+  it('drops the least recently used session at maxSessions', () => {
     const store = new MemorySessionStore({ maxSessions: 3 })
     for (const id of ['one', 'two', 'three']) store.set({ id, state: null, createdAt: 0 }, 60_000)
     store.touch('one', 60_000)
@@ -224,7 +228,7 @@ describe('MemorySessionStore', () => {
     expect(store.size).toBe(3)
   })
 
-  it('gives back the memory of expired sessions when the next one is set', () => {
+  it('frees the memory of expired sessions when the next one is set', () => {
     const store = new MemorySessionStore({ now })
     for (let index = 0; index < 100; index++) store.set({ id: `${index}`, state: null, createdAt: 0 }, 1000)
     advance(500)
@@ -237,7 +241,7 @@ describe('MemorySessionStore', () => {
 })
 
 describe('MemoryBus', () => {
-  it('tells its listeners before publish returns', () => {
+  it('notifies listeners before publish returns', () => {
     const bus = new MemoryBus()
     const heard: string[] = []
     bus.subscribe('topic', (message) => heard.push(message))
@@ -245,7 +249,7 @@ describe('MemoryBus', () => {
     expect(heard).toEqual(['one'])
   })
 
-  it('goes on after a listener that throws, and reports it', () => {
+  it('continues after a listener throws, and reports the error', () => {
     const errors: unknown[] = []
     const bus = new MemoryBus({ onError: (error) => errors.push(error) })
     const failure = new Error('bad listener')
@@ -260,7 +264,7 @@ describe('MemoryBus', () => {
     expect(errors).toEqual([failure, failure])
   })
 
-  it('lets listeners come and go while a message is told', () => {
+  it('allows listeners to subscribe and unsubscribe during a notification', () => {
     const bus = new MemoryBus()
     const heard: string[] = []
     bus.subscribe('topic', () => {
@@ -274,7 +278,7 @@ describe('MemoryBus', () => {
     expect(heard).toEqual(['new two'])
   })
 
-  it('tells nobody after close', () => {
+  it('notifies no listener after close', () => {
     const bus = new MemoryBus()
     const heard: string[] = []
     const stop = bus.subscribe('topic', (message) => heard.push(message))

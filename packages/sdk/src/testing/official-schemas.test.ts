@@ -4,15 +4,15 @@ import { Judge, OfficialSchema } from './official-schemas.ts'
 
 const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, '2025-11-25')
 
-describe.skipIf(!schema)('a check by the official schema', () => {
-  it('finds nothing wrong with a sound conversation', () => {
+describe.skipIf(!schema)('checks by the official schema', () => {
+  it('reports nothing for a valid conversation', () => {
     const judge = new Judge(schema!)
     judge.hear({ from: 'client', message: { jsonrpc: '2.0', id: 1, method: 'tools/list' } })
     judge.hear({ from: 'server', message: { jsonrpc: '2.0', id: 1, result: { tools: [] } } })
     expect(judge.problems).toEqual([])
   })
 
-  it('names a request, a result and a notification that are not as they should be', () => {
+  it('reports an invalid request, result and notification', () => {
     const judge = new Judge(schema!)
     judge.hear({ from: 'client', message: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: {} } })
     judge.hear({ from: 'server', message: { jsonrpc: '2.0', id: 1, result: { content: 'text' } } })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { backoffMs, defaultBackoff } from './backoff.ts'
+import { backoffMs, defaultBackoff, retryAfterMs } from './backoff.ts'
 
-describe('Waiting before another try', () => {
-  it('is a random time below a bound that grows up to a limit, so that clients spread out [CACHE-011]', () => {
+describe('backoff', () => {
+  it('waits a random time below a growing bound, so that clients spread out [CACHE-011]', () => {
     const backoff = { ...defaultBackoff, initialDelayMs: 100, growth: 3, maxDelayMs: 500 }
     const waits = (attempt: number) => Array.from({ length: 500 }, () => backoffMs(backoff, attempt))
     for (const [attempt, bound] of [100, 300, 500, 500].entries()) {
@@ -11,5 +11,16 @@ describe('Waiting before another try', () => {
       expect(Math.max(...all)).toBeGreaterThan(bound * 0.8)
       expect(Math.min(...all)).toBeLessThan(bound * 0.2)
     }
+  })
+
+  it('parses Retry-After as seconds or as a date', () => {
+    expect(retryAfterMs('2')).toBe(2_000)
+    expect(retryAfterMs(' 0 ')).toBe(0)
+    expect(retryAfterMs('Thu, 01 Jan 1970 00:00:00 GMT')).toBe(0)
+    const soon = retryAfterMs(new Date(Date.now() + 60_000).toUTCString())!
+    expect(soon).toBeGreaterThan(50_000)
+    expect(soon).toBeLessThanOrEqual(60_000)
+    expect(retryAfterMs('later')).toBeUndefined()
+    expect(retryAfterMs(undefined)).toBeUndefined()
   })
 })

@@ -9,7 +9,7 @@ describe('Buckets', () => {
     expect(buckets.of('a', 0)).not.toBe(buckets.of('b', 0))
   })
 
-  it('remembers a bounded number of callers, and those that keep calling', () => {
+  it('keeps a bounded number of callers and prefers those that keep calling', () => {
     const buckets = new TokenBuckets(1, 1, 10)
     const regular = buckets.of('regular', 0)
     for (let stranger = 0; stranger < 1_000; stranger++) {

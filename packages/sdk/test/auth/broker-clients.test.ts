@@ -6,7 +6,7 @@ import type { FetchLike } from '../../src/net/send.ts'
 import { Browser, challenge, Place, redirectUri, textOf, wayBackOn } from './broker-support.ts'
 
 describe('registration at a broker', () => {
-  it('keeps nothing: the id is what the client said, sealed [AUTH-022, AUTH-043, AUTH-044]', async () => {
+  it('stores nothing: the client id is the sealed registration [AUTH-022, AUTH-043, AUTH-044]', async () => {
     const used: string[] = []
     const note = (key: string) => void used.push(key)
     const store = { get: note, take: note, delete: note, set: note }
@@ -52,7 +52,7 @@ describe('registration at a broker', () => {
     expect([status, body.error]).toEqual([400, 'invalid_redirect_uri'])
   })
 
-  it('takes https, this machine, and schemes that the operator allows', async () => {
+  it('accepts https, loopback, and custom schemes that the operator allows', async () => {
     await using place = await Place.start({ broker: { redirectSchemes: ['com.example.app', 'cursor'] } })
     for (const uri of [
       'https://app.example/cb',
@@ -65,13 +65,16 @@ describe('registration at a broker', () => {
     }
   })
 
-  it.each(['javascript', 'data', 'http', 'com.example.app:', 'Cursor'])('cannot be told to allow %s', (scheme) => {
-    const upstream = providers.github({ clientId: 'x', clientSecret: 'y' })
-    const open = () => broker({ resource: 'https://a.example/mcp', upstream, redirectSchemes: [scheme] })
-    expect(open).toThrow('is not a scheme of a native application')
-  })
+  it.each(['javascript', 'data', 'http', 'com.example.app:', 'Cursor'])(
+    'does not let the operator allow %s',
+    (scheme) => {
+      const upstream = providers.github({ clientId: 'x', clientSecret: 'y' })
+      const open = () => broker({ resource: 'https://a.example/mcp', upstream, redirectSchemes: [scheme] })
+      expect(open).toThrow('is not a scheme of a native application')
+    },
+  )
 
-  it('has bounds: five redirect URIs, two kilobytes, sixty-four for any body', async () => {
+  it('limits a registration to five redirect URIs and two kilobytes, and any body to 64', async () => {
     await using place = await Place.start()
     const many = Array.from({ length: 6 }, (_, index) => `https://app.example/${index}`)
     await place.register({ redirect_uris: many.slice(1) })
@@ -106,7 +109,7 @@ describe('registration at a broker', () => {
     ])
   })
 
-  it('gives a secret to who wants one, which is then needed, in the way that was registered [AUTH-008]', async () => {
+  it('issues a secret on request, then requires it by the registered method [AUTH-008]', async () => {
     await using place = await Place.start()
     for (const method of ['client_secret_post', 'client_secret_basic'] as const) {
       const { client_id, client_secret } = await place.register({ token_endpoint_auth_method: method })
@@ -129,7 +132,7 @@ describe('registration at a broker', () => {
     }
   })
 
-  it('knows no id that it did not give, and says so without sending anybody anywhere', async () => {
+  it('refuses a client id that it did not issue, without a redirect', async () => {
     await using place = await Place.start()
     await using other = await Place.start({ broker: { secrets: ['a different secret of enough characters'] } })
     const { client_id: foreign } = await other.register()
@@ -144,8 +147,8 @@ describe('registration at a broker', () => {
   })
 })
 
-describe('a request for authorization', () => {
-  it('goes back to a registered redirect URI only, compared as it is written [AUTH-091, SEC-009]', async () => {
+describe('authorization requests at a broker', () => {
+  it('redirects only to a registered redirect URI, compared exactly [AUTH-091, SEC-009]', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register({
       redirect_uris: ['https://app.example/cb', 'https://app.example/other'],
@@ -171,7 +174,7 @@ describe('a request for authorization', () => {
     expect((await open('https://app.example/cb')).status).toBe(200)
   })
 
-  it('may use any port on this machine, and nothing else there [SEC-009]', async () => {
+  it('allows any port for a loopback redirect URI, and no other difference [SEC-009]', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register({ redirect_uris: ['http://127.0.0.1:1000/cb'] })
     const statusOf = async (redirect_uri: string) =>
@@ -191,16 +194,19 @@ describe('a request for authorization', () => {
     ['a challenge that is none', { code_challenge: `${challenge}=` }, 'invalid_request'],
     ['a scope that there is not', { scope: 'notes:read admin' }, 'invalid_scope'],
     ['a resource that is no URI', { resource: 'notes' }, 'invalid_target'],
-  ])('with %s leads back to the client with an error, state and iss [AUTH-087]', async (_, params, error) => {
-    await using place = await Place.start()
-    const { client_id } = await place.register()
-    const url = wayBackOn(await new Browser().open(place.page(client_id, params)))
-    expect(url.href.startsWith(redirectUri)).toBe(true)
-    expect(url.searchParams.get('error')).toBe(error)
-    expect([url.searchParams.get('state'), url.searchParams.get('iss')]).toEqual(['client-state', place.origin])
-  })
+  ])(
+    'redirects a request with %s back to the client with error, state and iss [AUTH-087]',
+    async (_, params, error) => {
+      await using place = await Place.start()
+      const { client_id } = await place.register()
+      const url = wayBackOn(await new Browser().open(place.page(client_id, params)))
+      expect(url.href.startsWith(redirectUri)).toBe(true)
+      expect(url.searchParams.get('error')).toBe(error)
+      expect([url.searchParams.get('state'), url.searchParams.get('iss')]).toEqual(['client-state', place.origin])
+    },
+  )
 
-  it('CVE-2025-69196: for another server is refused, and so is a token request', async () => {
+  it('CVE-2025-69196: refuses an authorization or token request for another server', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register()
     for (const resource of ['https://other.example/mcp', `${place.origin}/other`, place.origin, `${place.url}/`]) {
@@ -214,7 +220,7 @@ describe('a request for authorization', () => {
     expect(wayBackOn(await new Browser().open(both)).searchParams.get('error')).toBe('invalid_target')
   })
 
-  it('may spell the server in capitals, or leave it out as clients of 2025-03-26 do [AUTH-070]', async () => {
+  it('accepts a resource in capitals, or none as clients of 2025-03-26 send [AUTH-070]', async () => {
     await using place = await Place.start()
     for (const resource of [undefined, place.url.replace('http:', 'HTTP:')]) {
       const { clientId, code } = await place.authorize({ resource })
@@ -223,7 +229,7 @@ describe('a request for authorization', () => {
     }
   })
 
-  it('with a parameter twice is refused', async () => {
+  it('refuses an authorization request with a duplicate parameter', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register()
     for (const name of ['client_id', 'redirect_uri']) {
@@ -236,7 +242,7 @@ describe('a request for authorization', () => {
     expect(wayBackOn(await new Browser().open(page)).searchParams.get('error')).toBe('invalid_request')
   })
 
-  it('that names no scope is for what every request needs', async () => {
+  it('grants the required scopes when the request names none', async () => {
     await using place = await Place.start({ broker: { requiredScopes: ['notes:read'] } })
     const { client_id } = await place.register()
     const page = await new Browser().open(place.page(client_id, { scope: undefined }))
@@ -245,7 +251,7 @@ describe('a request for authorization', () => {
   })
 })
 
-describe('clients by document', () => {
+describe('clients with a metadata document', () => {
   const id = 'https://agent.example/client.json'
   const about = (more: object = {}) => ({ client_id: id, client_name: 'Agent', redirect_uris: [redirectUri], ...more })
 
@@ -260,7 +266,7 @@ describe('clients by document', () => {
     return { asked, fetch: fetchIt }
   }
 
-  it('sign in without a registration, and people read where the document is [AUTH-045, AUTH-052, AUTH-054]', async () => {
+  it('lets a metadata document client sign in without registration and shows its URL to the user [AUTH-045, AUTH-052, AUTH-054]', async () => {
     const { asked, fetch } = web({ [id]: () => Response.json(about()) })
     await using place = await Place.start({ broker: { fetch } })
     const browser = new Browser()
@@ -273,14 +279,14 @@ describe('clients by document', () => {
     expect(new Set(asked)).toEqual(new Set([id]))
   })
 
-  it('are used by a client that has one', async () => {
+  it('connects a client that has a metadata document', async () => {
     const { fetch } = web({ [id]: () => Response.json(about()) })
     await using place = await Place.start({ broker: { fetch } })
     await using client = await place.connect(new Browser(), { clientMetadataUrl: id })
     expect(JSON.parse((await client.callTool('who')).text).clientId).toBe(id)
   })
 
-  it('are kept as long as HTTP says, and looked up once for many who ask at the same time [AUTH-051]', async () => {
+  it('caches a metadata document as HTTP says, and fetches it once for concurrent requests [AUTH-051]', async () => {
     const headers = { 'cache-control': 'max-age=600' }
     const { asked, fetch } = web({ [id]: () => Response.json(about(), { headers }) })
     await using place = await Place.start({ broker: { fetch } })
@@ -303,7 +309,7 @@ describe('clients by document', () => {
     ['is too large', () => Response.json(about({ padding: 'x'.repeat(70_000) }))],
     ['is elsewhere', () => new Response('', { status: 302, headers: { location: 'https://agent.example/other' } })],
     ['is not there', () => new Response('', { status: 404 })],
-  ])('are refused when the document %s, and nobody is sent anywhere [AUTH-052]', async (_, document) => {
+  ])('refuses a client when its metadata document %s, without a redirect [AUTH-052]', async (_, document) => {
     const { fetch } = web({ [id]: document, 'https://agent.example/other': () => Response.json(about()) })
     await using place = await Place.start({ broker: { fetch } })
     const page = await new Browser().open(place.page(id))
@@ -311,7 +317,7 @@ describe('clients by document', () => {
   })
 
   it.each(['application/json', 'application/json; charset=utf-8', 'Application/CIMD+JSON'])(
-    'are taken from a document that is served as %s [AUTH-052]',
+    'accepts a metadata document served as %s [AUTH-052]',
     async (type) => {
       const { fetch } = web({ [id]: () => Response.json(about(), { headers: { 'content-type': type } }) })
       await using place = await Place.start({ broker: { fetch } })
@@ -319,7 +325,7 @@ describe('clients by document', () => {
     },
   )
 
-  it('are not taken from where a redirect leads, also with a fetch that follows redirects [AUTH-053]', async () => {
+  it('does not follow redirects to a metadata document, also with a fetch that does [AUTH-053]', async () => {
     const { asked, fetch } = web({
       [id]: () => new Response('', { status: 307, headers: { location: 'https://agent.example/other' } }),
       'https://agent.example/other': () => Response.json(about()),
@@ -329,7 +335,7 @@ describe('clients by document', () => {
     expect(asked).toEqual([id])
   })
 
-  it('are accepted from hosts that the operator trusts only, and others are not even asked [AUTH-093]', async () => {
+  it('fetches metadata documents only from hosts that the operator trusts [AUTH-093]', async () => {
     const trusted = [id, 'https://a.apps.example/client.json', 'https://b.apps.example:8443/client.json']
     const others = [
       'https://agent.example.evil.example/client.json',
@@ -347,7 +353,7 @@ describe('clients by document', () => {
     expect(asked).toEqual(trusted)
   })
 
-  it('can be turned off, and a pattern that matches nothing is an error at once [AUTH-093]', async () => {
+  it('can disable metadata documents, and refuses a host pattern that matches nothing [AUTH-093]', async () => {
     const { asked, fetch } = web({ [id]: () => Response.json(about()) })
     await using place = await Place.start({ broker: { fetch, trustedClientHosts: [] } })
     expect((await new Browser().open(place.page(id))).status).toBe(400)
@@ -359,7 +365,7 @@ describe('clients by document', () => {
     }
   })
 
-  it('are not looked for where a server should not be sent to [AUTH-053]', async () => {
+  it('does not fetch metadata documents from private addresses [AUTH-053]', async () => {
     const { asked, fetch } = web({})
     await using place = await Place.start({ broker: { fetch } })
     for (const address of [

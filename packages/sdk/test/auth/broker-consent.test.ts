@@ -22,7 +22,7 @@ function cookieOf(browser: Browser): string {
 }
 
 describe('the consent page', () => {
-  it('names the client, what it may do and exactly where the answer goes [AUTH-054, AUTH-102, SEC-007]', async () => {
+  it('shows the client, its permissions and the exact redirect target [AUTH-054, AUTH-102, SEC-007]', async () => {
     await using place = await Place.start({ broker: { resourceName: 'My Notes' } })
     const { client_id } = await place.register({ redirect_uris: ['https://app.example/cb?x=1'] })
     const params = { redirect_uri: 'https://app.example/cb?x=1', scope: 'notes:write notes:read' }
@@ -58,7 +58,7 @@ describe('the consent page', () => {
     },
   )
 
-  it('has no script, nothing inline, no frame around it, and is kept by nobody [SEC-007]', async () => {
+  it('has no script, no inline code and no frame, and is not cached [SEC-007]', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register()
     const { headers, html } = await new Browser().open(place.page(client_id))
@@ -76,7 +76,7 @@ describe('the consent page', () => {
     expect(await style.text()).toContain('prefers-color-scheme: dark')
   })
 
-  it('lets the redirects after its form lead to every kind of client', async () => {
+  it('allows redirects to every kind of client after the form', async () => {
     await using place = await Place.start({ broker: { redirectSchemes: ['com.example.app'] } })
     const policyFor = async (uri: string) => {
       const { client_id } = await place.register({ redirect_uris: [uri] })
@@ -90,7 +90,7 @@ describe('the consent page', () => {
     expect(await policyFor('com.example.app:/cb')).toBe(`'self' https: ${provider} com.example.app:`)
   })
 
-  it('shows as text whatever a client writes, and nothing that cannot be seen', async () => {
+  it('escapes whatever a client writes and removes invisible characters', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register({
       client_name: `<img src=x onerror=alert(1)>"'&\u202eevil\u200b\u0007`,
@@ -103,7 +103,7 @@ describe('the consent page', () => {
     expect(html).not.toContain('\u0007')
   })
 
-  it('is shown each time: no answer is remembered (GHSA-6x8h-498w-gv8c) [AUTH-102]', async () => {
+  it('asks for consent each time (GHSA-6x8h-498w-gv8c) [AUTH-102]', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register()
     const browser = new Browser()
@@ -117,7 +117,7 @@ describe('the consent page', () => {
     }
   })
 
-  it('sends the client a no when the user says no, and nobody to the provider', async () => {
+  it('redirects to the client with an error when the user denies, without visiting the provider', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register()
     const browser = new Browser()
@@ -133,7 +133,7 @@ describe('the consent page', () => {
     expect(browser.cookies.size).toBe(0)
   })
 
-  it('takes one answer only, however long the store takes', async () => {
+  it('accepts only one answer, however slow the store is', async () => {
     const memory = new MemoryValueStore()
     const pause = () => new Promise((resolve) => setTimeout(resolve, 20))
     const store = {
@@ -158,7 +158,7 @@ describe('the consent page', () => {
     expect((await other.fetch(request)).status).toBe(400)
   })
 
-  it('waits ten minutes for its answer', async () => {
+  it('waits ten minutes for the answer', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register()
     const browser = new Browser()
@@ -171,7 +171,7 @@ describe('the consent page', () => {
     expect((await browser.answer(page, 'allow')).url.searchParams.get('code')).not.toBe(null)
   })
 
-  it('takes no answer from another page, another browser or another request [SEC-007]', async () => {
+  it('refuses an answer from another page, another browser or another request [SEC-007]', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register()
     const other = await place.register({ client_name: 'Other' })
@@ -213,7 +213,7 @@ describe('the consent page', () => {
     expect(browser.cookies.size).toBeLessThanOrEqual(8)
   })
 
-  it('binds the browser by a __Host- cookie, sealed and for this client [SEC-008]', async () => {
+  it('binds the browser with a sealed __Host- cookie for this client [SEC-008]', async () => {
     await using place = await Place.start({
       broker: { resource: 'https://mcp.example.com/mcp' },
       http: { allowedHosts: ['mcp.example.com', '127.0.0.1'] },
@@ -227,7 +227,7 @@ describe('the consent page', () => {
     )
   })
 
-  describe('its cookie', () => {
+  describe('the consent cookie', () => {
     const sealer = new Sealer(['k'.repeat(32)])
     const cookies = new BrowserCookie(sealer, 'https://mcp.example.com', 600)
     const binding = { id: 'login', slot: 3, key: 'step', client: 'hash of the client id' }
@@ -238,7 +238,7 @@ describe('the consent page', () => {
       return cookies.matches({ method: 'POST', url: '/authorize/consent', header, body: '' }, binding)
     }
 
-    it('counts for no other client, step or login than its own [SEC-019]', async () => {
+    it('does not accept the cookie of another client, step or login [SEC-019]', async () => {
       expect(await accepts(binding)).toBe(true)
       expect(await accepts({ ...binding, client: 'hash of another client id' })).toBe(false)
       expect(await accepts({ ...binding, key: 'another step' })).toBe(false)
@@ -246,7 +246,7 @@ describe('the consent page', () => {
       expect(await accepts({ ...binding, slot: 4 })).toBe(false)
     })
 
-    it('is worth nothing when it was changed, made up or sealed by somebody else [SEC-018]', async () => {
+    it('does not accept a cookie that was modified, forged or sealed by another server [SEC-018]', async () => {
       const otherIssuer = new BrowserCookie(sealer, 'https://other.example.com', 600)
       const otherKey = new BrowserCookie(new Sealer(), 'https://mcp.example.com', 600)
       expect(await accepts(binding, { by: otherIssuer })).toBe(false)
@@ -263,7 +263,7 @@ describe('the consent page', () => {
     })
   })
 
-  it('does without __Host- and Secure on plain http on this machine, where browsers would not take it', async () => {
+  it('omits __Host- and Secure on plain http on this machine, where browsers reject them', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register()
     const browser = new Browser()
@@ -271,7 +271,7 @@ describe('the consent page', () => {
     expect(browser.setCookies[0]).toMatch(/^tenon-login-\d=[\w-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/)
   })
 
-  it('lets only so many people be under way, and keeps nothing of those who only look', async () => {
+  it('limits pending logins, and stores nothing for visitors who only look', async () => {
     const kept: string[] = []
     const store = {
       get: () => undefined,
@@ -294,7 +294,7 @@ describe('the consent page', () => {
   })
 })
 
-describe('the way back from the provider', () => {
+describe('the callback from the provider', () => {
   /** Up to the page of the provider, and where that leads back to. */
   async function toProvider(place: Place, browser: Browser, params: Record<string, string> = {}) {
     const { client_id } = await place.register()
@@ -317,7 +317,7 @@ describe('the way back from the provider', () => {
     return { status: response.status, location: response.headers.get('location'), html: await response.text() }
   }
 
-  it('CVE-2026-27124: is refused in a browser other than the one that agreed [SEC-010]', async () => {
+  it('CVE-2026-27124: refuses the callback in a browser other than the one that consented [SEC-010]', async () => {
     await using place = await Place.start()
     const attacker = new Browser()
     const { back, cookie } = await toProvider(place, attacker)
@@ -334,14 +334,14 @@ describe('the way back from the provider', () => {
     expect(place.tokenRequests('authorization_code').length).toBe(before)
   })
 
-  it('is refused with the cookie of the consent page, which was for that step only', async () => {
+  it('refuses the callback with the cookie of the consent page', async () => {
     await using place = await Place.start()
     const browser = new Browser()
     const { back } = await toProvider(place, browser)
     expect((await comeBack(back, cookieOf(browser))).status).toBe(400)
   })
 
-  it('has a state that did not exist before the user agreed, and works once [SEC-010]', async () => {
+  it('creates the state only after consent and accepts it once [SEC-010]', async () => {
     await using place = await Place.start()
     const { back, cookie, provider } = await toProvider(place, new Browser())
     const state = provider.searchParams.get('state')!
@@ -357,7 +357,7 @@ describe('the way back from the provider', () => {
     }
   })
 
-  it('may take ten minutes [SEC-010]', async () => {
+  it('accepts a callback for ten minutes [SEC-010]', async () => {
     let now = Date.now()
     await using place = await Place.start({ broker: { store: new MemoryValueStore({ now: () => now }) } })
     const { back, cookie } = await toProvider(place, new Browser())
@@ -365,7 +365,7 @@ describe('the way back from the provider', () => {
     expect((await comeBack(back, cookie)).status).toBe(400)
   })
 
-  it('brings the client its code, with its state and our iss [AUTH-087]', async () => {
+  it('redirects to the client with a code, its state and our iss [AUTH-087]', async () => {
     await using place = await Place.start()
     const { back, cookie } = await toProvider(place, new Browser())
     const { location } = await comeBack(back, cookie)
@@ -375,7 +375,7 @@ describe('the way back from the provider', () => {
     expect([url.searchParams.get('state'), url.searchParams.get('iss')]).toEqual(['client-state', place.origin])
   })
 
-  it('is refused when iss is another, advertised or not, and then nothing of the answer is used', async () => {
+  it('refuses a callback with a wrong iss, and uses nothing of it', async () => {
     await using place = await Place.start()
     for (const iss of ['https://evil.example', '', `${place.as.issuer}/`, null]) {
       const { back, cookie } = await toProvider(place, new Browser())
@@ -395,7 +395,7 @@ describe('the way back from the provider', () => {
     expect((await comeBack(back, cookie)).status).toBe(303)
   })
 
-  it('tells the client that the user said no there', async () => {
+  it('tells the client when the user denied access at the provider', async () => {
     await using place = await Place.start()
     place.as.faults.authorizationError = 'access_denied'
     const { back, cookie } = await toProvider(place, new Browser())
@@ -403,7 +403,7 @@ describe('the way back from the provider', () => {
     expect(new URL(location!).searchParams.get('error')).toBe('access_denied')
   })
 
-  it('CVE-2025-62800: shows none of what the provider, or whoever pretends to be it, wrote', async () => {
+  it('CVE-2025-62800: shows no text that the provider or an impostor wrote', async () => {
     await using place = await Place.start()
     const evil = '"><script>alert(1)</script>'
     const { back, cookie } = await toProvider(place, new Browser())
@@ -426,7 +426,7 @@ describe('the way back from the provider', () => {
     for (const { html } of [refused, reflected, page]) expect(html).not.toContain('<script')
   })
 
-  it('shows a page when the provider gives no token, or one for another nonce [AUTH-025]', async () => {
+  it('shows an error page when the provider returns no token, or a wrong nonce [AUTH-025]', async () => {
     await using place = await Place.start()
     const wrong = await place.as.signJwt({ sub: 'mallory', aud: 'the-one', nonce: 'another' })
     const foreign = await place.as.signJwt({ sub: 'mallory', aud: 'somebody-else' })
@@ -449,7 +449,7 @@ describe('the way back from the provider', () => {
     for (const error of place.errors) expect(error.message).not.toMatch(/the-secret|eyJ/)
   })
 
-  it('shows a page when the provider cannot be found at all, and tries again the next time', async () => {
+  it('shows an error page when the provider is unreachable, and retries next time', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register()
     place.as.faults.next('metadata', 'server-error')
@@ -459,7 +459,7 @@ describe('the way back from the provider', () => {
     expect((await browser.agree(place.page(client_id))).searchParams.get('code')).not.toBe(null)
   })
 
-  it('does not take a HEAD, which looks ahead, for somebody who came back', async () => {
+  it('does not treat a HEAD request as a callback', async () => {
     await using place = await Place.start()
     const { back, cookie } = await toProvider(place, new Browser())
     expect((await fetch(back, { method: 'HEAD', redirect: 'manual', headers: { cookie } })).status).toBe(405)

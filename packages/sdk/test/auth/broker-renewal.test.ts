@@ -54,8 +54,8 @@ async function start(store = new HeldStore()) {
   }
 }
 
-describe('a login at a provider that gives each refresh token once', () => {
-  it('survives a caller that read it before somebody else renewed it [AUTH-024]', async () => {
+describe('upstream refresh when the provider rotates refresh tokens', () => {
+  it('keeps the login when a caller read it before another one refreshed it [AUTH-024]', async () => {
     await using login = await start()
     const late = deferred<void>()
     login.store.reads = late.promise
@@ -69,7 +69,7 @@ describe('a login at a provider that gives each refresh token once', () => {
     expect(await login.place.call(login.access)).toBe(200)
   })
 
-  it('survives callers that come while it is renewed, and just after [AUTH-024]', async () => {
+  it('keeps the login for callers that arrive during and just after a refresh [AUTH-024]', async () => {
     await using login = await start()
     const calls: Promise<string>[] = []
     for (let call = 0; call < 60; call++) {
@@ -81,7 +81,7 @@ describe('a login at a provider that gives each refresh token once', () => {
     expect(await login.place.call(login.access)).toBe(200)
   })
 
-  it('survives processes that renew it at once: one does, and the others wait for it [AUTH-024]', async () => {
+  it('keeps the login when processes refresh at once: one refreshes, the others wait [AUTH-024]', async () => {
     await using login = await start()
     const other = login.another()
     const answer = deferred<void>()
@@ -100,7 +100,7 @@ describe('a login at a provider that gives each refresh token once', () => {
     expect(await login.place.call(login.access)).toBe(200)
   })
 
-  it('survives a client that refreshes while a handler renews it', async () => {
+  it('keeps the login when a client refreshes while a handler does', async () => {
     await using login = await start()
     const { store } = login
     const [held, renewed] = [deferred<void>(), deferred<void>()]
@@ -123,14 +123,14 @@ describe('a login at a provider that gives each refresh token once', () => {
     expect((await login.place.refresh(login.clientId, body.refresh_token)).status).toBe(200)
   })
 
-  it('survives a process that ended while it renewed it', async () => {
+  it('keeps the login when a process ended during its refresh', async () => {
     await using login = await start()
     for (const key of login.store.keys) if (key.startsWith('broker/renewal/')) login.store.memory.delete(key)
     await login.ours()
     expect(await login.place.call(login.access)).toBe(200)
   })
 
-  it('can be renewed at once when the provider could not be asked just before [AUTH-025]', async () => {
+  it('can refresh again immediately after the provider was unreachable [AUTH-025]', async () => {
     await using login = await start()
     const other = login.another()
     login.place.as.faults.next('token', 'server-error')
@@ -139,7 +139,7 @@ describe('a login at a provider that gives each refresh token once', () => {
     expect(login.renewals()).toBe(2)
   })
 
-  it('that has ended there ends in every process that waited', async () => {
+  it('ends the login in every waiting process when the provider ended it', async () => {
     await using login = await start()
     const other = login.another()
     const answer = deferred<void>()
@@ -156,9 +156,9 @@ describe('a login at a provider that gives each refresh token once', () => {
   })
 })
 
-describe('a refresh token that comes to two processes at once', () => {
+describe('a refresh token that two processes receive at once', () => {
   it.each(['refresh', 'rotated'])(
-    'gets the same tokens from both, also while one writes %s [AUTH-096]',
+    'returns the same tokens from both processes, also while one writes %s [AUTH-096]',
     async (kind) => {
       await using login = await start()
       const { place, store, clientId, refresh } = login

@@ -39,8 +39,8 @@ class Visitor {
   }
 }
 
-describe('strangers', () => {
-  it('cannot make it keep a long state', async () => {
+describe('unauthenticated visitors of a broker', () => {
+  it('refuses a long state', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register()
     const opened = (state: string) => new Browser().open(place.page(client_id, { state }))
@@ -49,7 +49,7 @@ describe('strangers', () => {
     expect([refused.status, textOf(refused)]).toEqual([400, expect.stringContaining('state is longer than 2048 bytes')])
   })
 
-  it('who are on their way push nothing out that was given to others', async () => {
+  it('does not evict issued tokens because of pending logins', async () => {
     const small = () => new MemoryValueStore({ maxValues: 3 })
     const vault = new EncryptedStore(small(), new Sealer(), small())
     await vault.set('grant', 'x', 'a login', 60_000)
@@ -62,7 +62,7 @@ describe('strangers', () => {
     expect(await vault.get('login', '0')).toBe(undefined)
   })
 
-  it('who say no, answer twice or come back take nobody’s place', async () => {
+  it('does not let denials, second answers or returns take the place of others', async () => {
     await using place = await Place.start({ broker: { maxPending: 2 } })
     const { client_id } = await place.register()
     const visitor = new Visitor(place)
@@ -80,7 +80,7 @@ describe('strangers', () => {
     expect(third.headers['content-type']).toBe('text/html; charset=utf-8')
   })
 
-  it('take no place while the provider cannot be found, and may answer the same page later', async () => {
+  it('does not count visitors while the provider is unreachable, and accepts their answer later', async () => {
     await using place = await Place.start({ broker: { maxPending: 1 } })
     const { client_id } = await place.register()
     place.as.faults.next('metadata', 'server-error')
@@ -89,7 +89,7 @@ describe('strangers', () => {
     expect((await visit.again()).status).toBe(303)
   })
 
-  it('at one address make room for somebody at another', async () => {
+  it('evicts visitors of the busiest address first', async () => {
     await using place = await Place.start({ broker: { maxPending: 3 } })
     const { client_id } = await place.register()
     const greedy = new Visitor(place, '192.0.2.1')
@@ -105,7 +105,7 @@ describe('strangers', () => {
     expect((await other.comeBack(honest)).status).toBe(303)
   })
 
-  it('count by their network where they have addresses without end', async () => {
+  it('counts IPv6 visitors by network', async () => {
     await using place = await Place.start({ broker: { maxPending: 3 } })
     const { client_id } = await place.register()
     const from = async (peer: string) => (await new Visitor(place, peer).decide(client_id, 'allow')).status
@@ -117,8 +117,8 @@ describe('strangers', () => {
   })
 })
 
-describe('what strangers write', () => {
-  it('ends no line of a log and says nothing to a terminal', async () => {
+describe('text written by unauthenticated visitors', () => {
+  it('writes no line break or terminal control character of a visitor to the log', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     await using place = await Place.start({ broker: { onError: undefined } })
     const { client_id } = await place.register()
@@ -132,8 +132,8 @@ describe('what strangers write', () => {
   })
 })
 
-describe('an authorization request of a client that anybody may be', () => {
-  it('is never answered by a redirect before the user decided, and errors lead back by a link [AUTH-092]', async () => {
+describe('authorization requests of an unverified client', () => {
+  it('never redirects before the user decided, and links back after an error [AUTH-092]', async () => {
     await using place = await Place.start()
     const uri = { redirect_uri: 'https://stranger.example/cb?x=%22' }
     const { client_id } = await place.register({ redirect_uris: [uri.redirect_uri] })
@@ -162,7 +162,7 @@ describe('an authorization request of a client that anybody may be', () => {
     expect(denied.headers.get('location')).toMatch(/^https:\/\/stranger\.example\/cb\?/)
   })
 
-  it('with a port that there is not is refused on a page, and is no fault of ours', async () => {
+  it('shows an error page for a port out of range', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register()
     const page = await new Browser().open(place.page(client_id, { redirect_uri: 'http://127.0.0.1:99999/callback' }))
@@ -171,8 +171,8 @@ describe('an authorization request of a client that anybody may be', () => {
   })
 })
 
-describe('clients by document', () => {
-  it('that cannot be used are refused in one sentence, whatever was found there; the operator hears why [AUTH-053]', async () => {
+describe('unusable metadata documents', () => {
+  it('refuses an unusable metadata document with one sentence and logs the reason [AUTH-053]', async () => {
     const found: Record<string, () => Response> = {
       'https://a.example/no-json': () => new Response('<html>'),
       'https://a.example/other': () => Response.json({ client_id: 'x' }),
@@ -201,7 +201,7 @@ describe('clients by document', () => {
       expect(heard).toContain(reason)
   })
 
-  it('have bounds: the address, and what is kept of the document', async () => {
+  it('limits the URL and the stored part of a metadata document', async () => {
     const long = (length: number) => 'x'.repeat(length)
     const web = async (url: string, init?: unknown) => {
       if (url.startsWith('http://127.0.0.1')) return fetch(url, init as RequestInit)
@@ -220,8 +220,8 @@ describe('clients by document', () => {
   })
 })
 
-describe('codes and refresh tokens that another client made up', () => {
-  it('end nothing: only the client that a login belongs to can show that a token was used twice', async () => {
+describe('forged codes and refresh tokens', () => {
+  it('ends a login on token reuse only when its own client presents the token', async () => {
     await using place = await Place.start()
     const { clientId, access, refresh } = await place.signIn()
     const { client_id: stranger } = await place.register({ client_name: 'Other' })

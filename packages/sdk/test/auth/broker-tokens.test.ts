@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { anyRequest, Browser, Place, secret } from './broker-support.ts'
 
 describe('codes of a broker', () => {
-  it('are good for the redirect URI and the verifier that they were given for [AUTH-091]', async () => {
+  it('accepts a code only with its redirect URI and code verifier [AUTH-091]', async () => {
     await using place = await Place.start()
     const attempts: ((clientId: string, code: string) => ReturnType<Place['redeem']>)[] = [
       (clientId, code) => place.redeem(clientId, code, { code_verifier: 'w'.repeat(43) }),
@@ -23,7 +23,7 @@ describe('codes of a broker', () => {
     expect((await place.redeem(clientId, code)).status).toBe(200)
   })
 
-  it('work once; one that comes again ends what it gave', async () => {
+  it('accepts a code once and ends its login on reuse', async () => {
     await using place = await Place.start()
     const { clientId, code, access, refresh } = await place.signIn()
     expect(await place.call(access)).toBe(200)
@@ -32,7 +32,7 @@ describe('codes of a broker', () => {
     expect((await place.refresh(clientId, refresh)).body.error).toBe('invalid_grant')
   })
 
-  it('leave nothing behind when they come several times at once', async () => {
+  it('leaves no tokens behind when a code is redeemed several times at once', async () => {
     await using place = await Place.start()
     const { clientId, code } = await place.authorize()
     const answers = await Promise.all(Array.from({ length: 5 }, () => place.redeem(clientId, code)))
@@ -40,7 +40,7 @@ describe('codes of a broker', () => {
     for (const { status, body } of answers) if (status === 200) expect(await place.call(body.access_token)).toBe(401)
   })
 
-  it('end after a minute', async () => {
+  it('expires a code after a minute', async () => {
     let now = Date.now()
     const store = new MemoryValueStore({ now: () => now })
     await using place = await Place.start({ broker: { store } })
@@ -52,7 +52,7 @@ describe('codes of a broker', () => {
 })
 
 describe('access tokens of a broker', () => {
-  it('end, and are for one server [AUTH-012, AUTH-013, AUTH-026, AUTH-095]', async () => {
+  it('expires access tokens and issues them for one server [AUTH-012, AUTH-013, AUTH-026, AUTH-095]', async () => {
     await using place = await Place.start()
     const { access, body } = await place.signIn()
     expect(body.expires_in).toBeLessThanOrEqual(3_600)
@@ -65,7 +65,7 @@ describe('access tokens of a broker', () => {
     clock.mockRestore()
   })
 
-  it('CVE-2025-69196: of one server are refused by another that shares its store and its secrets [AUTH-013]', async () => {
+  it('CVE-2025-69196: refuses a token of another server that shares the store and secrets [AUTH-013]', async () => {
     const store = new MemoryValueStore()
     await using one = await Place.start({ broker: { store, secrets: [secret] } })
     await using two = await Place.start({ broker: { store, secrets: [secret] } })
@@ -85,7 +85,7 @@ describe('access tokens of a broker', () => {
 })
 
 describe('refresh tokens of a broker', () => {
-  it('work once and are replaced each time [AUTH-026, AUTH-096]', async () => {
+  it('replaces a refresh token at each use [AUTH-026, AUTH-096]', async () => {
     await using place = await Place.start()
     const { clientId, refresh, access } = await place.signIn()
     const { status, body } = await place.refresh(clientId, refresh)
@@ -96,7 +96,7 @@ describe('refresh tokens of a broker', () => {
     expect((await place.refresh(clientId, body.refresh_token)).status).toBe(200)
   })
 
-  it('that come again, however late, end the whole login', async () => {
+  it('ends the login when a refresh token is reused later', async () => {
     await using place = await Place.start()
     const { clientId, refresh: first } = await place.signIn()
     let current = first
@@ -112,7 +112,7 @@ describe('refresh tokens of a broker', () => {
     expect((await place.refresh(clientId, current)).body.error).toBe('invalid_grant')
   })
 
-  it('that come several times at once get the same tokens, and the login goes on [AUTH-096]', async () => {
+  it('returns the same tokens to concurrent requests with one refresh token [AUTH-096]', async () => {
     await using place = await Place.start()
     const { clientId, refresh } = await place.signIn()
     const answers = await Promise.all(Array.from({ length: 5 }, () => place.refresh(clientId, refresh)))
@@ -124,7 +124,7 @@ describe('refresh tokens of a broker', () => {
     expect((await place.refresh(clientId, body.refresh_token)).status).toBe(200)
   })
 
-  it('that come again after ten seconds end the whole login, though their successor was not used [AUTH-096]', async () => {
+  it('ends the login when a refresh token is reused after ten seconds, though its successor is unused [AUTH-096]', async () => {
     let now = Date.now()
     await using place = await Place.start({ broker: { store: new MemoryValueStore({ now: () => now }) } })
     const { clientId, refresh } = await place.signIn()
@@ -136,7 +136,7 @@ describe('refresh tokens of a broker', () => {
     expect(await place.call(body.access_token)).toBe(401)
   })
 
-  it('that a thief uses together with the client end the login as soon as their successor comes twice [AUTH-096]', async () => {
+  it('ends the login when a stolen refresh token is used beside the original [AUTH-096]', async () => {
     let now = Date.now()
     await using place = await Place.start({ broker: { store: new MemoryValueStore({ now: () => now }) } })
     const { clientId, refresh } = await place.signIn()
@@ -148,7 +148,7 @@ describe('refresh tokens of a broker', () => {
     expect(await place.call(next.body.access_token)).toBe(401)
   })
 
-  it('may be used for fewer scopes, never for more', async () => {
+  it('grants fewer scopes on request, never more', async () => {
     await using place = await Place.start()
     const { clientId, refresh } = await place.signIn({ scope: 'notes:read notes:write' })
     const narrow = await place.refresh(clientId, refresh, { scope: 'notes:read' })
@@ -163,7 +163,7 @@ describe('refresh tokens of a broker', () => {
     expect((await place.refresh(other, small)).status).toBe(200)
   })
 
-  it('are of no use to another client, and stay good for their own', async () => {
+  it('refuses a refresh token of another client, and keeps it valid for its own', async () => {
     await using place = await Place.start()
     const { clientId, refresh } = await place.signIn()
     const { client_id: stranger } = await place.register({ client_name: 'Other' })
@@ -171,7 +171,7 @@ describe('refresh tokens of a broker', () => {
     expect((await place.refresh(clientId, refresh)).status).toBe(200)
   })
 
-  it('are not given to clients that did not register for them', async () => {
+  it('issues no refresh token to clients that did not register for it', async () => {
     await using place = await Place.start()
     const { client_id } = await place.register({ grant_types: ['authorization_code'] })
     const back = await new Browser().agree(place.page(client_id))
@@ -181,7 +181,7 @@ describe('refresh tokens of a broker', () => {
 })
 
 describe('the login at the provider', () => {
-  it('is looked at whenever a token is refreshed; when it has ended, so has ours [AUTH-024, AUTH-025]', async () => {
+  it('refreshes at the provider whenever a token is refreshed, and ends with its login [AUTH-024, AUTH-025]', async () => {
     await using place = await Place.start()
     const { clientId, refresh, access } = await place.signIn()
     place.as.faults.next('token', { status: 400, body: { error: 'invalid_grant' } })
@@ -191,7 +191,7 @@ describe('the login at the provider', () => {
     expect((await place.refresh(clientId, refresh)).body.error).toBe('invalid_grant')
   })
 
-  it('is not lost because the provider cannot be asked just now [AUTH-025]', async () => {
+  it('keeps the login while the provider is unreachable [AUTH-025]', async () => {
     await using place = await Place.start()
     const { clientId, refresh, access } = await place.signIn()
     for (const fault of [
@@ -211,7 +211,7 @@ describe('the login at the provider', () => {
     for (const error of place.errors) expect(error.message).not.toMatch(/the-secret|eyJ/)
   })
 
-  it('has its token renewed for handlers when it is due, once for many who ask [AUTH-024]', async () => {
+  it('renews the upstream token for handlers when due, once for concurrent callers [AUTH-024]', async () => {
     await using place = await Place.start({ upstream: { accessTokenSeconds: 30 } })
     const { access } = await place.signIn()
     const info = await place.auth.verify(access, {
@@ -228,7 +228,7 @@ describe('the login at the provider', () => {
     expect(await place.call(access)).toBe(401)
   })
 
-  it('is nothing for a caller that it does not belong to', async () => {
+  it('gives no upstream token to a caller of another login', async () => {
     await using place = await Place.start()
     await expect(place.auth.upstreamToken(undefined)).rejects.toThrow(/Not signed in/)
     await expect(place.auth.upstreamToken({ scopes: [], issuer: place.origin, claims: { sid: 'x' } })).rejects.toThrow()
@@ -236,7 +236,7 @@ describe('the login at the provider', () => {
 })
 
 describe('revocation at a broker', () => {
-  it('ends an access token, or with a refresh token all that came of the login', async () => {
+  it('revokes an access token, or the whole login with the refresh token', async () => {
     await using place = await Place.start()
     const { clientId, access, refresh } = await place.signIn()
     const { body } = await place.refresh(clientId, refresh)
@@ -249,7 +249,7 @@ describe('revocation at a broker', () => {
     expect((await place.refresh(clientId, body.refresh_token)).body.error).toBe('invalid_grant')
   })
 
-  it('says the same of tokens that there are not, and leaves those of other clients alone', async () => {
+  it('answers the same for unknown tokens, and does not revoke those of other clients', async () => {
     await using place = await Place.start()
     const { clientId, access, refresh } = await place.signIn()
     const { client_id: stranger } = await place.register({ client_name: 'Other' })
@@ -265,7 +265,7 @@ describe('revocation at a broker', () => {
 })
 
 describe('the endpoints of a broker', () => {
-  it('may be read by pages of every origin where no cookie counts, and not elsewhere', async () => {
+  it('allows CORS where no cookie is used, and not elsewhere', async () => {
     await using place = await Place.start()
     const headers = { origin: 'https://app.example' }
     for (const path of ['/token', '/register', '/revoke', '/.well-known/oauth-authorization-server']) {
@@ -280,7 +280,7 @@ describe('the endpoints of a broker', () => {
     }
   })
 
-  it('take their parameters from the body alone, each once', async () => {
+  it('reads parameters only from the body, each once', async () => {
     await using place = await Place.start()
     const { clientId, refresh } = await place.signIn()
     const query = new URLSearchParams({ grant_type: 'refresh_token', client_id: clientId, refresh_token: refresh })
@@ -295,7 +295,7 @@ describe('the endpoints of a broker', () => {
     expect((await place.post('/token', query)).status).toBe(200)
   })
 
-  it('say nothing of a fault of their own', async () => {
+  it('hides the details of internal errors', async () => {
     const store = new MemoryValueStore()
     await using place = await Place.start({ broker: { store } })
     const { clientId, refresh, access } = await place.signIn()

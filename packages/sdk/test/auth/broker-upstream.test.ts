@@ -98,7 +98,7 @@ async function start(plain: Plain, change: Partial<UpstreamProvider> = {}, more:
 }
 
 describe('a provider without OpenID Connect', () => {
-  it('is asked who signed in, and handlers see some of the answer', async () => {
+  it('asks the provider who signed in and passes some of the answer to handlers', async () => {
     await using plain = await Plain.start()
     await using place = await start(plain)
     const { body } = await place.signIn()
@@ -119,7 +119,7 @@ describe('a provider without OpenID Connect', () => {
     expect(plain.visits('/user')[0]!.headers).toMatchObject({ authorization: 'Bearer gho_1', 'user-agent': 'tenon' })
   })
 
-  it('does without PKCE where it does not take it', async () => {
+  it('omits PKCE where the provider does not support it', async () => {
     await using plain = await Plain.start()
     await using place = await start(plain, { pkce: false })
     expect((await place.signIn()).status).toBe(200)
@@ -127,7 +127,7 @@ describe('a provider without OpenID Connect', () => {
     expect(plain.visits('/token')[0]!.body).not.toContain('code_verifier')
   })
 
-  it('whose tokens do not end is asked again at each refresh whether the login still holds [AUTH-024]', async () => {
+  it('verifies a login without expiring tokens at each refresh [AUTH-024]', async () => {
     await using plain = await Plain.start()
     await using place = await start(plain)
     const first = (await place.signIn()).body
@@ -144,7 +144,7 @@ describe('a provider without OpenID Connect', () => {
     expect(await place.auth.verify(second.body.access_token, anyRequest)).toBe(undefined)
   })
 
-  it('whose token belongs to somebody else all of a sudden ends the login', async () => {
+  it('ends the login when its upstream token belongs to another user', async () => {
     await using plain = await Plain.start()
     await using place = await start(plain)
     const { body } = await place.signIn()
@@ -152,7 +152,7 @@ describe('a provider without OpenID Connect', () => {
     expect((await place.refresh(body.refresh_token)).body.error).toBe('invalid_grant')
   })
 
-  it('that takes the place of another ends the logins of that one, whose user 42 is somebody else', async () => {
+  it('ends the logins of a provider that was replaced by another', async () => {
     await using plain = await Plain.start()
     const store = new MemoryValueStore()
     await using place = await start(plain, {}, { store })
@@ -164,7 +164,7 @@ describe('a provider without OpenID Connect', () => {
     expect(await broker(other).verify(body.access_token, anyRequest)).toBeUndefined()
   })
 
-  it('may say what is wrong with a status of 200, as GitHub does', async () => {
+  it('recognizes an error with status 200, as GitHub sends', async () => {
     await using plain = await Plain.start()
     plain.token = {
       body: { access_token: 'ghu_1', token_type: 'bearer', refresh_token: 'ghr_1', expires_in: 28_800 },
@@ -186,7 +186,7 @@ describe('a provider without OpenID Connect', () => {
     ['a number that was rounded', { body: '{"id":9007199254740993}' }],
     ['a fraction', { body: { id: 1.5 } }],
     ['elsewhere', { status: 302, headers: { location: 'http://127.0.0.1:1/' } }],
-  ])('that says %s signed in lets nobody in', async (_, user) => {
+  ])('refuses a login when the provider says that %s signed in', async (_, user) => {
     await using plain = await Plain.start()
     plain.user = user
     await using place = await start(plain)
@@ -195,10 +195,10 @@ describe('a provider without OpenID Connect', () => {
   })
 })
 
-describe('descriptions of providers', () => {
+describe('provider descriptions', () => {
   const client = { clientId: 'id', clientSecret: 'secret' }
 
-  it('are plain data', () => {
+  it('describes providers as plain data', () => {
     expect(providers.google(client)).toEqual({
       name: 'Google',
       clientId: 'id',
@@ -211,7 +211,7 @@ describe('descriptions of providers', () => {
     expect(JSON.parse(JSON.stringify(providers.github(client)))).toEqual(providers.github(client))
   })
 
-  it('name their issuers as their issuers do', () => {
+  it('uses the issuer names of the providers', () => {
     const tenant = '72F988BF-86f1-41af-91ab-2d7cd011db47'
     expect([
       providers.microsoft({ ...client, tenant }).issuer,

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { anyRequest, Browser, listen, Place, redirectUri, scopes, secret, startProvider } from './broker-support.ts'
 
 describe('a broker, from the first call to the last', () => {
-  it('registers the client, asks the user, signs in at the provider and lets the client in [AUTH-022, AUTH-024, SDK-016]', async () => {
+  it('registers the client, asks the user, signs in at the provider and admits the client [AUTH-022, AUTH-024, SDK-016]', async () => {
     await using place = await Place.start()
     const browser = new Browser()
     await using client = await place.connect(browser)
@@ -25,7 +25,7 @@ describe('a broker, from the first call to the last', () => {
     expect(login!.params.nonce).toMatch(/^[\w-]{43}$/)
   })
 
-  it('gives handlers the provider’s token, and clients only its own [AUTH-015, AUTH-024]', async () => {
+  it('gives the provider’s token to handlers and its own tokens to clients [AUTH-015, AUTH-024]', async () => {
     await using place = await Place.start()
     const { access, refresh, body } = await place.signIn()
     expect(access).toMatch(/^[\w-]{43}$/)
@@ -44,7 +44,7 @@ describe('a broker, from the first call to the last', () => {
     expect(await place.call(text)).toBe(401)
   })
 
-  it('refreshes through the client, with the provider asked each time [AUTH-024, AUTH-026]', async () => {
+  it('refreshes for the client and checks with the provider each time [AUTH-024, AUTH-026]', async () => {
     await using place = await Place.start({ broker: { accessTokenSeconds: 1 } })
     const browser = new Browser()
     await using client = await place.connect(browser)
@@ -58,7 +58,7 @@ describe('a broker, from the first call to the last', () => {
     expect(browser.visited.length).toBe(seen)
   })
 
-  it('describes itself, for clients of every revision [AUTH-017, AUTH-036, AUTH-037, AUTH-087]', async () => {
+  it('publishes metadata for clients of every revision [AUTH-017, AUTH-036, AUTH-037, AUTH-087]', async () => {
     await using place = await Place.start()
     const response = await fetch(`${place.origin}/.well-known/oauth-authorization-server`)
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
@@ -82,7 +82,7 @@ describe('a broker, from the first call to the last', () => {
     expect(resource).toMatchObject({ resource: place.url, authorization_servers: [place.origin] })
   })
 
-  it('is answered before tokens are asked for, under names of this server only', async () => {
+  it('serves its endpoints without a token, only under allowed host names', async () => {
     await using place = await Place.start()
     const { port } = new URL(place.origin)
     const statusFor = (host: string) =>
@@ -99,7 +99,7 @@ describe('a broker, from the first call to the last', () => {
     expect(await statusFor('evil.example')).toBe(403)
   })
 
-  it('serves with serveHttp as it is', async () => {
+  it('works with serveHttp without further setup', async () => {
     const { origin, ...port } = await listen()
     await port[Symbol.asyncDispose]()
     const { as, upstream } = await startProvider(origin)
@@ -114,7 +114,7 @@ describe('a broker, from the first call to the last', () => {
     await as.close()
   })
 
-  it('serves by fetch, and in frameworks beside a server that they mount elsewhere', async () => {
+  it('works with fetch, and in frameworks beside a server mounted elsewhere', async () => {
     await using place = await Place.start()
     const metadata = `${place.origin}/.well-known/oauth-authorization-server`
     expect((await place.auth.fetch(new Request(metadata))).status).toBe(200)
@@ -127,7 +127,7 @@ describe('a broker, from the first call to the last', () => {
     expect(await get('/mcp')).toBe('next')
   })
 
-  it('keeps logins and registrations over a restart, where secrets and store are the same', async () => {
+  it('keeps logins and registrations across a restart with the same secrets and store', async () => {
     const store = new MemoryValueStore()
     await using place = await Place.start({ broker: { store } })
     const { clientId, access, refresh } = await place.signIn()
@@ -148,7 +148,7 @@ describe('a broker, from the first call to the last', () => {
     expect(await other.verify(access, anyRequest)).toBe(undefined)
   })
 
-  it('keeps nothing in its store that could be read or used [AUTH-025, AUTH-094]', async () => {
+  it('stores nothing that can be read or used without its secrets [AUTH-025, AUTH-094]', async () => {
     const kept: string[] = []
     const memory = new MemoryValueStore()
     const store = {
@@ -169,7 +169,7 @@ describe('a broker, from the first call to the last', () => {
     }
   })
 
-  it('says at once what is wrong with its options', () => {
+  it('reports invalid options immediately', () => {
     const upstream = providers.github({ clientId: 'x', clientSecret: 'y' })
     const resource = 'https://mcp.example.com/mcp'
     const secrets = [secret]
@@ -184,14 +184,14 @@ describe('a broker, from the first call to the last', () => {
     expect(broker({ resource, upstream, secrets }).callbackUrl).toBe('https://mcp.example.com/callback')
   })
 
-  it('leaves a client that has no refresh token of the provider with a token that ends when that of the provider does', async () => {
+  it('issues a token that ends with the provider’s when there is no upstream refresh token', async () => {
     await using place = await Place.start({ upstream: { refreshTokens: 'never', accessTokenSeconds: 120 } })
     const { body } = await place.signIn()
     expect(body.refresh_token).toBe(undefined)
     expect(body.expires_in).toBeLessThanOrEqual(120)
   })
 
-  it('shares a token store with other servers without a word of one reaching another', async () => {
+  it('shares a token store with other servers without mixing their data', async () => {
     await using one = await Place.start()
     await using two = await Place.start()
     const store = new MemoryTokenStore()

@@ -45,13 +45,13 @@ function openerIn(folder: string, root: string, platform: NodeJS.Platform): stri
 
 const page = 'https://as.example/authorize?client_id=1&redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Fcallback&scope=a+b'
 
-describe('opening a page in the browser', () => {
+describe('opening the browser', () => {
   it.each([
     ['linux', ['xdg-open', page]],
     ['freebsd', ['xdg-open', page]],
     ['darwin', ['open', page]],
     ['win32', ['root\\System32\\rundll32.exe', 'url.dll,FileProtocolHandler', page]],
-  ] as const)('gives the URL to the program of %s as one argument [SEC-005]', async (platform, argv) => {
+  ] as const)('passes the URL to the program of %s as one argument [SEC-005]', async (platform, argv) => {
     const { argv: given } = system(platform)
     await openBrowser(page)
     expect(given()).toEqual(argv)
@@ -65,7 +65,7 @@ describe('opening a page in the browser', () => {
     "https://as.example/'; touch pwned; '#'; touch pwned; '",
     'https://as.example/?a=%24(calc)&b={1..9}^&c=\\x&d=!x&e=*',
     'https://as.example/\r\n\t\u0000\u001b--help',
-  ])('CVE-2025-6514, CVE-2025-10619: nothing in %j means anything to a shell [SEC-005]', async (hostile) => {
+  ])('CVE-2025-6514, CVE-2025-10619: passes %j so that a shell interprets none of it [SEC-005]', async (hostile) => {
     const { argv, folder } = system('linux')
     await openBrowser(hostile)
     const [, url, ...rest] = argv()
@@ -96,7 +96,7 @@ describe('opening a page in the browser', () => {
     '-a Calculator',
     '/usr/bin/env',
     '',
-  ])('CVE-2025-58444: refuses %j, and starts nothing [SEC-004, SEC-006]', async (hostile) => {
+  ])('CVE-2025-58444: refuses %j and starts no program [SEC-004, SEC-006]', async (hostile) => {
     const { argv } = system('linux')
     const error = await openBrowser(hostile).then(
       () => undefined,
@@ -108,7 +108,7 @@ describe('opening a page in the browser', () => {
   })
 
   it.each(['http://127.0.0.1:8080/authorize', 'http://localhost:8080/authorize', 'http://[::1]:8080/authorize'])(
-    'opens %s, which is on this machine [SEC-004]',
+    'opens the loopback URL %s [SEC-004]',
     async (url) => {
       const { argv } = system('linux')
       await openBrowser(new URL(url))
@@ -116,7 +116,7 @@ describe('opening a page in the browser', () => {
     },
   )
 
-  it('says when there is nothing to open it with, or when that fails', async () => {
+  it('reports when there is no program to open a URL, or when it fails', async () => {
     system('linux', { missing: true })
     await expect(openBrowser(page)).rejects.toMatchObject({
       code: 'spawn-failed',

@@ -4,8 +4,8 @@ import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { at, failureOf, Gate, join, Site, User, wellKnown } from './client-support.ts'
 
-describe('the metadata of the resource', () => {
-  it('leads to the authorization server [AUTH-003, AUTH-029]', async () => {
+describe('protected resource metadata', () => {
+  it('finds the authorization server through the resource metadata [AUTH-003, AUTH-029]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -14,7 +14,7 @@ describe('the metadata of the resource', () => {
     expect(user.pages.map(({ origin }) => origin)).toEqual([as.issuer])
   })
 
-  it('is read where the challenge says, and nowhere else [AUTH-032, AUTH-033]', async () => {
+  it('reads resource metadata only where the challenge points [AUTH-032, AUTH-033]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer], places: ['/elsewhere', wellKnown] })
     await using _client = await join(gate, new User().auth())
@@ -25,7 +25,7 @@ describe('the metadata of the resource', () => {
     [[`${wellKnown}/team/mcp`, wellKnown], [`${wellKnown}/team/mcp`]],
     [[wellKnown], [`${wellKnown}/team/mcp`, wellKnown]],
   ])(
-    'without a word in the challenge is looked for with the path, then at the root: %j [AUTH-033]',
+    'looks for resource metadata at the path, then at the root, if the challenge names no URL: %j [AUTH-033]',
     async (places, asked) => {
       await using as = await startAuthorizationServer()
       await using gate = await Gate.start({ authorizationServers: [as.issuer], path: '/team/mcp', places })
@@ -35,7 +35,7 @@ describe('the metadata of the resource', () => {
     },
   )
 
-  it('is looked for at the well-known places when the 401 has no challenge at all [AUTH-033]', async () => {
+  it('looks for resource metadata at the well-known URLs when a 401 has no challenge [AUTH-033]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     gate.challenge = undefined
@@ -52,7 +52,7 @@ describe('the metadata of the resource', () => {
     ['one with a token of its own', (url: string) => `Negotiate oRQw+EqADCg==, Bearer resource_metadata="${url}"`],
     ['one with slashes in its token', (url: string) => `Negotiate oRQw/EqADCg==, Bearer resource_metadata="${url}"`],
     ['one for bound tokens', (url: string) => `Bearer resource_metadata="${url}", DPoP algs="ES256"`],
-  ])('is found among other challenges: %s [AUTH-032]', async (_, challenge) => {
+  ])('finds the Bearer challenge among others: %s [AUTH-032]', async (_, challenge) => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer], places: ['/elsewhere'] })
     gate.challenge = challenge(`${gate.site.origin}/elsewhere`)
@@ -78,7 +78,7 @@ describe('the metadata of the resource', () => {
     ['our URL with a blank before it', (url: URL) => ` ${url.href}`],
     ['no URL', () => 'mcp'],
     ['nothing', () => undefined],
-  ])('of %s stops everything [AUTH-034]', async (_, resource) => {
+  ])('stops when the resource metadata is of %s [AUTH-034]', async (_, resource) => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     gate.metadata = { resource: resource(gate.url) }
@@ -93,7 +93,7 @@ describe('the metadata of the resource', () => {
     ['found', undefined],
     ['announced', (origin: string) => `Bearer resource_metadata="${origin}${wellKnown}"`],
   ])(
-    'may be that of the whole origin where it is %s at its root, and says how the resource is written [AUTH-034, AUTH-067, AUTH-068]',
+    'accepts metadata of the whole origin where it is %s at its root, and uses its resource [AUTH-034, AUTH-067, AUTH-068]',
     async (_, challenge) => {
       await using as = await startAuthorizationServer()
       await using gate = await Gate.start({ authorizationServers: [as.issuer], places: [wellKnown] })
@@ -105,7 +105,7 @@ describe('the metadata of the resource', () => {
     },
   )
 
-  it.each(['/a', '/a/'])('of the folder %s does not speak for a server in it [AUTH-034]', async (folder) => {
+  it.each(['/a', '/a/'])('does not accept metadata of the folder %s for a server in it [AUTH-034]', async (folder) => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({
       authorizationServers: [as.issuer],
@@ -119,7 +119,7 @@ describe('the metadata of the resource', () => {
     expect(as.requests).toEqual([])
   })
 
-  it('is found for a URL to which the user added a query [AUTH-034]', async () => {
+  it('finds metadata for a URL with a query [AUTH-034]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     gate.metadata = { resource: gate.url.href }
@@ -128,7 +128,7 @@ describe('the metadata of the resource', () => {
     expect(at(as, 'token')[0]!.params.resource).toBe(gate.url.href)
   })
 
-  it('may write scheme and host in capitals [AUTH-070]', async () => {
+  it('accepts a resource with scheme and host in capitals [AUTH-070]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     gate.metadata = { resource: gate.url.href.replace('http', 'HTTP') }
@@ -137,7 +137,7 @@ describe('the metadata of the resource', () => {
     expect(user.pages[0]!.searchParams.get('resource')).toBe(gate.metadata.resource)
   })
 
-  it('with a fragment in the resource is not used, as no token is asked for with one [AUTH-068]', async () => {
+  it('ignores metadata whose resource has a fragment [AUTH-068]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     gate.metadata = { resource: `${gate.url}#part` }
@@ -146,7 +146,7 @@ describe('the metadata of the resource', () => {
     expect(user.pages).toEqual([])
   })
 
-  it('is not needed where no permission is [AUTH-002]', async () => {
+  it('fetches no metadata where no authorization is required [AUTH-002]', async () => {
     const http = await serveHttp(new McpServer({ name: 'open', version: '1.0.0' }), { port: 0, exit: false })
     const user = new User()
     await using client = await connect(http.url, { auth: user.auth() })
@@ -156,7 +156,7 @@ describe('the metadata of the resource', () => {
   })
 })
 
-describe('the metadata of the authorization server', () => {
+describe('authorization server metadata', () => {
   const oauthPlace = '/.well-known/oauth-authorization-server'
   const openidPlace = '/.well-known/openid-configuration'
 
@@ -164,20 +164,23 @@ describe('the metadata of the authorization server', () => {
     ['oauth', [`${oauthPlace}/tenant`]],
     ['openid-inserted', [`${oauthPlace}/tenant`, `${openidPlace}/tenant`]],
     ['openid-appended', [`${oauthPlace}/tenant`, `${openidPlace}/tenant`, `/tenant${openidPlace}`]],
-  ] as const)('of an issuer with a path is found in order: %s [AUTH-038, AUTH-039]', async (metadata, places) => {
-    await using as = await startAuthorizationServer({ issuerPath: '/tenant', metadata })
-    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    const user = new User()
-    await using _client = await join(gate, user.auth())
-    expect(as.requests.map(({ url }) => url).filter((url) => url.includes('.well-known'))).toEqual(places)
-    expect(user.pages).toHaveLength(1)
-  })
+  ] as const)(
+    'finds the metadata of an issuer with a path in this order: %s [AUTH-038, AUTH-039]',
+    async (metadata, places) => {
+      await using as = await startAuthorizationServer({ issuerPath: '/tenant', metadata })
+      await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+      const user = new User()
+      await using _client = await join(gate, user.auth())
+      expect(as.requests.map(({ url }) => url).filter((url) => url.includes('.well-known'))).toEqual(places)
+      expect(user.pages).toHaveLength(1)
+    },
+  )
 
   it.each([
     ['oauth', [oauthPlace]],
     ['openid', [oauthPlace, openidPlace]],
   ] as const)(
-    'of an issuer without a path is found in order: %s [AUTH-035, AUTH-038, AUTH-040]',
+    'finds the metadata of an issuer without a path in this order: %s [AUTH-035, AUTH-038, AUTH-040]',
     async (metadata, places) => {
       await using as = await startAuthorizationServer({ metadata })
       await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -188,7 +191,7 @@ describe('the metadata of the authorization server', () => {
     },
   )
 
-  it('that is nowhere stops everything: no default paths where an issuer was named [AUTH-035]', async () => {
+  it('stops when a named issuer has no metadata, without trying default paths [AUTH-035]', async () => {
     await using as = await startAuthorizationServer({ metadata: 'none' })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const error = await failureOf(join(gate, new User().auth()))
@@ -202,7 +205,7 @@ describe('the metadata of the authorization server', () => {
     ['capitals', (issuer: string) => issuer.replace('http', 'HTTP')],
     ['another path', (issuer: string) => `${issuer}/tenant`],
     ['none', () => undefined],
-  ])('with %s is not used [AUTH-041]', async (_, issuer) => {
+  ])('does not use metadata with %s [AUTH-041]', async (_, issuer) => {
     await using as = await startAuthorizationServer()
     as.faults.always('metadata', { patch: { issuer: issuer(as.issuer) } })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -216,7 +219,7 @@ describe('the metadata of the authorization server', () => {
   it.each([
     ['absent', undefined],
     ['plain', ['plain']],
-  ])('where PKCE is %s stops everything [AUTH-065]', async (_, methods) => {
+  ])('stops when PKCE support is %s [AUTH-065]', async (_, methods) => {
     for (const metadata of ['oauth', 'openid'] as const) {
       await using as = await startAuthorizationServer({ metadata })
       as.faults.always('metadata', { patch: { code_challenge_methods_supported: methods } })
@@ -229,7 +232,7 @@ describe('the metadata of the authorization server', () => {
   })
 })
 
-describe('a server of 2025-03-26, which has no metadata of its own', () => {
+describe('discovery at a server of 2025-03-26', () => {
   /** Its own authorization server, at its origin: forwards what is not MCP. */
   async function older(hasMetadata: boolean) {
     const gate = await Gate.start({ path: '/v1/mcp', places: [] })
@@ -255,7 +258,7 @@ describe('a server of 2025-03-26, which has no metadata of its own', () => {
     return gate
   }
 
-  it('is asked for metadata at its root first, and that is used [AUTH-016, AUTH-019, AUTH-022, AUTH-043]', async () => {
+  it('looks for authorization server metadata at the root of the server first [AUTH-016, AUTH-019, AUTH-022, AUTH-043]', async () => {
     await using gate = await older(true)
     await using client = await join(gate, new User().auth(), '2025-03-26')
     expect((await client.callTool('ping')).text).toBe('pong')
@@ -264,7 +267,7 @@ describe('a server of 2025-03-26, which has no metadata of its own', () => {
     expect(own).toEqual(['/.well-known/oauth-authorization-server', '/join', '/login', '/issue'])
   })
 
-  it('is used at the default paths under its origin otherwise [AUTH-016, AUTH-019, AUTH-021]', async () => {
+  it('uses the default paths at the server’s origin if there is no metadata [AUTH-016, AUTH-019, AUTH-021]', async () => {
     await using gate = await older(false)
     await using client = await join(gate, new User().auth(), '2025-03-26')
     expect((await client.callTool('ping')).text).toBe('pong')
@@ -277,23 +280,20 @@ describe('a server of 2025-03-26, which has no metadata of its own', () => {
     ['2025-03-26', { revision: '2025-03-26' }],
     ['2025-11-25', { revisions: ['2025-06-18', '2025-11-25'] }],
     ['2026-07-28', {}],
-  ] as const)(
-    'hears %s in the requests for its metadata, and in no other on the way to a token [AUTH-020]',
-    async (newest, options) => {
-      await using gate = await older(true)
-      await using _client = await connect(gate.url, { ...options, auth: new User().auth() })
-      const away = gate.site.visits.filter(({ path }) => path.split('?')[0] !== '/v1/mcp')
-      const [asked, others] = [true, false].map((isAsked) =>
-        away.filter(({ path }) => path.startsWith('/.well-known/') === isAsked),
-      )
-      expect(asked!.length).toBeGreaterThan(1)
-      for (const { headers } of asked!) expect(headers['mcp-protocol-version']).toBe(newest)
-      expect(others!.map(({ path }) => path.split('?')[0])).toEqual(['/join', '/login', '/issue'])
-      for (const { headers } of others!) expect(headers).not.toHaveProperty('mcp-protocol-version')
-    },
-  )
+  ] as const)('sends %s only with requests for the metadata [AUTH-020]', async (newest, options) => {
+    await using gate = await older(true)
+    await using _client = await connect(gate.url, { ...options, auth: new User().auth() })
+    const away = gate.site.visits.filter(({ path }) => path.split('?')[0] !== '/v1/mcp')
+    const [asked, others] = [true, false].map((isAsked) =>
+      away.filter(({ path }) => path.startsWith('/.well-known/') === isAsked),
+    )
+    expect(asked!.length).toBeGreaterThan(1)
+    for (const { headers } of asked!) expect(headers['mcp-protocol-version']).toBe(newest)
+    expect(others!.map(({ path }) => path.split('?')[0])).toEqual(['/join', '/login', '/issue'])
+    for (const { headers } of others!) expect(headers).not.toHaveProperty('mcp-protocol-version')
+  })
 
-  it('is told, and an authorization server elsewhere is not: it does not know MCP', async () => {
+  it('sends the protocol version to the server, and not to an authorization server elsewhere', async () => {
     await using as = await Site.start(() => undefined)
     await using gate = await Gate.start({ authorizationServers: [as.origin] })
     await failureOf(join(gate, new User().auth()))
@@ -301,7 +301,7 @@ describe('a server of 2025-03-26, which has no metadata of its own', () => {
     for (const { headers } of as.visits) expect(headers).not.toHaveProperty('mcp-protocol-version')
   })
 
-  it('may not call itself by the name of another issuer [AUTH-041]', async () => {
+  it('refuses a server that claims another issuer name [AUTH-041]', async () => {
     await using gate = await Gate.start({ places: [] })
     const inner = gate.answer.bind(gate)
     gate.answer = (visit, places) =>
@@ -313,9 +313,9 @@ describe('a server of 2025-03-26, which has no metadata of its own', () => {
   })
 })
 
-describe('names that are no places', () => {
+describe('invalid addresses in metadata', () => {
   it.each(['data:text/html,x', 'javascript:alert(1)', 'file:///etc/passwd', 'mcp', '//', 'http://['])(
-    'such as the authorization server %s are errors that say so [SEC-006]',
+    'reports the authorization server %s as invalid [SEC-006]',
     async (issuer) => {
       await using gate = await Gate.start({ authorizationServers: [issuer] })
       const user = new User()
@@ -325,7 +325,7 @@ describe('names that are no places', () => {
   )
 
   it.each(['http://[', 'javascript:alert(1)', 'file:///etc/passwd'])(
-    'such as the resource metadata at %s are errors that say so [SEC-006]',
+    'reports resource metadata at %s as invalid [SEC-006]',
     async (place) => {
       await using gate = await Gate.start({ authorizationServers: [] })
       gate.challenge = `Bearer resource_metadata="${place}"`
@@ -333,7 +333,7 @@ describe('names that are no places', () => {
     },
   )
 
-  it('such as a 2025-03-26 issuer that is no URL are errors that say so [SEC-006]', async () => {
+  it('reports an issuer of 2025-03-26 that is not a URL [SEC-006]', async () => {
     await using gate = await Gate.start({ places: [] })
     const inner = gate.answer.bind(gate)
     gate.answer = (visit, places) =>
@@ -341,7 +341,7 @@ describe('names that are no places', () => {
     await failureOf(join(gate, new User().auth(), '2025-03-26'))
   })
 
-  it('are not asked when the resource leads from a public place to this machine [SEC-001, SEC-003]', async () => {
+  it('does not follow a public resource to an authorization server on this machine [SEC-001, SEC-003]', async () => {
     await using site = await Site.start(() => ({ body: {} }))
     for (const target of [`${site.origin}/x`, site.origin.replace('http', 'https')]) {
       const session = new User().auth()(new URL('https://mcp.example/mcp'))

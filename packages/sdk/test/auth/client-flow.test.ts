@@ -4,9 +4,9 @@ import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { at, failureOf, Gate, grants, join, User } from './client-support.ts'
 
-describe('the page that a user is sent to', () => {
+describe('the authorization URL', () => {
   it.each(['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const)(
-    'has a challenge whose verifier only the token request has (%s) [AUTH-063, AUTH-064, AUTH-103]',
+    'sends a PKCE challenge whose verifier only the token request contains (%s) [AUTH-063, AUTH-064, AUTH-103]',
     async (revision) => {
       await using as = await startAuthorizationServer()
       await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -21,7 +21,7 @@ describe('the page that a user is sent to', () => {
     },
   )
 
-  it('never has the same state or challenge twice [AUTH-088]', async () => {
+  it('never reuses a state or a challenge [AUTH-088]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -34,7 +34,7 @@ describe('the page that a user is sent to', () => {
   })
 
   it.each(['2025-06-18', '2025-11-25', '2026-07-28'] as const)(
-    'says which server the token is for, and so does every token request (%s) [AUTH-067, AUTH-068, AUTH-069]',
+    'names the resource in the authorization request and in every token request (%s) [AUTH-067, AUTH-068, AUTH-069]',
     async (revision) => {
       await using as = await startAuthorizationServer({ requireResource: false })
       await using gate = await Gate.start({ authorizationServers: [as.issuer], path: '/team/mcp' })
@@ -44,7 +44,7 @@ describe('the page that a user is sent to', () => {
     },
   )
 
-  it('keeps what its address has, but nothing there stands against what we ask for [SEC-006]', async () => {
+  it('keeps the query of the authorization endpoint, but overrides conflicting parameters [SEC-006]', async () => {
     await using as = await startAuthorizationServer()
     const endpoint = `${as.issuer}/authorize?tenant=7&state=fixed&redirect_uri=https%3A%2F%2Fattacker.example`
     as.faults.always('metadata', { patch: { authorization_endpoint: endpoint } })
@@ -68,7 +68,7 @@ describe('the page that a user is sent to', () => {
     ' calc.exe',
     42,
     undefined,
-  ])('is not opened when it is %s [SEC-004, SEC-006]', async (page) => {
+  ])('does not open an authorization URL that is %s [SEC-004, SEC-006]', async (page) => {
     await using as = await startAuthorizationServer()
     as.faults.always('metadata', { patch: { authorization_endpoint: page } })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -79,13 +79,13 @@ describe('the page that a user is sent to', () => {
   })
 })
 
-describe('the scope', () => {
+describe('the requested scope', () => {
   it.each([
     ['what the challenge says', 'files:read', ['files:write', 'admin'], 'files:read'],
     ['what the challenge says, in no relation to the list', 'elsewhere', ['files:write'], 'elsewhere'],
     ['all that the resource lists, without a challenge', undefined, ['files:write', 'admin'], 'files:write admin'],
     ['left out, without either', undefined, undefined, null],
-  ])('is %s [AUTH-072, AUTH-073, AUTH-074]', async (_, challenged, listed, asked) => {
+  ])('requests the scope %s [AUTH-072, AUTH-073, AUTH-074]', async (_, challenged, listed, asked) => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     gate.metadata = { scopes_supported: listed }
@@ -98,17 +98,20 @@ describe('the scope', () => {
   it.each([
     ['has', ['read', 'offline_access'], 'read offline_access'],
     ['does not have', ['read'], 'read'],
-  ])('has offline_access only where the authorization server %s it [AUTH-099]', async (_, scopesSupported, asked) => {
-    await using as = await startAuthorizationServer({ scopesSupported })
-    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    gate.challenge += ', scope="read"'
-    const user = new User()
-    await using _client = await join(gate, user.auth())
-    expect(user.scopes).toEqual([asked])
-  })
+  ])(
+    'requests offline_access only where the authorization server %s it [AUTH-099]',
+    async (_, scopesSupported, asked) => {
+      await using as = await startAuthorizationServer({ scopesSupported })
+      await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+      gate.challenge += ', scope="read"'
+      const user = new User()
+      await using _client = await join(gate, user.auth())
+      expect(user.scopes).toEqual([asked])
+    },
+  )
 })
 
-describe('what a user comes back with', () => {
+describe('the authorization response', () => {
   const other = 'https://attacker.example'
 
   it.each([
@@ -126,7 +129,7 @@ describe('what a user comes back with', () => {
     ['announced', 'with a dot path', true, (iss: string) => `${iss}/.`, false],
     ['not announced', 'written with a slash', false, (iss: string) => `${iss}/`, false],
   ])(
-    'with iss %s and %s is judged before the code is used [AUTH-083, AUTH-084, AUTH-085]',
+    'checks iss %s and %s before it uses the code [AUTH-083, AUTH-084, AUTH-085]',
     async (_, __, issParameter, iss, isTaken) => {
       await using as = await startAuthorizationServer({ issParameter })
       as.faults.redirect = { iss: iss(as.issuer) }
@@ -138,7 +141,7 @@ describe('what a user comes back with', () => {
     },
   )
 
-  it('with a default port that is written out is another issuer [AUTH-085]', async () => {
+  it('treats an explicit default port as another issuer [AUTH-085]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: ['https://as.example'] })
     const document = { issuer: 'https://as.example', authorization_endpoint: 'https://as.example/authorize' }
@@ -155,7 +158,7 @@ describe('what a user comes back with', () => {
     expect(asked.filter((url) => url.includes('/token'))).toEqual([])
   })
 
-  it('is compared with the issuer as it was when the user left [AUTH-082]', async () => {
+  it('compares iss with the issuer recorded when the user left [AUTH-082]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -168,7 +171,7 @@ describe('what a user comes back with', () => {
     expect(at(as, 'token')).toEqual([])
   })
 
-  it('from somebody else is not shown, and from nobody is a word of it acted on [AUTH-086]', async () => {
+  it('ignores a response of another issuer and shows none of its text [AUTH-086]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -191,7 +194,7 @@ describe('what a user comes back with', () => {
     ['another', (back: URL) => back.searchParams.set('state', 'x')],
     ['empty', (back: URL) => back.searchParams.set('state', '')],
     ['there twice', (back: URL) => back.searchParams.append('state', 'x')],
-  ])('is thrown away when its state is %s [AUTH-088]', async (_, alter) => {
+  ])('discards a response whose state is %s [AUTH-088]', async (_, alter) => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -200,7 +203,7 @@ describe('what a user comes back with', () => {
     expect(at(as, 'token')).toEqual([])
   })
 
-  it('says no, when the user did', async () => {
+  it('reports that the user denied access', async () => {
     await using as = await startAuthorizationServer()
     as.faults.authorizationError = 'access_denied'
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -210,7 +213,7 @@ describe('what a user comes back with', () => {
     expect(user.pages).toHaveLength(1)
   })
 
-  it('is in no error, however closely one looks', async () => {
+  it('includes no part of the response in errors', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()

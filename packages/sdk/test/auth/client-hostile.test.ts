@@ -25,20 +25,23 @@ const innerPlaces = [
   'https://100.64.0.1/x',
 ]
 
-describe('an authorization server inside a network', () => {
-  it.each(innerPlaces)('is not asked as an issuer: %s [SEC-001, SEC-003]', async (place) => {
+describe('authorization servers in private networks', () => {
+  it.each(innerPlaces)('does not contact a private address as an issuer: %s [SEC-001, SEC-003]', async (place) => {
     await using gate = await Gate.start({ authorizationServers: [place] })
     expect(rulesOf(await failureOf(join(gate, new User().auth())))).toEqual(['address'])
   })
 
-  it.each(innerPlaces)('is not asked for resource metadata: %s [SEC-001, SEC-003]', async (place) => {
-    await using gate = await Gate.start()
-    gate.challenge = `Bearer resource_metadata="${place}"`
-    expect(rulesOf(await failureOf(join(gate, new User().auth())))).toEqual(['address'])
-  })
+  it.each(innerPlaces)(
+    'does not contact a private address for resource metadata: %s [SEC-001, SEC-003]',
+    async (place) => {
+      await using gate = await Gate.start()
+      gate.challenge = `Bearer resource_metadata="${place}"`
+      expect(rulesOf(await failureOf(join(gate, new User().auth())))).toEqual(['address'])
+    },
+  )
 
   it.each(['registration_endpoint', 'token_endpoint'])(
-    'is not sent anything as %s [SEC-001, SEC-003]',
+    'sends nothing to a private address as %s [SEC-001, SEC-003]',
     async (name) => {
       await using as = await startAuthorizationServer()
       as.faults.always('metadata', { patch: { [name]: 'https://169.254.169.254/x' } })
@@ -48,7 +51,7 @@ describe('an authorization server inside a network', () => {
   )
 
   it.each(['https://169.254.169.254/x', 'https://10.0.0.1/x', 'http://as.example/x', 'file:///etc/passwd'])(
-    'is not reached by a redirect to %s either [SEC-001, SEC-002, SEC-003]',
+    'does not follow a redirect to the private address %s [SEC-001, SEC-002, SEC-003]',
     async (location) => {
       await using site = await Site.start(() => ({ status: 302, headers: { location } }))
       await using gate = await Gate.start({ authorizationServers: [site.origin] })
@@ -60,21 +63,24 @@ describe('an authorization server inside a network', () => {
 })
 
 describe('plain http', () => {
-  it.each(['registration_endpoint', 'token_endpoint'])('is refused for the %s [AUTH-089, SEC-002]', async (name) => {
-    await using as = await startAuthorizationServer()
-    as.faults.always('metadata', { patch: { [name]: 'http://as.example/x' } })
-    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    expect(rulesOf(await failureOf(join(gate, new User().auth())))).toEqual(['scheme'])
-  })
+  it.each(['registration_endpoint', 'token_endpoint'])(
+    'refuses plain http for the %s [AUTH-089, SEC-002]',
+    async (name) => {
+      await using as = await startAuthorizationServer()
+      as.faults.always('metadata', { patch: { [name]: 'http://as.example/x' } })
+      await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+      expect(rulesOf(await failureOf(join(gate, new User().auth())))).toEqual(['scheme'])
+    },
+  )
 
-  it('is refused for issuers and resource metadata [SEC-002]', async () => {
+  it('refuses plain http for issuers and resource metadata [SEC-002]', async () => {
     await using gate = await Gate.start({ authorizationServers: ['http://as.example'] })
     expect(rulesOf(await failureOf(join(gate, new User().auth())))).toEqual(['scheme'])
     gate.challenge = 'Bearer resource_metadata="http://mcp.example/x"'
     expect(rulesOf(await failureOf(join(gate, new User().auth())))).toEqual(['scheme'])
   })
 
-  it('is allowed by a fetch of the caller, who knows what they do [SEC-002]', async () => {
+  it('allows plain http through a custom fetch [SEC-002]', async () => {
     await using gate = await Gate.start({ authorizationServers: ['http://as.example'] })
     const asked: string[] = []
     const fetch = async (url: string) => {
@@ -87,15 +93,15 @@ describe('plain http', () => {
   })
 })
 
-describe('documents', () => {
-  it.each(['metadata', 'register', 'token'] as const)('of 100 MB are not read: %s', async (endpoint) => {
+describe('hostile documents', () => {
+  it.each(['metadata', 'register', 'token'] as const)('does not read documents of 100 MB: %s', async (endpoint) => {
     await using as = await startAuthorizationServer()
     as.faults.always(endpoint, 'huge')
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     expect(rulesOf(await failureOf(join(gate, new User().auth())))).toEqual(['size'])
   })
 
-  it.each(['hang', 'trickle'] as const)('are not waited for without end: %s', async (fault) => {
+  it.each(['hang', 'trickle'] as const)('does not wait endlessly for a document: %s', async (fault) => {
     for (const endpoint of ['metadata', 'register', 'token'] as const) {
       await using as = await startAuthorizationServer()
       as.faults.always(endpoint, fault)
@@ -116,7 +122,7 @@ describe('documents', () => {
     ['token', 'reset'],
     ['token', 'lose-reply'],
     ['token', 'server-error'],
-  ] as const)('that are none are errors that say so: %s, %s', async (endpoint, fault) => {
+  ] as const)('reports a response that is not a document: %s, %s', async (endpoint, fault) => {
     await using as = await startAuthorizationServer()
     as.faults.always(endpoint, fault)
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -131,7 +137,7 @@ describe('documents', () => {
     ['a token endpoint that is no URL', { token_endpoint: 'x' }],
     ['a registration endpoint that is no text', { registration_endpoint: { toString: 1 } }],
     ['a prototype', JSON.parse('{"__proto__":{"token_endpoint":"https://attacker.example"},"token_endpoint":null}')],
-  ])('with %s are errors of ours, or used without them', async (_, patch) => {
+  ])('reports or ignores documents with %s', async (_, patch) => {
     await using as = await startAuthorizationServer()
     as.faults.always('metadata', { patch })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -143,7 +149,7 @@ describe('documents', () => {
     expect(outcome === undefined || outcome.name === 'AuthError').toBe(true)
   })
 
-  it('do not put control characters into errors and traces', async () => {
+  it('keeps control characters out of errors and traces', async () => {
     await using as = await startAuthorizationServer()
     const evil = '\u001b]0;owned\u0007\r\nfake line\u202e'
     as.faults.always('register', { status: 400, body: { error: evil, error_description: evil } })
@@ -154,21 +160,24 @@ describe('documents', () => {
   })
 })
 
-describe('what is sent to a token endpoint', () => {
-  it.each([301, 302, 303, 307, 308])('does not follow a redirect (%i) [AUTH-097]', async (status) => {
-    await using thief = await Site.start(() => ({ body: { access_token: 'x', token_type: 'Bearer' } }))
-    for (const place of ['register', 'token'] as const) {
-      await using as = await startAuthorizationServer()
-      as.faults.always(place, { status, headers: { location: `${thief.origin}/${place}` } })
-      await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-      await failureOf(join(gate, new User().auth()))
-    }
-    expect(thief.visits).toEqual([])
-  })
+describe('requests to the token endpoint', () => {
+  it.each([301, 302, 303, 307, 308])(
+    'does not follow a redirect from the token endpoint (%i) [AUTH-097]',
+    async (status) => {
+      await using thief = await Site.start(() => ({ body: { access_token: 'x', token_type: 'Bearer' } }))
+      for (const place of ['register', 'token'] as const) {
+        await using as = await startAuthorizationServer()
+        as.faults.always(place, { status, headers: { location: `${thief.origin}/${place}` } })
+        await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+        await failureOf(join(gate, new User().auth()))
+      }
+      expect(thief.visits).toEqual([])
+    },
+  )
 })
 
-describe('a token that is made to break out of its header', () => {
-  it.each(['x\r\nX-Injected: 1', 'x\u0000', 'x y', ''])('does not: %j', async (access_token) => {
+describe('tokens with header injection', () => {
+  it.each(['x\r\nX-Injected: 1', 'x\u0000', 'x y', ''])('does not send the token %j', async (access_token) => {
     await using as = await startAuthorizationServer()
     as.faults.always('token', { body: { access_token, token_type: 'Bearer' } })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -178,7 +187,7 @@ describe('a token that is made to break out of its header', () => {
   })
 })
 
-describe('a mix-up', () => {
+describe('mix-up attacks', () => {
   /** Sends users to the honest server and wants their codes for itself. */
   async function attacker(honest: { issuer: string }) {
     const site: Site = await Site.start(({ path }) => {
@@ -196,7 +205,7 @@ describe('a mix-up', () => {
     return site
   }
 
-  it('gets no code of an honest server that says who it is [AUTH-084, AUTH-103]', async () => {
+  it('sends no code of an honest server to another that it identifies itself from [AUTH-084, AUTH-103]', async () => {
     const clients = [{ client_id: 'known', redirect_uris: ['http://127.0.0.1:7/callback'] }]
     await using honest = await startAuthorizationServer({ clients })
     await using evil = await attacker(honest)
@@ -208,7 +217,7 @@ describe('a mix-up', () => {
     expect(evil.paths()).toEqual(['/.well-known/oauth-authorization-server'])
   })
 
-  it('gets no client id that was given for the honest server [AUTH-061]', async () => {
+  it('sends a client id only to the server that issued it [AUTH-061]', async () => {
     await using honest = await startAuthorizationServer()
     await using evil = await attacker(honest)
     await using gate = await Gate.start({ authorizationServers: [evil.origin] })
@@ -218,7 +227,7 @@ describe('a mix-up', () => {
     expect(evil.paths()).toEqual(['/.well-known/oauth-authorization-server'])
   })
 
-  it('gets no refresh token when the server names it later [AUTH-042, AUTH-097]', async () => {
+  it('sends a refresh token only to its own authorization server [AUTH-042, AUTH-097]', async () => {
     await using honest = await startAuthorizationServer({ refreshTokens: 'always' })
     await using evil = await attacker(honest)
     await using gate = await Gate.start({ authorizationServers: [honest.issuer] })
@@ -231,13 +240,13 @@ describe('a mix-up', () => {
   })
 })
 
-describe('a server that never has enough', () => {
+describe('servers that ask without end', () => {
   it.each([
     ['with a challenge', (gate: Gate) => gate.challenge],
     ['without a challenge', () => undefined],
     ['with another scheme', () => 'Basic realm="x"'],
     ['with an empty challenge', () => ''],
-  ])('of tokens (401 %s) does not keep the user busy', async (_, challenge) => {
+  ])('does not prompt the user again and again for tokens (401 %s)', async (_, challenge) => {
     await using as = await startAuthorizationServer({ refreshTokens: 'never' })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     gate.challenge = challenge(gate)
@@ -248,7 +257,7 @@ describe('a server that never has enough', () => {
     expect(gate.calls.length).toBeLessThan(4)
   })
 
-  it('of tokens does not keep the refresh going', async () => {
+  it('does not refresh again and again', async () => {
     await using as = await startAuthorizationServer({ refreshTokens: 'always' })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const store = new MemoryTokenStore()
@@ -260,7 +269,7 @@ describe('a server that never has enough', () => {
     expect(user.pages.length).toBeLessThan(3)
   })
 
-  it('of scopes, another each time, does not keep the user busy within a call [AUTH-081]', async () => {
+  it('does not prompt the user again and again for new scopes within a call [AUTH-081]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -275,7 +284,7 @@ describe('a server that never has enough', () => {
     expect(user.pages.length).toBeLessThan(4)
   })
 
-  it('of scopes without naming one asks once at most [AUTH-081]', async () => {
+  it('prompts once at most when a server asks for scopes without naming any [AUTH-081]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -286,7 +295,7 @@ describe('a server that never has enough', () => {
   })
 
   it.each(['"'.repeat(100_000), 'Bearer '.repeat(2_000), `Bearer x="${'\\'.repeat(7_000)}`, 'Bearer =,=,="', ',,,,'])(
-    'of words in its challenge is understood or not, but soon [AUTH-032]',
+    'parses a long challenge quickly [AUTH-032]',
     async (challenge) => {
       const session = new User().auth()(new URL('https://10.0.0.1/mcp'))
       const header = (name: string) => (name === 'www-authenticate' ? challenge : undefined)
@@ -296,8 +305,8 @@ describe('a server that never has enough', () => {
   )
 })
 
-describe('the places of metadata', () => {
-  it('are asked without the token that the server already has [AUTH-014]', async () => {
+describe('metadata requests', () => {
+  it('sends no token with metadata requests [AUTH-014]', async () => {
     await using as = await startAuthorizationServer({ refreshTokens: 'never' })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const store = new MemoryTokenStore()

@@ -30,7 +30,7 @@ async function errorOf(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe('oauth({ interactive: false })', () => {
-  it('asks nobody: where a login is needed it fails, and says how users log in', async () => {
+  it('fails where a login is needed, and says how users log in', async () => {
     await using vault = await protectedServer()
     const error = await errorOf(connect(vault.url, { auth: oauth({ interactive: false }) }))
     expect(error).toBeInstanceOf(AuthError)
@@ -40,7 +40,7 @@ describe('oauth({ interactive: false })', () => {
     expect(at(vault.as, 'register')).toEqual([])
   })
 
-  it('uses what beginAuthorization left in the store, and refreshes it', async () => {
+  it('uses and refreshes what beginAuthorization left in the store', async () => {
     const date = movableDate()
     await using vault = await protectedServer({ accessTokenSeconds: 1, refreshTokens: 'always' })
     const store = new MemoryTokenStore()
@@ -54,16 +54,16 @@ describe('oauth({ interactive: false })', () => {
     expect(visits(vault.as)).toHaveLength(1)
   })
 
-  it('is told apart from a way to ask before anything is connected', () => {
+  it('cannot be combined with a way to ask the user', () => {
     const authorize = async (page: URL) => page
     expect(() => oauth({ interactive: false, authorize, redirectUrl })).toThrow(/interactive/)
     expect(() => oauth({ authorize })).toThrow(/redirectUrl/)
   })
 })
 
-describe('a login that fails', () => {
+describe('failed logins', () => {
   it.each(['2025-03-26', '2025-11-25', '2026-07-28'] as const)(
-    'is the error of connect(), with its trace (%s)',
+    'rejects connect() with the authorization error and its trace (%s)',
     async (revision) => {
       await using vault = await protectedServer()
       vault.as.faults.authorizationError = 'access_denied'
@@ -75,7 +75,7 @@ describe('a login that fails', () => {
     },
   )
 
-  it('is the error of the transports themselves too', async () => {
+  it('rejects the transports with the authorization error', async () => {
     await using vault = await protectedServer()
     const auth = oauth({ interactive: false })
     for (const Transport of [StreamableHTTPClientTransport, SSEClientTransport]) {
@@ -88,7 +88,7 @@ describe('a login that fails', () => {
     }
   })
 
-  it('is the error of a call, where a token ended and cannot be had again', async () => {
+  it('rejects a call when its token expired and cannot be renewed', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -100,7 +100,7 @@ describe('a login that fails', () => {
   it.each([
     ['a user who is too slow', new TimeoutError('Nobody came back', 5), /Nobody came back/],
     ['an application that gives up', new Error('The window was closed'), /The window was closed/],
-  ])('because of %s says so', async (_, reason, said) => {
+  ])('names the reason when a login fails because of %s', async (_, reason, said) => {
     await using vault = await protectedServer()
     const authorize = async () => Promise.reject(reason)
     const error = await errorOf(connect(vault.url, { auth: oauth({ redirectUrl, authorize }) }))
@@ -109,12 +109,12 @@ describe('a login that fails', () => {
     expect(String((error as AuthError).trace)).toMatch(said)
   })
 
-  it('is no login at all without auth: the refusal is what the caller gets', async () => {
+  it('reports a plain 401 when no auth was given', async () => {
     await using vault = await protectedServer()
     expect(await errorOf(connect(vault.url))).toBeInstanceOf(HttpError)
   })
 
-  it('shows nothing of an answer that could not be read', async () => {
+  it('shows nothing of a response that could not be parsed', async () => {
     await using vault = await protectedServer()
     const authorize = async () => 'app.example/back?code=c0de-of-the-user'
     const error = await errorOf(connect(vault.url, { auth: oauth({ redirectUrl, authorize }) }))
@@ -123,8 +123,8 @@ describe('a login that fails', () => {
   })
 })
 
-describe('a store that fails', () => {
-  it('is told by its words alone: no token is in the error', async () => {
+describe('token stores that fail', () => {
+  it('reports the store’s message without any token', async () => {
     await using vault = await protectedServer()
     const seen: string[] = []
     class Full extends MemoryTokenStore {
@@ -198,7 +198,7 @@ class Careless implements OAuthClientProvider {
   }
 }
 
-describe('a provider that fails', () => {
+describe('providers that fail', () => {
   it.each([
     'tokens',
     'clientInformation',
@@ -208,7 +208,7 @@ describe('a provider that fails', () => {
     'codeVerifier',
     'addClientAuthentication',
     'saveTokens',
-  ])('in %s is told by its words alone: nothing that it was given is in the error', async (failing) => {
+  ])('reports the message of a failing %s without the values it was given', async (failing) => {
     await using vault = await protectedServer({ refreshTokens: 'always' })
     const provider = new Careless(failing)
     const auth = withProvider(provider)
@@ -225,7 +225,7 @@ describe('a provider that fails', () => {
   })
 })
 
-describe('oauth() where no browser can be opened', () => {
+describe('oauth() without a browser', () => {
   /** A system with this program to open pages, and with or without a screen. */
   function system(opener: string | undefined, screen: Record<string, string | undefined> = {}) {
     const folder = mkdtempSync(joinPath(tmpdir(), 'headless-'))
@@ -261,7 +261,7 @@ describe('oauth() where no browser can be opened', () => {
   })
 
   it.each([{ DISPLAY: ':0' }, { WAYLAND_DISPLAY: 'wayland-0' }, { BROWSER: 'remote-helper' }])(
-    'prints nothing where a page was opened: %j',
+    'prints nothing when the browser was opened: %j',
     async (screen) => {
       await using vault = await protectedServer()
       const { shown } = system(`exec ${process.execPath} -e 'fetch(process.argv[1])' "$1"`, screen)

@@ -13,8 +13,8 @@ const documents = (async (url: string | URL) => {
 
 const given = { client_id: 'given', redirect_uris: [redirectUrl] }
 
-describe('who the client is', () => {
-  it('is what was given, before anything else [AUTH-046, AUTH-055]', async () => {
+describe('choosing the client id', () => {
+  it('prefers the client id that was given [AUTH-046, AUTH-055]', async () => {
     await using as = await startAuthorizationServer({ fetch: documents, clients: [given] })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -23,7 +23,7 @@ describe('who the client is', () => {
     expect(at(as, 'register')).toEqual([])
   })
 
-  it('is the URL of its document, where the server says that it reads those [AUTH-045, AUTH-046, AUTH-048]', async () => {
+  it('uses the URL of the client’s metadata document where the server supports it [AUTH-045, AUTH-046, AUTH-048]', async () => {
     await using as = await startAuthorizationServer({ fetch: documents })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -34,7 +34,7 @@ describe('who the client is', () => {
     expect(at(as, 'register')).toEqual([])
   })
 
-  it('is registered where the server reads no documents [AUTH-044, AUTH-046, AUTH-047]', async () => {
+  it('registers dynamically where the server does not support metadata documents [AUTH-044, AUTH-046, AUTH-047]', async () => {
     await using as = await startAuthorizationServer({ clientIdMetadataDocuments: false })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -43,7 +43,7 @@ describe('who the client is', () => {
     expect(user.pages[0]!.searchParams.get('client_id')).not.toBe(documentUrl)
   })
 
-  it('is asked for when nothing else is left [AUTH-046, AUTH-055]', async () => {
+  it('asks for a client id when nothing else is left [AUTH-046, AUTH-055]', async () => {
     await using as = await startAuthorizationServer({ registration: false, clients: [given] })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -57,7 +57,7 @@ describe('who the client is', () => {
     expect(user.pages[0]!.searchParams.get('client_id')).toBe('given')
   })
 
-  it('must be known before a user is asked [AUTH-056]', async () => {
+  it('determines the client id before it prompts the user [AUTH-056]', async () => {
     await using as = await startAuthorizationServer({ registration: false })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -67,7 +67,7 @@ describe('who the client is', () => {
   })
 
   it.each(['http://app.example/client.json', 'https://app.example', 'https://app.example/', 'client.json'])(
-    'is never the document %s, which is not at an https URL with a path [AUTH-048]',
+    'never uses the metadata document %s, which is not an https URL with a path [AUTH-048]',
     async (clientMetadataUrl) => {
       await using as = await startAuthorizationServer({ fetch: documents })
       await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -79,14 +79,14 @@ describe('who the client is', () => {
   )
 })
 
-describe('a registration', () => {
+describe('dynamic client registration', () => {
   it.each([
     [redirectUrl, 'native'],
     ['http://localhost:7/callback', 'native'],
     ['http://[::1]:7/callback', 'native'],
     ['com.example.app:/callback', 'native'],
     ['https://app.example/callback', 'web'],
-  ])('with the redirect %s is for a %s application [AUTH-057, AUTH-058, AUTH-090, AUTH-098]', async (back, type) => {
+  ])('registers the redirect %s as a %s application [AUTH-057, AUTH-058, AUTH-090, AUTH-098]', async (back, type) => {
     await using as = await startAuthorizationServer()
     as.faults.always('register', { status: 201, body: { client_id: 'c1' } })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -102,7 +102,7 @@ describe('a registration', () => {
     })
   })
 
-  it('that fails for the redirect says so, and may be made again with another [AUTH-059]', async () => {
+  it('reports a refused redirect URI and can register again with another [AUTH-059]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -117,7 +117,7 @@ describe('a registration', () => {
     expect((await client.callTool('ping')).text).toBe('pong')
   })
 
-  it('is made anew for another redirect [AUTH-090]', async () => {
+  it('registers again for another redirect URI [AUTH-090]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const store = new MemoryTokenStore()
@@ -130,7 +130,7 @@ describe('a registration', () => {
     ])
   })
 
-  it('that the server has forgotten is forgotten here too, so that the next attempt succeeds', async () => {
+  it('drops a registration that the server has forgotten, so that the next attempt succeeds', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const store = new MemoryTokenStore()
@@ -144,7 +144,7 @@ describe('a registration', () => {
     [['none', 'client_secret_basic'], 'none'],
     [['client_secret_basic', 'client_secret_post'], 'client_secret_basic'],
     [['client_secret_post'], 'client_secret_post'],
-  ] as const)('shows who it is as the server can take it: of %j by %s', async (methods, method) => {
+  ] as const)('authenticates by a method that the server supports: of %j by %s', async (methods, method) => {
     await using as = await startAuthorizationServer({ tokenEndpointAuthMethods: methods })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     await using client = await join(gate, new User().auth())
@@ -155,7 +155,7 @@ describe('a registration', () => {
   })
 
   it.each(['http://app.example/callback', 'http://10.0.0.1/callback', 'http://localhost.example/callback'])(
-    'never has the redirect %s, which is neither https nor on this machine [AUTH-089]',
+    'never registers the redirect %s, which is neither https nor loopback [AUTH-089]',
     async (back) => {
       await using as = await startAuthorizationServer()
       as.faults.always('register', { status: 201, body: { client_id: 'c1' } })
@@ -169,8 +169,8 @@ describe('a registration', () => {
   )
 })
 
-describe('credentials of one authorization server', () => {
-  it('are kept under its issuer, and another gets its own [AUTH-042, AUTH-060, AUTH-061]', async () => {
+describe('credentials per authorization server', () => {
+  it('stores credentials under their issuer and registers anew with another [AUTH-042, AUTH-060, AUTH-061]', async () => {
     await using first = await startAuthorizationServer()
     await using second = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [first.issuer] })
@@ -190,7 +190,7 @@ describe('credentials of one authorization server', () => {
     }
   })
 
-  it('that were given go to no other, and that is an error [AUTH-060, AUTH-061, AUTH-062]', async () => {
+  it('refuses to send given credentials to another issuer [AUTH-060, AUTH-061, AUTH-062]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -204,7 +204,7 @@ describe('credentials of one authorization server', () => {
     expect(JSON.stringify(as.requests)).not.toContain('s3cret')
   })
 
-  it('that were given are used where the server names it among others [AUTH-055]', async () => {
+  it('uses given credentials where the server lists their issuer among others [AUTH-055]', async () => {
     await using other = await startAuthorizationServer()
     await using as = await startAuthorizationServer({ clients: [given] })
     await using gate = await Gate.start({ authorizationServers: [other.issuer, as.issuer] })
@@ -214,7 +214,7 @@ describe('credentials of one authorization server', () => {
     expect(user.pages.map(({ origin }) => origin)).toEqual([as.issuer])
   })
 
-  it('that were given without an issuer belong to the first that is seen [AUTH-060, AUTH-061, AUTH-062]', async () => {
+  it('binds credentials given without an issuer to the first issuer [AUTH-060, AUTH-061, AUTH-062]', async () => {
     await using first = await startAuthorizationServer({ clients: [{ ...given, client_secret: 's3cret' }] })
     await using second = await startAuthorizationServer({ clients: [{ ...given, client_secret: 's3cret' }] })
     await using gate = await Gate.start({ authorizationServers: [first.issuer] })
@@ -229,7 +229,7 @@ describe('credentials of one authorization server', () => {
     expect(at(second, 'token')).toEqual([])
   })
 
-  it('of a machine, given without an issuer, belong to the first that is seen [AUTH-061, AUTH-062]', async () => {
+  it('binds machine credentials given without an issuer to the first issuer [AUTH-061, AUTH-062]', async () => {
     const machine = { client_id: 'machine', client_secret: 's3cret', grant_types: ['client_credentials'] }
     await using first = await startAuthorizationServer({ clients: [machine] })
     await using second = await startAuthorizationServer({ clients: [machine] })
@@ -242,7 +242,7 @@ describe('credentials of one authorization server', () => {
     expect(at(second, 'token')).toEqual([])
   })
 
-  it('that were given are used as they are given now, not as they were kept [AUTH-055]', async () => {
+  it('prefers the given credentials over stored ones [AUTH-055]', async () => {
     await using as = await startAuthorizationServer({ clients: [{ ...given, client_secret: 'old' }] })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const store = new MemoryTokenStore()

@@ -1,7 +1,6 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { inspect } from 'node:util'
-import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, exportJWK, jwtVerify } from 'jose'
-import { bearer, clientCredentials, enterpriseManaged, MemoryTokenStore, workloadIdentity } from 'tenon/auth/client'
+import { decodeJwt } from 'jose'
+import { bearer, clientCredentials, MemoryTokenStore } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
 import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it, vi } from 'vitest'
@@ -12,7 +11,6 @@ import {
   Gate,
   grants,
   join,
-  redirectUrl,
   Site,
   scopeOf,
   tokenOf,
@@ -28,9 +26,9 @@ function revokeAll(gate: Gate): void {
 
 const isCallOf = ({ body }: Visit, tool: string) => body.includes('"tools/call"') && body.includes(`"${tool}"`)
 
-describe('a token', () => {
+describe('access tokens', () => {
   it.each(['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const)(
-    'is in the header of every request, and in no address (%s) [AUTH-009, AUTH-010, AUTH-011]',
+    'sends the token in the header of every request and in no URL (%s) [AUTH-009, AUTH-010, AUTH-011]',
     async (revision) => {
       await using as = await startAuthorizationServer()
       await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -49,7 +47,7 @@ describe('a token', () => {
     },
   )
 
-  it('goes to the one server that it is for, although the store is shared [AUTH-014, AUTH-042]', async () => {
+  it('sends a token only to its own server, although the store is shared [AUTH-014, AUTH-042]', async () => {
     await using as = await startAuthorizationServer()
     await using one = await Gate.start({ authorizationServers: [as.issuer] })
     await using two = await Gate.start({ authorizationServers: [as.issuer] })
@@ -63,7 +61,7 @@ describe('a token', () => {
     }
   })
 
-  it('does not follow a redirect to another origin [AUTH-014]', async () => {
+  it('does not send a token across a redirect to another origin [AUTH-014]', async () => {
     await using as = await startAuthorizationServer()
     await using thief = await Site.start(() => ({ status: 200, body: {} }))
     for (const status of [301, 302, 303, 307, 308]) {
@@ -75,7 +73,7 @@ describe('a token', () => {
     expect(thief.visits).toEqual([])
   })
 
-  it('of an authorization server that the server no longer names is neither refreshed nor kept [AUTH-014, AUTH-042]', async () => {
+  it('drops tokens of an authorization server that the server no longer names [AUTH-014, AUTH-042]', async () => {
     await using first = await startAuthorizationServer({ refreshTokens: 'always' })
     await using second = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [first.issuer] })
@@ -89,7 +87,7 @@ describe('a token', () => {
     expect(decodeJwt(tokenOf(gate.calls.at(-1)!)!).iss).toBe(second.issuer)
   })
 
-  it('is in no error when the answer it comes in cannot be used [AUTH-097]', async () => {
+  it('includes no token in the error for an unusable token response [AUTH-097]', async () => {
     await using as = await startAuthorizationServer()
     as.faults.always('token', { body: { access_token: 'acc3ss', refresh_token: 'r3fresh', token_type: 7 } })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -97,7 +95,7 @@ describe('a token', () => {
     expect(`${error.trace} ${inspect(error, { depth: 9, showHidden: true })}`).not.toMatch(/acc3ss|r3fresh/)
   })
 
-  it('may come from elsewhere, as the parties agreed [AUTH-005]', async () => {
+  it('accepts a token from elsewhere [AUTH-005]', async () => {
     await using gate = await Gate.start()
     const own = await connect(gate.url, { revision: '2025-11-25', auth: bearer('of-my-own') })
     expect((await own.callTool('ping')).text).toBe('pong')
@@ -108,7 +106,7 @@ describe('a token', () => {
   })
 })
 
-describe('a server that is a process', () => {
+describe('servers over stdio', () => {
   const script = `
     let text = ''
     process.stdin.on('data', (chunk) => {
@@ -122,7 +120,7 @@ describe('a server that is a process', () => {
     })`
 
   it.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const)(
-    'has its credentials from the environment, and nobody is asked (%s) [AUTH-001, AUTH-004]',
+    'passes credentials through the environment and prompts nobody (%s) [AUTH-001, AUTH-004]',
     async (revision) => {
       let isAsked = false
       const auth = (server: URL) => {
@@ -138,8 +136,8 @@ describe('a server that is a process', () => {
   )
 })
 
-describe('a refresh token', () => {
-  it('is used when the token is refused, for the same resource, and seen by nobody else [AUTH-067, AUTH-097]', async () => {
+describe('refresh tokens', () => {
+  it('refreshes a refused token for the same resource, at the token endpoint only [AUTH-067, AUTH-097]', async () => {
     await using as = await startAuthorizationServer({ refreshTokens: 'always' })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const store = new MemoryTokenStore()
@@ -156,7 +154,7 @@ describe('a refresh token', () => {
     expect(as.requests.map(({ url }) => url).join()).not.toContain(secret)
   })
 
-  it('is kept when the answer has no new one, and replaced when it has', async () => {
+  it('keeps the refresh token when the response has no new one, and replaces it otherwise', async () => {
     for (const rotateRefreshTokens of [true, false]) {
       await using as = await startAuthorizationServer({ refreshTokens: 'always', rotateRefreshTokens })
       await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -174,26 +172,7 @@ describe('a refresh token', () => {
     }
   })
 
-  it('is used each time the server rejects an expired token, without another login', async () => {
-    await using as = await startAuthorizationServer({ refreshTokens: 'always' })
-    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    const user = new User()
-    await using client = await join(gate, user.auth())
-    try {
-      for (const minutes of [1, 2, 3]) {
-        revokeAll(gate)
-        vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 })
-        expect((await client.callTool('ping')).text).toBe('pong')
-        vi.useRealTimers()
-      }
-    } finally {
-      vi.useRealTimers()
-    }
-    expect(user.pages).toHaveLength(1)
-    expect(grants(as, 'refresh_token')).toHaveLength(3)
-  })
-
-  it('is not counted on: without one the user is asked again [AUTH-100]', async () => {
+  it('prompts the user again when there is no refresh token [AUTH-100]', async () => {
     await using as = await startAuthorizationServer({ refreshTokens: 'never' })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const store = new MemoryTokenStore()
@@ -205,7 +184,7 @@ describe('a refresh token', () => {
     expect(user.pages).toHaveLength(2)
   })
 
-  it('that is no good any more leads to the user [AUTH-100]', async () => {
+  it('prompts the user when the refresh token is no longer valid [AUTH-100]', async () => {
     await using as = await startAuthorizationServer({ refreshTokens: 'always' })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const store = new MemoryTokenStore()
@@ -219,7 +198,7 @@ describe('a refresh token', () => {
   })
 
   it.each(['none', 'client_secret_basic', 'client_secret_post'] as const)(
-    'of a client that the server has forgotten leads to a new registration, not to an error for ever (%s)',
+    'registers again when the server has forgotten the client (%s)',
     async (method) => {
       await using as = await startAuthorizationServer({ refreshTokens: 'always', tokenEndpointAuthMethods: [method] })
       await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -234,7 +213,7 @@ describe('a refresh token', () => {
   )
 })
 
-describe('a request that needs more than the token allows', () => {
+describe('step-up authorization', () => {
   async function stepwise(as: { issuer: string }) {
     const gate = await Gate.start({ authorizationServers: [as.issuer] })
     gate.challenge += ', scope="read"'
@@ -245,7 +224,7 @@ describe('a request that needs more than the token allows', () => {
     return gate
   }
 
-  it('is made again with what was asked for before and what is missing [AUTH-079, AUTH-080]', async () => {
+  it('repeats the request with the previous scopes plus the missing ones [AUTH-079, AUTH-080]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await stepwise(as)
     const user = new User()
@@ -254,7 +233,7 @@ describe('a request that needs more than the token allows', () => {
     expect(user.scopes).toEqual(['read', 'read write'])
   })
 
-  it('asks the user once and not again when that does not help [AUTH-081]', async () => {
+  it('prompts the user once when more scopes do not help [AUTH-081]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await stepwise(as)
     const user = new User()
@@ -265,7 +244,7 @@ describe('a request that needs more than the token allows', () => {
     expect((await client.callTool('ping')).text).toBe('pong')
   })
 
-  it('may step up again when permission was lost meanwhile [AUTH-079]', async () => {
+  it('can step up again after permission was lost [AUTH-079]', async () => {
     await using as = await startAuthorizationServer({ refreshTokens: 'never' })
     await using gate = await stepwise(as)
     const { judge } = gate
@@ -283,7 +262,7 @@ describe('a request that needs more than the token allows', () => {
     }
   })
 
-  it('shares one question to the user with others that need the same [AUTH-079]', async () => {
+  it('shares one prompt among calls that need the same scopes [AUTH-079]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await stepwise(as)
     const user = new User()
@@ -293,7 +272,7 @@ describe('a request that needs more than the token allows', () => {
     expect(user.pages).toHaveLength(2)
   })
 
-  it('gets what it needs although another needs something else at the same time [AUTH-079, AUTH-080]', async () => {
+  it('gets the scopes of a call although another call needs different ones [AUTH-079, AUTH-080]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await stepwise(as)
     const { judge } = gate
@@ -308,7 +287,7 @@ describe('a request that needs more than the token allows', () => {
     expect(user.pages.length).toBeLessThan(4)
   })
 
-  it('does not need to hear again where the metadata is [AUTH-079]', async () => {
+  it('steps up without rediscovering the metadata [AUTH-079]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer], places: ['/elsewhere'] })
     gate.judge = (token, visit) => {
@@ -319,7 +298,7 @@ describe('a request that needs more than the token allows', () => {
     expect((await client.callTool('write')).text).toBe('written')
   })
 
-  it('of a machine is made again as well, or given up [AUTH-079]', async () => {
+  it('steps up with client credentials as well, or fails [AUTH-079]', async () => {
     const machine = { client_id: 'machine', client_secret: 's', grant_types: ['client_credentials'] }
     await using as = await startAuthorizationServer({ clients: [machine] })
     await using gate = await stepwise(as)
@@ -328,7 +307,7 @@ describe('a request that needs more than the token allows', () => {
     expect(at(as, 'token').map(({ params }) => params.scope)).toEqual(['read', 'read write'])
   })
 
-  it('that is forbidden for another reason asks nobody', async () => {
+  it('does not prompt for a 403 with another reason', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const user = new User()
@@ -339,8 +318,8 @@ describe('a request that needs more than the token allows', () => {
   })
 })
 
-describe('what is kept', () => {
-  it('and cannot be read is as if it were not there', async () => {
+describe('stored credentials', () => {
+  it('treats unreadable stored credentials as absent', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const store = new MemoryTokenStore()
@@ -350,7 +329,7 @@ describe('what is kept', () => {
     expect((await client.callTool('ping')).text).toBe('pong')
   })
 
-  it('is read anew when that failed once', async () => {
+  it('reads the store again after a failed read', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     let isBroken = true
@@ -369,7 +348,7 @@ describe('what is kept', () => {
     expect((await client.callTool('ping')).text).toBe('pong')
   })
 
-  it('of a registration whose secret has run out is not used', async () => {
+  it('does not use a registration whose secret has expired', async () => {
     await using as = await startAuthorizationServer({ tokenEndpointAuthMethods: ['client_secret_basic'] })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     as.faults.next('register', { patch: { client_secret_expires_at: 1 } })
@@ -378,156 +357,5 @@ describe('what is kept', () => {
     await store.delete(`tokens ${gate.url}`)
     await using _client = await join(gate, new User().auth({ store }))
     expect(at(as, 'register')).toHaveLength(2)
-  })
-})
-
-describe('machines', () => {
-  const grant_types = ['client_credentials', 'urn:ietf:params:oauth:grant-type:jwt-bearer']
-
-  it('show their secret, and register nowhere [AUTH-104, AUTH-105]', async () => {
-    const machine = { client_id: 'machine', client_secret: 'a secret: ü', grant_types }
-    await using as = await startAuthorizationServer({ clients: [machine] })
-    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    gate.challenge += ', scope="read"'
-    await using client = await join(gate, clientCredentials({ clientId: 'machine', clientSecret: 'a secret: ü' }))
-    expect((await client.callTool('ping')).text).toBe('pong')
-    const [{ params }] = at(as, 'token') as [ReturnType<typeof at>[number]]
-    expect(params).toMatchObject({ grant_type: 'client_credentials', resource: gate.url.href, scope: 'read' })
-    expect([...at(as, 'register'), ...at(as, 'authorize')]).toEqual([])
-  })
-
-  it('sign an assertion for the authorization server [AUTH-104, AUTH-105]', async () => {
-    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256' }] }
-    const machine = { client_id: 'machine', token_endpoint_auth_method: 'private_key_jwt' as const, jwks, grant_types }
-    await using as = await startAuthorizationServer({ clients: [machine] })
-    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-    await using client = await join(gate, clientCredentials({ clientId: 'machine', privateKey: pem }))
-    expect((await client.callTool('ping')).text).toBe('pong')
-    const [{ params }] = at(as, 'token') as [ReturnType<typeof at>[number]]
-    expect(params).toMatchObject({
-      grant_type: 'client_credentials',
-      resource: gate.url.href,
-      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
-    })
-    const { payload } = await jwtVerify(params.client_assertion!, createLocalJWKSet(jwks), { audience: as.issuer })
-    expect(payload).toMatchObject({ iss: 'machine', sub: 'machine' })
-    expect(params.client_secret).toBeUndefined()
-    expect(at(as, 'register')).toEqual([])
-  })
-
-  it('exchange what their platform says of them [AUTH-113]', async () => {
-    await using platform = await startAuthorizationServer()
-    const trustedIssuers = [{ issuer: platform.issuer, jwks: platform.jwks }]
-    const workload = { client_id: 'workload', grant_types }
-    await using as = await startAuthorizationServer({ trustedIssuers, clients: [workload] })
-    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    const assertion = await platform.signJwt({ sub: 'workload', aud: as.issuer })
-    await using client = await join(gate, workloadIdentity({ clientId: 'workload', assertion }))
-    expect((await client.callTool('ping')).text).toBe('pong')
-    expect(at(as, 'token')[0]!.params).toMatchObject({
-      grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
-      assertion,
-      resource: gate.url.href,
-    })
-  })
-
-  it('neither repeat nor replace an assertion that is refused [AUTH-114]', async () => {
-    await using as = await startAuthorizationServer({ clients: [{ client_id: 'workload', grant_types }] })
-    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    as.faults.always('token', { status: 400, body: { error: 'invalid_grant', error_description: 'Unknown workload' } })
-    const auth = workloadIdentity({ clientId: 'workload', assertion: 'a.b.c' })
-    const error = await failureOf(join(gate, auth))
-    expect(error.message).toMatch(/invalid_grant|Unknown workload/)
-    expect(at(as, 'token')).toHaveLength(1)
-    expect([...at(as, 'register'), ...at(as, 'authorize')]).toEqual([])
-    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('a.b.c')
-  })
-
-  it('of an enterprise are vouched for by its identity provider [AUTH-107, AUTH-108, AUTH-110]', async () => {
-    const atProvider = { client_id: 'app-there', client_secret: 'there' }
-    const atServer = { client_id: 'app-here', client_secret: 'here' }
-    await using provider = await startAuthorizationServer({ clients: [atProvider], clientIdAt: () => 'app-here' })
-    const trustedIssuers = [{ issuer: provider.issuer, jwks: provider.jwks }]
-    await using as = await startAuthorizationServer({ trustedIssuers, clients: [atServer] })
-    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    const idToken = await provider.signJwt({ sub: 'alice', aud: 'app-there' })
-    const auth = enterpriseManaged({
-      clientId: 'app-here',
-      clientSecret: 'here',
-      identityProvider: {
-        tokenEndpoint: `${provider.issuer}/token`,
-        issuer: provider.issuer,
-        clientId: 'app-there',
-        clientSecret: 'there',
-        idToken,
-      },
-    })
-    await using client = await join(gate, auth)
-    expect((await client.callTool('ping')).text).toBe('pong')
-    expect(at(provider, 'token')[0]!.params).toMatchObject({
-      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-      requested_token_type: 'urn:ietf:params:oauth:token-type:id-jag',
-      audience: as.issuer,
-      resource: gate.url.href,
-      subject_token: idToken,
-      subject_token_type: 'urn:ietf:params:oauth:token-type:id_token',
-    })
-    const [{ params, headers }] = at(as, 'token') as [ReturnType<typeof at>[number]]
-    expect(params.grant_type).toBe('urn:ietf:params:oauth:grant-type:jwt-bearer')
-    expect(decodeProtectedHeader(params.assertion!).typ).toBe('oauth-id-jag+jwt')
-    expect(headers.authorization).toBe(`Basic ${btoa('app-here:here')}`)
-    expect([...at(as, 'authorize'), ...at(as, 'register')]).toEqual([])
-  })
-})
-
-describe('tokens that are bound to a key', () => {
-  it('come with a fresh proof on every request [AUTH-111]', async () => {
-    await using as = await startAuthorizationServer({ dpop: 'required' })
-    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    const client = await join(gate, new User().auth({ dpop: true }), '2026-07-28')
-    await client.callTool('ping')
-    await client.close()
-    const posts = gate.calls.filter((visit) => visit.method === 'POST' && tokenOf(visit) !== undefined)
-    expect(posts.length).toBeGreaterThan(1)
-    for (const { headers } of posts) {
-      expect(headers.authorization).toMatch(/^DPoP /)
-      expect(decodeJwt(headers.dpop as string)).toMatchObject({ htm: 'POST', htu: gate.url.href })
-    }
-    expect(new Set(posts.map(({ headers }) => decodeJwt(headers.dpop as string).jti)).size).toBe(posts.length)
-    expect(decodeJwt(at(as, 'token')[0]!.headers.dpop as string)).toMatchObject({
-      htm: 'POST',
-      htu: `${as.issuer}/token`,
-    })
-  })
-
-  it('carry the nonce that the token endpoint or the server wants, after one more try [AUTH-112]', async () => {
-    await using as = await startAuthorizationServer({ dpop: 'required', dpopNonce: true })
-    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    gate.judge = (token, { headers }) => {
-      if (token === undefined) return gate.refusal
-      if (decodeJwt(headers.dpop as string).nonce === 'n0nce') return undefined
-      return { status: 401, headers: { 'www-authenticate': 'DPoP error="use_dpop_nonce"', 'dpop-nonce': 'n0nce' } }
-    }
-    await using client = await join(gate, new User().auth({ dpop: true }))
-    expect((await client.callTool('ping')).text).toBe('pong')
-    expect(at(as, 'token')).toHaveLength(2)
-    const without = gate.calls.filter(({ headers }) => headers.dpop && !decodeJwt(headers.dpop as string).nonce)
-    expect(without).toHaveLength(1)
-  })
-
-  it('are not asked for nonces without end [AUTH-112]', async () => {
-    await using as = await startAuthorizationServer()
-    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
-    gate.judge = (token) => {
-      if (token === undefined) return gate.refusal
-      const nonce = crypto.randomUUID()
-      return { status: 401, headers: { 'www-authenticate': 'DPoP error="use_dpop_nonce"', 'dpop-nonce': nonce } }
-    }
-    const user = new User()
-    await expect(join(gate, user.auth({ dpop: true, redirectUrl }))).rejects.toThrow(/401/)
-    expect(gate.calls.length).toBeLessThan(6)
-    expect(user.pages).toHaveLength(1)
   })
 })

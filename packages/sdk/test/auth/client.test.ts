@@ -16,7 +16,7 @@ const browserless = { redirectUrl, authorize: followRedirect }
 
 describe('oauth()', () => {
   for (const revision of ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const) {
-    it(`registers, asks the user and is let in (${revision})`, async () => {
+    it(`registers, prompts the user and connects (${revision})`, async () => {
       await using vault = await protectedServer({}, { requiredScopes: ['read'] })
       await using client = await connect(vault.url, { revision, auth: oauth(browserless) })
       expect((await client.callTool('whoami')).text).toMatch(/ read/)
@@ -30,7 +30,7 @@ describe('oauth()', () => {
   }
 
   for (const revision of ['2025-11-25', '2026-07-28', undefined] as const) {
-    it(`lets people take their time: connectTimeoutMs stands still while they log in (${revision ?? 'any'})`, async () => {
+    it(`suspends connectTimeoutMs while the user logs in (${revision ?? 'any'})`, async () => {
       await using vault = await protectedServer()
       using time = movableTimers()
       const authorize = async (page: URL) => {
@@ -43,14 +43,14 @@ describe('oauth()', () => {
     })
   }
 
-  it('is named by the error of whoever connects without it, and missing scopes by that of a fixed token', async () => {
+  it('suggests oauth() when auth is missing, and names the missing scopes of a fixed token', async () => {
     await using vault = await protectedServer({}, { requiredScopes: ['read'] })
     await expect(connect(vault.url)).rejects.toThrow(/HTTP 401: authentication required\. Pass `auth`/)
     const token = await vault.as.issueToken({ resource: `${vault.url}`, scope: 'other' })
     await expect(connect(vault.url, { auth: bearer(token) })).rejects.toThrow(/needs the scope "read"/)
   })
 
-  it('asks once, however many calls are refused at the same time', async () => {
+  it('prompts once, however many calls are refused at the same time', async () => {
     const date = movableDate()
     await using vault = await protectedServer({ accessTokenSeconds: 1, refreshTokens: 'never' })
     await using client = await connect(vault.url, { revision: '2025-11-25', auth: oauth(browserless) })
@@ -60,7 +60,7 @@ describe('oauth()', () => {
     expect(tokenRequests(vault.as, 'authorization_code').length).toBe(2)
   })
 
-  it('refreshes once for fifty calls on a token that has expired, and nobody is logged out', async () => {
+  it('refreshes once for fifty calls with an expired token', async () => {
     const date = movableDate()
     await using vault = await protectedServer({
       accessTokenSeconds: 1,
@@ -77,7 +77,7 @@ describe('oauth()', () => {
     expect(tokenRequests(vault.as, 'authorization_code').length).toBe(1)
   })
 
-  it('keeps its token when the authorization server is out of order for a moment', async () => {
+  it('keeps its token when the authorization server fails temporarily', async () => {
     const date = movableDate()
     await using vault = await protectedServer({ accessTokenSeconds: 1, refreshTokens: 'always' })
     const store = new MemoryTokenStore()
@@ -89,7 +89,7 @@ describe('oauth()', () => {
     expect(tokenRequests(vault.as, 'authorization_code').length).toBe(1)
   })
 
-  it('does not use the metadata of another issuer, and says what it tried', async () => {
+  it('does not use metadata of another issuer, and says what it tried', async () => {
     await using vault = await protectedServer()
     vault.as.faults.always('metadata', { patch: { issuer: 'https://attacker.example' } })
     const error = await connect(vault.url, { auth: oauth(browserless) }).catch((reason) => reason)
@@ -109,7 +109,7 @@ describe('oauth()', () => {
     expect(tokenRequests(vault.as, 'authorization_code').length).toBe(0)
   })
 
-  it('redeems no code that comes with another state', async () => {
+  it('redeems no code with a wrong state', async () => {
     await using vault = await protectedServer()
     const authorize = async (page: URL) => {
       const back = await followRedirect(page)
@@ -122,7 +122,7 @@ describe('oauth()', () => {
     expect(tokenRequests(vault.as, 'authorization_code').length).toBe(0)
   })
 
-  it('binds its token to a key where the server wants that', async () => {
+  it('uses DPoP where the server requires it', async () => {
     await using vault = await protectedServer(
       { dpop: 'required', dpopNonce: true },
       { dpop: dpop({ nonce: true } as object) },
@@ -132,8 +132,8 @@ describe('oauth()', () => {
   })
 })
 
-describe('machines', () => {
-  it('get a token by their secret, and a new one when it has expired', async () => {
+describe('client credentials', () => {
+  it('gets a token with a client secret, and a new one when it expires', async () => {
     const date = movableDate()
     await using vault = await protectedServer({
       accessTokenSeconds: 1,
@@ -147,7 +147,7 @@ describe('machines', () => {
     expect(tokenRequests(vault.as, 'client_credentials').length).toBeGreaterThan(1)
   })
 
-  it('may bring a token of their own', async () => {
+  it('accepts a fixed bearer token', async () => {
     await using vault = await protectedServer()
     const token = await vault.as.issueToken({
       sub: 'me',
@@ -160,8 +160,8 @@ describe('machines', () => {
   })
 })
 
-describe('processes that share a file of tokens', () => {
-  it('refresh once, with rotating refresh tokens whose reuse would log everybody out', async () => {
+describe('processes that share a token file', () => {
+  it('refreshes once across processes when refresh tokens rotate', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tokens-'))
     const path = join(folder, 'tokens.json')
     try {

@@ -70,20 +70,20 @@ describe('processes that share a token file', () => {
     for (const end of ends) expect(await end).toEqual([0, null])
   }
 
-  it('lose none of a thousand increments that five of them make under the lock', { timeout: 120_000 }, async () => {
+  it('loses none of a thousand increments that five processes make under the lock', { timeout: 120_000 }, async () => {
     const path = join(folder(), 'tokens.json')
     await run(await Promise.all(Array.from({ length: 5 }, () => start('count', path, '200'))))
     expect(await fileTokenStore(path).get('count')).toBe('1000')
     expect(readdirSync(join(path, '..'))).toEqual(['tokens.json'])
   })
 
-  it('lose nothing that they write at the same time without one', { timeout: 60_000 }, async () => {
+  it('loses no concurrent write without a lock', { timeout: 60_000 }, async () => {
     const path = join(folder(), 'tokens.json')
     await run(await Promise.all(Array.from({ length: 4 }, () => start('write', path, '25'))))
     expect(Object.keys(JSON.parse(readFileSync(path, 'utf8')).values)).toHaveLength(100)
   })
 
-  it('go on at once when one of them is killed with the lock in its hand', async () => {
+  it('continues immediately when a process that holds the lock is killed', async () => {
     const path = join(folder(), 'tokens.json')
     // It would take longer than the test may to see that a lock shows no life.
     const store = fileTokenStore(path, { staleMs: 600_000 })
@@ -104,7 +104,7 @@ describe('processes that share a token file', () => {
     expect(isOurs).toBe(true)
   })
 
-  it('survive any number of them being killed at any moment', { timeout: 60_000 }, async () => {
+  it('survives processes being killed at any moment', { timeout: 60_000 }, async () => {
     const path = join(folder(), 'tokens.json')
     const survivors = [start('count', path, '50'), start('count', path, '50')]
     const running = run(await Promise.all(survivors))

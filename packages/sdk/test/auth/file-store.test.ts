@@ -37,8 +37,8 @@ function warnings(): string[] {
   return given
 }
 
-describe('tokens in a file', () => {
-  it('are kept, replaced and deleted, and another store finds them', async () => {
+describe('the token file', () => {
+  it('stores, replaces and deletes tokens that another store can read', async () => {
     const path = join(folder(), 'tokens.json')
     const store = fileTokenStore(path)
     expect(await store.get('a')).toBeUndefined()
@@ -55,7 +55,7 @@ describe('tokens in a file', () => {
     expect(await store.get('__proto__')).toBe('2')
   })
 
-  it('are for their owner only, in a folder for its owner only [AUTH-094, AUTH-097]', async () => {
+  it('creates the file and its folder for the owner only [AUTH-094, AUTH-097]', async () => {
     const root = folder()
     const before = process.umask(0)
     onTestFinished(() => void process.umask(before))
@@ -69,7 +69,7 @@ describe('tokens in a file', () => {
     expect(readdirSync(join(root, 'config', 'tenon'))).toEqual(['tokens.json'])
   })
 
-  it('are closed to others again when somebody opened the file [AUTH-094]', async () => {
+  it('restricts the file again after its permissions were widened [AUTH-094]', async () => {
     const path = join(folder(), 'tokens.json')
     const given = warnings()
     const store = fileTokenStore(path)
@@ -81,7 +81,7 @@ describe('tokens in a file', () => {
     expect(given.join()).not.toContain('s3cret')
   })
 
-  it('are replaced as a whole, so that a reader never sees half a file', async () => {
+  it('replaces the file atomically, so that a reader never sees half of it', async () => {
     const path = join(folder(), 'tokens.json')
     const store = fileTokenStore(path)
     await store.set('a', 'x'.repeat(200_000))
@@ -101,7 +101,7 @@ describe('tokens in a file', () => {
     expect(readFileSync(`${path}.first`, 'utf8')).toBe(first)
   })
 
-  it('are not written through a link that somebody put in the way', async () => {
+  it('does not write through a symbolic link', async () => {
     const root = folder()
     const path = join(root, 'tokens.json')
     const victim = join(root, 'victim')
@@ -112,7 +112,7 @@ describe('tokens in a file', () => {
     expect(await fileTokenStore(path).get('a')).toBe('1')
   })
 
-  it('are not read through a link, to which somebody else may have written [AUTH-094]', async () => {
+  it('does not read through a symbolic link [AUTH-094]', async () => {
     const root = folder()
     const path = join(root, 'tokens.json')
     const planted = join(root, 'planted')
@@ -125,14 +125,14 @@ describe('tokens in a file', () => {
     expect(await fileTokenStore(planted).get('b')).toBeUndefined()
   })
 
-  it('are not read from a link to nothing, nor written in its place [AUTH-094]', async () => {
+  it('neither reads nor replaces a dangling symbolic link [AUTH-094]', async () => {
     const path = join(folder(), 'tokens.json')
     symlinkSync(`${path}.gone`, path)
     await expect(fileTokenStore(path).set('a', '1')).rejects.toThrow('symbolic link')
     expect(existsSync(`${path}.gone`)).toBe(false)
   })
 
-  it('are not read from a file of another user [AUTH-094]', async () => {
+  it('does not read a file of another user [AUTH-094]', async () => {
     const path = join(folder(), 'tokens.json')
     const store = fileTokenStore(path)
     await store.set('a', '1')
@@ -144,19 +144,16 @@ describe('tokens in a file', () => {
     expect(await store.get('a')).toBe('1')
   })
 
-  it.each([0o620, 0o602, 0o666])(
-    'are not read from a file that others can write to: mode %d [AUTH-094]',
-    async (mode) => {
-      const path = join(folder(), 'tokens.json')
-      const store = fileTokenStore(path)
-      await store.set('a', '1')
-      chmodSync(path, mode)
-      await expect(store.get('a')).rejects.toThrow('other users can write to it')
-      expect(modeOf(path)).toBe(mode)
-    },
-  )
+  it.each([0o620, 0o602, 0o666])('does not read a file that others can write to: mode %d [AUTH-094]', async (mode) => {
+    const path = join(folder(), 'tokens.json')
+    const store = fileTokenStore(path)
+    await store.set('a', '1')
+    chmodSync(path, mode)
+    await expect(store.get('a')).rejects.toThrow('other users can write to it')
+    expect(modeOf(path)).toBe(mode)
+  })
 
-  it('are not read from a pipe or a folder, and nobody waits for one [AUTH-094]', async () => {
+  it('does not read from a pipe or a folder, and does not block on one [AUTH-094]', async () => {
     const root = folder()
     execFileSync('mkfifo', [join(root, 'pipe')])
     mkdirSync(join(root, 'folder'))
@@ -174,7 +171,7 @@ describe('tokens in a file', () => {
     ['null', 'null'],
     ['no values', '{"version":1}'],
     ['NULs', '\0'.repeat(100)],
-  ])('that are damaged are set aside with a warning: %s', async (_, text) => {
+  ])('sets a damaged file aside with a warning: %s', async (_, text) => {
     const path = join(folder(), 'tokens.json')
     const given = warnings()
     writeFileSync(path, text, { mode: 0o600 })
@@ -192,7 +189,7 @@ describe('tokens in a file', () => {
     expect([await store.get('a'), await store.get('b')]).toEqual([undefined, '2'])
   })
 
-  it('of a newer version are left alone', async () => {
+  it('leaves a file of a newer version unchanged', async () => {
     const path = join(folder(), 'tokens.json')
     writeFileSync(path, '{"version":2,"other":true}', { mode: 0o600 })
     const store = fileTokenStore(path)
@@ -201,7 +198,7 @@ describe('tokens in a file', () => {
     expect(readFileSync(path, 'utf8')).toBe('{"version":2,"other":true}')
   })
 
-  it('are in the configuration folder of the user by default', async () => {
+  it('defaults to the configuration folder of the user', async () => {
     const root = folder()
     vi.stubEnv('XDG_CONFIG_HOME', root)
     vi.stubEnv('HOME', root)
@@ -216,7 +213,7 @@ describe('tokens in a file', () => {
 })
 
 describe('the lock of a token file', () => {
-  it('lets one at a time work under a key, and others under other keys', async () => {
+  it('serializes work under one key, and runs other keys in parallel', async () => {
     const store = fileTokenStore(join(folder(), 'tokens.json'))
     const events: string[] = []
     const gate = deferred<void>()
@@ -234,13 +231,13 @@ describe('the lock of a token file', () => {
     expect(events).toEqual(['a1', 'b', 'a1 over', 'a2'])
   })
 
-  it('is released when the work fails', async () => {
+  it('releases the lock when the work fails', async () => {
     const store = fileTokenStore(join(folder(), 'tokens.json'))
     await expect(store.lock('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
     expect(await store.lock('a', async () => 1)).toBe(1)
   })
 
-  it('is not waited for forever, not even by who holds it', async () => {
+  it('times out waiting for the lock, even for its own holder', async () => {
     const path = join(folder(), 'tokens.json')
     const store = fileTokenStore(path, { maxWaitMs: 50 })
     const inner = store.lock('a', () => store.lock('a', async () => 1))
@@ -254,7 +251,7 @@ describe('the lock of a token file', () => {
     await held
   })
 
-  it('holds for as long as its holder shows life, however long the work takes', async () => {
+  it('keeps the lock for as long as its holder is alive', async () => {
     const path = join(folder(), 'tokens.json')
     const options = { staleMs: 200, maxWaitMs: 1_000 }
     const gate = deferred<void>()
@@ -269,7 +266,7 @@ describe('the lock of a token file', () => {
     ['a process number that was given out again', { token: 'x', time: '2020' }],
     ['nobody, as its process died before it could say who it is', ''],
     ['nonsense', '{"pid":1,"place":"x","token":"../../escape"}'],
-  ])('is taken over when it shows no life: from %s', async (_, content) => {
+  ])('takes over a stale lock: from %s', async (_, content) => {
     const path = join(folder(), 'tokens.json')
     const store = fileTokenStore(path, { staleMs: 100 })
     const lockFile = await lockFileOf(path)
@@ -278,7 +275,7 @@ describe('the lock of a token file', () => {
     expect(readdirSync(join(path, '..'))).toEqual([])
   })
 
-  it('is taken over although somebody who did so before died over it', async () => {
+  it('takes over a stale lock although a previous takeover died', async () => {
     const path = join(folder(), 'tokens.json')
     const lockFile = await lockFileOf(path)
     const pid = await deadPid()
@@ -291,7 +288,7 @@ describe('the lock of a token file', () => {
     expect(readdirSync(join(path, '..'))).toEqual([])
   })
 
-  it('of somebody else is not given back by who stood still for too long', async () => {
+  it('does not release the lock of another process after standing still too long', async () => {
     const path = join(folder(), 'tokens.json')
     const lockFile = await lockFileOf(path)
     await fileTokenStore(path, { staleMs: 20 }).lock('a', async () => {
@@ -305,7 +302,7 @@ describe('the lock of a token file', () => {
     expect(readdirSync(join(path, '..'))).toHaveLength(1)
   })
 
-  it('says so when its folder cannot be written to', async () => {
+  it('reports a folder that is not writable', async () => {
     const path = join(folder(), 'file', 'tokens.json')
     writeFileSync(join(path, '..'), '')
     await expect(fileTokenStore(path).lock('a', async () => 1)).rejects.toThrow(/EEXIST|ENOTDIR/)

@@ -23,8 +23,8 @@ function web(documents: Record<string, object>): typeof globalThis.fetch {
   }
 }
 
-describe('the document of clientMetadata()', () => {
-  it('names its own URL, the client and where users come back to [AUTH-048, AUTH-049]', () => {
+describe('clientMetadata()', () => {
+  it('contains its own URL, the client name and the redirect URIs [AUTH-048, AUTH-049]', () => {
     expect(clientMetadata(app)).toEqual({
       client_id: clientId,
       client_name: 'App',
@@ -36,7 +36,7 @@ describe('the document of clientMetadata()', () => {
     })
   })
 
-  it('has what else is said of the client, by the names of RFC 7591', () => {
+  it('contains further members under their RFC 7591 names', () => {
     const pages = {
       clientUrl: 'https://app.example/',
       logoUrl: new URL('https://app.example/logo.png'),
@@ -56,7 +56,7 @@ describe('the document of clientMetadata()', () => {
     })
   })
 
-  it('is taken by an authorization server that has never heard of the client [AUTH-045, AUTH-048, AUTH-049]', async () => {
+  it('is accepted by an authorization server that does not know the client [AUTH-045, AUTH-048, AUTH-049]', async () => {
     await using as = await startAuthorizationServer({
       registration: false,
       fetch: web({ [clientId]: clientMetadata(app) }),
@@ -70,7 +70,7 @@ describe('the document of clientMetadata()', () => {
     expect(grants(as, 'authorization_code')[0]!.params.client_id).toBe(clientId)
   })
 
-  it('is not enough for a user who would come back elsewhere [AUTH-052]', async () => {
+  it('does not authorize a redirect URI that it does not contain [AUTH-052]', async () => {
     const document = clientMetadata({ ...app, redirectUrls: ['https://app.example/back'] })
     await using as = await startAuthorizationServer({ registration: false, fetch: web({ [clientId]: document }) })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -88,7 +88,7 @@ describe('the document of clientMetadata()', () => {
     ['https://app.example/a/../client.json', /written as https:\/\/app\.example\/client\.json/],
     ['https://APP.example/client.json', /written as https:\/\/app\.example\/client\.json/],
     ['https://app.example:443/client.json', /written as https:\/\/app\.example\/client\.json/],
-  ])('is not made for %s, which is no id of a client [AUTH-048]', (id, said) => {
+  ])('refuses %s as a client id [AUTH-048]', (id, said) => {
     expect(() => clientMetadata({ ...app, clientId: id })).toThrow(said)
     expect(() => oauth({ clientMetadataUrl: id })).toThrow(said)
   })
@@ -101,23 +101,23 @@ describe('the document of clientMetadata()', () => {
     '',
     'https://app.example/back#here',
     'https://*.app.example/back',
-  ])('is not made with %j to come back to [AUTH-089]', (url) => {
+  ])('refuses %j as a redirect URI [AUTH-089]', (url) => {
     expect(() => clientMetadata({ ...app, redirectUrls: ['https://app.example/back', url] })).toThrow(/redirectUrls/)
   })
 
-  it('is not made without a name, without a redirect, or with a page that a browser should not open [AUTH-049]', () => {
+  it('requires a name and a redirect URI, and refuses unsafe page URLs [AUTH-049]', () => {
     expect(() => clientMetadata({ ...app, clientName: ' ' })).toThrow(/clientName/)
     expect(() => clientMetadata({ ...app, redirectUrls: [] })).toThrow(/redirectUrls/)
     expect(() => clientMetadata({ ...app, logoUrl: 'javascript:alert(1)' })).toThrow(/logoUrl/)
   })
 })
 
-describe('a client with a document and a key', () => {
+describe('clients with a metadata document and a key', () => {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const jwks = { keys: [{ ...publicKey.export({ format: 'jwk' }), alg: 'ES256', kid: 'k1' }] }
 
-  it('authenticates with a signature, when it logs in and when it refreshes [AUTH-050]', async () => {
+  it('authenticates with a signature at login and refresh [AUTH-050]', async () => {
     const document = clientMetadata({ ...app, jwks })
     expect(document).toMatchObject({ token_endpoint_auth_method: 'private_key_jwt', jwks })
     await using as = await startAuthorizationServer({
@@ -146,7 +146,7 @@ describe('a client with a document and a key', () => {
     }
   })
 
-  it('authenticates with it also when it asks its user in two halves [AUTH-050]', async () => {
+  it('authenticates with a signature in the redirect flow [AUTH-050]', async () => {
     const fetchDocument = web({ [clientId]: clientMetadata({ ...app, jwks }) })
     await using as = await startAuthorizationServer({ registration: false, fetch: fetchDocument })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -158,7 +158,7 @@ describe('a client with a document and a key', () => {
     expect((await completeAuthorization(await back(), flow, { privateKey: pem })).issuer).toBe(as.issuer)
   })
 
-  it('may publish its keys elsewhere [AUTH-050]', async () => {
+  it('can publish its keys at another URL [AUTH-050]', async () => {
     const jwksUrl = 'https://app.example/oauth/keys.json'
     const document = clientMetadata({ ...app, jwksUrl })
     expect(document).toMatchObject({ token_endpoint_auth_method: 'private_key_jwt', jwks_uri: jwksUrl })
@@ -169,7 +169,7 @@ describe('a client with a document and a key', () => {
     expect((await client.callTool('ping')).text).toBe('pong')
   })
 
-  it('is of no use to somebody who has another key, or none [AUTH-050]', async () => {
+  it('refuses a client with another key or none [AUTH-050]', async () => {
     const fetch = web({ [clientId]: clientMetadata({ ...app, jwks }) })
     await using as = await startAuthorizationServer({ registration: false, fetch })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -179,7 +179,7 @@ describe('a client with a document and a key', () => {
     }
   })
 
-  it('is registered instead where an authorization server takes no signatures [AUTH-046, AUTH-050]', async () => {
+  it('registers instead where the authorization server does not accept signatures [AUTH-046, AUTH-050]', async () => {
     const tokenEndpointAuthMethods = ['none', 'client_secret_basic'] as const
     await using as = await startAuthorizationServer({ tokenEndpointAuthMethods })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -188,7 +188,7 @@ describe('a client with a document and a key', () => {
     expect(at(as, 'register')).toHaveLength(1)
   })
 
-  it('publishes no private key, no shared key, and one set of keys only [AUTH-050]', () => {
+  it('publishes no private or shared key, and only one key set [AUTH-050]', () => {
     const secretKey = { kty: 'oct', k: 'c2VjcmV0' }
     for (const key of [privateKey.export({ format: 'jwk' }), secretKey]) {
       expect(() => clientMetadata({ ...app, jwks: { keys: [key] } })).toThrow(/public keys only/)
@@ -199,8 +199,8 @@ describe('a client with a document and a key', () => {
   })
 })
 
-describe('an authorization server', () => {
-  it('may take documents from domains that it trusts, and from no other [AUTH-093]', async () => {
+describe('authorization servers that accept metadata documents', () => {
+  it('accepts metadata documents only from trusted domains [AUTH-093]', async () => {
     const other = 'https://other.example/client.json'
     const all = web({ [clientId]: clientMetadata(app), [other]: clientMetadata({ ...app, clientId: other }) })
     const fetch: typeof globalThis.fetch = async (url, init) => {

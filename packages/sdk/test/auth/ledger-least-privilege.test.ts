@@ -6,8 +6,8 @@ import { startAuthorizationServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { forbidden, Gate, join, scopeOf, User } from './client-support.ts'
 
-describe('a server on this machine', () => {
-  it('that is not spoken to over stdio lets in only who has its token [SEC-015]', async () => {
+describe('local servers over HTTP', () => {
+  it('requires its token from local callers [SEC-015]', async () => {
     const server = new McpServer({ name: 'local', version: '1.0.0' })
     server.registerTool('ping', {}, () => 'pong')
     const owner: AuthInfo = { clientId: 'owner', scopes: [] }
@@ -30,8 +30,8 @@ describe('a server on this machine', () => {
   })
 })
 
-describe('the scopes of a client', () => {
-  it('begin with what is needed, grow by what is missing, and what was refused is not asked for again [SEC-016]', async () => {
+describe('incremental scopes', () => {
+  it('requests the needed scopes first, adds missing ones, and never repeats refused ones [SEC-016]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     gate.metadata = { scopes_supported: ['read', 'write', 'admin'] }

@@ -44,8 +44,8 @@ const headers = {
   connection: 'close',
 }
 
-describe('waiting for the browser to come back', () => {
-  it('listens on this machine only, on a free port, and gives what came back [AUTH-089]', async () => {
+describe('the loopback redirect listener', () => {
+  it('listens on loopback on a free port and returns the redirect [AUTH-089]', async () => {
     const { redirectUri, result } = await wait()
     expect(redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/)
     const { status, body, headers: sent } = await ask(`${redirectUri}?code=a%2Bb&state=s&iss=https%3A%2F%2Fas.example`)
@@ -60,7 +60,7 @@ describe('waiting for the browser to come back', () => {
       await expect(ask(redirectUri, { address: other.address })).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  it('says on the page that it did not work, and gives the error', async () => {
+  it('shows and returns the error of the authorization server', async () => {
     const { redirectUri, result } = await wait()
     const { status, body } = await ask(`${redirectUri}?error=access_denied&error_description=No&state=s`)
     expect(status).toBe(200)
@@ -68,7 +68,7 @@ describe('waiting for the browser to come back', () => {
     expect((await result).get('error')).toBe('access_denied')
   })
 
-  it('is gone after the first answer, with every connection', async () => {
+  it('stops after the first response and closes every connection', async () => {
     const { redirectUri, result } = await wait()
     const idle = connect(Number(new URL(redirectUri).port), '127.0.0.1')
     const ended = new Promise<void>((resolve) => void idle.on('error', () => {}).on('close', () => resolve()))
@@ -80,7 +80,7 @@ describe('waiting for the browser to come back', () => {
     expect(await isGone(redirectUri)).toBe(true)
   })
 
-  it('takes one answer only when two come at once', async () => {
+  it('accepts only one of two simultaneous responses', async () => {
     const { redirectUri, result } = await wait()
     const answers = await Promise.allSettled([ask(`${redirectUri}?code=1`), ask(`${redirectUri}?code=2`)])
     const statuses = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value.status] : []))
@@ -88,7 +88,7 @@ describe('waiting for the browser to come back', () => {
     expect(['1', '2']).toContain((await result).get('code'))
   })
 
-  it('CVE-2025-62800: nothing of the request is on the page, and no script', async () => {
+  it('CVE-2025-62800: shows a page without any part of the request and without scripts', async () => {
     const hostile = encodeURIComponent('<script>alert("zebra")</script>')
     const { redirectUri, result } = await wait({ expect: (state) => state === 'right' })
     const { origin } = new URL(redirectUri)
@@ -106,7 +106,7 @@ describe('waiting for the browser to come back', () => {
     await result
   })
 
-  it('turns away answers with another state or none, and waits for the right one [AUTH-088]', async () => {
+  it('rejects a response with a wrong or missing state and keeps waiting [AUTH-088]', async () => {
     const asked: string[] = []
     const { redirectUri, result } = await wait({
       expect: (state) => {
@@ -130,7 +130,7 @@ describe('waiting for the browser to come back', () => {
     '?state=s',
     '?',
     '',
-  ])('turns away %j, which no authorization server sends', async (query) => {
+  ])('rejects %j, which no authorization server sends', async (query) => {
     const { redirectUri, result } = await wait()
     const { status, body } = await ask(redirectUri + query)
     expect(status).toBe(400)
@@ -150,7 +150,7 @@ describe('waiting for the browser to come back', () => {
     ['http://evil.example/callback?code=1', 404],
     ['//[', 404],
     ['*', 404],
-  ])('knows no other path: %s', async (path, status) => {
+  ])('answers 404 for other paths: %s', async (path, status) => {
     const { redirectUri } = await wait()
     const { port, host } = new URL(redirectUri)
     const socket = connect(Number(port), '127.0.0.1')
@@ -158,7 +158,7 @@ describe('waiting for the browser to come back', () => {
     expect(await text(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   })
 
-  it.each(['POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])('takes no %s', async (method) => {
+  it.each(['POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])('refuses the method %s', async (method) => {
     const { redirectUri, result } = await wait()
     const { status, headers: sent } = await ask(`${redirectUri}?code=1`, { method })
     expect(status).toBe(405)
@@ -167,7 +167,7 @@ describe('waiting for the browser to come back', () => {
     expect((await result).get('code')).toBe('2')
   })
 
-  it('answers to its own name only (DNS rebinding)', async () => {
+  it('answers only under its own host name (DNS rebinding)', async () => {
     const { redirectUri, result } = await wait()
     const { port } = new URL(redirectUri)
     for (const host of [`evil.example:${port}`, `localhost:${port}`, '127.0.0.1', `127.0.0.1:${Number(port) + 1}`]) {
@@ -177,7 +177,7 @@ describe('waiting for the browser to come back', () => {
     expect((await result).get('code')).toBe('good')
   })
 
-  it('can be reached by either address of localhost, where that is wanted', async () => {
+  it('listens on both addresses of localhost on request', async () => {
     const { redirectUri, result } = await wait({ host: 'localhost', path: '/oauth/done' })
     expect(redirectUri).toMatch(/^http:\/\/localhost:\d+\/oauth\/done$/)
     expect((await ask(redirectUri, { address: '127.0.0.1' })).status).toBe(400)
@@ -190,17 +190,17 @@ describe('waiting for the browser to come back', () => {
   })
 
   it.each(['0.0.0.0', '::', '192.168.0.1', 'as.example', '', 'localhost:80', '127.0.0.1/x', 'me@localhost'])(
-    'does not listen on %j [AUTH-089]',
+    'refuses to listen on %j [AUTH-089]',
     async (host) => {
       await expect(waitForRedirect({ host })).rejects.toMatchObject({ code: 'invalid-argument' })
     },
   )
 
-  it.each(['callback', '', '/a?b', '/a#b', '//evil.example', '/a b', '//['])('takes %j for no path', async (path) => {
+  it.each(['callback', '', '/a?b', '/a#b', '//evil.example', '/a b', '//['])('refuses %j as a path', async (path) => {
     await expect(waitForRedirect({ path })).rejects.toMatchObject({ code: 'invalid-argument' })
   })
 
-  it('says when the port is taken', async () => {
+  it('reports that the port is in use', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void other.close())
@@ -208,7 +208,7 @@ describe('waiting for the browser to come back', () => {
     await expect(waitForRedirect({ port })).rejects.toMatchObject({ code: 'listen-failed' })
   })
 
-  it('gives up when nobody comes, when it is cancelled and when it is closed', async () => {
+  it('stops on timeout, abort and close', async () => {
     const late = await wait({ timeoutMs: 20 })
     await expect(late.result).rejects.toMatchObject({ code: 'timeout', timeoutMs: 20 })
     const stop = new AbortController()
@@ -222,7 +222,7 @@ describe('waiting for the browser to come back', () => {
     await expect(waitForRedirect({ signal: stop.signal })).rejects.toThrow('aborted')
   })
 
-  it('does not fall over a check that throws', async () => {
+  it('survives a check that throws', async () => {
     const { redirectUri, result } = await wait({
       expect: () => {
         throw new Error('careless')

@@ -8,7 +8,8 @@ import { requireBearerAuth } from '../../src/transport/http/server/auth-middlewa
 import type { NodeRequest } from '../../src/transport/http/server/node.ts'
 import type { HttpOptions } from '../../src/transport/http/server/options.ts'
 import { SSEServerTransport } from '../../src/transport/sse/server.ts'
-import { listenWith } from '../transport/http/server/support.ts'
+import { listenWith } from '../kit/serve-http.ts'
+
 import { Issuer } from './resource-support.ts'
 
 type User = 'ann' | 'bob'
@@ -116,7 +117,7 @@ const withoutUser: [string, Shape][] = [
   ['jwtVerifier without sub', jwt(() => ({}))],
 ]
 
-describe.each([...withUser, ...withoutUser])('two users of one client, told apart by %s,', (_name, shape) => {
+describe.each([...withUser, ...withoutUser])('two users of one client, distinguished by %s', (_name, shape) => {
   it('never share a session [SESS-014]', async () => {
     const as = await shape(newServer())
     const [ann, bob] = [await as('ann'), await as('bob')]
@@ -160,7 +161,7 @@ describe.each([...withUser, ...withoutUser])('two users of one client, told apar
   })
 })
 
-describe.each(withUser)('a user told by %s', (_name, shape) => {
+describe.each(withUser)('a user identified by %s', (_name, shape) => {
   it('keeps sessions and tasks when the token is refreshed [SESS-014]', async () => {
     const as = await shape(newServer())
     const [before, after] = [await as('ann', 1), await as('ann', 2)]
@@ -179,7 +180,7 @@ describe('ctx.auth.subject', () => {
     ['claims.sub', { claims: { sub: 'ann' } }, 'ann'],
     ['a number', { subject: 7 }, 7],
     ['no user', {}, undefined],
-  ])('is what the verifier says of the user: %s', async (_name, info, subject) => {
+  ])('is what the verifier reports as the user: %s', async (_name, info, subject) => {
     const server = newServer()
     server.registerTool('who', {}, (_args, ctx) => JSON.stringify([ctx.auth?.subject]))
     const as = await verified(() => ({ clientId: 'app', scopes: [], ...info }))(server)
@@ -230,7 +231,7 @@ describe('users with the same id of two issuers', () => {
   ]
 
   it.each(shapes.flatMap(([name, infoOf]) => paths.map(([path, toShape]) => [name, path, toShape(infoOf)] as const)))(
-    'never share a session when %s comes through %s [SESS-014]',
+    'never share a session when %s arrives through %s [SESS-014]',
     async (_name, _path, shape) => {
       const as = await shape(newServer())
       const [ann, again, bob] = [await as('ann', 1), await as('ann', 2), await as('bob')]
@@ -240,7 +241,7 @@ describe('users with the same id of two issuers', () => {
     },
   )
 
-  it.each(shapes)('have their issuer as text in ctx.auth when verify returns %s', async (_name, infoOf) => {
+  it.each(shapes)('exposes the issuer as text in ctx.auth when verify returns %s', async (_name, infoOf) => {
     const server = newServer()
     server.registerTool('issuer', {}, (_args, ctx) => String(typeof ctx.auth?.issuer === 'string' && ctx.auth.issuer))
     const as = await verified((user) => ({ scopes: [], ...infoOf(user) }))(server)
@@ -249,15 +250,15 @@ describe('users with the same id of two issuers', () => {
   })
 })
 
-it('requireBearerAuth keeps every id that a verifier returns, so that users who differ in one of them are not the same [SESS-014]', async () => {
+it('distinguishes users by every id that a verifier of requireBearerAuth returns [SESS-014]', async () => {
   const as = await middleware((userId) => ({ user: 'app', payload: { userId } }))(newServer())
   const [ann, bob] = [await as('ann'), await as('bob')]
   const id = await openSession(ann)
   expect((await bob(toRequest({ method: 'ping' }, { 'mcp-session-id': id }))).status).toBe(404)
 })
 
-describe('a gateway that sends one bearer token of its own for all', () => {
-  it('does not make its users one, as long as it says something of them [SESS-014]', async () => {
+describe('a gateway that sends one bearer token for all users', () => {
+  it('distinguishes its users by what the gateway reports about them [SESS-014]', async () => {
     const handler = handlerOf(newServer())
     const as = (auth: object) => (request: Request) => {
       request.headers.set('authorization', 'Bearer of-the-gateway')
@@ -275,7 +276,7 @@ describe('a gateway that sends one bearer token of its own for all', () => {
   })
 })
 
-it('a user whose name is an address does not use up the rate limit of that address', async () => {
+it('does not count a user whose name is an IP address against that address', async () => {
   const { url } = await listening((request, response) => handler.node(request, response))
   const handler = handlerOf(newServer(), {
     rateLimit: { perSecond: 0.001, burst: 1 },
@@ -288,8 +289,8 @@ it('a user whose name is an address does not use up the rate limit of that addre
   expect(await statusAs({})).not.toBe(429)
 })
 
-describe('callers of which nothing but the client is known', () => {
-  it('are anonymous: they see no tasks of one another, and the operator is warned [TASK-050]', async () => {
+describe('callers known only by their client', () => {
+  it('treats them as anonymous, hides their tasks from each other and warns the operator [TASK-050]', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     onTestFinished(() => warn.mockRestore())
     const as = await foreign(() => ({ clientId: 'app', scopes: [] }), false)(newServer())
@@ -300,7 +301,7 @@ describe('callers of which nothing but the client is known', () => {
     expect(warn.mock.calls.flat().join()).toContain('Set `principal`')
   })
 
-  it('are not the same as callers with a user', async () => {
+  it('distinguishes them from callers with a user', async () => {
     const as = await foreign((user) => ({ clientId: 'app', ...(user === 'bob' && { sub: 'bob' }) }), false)(newServer())
     const [ann, bob] = [await as('ann'), await as('bob')]
     const id = await openSession(ann)
@@ -309,7 +310,7 @@ describe('callers of which nothing but the client is known', () => {
 })
 
 describe('`principal`', () => {
-  it('makes callers anonymous when it returns an empty text, rather than one user [SESS-014]', async () => {
+  it('treats an empty principal as anonymous instead of as one user [SESS-014]', async () => {
     const handler = handlerOf(newServer(), { principal: ({ headers }) => headers['x-user'] ?? '' })
     const [ann, bob] = [handler.fetch, handler.fetch]
     await createLegacyTask(ann)
@@ -317,7 +318,7 @@ describe('`principal`', () => {
   })
 })
 
-it('SSEServerTransport takes messages only of the user who opened the stream [SESS-014]', async () => {
+it('SSEServerTransport accepts messages only from the user who opened the stream [SESS-014]', async () => {
   let transport: SSEServerTransport | undefined
   await using http = await listenWith((request: NodeRequest, response: ServerResponse) => {
     request.auth = { clientId: 'app', scopes: [] }

@@ -32,7 +32,7 @@ describe.each(transports)('authProvider of %s', (_name, Transport, path) => {
     return { ...vault, url: path === '' ? vault.url : new URL(path, vault.url).href }
   }
 
-  it('sends the user to a page, redeems what they come back with, and connects', async () => {
+  it('redirects the user, redeems the code and connects', async () => {
     const vault = await start()
     const authProvider = new Keeper()
     const first = new Transport(vault.url, { authProvider })
@@ -47,7 +47,7 @@ describe.each(transports)('authProvider of %s', (_name, Transport, path) => {
     expect(authProvider.pages).toHaveLength(1)
   })
 
-  it('refreshes by `fetch` as well, which makes every request of OAuth', async () => {
+  it('uses `fetch` for every OAuth request, refreshes included', async () => {
     const vault = await start()
     const authProvider = new Keeper()
     const { asked, fetch } = noting()
@@ -71,7 +71,7 @@ describe.each(transports)('authProvider of %s', (_name, Transport, path) => {
     expect(asked).toContain(`${origin}/.well-known/oauth-protected-resource${pathname}`)
   })
 
-  it('asks no authorization server inside the network of the user, also by `fetch` [SEC-001]', async () => {
+  it('contacts no private authorization server, also through `fetch` [SEC-001]', async () => {
     const asked: string[] = []
     const fetchIt = async (url: string) => {
       asked.push(url)
@@ -88,13 +88,13 @@ describe.each(transports)('authProvider of %s', (_name, Transport, path) => {
     expect(authProvider.pages).toEqual([])
   })
 
-  it('is needed for finishAuth', async () => {
-    await expect(new Transport('https://mcp.example/mcp').finishAuth('code')).rejects.toThrow('requires `authProvider`')
+  it('requires an authProvider for finishAuth', async () => {
+    await expect(new Transport('https://mcp.example/mcp').finishAuth('code')).rejects.toThrow('needs an authProvider')
   })
 })
 
 describe('saveTokens()', () => {
-  it.each(['Bearer', 'bearer', 'BEARER'])('gets the token type as the server spells it: %s', async (spelled) => {
+  it.each(['Bearer', 'bearer', 'BEARER'])('receives the token type as the server spells it: %s', async (spelled) => {
     const vault = await protectedServer({ refreshTokens: 'always' })
     onTestFinished(() => vault[Symbol.asyncDispose]())
     const saved: string[] = []

@@ -18,7 +18,7 @@ async function letIn(url: URL | string, provider: Keeper) {
 
 describe('withProvider()', () => {
   for (const revision of ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'] as const) {
-    it(`says that the user was sent away, and is let in when they are back (${revision})`, async () => {
+    it(`reports the redirect and connects once the user is back (${revision})`, async () => {
       await using vault = await protectedServer({}, { requiredScopes: ['read'] })
       const provider = new Keeper()
       const auth = withProvider(provider)
@@ -35,14 +35,14 @@ describe('withProvider()', () => {
     })
   }
 
-  it('sends the user away once when no revision is asked for', async () => {
+  it('redirects the user once when no revision is requested', async () => {
     await using vault = await protectedServer()
     const provider = new Keeper()
     await connect(vault.url, { auth: withProvider(provider) }).catch(() => {})
     expect(provider.pages).toHaveLength(1)
   })
 
-  it('is let in with tokens that the provider has already', async () => {
+  it('connects with tokens that the provider already has', async () => {
     await using vault = await protectedServer()
     const provider = new Keeper()
     await letIn(vault.url, provider)
@@ -51,7 +51,7 @@ describe('withProvider()', () => {
     expect(provider.pages).toHaveLength(1)
   })
 
-  it('goes on at once when the provider brings the user back itself', async () => {
+  it('continues when the provider returns from the redirect by itself', async () => {
     await using vault = await protectedServer()
     const provider = new Keeper()
     const auth = withProvider(provider)
@@ -60,7 +60,7 @@ describe('withProvider()', () => {
     expect((await client.callTool('whoami')).isError).toBeFalsy()
   })
 
-  it('refreshes a token that is refused, once for many calls, and keeps the client', async () => {
+  it('refreshes a refused token once for many calls and keeps the client', async () => {
     await using vault = await protectedServer({ refreshTokens: 'always' })
     const provider = new Keeper()
     await letIn(vault.url, provider)
@@ -72,7 +72,7 @@ describe('withProvider()', () => {
     expect(provider.pages).toHaveLength(1)
   })
 
-  it('asks the user again when the refresh token is no good any more', async () => {
+  it('prompts the user again when the refresh token is no longer valid', async () => {
     await using vault = await protectedServer()
     const provider = new Keeper()
     await letIn(vault.url, provider)
@@ -82,7 +82,7 @@ describe('withProvider()', () => {
     expect(provider.pages).toHaveLength(2)
   })
 
-  it('keeps tokens when the authorization server is out of order', async () => {
+  it('keeps tokens when the authorization server fails', async () => {
     await using vault = await protectedServer()
     const provider = new Keeper()
     await letIn(vault.url, provider)
@@ -93,7 +93,7 @@ describe('withProvider()', () => {
     expect(provider.pages).toHaveLength(1)
   })
 
-  it('gives the refresh token of one issuer to no other [AUTH-042]', async () => {
+  it('sends a refresh token only to its own issuer [AUTH-042]', async () => {
     await using vault = await protectedServer()
     const provider = new Keeper()
     await letIn(vault.url, provider)
@@ -102,7 +102,7 @@ describe('withProvider()', () => {
     expect(tokenRequests(vault.as, 'refresh_token')).toEqual([])
   })
 
-  it('registers anew where the client is that of another issuer [AUTH-061]', async () => {
+  it('registers again where the stored client belongs to another issuer [AUTH-061]', async () => {
     await using vault = await protectedServer()
     const provider = new Keeper()
     provider.client = { client_id: 'elsewhere', client_secret: 'hush', issuer: 'https://other.example' }
@@ -111,7 +111,7 @@ describe('withProvider()', () => {
     expect(provider.client).toMatchObject({ issuer: vault.as.issuer })
   })
 
-  it('refuses a client that was registered by hand at another issuer [AUTH-062]', async () => {
+  it('refuses a manually registered client of another issuer [AUTH-062]', async () => {
     await using vault = await protectedServer()
     const provider = Object.assign(new Keeper(), { saveClientInformation: undefined }) as unknown as Keeper
     provider.client = { client_id: 'elsewhere', issuer: 'https://other.example' }
@@ -119,7 +119,7 @@ describe('withProvider()', () => {
     expect(visits(vault.as)).toEqual([])
   })
 
-  it('asks for what is missing besides what it had, once for each [AUTH-080]', async () => {
+  it('requests missing scopes in addition to the granted ones, once each [AUTH-080]', async () => {
     const provider = new Keeper()
     const auth = withProvider(provider)
     await using vault = await protectedServer({}, { requiredScopes: ['read'] })
@@ -140,7 +140,7 @@ describe('withProvider()', () => {
     expect(await session.onUnauthorized(await refusal())).toBe(false)
   })
 
-  it('is good for one server only [AUTH-014]', async () => {
+  it('serves one server only [AUTH-014]', async () => {
     await using vault = await protectedServer()
     await using other = await protectedServer()
     const auth = await letIn(vault.url, new Keeper())
@@ -164,7 +164,7 @@ describe('finishAuth()', () => {
     expect(tokenRequests(vault.as, 'authorization_code')).toEqual([])
   })
 
-  it('compares with the state of the provider, where it has one', async () => {
+  it('compares the state with the provider’s, where it has one', async () => {
     await using vault = await protectedServer()
     const provider = Object.assign(new Keeper(), { state: () => 'of the provider' })
     const auth = withProvider(provider)
@@ -175,7 +175,7 @@ describe('finishAuth()', () => {
     expect(provider.held).toBeDefined()
   })
 
-  it('takes a bare code, with the issuer where the authorization server promises it [AUTH-083]', async () => {
+  it('accepts a bare code, with the issuer where the authorization server sends it [AUTH-083]', async () => {
     await using vault = await protectedServer({ issParameter: true })
     const provider = new Keeper()
     const auth = withProvider(provider)
@@ -186,7 +186,7 @@ describe('finishAuth()', () => {
     expect(provider.held).toBeDefined()
   })
 
-  it('works in another process, with the issuer that was noted before the user left [AUTH-082]', async () => {
+  it('works in another process with the recorded issuer [AUTH-082]', async () => {
     await using vault = await protectedServer()
     let noted: ProviderDiscovery | undefined
     const provider = Object.assign(new Keeper(), {
@@ -207,7 +207,7 @@ describe('finishAuth()', () => {
     expect((await client.callTool('whoami')).isError).toBeFalsy()
   })
 
-  it('finds out anew where a provider notes nothing', async () => {
+  it('discovers again where the provider records nothing', async () => {
     await using vault = await protectedServer()
     const provider = new Keeper()
     await connect(vault.url, { auth: withProvider(provider) }).catch(() => {})
@@ -215,7 +215,7 @@ describe('finishAuth()', () => {
     expect(provider.held).toBeDefined()
   })
 
-  it('says so when it cannot know the server', async () => {
+  it('reports when it cannot know the server', async () => {
     await expect(withProvider(new Keeper()).finishAuth('code')).rejects.toMatchObject({ code: 'invalid-argument' })
   })
 })
@@ -223,7 +223,7 @@ describe('finishAuth()', () => {
 describe('providers without a user', () => {
   const machine = { client_id: 'machine', client_secret: 'a secret', grant_types: ['client_credentials'] }
 
-  it('get a token as they say', async () => {
+  it('gets a token by the provider’s own grant', async () => {
     await using vault = await protectedServer({ clients: [machine] as never }, { requiredScopes: ['read'] })
     const provider = Object.assign(new Keeper(), {
       redirectUrl: undefined,
@@ -236,7 +236,7 @@ describe('providers without a user', () => {
     expect(provider.pages).toEqual([])
   })
 
-  it('show their secret to no other issuer than their own [AUTH-062]', async () => {
+  it('sends a client secret only to its own issuer [AUTH-062]', async () => {
     await using vault = await protectedServer({ clients: [machine] as never })
     const provider = Object.assign(new Keeper(), { redirectUrl: undefined })
     provider.client = { client_id: 'machine', client_secret: 'a secret', issuer: 'https://other.example' }
@@ -244,7 +244,7 @@ describe('providers without a user', () => {
     expect(tokenRequests(vault.as, 'client_credentials')).toEqual([])
   })
 
-  it('may show who they are in a way of their own', async () => {
+  it('authenticates with the provider’s own method', async () => {
     await using vault = await protectedServer({ clients: [machine] as never })
     const seen: string[] = []
     const provider = Object.assign(new Keeper(), {

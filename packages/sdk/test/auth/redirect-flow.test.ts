@@ -16,7 +16,7 @@ const nobody = {
 }
 
 describe('beginAuthorization() and completeAuthorization()', () => {
-  it('get a token that oauth({ store }) is let in with', async () => {
+  it('store a token that oauth({ store }) connects with', async () => {
     await using vault = await protectedServer({}, { requiredScopes: ['read'] })
     const store = new MemoryTokenStore()
     const { url, flow } = await beginAuthorization(vault.url, { redirectUrl, store, scopes: ['read'] })
@@ -27,7 +27,7 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     expect((await client.callTool('whoami')).text).toBe('alice read')
   })
 
-  it('may run in two processes: what is between them is text [AUTH-082]', async () => {
+  it('work in two processes, with text between them [AUTH-082]', async () => {
     await using vault = await protectedServer()
     const begun = await beginAuthorization(`${vault.url}?key=secret`, { redirectUrl })
     const back = await followRedirect(new URL(begun.url.href))
@@ -40,7 +40,7 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     expect((await client.callTool('whoami')).isError).toBeFalsy()
   })
 
-  it('leave behind what a refresh needs', async () => {
+  it('store what a refresh needs', async () => {
     await using vault = await protectedServer({ refreshTokens: 'always' })
     const { url, flow } = await beginAuthorization(vault.url, { redirectUrl })
     const store = new MemoryTokenStore()
@@ -52,7 +52,7 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     expect(tokenRequests(vault.as, 'refresh_token')).toHaveLength(1)
   })
 
-  it('register once, and go on with the client that is in the store', async () => {
+  it('register once and reuse the stored client', async () => {
     await using vault = await protectedServer()
     const store = new MemoryTokenStore()
     await beginAuthorization(vault.url, { redirectUrl, store })
@@ -61,7 +61,7 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     expect(registrations).toHaveLength(1)
   })
 
-  it('use the client that was given, with its secret [AUTH-055]', async () => {
+  it('use the given client with its secret [AUTH-055]', async () => {
     const client = { client_id: 'shop', client_secret: 'a secret', redirect_uris: [redirectUrl] }
     await using vault = await protectedServer({ clients: [client] as never, registration: false })
     const identity = { clientId: 'shop', clientSecret: 'a secret' }
@@ -70,7 +70,7 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     expect((await completeAuthorization(await followRedirect(url), flow)).issuer).toBe(vault.as.issuer)
   })
 
-  it('use a client that was given as it is given now [AUTH-055]', async () => {
+  it('prefer the given client over the stored one [AUTH-055]', async () => {
     const client = { client_id: 'shop', client_secret: 'the new secret', redirect_uris: [redirectUrl] }
     await using vault = await protectedServer({ clients: [client] as never, registration: false })
     const store = new MemoryTokenStore()
@@ -80,7 +80,7 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     expect((await completeAuthorization(await followRedirect(url), flow, { store })).issuer).toBe(vault.as.issuer)
   })
 
-  it('register anew when the secret of the registration has run out', async () => {
+  it('register again when the registered secret has expired', async () => {
     await using vault = await protectedServer()
     const store = new MemoryTokenStore()
     const first = await beginAuthorization(vault.url, { redirectUrl, store })
@@ -90,13 +90,13 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     expect(second.url.searchParams.get('client_id')).not.toBe(first.url.searchParams.get('client_id'))
   })
 
-  it('give the client to no other issuer than its own [AUTH-062]', async () => {
+  it('send the client only to its own issuer [AUTH-062]', async () => {
     await using vault = await protectedServer()
     const identity = { clientId: 'shop', clientSecret: 'a secret', issuer: 'https://other.example' }
     await expect(beginAuthorization(vault.url, { redirectUrl, ...identity })).rejects.toMatchObject({ code: 'auth' })
   })
 
-  it('ask for what the challenge says [AUTH-073]', async () => {
+  it('request the scopes of the challenge [AUTH-073]', async () => {
     await using vault = await protectedServer({}, { requiredScopes: ['read'] })
     const refusal = await fetch(vault.url, { method: 'POST' })
     const challenge = refusal.headers.get('www-authenticate')!
@@ -105,7 +105,7 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     expect(url.searchParams.get('resource')).toBe(`${vault.url}`)
   })
 
-  it('redeem no code that comes with another state, or with none [AUTH-088]', async () => {
+  it('redeem no code with a wrong or missing state [AUTH-088]', async () => {
     await using vault = await protectedServer()
     const { url, flow } = await beginAuthorization(vault.url, { redirectUrl })
     const back = await followRedirect(url)
@@ -129,7 +129,7 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     expect(tokenRequests(vault.as, 'authorization_code')).toEqual([])
   })
 
-  it('say nothing of an error that another issuer sends [AUTH-086]', async () => {
+  it('show no error text of another issuer [AUTH-086]', async () => {
     await using vault = await protectedServer({ issParameter: true })
     const { url, flow } = await beginAuthorization(vault.url, { redirectUrl })
     const state = url.searchParams.get('state')!
@@ -139,7 +139,7 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     expect(`${message} ${trace}`).not.toContain('call_this_number')
   })
 
-  it('say why the user came back without authorization', async () => {
+  it('report why the user returned without permission', async () => {
     await using vault = await protectedServer()
     const { url, flow } = await beginAuthorization(vault.url, { redirectUrl })
     vault.as.faults.authorizationError = 'access_denied'
@@ -151,14 +151,12 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     const store = new MemoryTokenStore()
     const { url, flow } = await beginAuthorization(vault.url, { redirectUrl, store })
     vault.as.faults.next('token', { status: 401, body: { error: 'invalid_client' } })
-    await expect(completeAuthorization(await followRedirect(url), flow, { store })).rejects.toThrow(
-      /did not issue a token/,
-    )
+    await expect(completeAuthorization(await followRedirect(url), flow, { store })).rejects.toThrow(/gave no token/)
     const again = await beginAuthorization(vault.url, { redirectUrl, store })
     expect(again.url.searchParams.get('client_id')).not.toBe(url.searchParams.get('client_id'))
   })
 
-  it('bind the token to a key that stays in the store', async () => {
+  it('bind the token to a DPoP key kept in the store', async () => {
     await using vault = await protectedServer({ dpop: 'required', dpopNonce: true }, { dpop: dpop() })
     const store = new MemoryTokenStore()
     const { url, flow } = await beginAuthorization(vault.url, { redirectUrl, store, dpop: true })
@@ -167,14 +165,14 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     expect((await client.callTool('whoami')).isError).toBeFalsy()
   })
 
-  it('refuse a redirect over plain http to another machine', async () => {
+  it('refuse a plain http redirect to another machine', async () => {
     await using vault = await protectedServer()
     const plain = { redirectUrl: 'http://app.example/back' }
     await expect(beginAuthorization(vault.url, plain)).rejects.toMatchObject({ code: 'invalid-argument' })
     expect(visits(vault.as)).toEqual([])
   })
 
-  it('show no secret when a flow cannot be read', async () => {
+  it('show no secret when a stored flow cannot be read', async () => {
     const error = await completeAuthorization(new URLSearchParams(), '{"codeVerifier":"hush"').catch((reason) => reason)
     expect(error).toMatchObject({ code: 'invalid-argument' })
     expect(`${error.message} ${error.cause}`).not.toContain('hush')

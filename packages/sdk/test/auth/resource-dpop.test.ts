@@ -2,7 +2,10 @@ import { generateKeyPair } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { type DpopOptions, dpop } from '../../src/auth/resource/dpop.ts'
 import { MemoryReplays } from '../../src/auth/resource/replays.ts'
-import { type Door, door, eachRevision, httpRevisions, modern, Peer } from '../transport/http/server/support.ts'
+import { overHttp, type SendHttp } from '../kit/http-client.ts'
+import { Peer } from '../kit/http-peer.ts'
+import { eachRevision, httpRevisions, modern } from '../kit/revisions.ts'
+
 import { challengeOf, guarded, now, Prover, protectedServer, sha256, withToken } from './resource-support.ts'
 
 /** A protected server that takes bound tokens, and a client with such a token. */
@@ -34,11 +37,11 @@ async function bound(options: DpopOptions = {}, resource?: string) {
   }
 }
 
-describe('a token that is bound to a key', () => {
-  eachRevision(httpRevisions, 'is accepted with a fresh proof for each request', async (revision) => {
+describe('DPoP-bound tokens', () => {
+  eachRevision(httpRevisions, 'accepts a bound token with a fresh proof for each request', async (revision) => {
     await using place = await bound()
-    const plain = door(place.url)
-    const proving: Door = async (ask) => {
+    const plain = overHttp(place.url)
+    const proving: SendHttp = async (ask) => {
       const proof = await place.good({ htm: ask.method })
       return plain({ ...ask, headers: { ...ask.headers, authorization: `DPoP ${place.token}`, dpop: proof } })
     }
@@ -49,7 +52,7 @@ describe('a token that is bound to a key', () => {
     expect(seen).not.toContain(place.token)
   })
 
-  it('is no bearer token, with or without a proof [AUTH-012]', async () => {
+  it('refuses a bound token as a bearer token, with or without a proof [AUTH-012]', async () => {
     await using place = await bound()
     for (const proof of [await place.good(), 'none']) {
       const answer = await place.call(proof, 'Bearer')
@@ -58,7 +61,7 @@ describe('a token that is bound to a key', () => {
     }
   })
 
-  it('is refused where the server does not take such tokens [AUTH-012]', async () => {
+  it('refuses a bound token where DPoP is not supported [AUTH-012]', async () => {
     await using place = await protectedServer()
     const token = await place.token({ cnf: { jkt: 'x' } })
     for (const scheme of ['Bearer', 'DPoP']) {
@@ -69,7 +72,7 @@ describe('a token that is bound to a key', () => {
     }
   })
 
-  it('is accepted for a URL in other words: query, fragment, capitals, default port', async () => {
+  it('accepts an equivalent URL in the proof: query, fragment, capitals, default port', async () => {
     await using place = await bound({}, 'https://mcp.example.com/mcp')
     for (const htu of [
       'HTTPS://MCP.Example.com:443/mcp',
@@ -81,7 +84,7 @@ describe('a token that is bound to a key', () => {
   })
 })
 
-describe('a proof is refused', () => {
+describe('refused proofs', () => {
   const cases: Record<string, (place: Awaited<ReturnType<typeof bound>>) => Promise<string | string[]>> = {
     'when it is none': async () => 'x',
     'when there are two': async (place) => [await place.good(), await place.good()],
@@ -119,7 +122,7 @@ describe('a proof is refused', () => {
     },
   }
 
-  it.each(Object.keys(cases))('%s [AUTH-012]', async (name) => {
+  it.each(Object.keys(cases))('refuses a proof: %s [AUTH-012]', async (name) => {
     await using place = await bound()
     const answer = await place.call(await cases[name]!(place))
     expect(answer.status).toBe(401)
@@ -131,20 +134,20 @@ describe('a proof is refused', () => {
     expect((await place.call(await place.good())).status).toBe(200)
   })
 
-  it('when there is none [AUTH-012]', async () => {
+  it('refuses a request without a proof [AUTH-012]', async () => {
     await using place = await bound()
     await using peer = new Peer(place.url, modern, { headers: { authorization: `DPoP ${place.token}` } })
     expect(challengeOf(await peer.call('who'), 'DPoP').error).toBe('invalid_dpop_proof')
   })
 
-  it('the second time [AUTH-012]', async () => {
+  it('refuses a reused proof [AUTH-012]', async () => {
     await using place = await bound()
     const proof = await place.good()
     const answers = await Promise.all([place.call(proof), place.call(proof), place.call(proof)])
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401])
   })
 
-  it('the second time also by another process that shares the memory [AUTH-012]', async () => {
+  it('refuses a proof reused at another process that shares the replay cache [AUTH-012]', async () => {
     const memory = new MemoryReplays()
     const replays = { add: async (key: string, until: number) => memory.add(key, until) }
     const prover = await Prover.create()
@@ -156,7 +159,7 @@ describe('a proof is refused', () => {
     expect((await check()).problem?.error).toBe('invalid_dpop_proof')
   })
 
-  it('when more are remembered than may be: nothing is forgotten too early', async () => {
+  it('refuses proofs when the replay cache is full, instead of forgetting early', async () => {
     await using place = await bound({ replays: new MemoryReplays(1) })
     const proof = await place.good()
     expect((await place.call(proof)).status).toBe(200)
@@ -165,8 +168,8 @@ describe('a proof is refused', () => {
   })
 })
 
-describe('the memory of proofs', () => {
-  it('forgets what is too old to be accepted, and makes room', () => {
+describe('the replay cache', () => {
+  it('drops proofs that are too old to be accepted', () => {
     const replays = new MemoryReplays(2)
     const past = Date.now() - 1
     expect(replays.add('a', past)).toBe(true)
@@ -178,8 +181,8 @@ describe('the memory of proofs', () => {
   })
 })
 
-describe('a challenge', () => {
-  it('offers both schemes where either will do, and DPoP alone where it must be', async () => {
+describe('DPoP challenges', () => {
+  it('offers both schemes where either works, and DPoP alone where it is required', async () => {
     await using either = await bound()
     await using peer = new Peer(either.url, modern)
     const answer = await peer.call('who')
@@ -190,14 +193,14 @@ describe('a challenge', () => {
     const refused = await other.call('who')
     expect(refused.status).toBe(401)
     expect(refused.headers['www-authenticate']).toMatch(/^DPoP /)
-    const metadata = await door(strict.url)({ method: 'GET', path: '/.well-known/oauth-protected-resource' })
+    const metadata = await overHttp(strict.url)({ method: 'GET', path: '/.well-known/oauth-protected-resource' })
     expect(await metadata.json()).toMatchObject({
       dpop_signing_alg_values_supported: ['ES256'],
       dpop_bound_access_tokens_required: true,
     })
   })
 
-  it('still takes tokens that are bound to nothing as bearer tokens, where it may, but not with the wrong scheme', async () => {
+  it('accepts unbound bearer tokens where allowed, but not with the wrong scheme', async () => {
     await using place = await bound()
     const token = await place.unbound()
     await using peer = new Peer(place.url, modern, withToken(token))
@@ -207,7 +210,7 @@ describe('a challenge', () => {
     expect((await odd.call('who')).status).toBe(401)
   })
 
-  it('of a tool that needs more scopes is of the scheme that was used [AUTH-075]', async () => {
+  it('uses the scheme of the request in the challenge of a tool that needs more scopes [AUTH-075]', async () => {
     await using place = await bound()
     await using peer = new Peer(place.url, modern, {
       headers: { authorization: `DPoP ${place.token}`, dpop: await place.good() },
@@ -218,8 +221,8 @@ describe('a challenge', () => {
   })
 })
 
-describe('nonces', () => {
-  it('are asked for, given, accepted, and renewed with every answer', async () => {
+describe('DPoP nonces', () => {
+  it('requests, issues, accepts and renews nonces', async () => {
     await using place = await bound({ nonce: true })
     const first = await place.call(await place.good())
     expect(first.status).toBe(401)
@@ -232,14 +235,14 @@ describe('nonces', () => {
     expect(challengeOf(await place.call(await place.good({ nonce: 'made-up' })), 'DPoP').error).toBe('use_dpop_nonce')
   })
 
-  it('a proof that was refused for its nonce may be sent again with one', async () => {
+  it('accepts a proof again with a nonce after it was refused without one', async () => {
     await using place = await bound({ nonce: true })
     const jti = 'the-same'
     const { headers } = await place.call(await place.good({ jti }))
     expect((await place.call(await place.good({ jti, nonce: headers['dpop-nonce'] }))).status).toBe(200)
   })
 
-  it('of one process are taken by another with the same secret, and by no other', async () => {
+  it('accepts nonces of another process with the same secret only', async () => {
     const secret = 'a secret of many bytes'
     await using one = await bound({ nonce: { secret } })
     await using two = await bound({ nonce: { secret } })
@@ -250,7 +253,7 @@ describe('nonces', () => {
     expect((await other.call(await other.good({ nonce }))).status).toBe(401)
   })
 
-  it('of a secret that is too short are refused at once', () => {
+  it('refuses a nonce secret that is too short', () => {
     expect(() => dpop({ nonce: { secret: 'short' } })).toThrow('16 bytes')
   })
 })

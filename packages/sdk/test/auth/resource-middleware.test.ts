@@ -7,16 +7,11 @@ import type { BearerAuthOptions } from '../../src/auth/resource/middleware.ts'
 import type { AuthOptions } from '../../src/auth/resource/options.ts'
 import { mcpAuthMetadataRouter, requireBearerAuth } from '../../src/transport/http/server/auth-middleware.ts'
 import type { NodeMiddleware } from '../../src/transport/http/server/auth-routes.ts'
-import {
-  door,
-  eachRevision,
-  httpRevisions,
-  listenWith,
-  modern,
-  Peer,
-  RawClient,
-  sessionRevisions,
-} from '../transport/http/server/support.ts'
+import { overHttp } from '../kit/http-client.ts'
+import { Peer } from '../kit/http-peer.ts'
+import { rawPost } from '../kit/raw-http.ts'
+import { eachRevision, httpRevisions, modern, sessionRevisions } from '../kit/revisions.ts'
+import { listenWith } from '../kit/serve-http.ts'
 import { challengeOf, guarded, Issuer, now, openWith, withToken } from './resource-support.ts'
 
 const resource = 'https://mcp.example.com/mcp'
@@ -70,20 +65,24 @@ describe('requireBearerAuth', () => {
     },
   )
 
-  eachRevision(httpRevisions, 'lets the others through, and handlers see who they are [AUTH-012]', async (revision) => {
-    await using place = await behind()
-    await using peer = await openWith(place.url, revision, await issuer.token({ aud: resource, scope: 'mcp' }))
-    expect(JSON.parse((await peer.textOf('who'))!)).toMatchObject({
-      subject: 'ann',
-      clientId: 'app',
-      scopes: ['mcp'],
-      extra: { sub: 'ann' },
-    })
-  })
+  eachRevision(
+    httpRevisions,
+    'lets authorized callers through and exposes them to handlers [AUTH-012]',
+    async (revision) => {
+      await using place = await behind()
+      await using peer = await openWith(place.url, revision, await issuer.token({ aud: resource, scope: 'mcp' }))
+      expect(JSON.parse((await peer.textOf('who'))!)).toMatchObject({
+        subject: 'ann',
+        clientId: 'app',
+        scopes: ['mcp'],
+        extra: { sub: 'ann' },
+      })
+    },
+  )
 
   eachRevision(
     sessionRevisions,
-    'a session belongs to its user, though another has the same client [SESS-014]',
+    'binds a session to its user, although another user has the same client [SESS-014]',
     async (revision) => {
       await using place = await behind()
       await using ann = await openWith(place.url, revision, await issuer.token({ aud: resource }))
@@ -95,7 +94,7 @@ describe('requireBearerAuth', () => {
 
   eachRevision(
     httpRevisions,
-    'answers a tool that needs more with a 403 that names it [AUTH-075] [AUTH-076]',
+    'answers 403 with the missing scope when a tool needs more [AUTH-075] [AUTH-076]',
     async (revision) => {
       await using place = await behind()
       await using peer = await openWith(place.url, revision, await issuer.token({ aud: resource, scope: 'mcp' }))
@@ -105,7 +104,7 @@ describe('requireBearerAuth', () => {
     },
   )
 
-  it('refuses tokens with too little scope, with a 403 [AUTH-007]', async () => {
+  it('answers 403 to tokens with too little scope [AUTH-007]', async () => {
     await using place = await behind({ requiredScopes: ['mcp', 'files'] })
     await using peer = new Peer(place.url, modern, withToken(await issuer.token({ aud: resource, scope: 'mcp' })))
     const answer = await peer.call('echo')
@@ -113,7 +112,7 @@ describe('requireBearerAuth', () => {
     expect(challengeOf(answer)).toMatchObject({ error: 'insufficient_scope', scope: 'mcp files' })
   })
 
-  it('takes verifiers of the well-known interface, and keeps their token out of sight', async () => {
+  it('accepts verifiers of the official interface and hides the token', async () => {
     let seen: unknown
     const spy: NodeMiddleware = (request, _response, next) => {
       seen = request.auth
@@ -131,7 +130,7 @@ describe('requireBearerAuth', () => {
     expect(challengeOf(answer)).toMatchObject({ error: 'invalid_token' })
   })
 
-  it('says 503 when the verifier fails, and nothing of why', async () => {
+  it('answers 503 without details when the verifier fails', async () => {
     const said = vi.spyOn(console, 'error').mockImplementation(() => {})
     const verifier = { verifyAccessToken: () => Promise.reject(new Error('no connection')) }
     await using place = await behind({ verifier })
@@ -142,7 +141,7 @@ describe('requireBearerAuth', () => {
     expect(JSON.stringify(said.mock.calls)).not.toContain('secret-token')
   })
 
-  it('stands before a transport that is routed by hand, as it always did', async () => {
+  it('protects a transport that is routed by hand', async () => {
     const server = guarded()
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => crypto.randomUUID() })
     await server.connect(transport)
@@ -156,19 +155,18 @@ describe('requireBearerAuth', () => {
   })
 })
 
-it('two Authorization headers are refused on servers that show only the first [AUTH-007]', async () => {
+it('refuses two Authorization headers on servers that expose only the first [AUTH-007]', async () => {
   const verify = () => ({ clientId: 'c', scopes: [] })
   const handler = createMcpHandler(guarded(), { auth: { verify, authorizationServers: [issuer.url], resource } })
   for (const answer of [handler.node, inTurn(requireBearerAuth({ verifier: verify }), handler.node)]) {
     await using place = await listenWith(answer)
-    await using client = await RawClient.open(place.port)
     const lines = ['host: 127.0.0.1', 'authorization: Bearer a', 'authorization: Bearer b']
-    expect((await client.post(lines, '')).status).toBe(400)
+    expect((await rawPost(place.port, lines, '')).status).toBe(400)
   }
 })
 
 describe('`auth` of StreamableHTTPServerTransport', () => {
-  it('checks tokens like everywhere else [AUTH-006] [AUTH-013]', async () => {
+  it('checks tokens like other entry points [AUTH-006] [AUTH-013]', async () => {
     const auth: AuthOptions = {
       verify: jwtVerifier({ issuer: issuer.url }),
       authorizationServers: [issuer.url],
@@ -195,10 +193,10 @@ describe('mcpAuthMetadataRouter', () => {
     serviceDocumentationUrl: 'https://docs.example.com/',
   }
 
-  it('serves what clients need to log in, and leaves the rest alone [AUTH-017] [AUTH-027] [AUTH-028] [AUTH-101]', async () => {
+  it('serves login metadata and passes other requests on [AUTH-017] [AUTH-027] [AUTH-028] [AUTH-101]', async () => {
     const rest: NodeMiddleware = (_request, response) => response.writeHead(418).end()
     await using place = await listenWith(inTurn(mcpAuthMetadataRouter(options), rest))
-    const get = (path: string) => door(place.url)({ method: 'GET', path })
+    const get = (path: string) => overHttp(place.url)({ method: 'GET', path })
     for (const path of ['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-protected-resource']) {
       expect(await (await get(path)).json()).toEqual({
         resource,
@@ -215,8 +213,8 @@ describe('mcpAuthMetadataRouter', () => {
     expect((await get('/mcp')).status).toBe(418)
   })
 
-  it('answers for itself where nothing follows', async () => {
+  it('answers 404 itself where no handler follows', async () => {
     await using place = await listenWith(mcpAuthMetadataRouter(options))
-    expect((await door(place.url)({ method: 'GET', path: '/else' })).status).toBe(404)
+    expect((await overHttp(place.url)({ method: 'GET', path: '/else' })).status).toBe(404)
   })
 })

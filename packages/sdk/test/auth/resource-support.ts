@@ -6,7 +6,10 @@ import type { McpServer, McpServerOptions, ServeHttpOptions } from 'tenon/server
 import { jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
 import type { AuthInfo, AuthOptions } from '../../src/auth/resource/options.ts'
 import { checkScopes } from '../../src/util/scopes.ts'
-import { type Answer, Peer, type PeerOptions, registerSlow, serve, workshop } from '../transport/http/server/support.ts'
+import type { Answer } from '../kit/http-client.ts'
+import { Peer, type PeerOptions } from '../kit/http-peer.ts'
+import { serve } from '../kit/serve-http.ts'
+import { registerSlow, workshop } from '../kit/workshop.ts'
 
 export interface TokenClaims {
   sub?: string | undefined

@@ -4,7 +4,9 @@ import { introspectionVerifier } from '../../src/auth/resource/introspection-ver
 import { type JwtVerifierOptions, jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
 import type { AuthInfo, AuthOptions, TokenRequest } from '../../src/auth/resource/options.ts'
 import { checkScopes, hasScopes, InsufficientScopeError } from '../../src/util/scopes.ts'
-import { modern, Peer } from '../transport/http/server/support.ts'
+import { Peer } from '../kit/http-peer.ts'
+import { modern } from '../kit/revisions.ts'
+
 import {
   guarded,
   Issuer,
@@ -35,7 +37,7 @@ describe('jwtVerifier', () => {
   const verify = async (claims: TokenClaims, header: TokenHeader = {}, options: Partial<JwtVerifierOptions> = {}) =>
     jwtVerifier({ issuer: issuer.url, ...options })(await issuer.token({ aud: resource, ...claims }, header), request)
 
-  it('gives what the token says, by the names that issuers use', async () => {
+  it('returns the claims under the names that issuers use', async () => {
     const exp = now() + 100
     expect(await verify({ scope: 'a b', exp })).toEqual({
       issuer: issuer.url,
@@ -49,19 +51,19 @@ describe('jwtVerifier', () => {
     expect(await verify(others)).toMatchObject({ clientId: 'web', scopes: ['c', 'd'] })
   })
 
-  it('finds the keys by the metadata of the issuer, and keeps them', async () => {
+  it('finds the keys through issuer metadata and caches them', async () => {
     const check = jwtVerifier({ issuer: issuer.url })
     const token = await issuer.token({ aud: resource })
     for (let count = 0; count < 5; count++) expect(await check(token, request)).toBeDefined()
     expect(issuer.requests.map(({ path }) => path)).toEqual(['/.well-known/oauth-authorization-server', '/jwks'])
   })
 
-  it('uses keys of other issuers for nobody: metadata of another issuer is not used', async () => {
+  it('does not use metadata of another issuer', async () => {
     issuer.metadata = { ...issuer.metadata, issuer: 'https://other.example' }
     await expect(verify({})).rejects.toThrow('The keys of')
   })
 
-  it.each(['RS256', 'ES256'])('takes %s', async (alg) => {
+  it.each(['RS256', 'ES256'])('accepts %s', async (alg) => {
     const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
     issuer.keys = [{ ...(await exportJWK(publicKey)), kid: 'x', alg }]
     const token = await issuer.token({ aud: resource }, { alg, kid: 'x' }, privateKey)
@@ -85,17 +87,17 @@ describe('jwtVerifier', () => {
     expect(await verify(claims, header)).toBeUndefined()
   })
 
-  it.each(['at+jwt', 'application/at+jwt', 'AT+JWT', 'JWT', undefined])('takes the type %s', async (typ) => {
+  it.each(['at+jwt', 'application/at+jwt', 'AT+JWT', 'JWT', undefined])('accepts the type %s', async (typ) => {
     expect(await verify({}, { typ })).toBeDefined()
   })
 
-  it('allows clocks to be apart a little, and not more', async () => {
+  it('tolerates a small clock skew only', async () => {
     expect(await verify({ exp: now() - 3 })).toBeDefined()
     expect(await verify({ exp: now() - 3 }, {}, { clockToleranceSec: 0 })).toBeUndefined()
     expect(await verify({ nbf: now() + 3 })).toBeDefined()
   })
 
-  it('takes an audience that the operator names in place of the URL [AUTH-013]', async () => {
+  it('accepts an audience that the operator configures instead of the URL [AUTH-013]', async () => {
     const options = { audience: ['api://files', 'api://more'] }
     expect(await verify({ aud: 'api://more' }, {}, options)).toBeDefined()
     expect(await verify({ aud: ['x', 'api://files'] }, {}, options)).toBeDefined()
@@ -119,11 +121,11 @@ describe('jwtVerifier', () => {
     for (const token of forged) expect(await check(token, request)).toBeUndefined()
   })
 
-  it.each(['HS256', 'none', 'A256KW'])('does not take %s from its options either', (algorithm) => {
+  it.each(['HS256', 'none', 'A256KW'])('refuses the option %s', (algorithm) => {
     expect(() => jwtVerifier({ issuer: issuer.url, algorithms: [algorithm] })).toThrow(algorithm)
   })
 
-  it('takes only the algorithms that it was given', async () => {
+  it('accepts only the configured algorithms', async () => {
     expect(await verify({}, {}, { algorithms: ['RS256'] })).toBeUndefined()
   })
 
@@ -136,7 +138,7 @@ describe('jwtVerifier', () => {
     expect(issuer.requests).toHaveLength(1)
   })
 
-  it('tries every key that fits when the token names none', async () => {
+  it('tries every matching key when the token names none', async () => {
     const old = issuer.keys[0]!
     const token = await issuer.token({ aud: resource }, { kid: undefined })
     await issuer.rotate('k2')
@@ -147,7 +149,7 @@ describe('jwtVerifier', () => {
     expect(await jwtVerifier({ issuer: issuer.url })(token, request)).toBeUndefined()
   })
 
-  it('rejects when there are no keys to be had, and does not ask with every token', async () => {
+  it('rejects without keys, and does not ask the issuer for every token', async () => {
     for (const options of [{}, { jwksUri: `${issuer.url}/jwks` }]) {
       issuer.requests.length = 0
       issuer.broken = 500
@@ -159,7 +161,7 @@ describe('jwtVerifier', () => {
     }
   })
 
-  it('becomes a 503 there, and goes on when the issuer is back', async () => {
+  it('leads to 503 without keys and recovers with the issuer', async () => {
     await using place = await protectedServer({ server: guarded({ onError: () => {} }) })
     place.issuer.broken = 500
     await using peer = new Peer(place.url, modern, withToken(await place.token()))
@@ -168,19 +170,19 @@ describe('jwtVerifier', () => {
     await expect.poll(async () => (await peer.call('echo')).status, { timeout: 5_000, interval: 100 }).toBe(200)
   })
 
-  it('bounds what an issuer may answer', async () => {
+  it('limits the size of issuer responses', async () => {
     const fetch = async () => new Response(new Uint8Array(2_000_000), { status: 200 })
     const check = jwtVerifier({ issuer: issuer.url, jwksUri: `${issuer.url}/jwks`, fetch })
     await expect(check(await issuer.token({ aud: resource }), request)).rejects.toThrow('longer than')
   })
 
-  it('takes keys over https only, except from this machine [AUTH-089]', () => {
+  it('fetches keys over https only, except from loopback [AUTH-089]', () => {
     expect(() => jwtVerifier({ issuer: 'http://as.example' })).toThrow('https:')
     expect(() => jwtVerifier({ issuer: 'https://as.example', jwksUri: 'http://as.example/jwks' })).toThrow('https:')
     expect(() => jwtVerifier({ issuer: 'http://localhost:9000' })).not.toThrow()
   })
 
-  it('does not take keys from a place that the metadata names over http [AUTH-089]', async () => {
+  it('does not fetch keys from an http URL in the metadata [AUTH-089]', async () => {
     issuer.metadata = { ...issuer.metadata, jwks_uri: 'http://as.example/jwks' }
     await expect(verify({})).rejects.toThrow('https:')
   })
@@ -190,7 +192,7 @@ describe('introspectionVerifier', () => {
   const options = () => ({ endpoint: `${issuer.url}/introspect`, clientId: 'mcp server', clientSecret: 's3cr&t' })
   const active = { active: true, sub: 'ann', client_id: 'app', scope: 'a b', aud: resource }
 
-  it('asks the authorization server, as itself', async () => {
+  it('authenticates itself to the authorization server', async () => {
     issuer.known.set('t', { ...active, exp: now() + 100 })
     const info = await introspectionVerifier(options())('t', request)
     expect(info).toMatchObject({ issuer: issuer.url, subject: 'ann', clientId: 'app', scopes: ['a', 'b'] })
@@ -217,7 +219,7 @@ describe('introspectionVerifier', () => {
     expect(await introspectionVerifier({ ...options(), issuer: issuer.url })('t', request)).toBeUndefined()
   })
 
-  it('asks once about a token, also when it comes many times at once', async () => {
+  it('introspects a token once for concurrent requests', async () => {
     issuer.known.set('t', active)
     const check = introspectionVerifier(options())
     await Promise.all([check('t', request), check('t', request), check('t', request)])
@@ -227,7 +229,7 @@ describe('introspectionVerifier', () => {
     expect(issuer.requests).toHaveLength(2)
   })
 
-  it('remembers what it was told, not what a handler made of it', async () => {
+  it('caches the response, not what a handler made of it', async () => {
     issuer.known.set('t', { ...active, roles: ['reader'] })
     const check = introspectionVerifier(options())
     const roles = (info: AuthInfo | undefined) => info?.claims?.roles as string[]
@@ -235,7 +237,7 @@ describe('introspectionVerifier', () => {
     expect(roles(await check('t', request))).toEqual(['reader'])
   })
 
-  it('hears of a token that was revoked at once when it remembers nothing', async () => {
+  it('notices a revoked token immediately without a cache', async () => {
     const check = introspectionVerifier({ ...options(), cacheMs: 0 })
     issuer.known.set('t', active)
     expect(await check('t', request)).toBeDefined()
@@ -243,7 +245,7 @@ describe('introspectionVerifier', () => {
     expect(await check('t', request)).toBeUndefined()
   })
 
-  it('rejects when there is no answer, and asks again, without the token or the secret in what it says', async () => {
+  it('rejects without a response, retries later, and shows neither token nor secret', async () => {
     const check = introspectionVerifier(options())
     issuer.broken = 500
     issuer.known.set('t0k3n', active)
@@ -257,7 +259,7 @@ describe('introspectionVerifier', () => {
     expect(await check('t0k3n', request)).toBeDefined()
   })
 
-  it('lets callers in by it over HTTP [AUTH-012]', async () => {
+  it('authorizes callers over HTTP [AUTH-012]', async () => {
     const verify = introspectionVerifier(options())
     await using place = await protectedServer({ auth: { verify } })
     issuer.known.set('opaque', { ...active, aud: place.url })
@@ -267,13 +269,13 @@ describe('introspectionVerifier', () => {
     expect((await other.call('who')).status).toBe(401)
   })
 
-  it('sends tokens over https only, except on this machine [AUTH-089]', () => {
+  it('sends tokens over https only, except to loopback [AUTH-089]', () => {
     expect(() => introspectionVerifier({ ...options(), endpoint: 'http://as.example/i' })).toThrow('https:')
   })
 })
 
 describe('checkScopes', () => {
-  it('passes who has them all, and names all of them to who has not [AUTH-076]', () => {
+  it('passes callers with all scopes, and names all scopes otherwise [AUTH-076]', () => {
     expect(() => checkScopes({ scopes: ['a', 'b', 'c'] }, ['a', 'b'])).not.toThrow()
     expect(() => checkScopes(undefined, [])).not.toThrow()
     for (const auth of [undefined, { scopes: [] }, { scopes: ['a'] }]) {
@@ -290,7 +292,7 @@ describe('checkScopes', () => {
   })
 })
 
-it('verifiers and servers mean the same by what they tell each other', () => {
+it('agrees with servers on the meaning of verifier options and results', () => {
   expectTypeOf<ReturnType<typeof jwtVerifier>>().toEqualTypeOf<AuthOptions['verify']>()
   expectTypeOf<ReturnType<typeof introspectionVerifier>>().toEqualTypeOf<AuthOptions['verify']>()
 })

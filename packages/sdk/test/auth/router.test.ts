@@ -145,7 +145,7 @@ async function start<P extends OAuthServerProvider<RedirectingResponse>>(
 }
 
 describe('mcpAuthRouter', () => {
-  it('lets a client register, sign in and call, over a provider of the known interface', async () => {
+  it('registers, signs in and calls through a provider of the official interface', async () => {
     await using app = await start(new Provider())
     const user = new User()
     await using client = await connect(app.url, { auth: user.auth({ clientName: 'Agent' }) })
@@ -175,7 +175,7 @@ describe('mcpAuthRouter', () => {
     })
   })
 
-  it('has no registration and no revocation where the provider has none', async () => {
+  it('has no registration or revocation endpoint where the provider has none', async () => {
     const whole = new Provider()
     const { getClient } = whole.clientsStore
     const provider: OAuthServerProvider<RedirectingResponse> = {
@@ -194,7 +194,7 @@ describe('mcpAuthRouter', () => {
     expect((await app.post('/register', '{}')).status).toBe(401)
   })
 
-  it('makes up ids and secrets, which can expire', async () => {
+  it('generates client ids and secrets that can expire', async () => {
     await using app = await start(new Provider(), { clientRegistrationOptions: { clientSecretExpirySeconds: 60 } })
     const open = await app.register({ token_endpoint_auth_method: 'none' })
     expect(open.client_secret).toBe(undefined)
@@ -210,7 +210,7 @@ describe('mcpAuthRouter', () => {
     expect([late.status, late.body.error]).toEqual([401, 'invalid_client'])
   })
 
-  it('takes a secret in either way from a client of which nothing else is said', async () => {
+  it('accepts a client secret by either method if none was registered', async () => {
     await using app = await start(new Provider())
     app.provider.clients.set('c', { client_id: 'c', client_secret: 's', redirect_uris: [redirectUri] })
     const form = { grant_type: 'refresh_token', refresh_token: 'x' }
@@ -220,7 +220,7 @@ describe('mcpAuthRouter', () => {
     expect((await app.post('/token', { ...form, client_id: 'c' })).status).toBe(401)
   })
 
-  it('compares the verifier itself, unless the provider does', async () => {
+  it('verifies PKCE itself unless the provider does', async () => {
     for (const skipLocalPkceValidation of [false, true]) {
       await using app = await start(Object.assign(new Provider(), { skipLocalPkceValidation }))
       const { client_id } = await app.register({ token_endpoint_auth_method: 'none' })
@@ -236,7 +236,7 @@ describe('mcpAuthRouter', () => {
     }
   })
 
-  it('checks requests as every authorization server here does, before the provider hears of them [AUTH-091]', async () => {
+  it('validates requests before the provider sees them [AUTH-091]', async () => {
     await using app = await start(new Provider())
     const { client_id } = await app.register({ token_endpoint_auth_method: 'none' })
     const ok = { client_id, redirect_uri: redirectUri }
@@ -250,7 +250,7 @@ describe('mcpAuthRouter', () => {
     expect(await errorOf({ scope: 'never' })).toBe('invalid_scope')
   })
 
-  it('hands errors of the provider on as it named them, and nothing of its faults', async () => {
+  it('forwards OAuth errors of the provider and hides its internal errors', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     await using app = await start(new Provider())
     const { client_id } = await app.register({ token_endpoint_auth_method: 'none' })
@@ -279,7 +279,7 @@ describe('mcpAuthRouter', () => {
     ])
   })
 
-  it('reads what a body parser in front of it has taken apart', async () => {
+  it('reads a body that a body parser has already parsed', async () => {
     const port = await listen()
     const provider = new Provider()
     const router = mcpAuthRouter({ provider, issuerUrl: port.origin })
@@ -297,7 +297,7 @@ describe('mcpAuthRouter', () => {
     await port[Symbol.asyncDispose]()
   })
 
-  it('wants https, and an issuer without query or fragment', () => {
+  it('requires https and an issuer without query or fragment', () => {
     const provider = new Provider()
     expect(() => mcpAuthRouter({ provider, issuerUrl: 'http://auth.example.com' })).toThrow(/https/)
     expect(() => mcpAuthRouter({ provider, issuerUrl: 'https://auth.example.com/?a' })).toThrow(/query/)
@@ -341,7 +341,7 @@ describe('ProxyOAuthServerProvider', () => {
     return { ...app, as, [Symbol.asyncDispose]: dispose }
   }
 
-  it('takes a client through another authorization server [SDK-016]', async () => {
+  it('proxies a client to another authorization server [SDK-016]', async () => {
     await using app = await proxied()
     const user = new User()
     const follow = async (page: URL) => {
@@ -355,7 +355,7 @@ describe('ProxyOAuthServerProvider', () => {
     expect(request!.params).toMatchObject({ resource: app.url, redirect_uri: redirectUri })
   })
 
-  it('hands refusals on, and keeps faults to itself', async () => {
+  it('forwards refusals and hides internal errors', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     await using app = await proxied()
     const { client_id } = await app.register({
@@ -375,7 +375,7 @@ describe('ProxyOAuthServerProvider', () => {
     expect(app.as.requests.at(-1)).toMatchObject({ endpoint: 'revoke', params: { token: 'x', client_id } })
   })
   it.each(['client_secret_post', 'client_secret_basic'] as const)(
-    'shows secrets by %s where that is wanted',
+    'authenticates by %s where configured',
     async (method) => {
       const client = { client_id: 'an app', client_secret: 'a secret: 100%', redirect_uris: [redirectUri] }
       await using app = await proxied(
@@ -394,7 +394,7 @@ describe('ProxyOAuthServerProvider', () => {
     },
   )
 
-  it('says when the server behind it is down that it may be tried again', async () => {
+  it('answers 503 when the upstream server is down', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     await using app = await proxied()
     const { client_id } = await app.register({ token_endpoint_auth_method: 'none' })

@@ -33,9 +33,9 @@ async function serve() {
   return { url: http.url, [Symbol.asyncDispose]: () => http.close() }
 }
 
-describe('what needs scopes', () => {
+describe('scopes required by a feature', () => {
   for (const revision of ['2025-03-26', '2025-11-25', '2026-07-28'] as const) {
-    it(`is listed for everyone, and used by those who have them (${revision}) [RES-034]`, async () => {
+    it(`lists the feature for everyone and serves callers with the scopes (${revision}) [RES-034]`, async () => {
       await using http = await serve()
       const poor = await connect(http.url, { revision, auth: bearer('look') })
       const rich = await connect(http.url, { revision, auth: bearer('look+take') })
@@ -54,7 +54,7 @@ describe('what needs scopes', () => {
     })
   }
 
-  it('names all of them in the challenge', async () => {
+  it('names all required scopes in the challenge', async () => {
     await using http = await serve()
     const { status, headers } = await fetch(http.url, {
       method: 'POST',
@@ -84,7 +84,7 @@ describe('what needs scopes', () => {
     expect(headers.get('www-authenticate')).toMatch(/error="insufficient_scope".*scope="take"/)
   })
 
-  it('is closed over HTTP without authorization', async () => {
+  it('refuses the feature over HTTP without auth', async () => {
     const http = await serveHttp(vault(), { port: 0, exit: false })
     await using client = await connect(http.url)
     await expect(client.callTool('take')).rejects.toThrow(/take/)

@@ -33,7 +33,7 @@ async function facing(
 }
 
 describe('lists', () => {
-  everyWire('can be awaited, iterated, and gathered', async (wire) => {
+  everyWire('can await, iterate and collect a list', async (wire) => {
     const server = new McpServer({ name: 'lists', version: '1' }, { pageSize: 2 })
     for (const name of ['a', 'b', 'c']) server.registerTool(name, {}, () => 'x')
     await using pair = await wire.connect(server)
@@ -50,7 +50,7 @@ describe('lists', () => {
     expect((await client.listTools({ cursor: page.nextCursor! }).all()).map(({ name }) => name)).toEqual(['c'])
   })
 
-  everyWire('that were awaited and then iterated are asked for once', async (wire) => {
+  everyWire('requests a list once when it is awaited and then iterated', async (wire) => {
     const server = new McpServer({ name: 'lists', version: '1' })
     server.registerTool('a', {}, () => 'x')
     await using pair = await wire.connect(server)
@@ -61,7 +61,7 @@ describe('lists', () => {
     expect(requests(pair.transcript, 'tools/list')).toHaveLength(1)
   })
 
-  it.each(revisionIds)('lose one bad tool and not the others, with a warning, on %s', async (revision) => {
+  it.each(revisionIds)('drops a malformed tool with a warning and keeps the others on %s', async (revision) => {
     const bad = [
       null,
       7,
@@ -83,7 +83,7 @@ describe('lists', () => {
     expect(met.warnings.join('\n')).toContain('no schema')
   })
 
-  it.each(revisionIds)('lose bad prompts, resources and templates in the same way on %s', async (revision) => {
+  it.each(revisionIds)('drops malformed prompts, resources and templates with a warning on %s', async (revision) => {
     const server = pretend(
       revision,
       { prompts: {}, resources: {} },
@@ -104,14 +104,14 @@ describe('lists', () => {
     expect(warnings).toHaveLength(4)
   })
 
-  it.each(revisionIds)('that are no lists are an error, on %s', async (revision) => {
+  it.each(revisionIds)('rejects a result that is not a list on %s', async (revision) => {
     for (const tools of [undefined, null, {}, 'tools']) {
       await using met = await facing(revision, tools)
       await expect(met.client.listTools().all()).rejects.toMatchObject({ code: 'invalid-response' })
     }
   })
 
-  it.each(revisionIds)('keep every keyword of a schema as it came, on %s [JSON-015]', async (revision) => {
+  it.each(revisionIds)('keeps every keyword of a schema on %s [JSON-015]', async (revision) => {
     const inputSchema = {
       type: 'object',
       $defs: { a: { $anchor: 'a', const: 1 } },
@@ -127,12 +127,12 @@ describe('lists', () => {
   })
 })
 
-describe('results of tools', () => {
+describe('tool results', () => {
   const outputSchema = { type: 'object', properties: { n: { type: 'number', maximum: 10 } }, required: ['n'] }
   const tools = [{ name: 'a', inputSchema: object, outputSchema }]
 
   describe.each(structured)('on %s', (revision) => {
-    it('are checked against the schema that was listed [TOOL-033]', async () => {
+    it('checks the result against the listed output schema [TOOL-033]', async () => {
       await using good = await facing(revision, tools, { content: [], structuredContent: { n: 3 } })
       await good.client.listTools()
       expect((await good.client.callTool('a')).structuredContent).toEqual({ n: 3 })
@@ -146,7 +146,7 @@ describe('results of tools', () => {
       }
     })
 
-    it('that report an error are handed over, not checked, not thrown [TOOL-033, TOOL-039]', async () => {
+    it('returns results with isError unchecked, without throwing [TOOL-033, TOOL-039]', async () => {
       await using met = await facing(revision, tools, {
         content: [{ type: 'text', text: 'The tank is empty' }],
         isError: true,
@@ -156,7 +156,7 @@ describe('results of tools', () => {
       expect([result.isError, result.text]).toEqual([true, 'The tank is empty'])
     })
 
-    it('are not checked for a tool that was never listed, or has no schema [TOOL-033]', async () => {
+    it('does not check the result of a tool that was not listed or has no schema [TOOL-033]', async () => {
       await using met = await facing(revision, [{ name: 'b', inputSchema: object }], {
         content: [],
         structuredContent: { any: 1 },
@@ -166,7 +166,7 @@ describe('results of tools', () => {
       expect((await met.client.callTool('b')).structuredContent).toEqual({ any: 1 })
     })
 
-    it('follow the dialect their schema names, else 2020-12 [JSON-001, JSON-002, JSON-005]', async () => {
+    it('follows the dialect that the schema names, or 2020-12 [JSON-001, JSON-002, JSON-005]', async () => {
       const draft7 = { $schema: 'http://json-schema.org/draft-07/schema#' }
       // A list of items belongs to draft-07, prefixItems to 2020-12; each means nothing to the other.
       const cases: [object, object, boolean][] = [
@@ -194,7 +194,7 @@ describe('results of tools', () => {
       ['that refers to nothing [JSON-007]', { type: 'object', properties: { n: { $ref: '#/$defs/gone' } } }],
     ]
     it.each(unusable)(
-      'with a schema %s pass the parts that cannot be checked, with one warning',
+      'passes the parts of a schema %s that cannot be checked, with one warning',
       async (_what, schema) => {
         await using met = await facing(revision, [{ name: 'a', inputSchema: object, outputSchema: schema }], {
           content: [],
@@ -212,7 +212,7 @@ describe('results of tools', () => {
       ['a wrong type', { type: 'nonsense' }],
       ['an unknown reference', { $ref: '#/$defs/gone' }],
       ['an unsupported pattern', { pattern: '(a)\\1' }],
-    ])('are checked by the rest of a schema that has %s [TOOL-033]', async (_what, unusablePart) => {
+    ])('checks the rest of a schema that has %s [TOOL-033]', async (_what, unusablePart) => {
       const outputSchema = { type: 'object', properties: { n: unusablePart, count: { type: 'number' } } }
       await using met = await facing(revision, [{ name: 'a', inputSchema: object, outputSchema }], {
         content: [],
@@ -222,7 +222,7 @@ describe('results of tools', () => {
       await expect(met.client.callTool('a')).rejects.toThrow('count: must be a number, got string')
     })
 
-    it('are checked against the output schema that the caller gives, and have the values that it returns', async () => {
+    it('checks and converts the result by the output schema that the caller passes', async () => {
       await using met = await facing(revision, [{ name: 'a', inputSchema: object }], {
         content: [],
         structuredContent: { at: '2026-07-28T00:00:00Z' },
@@ -237,7 +237,7 @@ describe('results of tools', () => {
       })
     })
 
-    it('that failed, or have no structured content, are told apart by an output schema of the caller', async () => {
+    it('distinguishes failed results from missing structured content for a caller’s output schema', async () => {
       const outputSchema = { n: z.number() }
       await using failing = await facing(revision, [], { content: [], isError: true })
       expect((await failing.client.callTool('a', {}, { outputSchema })).isError).toBe(true)
@@ -245,7 +245,7 @@ describe('results of tools', () => {
       await expect(empty.client.callTool('a', {}, { outputSchema })).rejects.toThrow('returned no structured content')
     })
 
-    it('are matched against patterns, in bounded time [JSON-014]', async () => {
+    it('matches patterns in bounded time [JSON-014]', async () => {
       const outputSchema = { type: 'object', properties: { id: { pattern: '^(\\w+\\s?)*$' } } }
       await using met = await facing(revision, [{ name: 'a', inputSchema: object, outputSchema }], {
         content: [],
@@ -258,7 +258,7 @@ describe('results of tools', () => {
   })
 
   it.each(structured)(
-    'whose schema refers to the network cause no request; a server neither fetches nor takes it, on %s [TOOL-046, JSON-009, JSON-011, JSON-013]',
+    'fetches nothing for a schema that refers to the network, and a server refuses it, on %s [TOOL-046, JSON-009, JSON-011, JSON-013]',
     async (revision) => {
       let fetched = 0
       const http = createHttpServer((_request, response) => {
@@ -288,13 +288,13 @@ describe('results of tools', () => {
     },
   )
 
-  it.each(revisionIds)('with content that is missing are still safe to read on %s', async (revision) => {
+  it.each(revisionIds)('returns a result without content safely on %s', async (revision) => {
     await using met = await facing(revision, [], {})
     const result = await met.client.callTool('a')
     expect([result.content, result.text]).toEqual([[], ''])
   })
 
-  it.each(revisionIds)('that never come end in a timeout on %s', async (revision) => {
+  it.each(revisionIds)('times out when no result arrives on %s', async (revision) => {
     const server = pretend(revision, { tools: {} }, { 'tools/call': () => undefined })
     await using client = await connect(server.transport, { revision })
     await expect(client.callTool('slow', {}, { timeoutMs: 20 })).rejects.toMatchObject({
@@ -304,9 +304,9 @@ describe('results of tools', () => {
   })
 })
 
-describe('errors of a server', () => {
+describe('server errors', () => {
   it.each(revisionIds)(
-    'reach the caller with code, message and data, for a model to read, on %s [TOOL-040]',
+    'exposes code, message and data of a server error to the caller on %s [TOOL-040]',
     async (revision) => {
       const server = pretend(
         revision,
@@ -327,7 +327,7 @@ describe('errors of a server', () => {
     },
   )
 
-  it.each(revisionIds)('a client does not ask for what was not declared on %s', async (revision) => {
+  it.each(revisionIds)('does not request a feature that the server did not declare on %s', async (revision) => {
     const server = pretend(revision, {}, {})
     await using client = await connect(server.transport, { revision })
     const calls = [
@@ -353,7 +353,7 @@ describe('icons', () => {
     },
   ]
 
-  everyWire('go with everything that may have one, since 2025-11-25 [ICON-001]', async (wire) => {
+  everyWire('sends icons with everything that can have one, since 2025-11-25 [ICON-001]', async (wire) => {
     const server = new McpServer({ name: 'icons', version: '1', icons })
     server.registerTool('t', { icons }, () => 'x')
     server.registerPrompt('p', { icons }, () => 'x')
@@ -380,7 +380,7 @@ describe('icons', () => {
     ['no list', { src: 'https://example.com/icon.png' }],
   ]
 
-  it.each(wrong)('are refused at registration with %s [ICON-001]', (_, icons) => {
+  it.each(wrong)('refuses an icon at registration with %s [ICON-001]', (_, icons) => {
     const config = { icons: icons as never }
     const info = { name: 'icons', version: '1' }
     const server = new McpServer(info)
@@ -392,7 +392,7 @@ describe('icons', () => {
     expect(() => new McpServer({ ...info, ...config })).toThrow(/^Server icons: icons/)
   })
 
-  it('may come from http:, with a warning that clients will not load them', () => {
+  it('accepts http: icons with a warning that clients will not load them', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const icons = [{ src: 'http://example.com/warned.png' }]
     expect(() => new McpServer({ name: 'icons', version: '1', icons })).not.toThrow()

@@ -19,7 +19,7 @@ describe('a completer', () => {
         answer(argument.value) as { values: string[] },
     )
 
-  it('asks once for what was typed in quick succession [COMP-008]', async () => {
+  it('sends one request for input typed in quick succession [COMP-008]', async () => {
     const complete = completing()
     const completer = createCompleter({ complete })
     const found = ['p', 'pa', 'par'].map((value) => completer(typed(value)))
@@ -30,7 +30,7 @@ describe('a completer', () => {
     expect(complete).toHaveBeenCalledTimes(1)
   })
 
-  it('cancels a request that the user did not wait for [COMP-008]', async () => {
+  it('cancels a request that was superseded [COMP-008]', async () => {
     const complete = completing((value) => (value === 'slow' ? new Promise(() => {}) : { values: [value] }))
     const completer = createCompleter({ complete }, { debounceMs: 10 })
     const slow = completer(typed('slow'))
@@ -42,7 +42,7 @@ describe('a completer', () => {
     expect(await quick).toEqual({ values: ['quick'] })
   })
 
-  it('caches what it got, for a while [COMP-008]', async () => {
+  it('caches suggestions for a while [COMP-008]', async () => {
     const complete = completing()
     const completer = createCompleter({ complete }, { debounceMs: 10, cacheMs: 1_000 })
     const ask = async (value: string) => {
@@ -80,7 +80,7 @@ describe('a completer', () => {
     expect(complete).toHaveBeenCalledTimes(2)
   })
 
-  it('copes with partial and malformed suggestions [COMP-008]', async () => {
+  it('handles partial and malformed suggestions [COMP-008]', async () => {
     const values = [1, null, { toString: 'x' }, ...Array.from({ length: 150 }, (_, index) => `v${index}`)]
     const completer = createCompleter({ complete: completing(() => ({ values, hasMore: true, total: 'many' })) })
     const found = completer(typed('a'))
@@ -88,7 +88,7 @@ describe('a completer', () => {
     expect(await found).toEqual({ values: Array.from({ length: 100 }, (_, index) => `v${index}`), hasMore: true })
   })
 
-  it('keeps a bounded number of answers', async () => {
+  it('caches a bounded number of responses', async () => {
     const complete = completing()
     const completer = createCompleter({ complete }, { debounceMs: 0, cacheMs: 3_600_000 })
     const ask = async (value: string) => {
@@ -102,7 +102,7 @@ describe('a completer', () => {
 })
 
 describe('a completer with a client', () => {
-  everyWire('completes arguments of prompts [COMP-008]', async (wire) => {
+  everyWire('completes prompt arguments [COMP-008]', async (wire) => {
     const server = new McpServer({ name: 's', version: '1' })
     const city = completable(z.string(), (value) => ['paris', 'porto', 'rome'].filter((name) => name.startsWith(value)))
     server.registerPrompt('greet', { argsSchema: { city } }, () => 'hello')

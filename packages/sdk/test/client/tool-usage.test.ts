@@ -1,11 +1,13 @@
 import { connect, isResourceNotFound, McpError, PeerError, type ToolCallRecord } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { errorOf, everyRevision, scripted, scriptedClient, shaped } from '../era/support.ts'
+import { errorOf } from '../kit/error-of.ts'
 import { everyWire } from '../kit/every-wire.ts'
+import { allRevisions } from '../kit/revisions.ts'
+import { scripted, scriptedClient, shaped } from '../kit/scripted-server.ts'
 
 describe('the result of a tool', () => {
-  it.each(everyRevision)('has only well-formed content when a model sees it (%s) [TOOL-045]', async (revision) => {
+  it.each(allRevisions)('removes malformed content before a model sees it (%s) [TOOL-045]', async (revision) => {
     const good = [
       { type: 'text', text: 'fine' },
       { type: 'image', data: 'AAAA', mimeType: 'image/png' },
@@ -39,18 +41,15 @@ describe('the result of a tool', () => {
     await client.close()
   })
 
-  it.each(everyRevision)(
-    'does not come for ever: a call has a timeout unless it is turned off (%s) [TOOL-045]',
-    async (revision) => {
-      vi.useFakeTimers()
-      const server = scripted(revision, { 'tools/call': () => undefined })
-      const client = await scriptedClient(server, { revision })
-      const failed = errorOf(client.callTool('never'))
-      await vi.advanceTimersByTimeAsync(60_000)
-      expect(await failed).toMatchObject({ code: 'timeout', timeoutMs: 60_000 })
-      await client.close()
-    },
-  )
+  it.each(allRevisions)('times out a call unless the timeout is disabled (%s) [TOOL-045]', async (revision) => {
+    vi.useFakeTimers()
+    const server = scripted(revision, { 'tools/call': () => undefined })
+    const client = await scriptedClient(server, { revision })
+    const failed = errorOf(client.callTool('never'))
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(await failed).toMatchObject({ code: 'timeout', timeoutMs: 60_000 })
+    await client.close()
+  })
   afterEach(() => vi.useRealTimers())
 })
 
@@ -64,7 +63,7 @@ describe('the use of tools', () => {
     return server
   }
 
-  everyWire('can be logged: the name, the time it took and how it ended [TOOL-045]', async (wire) => {
+  everyWire('can log the name, duration and outcome of a tool call [TOOL-045]', async (wire) => {
     await using pair = await wire.connect(createServer())
     const log: ToolCallRecord[] = []
     pair.client.on('toolCall', (record) => log.push(record))
@@ -81,7 +80,7 @@ describe('the use of tools', () => {
     expect(JSON.stringify(log)).not.toMatch(/hunter2|secret/)
   })
 
-  it('is logged as failed when the output does not fit its schema [TOOL-045]', async () => {
+  it('logs a call as failed when its output does not match the schema [TOOL-045]', async () => {
     const server = scripted('2026-07-28', {
       'tools/list': () => ({
         result: {
@@ -102,7 +101,7 @@ describe('the use of tools', () => {
 })
 
 describe('a resource that does not exist', () => {
-  everyWire('is told by every revision in a way that a client recognises [RES-026]', async (wire) => {
+  everyWire('reports a missing resource recognizably on every revision [RES-026]', async (wire) => {
     const server = new McpServer({ name: 's', version: '1' })
     server.registerResource('a', 'note://a', {}, () => 'x')
     await using pair = await wire.connect(server)
@@ -117,7 +116,7 @@ describe('a resource that does not exist', () => {
     [-32602, undefined, false],
     [-32602, { uri: 7 }, false],
     [-32603, { uri: 'note://x' }, false],
-  ])('is recognised by the code %s with %j on 2026-07-28: %s [RES-026]', async (code, data, expected) => {
+  ])('recognizes a missing resource by code %s with %j on 2026-07-28: %s [RES-026]', async (code, data, expected) => {
     const refuse = () => ({ error: { code, message: 'no', ...(data && { data }) } })
     const client = await scriptedClient(scripted('2026-07-28', { 'resources/read': refuse }))
     const error = await errorOf(client.readResource('note://x'))
@@ -126,7 +125,7 @@ describe('a resource that does not exist', () => {
     await client.close()
   })
 
-  it('is not confused with errors of this side', async () => {
+  it('does not confuse a missing resource with local errors', async () => {
     await using client = await connect(new McpServer({ name: 's', version: '1' }))
     expect(isResourceNotFound(await errorOf(client.readResource('note://x')))).toBe(false)
     expect(isResourceNotFound(undefined)).toBe(false)

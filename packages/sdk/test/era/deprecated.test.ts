@@ -1,7 +1,7 @@
 import type { Client, ClientOptions } from 'tenon/client'
 import type { McpServer, McpServerOptions } from 'tenon/server'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { handshakes, modern } from './support.ts'
+import { handshakeRevisions, modern } from '../kit/revisions.ts'
 
 const info = { name: 'new', version: '1' }
 const sample = () => Promise.reject(new Error('not called'))
@@ -29,7 +29,7 @@ describe('features that 2026-07-28 deprecates', () => {
     ['logging', { logLevel: 'info' }],
   ]
   it.each(clients)(
-    'are warned of once, where a client speaks no other revision: %s %j [LIFE-028]',
+    'warns once about a deprecated feature when the client supports only 2026-07-28: %s %j [LIFE-028]',
     async (feature, options) => {
       const said = await warnings((fresh) => {
         for (let count = 0; count < 3; count++) new fresh.Client(info, { ...options, revision: modern })
@@ -40,26 +40,23 @@ describe('features that 2026-07-28 deprecates', () => {
     },
   )
 
-  it('are warned of where a server speaks no other revision [LIFE-028]', async () => {
+  it('warns about a deprecated feature when the server supports only 2026-07-28 [LIFE-028]', async () => {
     const options: McpServerOptions = { revisions: [modern], capabilities: { logging: {} } }
     const said = await warnings((fresh) => void new fresh.McpServer(info, options))
     expect(said).toEqual([expect.stringContaining('logging is deprecated')])
   })
 
-  it.each(clients)(
-    'are not warned of where they are still needed for earlier revisions: %s %j',
-    async (_feature, options) => {
-      const said = await warnings((fresh) => {
-        new fresh.Client(info, options)
-        new fresh.Client(info, { ...options, revisions: [modern, '2025-11-25'] })
-        for (const revision of handshakes) new fresh.Client(info, { ...options, revision })
-        new fresh.McpServer(info, { capabilities: { logging: {} } })
-      })
-      expect(said).toEqual([])
-    },
-  )
+  it.each(clients)('does not warn when earlier revisions still need the feature: %s %j', async (_feature, options) => {
+    const said = await warnings((fresh) => {
+      new fresh.Client(info, options)
+      new fresh.Client(info, { ...options, revisions: [modern, '2025-11-25'] })
+      for (const revision of handshakeRevisions) new fresh.Client(info, { ...options, revision })
+      new fresh.McpServer(info, { capabilities: { logging: {} } })
+    })
+    expect(said).toEqual([])
+  })
 
-  it('are not warned of where they are not used', async () => {
+  it('does not warn about deprecated features that are not used', async () => {
     const said = await warnings((fresh) => {
       const elicit = () => ({ action: 'decline' as const })
       new fresh.Client(info, { revision: modern, handlers: { elicit } })

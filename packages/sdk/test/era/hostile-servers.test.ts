@@ -1,24 +1,16 @@
 import { type Client, Client as ClientClass, McpError } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { describe, expect, it, vi } from 'vitest'
-import {
-  connected,
-  errorOf,
-  everyRevision,
-  handshakes,
-  inMemory,
-  modern,
-  RestartableTransport,
-  scripted,
-  scriptedClient,
-  shaped,
-  watchStates,
-} from './support.ts'
+import { errorOf } from '../kit/error-of.ts'
+import { RestartableTransport } from '../kit/restartable-transport.ts'
+import { allRevisions, handshakeRevisions, modern } from '../kit/revisions.ts'
+import { scripted, scriptedClient, shaped } from '../kit/scripted-server.ts'
+import { connected, inMemory, watchStates } from './support.ts'
 
 const keys = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'then', 'length']
 
-describe('a server that uses names of Object.prototype', () => {
-  it.each(keys)('as a result type is refused: %s', async (resultType) => {
+describe('servers that use names of Object.prototype', () => {
+  it.each(keys)('refuses the result type %s', async (resultType) => {
     for (const tasks of [true, undefined]) {
       const server = scripted(modern, { 'tools/call': () => ({ result: { resultType, content: [] } }) })
       const client = await scriptedClient(server, { tasks })
@@ -30,7 +22,7 @@ describe('a server that uses names of Object.prototype', () => {
   })
 
   it.each([[null], [7], [[]], [{}], [['task']], [{ toString: 'x' }]])(
-    'as no result type at all is refused: %j',
+    'refuses the result type %j',
     async (resultType) => {
       const server = scripted(modern, { 'tools/call': () => ({ result: { resultType, content: [] } as never }) })
       const client = await scriptedClient(server, { tasks: true })
@@ -39,27 +31,24 @@ describe('a server that uses names of Object.prototype', () => {
     },
   )
 
-  it.each(everyRevision)(
-    'as names of tools, prompts and resources has them listed like any other (%s)',
-    async (revision) => {
-      const tools = keys.map((name) => ({ name, inputSchema: { type: 'object' }, outputSchema: { type: 'object' } }))
-      const server = scripted(revision, {
-        'tools/list': () => shaped(revision, { tools }),
-        'prompts/list': () => shaped(revision, { prompts: keys.map((name) => ({ name })) }),
-        'resources/list': () => shaped(revision, { resources: keys.map((name) => ({ name, uri: `note:${name}` })) }),
-        'tools/call': () => shaped(revision, { content: [], structuredContent: {} }),
-      })
-      const client = await scriptedClient(server, { revision })
-      expect((await client.listTools().all()).map(({ name }) => name)).toEqual(keys)
-      expect((await client.listPrompts().all()).map(({ name }) => name)).toEqual(keys)
-      expect((await client.listResources().all()).map(({ name }) => name)).toEqual(keys)
-      for (const name of keys) expect((await client.callTool(name)).structuredContent).toEqual({})
-      expect(({} as Record<string, unknown>).polluted).toBeUndefined()
-      await client.close()
-    },
-  )
+  it.each(allRevisions)('lists tools, prompts and resources with such names like any other (%s)', async (revision) => {
+    const tools = keys.map((name) => ({ name, inputSchema: { type: 'object' }, outputSchema: { type: 'object' } }))
+    const server = scripted(revision, {
+      'tools/list': () => shaped(revision, { tools }),
+      'prompts/list': () => shaped(revision, { prompts: keys.map((name) => ({ name })) }),
+      'resources/list': () => shaped(revision, { resources: keys.map((name) => ({ name, uri: `note:${name}` })) }),
+      'tools/call': () => shaped(revision, { content: [], structuredContent: {} }),
+    })
+    const client = await scriptedClient(server, { revision })
+    expect((await client.listTools().all()).map(({ name }) => name)).toEqual(keys)
+    expect((await client.listPrompts().all()).map(({ name }) => name)).toEqual(keys)
+    expect((await client.listResources().all()).map(({ name }) => name)).toEqual(keys)
+    for (const name of keys) expect((await client.callTool(name)).structuredContent).toEqual({})
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined()
+    await client.close()
+  })
 
-  it.each(everyRevision)('as members of a result does not change what a result is (%s)', async (revision) => {
+  it.each(allRevisions)('is not confused by such members of a result (%s)', async (revision) => {
     const hostile = JSON.parse('{"__proto__":{"polluted":true},"constructor":"x","text":"forged","toString":"y"}')
     const content = [{ type: 'text', text: 'real' }]
     const server = scripted(revision, { 'tools/call': () => shaped(revision, { ...hostile, content }) })
@@ -72,7 +61,7 @@ describe('a server that uses names of Object.prototype', () => {
   })
 })
 
-describe('a server that says odd things of itself', () => {
+describe('servers with malformed descriptions', () => {
   const odd: [string, Record<string, unknown>][] = [
     ['a name that is no string', { serverInfo: { name: 7, version: null } }],
     ['no info', { serverInfo: undefined }],
@@ -82,8 +71,8 @@ describe('a server that says odd things of itself', () => {
     ['capabilities that are a string', { capabilities: 'all' }],
     ['instructions that are an object', { instructions: { toString: 1 } }],
   ]
-  it.each(handshakes.flatMap((revision) => odd.map(([what, more]) => [revision, what, more] as const)))(
-    'is connected to all the same, and what cannot be used is left out (%s, %s)',
+  it.each(handshakeRevisions.flatMap((revision) => odd.map(([what, more]) => [revision, what, more] as const)))(
+    'connects and ignores unusable parts of the description (%s, %s)',
     async (revision, _what, more) => {
       const result = { protocolVersion: revision, capabilities: {}, serverInfo: { name: 's', version: '1' }, ...more }
       const client = await scriptedClient(scripted(revision, { initialize: () => ({ result }) }), { revision })
@@ -96,7 +85,7 @@ describe('a server that says odd things of itself', () => {
     },
   )
 
-  it('with very many versions is described in a few words', async () => {
+  it('shortens a very long list of versions in the error', async () => {
     const supportedVersions = Array.from({ length: 100_000 }, (_, index) => `version-${index}`)
     const server = scripted(modern, {
       'server/discover': () => ({ result: { resultType: 'complete', supportedVersions, capabilities: {} } }),
@@ -107,13 +96,13 @@ describe('a server that says odd things of itself', () => {
   })
 })
 
-describe('a server that changes', () => {
-  it('the schema of a tool is believed after it said that its tools changed', async () => {
+describe('servers that change', () => {
+  it('uses the new schema of a tool after a list change notification', async () => {
     const server = new McpServer({ name: 's', version: '1' }, { listChangedDelayMs: 0 })
     const tool = server.registerTool('t', { outputSchema: { type: 'object', required: ['old'] } }, () => ({
       structuredContent: { old: 1 },
     }))
-    for (const revision of everyRevision.slice(2)) {
+    for (const revision of allRevisions.slice(2)) {
       const client = await connected(server, { revision })
       await client.listTools()
       const listening = await client.listen({ toolsListChanged: true })
@@ -133,7 +122,7 @@ describe('a server that changes', () => {
     }
   })
 
-  it('a schema of a tool without saying so is held to what it said', async () => {
+  it('uses the listed schema of a tool that changed without a notification', async () => {
     let required = 'old'
     const server = scripted(modern, {
       'tools/list': () =>
@@ -151,7 +140,7 @@ describe('a server that changes', () => {
     await client.close()
   })
 
-  it('cannot escape the check of its output by saying that its tools changed', async () => {
+  it('checks output even if the server reports a tool change meanwhile', async () => {
     const server = scripted(modern, {
       'tools/list': () =>
         shaped(modern, {
@@ -167,7 +156,7 @@ describe('a server that changes', () => {
     await client.close()
   })
 
-  it.each(everyRevision)('into another server across a restart is seen as it is now (%s)', async (revision) => {
+  it.each(allRevisions)('forgets everything about the old server after a restart (%s)', async (revision) => {
     const first = new McpServer({ name: 'first', version: '1' })
     first.registerTool('a', {}, () => '1')
     const second = new McpServer({ name: 'second', version: '2' })
@@ -191,8 +180,8 @@ describe('a server that changes', () => {
   })
 })
 
-describe('a server that goes on after the client was closed', () => {
-  it.each(everyRevision)('is not heard any more (%s)', async (revision) => {
+describe('servers that continue after the client is closed', () => {
+  it.each(allRevisions)('ignores messages that arrive after close (%s)', async (revision) => {
     const server = scripted(revision, { 'tools/call': () => undefined })
     const client = await scriptedClient(server, { revision, handlers: { elicit: () => ({ action: 'decline' }) } })
     const heard: string[] = []

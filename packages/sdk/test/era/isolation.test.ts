@@ -4,7 +4,10 @@ import { McpServer } from 'tenon/server'
 import { InMemoryTransport, ScriptedClient, wires } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { everyRevision, gate, modern, type Said, testServer } from './support.ts'
+import { gate } from '../kit/gate.ts'
+import { allRevisions, modern } from '../kit/revisions.ts'
+import type { Said } from '../kit/transcript.ts'
+import { testServer } from './support.ts'
 
 /** Answers late and out of order, so that a mix-up has its chance. */
 function shuffler(): McpServer {
@@ -25,14 +28,14 @@ function shuffler(): McpServer {
   return server
 }
 
-describe('one server, many clients', () => {
-  it('CVE-2026-25536: equal request ids of 50 clients of mixed revisions never meet [VER-009, VER-030]', async () => {
+describe('one server with many clients', () => {
+  it('CVE-2026-25536: never mixes equal request ids of 50 clients of mixed revisions [VER-009, VER-030]', async () => {
     const server = shuffler()
     const clients = await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
         const [ours, theirs] = InMemoryTransport.createLinkedPair()
         await server.connect(theirs)
-        const revision = everyRevision[index % everyRevision.length]!
+        const revision = allRevisions[index % allRevisions.length]!
         const client = new Client({ name: `client-${index}`, version: '1' }, { revision })
         await client.connect(ours)
         return client
@@ -55,11 +58,11 @@ describe('one server, many clients', () => {
     await Promise.all(clients.map((client) => client.close()))
   })
 
-  it('CVE-2026-25536: each raw caller gets one answer to an id that all of them use at once', async () => {
+  it('CVE-2026-25536: sends one response to each raw client that uses the same id', async () => {
     const server = shuffler()
     const callers = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
-        const revision = everyRevision[index % everyRevision.length]!
+        const revision = allRevisions[index % allRevisions.length]!
         const caller = await ScriptedClient.connect(server, { revision })
         await caller.open()
         return caller
@@ -86,8 +89,8 @@ describe('one server, many clients', () => {
     }
   })
 
-  it.each(everyRevision)(
-    'refuses an id that is still in flight, and the first caller gets its answer (%s)',
+  it.each(allRevisions)(
+    'refuses an id that is still in flight, and answers the first request (%s)',
     async (revision) => {
       const { server, started, release } = testServer()
       await using caller = await ScriptedClient.connect(server, { revision })
@@ -106,20 +109,20 @@ describe('one server, many clients', () => {
       caller.say({ ...call, params: caller.params({ name: 'echo', arguments: { text: 'thief' } }) })
       await caller.request('tools/list')
       release()
-      await answered.promise
+      await answered.opened
       expect(both[0]?.error?.code).toBe(-32600)
       expect(both[1]?.result).toMatchObject({ content: [{ type: 'text', text: 'waited' }] })
     },
   )
 
-  it('cancelling a request of one client leaves the equal id of another alone', async () => {
+  it('does not cancel the equal id of another client', async () => {
     const server = new McpServer({ name: 's', version: '1' })
     const hold = gate()
     let running = 0
     const bothRunning = gate()
     server.registerTool('hold', {}, async () => {
       if (++running === 2) bothRunning.open()
-      await hold.promise
+      await hold.opened
       return 'held'
     })
     await using one = await ScriptedClient.connect(server)
@@ -132,7 +135,7 @@ describe('one server, many clients', () => {
     })
     one.say(call(one))
     const second = two.send(call(two))
-    await bothRunning.promise
+    await bothRunning.opened
     one.notify('notifications/cancelled', { requestId: 7 })
     await one.request('tools/list')
     hold.open()
@@ -142,9 +145,9 @@ describe('one server, many clients', () => {
   })
 })
 
-describe('one link, both eras', () => {
+describe('one connection with both eras', () => {
   for (const transport of ['memory', 'stdio'] as const) {
-    it(`serves a handshake and self-describing requests at the same time over ${transport} [VER-014, VER-028, VER-029, VER-030]`, async () => {
+    it(`serves handshake and stateless requests at the same time over ${transport} [VER-014, VER-028, VER-029, VER-030]`, async () => {
       const { server } = testServer()
       const [wire] = wires({ transports: [transport], revisions: [modern] })
       const channel = await wire!.open(server)
@@ -186,7 +189,7 @@ describe('one link, both eras', () => {
     })
   }
 
-  it('keeps what one era settled out of the other: removed methods, subscriptions and log levels [VER-028, VER-029]', async () => {
+  it('keeps the state of one era out of the other: removed methods, subscriptions and log levels [VER-028, VER-029]', async () => {
     const { server } = testServer({ listChangedDelayMs: 0 })
     server.registerResource('note', 'note://a', {}, () => 'a')
     server.registerTool('chatty', {}, (_, ctx) => {

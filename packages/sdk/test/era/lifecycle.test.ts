@@ -1,28 +1,19 @@
 import { metaKeys, type RevisionId } from 'tenon'
-import { type CapabilityError, Client, connect, StdioClientTransport } from 'tenon/client'
+import { type CapabilityError, Client } from 'tenon/client'
 import { completable, McpServer } from 'tenon/server'
 import { InMemoryTransport, record, ScriptedClient, ScriptedServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import { errorOf } from '../kit/error-of.ts'
 import { everyWire } from '../kit/every-wire.ts'
-import {
-  connected,
-  errorOf,
-  everyRevision,
-  gate,
-  handshakes,
-  heard,
-  initialized,
-  methodsOf,
-  modern,
-  type Said,
-  said,
-  scripted,
-  scriptedClient,
-  testServer,
-} from './support.ts'
+import { gate } from '../kit/gate.ts'
+import { allRevisions, handshakeRevisions, modern } from '../kit/revisions.ts'
+import { initialized, scripted, scriptedClient } from '../kit/scripted-server.ts'
+import { heard, methodsOf, type Said, said } from '../kit/transcript.ts'
+import { connected, testServer } from './support.ts'
 
 const clientInfo = { name: 'script', version: '1' }
+
 const notHandshake = (wire: { revision: { id: RevisionId } }) =>
   wire.revision.id === modern ? 'this revision has no handshake' : undefined
 
@@ -37,7 +28,7 @@ async function recorded(server: McpServer, revision: RevisionId, info = { name: 
 
 describe('the handshake', () => {
   everyWire(
-    'comes first, in three steps, each with what it must carry [LIFE-001, LIFE-002, LIFE-003, LIFE-005, LIFE-008]',
+    'performs the handshake in three steps with the required members [LIFE-001, LIFE-002, LIFE-003, LIFE-005, LIFE-008]',
     async (wire) => {
       await using pair = await wire.connect(testServer().server, { capabilities: { roots: { listChanged: true } } })
       await pair.client.callTool('echo', { text: 'x' })
@@ -66,8 +57,8 @@ describe('the handshake', () => {
     { skip: notHandshake },
   )
 
-  it.each(handshakes)('is asked for by a server before anything else is served (%s) [LIFE-001]', async (revision) => {
-    for (const revisions of [undefined, handshakes]) {
+  it.each(handshakeRevisions)('requires the handshake before any other request (%s) [LIFE-001]', async (revision) => {
+    for (const revisions of [undefined, handshakeRevisions]) {
       const { server } = testServer(revisions ? { revisions } : {})
       await using caller = await ScriptedClient.connect(server, { revision })
       for (const method of ['tools/list', 'tools/call', 'logging/setLevel', 'no/such']) {
@@ -88,7 +79,7 @@ describe('the handshake', () => {
     ['a nameless client', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { version: '1' } }],
     ['a client without version', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x' } }],
     ['capabilities that are a list', { protocolVersion: '2025-06-18', capabilities: [], clientInfo }],
-  ])('with %s in initialize is refused, and can be done right after that [LIFE-002, LIFE-013]', async (_, params) => {
+  ])('refuses initialize with %s, and accepts a valid one afterwards [LIFE-002, LIFE-013]', async (_, params) => {
     await using caller = await ScriptedClient.connect(testServer().server, { revision: '2025-06-18' })
     const refused = (await caller.send({
       jsonrpc: '2.0',
@@ -101,7 +92,7 @@ describe('the handshake', () => {
   })
 
   everyWire(
-    'may bring instructions, and brings none unless they were given [LIFE-004]',
+    'sends instructions only if they were given [LIFE-004]',
     async (wire) => {
       await using plain = await wire.connect(testServer().server)
       expect(plain.client.getInstructions()).toBeUndefined()
@@ -113,35 +104,32 @@ describe('the handshake', () => {
     { skip: notHandshake },
   )
 
-  it.each(handshakes)(
-    'is waited for: calls before its answer do not reach the server (%s) [LIFE-006]',
-    async (revision) => {
-      const server = scripted(revision, {
-        initialize: () => undefined,
-        'tools/list': () => ({ result: { tools: [] } }),
-      })
-      const client = new Client({ name: 'c', version: '1' }, { revision })
-      const connecting = client.connect(server.transport)
-      const greeting = await heard(server.transcript, 'client', 'initialize')
-      const early = [client.request('tools/list'), client.request('ping')].map((call) =>
-        call.then(
-          () => 'answered',
-          (error: { code: string }) => error.code,
-        ),
-      )
-      expect(() => client.notify('notifications/roots/list_changed')).toThrow()
-      await Promise.race([Promise.all(early), new Promise((resolve) => setTimeout(resolve, 20))])
-      expect(methodsOf(server.transcript, 'client').filter((method) => method !== 'ping')).toEqual(['initialize'])
-      server.say({ jsonrpc: '2.0', id: greeting.id, result: initialized(revision) })
-      await connecting
-      await client.listTools()
-      expect(methodsOf(server.transcript, 'client').slice(0, 2)).toEqual(['initialize', 'notifications/initialized'])
-      await client.close()
-    },
-  )
+  it.each(handshakeRevisions)('holds calls back until the handshake is complete (%s) [LIFE-006]', async (revision) => {
+    const server = scripted(revision, {
+      initialize: () => undefined,
+      'tools/list': () => ({ result: { tools: [] } }),
+    })
+    const client = new Client({ name: 'c', version: '1' }, { revision })
+    const connecting = client.connect(server.transport)
+    const greeting = await heard(server.transcript, 'client', 'initialize')
+    const early = [client.request('tools/list'), client.request('ping')].map((call) =>
+      call.then(
+        () => 'answered',
+        (error: { code: string }) => error.code,
+      ),
+    )
+    expect(() => client.notify('notifications/roots/list_changed')).toThrow()
+    await Promise.race([Promise.all(early), new Promise((resolve) => setTimeout(resolve, 20))])
+    expect(methodsOf(server.transcript, 'client').filter((method) => method !== 'ping')).toEqual(['initialize'])
+    server.say({ jsonrpc: '2.0', id: greeting.id, result: initialized(revision) })
+    await connecting
+    await client.listTools()
+    expect(methodsOf(server.transcript, 'client').slice(0, 2)).toEqual(['initialize', 'notifications/initialized'])
+    await client.close()
+  })
 
-  it.each(handshakes)(
-    'is not over for a server until the client says so: until then it sends answers only (%s) [LIFE-007]',
+  it.each(handshakeRevisions)(
+    'sends only responses until the client confirms the handshake (%s) [LIFE-007]',
     async (revision) => {
       const { server } = testServer({ listChangedDelayMs: 0 })
       server.registerResource('note', 'note://a', {}, () => 'a')
@@ -167,7 +155,7 @@ describe('the handshake', () => {
   )
 })
 
-describe('what was negotiated', () => {
+describe('negotiated revision and capabilities', () => {
   const level = {
     '2024-11-05': 'LIFE-009',
     '2025-03-26': 'LIFE-009',
@@ -181,8 +169,8 @@ describe('what was negotiated', () => {
     '2025-11-25': ['server/discover', 'subscriptions/listen', 'tasks/update'],
   }
 
-  for (const revision of handshakes as (keyof typeof level)[]) {
-    it(`decides what a server serves and says: ${revision} [${level[revision]}]`, async () => {
+  for (const revision of handshakeRevisions as (keyof typeof level)[]) {
+    it(`limits what a server serves and sends: ${revision} [${level[revision]}]`, async () => {
       const server = new McpServer({ name: 's', version: '1', title: 'S' }, { cache: { ttlMs: 1000 } })
       server.registerTool(
         't',
@@ -213,7 +201,7 @@ describe('what was negotiated', () => {
       await client.close()
     })
 
-    it(`keeps a client to the capabilities the server declared: ${revision} [${level[revision]}, LIFE-012]`, async () => {
+    it(`limits a client to the capabilities that the server declared: ${revision} [${level[revision]}, LIFE-012]`, async () => {
       const server = scripted(revision, {}, {})
       const client = await scriptedClient(server, { revision })
       const calls: [string, () => PromiseLike<unknown>][] = [
@@ -240,7 +228,7 @@ describe('what was negotiated', () => {
       await client.close()
     })
 
-    it(`keeps a server from telling of what it did not declare: ${revision} [${level[revision]}]`, async () => {
+    it(`keeps a server from sending undeclared notifications: ${revision} [${level[revision]}]`, async () => {
       const server = new McpServer({ name: 's', version: '1' }, { listChangedDelayMs: 0, logging: false })
       server.registerPrompt('p', {}, () => 'x')
       await using caller = await ScriptedClient.connect(server, { revision })
@@ -261,7 +249,7 @@ describe('what was negotiated', () => {
     })
   }
 
-  it('keeps a client of 2026-07-28 to the capabilities the server declared [LIFE-012]', async () => {
+  it('limits a client of 2026-07-28 to the capabilities that the server declared [LIFE-012]', async () => {
     const server = scripted(modern, {}, {})
     const client = await scriptedClient(server, { revision: modern })
     for (const call of [
@@ -277,7 +265,7 @@ describe('what was negotiated', () => {
     await client.close()
   })
 
-  everyWire('tells handlers which capabilities this caller declared [LIFE-008, LIFE-012]', async (wire) => {
+  everyWire('exposes the caller’s capabilities to handlers [LIFE-008, LIFE-012]', async (wire) => {
     const { server } = testServer()
     await using able = await wire.connect(server, { capabilities: { roots: {} } })
     await using unable = await wire.connect(server)
@@ -286,8 +274,8 @@ describe('what was negotiated', () => {
   })
 })
 
-describe('capabilities of a server', () => {
-  everyWire('name every feature that was registered, and no other [LIFE-011]', async (wire) => {
+describe('server capabilities', () => {
+  everyWire('declares every registered feature, and no other [LIFE-011]', async (wire) => {
     const declared = async (server: McpServer) => {
       await using pair = await wire.connect(server)
       return pair.client.server.capabilities
@@ -312,7 +300,7 @@ describe('capabilities of a server', () => {
     expect(await declared(mounted)).toEqual({ tools: { listChanged: true } })
   })
 
-  everyWire('cover every method it answers: what is not declared does not exist [LIFE-011]', async (wire) => {
+  everyWire('answers undeclared methods with an unknown method error [LIFE-011]', async (wire) => {
     const server = new McpServer({ name: 's', version: '1' }, { logging: false })
     await using pair = await wire.connect(server)
     for (const [method, params] of [
@@ -333,7 +321,7 @@ describe('capabilities of a server', () => {
   })
 })
 
-describe('who is who', () => {
+describe('implementation info', () => {
   const full = {
     name: 'full',
     version: '1.2.3',
@@ -353,7 +341,7 @@ describe('who is who', () => {
     }),
   })
 
-  it.each(everyRevision)('is told by name and version, and with what %s knows besides [LIFE-013]', async (revision) => {
+  it.each(allRevisions)('sends name and version, and the further members that %s has [LIFE-013]', async (revision) => {
     const { client, transcript } = await recorded(new McpServer(full), revision, full)
     expect(client.getServerVersion()).toEqual(since(revision))
     const asked = said(transcript, 'client')[0]!
@@ -369,7 +357,7 @@ describe('who is who', () => {
   })
 
   it.each([5, 'me', null, {}, { name: 'x' }, { name: 1, version: '1' }, { name: 'x', version: 2 }])(
-    'cannot be %j in a request that describes itself: it is refused, or at least shown to nobody [LIFE-013]',
+    'refuses or ignores %j as clientInfo of a stateless request [LIFE-013]',
     async (info) => {
       const { server } = testServer()
       await using caller = await ScriptedClient.connect(server)
@@ -381,8 +369,8 @@ describe('who is who', () => {
   )
 })
 
-describe('what goes wrong', () => {
-  it.each(handshakes)('a version mismatch is an error the caller can handle (%s) [LIFE-020]', async (revision) => {
+describe('lifecycle errors', () => {
+  it.each(handshakeRevisions)('reports a version mismatch to the caller (%s) [LIFE-020]', async (revision) => {
     const server = new ScriptedServer({ initialize: () => ({ result: initialized('2031-01-01') }) })
     const client = new Client({ name: 'c', version: '1' }, { revision })
     expect((await errorOf(client.connect(server.transport))).code).toBe('no-common-revision')
@@ -390,8 +378,8 @@ describe('what goes wrong', () => {
     expect((await errorOf(client.ping())).code).toBe('not-connected')
   })
 
-  it.each(handshakes)(
-    'an initialize that is never answered ends in time, is not cancelled, and closes (%s) [LIFE-020, CANC-003]',
+  it.each(handshakeRevisions)(
+    'times out an unanswered initialize without cancelling it, and closes (%s) [LIFE-020, CANC-003]',
     async (revision) => {
       const server = scripted(revision, { initialize: () => undefined })
       const client = new Client({ name: 'c', version: '1' }, { revision, connectTimeoutMs: 30 })
@@ -403,8 +391,8 @@ describe('what goes wrong', () => {
     },
   )
 
-  it.each(handshakes)(
-    'a missing capability and a timeout leave the connection usable (%s) [LIFE-020]',
+  it.each(handshakeRevisions)(
+    'keeps the connection usable after a missing capability and a timeout (%s) [LIFE-020]',
     async (revision) => {
       const server = scripted(revision, { 'tools/call': () => undefined }, { tools: {} })
       const client = await scriptedClient(server, { revision })
@@ -416,11 +404,11 @@ describe('what goes wrong', () => {
     },
   )
 
-  it.each(handshakes)(
-    'a client without a version in common leaves the server unharmed (%s) [LIFE-020]',
+  it.each(handshakeRevisions)(
+    'keeps the server usable after a client without a common version (%s) [LIFE-020]',
     async (revision) => {
       const { server } = testServer({ revisions: [revision] })
-      const others = handshakes.filter((id) => id !== revision)
+      const others = handshakeRevisions.filter((id) => id !== revision)
       const [ours, theirs] = InMemoryTransport.createLinkedPair()
       await server.connect(theirs)
       await errorOf(new Client({ name: 'c', version: '1' }, { revisions: others }).connect(ours))
@@ -431,9 +419,9 @@ describe('what goes wrong', () => {
   )
 })
 
-describe('the end', () => {
+describe('shutdown', () => {
   everyWire(
-    'is not said but done: closing sends no message [LIFE-021]',
+    'closes without sending a message [LIFE-021]',
     async (wire) => {
       const { server } = testServer()
       const pair = await wire.connect(server)
@@ -446,7 +434,7 @@ describe('the end', () => {
     { skip: notHandshake },
   )
 
-  it.each(handshakes)('closes the other side, whichever side begins (%s) [LIFE-021]', async (revision) => {
+  it.each(handshakeRevisions)('closes the other side, whichever side begins (%s) [LIFE-021]', async (revision) => {
     const { server } = testServer()
     const first = await recorded(server, revision)
     await first.client.close()
@@ -456,166 +444,8 @@ describe('the end', () => {
     second.client.on('state', ({ state }) => state === 'closed' && closed.open())
     const before = second.transcript.lines.length
     await server.close()
-    await closed.promise
+    await closed.opened
     expect(second.client.state).toBe('closed')
     expect(second.transcript.lines.length).toBe(before)
-  })
-})
-
-describe('a server of 2026-07-28 knows only what the request says', () => {
-  it('who calls and what it can, per request, in any order [LIFE-022, LIFE-023, META-014, META-015]', async () => {
-    const { server } = testServer()
-    await using caller = await ScriptedClient.connect(server)
-    const ask = async (name: string, capabilities: object) => {
-      const meta = { [metaKeys.clientInfo]: { name, version: '1' }, [metaKeys.clientCapabilities]: capabilities }
-      const answer = (await caller.request('tools/call', { name: 'who', _meta: meta })) as Said
-      return JSON.parse((answer.result!.content as [{ text: string }])[0].text)
-    }
-    const asked = Array.from({ length: 30 }, (_, index) => ({
-      name: `conversation ${index}`,
-      capabilities: [{ sampling: {} }, {}, { elicitation: { form: {} } }][index % 3]!,
-    }))
-    const answers = await Promise.all(asked.map(({ name, capabilities }) => ask(name, capabilities)))
-    answers.forEach((answer, index) => {
-      const { name, capabilities } = asked[index]!
-      expect(answer).toEqual({ revision: modern, client: { name, version: '1' }, capabilities })
-    })
-  })
-
-  it('nothing left out is filled in from before: version, capabilities, log level, client [LIFE-022, META-014]', async () => {
-    const { server } = testServer()
-    server.registerTool('chatty', {}, (_, ctx) => {
-      ctx.log.error('psst')
-      return 'ok'
-    })
-    await using caller = await ScriptedClient.connect(server, { capabilities: { sampling: {} } })
-    await caller.request('tools/call', { name: 'chatty', _meta: { [metaKeys.logLevel]: 'debug' } })
-    expect(said(caller.transcript, 'server', 'notifications/message')).toHaveLength(1)
-    await caller.request('tools/call', { name: 'chatty' })
-    expect(said(caller.transcript, 'server', 'notifications/message')).toHaveLength(1)
-    const meta = caller.params()._meta as Record<string, unknown>
-    for (const key of [metaKeys.protocolVersion, metaKeys.clientCapabilities]) {
-      const { [key]: _, ...rest } = meta
-      const params = { name: 'who', _meta: rest }
-      const answer = (await caller.send({ jsonrpc: '2.0', id: key, method: 'tools/call', params })) as Said
-      expect(answer.error?.code, key).toBe(-32602)
-    }
-    const { [metaKeys.clientInfo]: _, ...anonymous } = meta
-    const params = { name: 'who', _meta: anonymous }
-    const answer = (await caller.send({ jsonrpc: '2.0', id: 'anon', method: 'tools/call', params })) as Said
-    expect(JSON.parse((answer.result!.content as [{ text: string }])[0].text)).not.toHaveProperty('client')
-  })
-
-  it('interleaved slow requests are answered each on its own, not one after the other [LIFE-023]', async () => {
-    const server = new McpServer({ name: 's', version: '1' })
-    const gates = new Map(['a', 'b', 'c'].map((key) => [key, gate()]))
-    server.registerTool('turn', { inputSchema: { key: z.string() } }, async ({ key }) => {
-      await gates.get(key)!.promise
-      return key
-    })
-    await using caller = await ScriptedClient.connect(server)
-    const order: string[] = []
-    const calls = ['a', 'b', 'c'].map(async (key) => {
-      const answer = (await caller.request('tools/call', { name: 'turn', arguments: { key } })) as Said
-      order.push((answer.result!.content as [{ text: string }])[0].text)
-    })
-    gates.get('c')!.open()
-    await calls[2]
-    gates.get('a')!.open()
-    await calls[0]
-    gates.get('b')!.open()
-    await calls[1]
-    expect(order).toEqual(['c', 'a', 'b'])
-  })
-
-  it('a list begun on one connection goes on over another, and at another node with the same keys [LIFE-024, LIFE-026]', async () => {
-    const make = () => {
-      const server = new McpServer(
-        { name: 's', version: '1' },
-        { pageSize: 2, stateKeys: ['a secret of at least 32 characters!!'] },
-      )
-      for (const name of ['a', 'b', 'c', 'd', 'e']) server.registerTool(name, {}, () => name)
-      return server
-    }
-    const names = (page: Said) => (page.result!.tools as { name: string }[]).map(({ name }) => name)
-    const server = make()
-    await using one = await ScriptedClient.connect(server)
-    await using two = await ScriptedClient.connect(server)
-    await using three = await ScriptedClient.connect(make())
-    const first = (await one.request('tools/list')) as Said
-    // Position is in the cursor and nowhere else: asking again without it starts over, on any connection.
-    expect(names((await one.request('tools/list')) as Said)).toEqual(['a', 'b'])
-    const second = (await two.request('tools/list', { cursor: first.result!.nextCursor })) as Said
-    const third = (await three.request('tools/list', { cursor: second.result!.nextCursor })) as Said
-    expect([names(first), names(second), names(third)]).toEqual([['a', 'b'], ['c', 'd'], ['e']])
-    expect(names((await two.request('tools/list')) as Said)).toEqual(['a', 'b'])
-  })
-
-  it.each([
-    ['ping', {}],
-    ['logging/setLevel', { level: 'info' }],
-    ['resources/subscribe', { uri: 'note://a' }],
-    ['resources/unsubscribe', { uri: 'note://a' }],
-    ['tasks/list', {}],
-    ['tasks/result', { taskId: 'x' }],
-    ['sampling/createMessage', { messages: [], maxTokens: 1 }],
-    ['roots/list', {}],
-    ['elicitation/create', { message: 'x', requestedSchema: { type: 'object', properties: {} } }],
-  ])('%s is gone, on a dual and on a modern-only server [LIFE-027, PING-007]', async (method, params) => {
-    for (const revisions of [undefined, [modern]]) {
-      const { server } = testServer(revisions ? { revisions } : {})
-      server.registerResource('note', 'note://a', {}, () => 'a')
-      await using caller = await ScriptedClient.connect(server)
-      expect(((await caller.request(method, params)) as Said).error?.code).toBe(-32601)
-    }
-  })
-
-  it('initialize is an unknown method on a modern-only server [LIFE-027]', async () => {
-    await using caller = await ScriptedClient.connect(testServer({ revisions: [modern] }).server)
-    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
-    const answer = (await caller.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params })) as Said
-    expect(answer.error?.code).toBe(-32601)
-  })
-})
-
-describe('a client and its server process', () => {
-  it('one process serves all that the client does, until it is closed [LIFE-025]', async () => {
-    const script = `
-      const meta = { 'io.modelcontextprotocol/serverInfo': { name: 'p', version: '1' } }
-      let text = ''
-      process.stdin.setEncoding('utf8').on('end', () => process.exit(0)).on('data', (chunk) => {
-        text += chunk
-        for (let end; (end = text.indexOf('\\n')) >= 0; text = text.slice(end + 1)) {
-          const { id, method } = JSON.parse(text.slice(0, end))
-          if (id === undefined) continue
-          const result = method === 'server/discover'
-            ? { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, ttlMs: 0, cacheScope: 'private' }
-            : { content: [{ type: 'text', text: String(process.pid) }] }
-          const answer = { jsonrpc: '2.0', id, result: { resultType: 'complete', _meta: meta, ...result } }
-          process.stdout.write(JSON.stringify(answer) + '\\n')
-        }
-      })`
-    const transport = new StdioClientTransport({ command: process.execPath, args: ['-e', script] })
-    let starts = 0
-    const { start } = transport
-    transport.start = () => {
-      starts++
-      return start.call(transport)
-    }
-    const client = await connect(transport)
-    const pids = new Set<string>()
-    // Several conversations, one after the other and at once, with a cancelled one between.
-    for (let conversation = 0; conversation < 3; conversation++) {
-      const stop = new AbortController()
-      const given = client.callTool('pid', {}, { signal: stop.signal }).catch(() => undefined)
-      stop.abort()
-      await given
-      const calls = await Promise.all([client.callTool('pid'), client.callTool('pid')])
-      for (const call of calls) pids.add(call.text)
-    }
-    expect([...pids]).toEqual([String(transport.pid)])
-    expect(starts).toBe(1)
-    await client.close()
-    expect(transport.pid).toBeUndefined()
   })
 })

@@ -4,21 +4,13 @@ import { completable, McpServer, ResourceTemplate } from 'tenon/server'
 import { InMemoryTransport, Judge, OfficialSchema, record, ScriptedClient } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import { errorOf } from '../kit/error-of.ts'
 import { everyWire } from '../kit/every-wire.ts'
 import { schemas } from '../kit/official-schemas.ts'
-import {
-  connected,
-  discovery,
-  errorOf,
-  everyRevision,
-  methodsOf,
-  modern,
-  type Said,
-  said,
-  scripted,
-  scriptedClient,
-  testServer,
-} from './support.ts'
+import { allRevisions, modern } from '../kit/revisions.ts'
+import { discovery, scripted, scriptedClient } from '../kit/scripted-server.ts'
+import { methodsOf, type Said, said } from '../kit/transcript.ts'
+import { connected, testServer } from './support.ts'
 
 const onlyModern = { revisions: [modern] }
 
@@ -43,12 +35,12 @@ const requests: [string, Record<string, unknown>][] = [
 ]
 
 describe('server/discover', () => {
-  it('tells versions, capabilities, caching and who answers, as the schema wants [DISC-001, DISC-002, DISC-003, DISC-004, DISC-005]', async () => {
+  it('returns versions, capabilities, caching hints and server info as the schema requires [DISC-001, DISC-002, DISC-003, DISC-004, DISC-005]', async () => {
     await using caller = await ScriptedClient.connect(fullServer())
     const { result } = (await caller.request('server/discover')) as Said
     expect(result).toEqual({
       resultType: 'complete',
-      supportedVersions: [...everyRevision].reverse(),
+      supportedVersions: [...allRevisions].reverse(),
       capabilities: {
         logging: {},
         completions: {},
@@ -68,7 +60,7 @@ describe('server/discover', () => {
   })
 
   it.each([[[modern]], [[modern, '2024-11-05']], [['2025-11-25', modern]]] as RevisionId[][][])(
-    'lists exactly the versions on offer: %s [DISC-002]',
+    'lists exactly the supported versions: %s [DISC-002]',
     async (revisions) => {
       await using caller = await ScriptedClient.connect(testServer({ revisions }).server)
       const { result } = (await caller.request('server/discover')) as Said
@@ -76,7 +68,7 @@ describe('server/discover', () => {
     },
   )
 
-  it('describes features that were registered after the connection was made [DISC-003]', async () => {
+  it('includes features that were registered after the connection was made [DISC-003]', async () => {
     const server = new McpServer({ name: 's', version: '1' })
     await using caller = await ScriptedClient.connect(server)
     expect(((await caller.request('server/discover')) as Said).result?.capabilities).toEqual({ logging: {} })
@@ -86,7 +78,7 @@ describe('server/discover', () => {
   })
 
   everyWire(
-    'carries instructions where there are some, and no serverInfo beside _meta [DISC-005, DISC-006]',
+    'includes instructions if given, and serverInfo only in _meta [DISC-005, DISC-006]',
     async (wire) => {
       await using pair = await wire.connect(fullServer({ instructions: 'Read the notes first.' }))
       expect(pair.client.getInstructions()).toBe('Read the notes first.')
@@ -102,7 +94,7 @@ describe('server/discover', () => {
   )
 
   everyWire(
-    'is asked with nothing but _meta [DISC-007]',
+    'is requested with _meta only [DISC-007]',
     async (wire) => {
       await using pair = await wire.connect(fullServer(), { logLevel: 'debug' })
       await pair.client.ping()
@@ -113,7 +105,7 @@ describe('server/discover', () => {
     onlyModern,
   )
 
-  it('decides the version of later requests [DISC-008]', async () => {
+  it('determines the version of later requests [DISC-008]', async () => {
     const server = scripted(modern, {
       'server/discover': () => ({ result: discovery(['2031-05-05', modern]) }),
       'tools/list': () => ({ result: { resultType: 'complete', tools: [], ttlMs: 0, cacheScope: 'private' } }),
@@ -134,7 +126,7 @@ describe('server/discover', () => {
     5,
     null,
     { name: 7 },
-  ])('with %j as serverInfo changes nothing of what the client does [DISC-009, DISC-010]', async (info) => {
+  ])('does not change client behaviour when serverInfo is %j [DISC-009, DISC-010]', async (info) => {
     const talk = async (serverInfo: unknown) => {
       const { _meta, ...rest } = discovery([modern])
       const meta = { ...(serverInfo !== undefined && { [metaKeys.serverInfo]: serverInfo }) }
@@ -156,9 +148,9 @@ describe('server/discover', () => {
   })
 })
 
-describe('what every request of a client says in _meta', () => {
+describe('the _meta of client requests', () => {
   everyWire(
-    'version, capabilities and client, for every method there is [META-009, META-010, META-011]',
+    'contains version, capabilities and client info for every method [META-009, META-010, META-011]',
     async (wire) => {
       const capabilities = { elicitation: { form: {} } }
       await using pair = await wire.connect(fullServer(), { capabilities })
@@ -188,7 +180,7 @@ describe('what every request of a client says in _meta', () => {
     onlyModern,
   )
 
-  it('empty capabilities when there are none [META-010]', async () => {
+  it('contains empty capabilities when there are none [META-010]', async () => {
     const server = scripted(modern)
     const client = await scriptedClient(server)
     await client.ping()
@@ -199,7 +191,7 @@ describe('what every request of a client says in _meta', () => {
   })
 })
 
-describe('a server that reads _meta', () => {
+describe('validation of _meta by a server', () => {
   const good = {
     [metaKeys.protocolVersion]: modern,
     [metaKeys.clientCapabilities]: {},
@@ -219,7 +211,7 @@ describe('a server that reads _meta', () => {
     ['a _meta that is a string', 'x'],
     ['a _meta that is null', null],
   ]
-  for (const revisions of [[modern], everyRevision]) {
+  for (const revisions of [[modern], allRevisions]) {
     it.each(bad)(`refuses %s with -32602, serving ${revisions.length} revision(s) [META-012]`, async (_, meta) => {
       await using caller = await ScriptedClient.connect(fullServer({ revisions }))
       for (const [method, params] of [...requests, ['subscriptions/listen', { notifications: {} }] as const]) {
@@ -236,7 +228,7 @@ describe('a server that reads _meta', () => {
     })
   }
 
-  it('signs every result with who it is [META-018]', async () => {
+  it('adds its server info to every result [META-018]', async () => {
     await using caller = await ScriptedClient.connect(fullServer())
     for (const [method, params] of requests) {
       const answer = (await caller.request(method, params)) as Said
@@ -247,7 +239,7 @@ describe('a server that reads _meta', () => {
     expect(failed.result).toMatchObject({ isError: true, _meta: { [metaKeys.serverInfo]: { name: 'test-server' } } })
   })
 
-  it('signs beside what a handler puts into _meta [META-018, META-023]', async () => {
+  it('adds its server info beside the _meta of a handler [META-018, META-023]', async () => {
     const server = new McpServer({ name: 's', version: '1' })
     server.registerTool('t', {}, () => ({ content: [], _meta: { 'com.example/cost': 3 } }))
     await using caller = await ScriptedClient.connect(server)
@@ -260,7 +252,7 @@ describe('a server that reads _meta', () => {
     { name: 'test-server', version: '3.2.1' },
     { name: '', version: '' },
     undefined,
-  ])('answers %j as it answers anyone [META-019, META-020]', async (info) => {
+  ])('answers a client with the info %j like any other [META-019, META-020]', async (info) => {
     const talk = async (clientInfo: unknown) => {
       await using caller = await ScriptedClient.connect(fullServer())
       const answers: unknown[] = []
@@ -292,7 +284,7 @@ describe('keys in _meta', () => {
   const metaRevisions: RevisionId[] = ['2025-06-18', '2025-11-25', '2026-07-28']
 
   it.each(metaRevisions)(
-    'that nobody defined are passed to the handler and mean nothing to the server (%s) [META-001]',
+    'passes unknown _meta keys to the handler without effect on the server (%s) [META-001]',
     async (revision) => {
       const server = new McpServer({ name: 's', version: '1' })
       let seen: unknown
@@ -308,32 +300,29 @@ describe('keys in _meta', () => {
     },
   )
 
-  it.each(metaRevisions)(
-    'that nobody defined, or of odd types, do not disturb a client (%s) [META-001]',
-    async (revision) => {
-      const odd = { ...strange, [metaKeys.serverInfo]: 7, [metaKeys.relatedTask]: 'not an object', progressToken: {} }
-      const server = scripted(revision, {
-        'tools/call': () => ({
-          result: {
-            ...(revision === modern && { resultType: 'complete' }),
-            content: [{ type: 'text', text: 'ok', _meta: odd }],
-            _meta: odd,
-          },
-        }),
-      })
-      const client = await scriptedClient(server, { revision })
-      const told: string[] = []
-      client.on('toolsChanged', () => told.push('tools'))
-      server.say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed', params: { _meta: odd } })
-      const result = await client.callTool('t')
-      expect(result.text).toBe('ok')
-      expect(result._meta).toEqual(odd)
-      expect(told).toEqual(['tools'])
-      await client.close()
-    },
-  )
+  it.each(metaRevisions)('ignores unknown or malformed _meta keys from a server (%s) [META-001]', async (revision) => {
+    const odd = { ...strange, [metaKeys.serverInfo]: 7, [metaKeys.relatedTask]: 'not an object', progressToken: {} }
+    const server = scripted(revision, {
+      'tools/call': () => ({
+        result: {
+          ...(revision === modern && { resultType: 'complete' }),
+          content: [{ type: 'text', text: 'ok', _meta: odd }],
+          _meta: odd,
+        },
+      }),
+    })
+    const client = await scriptedClient(server, { revision })
+    const told: string[] = []
+    client.on('toolsChanged', () => told.push('tools'))
+    server.say({ jsonrpc: '2.0', method: 'notifications/tools/list_changed', params: { _meta: odd } })
+    const result = await client.callTool('t')
+    expect(result.text).toBe('ok')
+    expect(result._meta).toEqual(odd)
+    expect(told).toEqual(['tools'])
+    await client.close()
+  })
 
-  it.each(metaRevisions)('reach the other side wherever they may stand (%s) [META-023]', async (revision) => {
+  it.each(metaRevisions)('delivers _meta keys wherever they are allowed (%s) [META-023]', async (revision) => {
     const _meta = { 'com.example/mark': 'x' }
     const server = new McpServer({ name: 's', version: '1' })
     server.registerTool('t', { _meta }, (_, ctx) => ({
@@ -377,7 +366,7 @@ describe('keys in _meta', () => {
     await client.close()
   })
 
-  it.each(metaRevisions)('for tracing go through as they were given, without a prefix (%s)', async (revision) => {
+  it.each(metaRevisions)('passes trace context through unchanged, without a prefix (%s)', async (revision) => {
     const trace = {
       [metaKeys.traceparent]: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       [metaKeys.tracestate]: 'vendor=opaque,other=1',
@@ -392,7 +381,7 @@ describe('keys in _meta', () => {
   })
 
   it.each(['traceparent', 'tracestate', 'baggage'])(
-    'for tracing are not sent when %s is malformed [META-021]',
+    'does not send trace context when %s is malformed [META-021]',
     async (key) => {
       const server = scripted(modern)
       const client = await scriptedClient(server)
@@ -411,7 +400,7 @@ describe('keys in _meta', () => {
     },
   )
 
-  it('for tracing are ignored by a server when they are malformed [META-021]', async () => {
+  it('ignores malformed trace context on a server [META-021]', async () => {
     const server = new McpServer({ name: 's', version: '1' })
     server.registerTool('t', {}, (_, ctx) => JSON.stringify(ctx.meta))
     await using caller = await ScriptedClient.connect(server)
@@ -423,7 +412,7 @@ describe('keys in _meta', () => {
     expect(seen).not.toHaveProperty('tracestate')
   })
 
-  it('for tracing are left out of results when they are malformed [META-021]', async () => {
+  it('removes malformed trace context from results [META-021]', async () => {
     const server = new McpServer({ name: 's', version: '1' })
     server.registerTool('t', {}, () => ({ content: [], _meta: { traceparent: '00-1', baggage: 'a=b' } }))
     await using caller = await ScriptedClient.connect(server)
@@ -432,7 +421,7 @@ describe('keys in _meta', () => {
     expect(result?._meta).not.toHaveProperty('traceparent')
   })
 
-  it('are never made up by either side outside of what is defined', async () => {
+  it('adds only defined keys to _meta on either side', async () => {
     const server = fullServer()
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
     await server.connect(theirs)

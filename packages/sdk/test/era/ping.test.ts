@@ -2,27 +2,19 @@ import type { RevisionId } from 'tenon'
 import { Client, type PingOptions } from 'tenon/client'
 import { InMemoryTransport, record, ScriptedClient } from 'tenon/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { errorOf } from '../kit/error-of.ts'
 import { everyWire } from '../kit/every-wire.ts'
-import {
-  errorOf,
-  handshakes,
-  heard,
-  methodsOf,
-  modern,
-  RestartableTransport,
-  type Said,
-  said,
-  scripted,
-  scriptedClient,
-  testServer,
-  watchStates,
-} from './support.ts'
+import { RestartableTransport } from '../kit/restartable-transport.ts'
+import { handshakeRevisions, modern } from '../kit/revisions.ts'
+import { scripted, scriptedClient } from '../kit/scripted-server.ts'
+import { heard, methodsOf, type Said, said } from '../kit/transcript.ts'
+import { testServer, watchStates } from './support.ts'
 
 const skipModern = (wire: { revision: { id: string } }) => (wire.revision.id === modern ? 'ping is gone' : undefined)
 
 describe('ping', () => {
   everyWire(
-    'of a client needs no params and is answered with nothing in it [PING-001, PING-002]',
+    'answers a client ping without params with an empty result [PING-001, PING-002]',
     async (wire) => {
       await using pair = await wire.connect(testServer().server)
       await pair.client.ping()
@@ -34,8 +26,8 @@ describe('ping', () => {
     { skip: skipModern },
   )
 
-  it.each(handshakes)(
-    'of a server needs no params and is answered with nothing in it (%s) [PING-001, PING-002]',
+  it.each(handshakeRevisions)(
+    'answers a server ping without params with an empty result (%s) [PING-001, PING-002]',
     async (revision) => {
       const [ours, theirs] = InMemoryTransport.createLinkedPair()
       const link = await testServer().server.connect(theirs)
@@ -48,8 +40,8 @@ describe('ping', () => {
     },
   )
 
-  it.each(handshakes)(
-    'is answered by a server at once, whatever else it is busy with (%s) [PING-001]',
+  it.each(handshakeRevisions)(
+    'answers a ping immediately while the server is busy (%s) [PING-001]',
     async (revision) => {
       const { server, started, release } = testServer()
       await using caller = await ScriptedClient.connect(server, { revision })
@@ -62,19 +54,16 @@ describe('ping', () => {
     },
   )
 
-  it.each(handshakes)(
-    'is answered by a server before the handshake, and between its steps (%s) [PING-001]',
-    async (revision) => {
-      await using caller = await ScriptedClient.connect(testServer().server, { revision })
-      expect(((await caller.request('ping')) as Said).result).toEqual({})
-      const params = { protocolVersion: revision, capabilities: {}, clientInfo: { name: 'x', version: '1' } }
-      await caller.send({ jsonrpc: '2.0', id: 'init', method: 'initialize', params })
-      expect(((await caller.request('ping')) as Said).result).toEqual({})
-    },
-  )
+  it.each(handshakeRevisions)('answers a ping before and during the handshake (%s) [PING-001]', async (revision) => {
+    await using caller = await ScriptedClient.connect(testServer().server, { revision })
+    expect(((await caller.request('ping')) as Said).result).toEqual({})
+    const params = { protocolVersion: revision, capabilities: {}, clientInfo: { name: 'x', version: '1' } }
+    await caller.send({ jsonrpc: '2.0', id: 'init', method: 'initialize', params })
+    expect(((await caller.request('ping')) as Said).result).toEqual({})
+  })
 
-  it.each(handshakes)(
-    'is answered by a client at once, even while it waits and while it is greeted (%s) [PING-001]',
+  it.each(handshakeRevisions)(
+    'answers a server ping immediately, also while the client waits or connects (%s) [PING-001]',
     async (revision) => {
       const server = scripted(revision, { initialize: () => undefined, 'tools/call': () => undefined })
       const client = new Client({ name: 'c', version: '1' }, { revision })
@@ -101,8 +90,8 @@ describe('ping', () => {
     },
   )
 
-  it.each(handshakes)(
-    'left without answer fails in time, and the caller may drop the connection (%s) [PING-003]',
+  it.each(handshakeRevisions)(
+    'times out an unanswered ping, and the caller can close the connection (%s) [PING-003]',
     async (revision) => {
       const server = scripted(revision, { ping: () => undefined })
       const client = await scriptedClient(server, { revision })
@@ -113,8 +102,8 @@ describe('ping', () => {
     },
   )
 
-  it.each(handshakes)(
-    'of a server left without answer fails in time, and the connection can be dropped (%s) [PING-003]',
+  it.each(handshakeRevisions)(
+    'times out an unanswered server ping, and the connection can be closed (%s) [PING-003]',
     async (revision) => {
       const [ours, theirs] = InMemoryTransport.createLinkedPair()
       const link = await testServer().server.connect(theirs)
@@ -128,7 +117,7 @@ describe('ping', () => {
   )
 })
 
-describe('periodic pings of a client', () => {
+describe('periodic client pings', () => {
   afterEach(() => vi.useRealTimers())
 
   /** A server that answers pings as long as `answers` says so, and counts them. */
@@ -139,7 +128,7 @@ describe('periodic pings of a client', () => {
     return { server, seen }
   }
 
-  it.each(handshakes)('are off by default (%s) [PING-004]', async (revision) => {
+  it.each(handshakeRevisions)('sends no periodic pings by default (%s) [PING-004]', async (revision) => {
     vi.useFakeTimers()
     const { server, seen } = pinged(revision, () => true)
     const client = await scriptedClient(server, { revision })
@@ -148,8 +137,8 @@ describe('periodic pings of a client', () => {
     await client.close()
   })
 
-  it.each(handshakes)(
-    'are sent at the interval that was chosen, until the client is closed (%s) [PING-004]',
+  it.each(handshakeRevisions)(
+    'sends periodic pings at the chosen interval until the client is closed (%s) [PING-004]',
     async (revision) => {
       vi.useFakeTimers()
       const { server, seen } = pinged(revision, () => true)
@@ -166,7 +155,7 @@ describe('periodic pings of a client', () => {
     },
   )
 
-  it('are not sent while another waits for its answer [PING-004]', async () => {
+  it('does not send a ping while another is unanswered [PING-004]', async () => {
     vi.useFakeTimers()
     const { server, seen } = pinged('2025-11-25', () => false)
     const ping = { intervalMs: 1_000, timeoutMs: 60_000 }
@@ -176,7 +165,7 @@ describe('periodic pings of a client', () => {
     await client.close()
   })
 
-  it.each(handshakes)('that are not answered in time are reported, one by one (%s) [PING-005]', async (revision) => {
+  it.each(handshakeRevisions)('reports each ping that times out (%s) [PING-005]', async (revision) => {
     vi.useFakeTimers()
     const { server } = pinged(revision, (count) => count === 3)
     const ping = { intervalMs: 1_000, timeoutMs: 200, maxFailures: 3 }
@@ -195,7 +184,7 @@ describe('periodic pings of a client', () => {
     await client.close()
   })
 
-  it('that fail are written to stderr if nobody listens for errors [PING-005]', async () => {
+  it('writes failed pings to stderr if there is no error listener [PING-005]', async () => {
     vi.useFakeTimers()
     const log = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { server } = pinged('2025-11-25', () => false)
@@ -207,7 +196,7 @@ describe('periodic pings of a client', () => {
     await client.close()
   })
 
-  it('that are answered with an error show that the server is there', async () => {
+  it('accepts an error response as a sign of life', async () => {
     vi.useFakeTimers()
     const refuse = () => ({ error: { code: -32601, message: 'Method not found' } })
     const server = scripted('2025-11-25', { ping: refuse })
@@ -219,7 +208,7 @@ describe('periodic pings of a client', () => {
     await client.close()
   })
 
-  it.each(handshakes)('that fail several times in a row reset the connection (%s) [PING-006]', async (revision) => {
+  it.each(handshakeRevisions)('reconnects after several failed pings in a row (%s) [PING-006]', async (revision) => {
     vi.useFakeTimers()
     const servers = [pinged(revision, () => false), pinged(revision, () => true)]
     const transport = new RestartableTransport((start) => servers[start - 1]!.server.transport)
@@ -242,7 +231,7 @@ describe('periodic pings of a client', () => {
     await client.close()
   })
 
-  it('that fail close a connection that cannot be made again [PING-006]', async () => {
+  it('closes a connection that cannot be restarted after failed pings [PING-006]', async () => {
     vi.useFakeTimers()
     const { server } = pinged('2025-11-25', () => false)
     const ping = { intervalMs: 1_000, timeoutMs: 200, maxFailures: 1 }
@@ -253,14 +242,14 @@ describe('periodic pings of a client', () => {
     await expect(client.ping()).rejects.toThrow('The server did not answer 1 ping')
   })
 
-  it.each([0, -1, Number.NaN, 2 ** 31])('cannot be sent every %s ms', async (intervalMs) => {
+  it.each([0, -1, Number.NaN, 2 ** 31])('refuses a ping interval of %s ms', async (intervalMs) => {
     const client = new Client({ name: 'c', version: '1' }, { ping: { intervalMs } })
     await expect(client.connect(scripted('2025-11-25').transport)).rejects.toThrow('ping.intervalMs')
     await client.close()
   })
 })
 
-describe('periodic pings of a server', () => {
+describe('periodic server pings', () => {
   afterEach(() => vi.useRealTimers())
 
   async function serving(revision: RevisionId, ping: PingOptions, answers: boolean) {
@@ -275,19 +264,22 @@ describe('periodic pings of a server', () => {
     return { link, transcript, onError }
   }
 
-  it.each(handshakes)('are sent at the interval that was chosen (%s) [PING-004]', async (revision) => {
-    vi.useFakeTimers()
-    const { link, transcript, onError } = await serving(revision, { intervalMs: 1_000 }, true)
-    await vi.advanceTimersByTimeAsync(3_000)
-    expect(said(transcript, 'server', 'ping')).toHaveLength(3)
-    expect(onError).not.toHaveBeenCalled()
-    await link.close()
-    await vi.advanceTimersByTimeAsync(10_000)
-    expect(said(transcript, 'server', 'ping')).toHaveLength(3)
-  })
+  it.each(handshakeRevisions)(
+    'sends periodic pings to clients at the chosen interval (%s) [PING-004]',
+    async (revision) => {
+      vi.useFakeTimers()
+      const { link, transcript, onError } = await serving(revision, { intervalMs: 1_000 }, true)
+      await vi.advanceTimersByTimeAsync(3_000)
+      expect(said(transcript, 'server', 'ping')).toHaveLength(3)
+      expect(onError).not.toHaveBeenCalled()
+      await link.close()
+      await vi.advanceTimersByTimeAsync(10_000)
+      expect(said(transcript, 'server', 'ping')).toHaveLength(3)
+    },
+  )
 
-  it.each(handshakes)(
-    'that are not answered are reported, and close the connection in the end (%s) [PING-005, PING-006]',
+  it.each(handshakeRevisions)(
+    'reports unanswered server pings and finally closes the connection (%s) [PING-005, PING-006]',
     async (revision) => {
       vi.useFakeTimers()
       const ping = { intervalMs: 1_000, timeoutMs: 100, maxFailures: 2 }
@@ -302,7 +294,7 @@ describe('periodic pings of a server', () => {
     },
   )
 
-  it('are not sent to a client of 2026-07-28 [PING-007]', async () => {
+  it('sends no pings to a client of 2026-07-28 [PING-007]', async () => {
     vi.useFakeTimers()
     const { link, transcript } = await serving(modern, { intervalMs: 1_000 }, true)
     await vi.advanceTimersByTimeAsync(10_000)
@@ -313,7 +305,7 @@ describe('periodic pings of a server', () => {
 })
 
 describe('ping on 2026-07-28', () => {
-  it('is replaced by server/discover, also for periodic pings [PING-007]', async () => {
+  it('uses server/discover instead of ping, also periodically [PING-007]', async () => {
     vi.useFakeTimers()
     const server = scripted(modern)
     const client = await scriptedClient(server, { ping: { intervalMs: 1_000 } })
@@ -324,7 +316,7 @@ describe('ping on 2026-07-28', () => {
   })
 
   everyWire(
-    'is not sent: the client asks what the server is instead [PING-007]',
+    'sends server/discover when the client is asked to ping [PING-007]',
     async (wire) => {
       await using pair = await wire.connect(testServer().server)
       await pair.client.ping()
@@ -333,7 +325,7 @@ describe('ping on 2026-07-28', () => {
     { revisions: [modern] },
   )
 
-  it('is an unknown method to a server [PING-007]', async () => {
+  it('answers ping with an unknown method error [PING-007]', async () => {
     for (const revisions of [undefined, [modern]]) {
       const { server } = testServer(revisions ? { revisions } : {})
       await using caller = await ScriptedClient.connect(server)
@@ -341,7 +333,7 @@ describe('ping on 2026-07-28', () => {
     }
   })
 
-  it('is not answered by a client [PING-007]', async () => {
+  it('does not answer a ping from a server [PING-007]', async () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
     const server = scripted(modern)
     const client = await scriptedClient(server)

@@ -5,20 +5,11 @@ import { InMemoryTransport, ScriptedClient } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { everyWire } from '../kit/every-wire.ts'
-import {
-  everyRevision,
-  gate,
-  handshakes,
-  heard,
-  methodsOf,
-  modern,
-  type Said,
-  said,
-  scripted,
-  scriptedClient,
-  shaped,
-  testServer,
-} from './support.ts'
+import { gate } from '../kit/gate.ts'
+import { allRevisions, handshakeRevisions, modern } from '../kit/revisions.ts'
+import { scripted, scriptedClient, shaped } from '../kit/scripted-server.ts'
+import { heard, methodsOf, type Said, said } from '../kit/transcript.ts'
+import { testServer } from './support.ts'
 
 function reporter(steps: [number, Omit<Progress, 'progress'>?][]) {
   const server = new McpServer({ name: 's', version: '1' })
@@ -36,9 +27,9 @@ async function reported(server: McpServer, revision: RevisionId, progressToken: 
   return { answer, params: said(caller.transcript, 'server', 'notifications/progress').map(({ params }) => params!) }
 }
 
-describe('progress of a server', () => {
+describe('progress from a server', () => {
   everyWire(
-    'reaches the caller who asked, with total and message where the revision has it [PROG-003, PROG-004]',
+    'delivers progress with total and message where the revision has them [PROG-003, PROG-004]',
     async (wire) => {
       const server = reporter([[0.5], [1, { total: 4 }], [2.25, { total: 4, message: 'nearly' }], [4, { total: 4 }]])
       await using pair = await wire.connect(server)
@@ -59,8 +50,8 @@ describe('progress of a server', () => {
     },
   )
 
-  it.each(everyRevision)(
-    'carries the token as it was given, a string or an integer (%s) [PROG-001, PROG-003]',
+  it.each(allRevisions)(
+    'sends back the progress token as given, a string or an integer (%s) [PROG-001, PROG-003]',
     async (revision) => {
       for (const token of ['abc', '', '7', 7, 0, -1]) {
         const { params, answer } = await reported(reporter([[1]]), revision, token)
@@ -70,7 +61,7 @@ describe('progress of a server', () => {
     },
   )
 
-  it.each(everyRevision)('is refused a token that is neither (%s) [PROG-001]', async (revision) => {
+  it.each(allRevisions)('refuses a progress token that is neither (%s) [PROG-001]', async (revision) => {
     for (const token of [null, 1.5, {}, [], true, ['a']]) {
       const { params, answer } = await reported(reporter([[1]]), revision, token)
       expect(answer.error?.code, JSON.stringify(token)).toBe(-32602)
@@ -78,14 +69,17 @@ describe('progress of a server', () => {
     }
   })
 
-  it.each(everyRevision)('only ever rises, whatever a handler says (%s) [PROG-005]', async (revision) => {
-    const steps: [number][] = [[1], [3], [2], [3], [Number.NaN], [3.5], [-1], [4]]
-    const { params } = await reported(reporter(steps), revision, 't')
-    const values = params.map(({ progress }) => progress)
-    expect(values).toEqual([1, 3, 3.5, 4])
-  })
+  it.each(allRevisions)(
+    'sends only increasing progress, whatever a handler reports (%s) [PROG-005]',
+    async (revision) => {
+      const steps: [number][] = [[1], [3], [2], [3], [Number.NaN], [3.5], [-1], [4]]
+      const { params } = await reported(reporter(steps), revision, 't')
+      const values = params.map(({ progress }) => progress)
+      expect(values).toEqual([1, 3, 3.5, 4])
+    },
+  )
 
-  it.each(everyRevision)('is a number on the wire, or is not sent (%s) [PROG-003]', async (revision) => {
+  it.each(allRevisions)('sends only progress that is a number (%s) [PROG-003]', async (revision) => {
     const steps = [Number.NEGATIVE_INFINITY, 1, Number.POSITIVE_INFINITY, '5' as never, 2].map((step): [number] => [
       step,
     ])
@@ -94,42 +88,39 @@ describe('progress of a server', () => {
     for (const { total } of params) expect([undefined, expect.any(Number)]).toContainEqual(total)
   })
 
-  it.each(everyRevision)('is not sent to a caller who gave no token (%s) [PROG-007, PROG-008]', async (revision) => {
+  it.each(allRevisions)('sends no progress to a caller without a token (%s) [PROG-007, PROG-008]', async (revision) => {
     const { params, answer } = await reported(reporter([[1], [2]]), revision, undefined)
     expect(answer.result).toMatchObject({ content: [{ text: 'done' }] })
     expect(params).toEqual([])
   })
 
-  it.each(everyRevision)('need not be sent at all (%s) [PROG-008]', async (revision) => {
+  it.each(allRevisions)('requires no progress at all (%s) [PROG-008]', async (revision) => {
     const { params, answer } = await reported(reporter([]), revision, 't')
     expect(answer.result).toMatchObject({ content: [{ text: 'done' }] })
     expect(params).toEqual([])
   })
 
-  it.each(everyRevision)(
-    'stops with the answer, also for a handler that goes on (%s) [PROG-007, PROG-009]',
-    async (revision) => {
-      const server = new McpServer({ name: 's', version: '1' })
-      let later: (() => void) | undefined
-      server.registerTool('work', {}, (_, ctx) => {
-        ctx.progress(1)
-        later = () => ctx.progress(2)
-        return 'done'
-      })
-      await using caller = await ScriptedClient.connect(server, { revision })
-      await caller.open()
-      await caller.request('tools/call', { name: 'work', _meta: { progressToken: 't' } })
-      later?.()
-      await caller.request('tools/list')
-      const lines = said(caller.transcript, 'server')
-      expect(said(caller.transcript, 'server', 'notifications/progress')).toHaveLength(1)
-      const at = lines.findIndex(({ method }) => method === 'notifications/progress')
-      expect(lines[at + 1]?.result).toMatchObject({ content: [{ text: 'done' }] })
-    },
-  )
+  it.each(allRevisions)('sends no progress after the response (%s) [PROG-007, PROG-009]', async (revision) => {
+    const server = new McpServer({ name: 's', version: '1' })
+    let later: (() => void) | undefined
+    server.registerTool('work', {}, (_, ctx) => {
+      ctx.progress(1)
+      later = () => ctx.progress(2)
+      return 'done'
+    })
+    await using caller = await ScriptedClient.connect(server, { revision })
+    await caller.open()
+    await caller.request('tools/call', { name: 'work', _meta: { progressToken: 't' } })
+    later?.()
+    await caller.request('tools/list')
+    const lines = said(caller.transcript, 'server')
+    expect(said(caller.transcript, 'server', 'notifications/progress')).toHaveLength(1)
+    const at = lines.findIndex(({ method }) => method === 'notifications/progress')
+    expect(lines[at + 1]?.result).toMatchObject({ content: [{ text: 'done' }] })
+  })
 
-  it.each(everyRevision)(
-    'of a tight loop is thinned out, rising, and ends with the last value before the answer (%s) [PROG-005, PROG-009, PROG-010]',
+  it.each(allRevisions)(
+    'throttles progress of a tight loop and sends the last value before the response (%s) [PROG-005, PROG-009, PROG-010]',
     async (revision) => {
       const steps = Array.from({ length: 10_000 }, (_, index): [number] => [index + 1])
       const { params } = await reported(reporter(steps), revision, 't')
@@ -142,35 +133,32 @@ describe('progress of a server', () => {
     },
   )
 
-  it.each(everyRevision)(
-    'that waits for its turn is never sent after a cancellation (%s) [PROG-009]',
-    async (revision) => {
-      const server = new McpServer({ name: 's', version: '1' })
-      const started = gate()
-      server.registerTool('work', {}, async (_, ctx) => {
-        for (let step = 1; step <= 100; step++) ctx.progress(step)
-        started.open()
-        await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
-        return 'x'
-      })
-      await using caller = await ScriptedClient.connect(server, { revision })
-      await caller.open()
-      const params = caller.params({ name: 'work', _meta: { progressToken: 't' } })
-      caller.say({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params })
-      await started.promise
-      caller.notify('notifications/cancelled', { requestId: 'x' })
-      await caller.request('tools/list')
-      const before = said(caller.transcript, 'server', 'notifications/progress').length
-      expect(before).toBeLessThan(100)
-      // Longer than the held value would have waited.
-      await new Promise((resolve) => setTimeout(resolve, 80))
-      await caller.request('tools/list')
-      expect(said(caller.transcript, 'server', 'notifications/progress').length).toBe(before)
-    },
-  )
+  it.each(allRevisions)('drops delayed progress after a cancellation (%s) [PROG-009]', async (revision) => {
+    const server = new McpServer({ name: 's', version: '1' })
+    const started = gate()
+    server.registerTool('work', {}, async (_, ctx) => {
+      for (let step = 1; step <= 100; step++) ctx.progress(step)
+      started.open()
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      return 'x'
+    })
+    await using caller = await ScriptedClient.connect(server, { revision })
+    await caller.open()
+    const params = caller.params({ name: 'work', _meta: { progressToken: 't' } })
+    caller.say({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params })
+    await started.opened
+    caller.notify('notifications/cancelled', { requestId: 'x' })
+    await caller.request('tools/list')
+    const before = said(caller.transcript, 'server', 'notifications/progress').length
+    expect(before).toBeLessThan(100)
+    // Longer than the held value would have waited.
+    await new Promise((resolve) => setTimeout(resolve, 80))
+    await caller.request('tools/list')
+    expect(said(caller.transcript, 'server', 'notifications/progress').length).toBe(before)
+  })
 
-  it.each(everyRevision)(
-    'of requests at the same time goes under each one its own token (%s) [PROG-003, PROG-007]',
+  it.each(allRevisions)(
+    'uses each request’s own token for concurrent requests (%s) [PROG-003, PROG-007]',
     async (revision) => {
       const server = new McpServer({ name: 's', version: '1' })
       server.registerTool('count', { inputSchema: { base: z.number() } }, async ({ base }, ctx) => {
@@ -197,26 +185,23 @@ describe('progress of a server', () => {
   )
 })
 
-describe('progress for a client', () => {
-  it.each(everyRevision)(
-    'is asked for with tokens that are integers and never the same twice (%s) [PROG-001, PROG-002]',
-    async (revision) => {
-      const server = scripted(revision, { 'tools/call': () => undefined })
-      const client = await scriptedClient(server, { revision })
-      const calls = Array.from({ length: 50 }, () =>
-        client.callTool('x', {}, { onProgress: () => {} }).catch(() => undefined),
-      )
-      await heard(server.transcript, 'client', 'tools/call', 50)
-      const tokens = said(server.transcript, 'client', 'tools/call').map(({ params }) => params?._meta?.progressToken)
-      for (const token of tokens) expect(Number.isInteger(token)).toBe(true)
-      expect(new Set(tokens).size).toBe(50)
-      await client.close()
-      await Promise.all(calls)
-    },
-  )
+describe('progress at a client', () => {
+  it.each(allRevisions)('sends unique integer progress tokens (%s) [PROG-001, PROG-002]', async (revision) => {
+    const server = scripted(revision, { 'tools/call': () => undefined })
+    const client = await scriptedClient(server, { revision })
+    const calls = Array.from({ length: 50 }, () =>
+      client.callTool('x', {}, { onProgress: () => {} }).catch(() => undefined),
+    )
+    await heard(server.transcript, 'client', 'tools/call', 50)
+    const tokens = said(server.transcript, 'client', 'tools/call').map(({ params }) => params?._meta?.progressToken)
+    for (const token of tokens) expect(Number.isInteger(token)).toBe(true)
+    expect(new Set(tokens).size).toBe(50)
+    await client.close()
+    await Promise.all(calls)
+  })
 
-  it.each(everyRevision)(
-    'goes to the call it belongs to; unknown and finished tokens are ignored (%s) [PROG-003, PROG-007, PROG-010]',
+  it.each(allRevisions)(
+    'delivers progress to its call and ignores unknown and finished tokens (%s) [PROG-003, PROG-007, PROG-010]',
     async (revision) => {
       const server = scripted(revision, { 'tools/call': () => undefined })
       const client = await scriptedClient(server, { revision })
@@ -243,7 +228,7 @@ describe('progress for a client', () => {
     },
   )
 
-  it.each(everyRevision)('that is malformed is not handed on (%s) [PROG-003]', async (revision) => {
+  it.each(allRevisions)('ignores malformed progress (%s) [PROG-003]', async (revision) => {
     const server = scripted(revision, { 'tools/call': () => undefined })
     const client = await scriptedClient(server, { revision })
     const events: unknown[] = []
@@ -268,7 +253,7 @@ describe('progress for a client', () => {
     await client.close()
   })
 
-  it('does no harm when the listener throws: it is reported, and the call ends as it should', async () => {
+  it('reports a listener that throws and completes the call', async () => {
     const server = scripted(modern, { 'tools/call': () => undefined })
     // Over a transport that passes on what its handler throws, as a stream callback would.
     const { transport } = server
@@ -309,7 +294,7 @@ describe('progress for a client', () => {
   })
 
   everyWire(
-    'is never sent by it on 2026-07-28 [PROG-012]',
+    'sends no progress on 2026-07-28 [PROG-012]',
     async (wire) => {
       const { server } = testServer()
       await using pair = await wire.connect(server)
@@ -322,9 +307,9 @@ describe('progress for a client', () => {
   )
 })
 
-describe('progress of a client for a request of the server', () => {
-  it.each(handshakes)(
-    'is heard by the server under the token it gave (%s) [PROG-001, PROG-002, PROG-003]',
+describe('progress from a client', () => {
+  it.each(handshakeRevisions)(
+    'delivers client progress to the server under its token (%s) [PROG-001, PROG-002, PROG-003]',
     async (revision) => {
       const [ours, theirs] = InMemoryTransport.createLinkedPair()
       const link = await testServer().server.connect(theirs)
@@ -353,8 +338,8 @@ describe('progress of a client for a request of the server', () => {
   )
 })
 
-describe('a token among other _meta', () => {
-  it('keeps what the caller put there', async () => {
+describe('progress tokens beside other _meta', () => {
+  it('keeps the caller’s _meta beside the progress token', async () => {
     const server = scripted(modern, { 'tools/call': () => shaped(modern, { content: [] }) })
     const client = new Client({ name: 'c', version: '1' })
     await client.connect(server.transport)

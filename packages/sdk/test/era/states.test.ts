@@ -1,47 +1,36 @@
 import { Client, ClosedError, StdioClientTransport, type Transport } from 'tenon/client'
 import { ScriptedServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
+import { errorOf } from '../kit/error-of.ts'
+import { gate } from '../kit/gate.ts'
+import { RestartableTransport } from '../kit/restartable-transport.ts'
+import { allRevisions, modern } from '../kit/revisions.ts'
+import { discovery, scripted, scriptedClient } from '../kit/scripted-server.ts'
 import { movableTimers } from '../kit/time.ts'
-import {
-  discovery,
-  errorOf,
-  everyRevision,
-  gate,
-  heard,
-  inMemory,
-  methodsOf,
-  modern,
-  RestartableTransport,
-  scripted,
-  scriptedClient,
-  testServer,
-  watchStates,
-} from './support.ts'
+import { heard, methodsOf } from '../kit/transcript.ts'
+import { inMemory, testServer, watchStates } from './support.ts'
 
 const info = { name: 'c', version: '1' }
 
-describe('the states of a client', () => {
-  it.each(everyRevision)(
-    'go from idle over connecting to ready, and closed at the end, with a reason (%s)',
-    async (revision) => {
-      const client = new Client(info, { revision })
-      const { changes } = watchStates(client)
-      expect(client.state).toBe('idle')
-      await client.connect(scripted(revision).transport)
-      expect(client.state).toBe('ready')
-      await client.close()
-      expect(client.state).toBe('closed')
-      expect(changes).toEqual([
-        { state: 'connecting', previous: 'idle' },
-        { state: 'ready', previous: 'connecting' },
-        { state: 'closed', previous: 'ready', reason: expect.stringContaining('close()') },
-      ])
-      await client.close()
-      expect(changes).toHaveLength(3)
-    },
-  )
+describe('client states', () => {
+  it.each(allRevisions)('changes from idle to connecting, ready and closed, with a reason (%s)', async (revision) => {
+    const client = new Client(info, { revision })
+    const { changes } = watchStates(client)
+    expect(client.state).toBe('idle')
+    await client.connect(scripted(revision).transport)
+    expect(client.state).toBe('ready')
+    await client.close()
+    expect(client.state).toBe('closed')
+    expect(changes).toEqual([
+      { state: 'connecting', previous: 'idle' },
+      { state: 'ready', previous: 'connecting' },
+      { state: 'closed', previous: 'ready', reason: expect.stringContaining('close()') },
+    ])
+    await client.close()
+    expect(changes).toHaveLength(3)
+  })
 
-  it('end in closed, with the error, when the connection cannot be made', async () => {
+  it('ends closed with the error when the connection fails', async () => {
     const client = new Client(info, { revision: modern })
     const { changes } = watchStates(client)
     const error = await errorOf(client.connect(scripted('2025-11-25').transport))
@@ -51,7 +40,7 @@ describe('the states of a client', () => {
     ])
   })
 
-  it('end in closed when the transport cannot start', async () => {
+  it('ends closed when the transport cannot start', async () => {
     const client = new Client(info)
     const { changes } = watchStates(client)
     const failure = new Error('no such port')
@@ -65,7 +54,7 @@ describe('the states of a client', () => {
     expect(client.state).toBe('closed')
   })
 
-  it('end in closed when a program cannot be started', async () => {
+  it('ends closed when a program cannot be started', async () => {
     const client = new Client(info)
     const { changes } = watchStates(client)
     const error = await errorOf(client.connect(new StdioClientTransport({ command: 'no-such-program-here' })))
@@ -74,8 +63,8 @@ describe('the states of a client', () => {
     expect(changes.at(-1)).toMatchObject({ state: 'closed', error })
   })
 
-  it.each(everyRevision)(
-    'turn to closed, with a reason, when the server goes away; what waits fails (%s)',
+  it.each(allRevisions)(
+    'closes with a reason when the server disconnects, and rejects pending calls (%s)',
     async (revision) => {
       const server = scripted(revision, { 'tools/call': () => undefined })
       const client = new Client(info, { revision })
@@ -94,14 +83,14 @@ describe('the states of a client', () => {
     },
   )
 
-  it('tell a caller who forgot to connect', async () => {
+  it('rejects calls on a client that is not connected', async () => {
     const client = new Client(info)
     expect((await errorOf(client.callTool('x'))).message).toContain('connect()')
     expect((await errorOf(client.request('tools/list'))).code).toBe('not-connected')
     expect((await errorOf(client.listen({ toolsListChanged: true }))).code).toBe('not-connected')
   })
 
-  it('belong to one connection: a second connect is refused and changes nothing', async () => {
+  it('refuses a second connect without side effects', async () => {
     const client = await scriptedClient(scripted(modern))
     const error = await errorOf(client.connect(scripted(modern).transport))
     expect(error.code).toBe('invalid-argument')
@@ -109,7 +98,7 @@ describe('the states of a client', () => {
     await client.close()
   })
 
-  it('are told to every listener, also past one that throws, until it stops listening', async () => {
+  it('notifies every listener, also after one throws, until it unsubscribes', async () => {
     const client = new Client(info)
     const heardStates: string[] = []
     const { error } = console
@@ -127,7 +116,7 @@ describe('the states of a client', () => {
 })
 
 describe('closing while connecting', () => {
-  it('ends the attempt: connect fails, and the client stays closed', async () => {
+  it('rejects connect() and stays closed', async () => {
     const server = new ScriptedServer({ '*': () => undefined })
     const client = new Client(info)
     const { changes } = watchStates(client)
@@ -139,7 +128,7 @@ describe('closing while connecting', () => {
     expect(client.state).toBe('closed')
   })
 
-  it('does not start a server process again', async () => {
+  it('does not restart the server process', async () => {
     const servers: ScriptedServer[] = []
     const transport = new RestartableTransport((start) => {
       // The first says nothing; a second would be greeted with success.
@@ -163,7 +152,7 @@ describe('closing while connecting', () => {
   })
 })
 
-describe('a server that can be started again', () => {
+describe('restartable servers', () => {
   /** Each start is a server of its own; `kill` ends the newest. */
   function restartable(make = () => testServer().server) {
     const inner: Transport[] = []
@@ -175,7 +164,7 @@ describe('a server that can be started again', () => {
     return { transport, kill: () => inner.at(-1)!.close() }
   }
 
-  it.each(everyRevision)('is, when it ended by itself: reconnecting, then ready (%s)', async (revision) => {
+  it.each(allRevisions)('restarts a server that ended by itself: reconnecting, then ready (%s)', async (revision) => {
     const { transport, kill } = restartable()
     const client = new Client(info, { revision })
     const { changes, reached } = watchStates(client)
@@ -194,7 +183,7 @@ describe('a server that can be started again', () => {
     await client.close()
   })
 
-  it('gets the calls that were made meanwhile', async () => {
+  it('delivers calls made during a restart', async () => {
     const { transport, kill } = restartable()
     const client = new Client(info)
     const { reached } = watchStates(client)
@@ -211,7 +200,7 @@ describe('a server that can be started again', () => {
     await client.close()
   })
 
-  it.each(everyRevision)('gets a ping and a log level that were asked for meanwhile, too (%s)', async (revision) => {
+  it.each(allRevisions)('delivers a ping and a log level requested during a restart (%s)', async (revision) => {
     const { transport, kill } = restartable()
     const client = new Client(info, { revision })
     const { reached } = watchStates(client)
@@ -223,7 +212,7 @@ describe('a server that can be started again', () => {
     await client.close()
   })
 
-  it('fails the calls that were under way: nobody knows what became of them', async () => {
+  it('rejects calls that were in flight when the server ended', async () => {
     const { server, started } = testServer()
     const { transport, kill } = restartable(() => server)
     const client = new Client(info)
@@ -235,7 +224,7 @@ describe('a server that can be started again', () => {
     await client.close()
   })
 
-  it('is not, when restarts are turned off', async () => {
+  it('does not restart when restarts are disabled', async () => {
     const { transport, kill } = restartable()
     const client = new Client(info, { restarts: 0 })
     const { reached } = watchStates(client)
@@ -245,7 +234,7 @@ describe('a server that can be started again', () => {
     expect(transport.starts).toBe(1)
   })
 
-  it('is not for ever: after so many times the client gives up and says so', async () => {
+  it('gives up after the maximum number of restarts and reports it', async () => {
     const { transport, kill } = restartable()
     const client = new Client(info, { restarts: 2 })
     const { reached } = watchStates(client)
@@ -261,7 +250,7 @@ describe('a server that can be started again', () => {
     expect((await errorOf(client.callTool('echo', { text: 'x' }))).code).toBe('not-connected')
   })
 
-  it('that no longer starts ends in closed, with the error, and fails the calls that waited', async () => {
+  it('ends closed with the error when a restart fails, and rejects waiting calls', async () => {
     const failure = new Error('gone')
     let first: Transport | undefined
     const transport = new RestartableTransport(async (start) => {
@@ -279,7 +268,7 @@ describe('a server that can be started again', () => {
     expect(await call).toBe(failure)
   })
 
-  it('is left alone when close is called while it is being waited for', async () => {
+  it('stops waiting for a restart when closed', async () => {
     using time = movableTimers()
     const { transport, kill } = restartable()
     const client = new Client(info)
@@ -295,7 +284,7 @@ describe('a server that can be started again', () => {
     expect(client.state).toBe('closed')
   })
 
-  it('is not left running when close is called while it is greeted again', async () => {
+  it('does not leave a server running when closed during the handshake of a restart', async () => {
     const second = gate()
     let closes = 0
     const silent = new ScriptedServer({ '*': () => undefined })
@@ -318,7 +307,7 @@ describe('a server that can be started again', () => {
     const { changes } = watchStates(client)
     await client.connect(transport)
     await first!.close()
-    await second.promise
+    await second.opened
     await heard(silent.transcript, 'client', 'server/discover')
     await client.close()
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -328,7 +317,7 @@ describe('a server that can be started again', () => {
     expect(client.state).toBe('closed')
   })
 
-  it('that dies of the first question is started once more and greeted the old way', async () => {
+  it('restarts a server that died of the probe and uses the handshake', async () => {
     const servers: ScriptedServer[] = []
     const transport = new RestartableTransport((start) => {
       const server: ScriptedServer = scripted('2025-06-18', {
@@ -353,7 +342,7 @@ describe('a server that can be started again', () => {
     await client.close()
   })
 
-  it('may be another one after that: facts and caches of the old are forgotten', async () => {
+  it('forgets facts and caches of the old server after a restart', async () => {
     let lists = 0
     let first: ScriptedServer | undefined
     const transport = new RestartableTransport((start) => {
@@ -383,7 +372,7 @@ describe('a server that can be started again', () => {
   })
 })
 
-describe('a real server process', () => {
+describe('a server process that dies', () => {
   const script = `
     let text = ''
     process.stdin.setEncoding('utf8').on('end', () => process.exit(0)).on('data', (chunk) => {
@@ -398,7 +387,7 @@ describe('a real server process', () => {
       }
     })`
 
-  it('that dies is told with its exit code and last words, and is started again', async () => {
+  it('reports exit code and stderr, and restarts the process', async () => {
     const transport = new StdioClientTransport({ command: process.execPath, args: ['-e', script] })
     const client = new Client(info)
     const { reached } = watchStates(client)

@@ -10,7 +10,7 @@ function noticeable(): McpServer {
 
 describe('a subscription', () => {
   it.each(['2026-07-28', '2025-11-25'] as const)(
-    'tells when it is over because it was closed (%s)',
+    'reports the end of a subscription that was closed (%s)',
     async (revision) => {
       await using client = await connect(noticeable(), { revision })
       const subscription = await client.listen({ toolsListChanged: true })
@@ -19,7 +19,7 @@ describe('a subscription', () => {
     },
   )
 
-  it('tells when it is over because the server ended it [SUB-012]', async () => {
+  it('reports the end of a subscription that the server ended [SUB-012]', async () => {
     const server = noticeable()
     const client = await connect(server, { revision: '2026-07-28' })
     const subscription = await client.listen({ toolsListChanged: true })
@@ -29,7 +29,7 @@ describe('a subscription', () => {
   })
 
   it.each(['2026-07-28', '2025-11-25'] as const)(
-    'tells when it is over because the client was closed (%s)',
+    'reports the end of a subscription when the client is closed (%s)',
     async (revision) => {
       const client = await connect(noticeable(), { revision })
       const subscription = await client.listen({ toolsListChanged: true })

@@ -3,25 +3,15 @@ import { Client } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { InMemoryTransport, Judge, OfficialSchema, record, ScriptedClient, wires } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
+import { errorOf } from '../kit/error-of.ts'
 import { everyWire } from '../kit/every-wire.ts'
+import { gate } from '../kit/gate.ts'
 import { schemas } from '../kit/official-schemas.ts'
-import {
-  connected,
-  errorOf,
-  gate,
-  handshakes,
-  heard,
-  inMemory,
-  methodsOf,
-  modern,
-  RestartableTransport,
-  type Said,
-  said,
-  scripted,
-  scriptedClient,
-  testServer,
-  watchStates,
-} from './support.ts'
+import { RestartableTransport } from '../kit/restartable-transport.ts'
+import { handshakeRevisions, modern } from '../kit/revisions.ts'
+import { scripted, scriptedClient } from '../kit/scripted-server.ts'
+import { heard, methodsOf, type Said, said } from '../kit/transcript.ts'
+import { connected, inMemory, testServer, watchStates } from './support.ts'
 
 const onlyModern = { revisions: [modern] }
 const acknowledgement = 'notifications/subscriptions/acknowledged'
@@ -74,7 +64,7 @@ describe('subscriptions/listen at a server', () => {
 
   for (const transport of ['memory', 'stdio'] as const) {
     it.each(kinds)(
-      `tells of %s when only that was asked for, over ${transport} [SUB-002, SUB-003, SUB-005, SUB-007]`,
+      `notifies of %s when only that was requested, over ${transport} [SUB-002, SUB-003, SUB-005, SUB-007]`,
       async (kind, value, method) => {
         const server = changing()
         const [wire] = wires({ transports: [transport], ...onlyModern })
@@ -97,7 +87,7 @@ describe('subscriptions/listen at a server', () => {
     )
   }
 
-  it('says everything as the schema wants [SUB-003, SUB-007, SUB-012]', async () => {
+  it('sends messages that match the schema [SUB-003, SUB-007, SUB-012]', async () => {
     const server = changing()
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
     const link = await server.connect(theirs)
@@ -125,7 +115,7 @@ describe('subscriptions/listen at a server', () => {
     expect(judge?.problems ?? []).toEqual([])
   })
 
-  it('with nothing asked for tells nothing, and neither does a server nobody listens to [SUB-002]', async () => {
+  it('sends nothing for an empty filter or without listeners [SUB-002]', async () => {
     const server = changing()
     await using caller = await ScriptedClient.connect(server)
     changeEverything(server)
@@ -138,7 +128,7 @@ describe('subscriptions/listen at a server', () => {
     expect(methodsOf(caller.transcript, 'server')).toEqual([acknowledgement, acknowledgement])
   })
 
-  it('acknowledges before it tells, even when a change is under way [SUB-003]', async () => {
+  it('acknowledges before the first notification, even during a change [SUB-003]', async () => {
     const server = changing()
     await using first = await ScriptedClient.connect(server)
     await listen(first, 'other', { toolsListChanged: true })
@@ -152,7 +142,7 @@ describe('subscriptions/listen at a server', () => {
     expect(ofSubscription(caller, 'sub')[0]?.method).toBe(acknowledgement)
   })
 
-  it('may tell others before it acknowledges a new one [SUB-004]', async () => {
+  it('may notify other subscriptions before it acknowledges a new one [SUB-004]', async () => {
     const server = changing()
     await using caller = await ScriptedClient.connect(server)
     await listen(caller, 'old', { resourceSubscriptions: ['note://a'] })
@@ -171,7 +161,7 @@ describe('subscriptions/listen at a server', () => {
     ])
   })
 
-  it('acknowledges only what it offers [SUB-005]', async () => {
+  it('acknowledges only what it supports [SUB-005]', async () => {
     const server = new McpServer({ name: 's', version: '1' }, { capabilities: { tools: { listChanged: false } } })
     server.registerTool('t', {}, () => 'x')
     server.registerPrompt('p', {}, () => 'x')
@@ -191,7 +181,7 @@ describe('subscriptions/listen at a server', () => {
   })
 
   it.each(['text', '7', 7, 0, -3])(
-    'marks everything with the id of the request, in its own type: %j [SUB-007]',
+    'marks every message with the request id in its own type: %j [SUB-007]',
     async (id) => {
       const server = changing()
       const [ours, theirs] = InMemoryTransport.createLinkedPair()
@@ -212,7 +202,7 @@ describe('subscriptions/listen at a server', () => {
     },
   )
 
-  it('keeps several apart on one connection, and ends each on its own [SUB-007, SUB-009, SUB-010, SUB-011]', async () => {
+  it('keeps several subscriptions on one connection apart and ends each on its own [SUB-007, SUB-009, SUB-010, SUB-011]', async () => {
     const server = changing()
     await using caller = await ScriptedClient.connect(server)
     await listen(caller, 'a', { toolsListChanged: true })
@@ -230,7 +220,7 @@ describe('subscriptions/listen at a server', () => {
     expect(said(caller.transcript, 'server').filter(({ id }) => id === 'a')).toEqual([])
   })
 
-  it('is refused without a filter, or with one that is none [SUB-001]', async () => {
+  it('refuses a missing or malformed filter [SUB-001]', async () => {
     await using caller = await ScriptedClient.connect(changing())
     for (const params of [
       {},
@@ -247,7 +237,7 @@ describe('subscriptions/listen at a server', () => {
     expect(methodsOf(caller.transcript, 'server')).toEqual([])
   })
 
-  it('that the server ends is answered with a result, then the connection closes [SUB-012, CANC-014]', async () => {
+  it('answers a subscription that it ends with a result, then closes the connection [SUB-012, CANC-014]', async () => {
     const server = changing()
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
     await server.connect(theirs)
@@ -264,7 +254,7 @@ describe('subscriptions/listen at a server', () => {
     }
     const answer = caller.next((message) => (message as Said).id === 'sub')
     await server.close()
-    await closed.promise
+    await closed.opened
     expect(((await answer) as Said).result).toMatchObject({
       resultType: 'complete',
       _meta: { [metaKeys.subscriptionId]: 'sub' },
@@ -272,7 +262,7 @@ describe('subscriptions/listen at a server', () => {
     expect(order).toEqual(['notifications/cancelled', 'result', 'closed'])
   })
 
-  it('leaves nothing behind when the connection goes: the next one starts without [SUB-014]', async () => {
+  it('keeps no subscription after the connection closes [SUB-014]', async () => {
     const server = changing()
     const first = await ScriptedClient.connect(server)
     await listen(first, 'sub', { toolsListChanged: true })
@@ -283,7 +273,7 @@ describe('subscriptions/listen at a server', () => {
     expect(methodsOf(second.transcript, 'server')).toEqual([])
   })
 
-  it('of many clients tells each only what it asked for [SUB-002]', async () => {
+  it('notifies each of many clients only of what it requested [SUB-002]', async () => {
     const server = changing()
     const callers = await Promise.all(Array.from({ length: 8 }, () => ScriptedClient.connect(server)))
     await Promise.all(
@@ -303,9 +293,9 @@ describe('subscriptions/listen at a server', () => {
   })
 })
 
-describe('a client that listens', () => {
+describe('a client that subscribes', () => {
   everyWire(
-    'asks for exactly what was wished, hears it as events, and ends by cancelling [SUB-001, SUB-010, SUB-011]',
+    'requests exactly the wanted changes, emits them as events, and cancels at the end [SUB-001, SUB-010, SUB-011]',
     async (wire) => {
       const server = changing()
       await using pair = await wire.connect(server)
@@ -336,7 +326,7 @@ describe('a client that listens', () => {
     onlyModern,
   )
 
-  it('learns which of its wishes the server fulfils [SUB-005, SUB-006]', async () => {
+  it('exposes which changes the server supports [SUB-005, SUB-006]', async () => {
     const server = new McpServer({ name: 's', version: '1' }, { listChangedDelayMs: 0 })
     server.registerPrompt('p', {}, () => 'x')
     const client = await connected(server)
@@ -345,11 +335,11 @@ describe('a client that listens', () => {
     const changed = gate()
     client.on('promptsChanged', () => changed.open())
     server.sendPromptListChanged()
-    await changed.promise
+    await changed.opened
     await client.close()
   })
 
-  it.each(handshakes)('has the same call on %s, where only resources are asked for one by one', async (revision) => {
+  it.each(handshakeRevisions)('offers the same call on %s, subscribing to resources one by one', async (revision) => {
     const server = changing()
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
     await server.connect(theirs)
@@ -364,7 +354,7 @@ describe('a client that listens', () => {
     const updated = gate<string>()
     client.on('resourceUpdated', ({ uri }) => updated.open(uri))
     server.sendResourceUpdated('note://b')
-    expect(await updated.promise).toBe('note://b')
+    expect(await updated.opened).toBe('note://b')
     await subscription.close()
     expect(said(transcript, 'client', 'resources/subscribe').map(({ params }) => params?.uri)).toEqual([
       'note://a',
@@ -378,7 +368,7 @@ describe('a client that listens', () => {
     await client.close()
   })
 
-  it('tells several subscriptions apart by their id, acknowledged in any order [SUB-008, SUB-009]', async () => {
+  it('distinguishes several subscriptions by id, acknowledged in any order [SUB-008, SUB-009]', async () => {
     const server = scripted(modern, { 'subscriptions/listen': () => undefined })
     const client = await scriptedClient(server)
     const opened = [client.listen({ toolsListChanged: true }), client.listen({ promptsListChanged: true })]
@@ -406,7 +396,7 @@ describe('a client that listens', () => {
     await client.close()
   })
 
-  it('fails when the server refuses', async () => {
+  it('rejects when the server refuses', async () => {
     const server = scripted(modern, { 'subscriptions/listen': () => ({ error: { code: -32601, message: 'no' } }) })
     const client = await scriptedClient(server)
     expect((await errorOf(client.listen({ toolsListChanged: true }))).code).toBe('peer')
@@ -414,14 +404,14 @@ describe('a client that listens', () => {
     await client.close()
   })
 
-  it('fails at once when the server ends it without acknowledging', async () => {
+  it('rejects immediately when the server ends it without acknowledging', async () => {
     const server = scripted(modern, { 'subscriptions/listen': () => ({ result: { resultType: 'complete' } }) })
     const client = await scriptedClient(server)
     await expect(client.listen({ toolsListChanged: true })).rejects.toThrow()
     await client.close()
   })
 
-  it('asks again on a new connection after it was lost, and hears changes there [SUB-013, SUB-014]', async () => {
+  it('subscribes again on a new connection and receives changes there [SUB-013, SUB-014]', async () => {
     const server = changing()
     const starts: ReturnType<typeof record>[] = []
     const inner: { close(): Promise<void> }[] = []
@@ -446,11 +436,11 @@ describe('a client that listens', () => {
     const updated = gate<string>()
     client.on('resourceUpdated', ({ uri }) => updated.open(uri))
     server.sendResourceUpdated('note://a')
-    expect(await updated.promise).toBe('note://a')
+    expect(await updated.opened).toBe('note://a')
     await client.close()
   })
 
-  it.each(handshakes)('asks again after a lost connection of %s too', async (revision) => {
+  it.each(handshakeRevisions)('asks again after a lost connection of %s too', async (revision) => {
     const server = changing()
     const starts: ReturnType<typeof record>[] = []
     const inner: { close(): Promise<void> }[] = []

@@ -2,19 +2,11 @@ import type { RevisionId } from 'tenon'
 import { TimeoutError } from 'tenon/client'
 import { InMemoryTransport, ScriptedClient } from 'tenon/testing'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import {
-  errorOf,
-  everyRevision,
-  handshakes,
-  heard,
-  methodsOf,
-  modern,
-  said,
-  scripted,
-  scriptedClient,
-  shaped,
-  testServer,
-} from './support.ts'
+import { errorOf } from '../kit/error-of.ts'
+import { allRevisions, handshakeRevisions, modern } from '../kit/revisions.ts'
+import { scripted, scriptedClient, shaped } from '../kit/scripted-server.ts'
+import { heard, methodsOf, said } from '../kit/transcript.ts'
+import { testServer } from './support.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -61,7 +53,7 @@ const cancelId = {
   '2026-07-28': ' [LIFE-016, CANC-012]',
 }
 
-describe.each(everyRevision)('requests of a client of %s', (revision) => {
+describe.each(allRevisions)('requests of a client of %s', (revision) => {
   it('end after 60 seconds without an answer, unless told otherwise [LIFE-014]', async () => {
     const { client } = await clientOf(revision)
     const call = watch(client.callTool('x'))
@@ -177,7 +169,7 @@ describe.each(everyRevision)('requests of a client of %s', (revision) => {
   })
 })
 
-describe.each(handshakes)('requests of a server to a client of %s', (revision) => {
+describe.each(handshakeRevisions)('requests of a server to a client of %s', (revision) => {
   const later = revision !== '2024-11-05'
 
   it(`time out and are cancelled${later ? ' [LIFE-014, LIFE-015, LIFE-017]' : ' [LIFE-014]'}`, async () => {

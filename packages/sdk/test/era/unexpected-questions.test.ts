@@ -1,6 +1,8 @@
 import { type Client, McpError } from 'tenon/client'
 import { describe, expect, it } from 'vitest'
-import { errorOf, handshakes, scripted, scriptedClient } from './support.ts'
+import { errorOf } from '../kit/error-of.ts'
+import { handshakeRevisions } from '../kit/revisions.ts'
+import { scripted, scriptedClient } from '../kit/scripted-server.ts'
 
 const question = {
   resultType: 'input_required',
@@ -15,8 +17,8 @@ const calls: Record<string, (client: Client) => Promise<unknown>> = {
   'custom/ask': (client) => client.request('custom/ask'),
 }
 
-describe.each(handshakes)('an input_required result on %s', (revision) => {
-  it.each(Object.keys(calls))('fails %s, since the revision has no such result', async (method) => {
+describe.each(handshakeRevisions)('an input_required result on %s', (revision) => {
+  it.each(Object.keys(calls))('rejects %s, because the revision has no such result', async (method) => {
     const server = scripted(revision, { [method]: () => ({ result: question }) })
     let asked = 0
     const elicit = () => {

@@ -1,20 +1,20 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { runNode } from '../kit/child-process.ts'
 
 const program = (name: string) => fileURLToPath(new URL(`../../../../examples/dist/demo/${name}.js`, import.meta.url))
 
 describe('the demo programs', () => {
-  it('show the tour of all revisions within 80 columns', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [program('tour')])
+  it('prints the tour of all revisions within 80 columns', async () => {
+    const stdout = await runNode([program('tour')])
     const lines = stdout.trimEnd().split('\n')
     expect(lines[0]).toContain('2026-07-28')
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80)
   }, 60_000)
 
-  it('print no status of a task while its form waits for input', async () => {
+  it('prints no task status while its form waits for input', async () => {
     const child = spawn(process.execPath, [program('task')], { stdio: ['pipe', 'pipe', 'pipe'] })
     const printed = text(child.stdout)
     child.stderr.setEncoding('utf8').on('data', (form: string) => {

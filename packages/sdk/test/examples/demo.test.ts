@@ -3,7 +3,7 @@ import { server } from '../../../../examples/demo/server.ts'
 import { everyWire } from '../kit/every-wire.ts'
 
 describe('the demo server', () => {
-  everyWire('answers what every part of it is asked', async (wire) => {
+  everyWire('answers requests to every feature', async (wire) => {
     await using pair = await wire.connect(server)
     const { client } = pair
     expect((await client.listTools().all()).map(({ name }) => name)).toEqual([

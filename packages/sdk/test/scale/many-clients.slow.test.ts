@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { runNode } from '../kit/child-process.ts'
 
 const fixture = fileURLToPath(new URL('./many-clients.fixture.js', import.meta.url))
 
 describe('one server object', () => {
-  it('serves 1,000 clients of mixed revisions at once, mixes up no answer and keeps nothing of them [VER-030, LIFE-023]', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', fixture])
+  it('serves 1,000 clients of mixed revisions at once, mixes up no response and frees their memory [VER-030, LIFE-023]', async () => {
+    const stdout = await runNode(['--expose-gc', fixture])
     const seen = JSON.parse(stdout)
     expect(seen.answered).toBe(100_000)
     expect(seen.wrong).toBe(0)

@@ -1,17 +1,16 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { hasRedis, RedisServer } from '../store/redis-server.ts'
+import { runNode } from '../kit/child-process.ts'
+import { hasRedis, RedisServer } from '../kit/redis-server.ts'
 
 const fixture = fileURLToPath(new URL('./polled-tasks.fixture.js', import.meta.url))
 
 /** The fixture gives up after 90 seconds; before commits went by time, about ten tasks a second finished. */
 async function run(name: string, where: string, mode: 'poll' | 'follow'): Promise<void> {
-  const { stdout } = await promisify(execFile)(process.execPath, [fixture, where, mode, '5000', '90'])
+  const stdout = await runNode([fixture, where, mode, '5000', '90'])
   const { finished, wrong, perSecond, polls } = JSON.parse(stdout)
   console.log(`${name}, ${mode}: ${finished} tasks, ${Math.round(perSecond)} a second, ${polls} polls`)
   expect({ finished, wrong }).toEqual({ finished: 5000, wrong: 0 })

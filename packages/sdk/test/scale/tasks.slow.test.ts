@@ -1,17 +1,16 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { hasRedis, RedisServer } from '../store/redis-server.ts'
+import { runNode } from '../kit/child-process.ts'
+import { hasRedis, RedisServer } from '../kit/redis-server.ts'
 
 const fixture = fileURLToPath(new URL('./tasks.fixture.js', import.meta.url))
 
 /** The fixture is a process of its own, so that nothing but the tasks is on its heap. */
 async function runMany(name: string, where: string): Promise<void> {
-  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', fixture, where])
+  const stdout = await runNode(['--expose-gc', fixture, where])
   const seen = JSON.parse(stdout)
   const perSecond = Math.round((1_000 * seen.completed) / seen.endedMs)
   console.log(

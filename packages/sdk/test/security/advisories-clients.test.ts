@@ -9,14 +9,14 @@ import { at, failureOf, Gate, join, Site, User } from '../auth/client-support.ts
 import { modern, script, sessions } from '../transport/http/client/support.ts'
 import { fixture, node } from '../transport/stdio/support.ts'
 
-describe('a redirect', () => {
+describe('redirects', () => {
   const rims: [string, ConnectOptions][] = [
     ['node:http', {}],
     ['fetch', { fetch: (url, init) => fetch(url, init) }],
   ]
 
   it.each(rims)(
-    'GHSA-9g45-5xwm-f3wc: takes no header of the caller to another origin (%s) [SESS-004]',
+    'GHSA-9g45-5xwm-f3wc: sends no header of the caller to another origin (%s) [SESS-004]',
     async (_, rim) => {
       await using thief = await script((received) => received.status(200))
       const headers = { 'x-api-key': 'secret', cookie: 'a=secret', authorization: 'Bearer secret' }
@@ -36,7 +36,7 @@ describe('a redirect', () => {
   )
 
   it.each([301, 302, 303, 307, 308])(
-    'vercel/ai #20578, adcp-client #2427: of the token endpoint (%i) takes neither secret, code nor verifier elsewhere [AUTH-097]',
+    'vercel/ai #20578, adcp-client #2427: sends no secret, code or verifier after a redirect (%i) of the token endpoint [AUTH-097]',
     async (status) => {
       await using thief = await Site.start(() => ({ body: { access_token: 'x', token_type: 'Bearer' } }))
       const clients = [{ client_id: 'machine', client_secret: 'hush', redirect_uris: ['http://127.0.0.1:7/callback'] }]
@@ -61,7 +61,7 @@ describe('a redirect', () => {
     'https://metadata.google.internal/',
     'file:///etc/passwd',
   ])(
-    'vercel/ai #20578, adcp-client #2427: of metadata to %s is not followed, nor is such a place asked at all [SEC-001, SEC-003]',
+    'vercel/ai #20578, adcp-client #2427: follows no metadata redirect to %s, and contacts no such address [SEC-001, SEC-003]',
     async (place) => {
       await using gate = await Gate.start({ authorizationServers: [] })
       const user = new User()
@@ -76,13 +76,13 @@ describe('a redirect', () => {
   )
 })
 
-describe('what a server says of itself', () => {
+describe('untrusted metadata', () => {
   it.each([
     ['another server', 'https://bank.example/mcp'],
     ['another path', (url: URL) => `${url.origin}/other`],
     ['a path that begins alike', (url: URL) => `${url.href}2`.replace('/mcp2', '/mc')],
     ['nothing', undefined],
-  ])('GHSA-33f5-2c5q-wgwj: is not used when it speaks of %s [AUTH-034]', async (_, resource) => {
+  ])('GHSA-33f5-2c5q-wgwj: does not use metadata of %s [AUTH-034]', async (_, resource) => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     gate.metadata = { resource: typeof resource === 'function' ? resource(gate.url) : resource }
@@ -136,7 +136,7 @@ describe('the browser', () => {
       (canary: string) => `'|touch ${canary}#`,
       (canary: string) => `$([IO.File]::WriteAllText('${canary}','x'))`,
     ])(
-    'CVE-2025-6514, CVE-2025-10619: gets the URL as one argument, and no shell reads it (%#) [SEC-005]',
+    'CVE-2025-6514, CVE-2025-10619: passes the URL as one argument without a shell (%#) [SEC-005]',
     async (attack) => {
       const { canary, given } = opener()
       await using as = await startAuthorizationServer()
@@ -161,7 +161,7 @@ describe('the browser', () => {
     },
   )
 
-  it('CVE-2025-62800: is shown nothing of what it comes back with', async () => {
+  it('CVE-2025-62800: shows nothing of the redirect in the browser', async () => {
     const waiting = await waitForRedirect()
     const hostile = encodeURIComponent('<script>alert("zebra")</script><img src=x onerror=zebra>')
     const query = `error=${hostile}&error_description=${hostile}&state=${hostile}`
@@ -177,8 +177,8 @@ describe('the browser', () => {
   })
 })
 
-describe('a client of a process', () => {
-  it('CVE-2026-63119, GHSA-74gp-qhv5-v493, openclaw #119379: outlives a line that is too long', async () => {
+describe('a client of a server process', () => {
+  it('CVE-2026-63119, GHSA-74gp-qhv5-v493, openclaw #119379: survives a line that is too long', async () => {
     const command = { command: node, args: [fixture('bad-server.js')], maxMessageBytes: 1_000_000 }
     const env = { HUGE: String(8 * 1024 * 1024) }
     await using client = await connect({ ...command, env }, { revision: '2025-11-25', restarts: 0 })
@@ -186,7 +186,7 @@ describe('a client of a process', () => {
     expect(await client.request('next')).toMatchObject({ method: 'next' })
   })
 
-  it('python-sdk #2328: outlives bytes that are no UTF-8', async () => {
+  it('python-sdk #2328: survives bytes that are not UTF-8', async () => {
     const bytes = Buffer.from([0xff, 0xfe, 0x80, 0x0a, 0x7b, 0x22, 0xc3, 0x28, 0x22, 0x7d, 0x0a])
     const program = { command: node, args: [fixture('bad-server.js')], env: { BAD: bytes.toString('base64') } }
     await using client = await connect(program, { revision: '2025-11-25', restarts: 0 })

@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { connect as connectSocket, type Socket } from 'node:net'
 import type { AuthInfo } from 'tenon/auth/server'
 import { describe, expect, it } from 'vitest'
-import { modern, Peer, serve, workshop } from '../transport/http/server/support.ts'
+import { Peer } from '../kit/http-peer.ts'
+import { modern } from '../kit/revisions.ts'
+import { serve } from '../kit/serve-http.ts'
+import { workshop } from '../kit/workshop.ts'
 
 /** Who has the token `alice` is Alice; counts how often it was asked. */
 function checked() {
@@ -25,7 +28,7 @@ describe('a flood of bad tokens', () => {
   // So slow that nothing comes back while the test runs.
   const slow = 0.001
 
-  it('is refused by address before any token is checked', async () => {
+  it('refuses a flood of bad tokens by address before it checks any', async () => {
     const { seen, auth } = checked()
     await using http = await serve(workshop(), { auth, rateLimit: { perSecond: 1_000, addressPerSecond: 0.5 } })
     const found = await statuses(http.url, 'guess', 8)
@@ -34,7 +37,7 @@ describe('a flood of bad tokens', () => {
     expect(seen.length).toBe(found.filter((status) => status === 401).length)
   })
 
-  it('takes nothing from who has a good one, where only callers are counted', async () => {
+  it('does not limit callers with good tokens when only callers are counted', async () => {
     const { auth } = checked()
     await using http = await serve(workshop(), { auth, rateLimit: { perSecond: slow, burst: 2 } })
     expect(await statuses(http.url, 'guess', 5)).toEqual([401, 401, 401, 401, 401])
@@ -42,14 +45,14 @@ describe('a flood of bad tokens', () => {
     expect(await statuses(http.url, 'bob', 3)).toEqual([200, 200, 429])
   })
 
-  it('needs a limit that makes sense', async () => {
+  it('refuses a limit that makes no sense', async () => {
     await expect(serve(workshop(), { rateLimit: { perSecond: 1, addressPerSecond: 0 } })).rejects.toThrow(
       /addressPerSecond/,
     )
   })
 })
 
-describe('request bodies that are large and never end', () => {
+describe('large unfinished request bodies', () => {
   const head = [
     'POST /mcp HTTP/1.1',
     'host: 127.0.0.1',
@@ -73,7 +76,7 @@ describe('request bodies that are large and never end', () => {
     return { answer, socket }
   }
 
-  it('are refused once maxIncomingBytes have arrived, and small requests are still answered', async () => {
+  it('refuses large bodies once maxIncomingBytes have arrived, and answers small requests', async () => {
     await using http = await serve(workshop(), { maxIncomingBytes: 350_000 })
     const halves = Array.from({ length: 4 }, () => half(http.url))
     const refused = await Promise.race(halves.map(({ answer }) => answer))
@@ -83,7 +86,7 @@ describe('request bodies that are large and never end', () => {
     for (const { socket } of halves) socket.destroy()
   })
 
-  it('no longer count once their connection is closed', async () => {
+  it('stops counting a body when its connection closes', async () => {
     await using http = await serve(workshop(), { maxIncomingBytes: 150_000 })
     for (let count = 0; count < 5; count++) {
       const { answer, socket } = half(http.url)

@@ -30,8 +30,8 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-describe('a server in a process of its own', () => {
-  it.each(revisionIds)('needs no configuration to serve over stdio on %s [SDK-009]', async (revision) => {
+describe('a server process', () => {
+  it.each(revisionIds)('serves over stdio without configuration on %s [SDK-009]', async (revision) => {
     await using client = await connect({ command: process.execPath, args: [script] }, { revision })
     expect(client.revision).toBe(revision)
     const pid = Number((await client.callTool('pid')).text)

@@ -7,14 +7,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, describe, expect, it } from 'vitest'
-import { hasRedis } from './redis-server.ts'
+import { eventually } from '../kit/eventually.ts'
+import { hasRedis } from '../kit/redis-server.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tenon-leftovers-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('a test process that is killed', () => {
   it.skipIf(!hasRedis)('leaves no redis-server and no directory behind', async () => {
-    const program = await bundle('redis', './redis-server.ts', (from) => [
+    const program = await bundle('redis', '../kit/redis-server.ts', (from) => [
       `import { RedisServer } from ${from}`,
       `const server = await RedisServer.start()`,
       `process.send({ port: server.port, directory: server.directory })`,
@@ -24,8 +25,8 @@ describe('a test process that is killed', () => {
     expect(await isListening(port)).toBe(true)
     expect(existsSync(directory)).toBe(true)
     child.kill('SIGKILL')
-    await until(async () => !(await isListening(port)))
-    await until(async () => !existsSync(directory))
+    await eventually(async () => !(await isListening(port)))
+    await eventually(async () => !existsSync(directory))
   })
 
   it('leaves none of the processes behind that it forked or whose output it reads', async () => {
@@ -51,7 +52,7 @@ describe('a test process that is killed', () => {
     const [ports] = (await once(child, 'message')) as [number[]]
     for (const port of ports) expect(await isListening(port)).toBe(true)
     child.kill('SIGKILL')
-    for (const port of ports) await until(async () => !(await isListening(port)))
+    for (const port of ports) await eventually(async () => !(await isListening(port)))
   })
 })
 
@@ -75,8 +76,4 @@ function isListening(port: number): Promise<boolean> {
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
     socket.once('connect', () => socket.destroy())
   })
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
 }

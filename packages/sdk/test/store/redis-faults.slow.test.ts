@@ -1,22 +1,16 @@
-import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Queue } from 'bullmq'
-import { build } from 'esbuild'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { McpError } from '../../src/errors.ts'
-import { type RunTask, type TaskEntry, UnknownEvent, type WorkOptions } from '../../src/store/ports.ts'
+import { type RunTask, UnknownEvent } from '../../src/store/ports.ts'
 import { load } from '../../src/store/redis/connections.ts'
 import { type RedisStore, type RedisStoreOptions, redisStore } from '../../src/store/redis/redis-store.ts'
 import { deferred } from '../../src/util/deferred.ts'
-import { hasRedis, RedisServer, type RedisServerOptions } from './redis-server.ts'
-
-const ready = { isReady: true }
+import { eventually } from '../kit/eventually.ts'
+import { hasRedis, RedisServer, type RedisServerOptions } from '../kit/redis-server.ts'
+import { entry, options, Runs, ready } from './redis-faults-support.ts'
 
 describe.skipIf(!hasRedis)('redisStore', () => {
   let server: RedisServer
@@ -73,7 +67,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       const runs = new Runs(2)
       const worker = await tasks.work(runs.run, options({ concurrency: 1 }))
       await tasks.create(entry('one'), ready)
-      await untilSo(async () => runs.ids.length === 1 && (await redis.zcard(`{${prefix}}:due`)) === 0)
+      await eventually(async () => runs.ids.length === 1 && (await redis.zcard(`{${prefix}}:due`)) === 0)
       const queue = new Queue('tasks', { connection: redis, prefix: `{${prefix}}` })
       for (const id of ['one', 'nothing']) await queue.add('run', { id }, { jobId: `t-${id}` })
       await tasks.create(entry('two'), ready)
@@ -92,7 +86,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       }
       await tasks.create(entry('one'), ready)
       const first = await tasks.work(run, options())
-      await untilSo(async () => (await redis.zcard(`{${prefix}}:tasks:delayed`)) === 1)
+      await eventually(async () => (await redis.zcard(`{${prefix}}:tasks:delayed`)) === 1)
       await first.stop()
       // For longer than the test would wait. BullMQ keeps a count in the lower twelve bits.
       await redis.zadd(`{${prefix}}:tasks:delayed`, (Date.now() + 3_600_000) * 4096, 't-one')
@@ -165,7 +159,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       await own.start()
       await late
       ids.push('late')
-      await untilSo(async () => (await tasks.countOpen('somebody')) === 0)
+      await eventually(async () => (await tasks.countOpen('somebody')) === 0)
       await bus.publish('topic', 'again')
       expect(await heard.promise).toBe('again')
       expect((await tasks.list('somebody', { limit: 1000 })).map(({ id }) => id).toSorted()).toEqual(ids.toSorted())
@@ -236,70 +230,6 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     })
   })
 
-  describe('in several processes', () => {
-    let folder = ''
-    let program = ''
-
-    beforeAll(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'tenon-redis-worker-'))
-      program = join(folder, 'worker.mjs')
-      await build({
-        entryPoints: [fileURLToPath(new URL('./fixtures/redis-worker.ts', import.meta.url))],
-        bundle: true,
-        platform: 'node',
-        format: 'esm',
-        banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
-        external: ['pg', 'redis', 'bullmq-otel'],
-        outfile: program,
-        logLevel: 'error',
-      })
-    })
-    afterAll(() => rmSync(folder, { recursive: true }))
-
-    /** @param leaseMs Of the tasks that it works for. Default: it does not work. */
-    const start = async (leaseMs = 0): Promise<ChildProcess> => {
-      const child = fork(program, [server.url, prefix, `${leaseMs}`])
-      onTestFinished(() => void child.kill('SIGKILL'))
-      await once(child, 'message')
-      return child
-    }
-
-    it('runs again what a process that was killed had begun, and nothing that was over', async () => {
-      const { tasks } = open()
-      const child = await start(500)
-      const told: Array<{ begun?: string; over?: string }> = []
-      const begun = deferred<void>()
-      child.on('message', (message: { begun?: string; over?: string }) => {
-        told.push(message)
-        if (told.filter((one) => one.begun?.startsWith('slow')).length === 2) begun.resolve()
-      })
-      for (const id of ['one', 'two', 'slow 1', 'slow 2']) await tasks.create(entry(id), ready)
-      await begun.promise
-      // Behind those that are over by now, so that their ends are known to Redis when the process dies.
-      await untilSo(async () => (await redis.zcard(`{${prefix}}:due`)) === 2)
-      const runs = new Runs(2)
-      const worker = await tasks.work(runs.run, options({ leaseMs: 500 }))
-      child.kill('SIGKILL')
-      await runs.done
-      expect(runs.ids.toSorted()).toEqual(['slow 1', 'slow 2'])
-      await worker.stop()
-    })
-
-    it('starts and hears of what another process made ready', async () => {
-      const { tasks } = open()
-      const runs = new Runs(1)
-      const worker = await tasks.work(runs.run, options())
-      const heard = deferred<string>()
-      await tasks.watch((id) => heard.resolve(id))
-      const child = await start()
-      child.send({ create: 'theirs' })
-      expect(await heard.promise).toBe('theirs')
-      await runs.done
-      expect(runs.ids).toEqual(['theirs'])
-      await worker.stop()
-    })
-  })
-
   it('leaves nothing behind of tasks that expired', async () => {
     const { tasks } = open()
     const expiresAt = Date.now() + 500
@@ -309,7 +239,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     await new Promise((resolve) => setTimeout(resolve, 600))
     const worker = await tasks.work(async () => {}, options())
     const isLeft = (key: string) => !key.startsWith(`{${prefix}}:tasks:`) || key.startsWith(`{${prefix}}:tasks:t-`)
-    await untilSo(async () => !(await redis.keys(`{${prefix}}:*`)).some(isLeft))
+    await eventually(async () => !(await redis.keys(`{${prefix}}:*`)).some(isLeft))
     await worker.stop()
   })
 
@@ -342,7 +272,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     // What comes later through the same connections shows that the rest would have come by now.
     await other.bus.publish('same', 'of other')
     await other.tasks.create(entry('own'), { isReady: true })
-    await untilSo(async () => heard.length >= 2 && runs.length > 0)
+    await eventually(async () => heard.length >= 2 && runs.length > 0)
     expect(heard.toSorted()).toEqual(['of other', 'own'])
     expect(runs).toEqual(['own'])
     await worker.stop()
@@ -384,7 +314,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     const own = await other({ isCluster: true })
     const node = new Redis(own.url)
     await node.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
-    await untilSo(async () => `${await node.call('CLUSTER', 'INFO')}`.includes('cluster_state:ok'))
+    await eventually(async () => `${await node.call('CLUSTER', 'INFO')}`.includes('cluster_state:ok'))
     node.disconnect()
     const cluster = new Cluster([{ host: '127.0.0.1', port: own.port }])
     onTestFinished(() => cluster.disconnect())
@@ -434,26 +364,6 @@ describe.skipIf(!hasRedis)('redisStore', () => {
   })
 })
 
-/** A `run` that remembers what it was called for. */
-class Runs {
-  readonly ids: string[] = []
-  readonly done: Promise<void>
-  readonly #total: number
-  readonly #resolve: () => void
-
-  constructor(total: number) {
-    const { promise, resolve } = deferred<void>()
-    this.#total = total
-    this.done = promise
-    this.#resolve = () => resolve()
-  }
-
-  readonly run: RunTask = async (id) => {
-    this.ids.push(id)
-    if (this.ids.length === this.#total) this.#resolve()
-  }
-}
-
 /** Passes everything on to Redis, except for answers that it shall lose together with the connection. */
 async function startProxy(port: number): Promise<{ url: string; lost: number; loseNextAnswer(): void }> {
   let isLosing = false
@@ -488,29 +398,6 @@ async function startProxy(port: number): Promise<{ url: string; lost: number; lo
   return proxy
 }
 
-function entry(id: string, other: Partial<TaskEntry> = {}): TaskEntry {
-  return {
-    id,
-    owner: 'somebody',
-    listedFor: 'somebody',
-    version: 1,
-    createdAt: 1,
-    expiresAt: null,
-    isOpen: true,
-    summary: '{}',
-    body: '{}',
-    ...other,
-  }
-}
-
-function options(other: Partial<WorkOptions> = {}): WorkOptions {
-  return { concurrency: 4, leaseMs: 10_000, onError: () => {}, ...other }
-}
-
 async function untilExists(redis: Redis, ...keys: string[]): Promise<void> {
-  await untilSo(async () => (await redis.exists(...keys)) === keys.length)
-}
-
-async function untilSo(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10))
+  await eventually(async () => (await redis.exists(...keys)) === keys.length)
 }

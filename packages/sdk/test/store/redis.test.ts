@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RedisStore, redisStore } from '../../src/store/redis/redis-store.ts'
-import {
-  busContract,
-  eventStoreContract,
-  sessionStoreContract,
-  valueStoreContract,
-} from '../../src/testing/store-contract.ts'
-import { taskStoreContract } from '../../src/testing/task-store-contract.ts'
-import { hasRedis, RedisServer } from './redis-server.ts'
+import { busContract } from '../../src/testing/store-contracts/bus.ts'
+import { eventStoreContract } from '../../src/testing/store-contracts/event-store.ts'
+import { sessionStoreContract } from '../../src/testing/store-contracts/session-store.ts'
+import { taskStoreContract } from '../../src/testing/store-contracts/task-store.ts'
+import { valueStoreContract } from '../../src/testing/store-contracts/value-store.ts'
+
+import { hasRedis, RedisServer } from '../kit/redis-server.ts'
 
 const runner = { describe, it, expect }
 

@@ -7,7 +7,8 @@ import { sqliteStore } from 'tenon/stores/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TaskEntry } from '../../src/store/ports.ts'
 import { openDatabase } from '../../src/store/sqlite/database.ts'
-import { Children, exited, killed, Sayings } from './fixtures/sqlite-children.ts'
+import { exited, killed } from '../kit/child-process.ts'
+import { Children, Sayings } from './fixtures/sqlite-children.ts'
 
 /** The owner of everything may write anywhere, so somebody else tries. */
 const nobody = process.getuid?.() === 0 ? 65_534 : undefined

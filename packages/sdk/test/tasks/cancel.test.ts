@@ -1,6 +1,7 @@
 import type { McpServer } from 'tenon/server'
 import { describe, expect } from 'vitest'
-import { gate } from '../transport/http/server/support.ts'
+import { gate } from '../kit/gate.ts'
+
 import { always, everyDialect, everyTask, legacy, modern } from './support.ts'
 
 /** A tool that says when it begins, is told to stop, and ends when the test says so. */

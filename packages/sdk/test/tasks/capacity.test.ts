@@ -3,8 +3,10 @@ import { connect } from 'tenon/client'
 import type { McpServer } from 'tenon/server'
 import { MemoryTaskStore, type TaskEntry, type TaskStore } from 'tenon/tasks'
 import { describe, expect, it } from 'vitest'
-import { gate, said } from '../era/support.ts'
+import { eventually } from '../kit/eventually.ts'
 import { everyWire } from '../kit/every-wire.ts'
+import { gate } from '../kit/gate.ts'
+import { said } from '../kit/transcript.ts'
 import { labServer } from './client-support.ts'
 import type { TaskPeer } from './peer.ts'
 import { always, everyDialect, everyTask, legacy, modern, World } from './support.ts'
@@ -26,7 +28,7 @@ describe('the poll interval', () => {
     const id = await peer.start('echo', { text: 'a' })
     expect(await pollIntervalAbove(peer, id, 1_999)).toBeLessThan(3_000)
     for (const entry of entries) await store.replace({ ...entry, version: 2, isOpen: false })
-    await until(async () => (await pollIntervalOf(peer, id)) === 20)
+    await eventually(async () => (await pollIntervalOf(peer, id)) === 20)
   })
 })
 
@@ -38,7 +40,7 @@ describe('tasks of one caller', () => {
       const define = (server: McpServer) => {
         echo(server)
         server.registerTool('long', always, async () => {
-          await release.promise
+          await release.opened
           return 'long'
         })
       }
@@ -119,7 +121,7 @@ describe('a client that polls too fast', () => {
         Array.from({ length: 30 }, (_, index) => other.request('tasks/cancel', { taskId: `guess ${index}` })),
       )
       expect(new Set(guesses.map(({ error }) => error?.code))).toEqual(new Set([-32602, -32000]))
-      await until(async () => (await fast.request('tasks/get', { taskId })).error === undefined)
+      await eventually(async () => (await fast.request('tasks/get', { taskId })).error === undefined)
     },
     { channels: ['http'] },
   )
@@ -185,7 +187,7 @@ describe('a client that follows many tasks', () => {
       const { lab } = labServer({ pollIntervalMs: 60_000 })
       const release = gate()
       lab.registerTool('hold', always, async () => {
-        await release.promise
+        await release.opened
         return 'held'
       })
       await using pair = await wire.connect(lab, { tasks: true })
@@ -195,7 +197,7 @@ describe('a client that follows many tasks', () => {
         const ids = said(pair.transcript, 'server', 'notifications/tasks').map(({ params }) => params?.taskId)
         return new Set(ids).size === tasks.length
       }
-      await until(async () => isHeard())
+      await eventually(async () => isHeard())
       release.open()
       expect(new Set(await Promise.all(results))).toEqual(new Set(['held']))
       expect(said(pair.transcript, 'client', 'subscriptions/listen').length).toBeLessThanOrEqual(16)
@@ -222,13 +224,9 @@ async function pollIntervalOf(peer: TaskPeer, taskId: string): Promise<number> {
 
 async function pollIntervalAbove(peer: TaskPeer, taskId: string, ms: number): Promise<number> {
   let found = 0
-  await until(async () => {
+  await eventually(async () => {
     found = await pollIntervalOf(peer, taskId)
     return found > ms
   })
   return found
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
 }

@@ -2,8 +2,10 @@ import type { RevisionId } from 'tenon'
 import type { McpServer } from 'tenon/server'
 import { OfficialSchema, ScriptedClient } from 'tenon/testing'
 import * as z from 'zod'
+import { type Answer, overHttp } from '../kit/http-client.ts'
+import { Peer } from '../kit/http-peer.ts'
+import type { Message } from '../kit/message.ts'
 import { schemas } from '../kit/official-schemas.ts'
-import { type Answer, door, type Message, Peer } from '../transport/http/server/support.ts'
 
 type Body = Record<string, unknown>
 
@@ -48,7 +50,7 @@ export async function openHttp(
 ): Promise<Channel> {
   const heard = new Heard(revision)
   const answers: Answer[] = []
-  const way = door(url)
+  const way = overHttp(url)
   const peer = await Peer.open(
     async (ask) => {
       if (ask.body !== undefined) heard.hear('client', JSON.parse(ask.body))

@@ -4,8 +4,13 @@ import { McpServer } from 'tenon/server'
 import type { ScriptedServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { connected, errorOf, everyRevision, gate, type Said, said, scripted, scriptedClient } from '../era/support.ts'
+import { connected } from '../era/support.ts'
+import { errorOf } from '../kit/error-of.ts'
 import { everyWire } from '../kit/every-wire.ts'
+import { gate } from '../kit/gate.ts'
+import { allRevisions } from '../kit/revisions.ts'
+import { scripted, scriptedClient } from '../kit/scripted-server.ts'
+import { type Said, said } from '../kit/transcript.ts'
 import { accept, legacy } from './client-support.ts'
 
 type Body = Record<string, unknown>
@@ -51,16 +56,16 @@ function slowUser(options: ClientHandlers['tasks'] = true) {
     tasks: options,
     elicit: async (_form, { signal }) => {
       signal.addEventListener('abort', () => stopped.open())
-      await answer.promise
+      await answer.opened
       return accept()
     },
   }
-  return { handlers, answer: () => answer.open(), stopped: stopped.promise }
+  return { handlers, answer: () => answer.open(), stopped: stopped.opened }
 }
 
 describe('a client that answers as a task', () => {
   it('says for which questions, on 2025-11-25 and nowhere else [TASK-001] [TASK-002]', async () => {
-    const declared = async (handlers: ClientHandlers, revision: (typeof everyRevision)[number] = legacy) => {
+    const declared = async (handlers: ClientHandlers, revision: (typeof allRevisions)[number] = legacy) => {
       const server = new McpServer({ name: 's', version: '1' })
       server.registerTool('who', {}, (_, { caller }) => JSON.stringify(caller.capabilities.tasks ?? null))
       await using client = await connected(server, { revision, handlers })
@@ -73,7 +78,7 @@ describe('a client that answers as a task', () => {
     expect(await declared({ tasks: true, sample })).toEqual({ ...rest, requests: { sampling: { createMessage: {} } } })
     expect(await declared({ tasks: true, roots: [] })).toBeNull()
     expect(await declared({ elicit, sample })).toBeNull()
-    for (const revision of everyRevision.filter((id) => id !== legacy)) {
+    for (const revision of allRevisions.filter((id) => id !== legacy)) {
       expect(await declared({ tasks: true, elicit }, revision)).toBeNull()
     }
   })

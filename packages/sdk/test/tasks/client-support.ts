@@ -1,7 +1,7 @@
 import { McpServer, type McpServerOptions } from 'tenon/server'
 import { type TasksOptions, tasks } from 'tenon/tasks'
 import * as z from 'zod'
-import { gate } from '../era/support.ts'
+import { gate } from '../kit/gate.ts'
 
 export const legacy = '2025-11-25'
 export const modern = '2026-07-28'
@@ -30,7 +30,7 @@ export function labServer(options: TasksOptions = {}, server: McpServerOptions =
   lab.registerTool('wait', always, async (_, ctx) => {
     ctx.signal.addEventListener('abort', () => stopped.open())
     started.open()
-    await Promise.race([release.promise, stopped.promise])
+    await Promise.race([release.opened, stopped.opened])
     return 'waited'
   })
   lab.registerTool('must', { execution: { taskSupport: 'required' } }, (_, ctx) => `a task: ${ctx.task !== undefined}`)
@@ -42,5 +42,5 @@ export function labServer(options: TasksOptions = {}, server: McpServerOptions =
     await ctx.sample({ messages: [], maxTokens: 0 })
     return 'never'
   })
-  return { lab, started: started.promise, release: () => release.open(), stopped: stopped.promise }
+  return { lab, started: started.opened, release: () => release.open(), stopped: stopped.opened }
 }

@@ -12,8 +12,12 @@ import {
 import { McpServer, serveHttp } from 'tenon/server'
 import type { Wire } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
-import { connected, errorOf, gate, handshakes, heard, type Said, said } from '../era/support.ts'
+import { connected } from '../era/support.ts'
+import { errorOf } from '../kit/error-of.ts'
 import { everyWire } from '../kit/every-wire.ts'
+import { gate } from '../kit/gate.ts'
+import { handshakeRevisions } from '../kit/revisions.ts'
+import { heard, type Said, said } from '../kit/transcript.ts'
 import { accept, extensionId, labServer, legacy, modern } from './client-support.ts'
 
 const handlers: ClientHandlers = { elicit: () => accept() }
@@ -84,7 +88,7 @@ describe('a call that becomes a task', () => {
   eachDialect('tells what the server says of it', async (wire) => {
     const told = gate()
     await using pair = await wire.connect(labServer().lab, {
-      handlers: { elicit: () => told.promise.then(() => accept()) },
+      handlers: { elicit: () => told.opened.then(() => accept()) },
     })
     const task = await pair.client.callToolAsTask('steps', { name: 'Ann' })
     const messages: (string | undefined)[] = []
@@ -147,7 +151,7 @@ describe('a call that becomes a task', () => {
       const task = await pair.client.callToolAsTask('steps', { name: 'Ann' })
       for await (const { status } of task) {
         if (status !== 'input_required') continue
-        await shown.promise
+        await shown.opened
         break
       }
       expect((await task.result()).text).toBe('Ann accept true')
@@ -300,7 +304,7 @@ describe('servers without tasks', () => {
   everyWire('are called as always, behind the same handle [TASK-003]', async (wire) => {
     const server = new McpServer({ name: 'plain', version: '1.0.0' })
     const release = gate()
-    server.registerTool('wait', {}, () => release.promise.then(() => 'waited'))
+    server.registerTool('wait', {}, () => release.opened.then(() => 'waited'))
     server.registerTool('hang', {}, async (_, { signal }) => {
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
       return 'stopped'
@@ -320,7 +324,7 @@ describe('servers without tasks', () => {
   })
 
   it('of revisions without tasks have none to resume', async () => {
-    for (const revision of handshakes.slice(0, 3)) {
+    for (const revision of handshakeRevisions.slice(0, 3)) {
       await using client = await connected(labServer().lab, { revision })
       expect(await errorOf(client.resumeTask('t1').result())).toBeInstanceOf(CapabilityError)
     }
@@ -413,7 +417,7 @@ describe('over HTTP', () => {
     const result = task.result()
     const sessionId = transport.sessionId!
     await fetch(http.url, { method: 'DELETE', headers: { 'mcp-session-id': sessionId } })
-    expect(await renewed.promise).toBe(sessionId)
+    expect(await renewed.opened).toBe(sessionId)
     release()
     expect((await result).text).toBe('waited')
   })

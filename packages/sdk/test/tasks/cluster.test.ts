@@ -2,7 +2,8 @@ import type { McpServer } from 'tenon/server'
 import type { TaskStore, WorkOptions } from 'tenon/tasks'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
-import { gate } from '../transport/http/server/support.ts'
+import { gate } from '../kit/gate.ts'
+
 import { always, eventLog, everyTask, legacy, modern } from './support.ts'
 
 const form = z.object({ sure: z.boolean() })

@@ -2,7 +2,8 @@ import { PeerError } from 'tenon'
 import { acceptedContent, inputRequired, type McpServer } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { gate } from '../transport/http/server/support.ts'
+import { gate } from '../kit/gate.ts'
+
 import type { Body } from './peer.ts'
 import { always, everyDialect, everyTask, legacy, modern, relatedTask, World } from './support.ts'
 

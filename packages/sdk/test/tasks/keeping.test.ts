@@ -1,7 +1,8 @@
 import { ProtocolError } from 'tenon'
 import type { McpServer } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import { gate } from '../transport/http/server/support.ts'
+import { gate } from '../kit/gate.ts'
+
 import type { Body, TaskPeer } from './peer.ts'
 import { always, eventLog, everyDialect, everyTask, legacy, modern, World } from './support.ts'
 

@@ -1,6 +1,6 @@
 import { redisStore } from 'tenon/stores/redis'
 import { expect, it } from 'vitest'
-import { hasRedis, RedisServer } from '../store/redis-server.ts'
+import { hasRedis, RedisServer } from '../kit/redis-server.ts'
 import { killEverywhere, lanes, options, title } from './kill-harness.ts'
 
 it.skipIf(!hasRedis)(`${title} (Redis)`, options, async () => {

@@ -2,7 +2,9 @@ import { ProtocolError } from 'tenon'
 import type { McpServer } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { gate, type Message } from '../transport/http/server/support.ts'
+import { gate } from '../kit/gate.ts'
+import type { Message } from '../kit/message.ts'
+
 import { always, everyDialect, everyTask, legacy, modern, relatedTask, World } from './support.ts'
 
 /** A tool that is over when the test says so. */

@@ -2,7 +2,8 @@ import { connect } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { ScriptedClient } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
-import type { Message } from '../transport/http/server/support.ts'
+import type { Message } from '../kit/message.ts'
+
 import { TaskPeer } from './peer.ts'
 import { extensionId, legacy, modern, type ServerOptions, World } from './support.ts'
 

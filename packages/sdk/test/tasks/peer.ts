@@ -1,7 +1,8 @@
 import type { RevisionId } from 'tenon'
 import type { McpServer } from 'tenon/server'
 import { expect } from 'vitest'
-import type { Message } from '../transport/http/server/support.ts'
+import type { Message } from '../kit/message.ts'
+
 import { type Channel, openHttp, openMemory } from './channel.ts'
 
 export type Capabilities = Record<string, object>

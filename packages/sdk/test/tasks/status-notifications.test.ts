@@ -1,7 +1,9 @@
 import type { McpServer } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { gate, type Message } from '../transport/http/server/support.ts'
+import { gate } from '../kit/gate.ts'
+import type { Message } from '../kit/message.ts'
+
 import type { Body, TaskPeer } from './peer.ts'
 import { always, everyTask, extensionId, legacy, modern, relatedTask, World } from './support.ts'
 

@@ -6,8 +6,9 @@ import { redisStore } from 'tenon/stores/redis'
 import { sqliteStore } from 'tenon/stores/sqlite'
 import { MemoryTaskStore, type TaskEvent, type TaskStore, type TasksOptions, tasks } from 'tenon/tasks'
 import { afterAll, expect, it } from 'vitest'
-import { hasRedis, RedisServer } from '../store/redis-server.ts'
-import { serve } from '../transport/http/server/support.ts'
+import { hasRedis, RedisServer } from '../kit/redis-server.ts'
+import { serve } from '../kit/serve-http.ts'
+
 import { type Capabilities, TaskPeer } from './peer.ts'
 
 export const legacy = '2025-11-25'

@@ -2,7 +2,9 @@ import { McpServer } from 'tenon/server'
 import { type TaskEvent, tasks } from 'tenon/tasks'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { gate, serve } from '../transport/http/server/support.ts'
+import { gate } from '../kit/gate.ts'
+import { serve } from '../kit/serve-http.ts'
+
 import { type Capabilities, TaskPeer } from './peer.ts'
 import { always, everyDialect, extensionId, legacy, modern, World } from './support.ts'
 

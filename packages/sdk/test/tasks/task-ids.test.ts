@@ -7,9 +7,12 @@ import { fileURLToPath } from 'node:url'
 import { connect, type KnownTask, type McpError, PeerError } from 'tenon/client'
 import { sqliteStore } from 'tenon/stores/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
-import { errorOf, gate } from '../era/support.ts'
+import { errorOf } from '../kit/error-of.ts'
+import { eventually } from '../kit/eventually.ts'
 import { everyWire } from '../kit/every-wire.ts'
-import { serve } from '../transport/http/server/support.ts'
+import { gate } from '../kit/gate.ts'
+import { serve } from '../kit/serve-http.ts'
+
 import { labServer, legacy, modern } from './client-support.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tenon-task-ids-'))
@@ -41,7 +44,7 @@ describe('the ids of open tasks', () => {
       const { lab } = labServer()
       const held = gate()
       lab.registerTool('hold', always, async () => {
-        await held.promise
+        await held.opened
         return 'held'
       })
       await using pair = await wire.connect(lab, { tasks: true, taskIds: ids })
@@ -53,13 +56,13 @@ describe('the ids of open tasks', () => {
       ])
       await cancelled.cancel()
       expect((await errorOf<McpError>(cancelled.result())).code).toBe('cancelled')
-      await until(() => ids.kept.size === 1)
+      await eventually(() => ids.kept.size === 1)
       const [again, ...others] = await pair.client.resumeTasks()
       expect([again?.id, others]).toEqual([waiting.id, []])
       const result = again!.result()
       held.open()
       expect((await result).text).toBe('held')
-      await until(() => ids.kept.size === 0)
+      await eventually(() => ids.kept.size === 0)
     },
     { revisions: [legacy, modern], schemas: undefined },
   )
@@ -72,7 +75,7 @@ describe('the ids of open tasks', () => {
       await using pair = await wire.connect(labServer().lab, { tasks: true, taskIds: ids })
       const [task] = await pair.client.resumeTasks()
       expect(await errorOf(task!.result())).toBeInstanceOf(PeerError)
-      await until(() => ids.kept.size === 0)
+      await eventually(() => ids.kept.size === 0)
     },
     { revisions: [legacy, modern], schemas: undefined },
   )
@@ -94,7 +97,7 @@ describe('the ids of open tasks', () => {
     expect([task?.id, others]).toEqual([id, []])
     release()
     expect((await task!.result()).text).toBe('waited')
-    await until(async () => (await store.taskIds(serving.url).list()).length === 0)
+    await eventually(async () => (await store.taskIds(serving.url).list()).length === 0)
     await store.close()
   })
 
@@ -124,7 +127,3 @@ describe('the ids of open tasks', () => {
     await expect(client.resumeTasks()).rejects.toThrow('pass `taskIds` to connect()')
   })
 })
-
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10))
-}

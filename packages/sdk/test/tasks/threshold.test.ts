@@ -1,7 +1,8 @@
 import type { McpServer } from 'tenon/server'
 import { describe, expect } from 'vitest'
 import * as z from 'zod'
-import { gate } from '../transport/http/server/support.ts'
+import { gate } from '../kit/gate.ts'
+
 import type { Body } from './peer.ts'
 import { everyTask, modern, type WorldOptions } from './support.ts'
 

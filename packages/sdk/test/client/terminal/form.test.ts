@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { Person } from './support.ts'
 
-describe('a form on the terminal', () => {
-  it('says which server asks, by name and address, and why [ELIC-049, ELIC-050]', async () => {
+describe('terminal forms', () => {
+  it('shows the name and address of the server, and the reason [ELIC-049, ELIC-050]', async () => {
     const person = new Person().type('!cancel')
     await person.fillIn({ city: { type: 'string' } }, { message: 'Where should the forecast go?' })
     expect(person.screen).toContain('From  weather (self-reported)\nAt    https://weather.example/mcp\n')
     expect(person.screen).toContain('│ Where should the forecast go?\n')
   })
 
-  it('explains each field: title, description, whether it is needed, and its rule', async () => {
+  it('shows title, description, requiredness and rule of each field', async () => {
     const person = new Person().type('Paris', '3', '', '', '', '', '', 'yes')
     await person.fillIn(
       {
@@ -34,7 +34,7 @@ describe('a form on the terminal', () => {
     )
   })
 
-  it('shows defaults, which Enter takes [ELIC-016]', async () => {
+  it('shows defaults and accepts them on Enter [ELIC-016]', async () => {
     const person = new Person().type('', '', '', '', '', 'yes')
     const result = await person.fillIn({
       city: { type: 'string', default: 'London' },
@@ -51,7 +51,7 @@ describe('a form on the terminal', () => {
     })
   })
 
-  it('does not offer a default that its own field refuses', async () => {
+  it('does not offer a default that its own field rejects', async () => {
     const person = new Person().type('', '', '4', 'yes')
     const result = await person.fillIn(
       { city: { type: 'string', minLength: 5, default: 'Rome' }, days: { type: 'integer', default: 'many' as never } },
@@ -61,7 +61,7 @@ describe('a form on the terminal', () => {
     expect(result.content).toEqual({ days: 4 })
   })
 
-  it('leaves out what is optional and was skipped, and insists on what is required', async () => {
+  it('omits skipped optional fields and insists on required ones', async () => {
     const person = new Person().type('', '', '   ', 'Paris', 'yes')
     const result = await person.fillIn({ note: { type: 'string' }, city: { type: 'string' } }, { required: ['city'] })
     expect(person.screen.match(/This field is required\./g)).toHaveLength(2)
@@ -91,14 +91,14 @@ describe('a form on the terminal', () => {
     ],
     ['too few', { type: 'array', minItems: 2, items: { type: 'string', enum: ['a', 'b'] } }, 'a', 'a b', ['a', 'b']],
     ['a stranger among choices', { type: 'array', items: { type: 'string', enum: ['a', 'b'] } }, 'a, x', 'b', ['b']],
-  ])('says what is wrong and asks again: %s [ELIC-018, ELIC-019]', async (_, field, wrong, right, value) => {
+  ])('explains an invalid answer and asks again: %s [ELIC-018, ELIC-019]', async (_, field, wrong, right, value) => {
     const person = new Person().type(wrong, right, 'yes')
     const result = await person.fillIn({ field })
     expect(result).toEqual({ action: 'accept', content: { field: value } })
     expect(person.screen).toMatch(/\n {2}(?:It must|Please|\S+ is not in the list).*\.\n/)
   })
 
-  it('lists choices in every way that a server may write them, to be picked by number, value or title [ELIC-014]', async () => {
+  it('lists choices of every schema form, to pick by number, value or title [ELIC-014]', async () => {
     const titled = [
       { const: 'c', title: 'Degrees Celsius' },
       { const: 'f', title: 'Fahrenheit' },
@@ -116,7 +116,7 @@ describe('a form on the terminal', () => {
     expect(result.content).toEqual({ bare: 'f', titled: 'f', again: 'c', older: 'f', several: ['f', 'c'] })
   })
 
-  it('takes none for an answer where a list may be empty', async () => {
+  it('accepts "none" where a list may be empty', async () => {
     const items = { type: 'string' as const, enum: ['a', 'b'] }
     const person = new Person().type('none', '', 'yes')
     const result = await person.fillIn(
@@ -126,7 +126,7 @@ describe('a form on the terminal', () => {
     expect(result.content).toEqual({ first: [], second: [] })
   })
 
-  it('lets the user review all answers and change them before they are sent [ELIC-049, ELIC-050]', async () => {
+  it('lets the user review and change all answers before sending [ELIC-049, ELIC-050]', async () => {
     const person = new Person().type('Paris', '3', 'hello')
     const result = person.fillIn(
       { city: { type: 'string', title: 'City' }, days: { type: 'integer' }, note: { type: 'string' } },
@@ -139,7 +139,7 @@ describe('a form on the terminal', () => {
     expect(person.screen).toContain('1) City  Paris\n  2) days  5\n  3) note  left out\n')
   })
 
-  it('sends nothing on Enter alone, or on an answer that it does not know', async () => {
+  it('sends nothing on Enter alone or an unknown answer', async () => {
     const person = new Person().type('x', '', 'sure', '7', '0', 'decline')
     expect(await person.fillIn({ a: { type: 'string' } })).toEqual({ action: 'decline' })
     expect(person.screen.match(/Please type yes, the number of a field, decline or cancel\./g)).toHaveLength(4)
@@ -151,32 +151,32 @@ describe('a form on the terminal', () => {
     ['at the review', ['Paris', '3', '!decline'], 'decline'],
     ['at the review', ['Paris', '3', 'cancel'], 'cancel'],
     ['while a field is changed', ['Paris', '3', '1', '!decline'], 'decline'],
-  ])('can be left at any time: %s %j [ELIC-050]', async (_, lines, action) => {
+  ])('can be cancelled at any time: %s %j [ELIC-050]', async (_, lines, action) => {
     const person = new Person().type(...lines)
     expect(await person.fillIn({ city: { type: 'string' }, days: { type: 'integer' } })).toEqual({ action })
     expect(person.screen).toContain('Type !decline or !cancel to stop.')
     expect(person.screen).toContain(action === 'decline' ? 'Declined.' : 'Cancelled.')
   })
 
-  it('warns of a field that asks for a secret', async () => {
+  it('warns about a field that asks for a secret', async () => {
     const person = new Person().type('!decline')
     await person.fillIn({ password: { type: 'string' } })
     expect(person.screen).toContain('! This looks like a secret, which forms must not ask for.')
   })
 
-  it('asks for a yes when there is nothing to fill in', async () => {
+  it('asks for confirmation when there are no fields', async () => {
     const person = new Person().type('', 'yes')
     expect(await person.fillIn({})).toEqual({ action: 'accept', content: {} })
   })
 
-  it('shows and refuses a field that it cannot understand', async () => {
+  it('shows and refuses an unsupported field', async () => {
     const person = new Person().type('x', '', 'y', '', '', 'yes')
     const properties = { nested: { type: 'object' }, nothing: null, list: { type: 'array', items: 7 } }
     expect(await person.fillIn(properties as never)).toEqual({ action: 'accept', content: {} })
     expect(person.screen.match(/It cannot be understood\./g)).toHaveLength(2)
   })
 
-  it('keeps a field named __proto__ a field', async () => {
+  it('keeps a field named __proto__ as a field', async () => {
     const person = new Person().type('x', 'yes')
     const { content } = await person.fillIn(JSON.parse('{"__proto__":{"type":"string"}}'))
     expect(Object.entries(content!)).toEqual([['__proto__', 'x']])

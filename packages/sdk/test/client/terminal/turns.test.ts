@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,12 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { terminalHandlers } from '../../../src/entry/terminal.ts'
+import { NodeProcess } from '../../kit/child-process.ts'
 import { fits, Person, server } from './support.ts'
 
 const text = { a: { type: 'string' } } as const
 
-describe('questions on the terminal', () => {
-  it('are asked one at a time, in the order in which they came', async () => {
+describe('the terminal prompt queue', () => {
+  it('asks one question at a time, in order of arrival', async () => {
     const person = new Person()
     const first = person.fillIn(text, { message: 'First' })
     const second = person.visit('https://example.com/')
@@ -28,7 +28,7 @@ describe('questions on the terminal', () => {
     expect((await third).content).toEqual({ a: '3' })
   })
 
-  it('share the turns of one input, whoever made the handlers', async () => {
+  it('shares one queue per input between all handlers', async () => {
     const person = new Person()
     const other = fits(terminalHandlers({ input: person.input, output: person.output }))
     const first = person.fillIn(text, { message: 'First' })
@@ -39,7 +39,7 @@ describe('questions on the terminal', () => {
     expect(await second).toEqual({ action: 'decline' })
   })
 
-  it('do not lose what was typed ahead, in whatever pieces it arrives', async () => {
+  it('keeps input typed ahead, in whatever chunks it arrives', async () => {
     const person = new Person()
     for (const byte of Buffer.from('für dich\r\nyes\nzwei\nye')) person.input.write(Buffer.from([byte]))
     expect((await person.fillIn(text)).content).toEqual({ a: 'für dich' })
@@ -48,7 +48,7 @@ describe('questions on the terminal', () => {
     expect((await second).content).toEqual({ a: 'zwei' })
   })
 
-  it('are cancelled when the input ends, the later ones too', async () => {
+  it('cancels all questions when the input ends', async () => {
     const person = new Person()
     const first = person.fillIn(text)
     person.input.end('an answer that is not confirmed\n')
@@ -57,7 +57,7 @@ describe('questions on the terminal', () => {
     expect(await person.visit('https://example.com/')).toEqual({ action: 'cancel' })
   })
 
-  it('are cancelled when the input breaks', async () => {
+  it('cancels questions when the input fails', async () => {
     const person = new Person()
     const result = person.fillIn(text)
     await person.sees('> ')
@@ -66,7 +66,7 @@ describe('questions on the terminal', () => {
   })
 
   it.each([false, true])(
-    'end when the server takes them back, and the next is asked (terminal: %s)',
+    'ends a question when the server cancels it, and asks the next (terminal: %s)',
     async (isTerminal) => {
       const person = new Person({ isTerminal })
       const { signal, abort } = abortable()
@@ -87,7 +87,7 @@ describe('questions on the terminal', () => {
     },
   )
 
-  it('are not shown at all if they were taken back before', async () => {
+  it('does not show a question that was cancelled before', async () => {
     const person = new Person()
     const { signal, abort } = abortable()
     abort()
@@ -98,7 +98,7 @@ describe('questions on the terminal', () => {
   it.each([
     ['Ctrl-C', '\u0003'],
     ['Ctrl-D', '\u0004'],
-  ])('are cancelled by %s, and the next is asked', async (_, key) => {
+  ])('cancels a question on %s and asks the next', async (_, key) => {
     const person = new Person({ isTerminal: true })
     const first = person.fillIn(text)
     await person.sees('> ')
@@ -110,7 +110,7 @@ describe('questions on the terminal', () => {
     expect(await second).toEqual({ action: 'accept' })
   })
 
-  it('are not answered by what was typed before they could be read', async () => {
+  it('ignores input typed before a question was shown', async () => {
     const person = new Person({ isTerminal: true })
     person.type('yes')
     const result = person.visit('https://example.com/')
@@ -120,7 +120,7 @@ describe('questions on the terminal', () => {
     expect(await result).toEqual({ action: 'decline' })
   })
 
-  it('are not answered by what was typed for one that was taken back', async () => {
+  it('ignores input typed for a cancelled question', async () => {
     const person = new Person()
     const stop = new AbortController()
     const first = person.visit('https://one.example/', {}, { signal: stop.signal })
@@ -135,7 +135,7 @@ describe('questions on the terminal', () => {
     expect(await second).toEqual({ action: 'decline' })
   })
 
-  it('can be edited on a terminal, which is left as it was', async () => {
+  it('supports line editing on a terminal and restores its mode', async () => {
     const person = new Person({ isTerminal: true })
     const modes: boolean[] = []
     Object.assign(person.input, { setRawMode: (mode: boolean) => modes.push(mode) })
@@ -148,7 +148,7 @@ describe('questions on the terminal', () => {
     expect(person.input.listenerCount('end')).toBe(0)
   })
 
-  it('leave an input that others read flowing', async () => {
+  it('leaves a shared input flowing', async () => {
     const person = new Person()
     const heard: string[] = []
     person.input.on('data', (chunk) => heard.push(String(chunk)))
@@ -162,7 +162,7 @@ describe('questions on the terminal', () => {
     expect(heard.at(-1)).toBe('for the others\n')
   })
 
-  it('do not keep a process alive once they are answered', async () => {
+  it('does not keep the process alive after the answers', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'terminal-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const entry = fileURLToPath(new URL('../../../src/entry/terminal.ts', import.meta.url))
@@ -174,14 +174,11 @@ describe('questions on the terminal', () => {
       outfile: join(folder, 'lib.mjs'),
     })
     writeFileSync(join(folder, 'ask.mjs'), program)
-    const child = spawn(process.execPath, [join(folder, 'ask.mjs')])
-    onTestFinished(() => void child.kill())
-    let said = ''
-    child.stdout.on('data', (chunk) => (said += chunk))
-    child.stdin.write('yes\n')
+    await using child = new NodeProcess([join(folder, 'ask.mjs')])
+    child.write('yes\n')
     // Its stdin stays open.
-    expect(await once(child, 'close')).toEqual([0, null])
-    expect(said).toBe('accept')
+    expect(await child.exited).toEqual({ code: 0, signal: null })
+    expect(child.stdout).toBe('accept')
   })
 })
 

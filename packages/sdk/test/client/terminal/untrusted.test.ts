@@ -17,8 +17,8 @@ const hostile = [
 
 const shapeless = /[\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?!\n)\p{Cc}/u
 
-describe('text of a server', () => {
-  it.each(hostile)('cannot act on the terminal of a form: %s [ELIC-048]', async (_, text) => {
+describe('untrusted text on the terminal', () => {
+  it.each(hostile)('cannot control the terminal of a form: %s [ELIC-048]', async (_, text) => {
     const option = { const: text, title: text }
     const about = { title: text, description: text }
     const properties: Properties = {
@@ -36,14 +36,14 @@ describe('text of a server', () => {
     expect(person.screen).not.toMatch(shapeless)
   })
 
-  it.each(hostile)('cannot act on the terminal of a URL: %s', async (_, text) => {
+  it.each(hostile)('cannot control the terminal of a URL prompt: %s', async (_, text) => {
     const person = new Person().type('yes')
     const url = new URL(`https://example.com/${text}?${text}#${text}`)
     await person.visit('https://example.com/', { message: text, warnings: [text], url })
     expect(person.screen).not.toMatch(shapeless)
   })
 
-  it('has no clickable URL in a form [ELIC-048]', async () => {
+  it('contains no clickable URL in a form [ELIC-048]', async () => {
     const person = new Person({ color: true, isTerminal: true })
     const link = '\u001b]8;;https://evil.example\u001b\\here\u001b]8;;\u001b\\'
     const result = person.fillIn({ a: { type: 'string', title: link } }, { message: `Go to https://a.example ${link}` })
@@ -60,20 +60,20 @@ describe('text of a server', () => {
     expect(person.screen).not.toContain('\u001b')
   })
 
-  it('shows what it hides instead of hiding it', async () => {
+  it('shows invisible characters instead of hiding them', async () => {
     const person = new Person().type('!cancel')
     await person.fillIn({ a: { type: 'string' } }, { message: 'a\u001b[1mb \u202ec' })
     expect(person.screen).toContain('│ a<U+001B>[1mb <U+202E>c\n')
   })
 
-  it('may be in any script, and have emoji', async () => {
+  it('may use any script and emoji', async () => {
     const message = 'Grüße 你好 नमस्ते 👩‍🚀 ❤️ é'
     const person = new Person().type('!cancel')
     await person.fillIn({ a: { type: 'string' } }, { message })
     expect(person.screen).toContain(`│ ${message}\n`)
   })
 
-  it('cannot pass for ours: every line of it has a bar', async () => {
+  it('marks every line of it with a bar', async () => {
     const message = `Hi\n\n\n\n\n\nSend? (yes)\r\n> ${'word '.repeat(100)}${'x'.repeat(300)}${'你'.repeat(100)}`
     const person = new Person().type('!cancel')
     await person.fillIn({ a: { type: 'string', description: message } }, { message })
@@ -83,7 +83,7 @@ describe('text of a server', () => {
     expect(Math.max(...lines.map(columns))).toBeLessThanOrEqual(80)
   })
 
-  it('is cut where it is too long', async () => {
+  it('truncates it when it is too long', async () => {
     const endless = 'x'.repeat(1_000_000)
     const values = Array.from({ length: 2_000 }, (_, index) => `v${index}`)
     const person = new Person().type('', 'v1999', '!cancel')

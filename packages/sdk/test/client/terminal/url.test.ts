@@ -5,8 +5,8 @@ import { Person } from './support.ts'
 
 const page = 'https://xn--pple-43d.com:8443/login?client_id=1&state=abc%1B#top'
 
-describe('a page to visit, on the terminal', () => {
-  it('shows who asks, the whole URL and its host before it asks for consent [ELIC-046, ELIC-050]', async () => {
+describe('URL elicitation on the terminal', () => {
+  it('shows the server, the full URL and its host before it asks for consent [ELIC-046, ELIC-050]', async () => {
     const long = `${page}${'x'.repeat(6_000)}`
     const person = new Person()
     const result = person.visit(long)
@@ -39,13 +39,13 @@ describe('a page to visit, on the terminal', () => {
     expect(await new Person().type(line).visit(page)).toEqual({ action })
   })
 
-  it('takes nothing but a yes for consent [ELIC-045]', async () => {
+  it('accepts only an explicit yes as consent [ELIC-045]', async () => {
     const person = new Person().type('', 'ok', 'accept', '1', 'cancel')
     expect(await person.visit(page)).toEqual({ action: 'cancel' })
     expect(person.screen.match(/Please type yes, decline or cancel\./g)).toHaveLength(4)
   })
 
-  it('fetches nothing, neither before consent nor after [ELIC-044]', async () => {
+  it('fetches nothing, before or after consent [ELIC-044]', async () => {
     let connections = 0
     const site = createServer((_, response) => response.end())
     site.on('connection', () => connections++)

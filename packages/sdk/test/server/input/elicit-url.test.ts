@@ -1,21 +1,23 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { CapabilityError, PeerError, RpcCode, UrlElicitationRequiredError } from 'tenon'
-import { Client, type ClientHandlers, type ElicitUrlRequest, StreamableHTTPClientTransport } from 'tenon/client'
-import { inputRequired, McpServer, ProtocolError } from 'tenon/server'
+import { RpcCode, UrlElicitationRequiredError } from 'tenon'
+import { Client, type ClientHandlers, StreamableHTTPClientTransport } from 'tenon/client'
+import { inputRequired, McpServer } from 'tenon/server'
 import { record, ScriptedClient, Transcript } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
-import { connected, errorOf, gate, heard, said, scripted, scriptedClient } from '../../era/support.ts'
-import { Peer, serve } from '../../transport/http/server/support.ts'
+import { connected } from '../../era/support.ts'
+import { gate } from '../../kit/gate.ts'
+import { Peer } from '../../kit/http-peer.ts'
+import { scripted, scriptedClient } from '../../kit/scripted-server.ts'
+import { serve } from '../../kit/serve-http.ts'
+import { heard, said } from '../../kit/transcript.ts'
+
 import { answers, asked, asking } from './asked.ts'
+import { complete, nextCompletion, old, onlyOld, page, visiting } from './elicit-url-support.ts'
 import { everyAsking, everyPage } from './support.ts'
 import { modern, putTo } from './wire.ts'
 
-const page = 'https://login.example.com:8443/start?client=1&state=a%20b#here'
-const old = '2025-11-25'
 const both = [old, modern] as const
-const onlyOld = { revisions: [old] as const }
-const complete = 'notifications/elicitation/complete'
 
 describe('a page to visit', () => {
   everyPage(
@@ -350,13 +352,13 @@ describe('the end of what happens on a page (2025-11-25)', () => {
     const done = gate()
     const elicitUrl: ClientHandlers['elicitUrl'] = async () => {
       shown.open()
-      await done.promise
+      await done.opened
       return { action: 'accept' }
     }
     await using client = await scriptedClient(server, { revision: old, handlers: { elicitUrl } })
     const completed = nextCompletion(client)
     server.say({ jsonrpc: '2.0', id: 'q', ...pageQuestion(page) })
-    await shown.promise
+    await shown.opened
     server.say({ jsonrpc: '2.0', method: complete, params: { elicitationId: 'e-1' } })
     expect(await completed).toEqual({ elicitationId: 'e-1' })
     done.open()
@@ -364,227 +366,8 @@ describe('the end of what happens on a page (2025-11-25)', () => {
   })
 })
 
-describe('a call that needs a page first', () => {
-  const needsPage = () => {
-    const visited = new Set<string>()
-    const server = new McpServer({ name: 'gate', version: '1.0.0' })
-    const check = (what: string) => {
-      if (visited.has(what)) return 'inside'
-      throw new UrlElicitationRequiredError([
-        { message: 'Log in there', url: `https://example.com/${what}` },
-        { message: 'Agree there', url: 'https://example.com/terms', elicitationId: `terms of ${what}` },
-      ])
-    }
-    server.registerTool('enter', {}, () => check('tool'))
-    server.registerPrompt('enter', {}, () => check('prompt'))
-    server.registerResource('enter', 'gate://in', {}, () => check('resource'))
-    return { server, visited }
-  }
-
-  everyAsking(
-    'fails with -32042 and the pages, each with an id [ELIC-030, ELIC-032]',
-    async (wire) => {
-      const { server, visited } = needsPage()
-      const { seen, handlers } = visiting()
-      await using pair = await wire.connect(server, { handlers })
-      const { client } = pair
-      const calls = {
-        tool: () => client.callTool('enter'),
-        prompt: () => client.getPrompt('enter'),
-        resource: () => client.readResource('gate://in'),
-      }
-      for (const [what, call] of Object.entries(calls)) {
-        const error = await errorOf<PeerError>(call())
-        expect(error).toBeInstanceOf(PeerError)
-        expect(error.rpcCode).toBe(-32042)
-        const { elicitations } = error.data as { elicitations: { elicitationId: string }[] }
-        expect(elicitations).toEqual([
-          {
-            mode: 'url',
-            message: 'Log in there',
-            url: `https://example.com/${what}`,
-            elicitationId: expect.any(String),
-          },
-          {
-            mode: 'url',
-            message: 'Agree there',
-            url: 'https://example.com/terms',
-            elicitationId: `terms of ${what}`,
-          },
-        ])
-        expect(new Set(elicitations.map(({ elicitationId }) => elicitationId)).size).toBe(2)
-        visited.add(what)
-        await call()
-      }
-      // What to do about it is for whoever made the call.
-      expect(seen).toEqual([])
-    },
-    onlyOld,
-  )
-
-  everyAsking(
-    'asks for the pages and goes on by itself, from 2026-07-28 on [ELIC-022, ELIC-024]',
-    async (wire) => {
-      const { server, visited } = needsPage()
-      const seen: string[] = []
-      const elicitUrl: ClientHandlers['elicitUrl'] = ({ url }) => {
-        seen.push(url.pathname)
-        visited.add(url.pathname.slice(1))
-        return { action: 'accept' }
-      }
-      await using pair = await wire.connect(server, { handlers: { elicitUrl } })
-      expect((await pair.client.callTool('enter')).text).toBe('inside')
-      await pair.client.getPrompt('enter')
-      await pair.client.readResource('gate://in')
-      expect(seen).toEqual(['tool', 'prompt', 'resource'].flatMap((what) => [`/${what}`, '/terms']))
-      expect(asked(pair.transcript)).toHaveLength(6)
-      for (const question of asked(pair.transcript)) {
-        expect(Object.keys(question).sort()).toEqual(['message', 'mode', 'url'])
-      }
-    },
-    { revisions: [modern] },
-  )
-
-  everyAsking(
-    'is not asked again and again when the user declines, from 2026-07-28 on [ELIC-021]',
-    async (wire) => {
-      const { server } = needsPage()
-      for (const action of ['decline', 'cancel'] as const) {
-        const { seen, handlers } = visiting(action)
-        await using pair = await wire.connect(server, { handlers })
-        await errorOf(pair.client.callTool('enter'))
-        expect(seen).toHaveLength(2)
-      }
-    },
-    { revisions: [modern] },
-  )
-
-  const without: [string, ClientHandlers][] = [
-    ['has only forms', { elicit: () => ({ action: 'decline' }) }],
-    ['can be asked nothing', {}],
-  ]
-  for (const [name, handlers] of without) {
-    everyPage(`fails otherwise for a client that ${name} [ELIC-005, ELIC-031]`, async (wire) => {
-      const { server } = needsPage()
-      await using pair = await wire.connect(server, { handlers })
-      const error = await errorOf<PeerError>(pair.client.callTool('enter'))
-      expect(error.rpcCode).toBe(wire.revision.era === 'handshake' ? RpcCode.InternalError : -32021)
-      expect(error.message).toContain('visit a URL')
-      expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('-32042')
-    })
-  }
-
-  everyAsking(
-    'fails otherwise on revisions that have no pages [ELIC-031]',
-    async (wire) => {
-      const { server } = needsPage()
-      await using pair = await wire.connect(server, visiting())
-      const error = await errorOf<PeerError>(pair.client.callTool('enter'))
-      expect(error.rpcCode).toBe(RpcCode.InternalError)
-      expect(error.message).toContain('visit a URL')
-      expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('-32042')
-    },
-    { revisions: ['2024-11-05', '2025-03-26', '2025-06-18'] },
-  )
-
-  it('names each page by an id, also where an author gives none in so many words [ELIC-032]', () => {
-    const error = new UrlElicitationRequiredError([{ message: 'Look there', url: page, elicitationId: undefined }])
-    expect(error.data).toEqual({
-      elicitations: [{ mode: 'url', message: 'Look there', url: page, elicitationId: expect.any(String) }],
-    })
-  })
-
-  everyAsking(
-    'names no page to a client that cannot be sent there [ELIC-005]',
-    async (wire) => {
-      const { server } = needsPage()
-      await using pair = await wire.connect(server, { handlers: { elicit: () => ({ action: 'decline' }) } })
-      await errorOf(pair.client.callTool('enter'))
-      expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('"mode":"url"')
-    },
-    { revisions: ['2025-06-18', old] },
-  )
-
-  it('names at least one page [ELIC-031, ELIC-032]', () => {
-    expect(() => new UrlElicitationRequiredError([])).toThrow(TypeError)
-  })
-
-  everyPage('is all that -32042 is used for [ELIC-031]', async (wire) => {
-    const server = new McpServer({ name: 'gate', version: '1.0.0' })
-    const failures: Record<string, () => unknown> = {
-      plain: () => new Error('broken'),
-      rpc: () => new ProtocolError(RpcCode.InvalidParams, 'wrong'),
-      capability: () => new CapabilityError('elicitUrl', 'cannot be asked to visit a URL'),
-    }
-    for (const [name, failure] of Object.entries(failures)) {
-      server.registerTool(name, {}, () => {
-        throw failure()
-      })
-    }
-    await using pair = await wire.connect(server, visiting())
-    for (const name of [...Object.keys(failures), 'unknown']) await pair.client.callTool(name).catch(() => {})
-    await pair.client.request('no/such/method').catch(() => {})
-    expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('-32042')
-  })
-
-  it('can be made again once the server says that the page is done (2025-11-25) [ELIC-025, ELIC-028]', async () => {
-    let isIn = false
-    let retry = () => {}
-    const server = asking(async (ctx) => {
-      if (isIn) return 'inside'
-      const { action, complete } = await ctx.elicitUrl('Log in there', page)
-      retry = () => {
-        isIn = true
-        complete()
-      }
-      return action === 'accept' ? 'Come back when you are done' : 'Another time'
-    })
-    await using client = await connected(server, { revision: old, ...visiting() })
-    const completed = nextCompletion(client)
-    expect((await client.callTool('ask')).text).toBe('Come back when you are done')
-    retry()
-    await completed
-    expect((await client.callTool('ask')).text).toBe('inside')
-  })
-
-  it('can be made again when a page that -32042 named is done (2025-11-25) [ELIC-027, ELIC-028]', async () => {
-    let isIn = false
-    const elicitation = { mode: 'url', message: 'Log in there', url: page, elicitationId: 'e-9' }
-    const server = scripted(old, {
-      'tools/call': () =>
-        isIn
-          ? { result: { content: [{ type: 'text', text: 'inside' }] } }
-          : { error: { code: -32042, message: 'Log in first', data: { elicitations: [elicitation] } } },
-    })
-    await using client = await scriptedClient(server, { revision: old, ...visiting() })
-    const events: string[] = []
-    client.on('elicitationComplete', ({ elicitationId }) => events.push(elicitationId))
-    expect(await errorOf<PeerError>(client.callTool('enter'))).toMatchObject({ rpcCode: -32042 })
-    isIn = true
-    for (const elicitationId of ['e-8', 'e-9', 'e-9'])
-      server.say({ jsonrpc: '2.0', method: complete, params: { elicitationId } })
-    await client.ping()
-    expect(events).toEqual(['e-9'])
-    expect((await client.callTool('enter')).text).toBe('inside')
-  })
-})
-
-/** A client whose user says the same to every page, and the pages that were shown. */
-function visiting(action: 'accept' | 'decline' | 'cancel' = 'accept') {
-  const seen: ElicitUrlRequest[] = []
-  const elicitUrl = (question: ElicitUrlRequest) => {
-    seen.push(question)
-    return { action }
-  }
-  return { seen, handlers: { elicitUrl } }
-}
-
 function pageQuestion(url: string) {
   return { method: 'elicitation/create', params: { mode: 'url', message: 'Go there', url, elicitationId: 'e-1' } }
-}
-
-function nextCompletion(client: Client): Promise<{ elicitationId: string }> {
-  return new Promise((resolve) => client.on('elicitationComplete', resolve))
 }
 
 function completedIn(transcript: Transcript): unknown[] {

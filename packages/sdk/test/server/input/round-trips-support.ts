@@ -2,8 +2,11 @@ import type { InputResponses } from 'tenon'
 import { McpServer, type McpServerOptions, type ServeHttpOptions } from 'tenon/server'
 import { Judge, OfficialSchema, ScriptedClient } from 'tenon/testing'
 import { expect, it } from 'vitest'
+import { Peer } from '../../kit/http-peer.ts'
+import type { Message } from '../../kit/message.ts'
 import { schemas } from '../../kit/official-schemas.ts'
-import { type Message, modern, Peer, serve } from '../../transport/http/server/support.ts'
+import { modern } from '../../kit/revisions.ts'
+import { serve } from '../../kit/serve-http.ts'
 
 export type { Message }
 export { modern }

@@ -10,8 +10,10 @@ import {
 import type { Context } from 'tenon/server'
 import { ScriptedClient } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
-import { errorOf } from '../../era/support.ts'
-import { Peer, serve } from '../../transport/http/server/support.ts'
+import { errorOf } from '../../kit/error-of.ts'
+import { Peer } from '../../kit/http-peer.ts'
+import { serve } from '../../kit/serve-http.ts'
+
 import {
   answer,
   ask,

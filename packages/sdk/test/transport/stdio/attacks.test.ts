@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Client, connect, StdioClientTransport } from 'tenon/client'
 import { McpServer, ResourceTemplate, Server } from 'tenon/server'
 import { ScriptedClient, ScriptedServer } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
+import { isAlive, NodeProcess } from '../../kit/child-process.ts'
+import { eventually } from '../../kit/eventually.ts'
 
 const info = { name: 's', version: '1' }
 const modern = '2026-07-28'
@@ -183,21 +183,11 @@ describe('a client under attack', () => {
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('takes its servers along when it dies of %s', async (signal) => {
     const fixture = fileURLToPath(new URL('./fixtures/dying-client.js', import.meta.url))
-    const child = spawn(process.execPath, [fixture], { stdio: ['pipe', 'pipe', 'inherit'] })
-    const [line] = await once(child.stdout, 'data')
-    const server = Number(String(line))
+    await using client = new NodeProcess([fixture])
+    const server = await client.until(() => Number(/^\d+/.exec(client.stdout)?.[0]) || undefined)
     expect(isAlive(server)).toBe(true)
-    child.kill(signal)
-    const [, by] = await once(child, 'exit')
-    expect(by).toBe(signal)
-    await expect.poll(() => isAlive(server), { timeout: 5_000 }).toBe(false)
+    client.child.kill(signal)
+    expect((await client.exited).signal).toBe(signal)
+    await eventually(() => !isAlive(server))
   })
 })
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { type RevisionId, revisionIds } from 'tenon'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Message, paramsOf, RawProcess } from './support.ts'
+import type { Message } from '../../kit/message.ts'
+import { paramsOf, RawProcess } from './support.ts'
 
 const omitsUnknownId = (revision: RevisionId) => revision === '2025-11-25' || revision === '2026-07-28'
 

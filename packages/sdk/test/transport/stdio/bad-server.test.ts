@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process'
 import { McpError, type RevisionId, revisionIds } from 'tenon'
 import { type Client, connect, StdioClientTransport } from 'tenon/client'
 import { ScriptedServer } from 'tenon/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { answersIn, clientOf, everyRevision, fixture, handshakeRevisions, node, scriptedServer } from './support.ts'
+import { NodeProcess } from '../../kit/child-process.ts'
+import { everyRevision, handshakeRevisions } from '../../kit/revisions.ts'
+import { answersIn, clientOf, fixture, node, scriptedServer } from './support.ts'
 
 const eras: RevisionId[] = ['2025-11-25', '2026-07-28']
 const program = { command: node, args: [fixture('bad-server.js')] }
@@ -292,19 +293,8 @@ describe('a client whose own code throws', () => {
       await client.request('next')
       await client.close()
       process.stdout.write('survived')`
-    const child = spawn(node, ['--input-type=module', '-e', host], {
-      cwd: fixture('.'),
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let out = ''
-    child.stdout.on('data', (text) => {
-      out += text
-    })
-    let complaint = ''
-    child.stderr.on('data', (text) => {
-      complaint += text
-    })
-    const code = await new Promise((resolve) => child.once('close', resolve))
-    expect([out, code, complaint.split('\n')[0]]).toEqual(['survived', 0, expect.any(String)])
+    await using child = new NodeProcess(['--input-type=module', '-e', host], { cwd: fixture('.') })
+    const { code } = await child.exited
+    expect([child.stdout, code, child.stderr.split('\n')[0]]).toEqual(['survived', 0, expect.any(String)])
   })
 })

@@ -2,7 +2,9 @@ import { metaKeys } from 'tenon'
 import { McpServer } from 'tenon/server'
 import { describe, expect } from 'vitest'
 import { everyPipe } from '../../kit/every-wire.ts'
-import { clientOf, everyRevision, handshakeRevisions, type Message, script, scriptedServer } from './support.ts'
+import type { Message } from '../../kit/message.ts'
+import { everyRevision, handshakeRevisions } from '../../kit/revisions.ts'
+import { clientOf, script, scriptedServer } from './support.ts'
 
 describe('the base of the protocol', () => {
   everyPipe(

@@ -4,7 +4,9 @@ import { record } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { server as demo } from '../../../../../examples/demo/server.ts'
 import { everyPipe, everyWire } from '../../kit/every-wire.ts'
-import { answersIn, clientOf, everyRevision, type Message, script, scriptedServer } from './support.ts'
+import type { Message } from '../../kit/message.ts'
+import { everyRevision } from '../../kit/revisions.ts'
+import { answersIn, clientOf, script, scriptedServer } from './support.ts'
 
 const batching: RevisionId[] = ['2025-03-26']
 const without: RevisionId[] = ['2024-11-05', '2025-06-18', '2025-11-25', '2026-07-28']

@@ -1,7 +1,10 @@
 import { Writable } from 'node:stream'
 import { ClosedError, connect, McpError, StdioClientTransport } from 'tenon/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { eventually, everyRevision, isAlive, node, open, stubborn, takeNotes, wireServer } from './support.ts'
+import { isAlive } from '../../kit/child-process.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { everyRevision } from '../../kit/revisions.ts'
+import { node, open, stubborn, takeNotes, wireServer } from './support.ts'
 
 describe('a client that starts a server', () => {
   everyRevision(

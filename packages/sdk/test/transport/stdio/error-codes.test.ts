@@ -4,8 +4,13 @@ import { ScriptedServer } from 'tenon/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { server as demo } from '../../../../../examples/demo/server.ts'
 import { everyPipe } from '../../kit/every-wire.ts'
-import { type Answer, Peer, serve, workshop } from '../http/server/support.ts'
-import { clientOf, type Message, script, scriptedServer } from './support.ts'
+import type { Answer } from '../../kit/http-client.ts'
+import { Peer } from '../../kit/http-peer.ts'
+import type { Message } from '../../kit/message.ts'
+import { serve } from '../../kit/serve-http.ts'
+import { workshop } from '../../kit/workshop.ts'
+
+import { clientOf, script, scriptedServer } from './support.ts'
 
 const modern = { revisions: ['2026-07-28'] as const }
 const fromSpecification = new Set([-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022])

@@ -12,7 +12,9 @@ import {
   type Transport,
 } from 'tenon/server'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { eventually, type Message, wireServer } from './support.ts'
+import { eventually } from '../../kit/eventually.ts'
+import type { Message } from '../../kit/message.ts'
+import { wireServer } from './support.ts'
 
 /** What instrumentation does: replaces methods of a transport that somebody else made. */
 function watchSend(transport: Transport, change: (message: Message) => Message = (message) => message): Message[] {

@@ -5,15 +5,9 @@ import { InMemoryTransport, record } from 'tenon/testing'
 import { describe, expect } from 'vitest'
 import { server as demo } from '../../../../../examples/demo/server.ts'
 import { everyPipe } from '../../kit/every-wire.ts'
-import {
-  answersIn,
-  clientOf,
-  everyRevision,
-  handshakeRevisions,
-  type Message,
-  script,
-  scriptedServer,
-} from './support.ts'
+import type { Message } from '../../kit/message.ts'
+import { everyRevision, handshakeRevisions } from '../../kit/revisions.ts'
+import { answersIn, clientOf, script, scriptedServer } from './support.ts'
 
 describe('every message that either side sends', () => {
   everyPipe(

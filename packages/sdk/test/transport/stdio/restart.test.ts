@@ -1,7 +1,9 @@
 import { type RevisionId, revisionIds } from 'tenon'
 import { StdioClientTransport } from 'tenon/client'
 import { describe, expect, it } from 'vitest'
-import { eventually, everyRevision, node, open, stubborn, takeNotes, wireServer } from './support.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { everyRevision } from '../../kit/revisions.ts'
+import { node, open, stubborn, takeNotes, wireServer } from './support.ts'
 
 describe('a server that dies of what it does not know', () => {
   it('is reached all the same: started again and greeted the older way', async () => {

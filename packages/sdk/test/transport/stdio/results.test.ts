@@ -4,15 +4,9 @@ import { McpServer, Server } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import { server as demo } from '../../../../../examples/demo/server.ts'
 import { everyPipe } from '../../kit/every-wire.ts'
-import {
-  answersIn,
-  clientOf,
-  everyRevision,
-  handshakeRevisions,
-  type Message,
-  script,
-  scriptedServer,
-} from './support.ts'
+import type { Message } from '../../kit/message.ts'
+import { everyRevision, handshakeRevisions } from '../../kit/revisions.ts'
+import { answersIn, clientOf, script, scriptedServer } from './support.ts'
 
 const revision: RevisionId = '2026-07-28'
 const modern = { revisions: [revision] }

@@ -1,7 +1,8 @@
 import { McpServer } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import { everyPipe } from '../../kit/every-wire.ts'
-import { everyRevision, RawProcess, script } from './support.ts'
+import { everyRevision } from '../../kit/revisions.ts'
+import { RawProcess, script } from './support.ts'
 
 describe('a server process whose stdin is closed half-way', () => {
   everyRevision('answers what is in flight and exits with 0 [STDIO-015]', async (revision) => {

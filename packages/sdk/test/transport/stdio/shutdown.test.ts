@@ -1,18 +1,9 @@
-import { spawn } from 'node:child_process'
 import { StdioClientTransport } from 'tenon/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import {
-  eventually,
-  everyRevision,
-  fixture,
-  isAlive,
-  type Notes,
-  node,
-  open,
-  stubborn,
-  takeNotes,
-  wireServer,
-} from './support.ts'
+import { isAlive, NodeProcess } from '../../kit/child-process.ts'
+import { eventually } from '../../kit/eventually.ts'
+import { everyRevision } from '../../kit/revisions.ts'
+import { fixture, type Notes, open, stubborn, takeNotes, wireServer } from './support.ts'
 
 /** Without the lines it was sent: only what befell it. */
 const fate = (notes: Notes) => notes.lines.filter((line) => !line.startsWith('line '))
@@ -103,13 +94,9 @@ describe('a host that ends', () => {
       const transport = new StdioClientTransport(${JSON.stringify(stubborn(notes, 'ignores-end', 'ignores-sigterm'))})
       const client = await connect(transport, { revision: '2025-11-25' })
       process.stdout.write(String(transport.pid), () => process.exit(0))`
-    const host = spawn(node, ['--input-type=module', '-e', program], {
-      cwd: fixture('.'),
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    let pid = ''
-    host.stdout.on('data', (text) => (pid += text))
-    await new Promise((resolve) => host.once('close', resolve))
+    await using host = new NodeProcess(['--input-type=module', '-e', program], { cwd: fixture('.') })
+    await host.exited
+    const pid = host.stdout
     expect(Number(pid)).toBeGreaterThan(0)
     await eventually(() => !isAlive(Number(pid)))
   })

@@ -1,45 +1,28 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { metaKeys, type RevisionId, revisionIds } from 'tenon'
+import { metaKeys, type RevisionId } from 'tenon'
 import { Client, type ClientOptions, connect, type Transport } from 'tenon/client'
 import type { McpServer, Server } from 'tenon/server'
 import {
   Judge,
   OfficialSchema,
   ScriptedClient,
-  ScriptedServer,
+  type ScriptedServer,
   type ScriptOptions,
   type Transcript,
   type Wire,
 } from 'tenon/testing'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import { type Exit, NodeProcess } from '../../kit/child-process.ts'
+import type { Message } from '../../kit/message.ts'
 import { schemas } from '../../kit/official-schemas.ts'
+import { type Answers, scripted } from '../../kit/scripted-server.ts'
 
 export const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url))
 export const node = process.execPath
-export const handshakeRevisions = revisionIds.filter((id) => id !== '2026-07-28')
-
-export interface Message {
-  jsonrpc?: unknown
-  id?: unknown
-  method?: string
-  params?: Record<string, unknown>
-  result?: Record<string, unknown> & { content?: { text: string }[] }
-  error?: { code: number; message: string; data?: unknown }
-}
-
-/** One test body, once for each revision. */
-export function everyRevision(
-  title: string,
-  body: (revision: RevisionId) => Promise<void>,
-  which: readonly RevisionId[] = revisionIds,
-): void {
-  for (const revision of which) it(`${title} (${revision})`, () => body(revision))
-}
 
 /** A scripted client on a wire; what the server says is checked against the official schema when it is closed. */
 export async function script(wire: Wire, server: McpServer | Server, options: ScriptOptions = {}) {
@@ -68,28 +51,31 @@ export function paramsOf(revision: RevisionId, params: Record<string, unknown> =
   return { ...params, _meta: { ...meta, ...(params._meta as object) } }
 }
 
-/** A real server process, spoken to in bytes. */
+/** A server process that is sent bytes. */
 export class RawProcess {
-  readonly child: ChildProcess
   readonly lines: string[] = []
   readonly messages: Message[] = []
-  readonly exited: Promise<{ code: number | null; signal: string | null }>
-  stderr = ''
+  readonly #process: NodeProcess
   readonly #revision: RevisionId
-  readonly #watchers = new Set<() => void>()
   #held: string[] = []
   #nextId = 1_000
 
   constructor(program: string[], revision: RevisionId, env: Record<string, string> = {}) {
     this.#revision = revision
-    this.child = spawn(node, program, { stdio: 'pipe', env: { PATH: process.env.PATH!, ...env } })
-    this.exited = new Promise((resolve) => this.child.once('close', (code, signal) => resolve({ code, signal })))
-    this.child.stdin!.on('error', () => {})
-    this.child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-      this.stderr += text
-      this.#look()
-    })
-    this.child.stdout!.setEncoding('utf8').on('data', (text: string) => this.#heard(text))
+    this.#process = new NodeProcess(program, { env: { PATH: process.env.PATH, ...env } })
+    this.child.stdout?.prependListener('data', (text: string) => this.#heard(text))
+  }
+
+  get child(): ChildProcess {
+    return this.#process.child
+  }
+
+  get exited(): Promise<Exit> {
+    return this.#process.exited
+  }
+
+  get stderr(): string {
+    return this.#process.stderr
   }
 
   /** Starts a fixture and, where the revision has that, shakes hands. */
@@ -106,7 +92,7 @@ export class RawProcess {
   }
 
   write(bytes: string | Uint8Array): void {
-    this.child.stdin!.write(bytes)
+    this.#process.write(bytes)
   }
 
   say(message: unknown): void {
@@ -137,24 +123,13 @@ export class RawProcess {
     expect((await this.call('echo', { still: 'here' })).result?.content?.[0]?.text).toBe('{"still":"here"}')
   }
 
-  /** Waits for something that stdout or stderr will bring. */
+  /** Waits until `look` finds something that the process wrote. */
   until<T>(look: () => T | undefined | false): Promise<T> {
-    return new Promise((resolve) => {
-      const watcher = () => {
-        const found = look()
-        if (found === undefined || found === false) return
-        this.#watchers.delete(watcher)
-        resolve(found)
-      }
-      this.#watchers.add(watcher)
-      watcher()
-    })
+    return this.#process.until(look)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.child.stdin!.end()
-    this.child.kill('SIGKILL')
-    await this.exited
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#process[Symbol.asyncDispose]()
   }
 
   #heard(text: string): void {
@@ -165,11 +140,6 @@ export class RawProcess {
     this.#held = [lines.pop()!]
     this.lines.push(...lines)
     this.messages.push(...lines.map((line) => JSON.parse(line)))
-    this.#look()
-  }
-
-  #look(): void {
-    for (const watcher of [...this.#watchers]) watcher()
   }
 }
 
@@ -191,47 +161,9 @@ export class Notes {
   }
 }
 
-/** Whether a process is there. One that ended but was not waited for yet (a zombie) is not. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch {
-    return false
-  }
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  } catch {
-    return process.platform !== 'linux'
-  }
-}
-
-/** Looks until it is so, or fails. Processes end without telling us, so there is no event to wait for. */
-export async function eventually(isSo: () => boolean, withinMs = 30_000): Promise<void> {
-  for (const end = Date.now() + withinMs; !isSo(); await sleep(5)) {
-    if (Date.now() > end) throw new Error(`Timed out waiting for ${isSo}`)
-  }
-}
-
-type Answers = ConstructorParameters<typeof ScriptedServer>[0]
-
-/** A scripted server that greets as the revision wants; everything else is in the hands of the test. */
+/** A scripted server with tools. */
 export function scriptedServer(revision: RevisionId, answers: Answers = {}, capabilities: object = { tools: {} }) {
-  const info = { name: 'scripted', version: '1' }
-  return new ScriptedServer({
-    ping: () => ({ result: {} }),
-    initialize: () => ({ result: { protocolVersion: revision, capabilities, serverInfo: info } }),
-    'server/discover': () => ({
-      result: {
-        resultType: 'complete',
-        supportedVersions: [revision],
-        capabilities,
-        ttlMs: 0,
-        cacheScope: 'private',
-        _meta: { [metaKeys.serverInfo]: info },
-      },
-    }),
-    ...answers,
-  })
+  return scripted(revision, answers, capabilities)
 }
 
 /** A client that is connected to a scripted server, and a round-trip to wait with for all that was said before. */

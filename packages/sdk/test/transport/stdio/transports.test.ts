@@ -7,8 +7,10 @@ import { StdioServerTransport } from 'tenon/server'
 import { Judge, OfficialSchema, record } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import { server } from '../../../../../examples/demo/server.ts'
+import type { Message } from '../../kit/message.ts'
 import { schemas } from '../../kit/official-schemas.ts'
-import { everyRevision, handshakeRevisions, type Message, Notes } from './support.ts'
+import { everyRevision, handshakeRevisions } from '../../kit/revisions.ts'
+import { Notes } from './support.ts'
 
 type Sent = Parameters<Transport['send']>[0]
 

@@ -10,8 +10,8 @@ function read(chunks: (string | Uint8Array)[], options: { maxBytes?: number; las
   return { reader, events, data: events.map(({ data }) => data) }
 }
 
-describe('An event reader', () => {
-  it.each(['\n', '\r', '\r\n'])('takes lines that end with %j', (end) => {
+describe('the SSE event reader', () => {
+  it.each(['\n', '\r', '\r\n'])('accepts lines that end with %j', (end) => {
     const text = ['event: x', 'id: 7', 'data: a', 'data: b', '', 'data: c', '', ''].join(end)
     expect(read([text, ' ']).events).toEqual([
       { type: 'x', data: 'a\nb', id: '7' },
@@ -19,7 +19,7 @@ describe('An event reader', () => {
     ])
   })
 
-  it('reads the same wherever the bytes are cut, also inside a character and between CR and LF', () => {
+  it('reads the same events wherever the bytes are split, also inside a character and between CR and LF', () => {
     const text =
       '\uFEFFid: 1\r\nevent: message\r\ndata: {"a":"żółw 🐢"}\r\n\r\n: comment\r\ndata: second\r\ndata: line\r\n\r\ndata:x\n\n'
     const whole = read([text]).events
@@ -31,28 +31,28 @@ describe('An event reader', () => {
     expect(read(Array.from(all, (byte) => Uint8Array.of(byte))).events).toEqual(whole)
   })
 
-  it('ignores comments and fields that it does not know, and never takes them for malformed [HTTP-053]', () => {
+  it('ignores comments and unknown fields [HTTP-053]', () => {
     expect(read([':\n', ': keep-alive\r\n\r\n', 'what: ever\nno colon\ndata: x\n\n', ':\n\n']).data).toEqual(['x'])
   })
 
-  it('tells nothing of an event without data, but remembers its id and how long to wait [SSE-020]', () => {
+  it('reports no event without data, but keeps its id and retry delay [SSE-020]', () => {
     const { reader, events } = read(['id: first\nretry: 500\ndata: \n\n', 'id: second\ndata:\n\n'])
     expect(events).toEqual([])
     expect(reader.lastEventId).toBe('second')
     expect(reader.retryMs).toBe(500)
   })
 
-  it('takes one blank after the colon away, and no more', () => {
+  it('strips exactly one space after the colon', () => {
     expect(read(['data:x\ndata: y\ndata:  z\n\n']).data).toEqual(['x\ny\n z'])
   })
 
-  it('drops an event that the end of the stream cut off', () => {
+  it('drops an event that is incomplete at the end of the stream', () => {
     const { reader, events } = read(['id: 1\ndata: x\n\nid: 2\ndata: y\n'])
     expect(events).toHaveLength(1)
     expect(reader.lastEventId).toBe('1')
   })
 
-  it('ignores a retry that is no number, and an id that no header can carry', () => {
+  it('ignores a retry that is not a number and an id that no header can carry', () => {
     const { reader } = read(
       ['retry: soon\nid: a\0b\ndata: x\n\n', 'id: \u0001\ndata: x\n\n', `id: ${'x'.repeat(5_000)}\n\n`],
       {
@@ -63,7 +63,7 @@ describe('An event reader', () => {
     expect(reader.lastEventId).toBe('')
   })
 
-  it('goes on from the id of the stream before', () => {
+  it('continues from the last event id of the previous stream', () => {
     expect(read(['data: x\n\n'], { lastEventId: '9' }).reader.lastEventId).toBe('9')
   })
 

@@ -35,7 +35,7 @@ describe('IncomingBodies', () => {
     expect([first.isRefused, second.isRefused]).toEqual([true, false])
   })
 
-  it('counts a body no longer once it has arrived', () => {
+  it('stops counting a body once it has arrived', () => {
     const bodies = new IncomingBodies({ maxIncomingBytes: 100 })
     for (let count = 0; count < 10; count++) {
       const body = new FakeBody('a')

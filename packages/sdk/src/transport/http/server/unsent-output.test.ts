@@ -23,7 +23,7 @@ afterEach(() => {
 })
 
 describe('Backlogs', () => {
-  it('cuts connections of the address that most bytes wait for, oldest first', () => {
+  it('cuts the oldest connections of the address with the most unsent bytes', () => {
     const backlogs = new UnsentOutputs({ maxUnsentBytes: 100 })
     const honest = new FakeBacklog('honest', 30)
     backlogs.add(honest, 30)
@@ -34,7 +34,7 @@ describe('Backlogs', () => {
     expect(backlogs.unsentBytes).toBe(70)
   })
 
-  it('counts what waits for the addresses of one IPv6 /64 together', () => {
+  it('counts the unsent bytes of one IPv6 /64 network together', () => {
     const backlogs = new UnsentOutputs({ maxUnsentBytes: 100 })
     const honest = new FakeBacklog('2001:db8:1:3::1', 30)
     backlogs.add(honest, 30)
@@ -44,7 +44,7 @@ describe('Backlogs', () => {
     expect(greedy.map(({ isCut }) => isCut)).toEqual([true, true, true, true, false, false, false, false])
   })
 
-  it('cuts nothing while no more than maxUnsentBytes wait, however much was sent', () => {
+  it('cuts no connection while at most maxUnsentBytes are unsent', () => {
     const backlogs = new UnsentOutputs({ maxUnsentBytes: 100 })
     const backlog = new FakeBacklog('reader', 90)
     // The client takes almost as much as is written.
@@ -52,7 +52,7 @@ describe('Backlogs', () => {
     expect(backlog.isCut).toBe(false)
   })
 
-  it('gives up a client after writeTimeoutMs in which it took nothing', () => {
+  it('cuts a client that reads nothing for writeTimeoutMs', () => {
     vi.useFakeTimers()
     const backlogs = new UnsentOutputs({ writeTimeoutMs: 5_000 })
     const [stalled, reading, queued] = ['a', 'b', 'c'].map((peer) => new FakeBacklog(peer, 10)) as [
@@ -69,7 +69,7 @@ describe('Backlogs', () => {
     expect([stalled.isCut, reading.isCut, queued.isCut]).toEqual([true, false, false])
   })
 
-  it('stops its timer when nobody is behind any more', () => {
+  it('stops its timer when no client is behind', () => {
     vi.useFakeTimers()
     const backlogs = new UnsentOutputs({})
     const backlog = new FakeBacklog('a', 10)

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { discovery, initialized as scriptedInitialized } from '../../../kit/scripted-server.ts'
 
 /** A request as it came, and the way to answer it. */
 export interface Received {
@@ -92,7 +93,7 @@ export async function script(answer: (received: Received) => unknown, port = 0):
   }
 }
 
-export const capabilities = {
+const capabilities = {
   tools: { listChanged: true },
   prompts: {},
   resources: { subscribe: true },
@@ -100,20 +101,14 @@ export const capabilities = {
   logging: {},
 }
 
-/** What a server with sessions says to a handshake. */
+/** The result of `initialize`. */
 export function initialized(version = '2025-11-25') {
-  return { protocolVersion: version, capabilities, serverInfo: { name: 'scripted', version: '1' } }
+  return scriptedInitialized(version, capabilities)
 }
 
+/** The result of `server/discover`. */
 export function discovered(versions = ['2026-07-28']) {
-  return {
-    supportedVersions: versions,
-    capabilities,
-    resultType: 'complete',
-    ttlMs: 0,
-    cacheScope: 'private',
-    _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'scripted', version: '1' } },
-  }
+  return discovery(versions, capabilities)
 }
 
 /** A server with sessions; what `answer` does not take is done as such a server would. */

@@ -1,7 +1,9 @@
 import { createMcpHandler, type HttpOptions } from 'tenon/server'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { networkOf } from '../../../../src/util/account.ts'
-import { createServer, eventually, modern, RawClient, serve } from './support.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import { modern } from '../../../kit/revisions.ts'
+import { createServer, RawClient, serve } from './support.ts'
 
 const forwarded: HttpOptions = { clientAddress: (request) => request.header('x-real-ip') }
 const from = (address: string) => ({ 'X-Real-IP': address })

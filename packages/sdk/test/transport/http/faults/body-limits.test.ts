@@ -2,16 +2,9 @@ import { createServer as createHttpServer, type IncomingMessage } from 'node:htt
 import type { AddressInfo } from 'node:net'
 import { createMcpHandler, SSEServerTransport } from 'tenon/server'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import {
-  createServer,
-  httpRevisions,
-  modern,
-  RawClient,
-  type RawHeaders,
-  serve,
-  sessionRevisions,
-  toBytes,
-} from './support.ts'
+import { type RawHeaders, toBytes } from '../../../kit/raw-http.ts'
+import { httpRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
+import { createServer, RawClient, serve } from './support.ts'
 
 const maxBodyBytes = 1_000
 

@@ -1,4 +1,6 @@
-import { type HttpRevision, httpRevisions, modern, type RawClient, type RawHeaders, toHead } from './support.ts'
+import { type RawHeaders, toHead } from '../../../kit/raw-http.ts'
+import { type HttpRevision, httpRevisions, modern } from '../../../kit/revisions.ts'
+import type { RawClient } from './support.ts'
 
 /** Something to send, and how much can be expected of the answer. */
 export interface FuzzCase {

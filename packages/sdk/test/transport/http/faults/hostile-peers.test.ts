@@ -2,7 +2,10 @@ import { createServer as createTcpServer, type Socket } from 'node:net'
 import { connect, McpError } from 'tenon/client'
 import { createMcpHandler, MemoryEventStore, MemorySessionStore } from 'tenon/server'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createServer, eventually, listen, modern, RawClient, RawConnection, serve, toBytes } from './support.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import { RawConnection, toBytes } from '../../../kit/raw-http.ts'
+import { modern } from '../../../kit/revisions.ts'
+import { createServer, listen, RawClient, serve } from './support.ts'
 
 const meta = (id: number) => ({
   jsonrpc: '2.0',

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, connect, McpError } from 'tenon/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { eventually } from '../../../kit/eventually.ts'
 
 const fixture = new URL('./fixtures/effects.js', import.meta.url).pathname
 const clientCount = 50
@@ -30,12 +31,12 @@ describe('a server that is killed in the middle of its work and started again', 
         for (let at = 0; !isOver; at++) await act(client, `${index}-${at}`, outcomes)
       })
       for (let round = 0; round < 3; round++) {
-        await until(() => outcomes.done.size > clientCount * 3 * (round + 1))
+        await eventually(() => outcomes.done.size > clientCount * 3 * (round + 1))
         running.child.kill('SIGKILL')
         await once(running.child, 'exit')
         running = await start(running.port, file)
       }
-      await until(() => outcomes.done.size > clientCount * 12)
+      await eventually(() => outcomes.done.size > clientCount * 12)
       isOver = true
       await Promise.all(workers)
 
@@ -83,8 +84,4 @@ async function start(port: number, file: string): Promise<{ child: ChildProcess;
   onTestFinished(() => void child.kill('SIGKILL'))
   const [actual] = (await once(child, 'message')) as [number]
   return { child, port: actual }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 10))
 }

@@ -3,8 +3,8 @@ import { createServer, type Socket } from 'node:net'
 import { connect } from 'tenon/client'
 import { McpServer, type ServeHttpOptions, serveHttp } from 'tenon/server'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { RawConnection } from '../../../kit/raw-http.ts'
 import { discovered } from '../client/support.ts'
-import { RawConnection } from './support.ts'
 
 async function serve(server: McpServer, options: ServeHttpOptions = {}) {
   const http = await serveHttp(server, { port: 0, exit: false, ...options })

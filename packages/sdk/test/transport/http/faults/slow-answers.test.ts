@@ -1,19 +1,9 @@
 import type { McpServer, ServingHttp } from 'tenon/server'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import {
-  createServer,
-  eventually,
-  type HttpRevision,
-  httpRevisions,
-  modern,
-  RawClient,
-  RawConnection,
-  RawStream,
-  serve,
-  sessionRevisions,
-  toBytes,
-  toHead,
-} from './support.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import { RawConnection, RawStream, toBytes, toHead } from '../../../kit/raw-http.ts'
+import { type HttpRevision, httpRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
+import { createServer, RawClient, serve } from './support.ts'
 
 /** A server with a tool that stays silent until it is released. */
 async function serveSilent(options: Parameters<typeof serve>[1] = {}) {

@@ -2,7 +2,10 @@ import { createServer as createHttpServer, type ServerResponse } from 'node:http
 import type { AddressInfo } from 'node:net'
 import { createMcpHandler, type HttpOptions } from 'tenon/server'
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createServer, eventually, httpRevisions, modern, RawClient, RawConnection, serve, toBytes } from './support.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import { RawConnection, toBytes } from '../../../kit/raw-http.ts'
+import { httpRevisions, modern } from '../../../kit/revisions.ts'
+import { createServer, RawClient, serve } from './support.ts'
 
 const megabyte = 1024 * 1024
 

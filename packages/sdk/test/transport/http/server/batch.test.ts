@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { eachRevision, gate, type Message, modern, Peer, serve, workshop } from './support.ts'
+import { gate } from '../../../kit/gate.ts'
+import { Peer } from '../../../kit/http-peer.ts'
+import type { Message } from '../../../kit/message.ts'
+import { eachRevision, modern } from '../../../kit/revisions.ts'
+import { serve } from '../../../kit/serve-http.ts'
+import { workshop } from '../../../kit/workshop.ts'
 
 const revision = '2025-03-26'
 

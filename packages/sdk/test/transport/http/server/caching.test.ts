@@ -1,6 +1,9 @@
 import { ProtocolError, RpcCode } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import { eachRevision, modern, Peer, serve, sessionRevisions, workshop } from './support.ts'
+import { Peer } from '../../../kit/http-peer.ts'
+import { eachRevision, modern, sessionRevisions } from '../../../kit/revisions.ts'
+import { serve } from '../../../kit/serve-http.ts'
+import { workshop } from '../../../kit/workshop.ts'
 
 const cacheable = [
   ['server/discover', {}],

@@ -1,16 +1,10 @@
 import { StreamableHTTPServerTransport, type StreamableHTTPServerTransportOptions } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import {
-  eachRevision,
-  gate,
-  httpRevisions,
-  listenWith,
-  Peer,
-  registerSlow,
-  sessionRevisions,
-  withProgress,
-  workshop,
-} from './support.ts'
+import { gate } from '../../../kit/gate.ts'
+import { Peer } from '../../../kit/http-peer.ts'
+import { eachRevision, httpRevisions, sessionRevisions } from '../../../kit/revisions.ts'
+import { listenWith } from '../../../kit/serve-http.ts'
+import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
 const withSession = (options: StreamableHTTPServerTransportOptions = {}) =>
   new StreamableHTTPServerTransport({ sessionIdGenerator: () => crypto.randomUUID(), ...options })

@@ -3,19 +3,12 @@ import { fileURLToPath } from 'node:url'
 import { connect, StdioClientTransport } from 'tenon/client'
 import { InMemoryTransport, type McpServer, StreamableHTTPServerTransport, type Transport } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import {
-  eachRevision,
-  gate,
-  httpRevisions,
-  listenWith,
-  type Message,
-  modern,
-  Peer,
-  registerSlow,
-  sessionRevisions,
-  withProgress,
-  workshop,
-} from './support.ts'
+import { gate } from '../../../kit/gate.ts'
+import { Peer } from '../../../kit/http-peer.ts'
+import type { Message } from '../../../kit/message.ts'
+import { eachRevision, httpRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
+import { listenWith } from '../../../kit/serve-http.ts'
+import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
 const stdioServer = fileURLToPath(new URL('../../stdio/fixtures/server.js', import.meta.url))
 

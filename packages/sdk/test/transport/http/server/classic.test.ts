@@ -6,19 +6,12 @@ import {
   type StreamableHTTPServerTransportOptions,
 } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import {
-  door,
-  eachRevision,
-  fetchDoor,
-  gate,
-  handshakes,
-  listenWith,
-  modern,
-  Peer,
-  sessionRevisions,
-  withProgress,
-  workshop,
-} from './support.ts'
+import { gate } from '../../../kit/gate.ts'
+import { overFetch, overHttp } from '../../../kit/http-client.ts'
+import { Peer } from '../../../kit/http-peer.ts'
+import { eachRevision, handshakeRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
+import { listenWith } from '../../../kit/serve-http.ts'
+import { withProgress, workshop } from '../../../kit/workshop.ts'
 
 type Options = StreamableHTTPServerTransportOptions
 
@@ -58,7 +51,7 @@ async function routed(server = workshop(), options: Options = {}) {
 
 describe('StreamableHTTPServerTransport with a session', () => {
   eachRevision(
-    handshakes,
+    handshakeRevisions,
     'its id comes from the generator and is told by a callback, and by another when it ends [SDK-005, SESS-001]',
     async (revision) => {
       const told: string[] = []
@@ -157,15 +150,19 @@ describe('StreamableHTTPServerTransport with a session', () => {
     },
   )
 
-  eachRevision(handshakes, 'many sessions of one server, routed by a map as documented [SDK-005]', async (revision) => {
-    await using http = await routed()
-    const peers = await Promise.all(Array.from({ length: 10 }, () => Peer.open(http.url, revision)))
-    expect(http.transports.size).toBe(10)
-    const texts = await Promise.all(peers.map((peer, index) => peer.textOf('echo', { text: `${index}` })))
-    expect(texts).toEqual(peers.map((_, index) => `${index}`))
-    expect(new Set(await Promise.all(peers.map((peer) => peer.textOf('session')))).size).toBe(10)
-    for (const peer of peers) await peer[Symbol.asyncDispose]()
-  })
+  eachRevision(
+    handshakeRevisions,
+    'many sessions of one server, routed by a map as documented [SDK-005]',
+    async (revision) => {
+      await using http = await routed()
+      const peers = await Promise.all(Array.from({ length: 10 }, () => Peer.open(http.url, revision)))
+      expect(http.transports.size).toBe(10)
+      const texts = await Promise.all(peers.map((peer, index) => peer.textOf('echo', { text: `${index}` })))
+      expect(texts).toEqual(peers.map((_, index) => `${index}`))
+      expect(new Set(await Promise.all(peers.map((peer) => peer.textOf('session')))).size).toBe(10)
+      for (const peer of peers) await peer[Symbol.asyncDispose]()
+    },
+  )
 
   it('onclose that was set before connecting is called all the same, as documented code relies on [SDK-005]', async () => {
     const closed = gate<boolean>()
@@ -279,7 +276,7 @@ describe('the options of StreamableHTTPServerTransport', () => {
       allowedHosts: ['mcp.example'],
       allowedOrigins: ['https://app.example'],
     })
-    const way = door(http.url)
+    const way = overHttp(http.url)
     const statusOf = async (headers: Record<string, string>) => {
       await using peer = new Peer((ask) => way({ ...ask, headers: { ...ask.headers, ...headers } }), modern)
       return (await peer.call('echo')).status
@@ -331,7 +328,7 @@ describe('a transport and its server', () => {
 
   it('a fetch before it is connected is answered with 500', async () => {
     const transport = new StreamableHTTPServerTransport({})
-    await using peer = new Peer(fetchDoor({ fetch: (request) => transport.handleFetch(request) }), modern)
+    await using peer = new Peer(overFetch({ fetch: (request) => transport.handleFetch(request) }), modern)
     expect(await peer.call('echo')).toMatchObject({ status: 500 })
   })
 

@@ -8,21 +8,13 @@ import {
   MemorySessionStore,
 } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import {
-  type Answer,
-  door,
-  eachRevision,
-  eventually,
-  fetchDoor,
-  gate,
-  listenWith,
-  modern,
-  Peer,
-  type PeerOptions,
-  sessionRevisions,
-  withProgress,
-  workshop,
-} from './support.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import { gate } from '../../../kit/gate.ts'
+import { type Answer, overFetch, overHttp } from '../../../kit/http-client.ts'
+import { Peer, type PeerOptions } from '../../../kit/http-peer.ts'
+import { eachRevision, modern, sessionRevisions } from '../../../kit/revisions.ts'
+import { listenWith } from '../../../kit/serve-http.ts'
+import { withProgress, workshop } from '../../../kit/workshop.ts'
 
 const acknowledgement = 'notifications/subscriptions/acknowledged'
 
@@ -51,7 +43,7 @@ async function node(server: McpServer, options: HttpOptions) {
     await http[Symbol.asyncDispose]()
   }
   const open = (revision: RevisionId, peer?: PeerOptions) => Peer.open(http.url, revision, peer)
-  return { server, handler, url: http.url, door: door(http.url), close, open }
+  return { server, handler, url: http.url, door: overHttp(http.url), close, open }
 }
 
 const byUser: HttpOptions = { principal: (request) => request.header('x-user') }
@@ -280,7 +272,7 @@ describe('two nodes that share stores and a bus', () => {
     const nodes = [createMcpHandler(workshop()), createMcpHandler(workshop())]
     const texts: unknown[] = []
     for (const handler of [...nodes, ...nodes]) {
-      await using peer = new Peer(fetchDoor(handler), modern)
+      await using peer = new Peer(overFetch(handler), modern)
       texts.push(await peer.textOf('revision'))
     }
     expect(texts).toEqual(Array(4).fill(modern))
@@ -288,8 +280,8 @@ describe('two nodes that share stores and a bus', () => {
 
   it('sessions of two nodes that share nothing are strangers', async () => {
     const [one, two] = [createMcpHandler(workshop()), createMcpHandler(workshop())]
-    await using here = await Peer.open(fetchDoor(one), '2025-11-25')
-    const answer: Answer = await here.at(fetchDoor(two)).call('echo')
+    await using here = await Peer.open(overFetch(one), '2025-11-25')
+    const answer: Answer = await here.at(overFetch(two)).call('echo')
     expect(answer.status).toBe(404)
   })
 })

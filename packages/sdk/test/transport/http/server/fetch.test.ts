@@ -1,23 +1,13 @@
 import { revisionIds } from 'tenon'
 import { createMcpHandler, type HttpOptions, type McpServer, StreamableHTTPServerTransport } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import {
-  type Door,
-  door,
-  eachRevision,
-  eventually,
-  fetchDoor,
-  gate,
-  httpRevisions,
-  listenWith,
-  modern,
-  onlyModern,
-  Peer,
-  registerSlow,
-  sessionRevisions,
-  withProgress,
-  workshop,
-} from './support.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import { gate } from '../../../kit/gate.ts'
+import { overFetch, overHttp, type SendHttp } from '../../../kit/http-client.ts'
+import { Peer } from '../../../kit/http-peer.ts'
+import { eachRevision, httpRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
+import { listenWith } from '../../../kit/serve-http.ts'
+import { onlyModern, registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
 /** One handler, with both of its doors open. */
 async function handling(server: McpServer, options: HttpOptions = {}) {
@@ -25,7 +15,7 @@ async function handling(server: McpServer, options: HttpOptions = {}) {
   const http = await listenWith(handler.node)
   return {
     handler,
-    doors: { fetch: fetchDoor(handler), node: door(http.url) },
+    doors: { fetch: overFetch(handler), node: overHttp(http.url) },
     [Symbol.asyncDispose]: async () => {
       await handler.close(100)
       await http[Symbol.asyncDispose]()
@@ -124,7 +114,7 @@ describe('createMcpHandler', () => {
     const slow = registerSlow(server)
     const handler = createMcpHandler(server)
     const abort = new AbortController()
-    const way: Door = ({ headers, body }) => {
+    const way: SendHttp = ({ headers, body }) => {
       const fields = headers as Record<string, string>
       const request = new Request('http://localhost/mcp', {
         method: 'POST',
@@ -206,10 +196,10 @@ describe('createMcpHandler', () => {
 
   it('by fetch: the Host is that of the URL, where the header is not shown [HTTP-003]', async () => {
     const handler = createMcpHandler(workshop())
-    await using foreign = new Peer(fetchDoor(handler, 'http://evil.example'), modern)
+    await using foreign = new Peer(overFetch(handler, 'http://evil.example'), modern)
     expect((await foreign.call('echo')).status).toBe(403)
     const named = createMcpHandler(workshop(), { allowedHosts: ['mcp.example'] })
-    await using peer = new Peer(fetchDoor(named, 'https://mcp.example'), modern)
+    await using peer = new Peer(overFetch(named, 'https://mcp.example'), modern)
     expect(await peer.textOf('echo', { text: 'x' })).toBe('x')
   })
 
@@ -217,7 +207,7 @@ describe('createMcpHandler', () => {
     const server = workshop()
     server.registerTool('who', {}, (_, ctx) => JSON.stringify(ctx.auth))
     const handler = createMcpHandler(server)
-    const as = (auth: unknown) => fetchDoor({ fetch: (request) => handler.fetch(request, { auth }) })
+    const as = (auth: unknown) => overFetch({ fetch: (request) => handler.fetch(request, { auth }) })
     const alice = { clientId: 'app', extra: { sub: 'alice' } }
     await using peer = await Peer.open(as(alice), '2025-11-25')
     expect(JSON.parse((await peer.textOf('who')) ?? '')).toEqual(alice)
@@ -227,7 +217,7 @@ describe('createMcpHandler', () => {
 
   it('by fetch: a body that was parsed already is taken', async () => {
     const handler = createMcpHandler(workshop())
-    const way = fetchDoor({
+    const way = overFetch({
       fetch: async (request) => handler.fetch(request, { parsedBody: await request.json() }),
     })
     await using peer = new Peer(way, modern)
@@ -267,7 +257,7 @@ describe('createMcpHandler', () => {
   eachRevision(sessionRevisions, 'the classic transport has the same door', async (revision) => {
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => crypto.randomUUID() })
     await workshop().connect(transport)
-    await using peer = await Peer.open(fetchDoor({ fetch: (request) => transport.handleFetch(request) }), revision)
+    await using peer = await Peer.open(overFetch({ fetch: (request) => transport.handleFetch(request) }), revision)
     expect(await peer.textOf('session')).toBe(peer.sessionId)
     await transport.close()
   })

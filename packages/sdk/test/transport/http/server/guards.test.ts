@@ -3,27 +3,17 @@ import { networkInterfaces } from 'node:os'
 import { revisionIds } from 'tenon'
 import { createMcpHandler, type HttpOptions } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import {
-  type Door,
-  door,
-  eachRevision,
-  fetchDoor,
-  httpRevisions,
-  listenWith,
-  modern,
-  Peer,
-  registerSlow,
-  serve,
-  sessionRevisions,
-  withProgress,
-  workshop,
-} from './support.ts'
+import { overFetch, overHttp, type SendHttp } from '../../../kit/http-client.ts'
+import { Peer } from '../../../kit/http-peer.ts'
+import { eachRevision, httpRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
+import { listenWith, serve } from '../../../kit/serve-http.ts'
+import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
 const post = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 const byUser: HttpOptions = { principal: (request) => request.header('x-user') }
 
 /** The status of a harmless request with these headers. */
-async function statusOf(way: Door, headers: Record<string, string>, method = 'POST'): Promise<number> {
+async function statusOf(way: SendHttp, headers: Record<string, string>, method = 'POST'): Promise<number> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
   await using answer = await way({ method, headers: { ...post, ...headers }, ...(method === 'POST' && { body }) })
   return answer.status
@@ -56,7 +46,7 @@ describe('Origin', () => {
 
   it('the refusal has a JSON-RPC error without id as its body [HTTP-005]', async () => {
     await using http = await serve(workshop())
-    const answer = await door(http.url)({ headers: { ...post, origin: 'https://evil.example' }, body: '{}' })
+    const answer = await overHttp(http.url)({ headers: { ...post, origin: 'https://evil.example' }, body: '{}' })
     const body = await answer.json()
     expect([answer.type, body.jsonrpc, body.error?.code, 'id' in body]).toEqual([
       'application/json',
@@ -81,20 +71,20 @@ describe('Origin', () => {
   ]) {
     it(`${JSON.stringify(origin)} is foreign [HTTP-003, HTTP-004]`, async () => {
       await using http = await serve(workshop())
-      expect(await statusOf(door(http.url), { origin })).toBe(403)
+      expect(await statusOf(overHttp(http.url), { origin })).toBe(403)
     })
   }
 
   for (const origin of ['http://localhost:5173', 'http://127.0.0.1:8080', 'https://localhost', 'http://[::1]:3000']) {
     it(`${origin} is a page of this machine`, async () => {
       await using http = await serve(workshop())
-      expect(await statusOf(door(http.url), { origin })).toBe(passed)
+      expect(await statusOf(overHttp(http.url), { origin })).toBe(passed)
     })
   }
 
   it('can be allowed by name, and only exactly [SDK-008]', async () => {
     await using http = await serve(workshop(), { allowedOrigins: ['https://app.example'] })
-    const way = door(http.url)
+    const way = overHttp(http.url)
     expect(await statusOf(way, { origin: 'https://app.example' })).toBe(passed)
     for (const origin of ['http://app.example', 'https://app.example:8443', 'https://app.example.evil.example']) {
       expect(await statusOf(way, { origin })).toBe(403)
@@ -104,10 +94,10 @@ describe('Origin', () => {
   it('is no longer any page of this machine where others are listed [SDK-008, HTTP-003]', async () => {
     await using http = await serve(workshop(), { allowedOrigins: ['https://app.example'] })
     for (const origin of ['http://localhost:5173', 'http://127.0.0.1:8080', 'https://localhost', 'http://[::1]:3000']) {
-      expect([origin, await statusOf(door(http.url), { origin })]).toEqual([origin, 403])
+      expect([origin, await statusOf(overHttp(http.url), { origin })]).toEqual([origin, 403])
     }
     // Its own pages, which a browser cannot confuse with others, stay allowed.
-    expect(await statusOf(door(http.url), { origin: new URL(http.url).origin })).toBe(passed)
+    expect(await statusOf(overHttp(http.url), { origin: new URL(http.url).origin })).toBe(passed)
   })
 
   describe('that CORS middleware in front allows', () => {
@@ -138,20 +128,20 @@ describe('Origin', () => {
     ]) {
       it(`may not call when the middleware allows another: ${JSON.stringify(allowed)} [HTTP-003]`, async () => {
         await using http = await behind(allowed)
-        expect(await statusOf(door(http.url), { origin })).toBe(403)
+        expect(await statusOf(overHttp(http.url), { origin })).toBe(403)
       })
     }
 
     it('may not call where allowedOrigins says who may [HTTP-003, SDK-008]', async () => {
       await using http = await behind('*', { allowedOrigins: ['https://listed.example'] })
-      expect(await statusOf(door(http.url), { origin })).toBe(403)
-      expect(await statusOf(door(http.url), { origin: 'https://listed.example' })).toBe(passed)
+      expect(await statusOf(overHttp(http.url), { origin })).toBe(403)
+      expect(await statusOf(overHttp(http.url), { origin: 'https://listed.example' })).toBe(passed)
     })
 
     it('may not call where cors of the handler lists other origins [HTTP-003]', async () => {
       await using http = await behind('*', { cors: { origins: ['https://listed.example'] } })
-      expect(await statusOf(door(http.url), { origin })).toBe(403)
-      expect(await statusOf(door(http.url), { origin: 'https://listed.example' })).toBe(passed)
+      expect(await statusOf(overHttp(http.url), { origin })).toBe(403)
+      expect(await statusOf(overHttp(http.url), { origin: 'https://listed.example' })).toBe(passed)
     })
 
     it('may read the session id, unless the middleware says which headers pages may read', async () => {
@@ -172,13 +162,15 @@ describe('Origin', () => {
 
     it('may not call under a name that was made to point here [HTTP-003]', async () => {
       await using http = await behind('*')
-      expect(await statusOf(door(http.url), { origin: 'http://rebound.example', host: 'rebound.example' })).toBe(403)
+      expect(await statusOf(overHttp(http.url), { origin: 'http://rebound.example', host: 'rebound.example' })).toBe(
+        403,
+      )
     })
   })
 
   it('is checked no more with allowAnyOrigin', async () => {
     await using http = await serve(workshop(), { allowAnyOrigin: true })
-    expect(await statusOf(door(http.url), { origin: 'https://anyone.example' })).toBe(passed)
+    expect(await statusOf(overHttp(http.url), { origin: 'https://anyone.example' })).toBe(passed)
   })
 })
 
@@ -194,14 +186,14 @@ describe('Host', () => {
   ]) {
     it(`${host} is a name of this machine or an address`, async () => {
       await using http = await serve(workshop())
-      expect(await statusOf(door(http.url), { host })).toBe(passed)
+      expect(await statusOf(overHttp(http.url), { host })).toBe(passed)
     })
   }
 
   for (const host of ['evil.example', 'localhost.evil.example', 'evil.example:80', 'localhost:80:80', 'local host']) {
     it(`${host} is a foreign name, with and without an Origin that says the same [HTTP-003, SDK-008]`, async () => {
       await using http = await serve(workshop())
-      const way = door(http.url)
+      const way = overHttp(http.url)
       expect(await statusOf(way, { host })).toBe(403)
       expect(await statusOf(way, { host, origin: `http://${host}` })).toBe(403)
       expect(await statusOf(way, { host }, 'GET')).toBe(403)
@@ -210,7 +202,7 @@ describe('Host', () => {
 
   it('can be allowed by name, for any port or for one [SDK-008]', async () => {
     await using http = await serve(workshop(), { allowedHosts: ['mcp.example', 'other.example:8080'] })
-    const way = door(http.url)
+    const way = overHttp(http.url)
     const statuses = new Map<string, number>()
     for (const host of ['mcp.example', 'MCP.Example:99', 'other.example:8080', 'other.example', 'localhost']) {
       statuses.set(host, await statusOf(way, { host }))
@@ -223,7 +215,7 @@ describe('Host', () => {
 
   it('is checked no more with allowAnyHost', async () => {
     await using http = await serve(workshop(), { allowAnyHost: true })
-    expect(await statusOf(door(http.url), { host: 'anything.example' })).toBe(passed)
+    expect(await statusOf(overHttp(http.url), { host: 'anything.example' })).toBe(passed)
   })
 })
 
@@ -299,7 +291,7 @@ describe('CORS', () => {
 
   it('a preflight allows the methods and headers that MCP needs [SDK-007]', async () => {
     await using http = await serve(workshop(), { cors: { ...cors, allowedHeaders: ['x-mine'], maxAgeSeconds: 60 } })
-    const answer = await door(http.url)({
+    const answer = await overHttp(http.url)({
       method: 'OPTIONS',
       headers: {
         origin,
@@ -331,7 +323,7 @@ describe('CORS', () => {
 
   it('origins that are not on the list stay out', async () => {
     await using http = await serve(workshop(), { cors })
-    const answer = await door(http.url)({ method: 'OPTIONS', headers: { origin: 'https://evil.example' } })
+    const answer = await overHttp(http.url)({ method: 'OPTIONS', headers: { origin: 'https://evil.example' } })
     expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([403, undefined])
   })
 
@@ -450,7 +442,7 @@ describe('while it closes', () => {
     const server = workshop()
     const slow = registerSlow(server)
     const handler = createMcpHandler(server)
-    await using peer = await Peer.open(fetchDoor(handler), revision)
+    await using peer = await Peer.open(overFetch(handler), revision)
     const call = peer.call('slow')
     await slow.began
     const closed = handler.close()

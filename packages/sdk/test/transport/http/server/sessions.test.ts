@@ -1,18 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import {
-  eachRevision,
-  eventually,
-  gate,
-  handshakes,
-  modern,
-  Peer,
-  RawClient,
-  registerSlow,
-  serve,
-  sessionRevisions,
-  withProgress,
-  workshop,
-} from './support.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import { gate } from '../../../kit/gate.ts'
+import { Peer } from '../../../kit/http-peer.ts'
+import { rawPost } from '../../../kit/raw-http.ts'
+import { eachRevision, handshakeRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
+import { serve } from '../../../kit/serve-http.ts'
+import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
 /** Who calls is what this header says, as an authenticating proxy would. */
 const byUser = { principal: (request: { header(name: string): string | undefined }) => request.header('x-user') }
@@ -83,8 +76,8 @@ describe('the id of a session', () => {
     eachRevision(sessionRevisions, `is read from a header spelled ${name} [SESS-015]`, async (revision) => {
       await using http = await serve(workshop())
       await using peer = await Peer.open(http.url, revision)
-      await using raw = await RawClient.open(http.port)
-      const { status, message } = await raw.post(
+      const { status, message } = await rawPost(
+        http.port,
         [
           `Host: 127.0.0.1:${http.port}`,
           'Content-Type: application/json',
@@ -342,7 +335,7 @@ describe('whom a session belongs to', () => {
 })
 
 describe('the session that a handler sees', () => {
-  eachRevision(handshakes, 'is the one of its caller', async (revision) => {
+  eachRevision(handshakeRevisions, 'is the one of its caller', async (revision) => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     expect(await peer.textOf('session')).toBe(peer.sessionId)

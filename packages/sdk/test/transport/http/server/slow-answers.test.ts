@@ -1,21 +1,12 @@
 import { createMcpHandler, type HttpOptions, type McpServer } from 'tenon/server'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import {
-  type Door,
-  door,
-  eachRevision,
-  eventually,
-  fetchDoor,
-  gate,
-  httpRevisions,
-  listenWith,
-  modern,
-  Peer,
-  serve,
-  sessionRevisions,
-  withProgress,
-  workshop,
-} from './support.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import { gate } from '../../../kit/gate.ts'
+import { overFetch, overHttp, type SendHttp } from '../../../kit/http-client.ts'
+import { Peer } from '../../../kit/http-peer.ts'
+import { eachRevision, httpRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
+import { listenWith, serve } from '../../../kit/serve-http.ts'
+import { withProgress, workshop } from '../../../kit/workshop.ts'
 
 /** A tool that sends nothing before its answer. */
 function registerSilent(server: McpServer) {
@@ -31,15 +22,15 @@ function registerSilent(server: McpServer) {
 /** The same server by a socket and by a function call. */
 const rims: Record<
   string,
-  (server: McpServer, options: HttpOptions) => Promise<{ way: Door; close(): Promise<void> }>
+  (server: McpServer, options: HttpOptions) => Promise<{ way: SendHttp; close(): Promise<void> }>
 > = {
   'node:http': async (server, options) => {
     const http = await serve(server, options)
-    return { way: door(http.url), close: http.close }
+    return { way: overHttp(http.url), close: http.close }
   },
   fetch: async (server, options) => {
     const handler = createMcpHandler(server, options)
-    return { way: fetchDoor(handler), close: () => handler.close(100) }
+    return { way: overFetch(handler), close: () => handler.close(100) }
   },
 }
 
@@ -199,7 +190,7 @@ describe('the wait before a response becomes a stream', () => {
     const server = workshop()
     const silent = registerSilent(server)
     const handler = createMcpHandler(server)
-    await using peer = new Peer(fetchDoor(handler), modern)
+    await using peer = new Peer(overFetch(handler), modern)
     const answer = peer.call('silent')
     await eventually(() => silent.began() === 1)
     expect(vi.getTimerCount()).toBeGreaterThan(0)
@@ -220,7 +211,7 @@ describe('streams that are opened because of silence', () => {
     const server = workshop()
     const silent = registerSilent(server)
     const handler = createMcpHandler(server, { streamAfterMs: 20, maxStreamsPerSession: 4 })
-    await using peer = await Peer.open(fetchDoor(handler), revision)
+    await using peer = await Peer.open(overFetch(handler), revision)
     const calls = Array.from({ length: 4 }, () => peer.call('silent'))
     await eventually(() => handler.metrics.streams === 2)
     const steps = await peer.call('steps', {}, withProgress)

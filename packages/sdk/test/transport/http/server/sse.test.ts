@@ -3,20 +3,14 @@ import { tasks } from 'tenon/tasks'
 import { OfficialSchema } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
 import type { NodeRequest } from '../../../../src/transport/http/server/node.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import { overHttp } from '../../../kit/http-client.ts'
+import { Peer } from '../../../kit/http-peer.ts'
 import { schemas } from '../../../kit/official-schemas.ts'
-import {
-  door,
-  eventually,
-  handshakes,
-  listenWith,
-  modern,
-  Peer,
-  registerSlow,
-  responses,
-  SseClient,
-  serve,
-  workshop,
-} from './support.ts'
+import { handshakeRevisions, modern } from '../../../kit/revisions.ts'
+import { listenWith, serve } from '../../../kit/serve-http.ts'
+import { responses, SseClient } from '../../../kit/sse-peer.ts'
+import { registerSlow, workshop } from '../../../kit/workshop.ts'
 
 const old = { sse: true }
 
@@ -35,7 +29,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
 
   it('is off unless it is asked for [SSE-011]', async () => {
     await using http = await serve(workshop())
-    const way = door(http.url)
+    const way = overHttp(http.url)
     const stream = await way({ method: 'GET', path: '/sse', headers: { accept: 'text/event-stream' } })
     const post = await way({ path: '/messages', headers: { 'content-type': 'application/json' }, body: '{}' })
     expect([stream.status, post.status]).toEqual([404, 404])
@@ -98,7 +92,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
     expect(await client.textOf('echo', { text: 'x' })).toBe('x')
   })
 
-  for (const revision of handshakes) {
+  for (const revision of handshakeRevisions) {
     it(`speaks ${revision} when the client asks for it`, async () => {
       await using http = await serve(workshop(), old)
       await using client = await SseClient.open(http.url)
@@ -135,7 +129,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
 
   it('other methods on its paths are a 405 with the one that is served [HTTP-030]', async () => {
     await using http = await serve(workshop(), old)
-    const way = door(http.url)
+    const way = overHttp(http.url)
     const stream = await way({ method: 'POST', path: '/sse', body: '{}' })
     const post = await way({ method: 'GET', path: '/messages' })
     expect([stream.status, stream.headers.allow]).toEqual([405, 'GET'])
@@ -145,7 +139,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
   it('checks Origin and Host on both paths [HTTP-003]', async () => {
     await using http = await serve(workshop(), old)
     await using client = await SseClient.open(http.url)
-    const way = door(http.url)
+    const way = overHttp(http.url)
     for (const foreign of [{ origin: 'https://evil.example' }, { host: 'evil.example' }] as Record<string, string>[]) {
       const stream = await way({ method: 'GET', path: '/sse', headers: { accept: 'text/event-stream', ...foreign } })
       const post = await client.post({ jsonrpc: '2.0', id: 1, method: 'ping' }, foreign)
@@ -269,14 +263,14 @@ describe('SSEServerTransport', () => {
   it('checks Origin and Host unless it is told not to [HTTP-003, SDK-008]', async () => {
     const foreign = { origin: 'https://evil.example', accept: 'text/event-stream' }
     await using guarded = await classic()
-    expect((await door(guarded.url)({ method: 'GET', headers: foreign })).status).toBe(403)
+    expect((await overHttp(guarded.url)({ method: 'GET', headers: foreign })).status).toBe(403)
     await using client = await SseClient.open(guarded.url)
     expect((await client.post({ jsonrpc: '2.0', method: 'x' }, { origin: 'https://evil.example' })).status).toBe(403)
     await using open = await classic({ enableDnsRebindingProtection: false })
-    await using stream = await door(open.url)({ method: 'GET', headers: foreign })
+    await using stream = await overHttp(open.url)({ method: 'GET', headers: foreign })
     expect(stream.status).toBe(200)
     await using listed = await classic({ allowedOrigins: ['https://evil.example'] })
-    await using allowed = await door(listed.url)({ method: 'GET', headers: foreign })
+    await using allowed = await overHttp(listed.url)({ method: 'GET', headers: foreign })
     expect(allowed.status).toBe(200)
   })
 

@@ -1,29 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import {
-  eachRevision,
-  eventually,
-  gate,
-  handshakes,
-  httpRevisions,
-  modern,
-  Peer,
-  registerSlow,
-  serve,
-  sessionRevisions,
-  withProgress,
-  workshop,
-} from './support.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import { gate } from '../../../kit/gate.ts'
+import { Peer } from '../../../kit/http-peer.ts'
+import { eachRevision, handshakeRevisions, httpRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
+import { serve } from '../../../kit/serve-http.ts'
+import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
 const stateless = { stateless: true }
 
 /** Says its version in the header, as a client does after a handshake that gave it no session. */
-function claiming(url: string, revision: (typeof handshakes)[number]): Peer {
+function claiming(url: string, revision: (typeof handshakeRevisions)[number]): Peer {
   return new Peer(url, revision, { headers: { 'mcp-protocol-version': revision } })
 }
 
 describe('a server that keeps no sessions', () => {
   eachRevision(
-    handshakes,
+    handshakeRevisions,
     'answers initialize without a session id, and every request on its own',
     async (revision) => {
       await using http = await serve(workshop(), stateless)
@@ -36,7 +28,7 @@ describe('a server that keeps no sessions', () => {
     },
   )
 
-  eachRevision(handshakes, 'serves each request by the version in its header', async (revision) => {
+  eachRevision(handshakeRevisions, 'serves each request by the version in its header', async (revision) => {
     await using http = await serve(workshop(), stateless)
     await using peer = claiming(http.url, revision)
     expect(await peer.textOf('revision')).toBe(revision)

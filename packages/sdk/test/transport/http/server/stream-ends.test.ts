@@ -3,23 +3,14 @@ import { connect, InMemoryTransport } from 'tenon/client'
 import { createMcpHandler, MemoryEventStore, MemorySessionStore, StreamableHTTPServerTransport } from 'tenon/server'
 import { record } from 'tenon/testing'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import {
-  door,
-  eachRevision,
-  eventually,
-  fetchDoor,
-  gate,
-  handshakes,
-  listenWith,
-  type Message,
-  modern,
-  Peer,
-  registerSlow,
-  serve,
-  sessionRevisions,
-  withProgress,
-  workshop,
-} from './support.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import { gate } from '../../../kit/gate.ts'
+import { overFetch, overHttp } from '../../../kit/http-client.ts'
+import { Peer } from '../../../kit/http-peer.ts'
+import type { Message } from '../../../kit/message.ts'
+import { eachRevision, handshakeRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
+import { listenWith, serve } from '../../../kit/serve-http.ts'
+import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
 describe('a GET stream that the server closes without ending it', () => {
   it('2025-11-25: says when to come back, and goes on from there without loss [SSE-025, SSE-021, SSE-023]', async () => {
@@ -96,8 +87,8 @@ describe('a session that is too old', () => {
     const shared = { sessionStore: new MemorySessionStore(), eventStore: new MemoryEventStore() }
     const first = createMcpHandler(workshop(), { ...shared, sessionMaxMs: 300 })
     const second = createMcpHandler(workshop(), { ...shared, sessionMaxMs: 300 })
-    await using peer = await Peer.open(fetchDoor(first), '2025-11-25')
-    const elsewhere = peer.at(fetchDoor(second))
+    await using peer = await Peer.open(overFetch(first), '2025-11-25')
+    const elsewhere = peer.at(overFetch(second))
     expect(await elsewhere.textOf('session')).toBe(peer.sessionId)
     await eventually(() => first.metrics.sessions.open === 0 && second.metrics.sessions.open === 0)
     expect([(await peer.call('echo')).status, (await elsewhere.call('echo')).status]).toEqual([404, 404])
@@ -156,7 +147,7 @@ describe(`a request of ${modern} that is cancelled by a disconnect`, () => {
 
   it('gets nothing more over fetch [HTTP-056]', async () => {
     const { transport, sent, over } = await watched()
-    await using peer = new Peer(fetchDoor({ fetch: (request) => transport.handleFetch(request) }), modern, options)
+    await using peer = new Peer(overFetch({ fetch: (request) => transport.handleFetch(request) }), modern, options)
     const stream = await peer.call('persistent', {}, meta)
     await stream.notified('notifications/progress')
     stream.close()
@@ -168,7 +159,7 @@ describe(`a request of ${modern} that is cancelled by a disconnect`, () => {
     const { sent, began, over, url } = await watched()
     const aborter = new AbortController()
     const { signal } = aborter
-    await using peer = new Peer((ask) => door(url)({ ...ask, signal }), modern, options)
+    await using peer = new Peer((ask) => overHttp(url)({ ...ask, signal }), modern, options)
     // Without a token there is no progress, so the response has not begun.
     const call = peer.call('persistent').catch((error: Error) => error.name)
     await began
@@ -180,7 +171,7 @@ describe(`a request of ${modern} that is cancelled by a disconnect`, () => {
 })
 
 describe('initialize without a version', () => {
-  for (const revision of handshakes) {
+  for (const revision of handshakeRevisions) {
     it.each([undefined, 20251125, ''])(
       `${revision}: is refused with -32602 and the versions that are served, for %j [VER-010]`,
       async (protocolVersion) => {

@@ -9,17 +9,12 @@ import {
   type SessionStore,
 } from 'tenon/server'
 import { describe, expect, it, vi } from 'vitest'
-import {
-  type Answer,
-  eachRevision,
-  eventually,
-  listenWith,
-  Peer,
-  registerSlow,
-  sessionRevisions,
-  withProgress,
-  workshop,
-} from './support.ts'
+import { eventually } from '../../../kit/eventually.ts'
+import type { Answer } from '../../../kit/http-client.ts'
+import { Peer } from '../../../kit/http-peer.ts'
+import { eachRevision, sessionRevisions } from '../../../kit/revisions.ts'
+import { listenWith } from '../../../kit/serve-http.ts'
+import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
 const toolsChanged = 'notifications/tools/list_changed'
 const updated = 'notifications/resources/updated'

@@ -1,0 +1,34 @@
+import type { Transcript } from 'tenon/testing'
+
+/** A message as it was on the wire, whatever kind it is. */
+export interface Said {
+  id?: string | number | null
+  method?: string
+  params?: Record<string, unknown> & { _meta?: Record<string, unknown> }
+  result?: Record<string, unknown> & { _meta?: Record<string, unknown> }
+  error?: { code: number; message: string; data?: Record<string, unknown> }
+}
+
+export type Side = 'client' | 'server'
+
+/** All that one side said, or what it said of one method. */
+export function said(transcript: Transcript, side: Side, method?: string): Said[] {
+  const all = transcript.from(side) as Said[]
+  return method === undefined ? all : all.filter((message) => message.method === method)
+}
+
+export function methodsOf(transcript: Transcript, side: Side): string[] {
+  return said(transcript, side).flatMap(({ method }) => method ?? [])
+}
+
+/** The first message of this method, now or later. */
+export function heard(transcript: Transcript, side: Side, method: string, nth = 1): Promise<Said> {
+  return new Promise((resolve) => {
+    const look = () => {
+      const found = said(transcript, side, method)[nth - 1]
+      if (found) resolve(found)
+    }
+    look()
+    transcript.onLine(look)
+  })
+}

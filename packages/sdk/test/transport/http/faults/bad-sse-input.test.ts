@@ -1,0 +1,92 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { eventually } from '../../../kit/eventually.ts'
+import { createServer, expectRefusal, OldClient, serve } from './support.ts'
+
+const maxBodyBytes = 1_000_000
+const bodyTimeoutMs = 250
+
+describe('the old transport that is sent bad input (2024-11-05)', () => {
+  async function serveOld(users = false) {
+    return serve(createServer(), {
+      sse: true,
+      maxBodyBytes,
+      bodyTimeoutMs,
+      ...(users && { principal: (request) => request.header('x-user') }),
+    })
+  }
+
+  it('CVE-2026-34237: says nothing to pages, on either route [HTTP-003]', async () => {
+    const served = await serveOld()
+    const client = await OldClient.open(served.port)
+    expect([...client.stream.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
+    for (const origin of ['http://evil.example', 'null']) {
+      expectRefusal(await client.get({ Origin: origin }), 403, -32000)
+      expectRefusal(await client.post('{}', { Origin: origin }), 403, -32000)
+    }
+    await client.stillServes()
+  })
+
+  it('CVE-2025-66416: a page that rebinds its name is refused on either route', async () => {
+    const served = await serveOld()
+    const client = await OldClient.open(served.port)
+    for (const more of [{}, { Origin: `http://evil.example:${served.port}` }]) {
+      expectRefusal(await client.get({ Host: `evil.example:${served.port}`, ...more }), 403, -32000)
+      expectRefusal(await client.post('{}', { Host: `evil.example:${served.port}`, ...more }), 403, -32000)
+    }
+    await client.stillServes()
+  })
+
+  it('CVE-2026-52869: a session id is of no use to anybody else', async () => {
+    const served = await serveOld(true)
+    const client = await OldClient.open(served.port, { 'X-User': 'alice' })
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+    for (const user of ['mallory', '', undefined]) {
+      expectRefusal(await client.post(body, { 'X-User': user }), 404, -32001)
+    }
+    for (const query of ['', '?sessionId=', '?sessionId=x', '?sessionId=__proto__']) {
+      expectRefusal(await client.post(body, {}, `/messages${query}`), 404, -32001)
+    }
+    await client.stillServes()
+  })
+
+  it('refuses bodies that are too large, too slow, or no message', async () => {
+    const served = await serveOld()
+    const client = await OldClient.open(served.port)
+    const length = (value: number) => ({ 'Content-Length': String(value) })
+    expectRefusal(await client.post('', length(maxBodyBytes + 1)), 413, -32000)
+    expectRefusal(await client.post('{"jsonrpc"', length(100)), 408, -32000)
+    expectRefusal(await client.post('{}', { 'Content-Type': 'text/plain' }), 415, -32000)
+    expectRefusal(await client.post('{"jsonrpc":'), 400, -32700)
+    expectRefusal(await client.post(Buffer.from([0x22, 0xff, 0x22])), 400, -32700)
+    expectRefusal(await client.post('['.repeat(100_000) + ']'.repeat(100_000)), 400, -32600)
+    expectRefusal(await client.post('{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"ping"}'), 400, -32600)
+    await client.stillServes()
+  })
+
+  it('refuses a body in an encoding with the same words as the new transport', async () => {
+    const served = await serveOld()
+    const client = await OldClient.open(served.port)
+    expectRefusal(await client.post(gzipSync('{}'), { 'Content-Encoding': 'gzip' }), 415, -32000)
+    await client.stillServes()
+  })
+
+  it.each(['PUT', 'DELETE', 'OPTIONS', 'TRACE'])('refuses the method %s on either route [HTTP-030]', async (method) => {
+    const served = await serveOld()
+    const client = await OldClient.open(served.port)
+    for (const path of ['/sse', client.endpoint]) {
+      const response = await client.exchange(method, path)
+      expectRefusal(response, 405, -32000)
+      expect(response.headers.get('allow')).toBeDefined()
+    }
+    await client.stillServes()
+  })
+
+  it('forgets who is gone, and refuses what is posted for them', async () => {
+    const served = await serveOld()
+    const client = await OldClient.open(served.port)
+    client.stream.connection.socket.resetAndDestroy()
+    await eventually(() => served.metrics.streams === 0)
+    expectRefusal(await client.post('{"jsonrpc":"2.0","id":1,"method":"ping"}'), 404, -32001)
+  })
+})
