@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { backoffMs, defaultBackoff, retryAfterMs } from './backoff.ts'
+import { backoffMs, defaultBackoff } from './backoff.ts'
 
 describe('backoff', () => {
   it('waits a random time below a growing bound, so that clients spread out [CACHE-011]', () => {
@@ -11,16 +11,5 @@ describe('backoff', () => {
       expect(Math.max(...all)).toBeGreaterThan(bound * 0.8)
       expect(Math.min(...all)).toBeLessThan(bound * 0.2)
     }
-  })
-
-  it('parses Retry-After as seconds or as a date', () => {
-    expect(retryAfterMs('2')).toBe(2_000)
-    expect(retryAfterMs(' 0 ')).toBe(0)
-    expect(retryAfterMs('Thu, 01 Jan 1970 00:00:00 GMT')).toBe(0)
-    const soon = retryAfterMs(new Date(Date.now() + 60_000).toUTCString())!
-    expect(soon).toBeGreaterThan(50_000)
-    expect(soon).toBeLessThanOrEqual(60_000)
-    expect(retryAfterMs('later')).toBeUndefined()
-    expect(retryAfterMs(undefined)).toBeUndefined()
   })
 })

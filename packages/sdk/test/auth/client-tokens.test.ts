@@ -172,6 +172,25 @@ describe('refresh tokens', () => {
     }
   })
 
+  it('is used each time the server rejects an expired token, without another login', async () => {
+    await using as = await startAuthorizationServer({ refreshTokens: 'always' })
+    await using gate = await Gate.start({ authorizationServers: [as.issuer] })
+    const user = new User()
+    await using client = await join(gate, user.auth())
+    try {
+      for (const minutes of [1, 2, 3]) {
+        revokeAll(gate)
+        vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 })
+        expect((await client.callTool('ping')).text).toBe('pong')
+        vi.useRealTimers()
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(user.pages).toHaveLength(1)
+    expect(grants(as, 'refresh_token')).toHaveLength(3)
+  })
+
   it('prompts the user again when there is no refresh token [AUTH-100]', async () => {
     await using as = await startAuthorizationServer({ refreshTokens: 'never' })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })

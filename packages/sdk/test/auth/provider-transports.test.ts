@@ -89,7 +89,7 @@ describe.each(transports)('authProvider of %s', (_name, Transport, path) => {
   })
 
   it('requires an authProvider for finishAuth', async () => {
-    await expect(new Transport('https://mcp.example/mcp').finishAuth('code')).rejects.toThrow('needs an authProvider')
+    await expect(new Transport('https://mcp.example/mcp').finishAuth('code')).rejects.toThrow('requires `authProvider`')
   })
 })
 

@@ -151,7 +151,9 @@ describe('beginAuthorization() and completeAuthorization()', () => {
     const store = new MemoryTokenStore()
     const { url, flow } = await beginAuthorization(vault.url, { redirectUrl, store })
     vault.as.faults.next('token', { status: 401, body: { error: 'invalid_client' } })
-    await expect(completeAuthorization(await followRedirect(url), flow, { store })).rejects.toThrow(/gave no token/)
+    await expect(completeAuthorization(await followRedirect(url), flow, { store })).rejects.toThrow(
+      /did not issue a token/,
+    )
     const again = await beginAuthorization(vault.url, { redirectUrl, store })
     expect(again.url.searchParams.get('client_id')).not.toBe(url.searchParams.get('client_id'))
   })

@@ -234,7 +234,7 @@ describe('host names', () => {
 
   it('refuses a loopback name that does not resolve to loopback', async () => {
     const fetch = guardedFetch({ ...local, allowPrivate: true, resolve: async () => ['10.0.0.1'] })
-    expect((await refusal(fetch('http://localhost/'))).message).toContain('does not lead to this machine')
+    expect((await refusal(fetch('http://localhost/'))).message).toContain('is not on this machine')
   })
 
   it('distinguishes unknown host names from refused ones', async () => {

@@ -27,7 +27,7 @@ describe('guarded responses', () => {
       more()
     })
     const error = await refusal(guardedFetch(local)(origin))
-    expect(error.message).toContain('longer than 1048576 bytes')
+    expect(error.message).toContain('larger than 1048576 bytes')
     await ended.promise
   })
 
@@ -94,7 +94,7 @@ describe('guarded responses', () => {
   })
 
   it.each([
-    ['HTTP/1.1 999 No\r\n\r\n', /means nothing/],
+    ['HTTP/1.1 999 No\r\n\r\n', /has no meaning/],
     ['HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n', /failed/],
     ['HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nab', /failed/],
     ['SSH-2.0-OpenSSH\r\n', /failed \(HPE_/],
