@@ -1,6 +1,7 @@
+import { random } from './util/random.ts'
 import { checkSafeUrl } from './util/safe-url.ts'
 
-/** Everything Tenon itself can find wrong, plus `'peer'` for what the other side sent. A closed list: switch on it. */
+/** What went wrong. A closed list, so that you can switch on it: `'peer'` is an error that the other side sent, all others are found locally. */
 export type McpErrorCode =
   | 'timeout'
   | 'cancelled'
@@ -21,7 +22,7 @@ export type McpErrorCode =
   | 'suspended'
   | 'peer'
 
-/** The base of every error that Tenon throws. `code` says what happened; subclasses carry the details. */
+/** The base class of all errors that Tenon throws. `code` says what happened; subclasses add details. */
 export class McpError extends Error {
   override name = 'McpError'
   readonly code: McpErrorCode
@@ -32,7 +33,7 @@ export class McpError extends Error {
   }
 }
 
-/** No answer came in time. Found by us, so it never wears a JSON-RPC number. */
+/** A request timed out. This is a local error, so it has no JSON-RPC error code. */
 export class TimeoutError extends McpError {
   override name = 'TimeoutError'
   declare readonly code: 'timeout'
@@ -44,7 +45,7 @@ export class TimeoutError extends McpError {
   }
 }
 
-/** The connection ended while, or before, something was under way. `detail` holds what the transport knows. */
+/** The connection was closed before or during a request. `detail` holds what the transport knows. */
 export class ClosedError extends McpError {
   override name = 'ClosedError'
   declare readonly code: 'closed'
@@ -56,36 +57,36 @@ export class ClosedError extends McpError {
   }
 }
 
-/** How a child process ended, with the last of what it wrote to stderr; or that a session was lost. */
+/** How a connection ended: the exit of a child process with the end of its stderr, or a lost session. */
 export interface CloseDetail {
-  /** The server forgot the session, or the stream that carried it broke: a new one can take its place. */
+  /** The session expired on the server, or its stream broke. A new session can replace it. */
   sessionLost?: boolean | undefined
-  /** What happened, where it was no process that ended. */
+  /** Why the connection ended, if it was not the exit of a process. */
   reason?: string | undefined
   exitCode?: number | null | undefined
   signal?: string | null | undefined
   stderr?: string | undefined
-  /** Text that the process printed to stdout in place of messages. */
+  /** Text that the process wrote to stdout instead of messages. */
   stdout?: string | undefined
 }
 
-/** What an HTTP request that failed means for what it asked for. */
+/** Whether a failed HTTP request may have had an effect on the server. */
 export type HttpOutcome =
-  /** The server was not reached, so nothing happened. */
+  /** The request did not reach the server. */
   | 'not-sent'
-  /** The server answered with a refusal, or with something that is no answer. */
+  /** The server rejected the request, or its response was invalid. */
   | 'refused'
   /** The connection broke after the request was sent; the server may have acted on it. */
   | 'unknown'
 
-/** An HTTP request did not bring the answer that it should. */
+/** An HTTP request failed. */
 export class HttpError extends McpError {
   override name = 'HttpError'
   declare readonly code: 'http'
-  /** Undefined when there was no answer. */
+  /** Undefined if there was no response. */
   readonly status: number | undefined
   readonly outcome: HttpOutcome
-  /** The beginning of what the server answered with. */
+  /** The start of the response body. */
   readonly body: string | undefined
 
   constructor(message: string, detail: HttpErrorDetail) {
@@ -96,6 +97,7 @@ export class HttpError extends McpError {
   }
 }
 
+/** The details of an `HttpError`. */
 export interface HttpErrorDetail {
   outcome: HttpOutcome
   status?: number | undefined
@@ -103,7 +105,7 @@ export interface HttpErrorDetail {
   cause?: unknown
 }
 
-/** An error answer from the other side, as it came. */
+/** An error response from the other side, unchanged. */
 export class PeerError extends McpError {
   override name = 'PeerError'
   declare readonly code: 'peer'
@@ -117,12 +119,12 @@ export class PeerError extends McpError {
   }
 }
 
-/** The peer did not declare what this call needs. */
+/** The other side did not declare a capability that this call needs. */
 export class CapabilityError extends McpError {
   override name = 'CapabilityError'
   declare readonly code: 'capability-missing'
   readonly capability: string
-  /** What a client would have to declare, in the form of its capabilities; undefined when it is the server's. */
+  /** The capabilities that the client would have to declare. Undefined if the server lacks the capability. */
   readonly required: Readonly<Record<string, object>> | undefined
 
   constructor(capability: string, message: string, required?: Readonly<Record<string, object>>) {
@@ -133,19 +135,19 @@ export class CapabilityError extends McpError {
 }
 
 /**
- * Goes through a handler whose question has no answer yet, on revisions where the client answers by calling again; the
- * handler then runs anew and gets past the question. Let it pass: catching it changes nothing.
+ * Ends the current run of a handler whose question has no answer yet, on revisions where the client answers by repeating the
+ * request. The handler then runs again, and the question returns its answer. If you catch it, rethrow it.
  */
 export class Suspended extends McpError {
   override name = 'Suspended'
   declare readonly code: 'suspended'
 
   constructor(key: string) {
-    super('suspended', `Waits for the client to answer ${JSON.stringify(key)}; let this pass`)
+    super('suspended', `Waiting for the client to answer ${JSON.stringify(key)}. If you caught this error, rethrow it.`)
   }
 }
 
-/** No permission was had, or none that the server takes. `trace` tells what was tried, without secrets: print it. */
+/** Authorization failed, or the server rejected the token. Print `trace` to see each step; it contains no secrets. */
 export class AuthError extends McpError {
   override name = 'AuthError'
   declare readonly code: 'auth'
@@ -157,7 +159,7 @@ export class AuthError extends McpError {
   }
 }
 
-/** Throw it in a handler to answer with a JSON-RPC error of your choosing. */
+/** Throw it in a handler to respond with a specific JSON-RPC error. */
 export class ProtocolError extends McpError {
   override name = 'ProtocolError'
   declare readonly code: 'protocol'
@@ -170,42 +172,42 @@ export class ProtocolError extends McpError {
     this.data = data
   }
 
-  /** As it goes out. */
+  /** Returns the JSON-RPC error object. */
   toBody(code = this.rpcCode): { code: number; message: string; data?: unknown } {
     return { code, message: this.message, ...(this.data !== undefined && { data: this.data }) }
   }
 }
 
-/** A page that a user must visit before a request can be served. */
+/** A URL that the user must open before a request can be served. */
 export interface RequiredUrl {
   message: string
   url: string
-  /** 2025-11-25: what a later completion names. Made up when absent. */
+  /** Identifies the elicitation in the completion notification of 2025-11-25. Default: a random id. */
   elicitationId?: string | undefined
 }
 
 /**
- * Throw it in a handler that cannot go on before the user has visited a page; the client may show the page and call again
- * (2025-11-25 elicitation, -32042). On 2026-07-28 it becomes a question, after which the client does call again.
+ * Throw it in a handler that cannot continue until the user has opened a URL. The client may open the URL and repeat the request
+ * (2025-11-25 elicitation, -32042). On 2026-07-28 it becomes a URL elicitation, after which the client repeats the request.
  */
 export class UrlElicitationRequiredError extends ProtocolError {
   override name = 'UrlElicitationRequiredError'
   readonly elicitations: readonly RequiredUrl[]
 
-  constructor(elicitations: readonly RequiredUrl[], message = 'Visit the page first, then call again') {
-    if (elicitations.length === 0) throw new TypeError('UrlElicitationRequiredError names at least one page')
-    const pages = elicitations.map(({ message, url, elicitationId }) => ({
+  constructor(elicitations: readonly RequiredUrl[], message = 'Open the URL first, then repeat the request') {
+    if (elicitations.length === 0) throw new TypeError('UrlElicitationRequiredError requires at least one URL')
+    const required = elicitations.map(({ message, url, elicitationId }) => ({
       mode: 'url',
       message,
       url: checkSafeUrl(url),
-      elicitationId: elicitationId ?? crypto.randomUUID(),
+      elicitationId: elicitationId ?? random.uuid(),
     }))
-    super(RpcCode.UrlElicitationRequired, message, { elicitations: pages })
-    this.elicitations = pages
+    super(RpcCode.UrlElicitationRequired, message, { elicitations: required })
+    this.elicitations = required
   }
 }
 
-/** JSON-RPC and MCP error numbers by name. */
+/** JSON-RPC and MCP error codes by name. */
 export const RpcCode = {
   ParseError: -32700,
   InvalidRequest: -32600,
@@ -220,14 +222,16 @@ export const RpcCode = {
 } as const
 
 /**
- * Whether a server reported that a resource does not exist. Revisions before 2026-07-28 use the code -32002, which later servers
+ * Returns whether a server reported that a resource does not exist. Revisions before 2026-07-28 use the code -32002, which later servers
  * may still send; 2026-07-28 uses -32602 with the URI in `data`.
  *
  * @example
+ * ```ts
  * const found = await client.readResource(uri).catch((error) => {
  *   if (isResourceNotFound(error)) return undefined
  *   throw error
  * })
+ * ```
  */
 export function isResourceNotFound(error: unknown): boolean {
   if (!(error instanceof PeerError)) return false

@@ -3,7 +3,7 @@ import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
 import type { LoggingLevel } from '../protocol/log-level.ts'
 import type { RevisionId } from '../protocol/revision.ts'
-import type { TaskIdStore } from '../util/task-ids.ts'
+import type { TaskIdStore } from '../store/ports.ts'
 import type { ClientHandlers } from './input/handlers.ts'
 
 /** Options of a `Client`. */

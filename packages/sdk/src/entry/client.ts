@@ -54,6 +54,7 @@ export type { ElicitResult } from '../protocol/elicitation.ts'
 export type { RevisionId } from '../protocol/revision.ts'
 export type { Root } from '../protocol/roots.ts'
 export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
+export type { KnownTask, TaskIdStore } from '../store/ports.ts'
 export type { HeadersLike, HttpClientOptions } from '../transport/http/client/config.ts'
 export {
   StreamableHTTPClientTransport,
@@ -62,7 +63,6 @@ export {
 export { InMemoryTransport } from '../transport/memory/memory.ts'
 export { SSEClientTransport, type SSEClientTransportOptions } from '../transport/sse/client.ts'
 export { StdioClientTransport, type StdioServerParameters } from '../transport/stdio/client.ts'
-export type { KnownTask, TaskIdStore } from '../util/task-ids.ts'
 export { type FetchResourceOptions, fetchResource } from '../web/fetch-resource.ts'
 export type { ImageType } from '../web/image.ts'
 export { type LoadedIcon, type LoadIconOptions, loadIcon } from '../web/load-icon.ts'

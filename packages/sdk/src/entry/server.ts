@@ -42,21 +42,37 @@ export {
   type CompleterLike,
   type CompletionContext,
   completable,
+  type SuggestionPage,
   type Suggestions,
 } from '../server/features/completion.ts'
-export type { PromptConfig, PromptHandler, PromptReturn, RegisteredPrompt } from '../server/features/prompts.ts'
+export type { AccessOptions, Awaitable, InputRequired } from '../server/features/feature.ts'
+export type {
+  PromptChanges,
+  PromptConfig,
+  PromptHandler,
+  PromptOutput,
+  PromptReturn,
+  RegisteredPrompt,
+} from '../server/features/prompts.ts'
+export type { Registered, Updatable } from '../server/features/registry.ts'
 export {
+  type ListedResources,
+  type ReaderFor,
+  type ReadOutput,
   type ReadResource,
   type ReadReturn,
   type ReadTemplate,
+  type RegisteredFor,
   type RegisteredResource,
   type RegisteredResourceTemplate,
+  type ResourceChanges,
   type ResourceConfig,
   ResourceTemplate,
+  type TemplateChanges,
   type TemplateOptions,
   type TemplateVariables,
   type VariablesOf,
-} from '../server/features/resources.ts'
+} from '../server/features/resource-config.ts'
 export type {
   RegisteredTool,
   ToolChanges,
@@ -64,22 +80,26 @@ export type {
   ToolHandler,
   ToolOutput,
   ToolReturn,
-} from '../server/features/tools.ts'
-export { acceptedContent, elicitAnswer, type InputRequiredSpec, inputRequired } from '../server/input-required.ts'
+  WithoutTypos,
+} from '../server/features/tool-config.ts'
+export { acceptedContent, type InputRequiredSpec, inputRequired, inputResponse } from '../server/input-required.ts'
 export type { Log, LogFilter } from '../server/log.ts'
 export { McpServer, type McpServerOptions } from '../server/mcp-server.ts'
+export type { QuestionOptions, ServerOptions } from '../server/options.ts'
 export type { SampledMessage } from '../server/sample.ts'
-export { type QuestionOptions, Server, type ServerOptions } from '../server/server.ts'
+export { Server } from '../server/server.ts'
 export { type StateHandles, type StateHandlesOptions, stateHandles } from '../server/state-handles.ts'
 export { ToolError } from '../server/tool-error.ts'
 export { isWithinRoots } from '../server/within-roots.ts'
-export { MemoryBus, MemoryEventStore, MemorySessionStore } from '../store/memory.ts'
+export { MemoryBus, type MemoryBusOptions } from '../store/memory/bus.ts'
+export { MemoryEventStore, type MemoryEventStoreOptions } from '../store/memory/events.ts'
+export { MemorySessionStore, type MemorySessionStoreOptions } from '../store/memory/sessions.ts'
 export {
   type Bus,
   type EventStore,
   type SessionRecord,
   type SessionStore,
-  UnknownEvent,
+  UnknownEventError,
 } from '../store/ports.ts'
 export {
   StreamableHTTPServerTransport,

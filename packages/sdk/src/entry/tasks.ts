@@ -1,15 +1,15 @@
 export type { TaskControl } from '../era/call.ts'
 export type { TaskPolicy, TaskRuntime } from '../server/task-runtime.ts'
-export { MemoryTaskStore, type MemoryTaskStoreOptions } from '../store/memory-tasks.ts'
+export { MemoryTaskStore, type MemoryTaskStoreOptions } from '../store/memory/tasks.ts'
 export type {
   RunTask,
-  TaskChange,
   TaskEntry,
   TaskLimits,
-  TaskPlace,
+  TaskPosition,
   TaskStore,
+  TaskStoreWorker,
   TaskSummary,
-  TaskWorker,
+  TaskWriteOptions,
   WorkOptions,
 } from '../store/ports.ts'
 export type { TaskEvent, TasksOptions } from '../tasks/options.ts'

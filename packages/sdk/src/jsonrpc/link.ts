@@ -1,10 +1,10 @@
 import { type CloseDetail, ClosedError, McpError, PeerError } from '../errors.ts'
-import { jsonProblem } from '../util/json-problem.ts'
 import { isThenable } from '../util/maybe-async.ts'
 import { warnOnce } from '../util/warn.ts'
 import { Batch } from './batch.ts'
 import { Exchange } from './exchange.ts'
 import { InFlight } from './in-flight.ts'
+import { jsonProblem } from './json-problem.ts'
 import {
   encodeRequest,
   encodeResult,

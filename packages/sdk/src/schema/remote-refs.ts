@@ -1,4 +1,5 @@
 import { isObject } from '../util/objects.ts'
+import { timeoutSignal } from '../util/scheduler.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { SchemaError } from './schema-error.ts'
 import { show } from './values.ts'
@@ -83,7 +84,7 @@ async function fetchSchema(uri: string, options: RemoteRefOptions): Promise<Json
     throw new SchemaError(`The remote schema ${show(uri)} is not allowed. Use https: and add its host to allowedHosts.`)
   }
   log(`Fetching the schema ${uri}`)
-  const signal = AbortSignal.timeout(timeoutMs)
+  const signal = timeoutSignal(timeoutMs)
   // A redirect could lead to a host that is not allowed.
   const response = await fetch(uri, {
     redirect: 'error',

@@ -1,20 +1,21 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** `node:http` keeps the response under way on its connection. */
+/** `node:http` stores the current response on its socket. */
 type HttpSocket = Socket & { _httpMessage?: ServerResponse | null }
 
 /**
- * RFC 9110, 15.5.9: whoever has a request on its way may repeat it on another connection. Clients do so by themselves if the
+ * RFC 9110, 15.5.9: a client with a request in transit may repeat it on another connection. Clients do so automatically if the
  * connection had carried a request before.
  */
-const idleFor = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
-const notServed = 'HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
+const idleTimeout = 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
+const unavailable =
+  'HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
 
 /**
- * The connections of a server that shuts down without losing requests. A connection that is closed while a request is on
- * its way leaves the client without a clue whether the request was carried out. So every response says that its connection
- * ends; a connection that no request comes on is ended with a response that says so, and what comes after it is not read.
+ * The connections of a server that shuts down without losing requests. If a connection is closed while a request is in transit,
+ * the client cannot know whether the request was processed. So every response announces the end of its connection, and an idle
+ * connection ends with a response that says so; anything that arrives after it is not read.
  */
 export class HttpConnections {
   readonly #open = new Set<HttpSocket>()
@@ -27,17 +28,18 @@ export class HttpConnections {
     })
   }
 
+  /** Number of open connections. */
   get size(): number {
     return this.#open.size
   }
 
-  /** False for a request that came after the end of its connection: it must not be carried out. */
+  /** Returns false for a request that arrived after the end of its connection. Do not process it. */
   accepts({ socket }: IncomingMessage, response: ServerResponse): boolean {
     if (this.#isEnding) response.shouldKeepAlive = false
     return !socket.writableEnded
   }
 
-  /** From now on every response ends its connection. */
+  /** Makes every response end its connection. */
   endAfterResponses(): void {
     this.#isEnding = true
     for (const { _httpMessage: response } of this.#open) {
@@ -45,14 +47,14 @@ export class HttpConnections {
     }
   }
 
-  /** Ends the connections that had carried requests and carry none now. On the others the first one may be on its way. */
+  /** Ends idle connections that have carried requests. On a new connection, the first request may still be in transit. */
   endIdle(): void {
-    for (const socket of this.#open) if (isIdle(socket) && socket.bytesWritten > 0) socket.end(idleFor)
+    for (const socket of this.#open) if (isIdle(socket) && socket.bytesWritten > 0) socket.end(idleTimeout)
   }
 
-  /** Ends all connections that carry no request. */
+  /** Ends all idle connections. */
   endUnused(): void {
-    for (const socket of this.#open) if (isIdle(socket)) socket.end(socket.bytesWritten > 0 ? idleFor : notServed)
+    for (const socket of this.#open) if (isIdle(socket)) socket.end(socket.bytesWritten > 0 ? idleTimeout : unavailable)
   }
 }
 

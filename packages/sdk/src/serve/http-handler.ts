@@ -7,46 +7,51 @@ import { NodeCall, type NodeRequest } from '../transport/http/server/node.ts'
 import type { HttpOptions } from '../transport/http/server/options.ts'
 import { type FetchExtras, type FrameworkContext, WebCall } from '../transport/http/server/web.ts'
 
-/** A server as something that answers HTTP requests, for any framework and runtime. */
+/** Serves an MCP server over HTTP in any framework and runtime. */
 export interface McpHandler {
-  /** For web-standard runtimes: Hono, Next.js, Bun, Deno, Workers. */
+  /** Handles a web-standard request: Hono, Next.js, Bun, Deno, Cloudflare Workers. */
   fetch(request: Request, extras?: FetchExtras): Promise<Response>
-  /** As a route handler: `export const POST = handler.fetch`. The framework's own context is ignored. */
+  /** Works as a route handler: `export const POST = handler.fetch`. The context of the framework is ignored. */
   fetch(request: Request, context: FrameworkContext): Promise<Response>
-  /** For `node:http`, Express, Fastify. A body that was parsed already is taken from `request.body`, or handed in. */
+  /** Handles a request of `node:http`, Express or Fastify. Uses `request.body` or `parsedBody` if the body was parsed before. */
   node(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): void
-  /** Lets what is under way finish, at most for `graceMs`, ends every stream and refuses what comes from now on. */
+  /** Rejects new requests, waits up to `graceMs` for running ones and ends all streams. */
   close(graceMs?: number): Promise<void>
+  /** Current counts of sessions, streams and requests. */
   readonly metrics: HttpMetrics
 }
 
 /**
- * Serves every revision on one URL.
+ * Creates a handler that serves all protocol revisions on one URL. Mount it in your framework.
  *
  * @example
+ * ```ts
  * const handler = createMcpHandler(server)
- * app.all('/mcp', handler.node)
+ * app.all('/mcp', handler.node) // Express
+ * export const POST = handler.fetch // Next.js
+ * ```
  */
 export function createMcpHandler(server: McpServer | Server, options: HttpOptions = {}): McpHandler {
-  const engine = new HttpRequestHandler(endpointOf(server), options)
+  const handler = new HttpRequestHandler(endpointOf(server), options)
   return {
     fetch: (request: Request, extras?: FetchExtras | FrameworkContext) => {
       const call = new WebCall(request, extras as FetchExtras)
-      engine.handle(call)
+      handler.handle(call)
       return call.response
     },
     node: (request, response, parsedBody) => {
-      // Frameworks pass a callback as third argument; it is no body.
+      // Frameworks pass their `next` callback as the third argument.
       const body = typeof parsedBody === 'function' ? undefined : parsedBody
-      engine.handle(new NodeCall(request, response, body))
+      handler.handle(new NodeCall(request, response, body))
     },
-    close: (graceMs) => engine.close(graceMs),
+    close: (graceMs) => handler.close(graceMs),
     get metrics() {
-      return engine.metrics
+      return handler.metrics
     },
   }
 }
 
+/** Returns the endpoint that transports deliver messages to. */
 export function endpointOf(server: McpServer | Server): Endpoint {
   return ('server' in server ? server.server : server).endpoint
 }

@@ -7,111 +7,119 @@ import { checkResource } from '../transport/http/server/authorize.ts'
 import { type HttpMetrics, HttpRequestHandler } from '../transport/http/server/handler.ts'
 import { NodeCall } from '../transport/http/server/node.ts'
 import type { HttpOptions } from '../transport/http/server/options.ts'
+import { scheduler } from '../util/scheduler.ts'
 import { HttpConnections } from './http-connections.ts'
 import { endpointOf } from './http-handler.ts'
 
+/** Options of `serveHttp()`. */
 export interface ServeHttpOptions extends HttpOptions {
-  /** Default 3000; 0 for any that is free. */
+  /** The port to listen on; 0 picks a free one. Default 3000. */
   port?: number | undefined
-  /** The address to listen on. Default `127.0.0.1`, which only this machine can reach. */
+  /** The address to listen on. Default `127.0.0.1`, which is reachable from this machine only. */
   host?: string | undefined
-  /** Default `/mcp`. */
+  /** The path of the endpoint. Default `/mcp`. */
   path?: string | undefined
   /**
-   * How long the server goes on as before after it was asked to shut down, while `healthPath` reports that it is not ready, so
-   * that load balancers send requests elsewhere. Default: 1,000 after SIGTERM if a client is connected, else 0.
+   * How long the server keeps serving after a shutdown started, while `healthPath` already reports that it is not ready, so
+   * that load balancers can redirect traffic. Default: 1,000 after SIGTERM if a client is connected, otherwise 0.
    */
   shutdownDelayMs?: number | undefined
-  /** How long calls in flight may go on after that. Default 5,000. */
+  /** How long running calls may continue after that. Default 5,000. */
   graceMs?: number | undefined
-  /** Where load balancers ask whether the server is ready: 200, or 503 once it shuts down. Default: nowhere. */
+  /** The path of a health check for load balancers: 200, or 503 during shutdown. Default: none. */
   healthPath?: string | undefined
-  /** Close on SIGTERM and SIGINT, and end the process then. Default true. */
+  /** Shut down and exit the process on SIGTERM and SIGINT. Default true. */
   exit?: boolean | undefined
 }
 
+/** A running HTTP server. */
 export interface ServingHttp {
-  /** Where it is served, such as `http://127.0.0.1:3000/mcp`. */
+  /** The URL of the endpoint, for example `http://127.0.0.1:3000/mcp`. */
   readonly url: string
   readonly port: number
+  /** Current counts of sessions, streams and requests. */
   readonly metrics: HttpMetrics
-  /** False once the server shuts down. */
+  /** False during and after shutdown. */
   readonly ready: boolean
-  /** Waits for `shutdownDelayMs`, stops listening and lets calls in flight finish. */
+  /** Waits for `shutdownDelayMs`, stops listening and waits for running calls. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Our own deadlines against senders that never finish; Node's are minutes. */
+/** Deadline for slow senders. The default of Node.js is a minute. */
 const headersTimeout = 15_000
-/** Longer than what clients and proxies usually keep connections for, so that they close them and not we. */
+/** Longer than clients and proxies usually keep idle connections, so that they close them first. */
 const keepAliveTimeout = 75_000
 const maxHeaderSize = 16_384
 
-/** The default of `shutdownDelayMs` after SIGTERM. */
+/** Default of `shutdownDelayMs` after SIGTERM. */
 const defaultDelayMs = 1_000
 
-/** How long clients may use the connections that they have, of which each response ends one. */
+/** How long clients may keep using open connections. Each response ends one. */
 const longestLingerMs = 500
 
 /**
- * Serves every revision over HTTP on one URL.
+ * Serves all protocol revisions over HTTP on one URL.
  *
  * @example
+ * ```ts
  * const { url } = await serveHttp(server, { port: 3000 })
+ * console.log(`Listening on ${url}`)
+ * ```
  */
 export async function serveHttp(server: McpServer | Server, options: ServeHttpOptions = {}): Promise<ServingHttp> {
   const { port = 3000, host = '127.0.0.1', path = '/mcp', graceMs = 5_000, exit = true, ...rest } = options
   const { shutdownDelayMs, healthPath, ...httpOptions } = rest
   const { bodyTimeoutMs = 30_000 } = options
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new TypeError('port must be a number from 0 to 65535')
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new TypeError('port must be an integer from 0 to 65535')
   checkPath('path', path)
   if (healthPath !== undefined) checkPath('healthPath', healthPath)
   checkResource(options, host)
-  const engine = new HttpRequestHandler(endpointOf(server), httpOptions, true)
+  const handler = new HttpRequestHandler(endpointOf(server), httpOptions, true)
   const settings = {
     headersTimeout: Math.min(headersTimeout, bodyTimeoutMs),
     requestTimeout: bodyTimeoutMs,
     keepAliveTimeout,
     maxHeaderSize,
-    // How often Node looks for senders that are late.
+    // How often Node.js checks for slow senders.
     connectionsCheckingInterval: Math.min(1_000, bodyTimeoutMs),
   }
-  // Not by an import, which a bundle for browsers would have to resolve.
+  // Not an import, because a browser bundle would have to resolve it.
   const { createServer } = process.getBuiltinModule('node:http')
   const state = { ready: true }
   const http = createServer(settings, (request, response) => {
     if (!connections.accepts(request, response)) return
-    const asked = pathOf(request.url ?? '/')
-    if (asked === healthPath) answerProbe(response, state.ready)
-    else if (isServed(asked, path, httpOptions) || engine.describes(asked))
-      engine.handle(new NodeCall(request, response))
+    const requested = pathOf(request.url ?? '/')
+    if (requested === healthPath) respondToHealthCheck(response, state.ready)
+    else if (isServed(requested, path, httpOptions) || handler.describes(requested))
+      handler.handle(new NodeCall(request, response))
     else notFound(response, path)
   })
-  // Their size is bounded; by number, Node would leave out the last ones without a word.
+  // The size of headers is limited instead. With a limit on their number, Node.js would silently drop the last ones.
   http.maxHeadersCount = 0
-  http.on('clientError', answerClientError)
+  http.on('clientError', respondToClientError)
   const connections = new HttpConnections(http)
   await listen(http, port, host)
   let closing: Promise<void> | undefined
   const close = (defaultMs = 0) => {
-    closing ??= shutDown({ http, connections, engine, state, delayMs: shutdownDelayMs ?? defaultMs, graceMs })
+    closing ??= shutDown({ http, connections, handler, state, delayMs: shutdownDelayMs ?? defaultMs, graceMs })
     return closing
   }
-  const forget = exit ? closeOnSignal(close) : () => {}
+  const removeSignalHandlers = exit ? closeOnSignal(close) : () => {}
   const { port: actual } = http.address() as AddressInfo
-  const name = isEveryAddress(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  const name = isWildcardAddress(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
   const url = `http://${name}:${actual}${path}`
-  engine.servedAt(url)
+  handler.servedAt(url)
   const end = () => {
-    forget()
+    removeSignalHandlers()
     return close()
   }
   return {
     url,
     port: actual,
     get metrics() {
-      return engine.metrics
+      return handler.metrics
     },
     get ready() {
       return state.ready
@@ -121,8 +129,8 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   }
 }
 
-/** Fine to listen on, but no address to go to. */
-function isEveryAddress(host: string): boolean {
+/** A wildcard address can be listened on, but not connected to. */
+function isWildcardAddress(host: string): boolean {
   return host === '0.0.0.0' || host === '::'
 }
 
@@ -131,24 +139,24 @@ function pathOf(url: string): string {
   return query === -1 ? url : url.slice(0, query)
 }
 
-function isServed(asked: string, path: string, { sse }: HttpOptions): boolean {
-  if (asked === path) return true
+function isServed(requested: string, path: string, { sse }: HttpOptions): boolean {
+  if (requested === path) return true
   if (!sse) return false
   const { path: stream = '/sse', messagesPath = '/messages' } = sse === true ? {} : sse
-  return asked === stream || asked === messagesPath
+  return requested === stream || requested === messagesPath
 }
 
 function notFound(response: ServerResponse, path: string): void {
-  const error = { code: -32000, message: `Nothing is served here: the endpoint is ${path}` }
+  const error = { code: -32000, message: `Not found: the MCP endpoint is ${path}` }
   response.writeHead(404, { 'content-type': 'application/json' })
   response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }))
 }
 
-/** What `node:http` could not read as a request is told why, in the form of every other answer. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  // What is said in the middle of an answer would be taken for a part of it.
-  const isAnswering = (socket as { _httpMessage?: ServerResponse })._httpMessage?.headersSent
-  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) return void socket.destroy()
+/** Responds to requests that `node:http` could not parse, in the same format as all other errors. */
+function respondToClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  // In the middle of a response, the client would read this as part of it.
+  const hasStarted = (socket as { _httpMessage?: ServerResponse })._httpMessage?.headersSent
+  if (error.code === 'ECONNRESET' || !socket.writable || hasStarted) return void socket.destroy()
   const status = clientErrors[error.code ?? ''] ?? '400 Bad Request'
   const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message: status.slice(4) } })
   const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`
@@ -162,56 +170,56 @@ const clientErrors: Readonly<Record<string, string>> = {
 
 function listen(http: HttpServer, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    http.once('error', (error: NodeJS.ErrnoException) => reject(notListening(error, port, host)))
+    http.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, port, host)))
     http.listen(port, host, resolve)
   })
 }
 
-function notListening(cause: NodeJS.ErrnoException, port: number, host: string): McpError {
-  const why = {
-    EADDRINUSE: `port ${port} is taken; choose another, or 0 for any that is free`,
-    EACCES: `port ${port} needs more rights; choose one above 1023`,
-    EADDRNOTAVAIL: `${host} is no address of this machine`,
+function listenError(cause: NodeJS.ErrnoException, port: number, host: string): McpError {
+  const reason = {
+    EADDRINUSE: `port ${port} is in use. Choose another, or 0 for a free one.`,
+    EACCES: `no permission for port ${port}. Choose one above 1023.`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine`,
   }[cause.code ?? '']
-  return new McpError('listen-failed', `serveHttp cannot listen: ${why ?? cause.message}`, { cause })
+  return new McpError('listen-failed', `serveHttp() cannot listen: ${reason ?? cause.message}`, { cause })
 }
 
 interface Shutdown {
   readonly http: HttpServer
   readonly connections: HttpConnections
-  readonly engine: HttpRequestHandler
+  readonly handler: HttpRequestHandler
   readonly state: { ready: boolean }
   readonly delayMs: number
   readonly graceMs: number
 }
 
-async function shutDown({ http, connections, engine, state, delayMs, graceMs }: Shutdown): Promise<void> {
+async function shutDown({ http, connections, handler, state, delayMs, graceMs }: Shutdown): Promise<void> {
   state.ready = false
-  await leaveTime(connections, delayMs)
+  await waitForClients(connections, delayMs)
   const { Server: NetServer } = process.getBuiltinModule('node:net')
-  // Not the method of `node:http`, which destroys idle connections, and with them requests that just arrive.
+  // Not the method of `node:http`, which destroys idle connections and with them requests that are just arriving.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(http, () => resolve()))
-  // Only now, so that clients which do not know that we are not ready have no reason to connect once more.
+  // Not earlier: clients that do not know of the shutdown would only reconnect.
   connections.endAfterResponses()
-  await leaveTime(connections, Math.min(delayMs, longestLingerMs))
+  await waitForClients(connections, Math.min(delayMs, longestLingerMs))
   connections.endIdle()
-  await engine.close(graceMs)
-  // The last answers leave at the end of this turn.
-  await new Promise((resolve) => setImmediate(resolve))
+  await handler.close(graceMs)
+  // The last responses are written at the end of this turn.
+  await new Promise((resolve) => scheduler.setImmediate(resolve))
   connections.endUnused()
-  // Answers are on their way; who does not take them is not waited for.
-  const timer = setTimeout(() => http.closeAllConnections(), 500)
+  // Do not wait for clients that do not read their responses.
+  const timer = scheduler.setTimeout(() => http.closeAllConnections(), 500)
   await closed
-  clearTimeout(timer)
-  // Only stops its timers: nothing is open any more.
+  scheduler.clearTimeout(timer)
+  // Only stops its timers: all connections are closed.
   http.close(() => {})
 }
 
-async function leaveTime({ size }: HttpConnections, delayMs: number): Promise<void> {
-  if (delayMs > 0 && size > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+async function waitForClients({ size }: HttpConnections, delayMs: number): Promise<void> {
+  if (delayMs > 0 && size > 0) await new Promise((resolve) => scheduler.setTimeout(resolve, delayMs))
 }
 
-/** Gives the way to leave the signals alone again. */
+/** Returns a function that removes the signal handlers. */
 function closeOnSignal(close: (defaultMs?: number) => Promise<void>): () => void {
   const end = (delayMs: number) => void close(delayMs).then(() => process.exit(0))
   const onTerminate = () => end(defaultDelayMs)
@@ -225,10 +233,10 @@ function closeOnSignal(close: (defaultMs?: number) => Promise<void>): () => void
 }
 
 function checkPath(name: string, path: string): void {
-  if (!path.startsWith('/')) throw new TypeError(`${name} must begin with a slash: '/${path}'`)
+  if (!path.startsWith('/')) throw new TypeError(`${name} must start with a slash: '/${path}'`)
 }
 
-function answerProbe(response: ServerResponse, isReady: boolean): void {
+function respondToHealthCheck(response: ServerResponse, isReady: boolean): void {
   response.writeHead(isReady ? 200 : 503, { 'content-type': 'text/plain', 'cache-control': 'no-store' })
   response.end(isReady ? 'ready' : 'shutting down')
 }

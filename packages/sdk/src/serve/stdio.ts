@@ -2,18 +2,28 @@ import type { Link } from '../jsonrpc/link.ts'
 import type { McpServer } from '../server/mcp-server.ts'
 import type { Server } from '../server/server.ts'
 import { type StdioServerOptions, StdioServerTransport } from '../transport/stdio/server.ts'
+import { scheduler } from '../util/scheduler.ts'
 
+/** Options of `serveStdio()`. */
 export interface ServeStdioOptions extends StdioServerOptions {
-  /** End the process when the client is gone, so that none is left behind. Default true. */
+  /** Exit the process when the client disconnects, so that it is not left running. Default true. */
   exit?: boolean | undefined
 }
 
-/** Serves over stdin and stdout until the client closes stdin, or on SIGTERM and SIGINT; then answers what is open and ends. */
+/**
+ * Serves over stdin and stdout until the client closes stdin or a SIGTERM or SIGINT arrives. Finishes running requests, then
+ * exits the process.
+ *
+ * @example
+ * ```ts
+ * await serveStdio(server)
+ * ```
+ */
 export async function serveStdio(server: McpServer | Server, options: ServeStdioOptions = {}): Promise<Link> {
   const { exit = true, ...transportOptions } = options
   const transport = new StdioServerTransport(transportOptions)
   const link = await server.connect(transport)
-  if (!options.stdin && process.stdin.isTTY) greet('server' in server ? server.server : server)
+  if (!options.stdin && process.stdin.isTTY) printHint('server' in server ? server.server : server)
   if (!exit) return link
   const stop = () => void link.close()
   process.once('SIGTERM', stop)
@@ -21,13 +31,15 @@ export async function serveStdio(server: McpServer | Server, options: ServeStdio
   const closed = transport.onclose
   transport.onclose = (detail) => {
     closed?.(detail)
-    // Not at once: handlers that were cut off clean up first, and tasks are handed back.
-    setImmediate(() => void server.close().finally(() => process.exit()))
+    // Not immediately: aborted handlers clean up first, and tasks are released to other workers.
+    scheduler.setImmediate(() => void server.close().finally(() => process.exit()))
   }
   return link
 }
 
-/** Someone started it by hand and would otherwise see nothing at all. */
-function greet({ info }: Server): void {
-  console.error(`${info.name} ${info.version} speaks MCP on stdin and stdout and waits for a client. Ctrl-C ends it.`)
+/** A person who starts the server in a terminal would otherwise see no output. */
+function printHint({ info }: Server): void {
+  console.error(
+    `${info.name} ${info.version} is an MCP server on stdin and stdout, waiting for a client. Press Ctrl-C to stop.`,
+  )
 }

@@ -8,14 +8,15 @@ import { TokenBucket } from '../util/token-bucket.ts'
 import { TokenBuckets } from '../util/token-buckets.ts'
 import { warnOnce } from '../util/warn.ts'
 
-/** How often one caller may call. */
+/** A rate limit for one caller. */
 export interface CallRate {
   /** Calls per second that one caller can sustain. */
   perSecond: number
-  /** Calls that a caller may make at once after a pause. Default: ten times `perSecond`. */
+  /** Calls that a caller may make at once when idle before. Default: ten times `perSecond`. */
   burst?: number | undefined
 }
 
+/** Limits on what one client may do. */
 export interface ServerLimits extends LinkLimits {
   /** Tool calls of one caller. `false`: no limit. Default `{ perSecond: 1000, burst: 10_000 }`. */
   toolCalls?: CallRate | false | undefined
@@ -25,12 +26,12 @@ export interface ServerLimits extends LinkLimits {
   taskRequests?: CallRate | false | undefined
 }
 
-/** Callers that a limit remembers by name, and as many by address. */
+/** Callers to remember by principal, and as many by address. */
 const maxCallers = 10_000
-/** Many callers may share an address: behind a proxy all of them do. */
+/** Many callers may share an address, for example behind a proxy. */
 const callersPerAddress = 10
 
-/** The limits of a server, by method. */
+/** Returns the rate limits of a server by method. */
 export function createCallLimits({
   toolCalls = { perSecond: 1_000 },
   completions = { perSecond: 100 },
@@ -48,7 +49,7 @@ export function createCallLimits({
 
 const taskMethods = ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/update', 'tasks/cancel']
 
-/** Counts the calls of each caller: by principal, else by address on HTTP, else by connection. */
+/** Counts the calls of each caller by principal; without one, by address on HTTP or by connection. */
 export class CallLimit {
   readonly #option: string
   readonly #burst: number
@@ -61,7 +62,7 @@ export class CallLimit {
     const areNumbers = typeof perSecond === 'number' && typeof burst === 'number'
     if (!areNumbers || !(perSecond > 0) || !(burst >= 1)) {
       throw new TypeError(
-        `limits.${option}: perSecond must be a number above 0 and burst a number of at least 1. Pass false for no limit.`,
+        `limits.${option}: perSecond must be greater than 0, and burst at least 1. Pass false for no limit.`,
       )
     }
     this.#option = option
@@ -78,7 +79,7 @@ export class CallLimit {
     if (bucket.take(now)) return 0
     warnOnce(
       `limit ${this.#option}`,
-      `A caller exceeded ${this.#perSecond} calls per second and was refused. Change limits.${this.#option} of the server if that is legitimate.`,
+      `A caller exceeded ${this.#perSecond} calls per second and was rejected. Raise limits.${this.#option} of the server if this is legitimate.`,
     )
     return Math.max(1, bucket.wait(now))
   }
@@ -87,7 +88,7 @@ export class CallLimit {
     const request = stream?.request
     const { principal } = request ?? link.transport
     if (principal !== undefined) return this.#principals.of(principal, now)
-    // A request without a session has a link of its own, so its caller is only known by the address, if at all.
+    // A request without a session has its own link, so its caller is identified by the address.
     if (request && (request.peer !== undefined || link.transport.sessionId === undefined)) {
       return this.#addresses.of(networkOf(request.peer ?? ''), now)
     }
@@ -99,10 +100,10 @@ export class CallLimit {
   }
 }
 
-/** A tool call gets a result, which the model can read and act on; everything else a JSON-RPC error. */
+/** Returns a result for a tool call, so that the model can read it. Throws a JSON-RPC error for other methods. */
 export function toLimitedReply(method: string, { task }: Params, retryAfterMs: number): ResultObject {
   const text = `Rate limit exceeded: try again in ${retryAfterMs} ms.`
-  // A call that asks for a task can only be answered with a task or an error (2025-11-25).
+  // A call that requests a task gets either a task or an error (2025-11-25).
   if (method === 'tools/call' && task === undefined) return { content: [{ type: 'text', text }], isError: true }
   throw new ProtocolError(-32_000, text, { error: 'rate_limited', retryAfterMs })
 }

@@ -14,21 +14,22 @@ import type { AskOptions, Conversation } from '../replay/conversation.ts'
 import type { InferOutput, SchemaLike } from '../schema/standard.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 import type { JsonObject } from '../util/objects.ts'
+import { random } from '../util/random.ts'
 import { checkSafeUrl } from '../util/safe-url.ts'
 import { checkMessage, type ElicitAnswer, elicit, type UrlAnswer, type UrlOptions } from './elicit.ts'
 import { createLog, type Log, type LogFilter } from './log.ts'
 import { ProgressSender } from './progress.ts'
 import { type SampledMessage, sample } from './sample.ts'
 
-/** What a handler can ask of its caller. */
+/** What a handler can do with its caller. */
 export type Ability = Askable | 'progress' | 'log'
 
 /**
- * What a handler knows about the request it serves, and what it can do besides answering it. Everything costly is made
- * on first use.
+ * The request that a handler serves, and what the handler can do besides returning a result. Expensive parts are created on
+ * first use.
  */
 export class Context {
-  /** Who is calling: revision, client and its capabilities. */
+  /** The caller: its protocol revision, client information and capabilities. */
   readonly caller: Caller
   readonly #call: Call
   readonly #conversation: Conversation
@@ -43,35 +44,36 @@ export class Context {
     this.#conversation = conversation
   }
 
-  /** Aborts when the caller cancels, when the connection closes and when the server shuts down. */
+  /** Aborts when the caller cancels the request, the connection closes or the server shuts down. */
   get signal(): AbortSignal {
     return this.#call.signal
   }
 
+  /** The JSON-RPC id of the request. */
   get requestId(): RequestId {
     return this.#call.request.id
   }
 
-  /** The session of the transport, where it has one. */
+  /** The session id, if the transport has sessions. */
   get sessionId(): string | undefined {
     return this.#call.link.transport.sessionId
   }
 
-  /** The HTTP request that brought the call: its URL and headers. Undefined on other transports. */
+  /** The HTTP request: its URL and headers. Undefined on other transports. */
   get request(): HttpRequest | undefined {
     return this.#call.stream?.request
   }
 
   /**
-   * The identity of the caller: what the token says over HTTP (`auth` of `serveHttp`), or the `auth` that was passed to
-   * `connect(server)` or `serveStdio`. A layer of your own in front of us may have left something else.
+   * The identity of the caller: over HTTP the contents of the token (`auth` of `serveHttp`), otherwise the `auth` that was
+   * passed to `connect(server)` or `serveStdio`. Middleware of your framework may have set something else.
    */
   get auth(): AuthInfo | undefined {
     const { stream, link } = this.#call
     return stream?.request ? stream.request.auth : link.transport.auth
   }
 
-  /** The task that this call runs as; undefined while it is an ordinary one. */
+  /** The task that this call runs as. Undefined for an ordinary call. */
   get task(): TaskControl | undefined {
     return this.#call.task
   }
@@ -81,41 +83,49 @@ export class Context {
     return this.#call
   }
 
-  /** The request's own `_meta`, without trace values that break their W3C format. */
+  /** The `_meta` of the request, without malformed W3C trace values. */
   get meta(): RequestMeta {
     const meta = this.#call.request.params?._meta
     return (meta ? withValidTrace(meta as JsonObject) : {}) as RequestMeta
   }
 
-  /** Whether the caller can be asked for it, and whether it will see progress and logs: what it did not ask for is not sent. */
+  /** Returns whether the client supports a kind of question, and whether it requested progress or log messages. */
   can(ability: Ability): boolean {
     if (ability === 'progress') return this.#progressToken !== undefined
     return ability === 'log' ? this.caller.logLevel !== undefined : canAsk(this.caller, ability)
   }
 
   /**
-   * Lets the user fill in a form, or agree or not where there is no schema. On 2026-07-28 the handler runs again with the
-   * answer: what comes before a question may happen again, so put effects after the last one or into `once`.
+   * Asks the user to fill in a form or, without a schema, to confirm. On 2026-07-28 the handler runs again with the answer, so
+   * code before a question may run more than once: put side effects after the last question, or wrap them in `once`.
+   *
+   * @example
+   * ```ts
+   * const answer = await ctx.elicit('Which size?', z.object({ size: z.enum(['S', 'M', 'L']) }))
+   * if (answer.action !== 'accept') return 'Cancelled.'
+   * ```
    */
   elicit<S extends SchemaLike>(message: string, schema: S, options?: AskOptions): Promise<ElicitAnswer<InferOutput<S>>>
   elicit(message: string, schema?: undefined, options?: AskOptions): Promise<ElicitAnswer<object>>
   elicit(message: string, schema?: SchemaLike, options: AskOptions = {}): Promise<ElicitAnswer<object>> {
-    return awaitedLate(elicit(this.#conversation, message, schema, options)) as Promise<ElicitAnswer<object>>
+    return withoutUnhandledRejection(elicit(this.#conversation, message, schema, options)) as Promise<
+      ElicitAnswer<object>
+    >
   }
 
-  /** Asks the user to visit a page, for what no client may see: passwords, payments, the consent of a third party. */
+  /** Asks the user to open a URL, for data that the client must not see: passwords, payments, third-party consent. */
   elicitUrl(message: string, url: string | URL, { elicitationId, ...options }: UrlOptions = {}): Promise<UrlAnswer> {
-    return awaitedLate(this.#elicitUrl(message, url, elicitationId ?? crypto.randomUUID(), options))
+    return withoutUnhandledRejection(this.#elicitUrl(message, url, elicitationId ?? random.uuid(), options))
   }
 
   async #elicitUrl(
     message: string,
-    page: string | URL,
+    target: string | URL,
     elicitationId: string,
     options: AskOptions,
   ): Promise<UrlAnswer> {
     checkMessage(message)
-    const params = { mode: 'url' as const, message, url: checkSafeUrl(page), elicitationId }
+    const params = { mode: 'url' as const, message, url: checkSafeUrl(target), elicitationId }
     const { action } = await this.#conversation.ask({ method: 'elicitation/create', params }, options)
     return {
       action: action as UrlAnswer['action'],
@@ -124,8 +134,8 @@ export class Context {
   }
 
   /**
-   * Tells the client that what its user was to do on a page is done: one asked for by `elicitUrl`, or named by a
-   * `UrlElicitationRequiredError`; also when the request is over. 2025-11-25 only; nothing elsewhere.
+   * Notifies the client that a URL elicitation is complete, of `elicitUrl` or of a `UrlElicitationRequiredError`. Works after
+   * the request has ended too. Does nothing on revisions other than 2025-11-25.
    */
   elicitationComplete(elicitationId: string): void {
     const method = 'notifications/elicitation/complete'
@@ -134,36 +144,43 @@ export class Context {
     else this.#call.notify(method, { elicitationId })
   }
 
-  /** Has the client's model write a message. */
+  /** Requests a completion from the model of the client. */
   sample(params: CreateMessageParams, options: AskOptions = {}): Promise<SampledMessage> {
-    return awaitedLate(sample(this.#conversation, params, options))
+    return withoutUnhandledRejection(sample(this.#conversation, params, options))
   }
 
-  /** The folders that the client lets servers work in; remembered until the client says that they changed. */
+  /** Returns the root folders of the client. Cached until the client reports a change. */
   roots(options: AskOptions = {}): Promise<Root[]> {
-    return awaitedLate(this.#listRoots(options))
+    return withoutUnhandledRejection(this.#listRoots(options))
   }
 
   async #listRoots(options: AskOptions): Promise<Root[]> {
     return (await this.#conversation.ask({ method: 'roots/list' }, options)).roots as Root[]
   }
 
-  /** Does work that must happen once though the handler may run again, and gives what JSON keeps of its value. */
+  /**
+   * Runs work once, even if the handler runs again after a question. Returns its value, converted to JSON and back.
+   *
+   * @example
+   * ```ts
+   * const charge = await ctx.once('charge', () => stripe.charge(card))
+   * ```
+   */
   once<T>(key: string, work: () => T | Promise<T>): Promise<T> {
-    return awaitedLate(this.#conversation.once(key, work))
+    return withoutUnhandledRejection(this.#conversation.once(key, work))
   }
 
-  /** For handlers that return `inputRequired()`: the answers, as the client gave them. Nothing has been checked. */
+  /** For handlers that return `inputRequired()`: the responses of the client, not validated. */
   get inputResponses(): Readonly<Record<string, InputResponse | undefined>> {
     return this.#conversation.inputResponses
   }
 
-  /** For handlers that return `inputRequired()`: the state that went with the questions. */
+  /** For handlers that return `inputRequired()`: the state that was sent with the questions. */
   get requestState(): unknown {
     return this.#conversation.requestState
   }
 
-  /** Tells the caller how far the work is. Values must rise; without a total they mean nothing but "more". */
+  /** Reports progress to the caller. Values must increase. */
   progress(progress: number, details: Omit<Progress, 'progress'> = {}): void {
     if (this.task) return this.task.progress(progress, details)
     const token = this.#progressToken
@@ -172,7 +189,7 @@ export class Context {
     this.#progress.send({ progress, ...details })
   }
 
-  /** Log messages for the client: `ctx.log.info('3 rows deleted')`. */
+  /** Sends log messages to the client: `ctx.log.info('3 rows deleted')`. */
   get log(): Log {
     const filter = this.#filterLog
     const check = filter && ((message: LoggingMessageParams) => filter(message, this))
@@ -180,28 +197,28 @@ export class Context {
     return this.#log
   }
 
-  /** Any notification, on the way of this request. */
+  /** Sends a notification on the stream of this request. */
   notify(method: string, params?: Record<string, unknown>): void {
     this.#call.notify(method, params)
   }
 
   /**
-   * Lets go of the client's connection while the work goes on; the client asks for the rest after `retryMs`. Does nothing
-   * where streams cannot be resumed: other transports, and revisions before 2025-11-25 and from 2026-07-28 on.
+   * Closes the connection of this request while the handler continues. The client reconnects after `retryMs` and resumes the
+   * stream. Does nothing if streams cannot be resumed: on other transports and on revisions other than 2025-11-25.
    */
   closeStream({ retryMs = 1_000 }: { retryMs?: number } = {}): void {
     if (this.caller.rules.primesStreams) this.#call.stream?.disconnect?.(retryMs)
   }
 
   /**
-   * Lets go of the connection on which the client listens to changes; the client opens it again after `retryMs`, and nothing
-   * is lost. Does nothing where streams cannot be resumed: on other revisions than 2025-11-25, and on stdio.
+   * Closes the connection on which the client listens for notifications. The client reconnects after `retryMs` and misses
+   * nothing. Does nothing if streams cannot be resumed: on other transports and on revisions other than 2025-11-25.
    */
   closeListeningStream({ retryMs = 1_000 }: { retryMs?: number } = {}): void {
     if (this.caller.rules.primesStreams) this.#call.link.transport.disconnect?.(retryMs)
   }
 
-  /** Called by dispatch before the reply; undefined when there is nothing to wait for. */
+  /** @internal Sends pending progress before the reply. Undefined if there is nothing to wait for. */
   finish(): Promise<void> | undefined {
     return this.#progress?.finish()
   }
@@ -211,8 +228,8 @@ export class Context {
   }
 }
 
-/** Several questions may be asked before the first is awaited; one that is awaited late, or never, is no crash. */
-function awaitedLate<T>(answer: Promise<T>): Promise<T> {
+/** A handler may ask several questions before it awaits the first, so an early rejection must not crash the process. */
+function withoutUnhandledRejection<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => {})
   return answer
 }

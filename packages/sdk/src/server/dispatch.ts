@@ -4,6 +4,7 @@ import { methodNotFound } from '../era/method-errors.ts'
 import type { EraMethod, ServerEra } from '../era/server.ts'
 import { CapabilityError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
+import { jsonProblem } from '../jsonrpc/json-problem.ts'
 import {
   type Params,
   Prepared,
@@ -18,61 +19,63 @@ import { checkParams } from '../protocol/params.ts'
 import type { EraName } from '../protocol/revision.ts'
 import type { Conversation, Outcome, Reply } from '../replay/conversation.ts'
 import type { ReplayBackend } from '../replay/replaying-conversation.ts'
-import { jsonProblem } from '../util/json-problem.ts'
 import { chain, isThenable } from '../util/maybe-async.ts'
 import { isObject } from '../util/objects.ts'
 import { type CallLimit, toLimitedReply } from './call-limits.ts'
 import { Context } from './context.ts'
 import type { LogFilter } from './log.ts'
 
+/** Serves one method. */
 export type RequestHandler = (params: Params, ctx: Context) => Outcome
 
+/** A method and how to serve it. */
 export interface MethodEntry {
   readonly handler: RequestHandler
-  /** False while the capability behind the method is not declared; then the method does not exist. */
+  /** Returns false while the capability of the method is not declared. The method then does not exist. */
   readonly isOffered?: () => boolean
-  /** What is wrong with headers that repeat the params, where there are any; undefined when nothing is. */
+  /** Returns the problem with headers that mirror params, if there is one. */
   readonly headersProblem?: ((params: Params, headers: HeaderReader) => string | undefined) | undefined
-  /** The result depends on nothing but the params and what is registered, so its text may be kept until that changes. */
-  readonly keeps?: ((params: Params) => string | undefined) | undefined
-  /** Counts the calls of each caller, where that is limited. */
+  /** Returns a key if the result depends only on the params and the registered features, so that its text can be cached. */
+  readonly cacheKey?: ((params: Params) => string | undefined) | undefined
+  /** The rate limit of each caller. */
   readonly limit?: CallLimit | undefined
-  /** Serves it as a task; undefined: as an ordinary request. */
+  /** Serves the request as a task. Undefined: as an ordinary request. */
   readonly asTask?: ((serving: Serving) => Reply | PromiseLike<Reply> | undefined) | undefined
 }
 
-/** A request that came, and the ways to serve it. */
+/** A request and the ways to serve it. */
 export interface Serving {
   readonly exchange: Exchange
   readonly caller: Caller
   /** For eras that run handlers again: what a replaying conversation needs. */
   readonly replay: ReplayBackend<Call> | undefined
   serve(call: Call, conversation: Conversation): Reply | PromiseLike<Reply>
-  /** Gives a result its form. */
+  /** Converts a result to the revision of the caller. */
   complete(result: ResultObject): Reply
 }
 
+/** The request that a middleware wraps. */
 export interface MiddlewareRequest {
   readonly method: string
   readonly params: Params
   readonly ctx: Context
 }
 
-/** Runs around every request to a feature or a custom method; call `next` to go on, perhaps with other params. */
+/** Wraps every request to a feature or custom method. Call `next` to continue, with other params if you like. */
 export type Middleware = (
   request: MiddlewareRequest,
   next: (params?: Params) => Promise<ResultObject>,
 ) => ResultObject | PromiseLike<ResultObject>
 
 const noParams: Params = Object.freeze({})
-/** Kept texts; far more than a server has lists, and a bound in case of very many pages. */
-const maxKept = 256
+/** Maximum cached texts: far more than a server has lists. */
+const maxCached = 256
 
-/** From a request to its reply: find the era, the caller and the method, check the params, run, shape, answer. */
+/** Takes a request to its reply: finds the era, the caller and the method, checks the params, runs the handler and replies. */
 export class Dispatch {
   readonly #eras: Readonly<Record<EraName, ServerEra>>
   readonly #onError: (error: unknown) => void
-  readonly #kept = new Map<string, Prepared>()
+  readonly #cache = new Map<string, Prepared>()
   #generation = 0
   readonly methods = new Map<string, MethodEntry>()
   readonly middleware: Middleware[] = []
@@ -83,12 +86,13 @@ export class Dispatch {
     this.#onError = onError
   }
 
-  /** What is registered changed: kept texts are out of date. */
-  forget(): void {
+  /** Clears cached texts after a registration. */
+  invalidateCache(): void {
     this.#generation++
-    this.#kept.clear()
+    this.#cache.clear()
   }
 
+  /** Serves a request and sends the reply. */
   answer(exchange: Exchange): void {
     try {
       const outcome = this.#route(exchange)
@@ -112,7 +116,7 @@ export class Dispatch {
       },
       (error) => {
         exchange.handled()
-        // A handler that stops because it was cancelled has nothing to report.
+        // Errors of a cancelled handler are expected.
         if (!exchange.cancelled) this.#fail(exchange, error)
       },
     )
@@ -130,12 +134,12 @@ export class Dispatch {
     if (retryAfterMs) return era.complete(method, caller, toLimitedReply(method, params, retryAfterMs))
     checkParams(method, params)
     if (entry.headersProblem && caller.rules.mirrorsHeaders) checkHeaders(entry.headersProblem, params, exchange)
-    const key = this.middleware.length === 0 ? entry.keeps?.(params) : undefined
+    const key = this.middleware.length === 0 ? entry.cacheKey?.(params) : undefined
     if (key === undefined) return this.#run(entry, exchange, era, caller, params)
-    return this.#keep(`${caller.revision} ${key}`, () => this.#run(entry, exchange, era, caller, params))
+    return this.#cached(`${caller.revision} ${key}`, () => this.#run(entry, exchange, era, caller, params))
   }
 
-  /** Runs a method here for a server that this one is mounted in, with this server's own middleware around it. */
+  /** Runs a method for the server that this one is mounted in, with the middleware of this server. */
   delegate(method: string, params: Params, ctx: Context): Outcome {
     return this.#runLayers(this.#find(method), method, params, ctx)
   }
@@ -146,7 +150,7 @@ export class Dispatch {
     return entry
   }
 
-  /** Who set a handler for such a method, to keep track of subscriptions for example, is called as well. */
+  /** Calls a handler that the user set for such a method too, for example to track subscriptions. */
   #runEraMethod(
     method: EraMethod,
     exchange: Exchange,
@@ -154,11 +158,11 @@ export class Dispatch {
     params: Params,
   ): Reply | PromiseLike<Reply> | undefined {
     const outcome = method(exchange)
-    const watcher = this.methods.get(exchange.request.method)
-    if (!watcher || outcome === undefined) return outcome
+    const userHandler = this.methods.get(exchange.request.method)
+    if (!userHandler || outcome === undefined) return outcome
     const caller = era.identify(exchange)
     const ctx = new Context(exchange, caller, era.converse(exchange, caller), this.filterLog)
-    return chain(outcome, (reply) => chain(watcher.handler(params, ctx), () => reply))
+    return chain(outcome, (reply) => chain(userHandler.handler(params, ctx), () => reply))
   }
 
   #run(
@@ -178,7 +182,7 @@ export class Dispatch {
     return asTask ?? this.#serve(entry, exchange, era.converse(exchange, caller), caller, params)
   }
 
-  /** Runs a request that came earlier. */
+  /** Serves the request of a task, which arrived earlier. */
   serveTask(call: Call, conversation: Conversation, caller: Caller): Reply | PromiseLike<Reply> {
     const { method, params = noParams } = call.request
     return this.#serve(this.#find(method), call, conversation, caller, params)
@@ -204,15 +208,15 @@ export class Dispatch {
     return runMiddleware(this.middleware, { method, params, ctx }, async (final) => entry.handler(final, ctx))
   }
 
-  #keep(key: string, make: () => Reply | PromiseLike<Reply>): Reply | PromiseLike<Reply> {
-    const kept = this.#kept.get(key)
-    if (kept) return kept
+  #cached(key: string, make: () => Reply | PromiseLike<Reply>): Reply | PromiseLike<Reply> {
+    const cached = this.#cache.get(key)
+    if (cached) return cached
     const generation = this.#generation
     return chain(make(), (result) => {
       const prepared = result instanceof Prepared ? result : new Prepared(JSON.stringify(result))
-      if (this.#kept.size >= maxKept) this.#kept.clear()
-      // Something may have been registered while the result was being made.
-      if (generation === this.#generation) this.#kept.set(key, prepared)
+      if (this.#cache.size >= maxCached) this.#cache.clear()
+      // A feature may have been registered while the result was computed.
+      if (generation === this.#generation) this.#cache.set(key, prepared)
       return prepared
     })
   }
@@ -226,9 +230,9 @@ export class Dispatch {
     exchange.fail(this.errorOf(error))
   }
 
-  /** The author returned what JSON cannot carry: the error names the item and the field, and holds no data. */
+  /** Returns the error for a result that JSON cannot represent. It names the item and the field, but contains no data. */
   unsendable({ method, params }: RpcRequest, result: unknown, cause: unknown): RpcErrorBody {
-    const problem = jsonProblem(result) ?? 'it is not JSON'
+    const problem = jsonProblem(result) ?? 'it is not valid JSON'
     const name = params?.name ?? params?.uri
     const item = typeof name === 'string' ? ` ${JSON.stringify(name.slice(0, 200))}` : ''
     const message = `The result of ${method}${item} cannot be sent: ${problem}`
@@ -236,20 +240,20 @@ export class Dispatch {
     return { code: RpcCode.InternalError, message }
   }
 
-  /** What the peer is told of an error. */
+  /** Returns the JSON-RPC error for an error that a handler threw. */
   errorOf(error: unknown): RpcErrorBody {
     if (error instanceof ProtocolError) return error.toBody()
-    // The handler went on without what the client would have had to declare, and the client may as well know.
+    // The client may know which of its capabilities is missing.
     if (error instanceof CapabilityError) {
       return { code: RpcCode.InternalError, message: error.message }
     }
-    // Never the message: it may tell about the inside. `onError` has it whole.
+    // The message may reveal internals, so only `onError` gets it.
     this.#onError(error)
     return { code: RpcCode.InternalError, message: 'Internal error' }
   }
 }
 
-/** After the method was found and before anything runs (2026-07-28 streamable-http, server behavior for custom headers). */
+/** 2026-07-28 streamable-http, server behavior for custom headers: checked before anything runs. */
 function checkHeaders(
   headersProblem: NonNullable<MethodEntry['headersProblem']>,
   params: Params,
@@ -262,10 +266,10 @@ function checkHeaders(
 
 function asResult(method: string, result: unknown): ResultObject {
   if (isObject(result)) return result
-  throw new TypeError(`The handler of ${method} returned no result; a result is an object`)
+  throw new TypeError(`The handler of "${method}" did not return a result. Return an object.`)
 }
 
-/** The onion: each middleware wraps the rest; `last` is the handler. */
+/** Each middleware wraps the next ones; `last` is the handler. */
 function runMiddleware(
   middleware: readonly Middleware[],
   request: MiddlewareRequest,
@@ -276,7 +280,7 @@ function runMiddleware(
     if (!layer) return last(params)
     const result = await layer({ ...request, params }, (changed = params) => step(index + 1, changed))
     if (isObject(result)) return result
-    throw new TypeError(`A middleware returned no result for ${request.method}; it must return what next() gives`)
+    throw new TypeError(`A middleware did not return a result for "${request.method}". Return the result of next().`)
   }
   return step(0, request.params)
 }

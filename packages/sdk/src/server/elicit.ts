@@ -8,21 +8,22 @@ import type { InferOutput, SchemaLike, StandardResult } from '../schema/standard
 import { compileSchema, type UserSchema } from '../schema/user-schema.ts'
 import { warnOnce } from '../util/warn.ts'
 
-/** What the user made of a form. Only an accepted one has content. */
+/** The response of the user to a form. Only an accepted form has content. */
 export type ElicitAnswer<T> =
   | { readonly action: 'accept'; readonly content: T }
   | { readonly action: 'decline' | 'cancel'; readonly content?: undefined }
 
-/** What the user made of a page that they were asked to visit. */
+/** The response of the user to a URL elicitation. */
 export interface UrlAnswer {
-  /** `accept` says that the user agreed to go there, not that they are done. */
+  /** `accept` means that the user agreed to open the URL, not that they are done there. */
   readonly action: 'accept' | 'decline' | 'cancel'
-  /** Tells the client that what happens on the page is over. 2025-11-25 only; nothing elsewhere. */
+  /** Notifies the client that the elicitation is complete. Does nothing on revisions other than 2025-11-25. */
   complete(): void
 }
 
+/** Options of `ctx.elicitUrl()`. */
 export interface UrlOptions extends AskOptions {
-  /** 2025-11-25: the id that completion names, if the page must know it. Made up when absent. */
+  /** Identifies the elicitation in the completion notification of 2025-11-25. Default: a random id. */
   elicitationId?: string | undefined
 }
 
@@ -31,11 +32,12 @@ interface CompiledForm {
   readonly check: UserSchema
 }
 
-/** One question asked in many calls is compiled once. */
+/** Cached by schema, so that a question is compiled once for all calls. */
 const forms = new WeakMap<object, CompiledForm>()
 
 const noFields: ElicitSchema = { type: 'object', properties: {} }
 
+/** Asks the user to fill in a form, and validates the response. */
 export async function elicit<S extends SchemaLike>(
   conversation: Conversation,
   message: string,
@@ -43,7 +45,7 @@ export async function elicit<S extends SchemaLike>(
   options: AskOptions,
 ): Promise<ElicitAnswer<InferOutput<S>>> {
   checkMessage(message)
-  lintUrls(message)
+  warnAboutUrls(message)
   const compiled = schema && compileForm(schema)
   const params = { mode: 'form' as const, message, requestedSchema: compiled?.form ?? noFields }
   const answer = (await conversation.ask({ method: 'elicitation/create', params }, options)) as unknown as ElicitResult
@@ -51,7 +53,7 @@ export async function elicit<S extends SchemaLike>(
   const content = answer.content ?? {}
   const checked = compiled ? await compiled.check.validate(content) : { value: {} }
   if (!checked.issues) return { action: 'accept', content: checked.value as InferOutput<S> }
-  throw new McpError('invalid-response', `The form was filled in wrongly: ${describeIssues(checked.issues)}`)
+  throw new McpError('invalid-response', `Invalid form response: ${describeIssues(checked.issues)}`)
 }
 
 /** Checks answers that `Conversation.ask` did not see: against the form, then against the schema, which may be stricter. */
@@ -63,12 +65,13 @@ export function checkForm(
   return problem === undefined ? check.validate(content) : { issues: [{ message: problem }] }
 }
 
-/** Every question is put in words (2025-06-18 elicitation). */
+/** 2025-06-18 elicitation: every question has a message. */
 export function checkMessage(message: unknown): void {
-  if (typeof message !== 'string' || message === '') throw new TypeError('A question needs a message for the user')
+  if (typeof message !== 'string' || message === '')
+    throw new TypeError('An elicitation requires a message for the user')
 }
 
-/** Throws on what the wire cannot express, before anything is sent. */
+/** Converts a schema to a form. Throws if the protocol cannot express it. */
 export function compileForm(schema: SchemaLike): CompiledForm {
   const known = forms.get(schema)
   if (known) return known
@@ -76,19 +79,19 @@ export function compileForm(schema: SchemaLike): CompiledForm {
   const form = toForm(check.json)
   const secret = secretField(form)
   if (secret !== undefined) {
-    // 2025-11-25 elicitation: forms never ask for secrets, which the client and its model would see.
+    // 2025-11-25 elicitation: forms must not request secrets, because the client and its model would see them.
     throw new TypeError(
-      `The field ${JSON.stringify(secret)} looks like a secret, which no form may ask for; let the user enter it on a page of yours: ctx.elicitUrl()`,
+      `The field ${JSON.stringify(secret)} looks like a secret, which a form must not request. Use ctx.elicitUrl() and request it on your own page.`,
     )
   }
-  lintUrls(form)
+  warnAboutUrls(form)
   const compiled = { form, check }
   forms.set(schema, compiled)
   return compiled
 }
 
-/** 2025-11-25 elicitation, security: a link in a form looks like one that the client vouches for. */
-function lintUrls(part: unknown): void {
+/** 2025-11-25 elicitation, security: users may trust a link in a form as if it came from the client. */
+function warnAboutUrls(part: unknown): void {
   const text = typeof part === 'string' ? part : JSON.stringify(part)
   const [url] = /\bhttps?:\/\/[^\s"<>]+/i.exec(text.replaceAll('https://json-schema.org/', '')) ?? []
   if (url === undefined) return

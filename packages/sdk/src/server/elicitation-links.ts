@@ -6,42 +6,46 @@ import { Sealer } from '../util/sealer.ts'
 import type { Context } from './context.ts'
 import { checkStateKey, type StateKey } from './state-key.ts'
 
+/** Options of `elicitationLinks()`. */
 export interface ElicitationLinksOptions {
-  /** Seals the links. The server and the pages share it. */
+  /** Encrypts the links. Use the same key in the server and in the pages. */
   stateKey: StateKey
-  /** How long a link works. Default 900,000 (15 minutes). */
+  /** How long a link is valid. Default 900,000 (15 minutes). */
   ttlMs?: number | undefined
 }
 
-/** The user who opens a page, as the page's own login knows them. */
+/** The user who is logged in on the page. */
 export interface PageUser {
   subject: string
-  /** The issuer, where `ctx.auth` has one: subjects of two issuers are different users. */
+  /** The issuer, if `ctx.auth` has one. The same subject of two issuers is two users. */
   issuer?: string | undefined
 }
 
+/** Creates and verifies links for URL elicitation. */
 export interface ElicitationLinks {
   /**
-   * The URL of a page for the user who is calling; give it to `ctx.elicitUrl`.
-   * @param data Anything that the page needs, as JSON. Nobody on the way can read or change it.
+   * Returns the URL of a page for the calling user. Pass it to `ctx.elicitUrl`.
+   * @param data Any JSON value that the page needs. It is encrypted.
    */
   create(page: string | URL, ctx: Context, data?: unknown): Promise<string>
   /**
-   * Called by the page, with the URL that was opened and the user who is logged in there. Returns the data. Rejects when the
-   * link was made for another user, was changed, or has expired.
+   * Returns the data of a link. Call it in the page with the requested URL and the user who is logged in there. Rejects if the
+   * link belongs to another user, was modified or has expired.
    */
   verify(opened: string | URL, user: PageUser): Promise<unknown>
 }
 
 /**
- * Binds the pages of URL elicitation to the user whose call asked for them (2025-11-25 elicitation, phishing): an attacker who
- * passes their own link on to somebody else gets nowhere.
+ * Binds the URLs of URL elicitations to the calling user (2025-11-25 elicitation, phishing): an attacker cannot make another
+ * user open the attacker's link.
  *
  * @example
+ * ```ts
  * const links = elicitationLinks({ stateKey })
  * await ctx.elicitUrl('Connect your account', await links.create('https://example.com/connect', ctx))
  * // In the page:
  * await links.verify(request.url, { subject: session.userId })
+ * ```
  */
 export function elicitationLinks({ stateKey, ttlMs = 900_000 }: ElicitationLinksOptions): ElicitationLinks {
   checkStateKey(stateKey)
@@ -49,7 +53,8 @@ export function elicitationLinks({ stateKey, ttlMs = 900_000 }: ElicitationLinks
   return {
     async create(page, ctx, data) {
       const { subject, issuer } = ctx.auth ?? {}
-      if (subject === undefined) throw new TypeError('elicitationLinks: the caller has no subject to bind the link to')
+      if (subject === undefined)
+        throw new TypeError('elicitationLinks() requires an authenticated caller: ctx.auth has no subject')
       const url = new URL(checkSafeUrl(page))
       const ticket = await sealer.seal({ data, expires: clock.now() + ttlMs }, purposeOf(url, { subject, issuer }))
       url.searchParams.set(parameter, ticket)
@@ -60,14 +65,14 @@ export function elicitationLinks({ stateKey, ttlMs = 900_000 }: ElicitationLinks
       const ticket = url.searchParams.get(parameter) ?? ''
       const found = await sealer.open(ticket, purposeOf(url, user))
       if (isObject(found) && (found.expires as number) > clock.now()) return found.data
-      throw new McpError('invalid-argument', 'This link has expired, was changed, or was made for another user.')
+      throw new McpError('invalid-argument', 'Invalid link: it has expired, was modified, or belongs to another user')
     },
   }
 }
 
 const parameter = 'ticket'
 
-/** The user, and the whole address: a ticket of one page is worth nothing on another. */
+/** Includes the user and the whole URL, so that a ticket is not valid on another page. */
 function purposeOf(url: URL, { subject, issuer }: PageUser): string {
   const bare = new URL(url)
   bare.searchParams.delete(parameter)

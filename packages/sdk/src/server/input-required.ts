@@ -11,19 +11,20 @@ import { checkSampling } from './sample.ts'
 
 export type { AskOptions }
 
+/** Input of `inputRequired()`. */
 export interface InputRequiredSpec {
   inputRequests?: InputRequests | undefined
-  /** Any JSON value; it is sealed on its way, and is `ctx.requestState` when the client calls again. */
+  /** Any JSON value. It is encrypted, and available as `ctx.requestState` when the client repeats the request. */
   requestState?: unknown
 }
 
 /**
- * For handlers that ask by hand: return it, and run again with the answers in `ctx.inputResponses`. It works on every
- * revision. `ctx.elicit` and its like need none of this.
+ * Creates a result that requests input from the client. Return it from a handler; the handler runs again with the responses in
+ * `ctx.inputResponses`. Works on every revision. `ctx.elicit`, `ctx.sample` and `ctx.roots` do this for you.
  */
 export function inputRequired({ inputRequests, requestState }: InputRequiredSpec): InputRequiredResult {
   if (!inputRequests && requestState === undefined) {
-    throw new TypeError('inputRequired() needs inputRequests, requestState or both')
+    throw new TypeError('inputRequired() requires inputRequests, requestState or both')
   }
   return {
     resultType: 'input_required',
@@ -52,8 +53,8 @@ inputRequired.createMessage = (params: CreateMessageParams): InputRequest => {
 
 inputRequired.listRoots = (): InputRequest => ({ method: 'roots/list' })
 
-/** What the user made of a form, like that of `ctx.elicit`; undefined when there is no answer yet, or none that fits. */
-export function elicitAnswer<S extends SchemaLike>(
+/** Returns the response to a form, like `ctx.elicit`. Undefined if there is no response yet, or if it does not match the schema. */
+export function inputResponse<S extends SchemaLike>(
   responses: Responses,
   key: string,
   schema: S,
@@ -69,8 +70,8 @@ export function elicitAnswer<S extends SchemaLike>(
 type Responses = Readonly<Record<string, InputResponse | undefined>> | undefined
 
 /**
- * The content of a form that was accepted; undefined when it was not, when there is no answer, and when the answer does not
- * fit the schema.
+ * Returns the content of an accepted form. Undefined if it was not accepted, if there is no response yet, or if it does not
+ * match the schema.
  */
 export function acceptedContent<S extends SchemaLike>(
   responses: Responses,
@@ -84,7 +85,7 @@ export function acceptedContent(responses: Responses, key: string, schema?: Sche
   if (!schema) return response.content
   const checked = checkForm(compileForm(schema), response.content)
   if (isThenable(checked)) {
-    throw new TypeError('acceptedContent() takes schemas that check at once; await ctx.elicit() for others')
+    throw new TypeError('acceptedContent() supports synchronous schemas only. Use ctx.elicit() for asynchronous ones.')
   }
   return checked.issues ? undefined : checked.value
 }

@@ -8,19 +8,19 @@ import { warnOnce } from '../util/warn.ts'
 import type { Context } from './context.ts'
 import { warnLate } from './warn-late.ts'
 
-/** Log messages beyond these are dropped (2025-11-25 logging: rate limiting). */
+/** Log messages beyond this rate are dropped (2025-11-25 logging, rate limiting). */
 const burst = 200
 const perSecond = 100
 
 type LogMethod = (data: unknown, logger?: string) => void
 
-/** Log messages to the client, one method per level. What the caller did not ask for is not sent. */
+/** Sends log messages to the client, with one method per level. Messages below the level that the client requested are not sent. */
 export interface Log extends Record<LoggingLevel, LogMethod> {}
 
-/** Sees a log message before it is sent: returns it, a copy without what is sensitive, or undefined to drop it. */
+/** Filters log messages before they are sent: returns the message, a copy without sensitive data, or undefined to drop it. */
 export type LogFilter = (message: LoggingMessageParams, ctx: Context | undefined) => LoggingMessageParams | undefined
 
-/** @param threshold Asked anew for each message, because a session may change it meanwhile. */
+/** @param threshold Called for each message, because a session may change its level. */
 export function createLog(
   call: Call,
   threshold: () => LoggingLevel | undefined,
@@ -34,7 +34,7 @@ export function createLog(
       if (call.ended) return warnLate('log', call)
       bucket ??= createLogBucket()
       if (!takeLog(bucket)) return
-      // `data` is required, and undefined would not be there.
+      // `data` is required, and JSON omits undefined.
       const params = { level, ...(logger !== undefined && { logger }), data: data === undefined ? null : data }
       const allowed = filter ? filter(params) : params
       if (allowed) call.notify('notifications/message', { ...allowed })
@@ -51,13 +51,14 @@ export function createLog(
   }
 }
 
+/** Creates the rate limit of one request or server. */
 export function createLogBucket(): TokenBucket {
   return new TokenBucket(burst, perSecond, clock.now())
 }
 
-/** Whether one more message may be sent now. */
+/** Returns whether another message may be sent now. */
 export function takeLog(bucket: TokenBucket): boolean {
   if (bucket.take(clock.now())) return true
-  warnOnce('log-rate', `More than ${perSecond} log messages a second; the rest is not sent.`)
+  warnOnce('log-rate', `More than ${perSecond} log messages per second: the excess is dropped.`)
   return false
 }

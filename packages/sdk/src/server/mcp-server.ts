@@ -8,44 +8,54 @@ import type { SchemaLike } from '../schema/standard.ts'
 import { warnOnce } from '../util/warn.ts'
 import type { MethodEntry, Middleware, RequestHandler } from './dispatch.ts'
 import { Completions } from './features/completion.ts'
-import type { FeatureHost, Mount } from './features/feature.ts'
+import type { FeatureServer, Mount } from './features/feature.ts'
 import { Pages } from './features/pages.ts'
 import { type PromptConfig, type PromptHandler, Prompts, type RegisteredPrompt } from './features/prompts.ts'
 import {
-  type Reader,
+  type ReaderFor,
   type ReadResource,
   type ReadTemplate,
-  type RegisteredAt,
+  type RegisteredFor,
   type ResourceConfig,
-  Resources,
   ResourceTemplate,
-} from './features/resources.ts'
-import { type RegisteredTool, type ToolConfig, type ToolHandler, Tools, type WithoutTypos } from './features/tools.ts'
-import { Server, type ServerOptions } from './server.ts'
+} from './features/resource-config.ts'
+import { Resources } from './features/resources.ts'
+import type { RegisteredTool, ToolConfig, ToolHandler, WithoutTypos } from './features/tool-config.ts'
+import { Tools } from './features/tools.ts'
+import type { ServerOptions } from './options.ts'
+import { Server } from './server.ts'
 import type { TaskRuntime } from './task-runtime.ts'
 
+/** Options of `McpServer`. */
 export interface McpServerOptions extends ServerOptions {
-  /** Hide the messages of errors that tools throw; `ToolError` is always shown. Default false. */
+  /** Hide the messages of errors that tools throw, except `ToolError`. Default false. */
   maskErrors?: boolean | undefined
   /**
-   * Leave tools, resources, templates and prompts out of lists for callers without their `requiredScopes`. Calls are
-   * answered with the missing scopes all the same. Default false: list them, so that clients can request the scopes.
+   * Hide tools, resources, templates and prompts in lists from callers without their `requiredScopes`. Calls still fail with
+   * the missing scopes. Default false: items are listed, so that clients can request the scopes.
    */
   hideUnauthorized?: boolean | undefined
-  /** Items in one page of a list. Default 1000. */
+  /** Maximum items per page of a list. Default 1000. */
   pageSize?: number | undefined
-  /** Lets tools run as tasks: `tasks()` of `tenon/tasks`. Default: every call is answered when it is done. */
+  /** Lets tools run as tasks. Pass `tasks()` of `tenon/tasks`. Default: no tasks. */
   tasks?: TaskRuntime | undefined
   /** Let handlers log to clients. Default true. */
   logging?: boolean | undefined
 }
 
 /**
- * A server with tools, resources and prompts. It is a definition: connect it to any number of clients of any revision,
- * at the same time, and change it while they are connected.
+ * A server with tools, resources and prompts. It is a definition that you can connect to any number of clients of any revision at
+ * the same time, and change while they are connected.
+ *
+ * @example
+ * ```ts
+ * const server = new McpServer({ name: 'demo', version: '1.0.0' })
+ * server.registerTool('add', { inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) => `${a + b}`)
+ * await serveStdio(server)
+ * ```
  */
 export class McpServer {
-  /** The bare protocol underneath, for custom methods and notifications. */
+  /** The underlying protocol server, for custom methods and notifications. */
   readonly server: Server
   /** @internal */
   readonly features: { tools: Tools; resources: Resources; prompts: Prompts; completions: Completions }
@@ -56,36 +66,52 @@ export class McpServer {
     this.#options = options
     if (options.tasks !== undefined && typeof options.tasks.attach !== 'function') {
       throw new TypeError(
-        "tasks must be what tasks() of 'tenon/tasks' returns: new McpServer(info, { tasks: tasks() })",
+        'Invalid option "tasks": pass the result of tasks() from \'tenon/tasks\': new McpServer(info, { tasks: tasks() })',
       )
     }
     this.server = new Server(info, options)
-    const host: FeatureHost = {
+    const owner: FeatureServer = {
       pages: new Pages(this.server.sealer, options.pageSize ?? 1000),
       mounts: this.#mounts,
       maskErrors: options.maskErrors ?? false,
       hideUnauthorized: options.hideUnauthorized ?? false,
       hasTasks: options.tasks !== undefined,
       changed: (list) => this.server.listChanged(list),
-      embedsResource: (tool) => {
-        if (!this.#offers('resources')) warnNoResources(tool)
+      onEmbeddedResource: (tool) => {
+        if (!this.#offers('resources')) warnAboutMissingResources(tool)
       },
       reportError: (error) => this.server.reportError(error),
     }
-    const prompts = new Prompts(host)
-    const resources = new Resources(host)
+    const prompts = new Prompts(owner)
+    const resources = new Resources(owner)
     this.features = {
-      tools: new Tools(host),
+      tools: new Tools(owner),
       resources,
       prompts,
-      completions: new Completions(host, prompts, resources),
+      completions: new Completions(owner, prompts, resources),
     }
     this.server.setDeclared(() => this.#declared())
-    this.server.guardResources((uri) => resources.requiredScopesOf(uri))
-    this.#answer()
+    this.server.setResourceScopes((uri) => resources.requiredScopesOf(uri))
+    this.#setMethods()
     if (options.tasks) this.server.useTasks(options.tasks, (params) => this.features.tools.taskConfig(params))
   }
 
+  /**
+   * Registers a tool.
+   *
+   * @param config Title, description, schemas and other options. The schemas type the arguments and the result of the handler.
+   * @param handler Returns text, a full result, or with an `outputSchema` the structured value. Errors that it throws are
+   * reported to the model.
+   *
+   * @example
+   * ```ts
+   * server.registerTool(
+   *   'weather',
+   *   { description: 'Current weather of a city', inputSchema: { city: z.string() } },
+   *   async ({ city }) => `It is sunny in ${city}.`,
+   * )
+   * ```
+   */
   registerTool<
     In extends SchemaLike | undefined = undefined,
     Out extends SchemaLike | undefined = undefined,
@@ -98,6 +124,14 @@ export class McpServer {
     return this.features.tools.register(name, config as ToolConfig<SchemaLike, SchemaLike>, handler)
   }
 
+  /**
+   * Registers a prompt.
+   *
+   * @example
+   * ```ts
+   * server.registerPrompt('review', { argsSchema: { code: z.string() } }, ({ code }) => `Review this code:\n${code}`)
+   * ```
+   */
   registerPrompt<Args extends SchemaLike | undefined = undefined>(
     name: string,
     config: PromptConfig<Args>,
@@ -106,65 +140,85 @@ export class McpServer {
     return this.features.prompts.register(name, config as PromptConfig<SchemaLike>, handler)
   }
 
+  /**
+   * Registers a resource, or with a `ResourceTemplate` all resources whose URIs match it.
+   *
+   * @param read Returns text, bytes or full contents; undefined if the resource does not exist.
+   *
+   * @example
+   * ```ts
+   * server.registerResource('readme', 'docs://readme', { mimeType: 'text/markdown' }, () => readFile('README.md', 'utf8'))
+   *
+   * const day = new ResourceTemplate('notes://{day}')
+   * server.registerResource('notes', day, {}, (_uri, { day }) => notes.get(day))
+   * ```
+   */
   registerResource<const Where extends string | ResourceTemplate<string>>(
     name: string,
     where: Where,
     config: ResourceConfig,
-    read: Reader<Where>,
-  ): RegisteredAt<Where> {
+    read: ReaderFor<Where>,
+  ): RegisteredFor<Where> {
     const { resources } = this.features
     const registered =
       where instanceof ResourceTemplate
         ? resources.registerTemplate(name, where, config, read as ReadTemplate)
         : resources.register(name, where, config, read as ReadResource)
-    return registered as RegisteredAt<Where>
+    return registered as RegisteredFor<Where>
   }
 
   /**
-   * Offers everything of another server here too: tools and prompts as `prefix_name`, resources under their own URIs.
-   * Later changes of the other server show up by themselves.
+   * Offers the features of another server too: tools and prompts as `prefix_name`, resources under their own URIs. Later changes
+   * of the other server are included.
    */
   mount(other: McpServer, options: { prefix: string }): this {
     if (typeof options?.prefix !== 'string')
-      throw new TypeError("mount() needs a prefix: mount(other, { prefix: 'shop' })")
-    if (other.#contains(this)) throw new TypeError('A server cannot be mounted in itself, also not by way of another')
+      throw new TypeError("mount() requires a prefix: mount(other, { prefix: 'shop' })")
+    if (other.#contains(this))
+      throw new TypeError('A server cannot be mounted in itself, directly or through another server')
     this.#mounts.push({ prefix: options.prefix, server: other })
     other.server.addParent(this.server)
     for (const list of ['tools', 'prompts', 'resources'] as const) this.server.listChanged(list)
     return this
   }
 
+  /** Adds middleware around every request. The first one added is the outermost. */
   use(middleware: Middleware): this {
     this.server.use(middleware)
     return this
   }
 
-  /** Serves one more peer over a transport. */
+  /** Connects one client over a transport. Call it any number of times. */
   connect(transport: Transport): Promise<Link> {
     return this.server.connect(transport)
   }
 
+  /** Waits for running requests, then closes all connections. */
   close(): Promise<void> {
     return this.server.close()
   }
 
-  /** Tells the subscribers of a resource, and of the one that it is part of, that it has new contents. */
+  /** Notifies the subscribers of a resource, and of the resource that contains it, that its contents changed. */
   sendResourceUpdated(resource: string | { uri: string; partOf?: string | undefined }): void {
     this.server.sendResourceUpdated(resource)
   }
 
+  /** Notifies clients that the list of tools changed. `registerTool` and its handle do this for you. */
   sendToolListChanged(): void {
     this.server.sendToolListChanged()
   }
 
+  /** Notifies clients that the list of prompts changed. `registerPrompt` and its handle do this for you. */
   sendPromptListChanged(): void {
     this.server.sendPromptListChanged()
   }
 
+  /** Notifies clients that the list of resources changed, for example what `list` of a template returns. */
   sendResourceListChanged(): void {
     this.server.sendResourceListChanged()
   }
 
+  /** Sends a log message to all sessions. 2026-07-28 has no sessions: use `ctx.log` in a handler instead. */
   sendLoggingMessage(message: LoggingMessageParams): void {
     this.server.sendLoggingMessage(message)
   }
@@ -173,7 +227,7 @@ export class McpServer {
     return this === server || this.#mounts.some((mount) => mount.server.#contains(server))
   }
 
-  /** Everything that is on offer is declared, and nothing else (2026-07-28 basic, capabilities). */
+  /** Declares exactly the features that exist (2026-07-28 basic, capabilities). */
   #declared(): ServerCapabilities {
     return {
       ...(this.#options.logging !== false && { logging: {} }),
@@ -189,15 +243,15 @@ export class McpServer {
     return this.features[feature].present || this.#options.capabilities?.[feature] !== undefined
   }
 
-  #answer(): void {
+  #setMethods(): void {
     const { tools, resources, prompts, completions } = this.features
-    const answer = (feature: Feature, method: string, handler: RequestHandler, keeps?: MethodEntry['keeps']) =>
-      this.server.setMethod(method, { handler, isOffered: () => this.#offers(feature), keeps })
+    const serve = (feature: Feature, method: string, handler: RequestHandler, cacheKey?: MethodEntry['cacheKey']) =>
+      this.server.setMethod(method, { handler, isOffered: () => this.#offers(feature), cacheKey })
     const firstPage = (list: string) => (params: Params) => (params.cursor === undefined ? list : undefined)
     const unlessVaries = (list: string, varies: () => boolean) => (params: Params) =>
       varies() ? undefined : firstPage(list)(params)
 
-    answer(
+    serve(
       'tools',
       'tools/list',
       (params, ctx) => tools.list(params, ctx),
@@ -209,31 +263,31 @@ export class McpServer {
       headersProblem: (params, headers) => tools.headersProblem(params, headers),
       asTask: this.#options.tasks && ((serving) => this.#options.tasks!.take(serving)),
     })
-    answer(
+    serve(
       'prompts',
       'prompts/list',
       (params, ctx) => prompts.list(params, ctx),
       unlessVaries('prompts/list', () => prompts.listVaries()),
     )
-    answer('prompts', 'prompts/get', (params, ctx) => prompts.get(params, ctx))
-    answer(
+    serve('prompts', 'prompts/get', (params, ctx) => prompts.get(params, ctx))
+    serve(
       'resources',
       'resources/list',
       (params, ctx) => resources.list(params, ctx),
       unlessVaries('resources/list', () => resources.listVaries()),
     )
-    answer(
+    serve(
       'resources',
       'resources/templates/list',
       (params, ctx) => resources.listTemplates(params, ctx),
       unlessVaries('templates', () => resources.templatesVary()),
     )
-    answer('resources', 'resources/read', (params, ctx) => resources.read(params, ctx))
-    answer('completions', 'completion/complete', (params, ctx) => completions.complete(params, ctx))
+    serve('resources', 'resources/read', (params, ctx) => resources.read(params, ctx))
+    serve('completions', 'completion/complete', (params, ctx) => completions.complete(params, ctx))
   }
 }
 
-/** Each revision is told of its own kind of tasks alone. */
+/** Each client sees only the capability of its own revision. */
 const taskCapabilities: ServerCapabilities = {
   tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
   extensions: { [tasksExtension]: {} },
@@ -241,10 +295,10 @@ const taskCapabilities: ServerCapabilities = {
 
 type Feature = keyof McpServer['features']
 
-/** 2025-06-18 tools, embedded resources: clients may want to read again what they were shown. */
-function warnNoResources(tool: string): void {
+/** 2025-06-18 tools, embedded resources: clients may want to read an embedded resource again. */
+function warnAboutMissingResources(tool: string): void {
   warnOnce(
     'embedded-resource',
-    `Tool ${tool} embeds a resource, but the server has no resources. Register it, or declare capabilities: { resources: {} }.`,
+    `Tool "${tool}" embeds a resource, but the server has no resources. Register it, or declare capabilities: { resources: {} }.`,
   )
 }

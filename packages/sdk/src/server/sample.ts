@@ -2,12 +2,13 @@ import type { CreateMessageParams, CreateMessageResult } from '../protocol/sampl
 import { samplingProblem } from '../protocol/sampling-check.ts'
 import type { AskOptions, Conversation } from '../replay/conversation.ts'
 
-/** What the client's model wrote. */
+/** A message of the client's model. */
 export interface SampledMessage extends CreateMessageResult {
-  /** All text of it. */
+  /** The text of all text blocks. */
   readonly text: string
 }
 
+/** Requests a completion from the client's model. */
 export async function sample(
   conversation: Conversation,
   params: CreateMessageParams,
@@ -20,7 +21,7 @@ export async function sample(
   return { ...(result as unknown as CreateMessageResult), text: text.join('\n') }
 }
 
-/** Fails where the author can see it, rather than at the client. */
+/** Throws on invalid params, so that the author sees the error instead of the client. */
 export function checkSampling(params: CreateMessageParams, where: string): void {
   const problem = samplingProblem(params)
   if (problem !== undefined) throw new TypeError(`${where}: ${problem}`)

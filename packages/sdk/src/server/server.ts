@@ -1,94 +1,39 @@
 import { type Change, Changes, type ListName } from '../era/changes.ts'
 import { HandshakeServer } from '../era/handshake/server.ts'
-import type { Definition, QuestionLimits, ServerEra } from '../era/server.ts'
+import type { Definition, ServerEra } from '../era/server.ts'
 import { StatelessServer } from '../era/stateless/server.ts'
 import { SubscribedUris } from '../era/subscribed-uris.ts'
 import type { Endpoint, RevisionFacts } from '../jsonrpc/endpoint.ts'
-import { Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
 import { type Cancellation, Link, type Receiver } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { Result } from '../protocol/base.ts'
-import type { CacheHints } from '../protocol/caching.ts'
-import { cacheHintsProblem } from '../protocol/caching.ts'
 import type { Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
 import { warnIfDeprecated } from '../protocol/deprecated.ts'
 import { iconsProblem } from '../protocol/icons.ts'
 import type { LoggingMessageParams } from '../protocol/logging.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
 import type { ClientRequests } from '../protocol/methods.ts'
-import type { RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
 import type { Outcome } from '../replay/conversation.ts'
-import type { UsedStates } from '../replay/used-states.ts'
-import { MemoryUsedStates } from '../replay/used-states.ts'
 import { DenseSet } from '../util/dense-set.ts'
 import { Sealer } from '../util/sealer.ts'
 import type { TokenBucket } from '../util/token-bucket.ts'
-import { createCallLimits, type ServerLimits } from './call-limits.ts'
+import { createCallLimits } from './call-limits.ts'
+import { ClientPings } from './client-pings.ts'
 import type { Context } from './context.ts'
 import { Dispatch, type MethodEntry, type Middleware } from './dispatch.ts'
-import { createLogBucket, type LogFilter, takeLog } from './log.ts'
-import { checkStateKey } from './state-key.ts'
+import { createLogBucket, takeLog } from './log.ts'
+import { checkCacheHints, type ServerOptions, toQuestionLimits, toStateKeys } from './options.ts'
+import { ServerTasks } from './server-tasks.ts'
 import type { TaskRuntime, TaskServer } from './task-runtime.ts'
-
-export interface ServerOptions {
-  /** What the server is for, in words for the model. */
-  instructions?: string | undefined
-  /** Capabilities beyond those that follow from what is registered. */
-  capabilities?: ServerCapabilities | undefined
-  /** The revisions to serve. Default: all of them. */
-  revisions?: readonly RevisionId[] | undefined
-  /** Takes what went wrong inside and is not told to the peer. Default: writes it to stderr. */
-  onError?: ((error: unknown) => void) | undefined
-  /**
-   * Sees every log message before it is sent to a client, with the `ctx` of its request: return it, a copy without what is
-   * sensitive, or undefined to drop it.
-   */
-  filterLog?: LogFilter | undefined
-  /** How long to wait for more before telling that a list changed. Default 10. */
-  listChangedDelayMs?: number | undefined
-  /** How long, and for whom, clients of 2026-07-28 may keep lists. Default: `{ ttlMs: 0, cacheScope: 'private' }`. */
-  cache?: CacheHints | undefined
-  /** How much one peer may ask for at a time, and how often callers may call. Default: see `docs/limits.md`. */
-  limits?: ServerLimits | undefined
-  /** Seals what clients carry for us, such as cursors and the state of calls. Share it between the nodes of a fleet. */
-  stateKey?: string | Uint8Array | undefined
-  /** The same with rotation, newest first: the first seals, every one opens. */
-  stateKeys?: readonly (string | Uint8Array)[] | undefined
-  questions?: QuestionOptions | undefined
-  /**
-   * Pings clients periodically and closes connections whose client no longer answers. For connections that the server can write to
-   * at any time, such as stdio, and for revisions that have `ping`. Default: no pings.
-   */
-  ping?: PingOptions | undefined
-  /** Receives requests that were cancelled, with the reason, for your log. */
-  onCancelled?: ((cancellation: Cancellation) => void) | undefined
-}
-
-/** What handlers may ask of clients. */
-export interface QuestionOptions {
-  /** How often one request may ask; questions that are open at the same time count once. Default 32. */
-  maxRounds?: number | undefined
-  /** How long the answer to a form, a page or a model may take where the client is called back. Default 600,000. */
-  timeoutMs?: number | undefined
-  /** How long a client of 2026-07-28 may take to come back with answers. Default 900,000. */
-  stateTtlMs?: number | undefined
-  /** How many bytes of state a client of 2026-07-28 is given to carry. Default 262,144. */
-  maxStateBytes?: number | undefined
-  /**
-   * Take each state once, so that a repeated call finds the work done or has to begin anew. True remembers in this
-   * process; nodes of a fleet share something that can. Default: a state is good until it expires.
-   */
-  singleUse?: boolean | UsedStates | undefined
-}
 
 type ParamsOf<M extends string> = M extends keyof ClientRequests ? ClientRequests[M]['params'] : Params
 type ResultOf<M extends string> = M extends keyof ClientRequests ? ClientRequests[M]['result'] : Result
 
 /**
- * The bare protocol: you say what each method answers. One object is a definition; connect it to any number of peers of
- * any revision at once. Most servers want `McpServer`, which stands on this.
+ * The bare protocol: you set a handler for each method. One object is a definition that you can connect to any number of clients
+ * of any revision at the same time. Most servers use `McpServer`, which is built on this.
  */
 export class Server {
   readonly info: Implementation
@@ -98,37 +43,37 @@ export class Server {
   readonly #dispatch: Dispatch
   readonly #receiver: Receiver
   readonly #links = new DenseSet<Link>()
-  readonly #notified = new Map<string, (params: Params) => void>()
+  readonly #notificationHandlers = new Map<string, (params: Params) => void>()
   readonly #parents = new Set<Server>()
   readonly #callLimits: ReturnType<typeof createCallLimits>
-  #heartbeats: Map<Link, Heartbeat> | undefined
+  readonly #pings: ClientPings | undefined
+  readonly #tasks = new ServerTasks((error) => this.reportError(error))
   #logBucket: TokenBucket | undefined
   #endpoint: Endpoint | undefined
-  #tasks: TaskRuntime | undefined
-  #holders = 0
-  /** Kept until something is registered, because every request outside of sessions needs them. */
+  /** Cached until the next registration, because every request without a session needs them. */
   #capabilities: ServerCapabilities | undefined
   #declare: (() => ServerCapabilities) | undefined
 
   constructor(info: Implementation, options: ServerOptions = {}) {
     if (typeof info?.name !== 'string' || typeof info.version !== 'string') {
-      throw new TypeError("A server needs a name and a version: { name: 'demo', version: '1.0.0' }")
+      throw new TypeError("A server requires a name and a version: { name: 'demo', version: '1.0.0' }")
     }
     const iconProblem = iconsProblem(info.icons)
-    if (iconProblem !== undefined) throw new TypeError(`Server ${info.name}: ${iconProblem}`)
+    if (iconProblem !== undefined) throw new TypeError(`Server "${info.name}": ${iconProblem}`)
     checkExtensions(options.capabilities?.extensions)
     this.info = info
     this.#options = options
     this.#callLimits = createCallLimits(options.limits)
+    this.#pings = options.ping && new ClientPings(options.ping, (error) => this.reportError(error))
     this.#definition = {
       info,
       instructions: options.instructions,
       revisions: chooseRevisions(options.revisions),
       changes: new Changes(options.listChangedDelayMs ?? 10),
       subscribedUris: new SubscribedUris(),
-      cacheHints: checkHints(options.cache ?? {}),
-      sealer: new Sealer(checkKeys(options)),
-      questions: toLimits(options.questions),
+      cacheHints: checkCacheHints(options.cache ?? {}),
+      sealer: new Sealer(toStateKeys(options)),
+      questions: toQuestionLimits(options.questions),
       tasks: undefined,
       requiredScopesOf: () => undefined,
       capabilities: () => {
@@ -154,8 +99,7 @@ export class Server {
       cancelled: (cancellation) => this.#reportCancelled(cancellation),
       closed: (link) => {
         this.#links.delete(link)
-        this.#heartbeats?.get(link)?.stop()
-        this.#heartbeats?.delete(link)
+        this.#pings?.stop(link)
         for (const era of each) era.closed(link)
       },
       unsendable: (request, result, error) => this.#dispatch.unsendable(request, result, error),
@@ -165,7 +109,7 @@ export class Server {
 
   /** @internal Lets calls run as tasks. */
   useTasks(runtime: TaskRuntime, taskConfig: TaskServer['taskConfig']): void {
-    this.#tasks = runtime
+    this.#tasks.runtime = runtime
     this.#definition.tasks = runtime.feed
     runtime.attach({
       questions: this.#definition.questions,
@@ -178,19 +122,9 @@ export class Server {
     for (const [method, handler] of Object.entries(runtime.methods)) this.setMethod(method, { handler })
   }
 
-  /** @internal Lets tasks run as long as anybody holds the server. Gives the way to let go. */
+  /** @internal Lets tasks run until the returned function is called. */
   hold(): () => Promise<void> {
-    this.#holders++
-    this.#startTasks()
-    let isHeld = true
-    return async () => {
-      if (isHeld && --this.#holders === 0) await this.#tasks?.stop()
-      isHeld = false
-    }
-  }
-
-  #startTasks(): void {
-    this.#tasks?.start().catch((error) => this.reportError(error))
+    return this.#tasks.hold()
   }
 
   /** @internal */
@@ -203,7 +137,7 @@ export class Server {
     return this.#definition.sealer
   }
 
-  /** @internal What a transport needs that carries many peers, such as HTTP. */
+  /** @internal For transports that carry many clients, such as HTTP. */
   get endpoint(): Endpoint {
     this.#endpoint ??= {
       revisions: this.#definition.revisions,
@@ -222,37 +156,22 @@ export class Server {
     return this.#endpoint
   }
 
-  /** Serves one more peer. May be called any number of times; each peer is independent of the others. */
+  /** Connects one client. Call it any number of times: clients are independent of each other. */
   async connect(transport: Transport): Promise<Link> {
-    this.#startTasks()
+    this.#tasks.start()
     transport.serves?.(this.endpoint)
     const link = this.#attach(transport)
     const { onclose } = transport
     try {
       await link.open()
-      // Who set a handler before wants to hear of the end too.
+      // Keep a handler that was set before.
       if (onclose) chainClose(transport, onclose)
-      const { ping } = this.#options
-      if (ping && !transport.serves && !link.closed) this.#startPings(link, ping)
+      if (!transport.serves && !link.closed) this.#pings?.start(link, () => !!this.#handshake.revisionOf(link))
     } catch (error) {
       this.#links.delete(link)
       throw error
     }
     return link
-  }
-
-  #startPings(link: Link, options: PingOptions): void {
-    this.#heartbeats ??= new Map()
-    const heartbeat = new Heartbeat(options, {
-      name: 'The client',
-      // Before the handshake there is nothing to keep alive, and 2026-07-28 has no ping.
-      ping: async (timeoutMs) =>
-        this.#handshake.revisionOf(link) &&
-        link.request('ping', undefined, { timeoutMs, maxTotalTimeoutMs: timeoutMs }),
-      onFailure: (error) => this.reportError(error),
-      onDead: () => void link.close(0),
-    })
-    this.#heartbeats.set(link, heartbeat)
   }
 
   #reportCancelled(cancellation: Cancellation): void {
@@ -269,33 +188,34 @@ export class Server {
     return link
   }
 
-  /** Answers what is in flight, then closes every connection. */
+  /** Waits for running requests, then closes all connections. */
   async close(): Promise<void> {
     await Promise.all(this.#links.all().map((link) => link.close()))
-    await this.#tasks?.stop()
+    await this.#tasks.stop()
   }
 
-  /** Says what a method answers; custom methods are welcome. The last word counts. */
+  /** Sets the handler of a method, which may be a custom one. Replaces an earlier handler. */
   setRequestHandler<M extends (keyof ClientRequests & string) | (string & {})>(
     method: M,
     handler: (params: ParamsOf<M>, ctx: Context) => ResultOf<M> | PromiseLike<ResultOf<M>>,
   ): void {
-    if (answeredHere.has(method)) throw new TypeError(`${method} is answered by the library`)
+    if (reservedMethods.has(method)) throw new TypeError(`"${method}" is handled by the library and cannot be replaced`)
     this.setMethod(method, { handler: handler as unknown as MethodEntry['handler'] })
   }
 
-  /** For notifications from clients, such as `notifications/roots/list_changed`. */
+  /** Sets the handler of a notification from clients, for example `notifications/roots/list_changed`. */
   setNotificationHandler(method: string, handler: (params: Params) => void): void {
-    this.#notified.set(method, handler)
+    this.#notificationHandlers.set(method, handler)
   }
 
-  /** Wraps every request to a feature or custom method, outermost first. */
+  /** Adds middleware around every request to a feature or custom method. The first one added is the outermost. */
   use(middleware: Middleware): this {
-    if (typeof middleware !== 'function') throw new TypeError('use() takes a function: (request, next) => next()')
+    if (typeof middleware !== 'function') throw new TypeError('use() requires a function: (request, next) => next()')
     this.#dispatch.middleware.push(middleware)
     return this
   }
 
+  /** Returns the declared capabilities. */
   getCapabilities(): ServerCapabilities {
     const declared: Record<string, unknown> = { ...this.#declare?.() }
     for (const [name, value] of Object.entries(this.#options.capabilities ?? {})) {
@@ -305,27 +225,30 @@ export class Server {
   }
 
   /**
-   * Tells everyone who subscribed to this resource that it has new contents. `partOf` names a resource that it belongs to,
-   * such as a folder, whose subscribers are told too.
+   * Notifies the subscribers of a resource that its contents changed. `partOf` is a resource that contains it, such as a
+   * folder, whose subscribers are notified too.
    */
   sendResourceUpdated(resource: string | { uri: string; partOf?: string | undefined }): void {
     if (typeof resource === 'string') this.changes.updated(resource)
     else this.changes.updated(resource.uri, resource.partOf)
   }
 
+  /** Notifies clients that the list of tools changed. */
   sendToolListChanged(): void {
     this.listChanged('tools')
   }
 
+  /** Notifies clients that the list of prompts changed. */
   sendPromptListChanged(): void {
     this.listChanged('prompts')
   }
 
+  /** Notifies clients that the list of resources changed. */
   sendResourceListChanged(): void {
     this.listChanged('resources')
   }
 
-  /** Logs to every session. 2026-07-28 has none: there, log within a request by `ctx.log`. */
+  /** Sends a log message to all sessions. 2026-07-28 has no sessions: use `ctx.log` in a handler instead. */
   sendLoggingMessage(message: LoggingMessageParams): void {
     this.#logBucket ??= createLogBucket()
     if (!takeLog(this.#logBucket)) return
@@ -337,39 +260,38 @@ export class Server {
   /** @internal */
   setMethod(method: string, entry: MethodEntry): void {
     this.#dispatch.methods.set(method, { ...entry, limit: this.#callLimits.get(method) })
-    this.#forget()
+    this.#invalidateCaches()
   }
 
   /** @internal */
   setDeclared(declare: () => ServerCapabilities): void {
     this.#declare = declare
-    this.#forget()
+    this.#invalidateCaches()
   }
 
-  /** What was made of what is registered is out of date. */
-  #forget(): void {
-    this.#dispatch.forget()
+  #invalidateCaches(): void {
+    this.#dispatch.invalidateCache()
     this.#capabilities = undefined
   }
 
-  /** @internal Says which scopes a caller needs to subscribe to a URI, and to hear of its updates. */
-  guardResources(requiredScopesOf: Definition['requiredScopesOf']): void {
+  /** @internal Sets which scopes a caller needs to subscribe to a URI and to receive its updates. */
+  setResourceScopes(requiredScopesOf: Definition['requiredScopesOf']): void {
     this.#definition.requiredScopesOf = requiredScopesOf
   }
 
   /** @internal */
   listChanged(list: ListName): void {
-    this.#forget()
+    this.#invalidateCaches()
     this.changes.listChanged(list)
     for (const parent of this.#parents) parent.listChanged(list)
   }
 
-  /** @internal Answers in the name of a server that this one is mounted in. */
+  /** @internal Serves a request for the server that this one is mounted in. */
   delegate(method: string, params: Params, ctx: Context): Outcome {
     return this.#dispatch.delegate(method, params, ctx)
   }
 
-  /** @internal From now on the parent shows what is here, so it changes when this does. */
+  /** @internal Makes changes here visible as changes of the parent, in which this server is mounted. */
   addParent(parent: Server): void {
     this.#parents.add(parent)
     this.changes.on((change) => {
@@ -382,14 +304,14 @@ export class Server {
     try {
       if (this.#options.onError) return this.#options.onError(error)
     } catch (failure) {
-      console.error(`[tenon] ${this.info.name}: onError failed:`, failure)
+      console.error(`[tenon] ${this.info.name}: onError threw an error:`, failure)
     }
     console.error(`[tenon] ${this.info.name}:`, error)
   }
 
   #callNotificationHandler(method: string, params: Params): void {
     try {
-      this.#notified.get(method)?.(params)
+      this.#notificationHandlers.get(method)?.(params)
     } catch (error) {
       this.reportError(error)
     }
@@ -404,28 +326,5 @@ function chainClose(transport: Transport, before: NonNullable<Transport['onclose
   }
 }
 
-/** Methods whose answer follows from what the server is. */
-const answeredHere: ReadonlySet<string> = new Set(['initialize', 'ping', 'server/discover', 'subscriptions/listen'])
-
-function checkKeys({ stateKey, stateKeys }: ServerOptions): readonly (string | Uint8Array)[] {
-  if (stateKey !== undefined && stateKeys) throw new TypeError('Give stateKey or stateKeys, not both')
-  const keys = stateKeys ?? (stateKey === undefined ? [] : [stateKey])
-  keys.forEach(checkStateKey)
-  return keys
-}
-
-function toLimits(options: QuestionOptions = {}): QuestionLimits {
-  const { maxRounds = 32, timeoutMs = 600_000, stateTtlMs = 900_000, maxStateBytes = 262_144, singleUse } = options
-  for (const [name, value] of Object.entries({ maxRounds, stateTtlMs, maxStateBytes })) {
-    if (!(value > 0)) throw new TypeError(`questions.${name} must be a number above 0`)
-  }
-  const usedStates = singleUse === true ? new MemoryUsedStates() : singleUse || undefined
-  return { maxRounds, timeoutMs, stateTtlMs, maxStateBytes, usedStates }
-}
-
-/** Throws on hints that the wire does not allow. */
-function checkHints({ ttlMs = 0, cacheScope = 'private' }: CacheHints): Required<CacheHints> {
-  const problem = cacheHintsProblem({ ttlMs, cacheScope })
-  if (problem !== undefined) throw new TypeError(`cache: ${problem}`)
-  return { ttlMs, cacheScope }
-}
+/** Methods that the library implements itself. */
+const reservedMethods: ReadonlySet<string> = new Set(['initialize', 'ping', 'server/discover', 'subscriptions/listen'])

@@ -8,45 +8,47 @@ import type { Conversation, Reply } from '../replay/conversation.ts'
 import { maxTimerMs } from '../util/backoff.ts'
 import { isObject } from '../util/objects.ts'
 import type { RequestHandler, Serving } from './dispatch.ts'
-import type { Guarded } from './features/feature.ts'
+import type { AccessOptions } from './features/feature.ts'
 
-/** Runs calls as tasks: what `tasks()` of `tenon/tasks` gives. It belongs to one server. */
+/** Runs calls as tasks. Created by `tasks()` of `tenon/tasks`; belongs to one server. */
 export interface TaskRuntime {
-  /** Called once, by the server that it belongs to. */
+  /** Called once by the server. */
   attach(server: TaskServer): void
-  /** Tasks may run from now on. May be called more than once. */
+  /** Starts to run tasks. May be called more than once. */
   start(): Promise<void>
-  /** Lets what runs end, or hands it back. */
+  /** Waits for running tasks, or releases them to other workers. */
   stop(): Promise<void>
-  /** Serves a call as a task; undefined: it is an ordinary one. */
+  /** Serves a call as a task. Undefined: it is an ordinary call. */
   take(serving: Serving): Reply | PromiseLike<Reply> | undefined
   readonly methods: Readonly<Record<string, RequestHandler>>
   readonly feed: TaskFeed
 }
 
-/** What tasks need of their server. */
+/** The part of a server that tasks use. */
 export interface TaskServer {
   readonly questions: QuestionLimits
-  /** What a tool says of tasks; undefined when there is no such tool. */
+  /** Returns how a tool supports tasks; undefined if it does not exist. */
   taskConfig(params: Params): ToolTaskConfig | undefined
   revision(id: string): Revision | undefined
-  /** Runs a request that came earlier. */
+  /** Serves the request of a task, which arrived earlier. */
   serve(call: Call, conversation: Conversation, caller: Caller): Reply | PromiseLike<Reply>
   errorOf(error: unknown): RpcErrorBody
   reportError(error: unknown): void
 }
 
-export interface ToolTaskConfig extends Guarded {
+/** How a tool supports tasks. */
+export interface ToolTaskConfig extends AccessOptions {
   readonly support: NonNullable<ToolExecution['taskSupport']>
-  /** Undefined: as the server's options say. */
+  /** Undefined: the option of `tasks()` applies. */
   readonly policy: TaskPolicy | undefined
-  /** What the model is told as soon as a call became a task (2025-11-25). */
+  /** Text for the model as soon as a call becomes a task (2025-11-25). */
   readonly immediateResponse: string | undefined
 }
 
-/** When the server makes a task of a call: at once, never, or when it takes longer. */
+/** When a call becomes a task: immediately, never, or after some time. */
 export type TaskPolicy = 'always' | 'never' | { readonly afterMs: number }
 
+/** Throws if a policy is invalid. */
 export function checkPolicy(policy: TaskPolicy, where: string): void {
   if (policy === 'always' || policy === 'never') return
   const afterMs: unknown = isObject(policy) ? policy.afterMs : undefined

@@ -1,11 +1,13 @@
 import type { Root } from '../protocol/roots.ts'
 
 /**
- * Whether a file lies in one of the client's roots. Takes `file:` URIs and absolute paths; anything else is outside. Paths are
- * compared as text: resolve symbolic links first, for example with `fs.realpath`.
+ * Returns whether a file is inside one of the client's roots. Accepts `file:` URIs and absolute paths; anything else is outside.
+ * Paths are compared as text, so resolve symbolic links first, for example with `fs.realpath`.
  *
  * @example
+ * ```ts
  * if (!isWithinRoots(await realpath(path), await ctx.roots())) throw new ToolError('This file is outside of the roots.')
+ * ```
  */
 export function isWithinRoots(file: string | URL, roots: readonly Pick<Root, 'uri'>[]): boolean {
   const path = toPath(file)
@@ -16,11 +18,11 @@ function isInside(path: string, root: string | undefined): boolean {
   return root !== undefined && (path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`))
 }
 
-/** The host and the path, without `.`, `..` and a slash at the end; undefined for what is not a file. */
+/** Returns the host and the path without `.`, `..` and a trailing slash; undefined if it is not a file. */
 function toPath(file: string | URL): string | undefined {
   const text = isAbsolutePath(file) ? toFileUri(file) : String(file)
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // An encoded separator, or NUL, means something else to the file system than to the URL.
+  // The file system interprets an encoded separator or NUL differently than the URL.
   if (url?.protocol !== 'file:' || /%(2f|5c|00)/i.test(url.pathname)) return undefined
   try {
     const path = decodeURIComponent(url.pathname).replace(/\/+$/, '')

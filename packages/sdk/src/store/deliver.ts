@@ -1,16 +1,16 @@
-/** An object of its own for each subscription, because a listener may subscribe twice. */
+/** A separate object for each subscription, because a listener may subscribe twice. */
 export interface Subscription {
   readonly listener: (message: string) => void
 }
 
-/** Tells everyone who subscribed; one that fails keeps nobody else from hearing. */
+/** Calls every listener. An error in one listener does not affect the others. */
 export function deliver(
   subscriptions: Set<Subscription> | undefined,
   message: string,
   onError: (error: unknown) => void,
 ): void {
   if (!subscriptions) return
-  // A copy: who subscribes on hearing this message hears the next one first.
+  // Iterate over a copy: a listener that is added during delivery starts with the next message.
   for (const subscription of [...subscriptions]) {
     if (!subscriptions.has(subscription)) continue
     try {

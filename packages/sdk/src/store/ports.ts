@@ -1,50 +1,51 @@
 import { McpError } from '../errors.ts'
 
 /**
- * Keeps what was sent on streams so that they can be resumed. The names are those users know.
+ * Stores the messages of streams so that a client can resume one after a disconnect. The method names are those of the
+ * official SDK.
  *
- * Every method may answer at once or with a promise. Whoever knows an event id can replay its stream, so the caller
- * checks that the stream belongs to whom it talks to before anything is sent on.
+ * Every method may return a value or a promise. Anyone who knows an event id can replay its stream, so the caller of the store
+ * checks first that the stream belongs to the client.
  */
 export interface EventStore {
   /**
-   * Keeps one message of a stream and names it. Ids are unique in the store, also after a stream was forgotten. The
-   * message is JSON text, or empty text for the event that opens a stream; a JSON value is given back as one.
+   * Stores one message of a stream and returns its event id. Ids are unique within the store, even after a stream was
+   * forgotten. The message is JSON text, or empty text for the event that opens a stream; a JSON value is returned as one.
    */
   storeEvent(streamId: string, message: unknown): string | Promise<string>
   /**
-   * Replays in order what was kept after the event, on the same stream only, and gives the stream's id. Each `send` is
-   * over before the next begins. What is stored meanwhile need not be among it. Fails with `UnknownEvent` for an id it
-   * does not know (any more), and rather than leave a gap.
+   * Replays the messages of the same stream that were stored after the event, in order, and returns the stream id. Awaits
+   * each `send` before the next. Messages that are stored during the replay may be left out. Throws `UnknownEventError` if
+   * the id is unknown or has expired, or if the replay would have a gap.
    */
   replayEventsAfter(lastEventId: string, to: EventReceiver): string | Promise<string>
   /**
-   * Forgets the stream of this id and those whose ids continue it after a slash: `a/1` is `a/1` and `a/1/x`, never
-   * `a/10`. So a session's id forgets all its streams.
+   * Removes the stream with this id and the streams below it: `a/1` removes `a/1` and `a/1/x`, but not `a/10`. Pass a
+   * session id to remove all streams of that session.
    */
   forget?(prefix: string): void | Promise<void>
 }
 
-/** Takes what is replayed. */
+/** Receives replayed messages. */
 export interface EventReceiver {
   send(eventId: string, message: unknown): void | Promise<void>
 }
 
-/** The store does not know the event (any more), so what followed it cannot be told. */
-export class UnknownEvent extends McpError {
-  override name = 'UnknownEvent'
+/** The event is unknown or has expired, so its stream cannot be resumed from there. */
+export class UnknownEventError extends McpError {
+  override name = 'UnknownEventError'
   readonly eventId: string
 
   constructor(eventId: string, options?: ErrorOptions) {
-    super('invalid-argument', 'The event is not known, or no longer: its stream cannot be resumed there', options)
+    super('invalid-argument', 'Unknown event id: it may have expired, so the stream cannot be resumed from it', options)
     this.eventId = eventId
   }
 }
 
-/** A session as it is kept between requests. */
+/** The stored state of a session. */
 export interface SessionRecord {
   id: string
-  /** Whom the session belongs to; an id alone is never permission. */
+  /** The owner of the session. Knowing the id is not enough to use it. */
   principal?: string | undefined
   /** Any JSON value. */
   state: unknown
@@ -52,85 +53,89 @@ export interface SessionRecord {
   createdAt: number
 }
 
-/** Keeps sessions. Records go in and come out as copies. Every method may answer at once or with a promise. */
+/** Stores sessions. Records are copied on the way in and out. Every method may return a value or a promise. */
 export interface SessionStore {
+  /** Returns a session, or undefined if it does not exist. */
   get(id: string): SessionRecord | undefined | Promise<SessionRecord | undefined>
-  /** Creates or replaces; gone after `ttlMs` without another `set` or `touch`. */
+  /** Creates or replaces a session. It expires after `ttlMs` without another `set` or `touch`. */
   set(record: SessionRecord, ttlMs: number): void | Promise<void>
   /**
-   * Replaces a record that still equals `before`, in one step. False, and nothing is done, when it was changed or is gone.
-   * Without this method, one of two changes that are made at the same time may be lost.
+   * Replaces a record in one atomic step if it still equals `before`. Returns false, and does nothing, if it was changed or
+   * removed. In a store without this method, one of two simultaneous changes may be lost.
    */
   replace?(record: SessionRecord, ttlMs: number, before: SessionRecord): boolean | Promise<boolean>
-  /** Starts the time to live again. False when the session is not there. */
+  /** Restarts the time to live. Returns false if the session does not exist. */
   touch(id: string, ttlMs: number): boolean | Promise<boolean>
-  /** False when the session was not there. */
+  /** Removes a session. Returns false if it did not exist. */
   delete(id: string): boolean | Promise<boolean>
 }
 
 /**
- * Keeps texts under names for a time: what an authorization server has given out. Every method may answer at once or with a
- * promise.
+ * Stores text values with a time to live, such as the codes and tokens that an authorization server issued. Every method may
+ * return a value or a promise.
  */
 export interface ValueStore {
+  /** Returns a value, or undefined if it does not exist. */
   get(key: string): string | undefined | Promise<string | undefined>
-  /** Creates or replaces; gone after `ttlMs`. */
+  /** Creates or replaces a value. It expires after `ttlMs`. */
   set(key: string, value: string, ttlMs: number): void | Promise<void>
-  /** Gives it and removes it in one step: of several who ask at once, in whatever process, one gets it. */
+  /** Returns a value and removes it in one atomic step: of several simultaneous callers, in any process, one gets it. */
   take(key: string): string | undefined | Promise<string | undefined>
+  /** Removes a value. */
   delete(key: string): void | Promise<void>
 }
 
-/** Carries short messages between everyone who shares it, in one process or in many. */
+/** Carries short messages between all subscribers that share it, in one process or in several. */
 export interface Bus {
+  /** Sends a message to all subscribers of a topic. */
   publish(topic: string, message: string): void | Promise<void>
   /**
-   * Hears the topic from now on, also what this process publishes. Messages of one publisher come in order. Gives the
-   * way to stop.
+   * Subscribes to a topic, including the messages of this process. Messages of one publisher arrive in order. Returns a
+   * function that unsubscribes.
    */
   subscribe(topic: string, listener: (message: string) => void): (() => void) | Promise<() => void>
+  /** Removes all subscriptions and closes connections. */
   close?(): void | Promise<void>
 }
 
-/** A task as a list shows it. What `summary` says is known to `tasks/` alone. */
+/** A task as shown in lists. Only `tasks/` knows the contents of `summary`. */
 export interface TaskSummary {
   readonly id: string
-  /** Whom it belongs to. */
   readonly owner: string
-  /** The list that it is in; null: it is in none. */
+  /** The list that contains the task, or null if none does. */
   readonly listedFor: string | null
-  /** One more with every change. */
+  /** Incremented by every change. */
   readonly version: number
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** From then on it is not found any more, and is not run. Null: never. */
+  /** When the task is removed, in milliseconds since 1970. Null: never. An expired task is not run. */
   readonly expiresAt: number | null
-  /** False once it has ended. */
+  /** False once the task has ended. */
   readonly isOpen: boolean
-  /** JSON text, and short: lists read nothing else of a task. */
+  /** Short JSON text. Lists read nothing else of a task. */
   readonly summary: string
 }
 
-/** A task as it is kept. */
+/** A stored task. */
 export interface TaskEntry extends TaskSummary {
-  /** JSON text. What it says is known to `tasks/` alone. */
+  /** JSON text. Only `tasks/` knows its contents. */
   readonly body: string
 }
 
-/** What happens together with a change of a task. */
-export interface TaskChange {
-  /** Appended to what was noted of it; JSON texts. */
+/** What is written together with a new or changed task. */
+export interface TaskWriteOptions {
+  /** JSON texts to append to the notes of the task. */
   readonly notes?: readonly string[] | undefined
-  /** It can run, or can go on. */
+  /** True to queue the task to run, or to continue. */
   readonly isReady?: boolean | undefined
   /** Default: no limits. */
   readonly limits?: TaskLimits | undefined
 }
 
 /**
- * How much a store keeps, checked in one step with the change that asks for it. Finished tasks make room, those that finished
- * first go first. Where that is not enough, `create` fails with `overloaded`; a task that is open or that just finished is
- * always kept. Bytes are those of `body`, `summary` and notes.
+ * How much a store keeps. Limits are checked atomically with the write. Finished tasks are evicted to make room, in the
+ * order in which they finished. If that is not enough, `create` throws `overloaded`; open tasks and the task that just
+ * finished are never evicted. Bytes are those of `body`, `summary` and notes.
  */
 export interface TaskLimits {
   readonly maxOpenPerOwner: number
@@ -142,55 +147,84 @@ export interface TaskLimits {
 }
 
 /**
- * Keeps tasks, and gives them to workers. What a method promises holds when its promise resolves, also if the process dies
- * right then (as far as the store outlives it).
+ * Stores tasks and hands them to workers. When a promise resolves, the change is durable and survives a crash of the process,
+ * as far as the store itself outlives the process.
  */
 export interface TaskStore {
-  /** Keeps a new task of version 1. Fails with `overloaded` where the limits of the change leave no room for it. */
-  create(entry: TaskEntry, change?: TaskChange): Promise<void>
+  /** Stores a new task with version 1. Throws `overloaded` if the limits leave no room for it. */
+  create(entry: TaskEntry, options?: TaskWriteOptions): Promise<void>
+  /** Returns a task, or undefined if it does not exist. */
   get(id: string): Promise<TaskEntry | undefined>
   /**
-   * Puts an entry in the place of the one whose version is one less, with everything else in one step. False, and nothing
-   * is done, when there is no such entry: somebody was faster, or it is gone.
+   * Replaces the entry whose version is one less, atomically with everything in `options`. Returns false, and does nothing,
+   * if there is no such entry because another writer was faster or the task is gone.
    */
-  replace(entry: TaskEntry, change?: TaskChange): Promise<boolean>
-  /** Everything that was noted, in order; nothing for a task that is not there. */
+  replace(entry: TaskEntry, options?: TaskWriteOptions): Promise<boolean>
+  /** Returns the notes of a task in order; an empty list if the task does not exist. */
   notes(id: string): Promise<string[]>
-  /** One page of a list, the oldest first, after the task `after` where it is given; one that is gone still has its place. */
-  list(listedFor: string, options: { after?: TaskPlace | undefined; limit: number }): Promise<TaskSummary[]>
-  /** How many tasks are open: those of an owner, or all. A counter, so that it costs the same however many there are. */
+  /** Returns one page of a list, oldest first. `after` may name a task that was removed meanwhile. */
+  list(listedFor: string, options: { after?: TaskPosition | undefined; limit: number }): Promise<TaskSummary[]>
+  /** Returns the number of open tasks of an owner, or of all owners. Reads a counter, so the cost is constant. */
   countOpen(owner?: string): Promise<number>
   /**
-   * Runs tasks that are ready: in turn one of each owner that has some, and of one owner about the oldest first. A task is run by one worker at a time, whatever processes share the
-   * store; when its process dies, or is not heard of for `leaseMs`, it is run again by another. When `run` resolves the
-   * task is not ready any more, unless it was made ready in the meantime. When `run` rejects it is run again after a pause.
+   * Runs ready tasks. Owners take turns; within one owner the order is roughly oldest first. One worker at a time runs a
+   * task, whatever processes share the store. If that process dies, or does not renew its lease within `leaseMs`, another
+   * worker runs the task again. When `run` resolves, the task is no longer ready, unless it was made ready in the meantime.
+   * When `run` rejects, the task is retried after a delay.
    */
-  work(run: RunTask, options: WorkOptions): Promise<TaskWorker>
-  /** Hears of every change of a task and of what is said about one, by whichever process, from now on. */
-  watch(listener: (id: string, said?: string) => void): Promise<() => void>
-  /** Says something about a task to everyone who watches. It is not kept. */
-  say(id: string, text: string): void | Promise<void>
+  work(run: RunTask, options: WorkOptions): Promise<TaskStoreWorker>
+  /** Calls the listener for every change of a task and every `publish`, by any process. Returns a function that stops it. */
+  watch(listener: (id: string, text?: string) => void): Promise<() => void>
+  /** Sends text about a task to all watchers. It is not stored. */
+  publish(id: string, text: string): void | Promise<void>
+  /** Releases connections and files. */
   close?(): void | Promise<void>
 }
 
-/** Where a task stands in the list of its owner. */
-export type TaskPlace = Pick<TaskSummary, 'createdAt' | 'id'>
+/** The position of a task in a list. */
+export type TaskPosition = Pick<TaskSummary, 'createdAt' | 'id'>
 
-/** @param signal Aborts when the task was given to another worker, because this one was not heard of for too long. */
+/**
+ * Runs one task.
+ * @param signal Aborts when the lease was lost and another worker has taken over the task.
+ */
 export type RunTask = (id: string, signal: AbortSignal) => Promise<void>
 
+/** Options of `TaskStore.work`. */
 export interface WorkOptions {
-  /** Tasks that run at the same time in this process. */
+  /** Maximum number of tasks that run at the same time in this process. */
   concurrency: number
-  /** How many of them may be of one owner, so that others need not wait for long tasks to end. Default `concurrency`. */
+  /** How many of them may belong to one owner, so that long tasks do not block other owners. Default `concurrency`. */
   maxPerOwner?: number | undefined
-  /** How long a worker may be silent before its tasks are given to another. It reports about three times as often. */
+  /** How long a worker may go without renewing its lease before another takes over. It renews about three times as often. */
   leaseMs: number
-  /** Told what goes wrong in the store meanwhile; the worker goes on. */
+  /** Called with errors of the store. The worker continues. */
   onError(error: unknown): void
 }
 
-export interface TaskWorker {
-  /** Takes no more tasks, and waits for those that run. */
+/** A worker that `TaskStore.work` started. */
+export interface TaskStoreWorker {
+  /** Takes no more tasks and waits for those that are running. */
   stop(): Promise<void>
+}
+
+/** A task that a client created and that had not ended when the client last saw it. */
+export interface KnownTask {
+  readonly taskId: string
+  readonly tool: string
+  /** Milliseconds since 1970, by the clock of the client. */
+  readonly createdAt: number
+}
+
+/**
+ * Stores the ids of the open tasks of a client, so that it can resume them after a restart. Use one store for each server and
+ * user. Every method may return a value or a promise.
+ */
+export interface TaskIdStore {
+  /** Adds a task. */
+  add(task: KnownTask): void | Promise<void>
+  /** Removes a task. */
+  delete(taskId: string): void | Promise<void>
+  /** Returns all tasks, oldest first. */
+  list(): KnownTask[] | Promise<KnownTask[]>
 }

@@ -1,24 +1,24 @@
 import { McpError } from '../errors.ts'
 import type { TaskLimits } from './ports.ts'
 
-/** How much is kept: of one owner, or in all. */
+/** Usage of one owner, or of all owners together. */
 export interface TaskUsage {
   readonly open: number
   readonly finished: number
   readonly bytes: number
 }
 
-/** What making room needs of a store. Without an owner, all tasks are meant. */
-export interface TaskShelf {
+/** The part of a store that enforces limits. Without an owner, methods refer to all tasks. */
+export interface TaskInventory {
   usage(owner?: string): TaskUsage
   /**
-   * Removes the task that finished first.
-   * @param except A task that stays.
-   * @returns False when there is none.
+   * Removes the task that finished first, except the given one.
+   * @returns False if there is none.
    */
   removeOldestFinished(owner: string | undefined, except: string | undefined): boolean
 }
 
+/** Limits that allow everything. */
 export const noLimits: TaskLimits = {
   maxOpenPerOwner: Number.POSITIVE_INFINITY,
   maxOpen: Number.POSITIVE_INFINITY,
@@ -28,38 +28,44 @@ export const noLimits: TaskLimits = {
   maxBytes: Number.POSITIVE_INFINITY,
 }
 
-/** Which limit leaves no room for another task. */
+/** The limit that a new task would exceed. */
 export type Overload = 'open-per-owner' | 'open' | 'bytes-per-owner' | 'bytes'
 
-/** Makes room for a new task. Gives the limit that does not allow it. */
-export function admitTask(shelf: TaskShelf, owner: string, bytes: number, limits: TaskLimits): Overload | undefined {
-  if (shelf.usage(owner).open >= limits.maxOpenPerOwner) return 'open-per-owner'
-  if (shelf.usage().open >= limits.maxOpen) return 'open'
-  evictFinished(shelf, owner, limits, { bytes })
-  if (shelf.usage(owner).bytes + bytes > limits.maxBytesPerOwner) return 'bytes-per-owner'
-  return shelf.usage().bytes + bytes > limits.maxBytes ? 'bytes' : undefined
+/** Evicts finished tasks to make room for a new one. Returns the limit that would still be exceeded, if any. */
+export function admitTask(
+  inventory: TaskInventory,
+  owner: string,
+  bytes: number,
+  limits: TaskLimits,
+): Overload | undefined {
+  if (inventory.usage(owner).open >= limits.maxOpenPerOwner) return 'open-per-owner'
+  if (inventory.usage().open >= limits.maxOpen) return 'open'
+  evictFinished(inventory, owner, limits, { bytes })
+  if (inventory.usage(owner).bytes + bytes > limits.maxBytesPerOwner) return 'bytes-per-owner'
+  return inventory.usage().bytes + bytes > limits.maxBytes ? 'bytes' : undefined
 }
 
-/** Removes finished tasks beyond the limits, those that finished first go first. */
+/** Removes finished tasks that exceed the limits, in the order in which they finished. */
 export function evictFinished(
-  shelf: TaskShelf,
+  inventory: TaskInventory,
   owner: string,
   limits: TaskLimits,
   { bytes = 0, except }: { bytes?: number; except?: string } = {},
 ): void {
   const bounds = [
-    { whose: owner, maxFinished: limits.maxFinishedPerOwner, maxBytes: limits.maxBytesPerOwner },
-    { whose: undefined, maxFinished: limits.maxFinished, maxBytes: limits.maxBytes },
+    { countedOwner: owner, maxFinished: limits.maxFinishedPerOwner, maxBytes: limits.maxBytesPerOwner },
+    { countedOwner: undefined, maxFinished: limits.maxFinished, maxBytes: limits.maxBytes },
   ]
-  for (const { whose, maxFinished, maxBytes } of bounds) {
+  for (const { countedOwner, maxFinished, maxBytes } of bounds) {
     for (;;) {
-      const usage = shelf.usage(whose)
+      const usage = inventory.usage(countedOwner)
       const isOver = usage.finished > maxFinished || usage.bytes + bytes > maxBytes
-      if (!isOver || !shelf.removeOldestFinished(whose, except)) break
+      if (!isOver || !inventory.removeOldestFinished(countedOwner, except)) break
     }
   }
 }
 
+/** Returns the error for a task that was refused. */
 export function overloadError(overload: Overload, limits: TaskLimits): McpError {
   return new McpError('overloaded', overloadMessages[overload](limits))
 }
@@ -76,11 +82,11 @@ const overloadMessages: Readonly<Record<Overload, (limits: TaskLimits) => string
 const encoder = new TextEncoder()
 const scratch = new Uint8Array(3 * 1024)
 
-/** The size of texts in UTF-8. */
+/** Returns the size of the texts in UTF-8. */
 export function bytesOf(...texts: readonly string[]): number {
   let bytes = 0
   for (const text of texts) {
-    // Short ones without an allocation: three bytes per UTF-16 unit are always enough.
+    // Avoids an allocation for short texts: three bytes per UTF-16 unit are always enough.
     bytes += text.length <= 1024 ? encoder.encodeInto(text, scratch).written : encoder.encode(text).length
   }
   return bytes

@@ -3,7 +3,7 @@ import type { Call } from '../era/call.ts'
 import { ProtocolError, RpcCode } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Context } from '../server/context.ts'
-import type { TaskPlace } from '../store/ports.ts'
+import type { TaskPosition } from '../store/ports.ts'
 import { toCoreTask } from './core-dialect.ts'
 import { ownerOf, type TaskRepository } from './repository.ts'
 import type { ListedTask } from './task.ts'
@@ -50,7 +50,7 @@ function toCursor({ createdAt, id }: ListedTask): string {
   return btoa(JSON.stringify([createdAt, id]))
 }
 
-function parseCursor(cursor: string): TaskPlace {
+function parseCursor(cursor: string): TaskPosition {
   try {
     const [createdAt, id] = JSON.parse(atob(cursor)) as unknown[]
     if (typeof createdAt === 'number' && typeof id === 'string') return { createdAt, id }

@@ -1,5 +1,5 @@
 import { checkPolicy, type TaskPolicy } from '../server/task-runtime.ts'
-import { MemoryTaskStore } from '../store/memory-tasks.ts'
+import { MemoryTaskStore } from '../store/memory/tasks.ts'
 import type { TaskLimits, TaskStore } from '../store/ports.ts'
 import { maxTimerMs } from '../util/backoff.ts'
 import { isObject } from '../util/objects.ts'

@@ -1,7 +1,7 @@
 import { McpError, ProtocolError, RpcCode } from '../errors.ts'
 import type { ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
 import { checkAnswer, isErrorAnswer } from '../replay/journal.ts'
-import type { TaskChange, TaskLimits, TaskPlace } from '../store/ports.ts'
+import type { TaskLimits, TaskPosition, TaskWriteOptions } from '../store/ports.ts'
 import { toBase64Url } from '../util/base64url.ts'
 import { clock } from '../util/clock.ts'
 import { limitsOf, type Settings, type TaskEvent } from './options.ts'
@@ -20,7 +20,7 @@ import {
 } from './task.ts'
 
 /** A change of a task: the members to replace, and what the store does in the same step. */
-export interface Edit extends TaskChange {
+export interface Edit extends TaskWriteOptions {
   readonly task: Partial<TaskBody & SummaryBody>
 }
 
@@ -112,7 +112,7 @@ export class TaskRepository {
     return (await this.#settings.store.notes(id)).map((text) => JSON.parse(text) as Note)
   }
 
-  async list(listedFor: string, after: TaskPlace | undefined, limit: number): Promise<ListedTask[]> {
+  async list(listedFor: string, after: TaskPosition | undefined, limit: number): Promise<ListedTask[]> {
     return (await this.#settings.store.list(listedFor, { after, limit })).map(fromSummary)
   }
 

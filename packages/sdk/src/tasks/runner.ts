@@ -5,7 +5,7 @@ import type { Caller } from '../protocol/caller.ts'
 import { emptyJournal, type JournalState } from '../replay/journal.ts'
 import { ReplayingConversation } from '../replay/replaying-conversation.ts'
 import type { TaskServer } from '../server/task-runtime.ts'
-import type { TaskWorker } from '../store/ports.ts'
+import type { TaskStoreWorker } from '../store/ports.ts'
 import { maxTimerMs } from '../util/backoff.ts'
 import { clock } from '../util/clock.ts'
 import { pause } from '../util/pause.ts'
@@ -31,7 +31,7 @@ export class TaskRunner {
   readonly #running = new Map<string, TaskRun>()
   /** Promoted calls, until they end. */
   readonly #promoted = new Map<string, Promise<void>>()
-  #worker: Promise<TaskWorker> | undefined
+  #worker: Promise<TaskStoreWorker> | undefined
   /** True after `drainMs`: tasks that would start now are left to other processes. */
   #isDrained = false
 

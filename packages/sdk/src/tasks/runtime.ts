@@ -6,7 +6,7 @@ import type { Caller } from '../protocol/caller.ts'
 import type { Reply } from '../replay/conversation.ts'
 import type { Context } from '../server/context.ts'
 import type { RequestHandler, Serving } from '../server/dispatch.ts'
-import { type Guarded, mayUse } from '../server/features/feature.ts'
+import { type AccessOptions, mayUse } from '../server/features/feature.ts'
 import type { TaskRuntime, TaskServer, ToolTaskConfig } from '../server/task-runtime.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 import { isObject, type JsonObject, omit, pick } from '../util/objects.ts'
@@ -221,7 +221,7 @@ class Tasks implements TaskRuntime {
   }
 
   /** The scopes that the tool had when the task was created, and those it has now. */
-  #guardOf({ name, requiredScopes: stored }: ListedTask): Guarded {
+  #guardOf({ name, requiredScopes: stored }: ListedTask): AccessOptions {
     const current = this.#attached.taskConfig({ name })?.requiredScopes
     return { requiredScopes: stored && current ? [...new Set([...stored, ...current])] : (stored ?? current) }
   }

@@ -52,7 +52,7 @@ export class TaskWatchers {
   notifyClient(id: string, method: string, params: Params = {}): void {
     const _meta = { ...(params._meta as object), [metaKeys.relatedTask]: { taskId: id } }
     const notification: TaskNotification = { method, params: { ...params, _meta } }
-    void this.#store.say(id, JSON.stringify(notification))
+    void this.#store.publish(id, JSON.stringify(notification))
   }
 }
 

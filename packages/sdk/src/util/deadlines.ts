@@ -1,9 +1,10 @@
 import { clock } from './clock.ts'
+import { scheduler, type Timer } from './scheduler.ts'
 /** One timer for any number of things that must not take longer than a given time. It looks at them now and then. */
 export class Deadlines {
   readonly #waiting = new Map<() => void, number>()
   readonly #ms: number
-  #timer: ReturnType<typeof setInterval> | undefined
+  #timer: Timer | undefined
 
   constructor(ms: number) {
     this.#ms = ms
@@ -12,7 +13,7 @@ export class Deadlines {
   /** Calls `onLate`, unless it is deleted in time. */
   add(onLate: () => void): void {
     this.#waiting.set(onLate, clock.now() + this.#ms)
-    this.#timer ??= setInterval(() => this.#look(), Math.max(5, Math.min(1_000, this.#ms / 4)))
+    this.#timer ??= scheduler.setInterval(() => this.#look(), Math.max(5, Math.min(1_000, this.#ms / 4)))
   }
 
   delete(onLate: () => void): void {
@@ -27,7 +28,7 @@ export class Deadlines {
       onLate()
     }
     if (this.#waiting.size > 0) return
-    clearInterval(this.#timer)
+    scheduler.clearInterval(this.#timer)
     this.#timer = undefined
   }
 }

@@ -1,5 +1,6 @@
 import { toBase64Url } from './base64url.ts'
 import { lazy } from './lazy.ts'
+import { random } from './random.ts'
 
 const ivBytes = 12
 
@@ -20,7 +21,7 @@ export class Sealer {
   /** @param purpose What the value is for; it opens only for the same purpose. */
   async seal(value: unknown, purpose: string): Promise<string> {
     const [key] = await this.#keys()
-    const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
+    const iv = random.bytes(ivBytes)
     const text = new TextEncoder().encode(JSON.stringify(value))
     const sealed = new Uint8Array(await crypto.subtle.encrypt(gcm(iv, purpose), key!, text))
     const whole = new Uint8Array(ivBytes + sealed.length)
@@ -47,7 +48,7 @@ export class Sealer {
 }
 
 function randomKey(): Uint8Array {
-  return crypto.getRandomValues(new Uint8Array(32))
+  return random.bytes(32)
 }
 
 async function importKey(secret: string | Uint8Array): Promise<CryptoKey> {

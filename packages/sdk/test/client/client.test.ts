@@ -384,12 +384,12 @@ describe('icons', () => {
     const config = { icons: icons as never }
     const info = { name: 'icons', version: '1' }
     const server = new McpServer(info)
-    expect(() => server.registerTool('t', config, () => 'x')).toThrow(/^Tool t: icons/)
-    expect(() => server.registerPrompt('p', config, () => 'x')).toThrow(/^Prompt p: icons/)
-    expect(() => server.registerResource('r', 'a://b', config, () => 'x')).toThrow(/^Resource r: icons/)
+    expect(() => server.registerTool('t', config, () => 'x')).toThrow(/^Tool "t": icons/)
+    expect(() => server.registerPrompt('p', config, () => 'x')).toThrow(/^Prompt "p": icons/)
+    expect(() => server.registerResource('r', 'a://b', config, () => 'x')).toThrow(/^Resource "r": icons/)
     const template = new ResourceTemplate('a://{b}')
-    expect(() => server.registerResource('f', template, config, () => 'x')).toThrow(/^Resource f: icons/)
-    expect(() => new McpServer({ ...info, ...config })).toThrow(/^Server icons: icons/)
+    expect(() => server.registerResource('f', template, config, () => 'x')).toThrow(/^Resource "f": icons/)
+    expect(() => new McpServer({ ...info, ...config })).toThrow(/^Server "icons": icons/)
   })
 
   it('accepts http: icons with a warning that clients will not load them', () => {

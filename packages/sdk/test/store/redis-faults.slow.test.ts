@@ -4,9 +4,9 @@ import { Queue } from 'bullmq'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { McpError } from '../../src/errors.ts'
-import { type RunTask, UnknownEvent } from '../../src/store/ports.ts'
+import { type RunTask, UnknownEventError } from '../../src/store/ports.ts'
 import { load } from '../../src/store/redis/connections.ts'
-import { type RedisStore, type RedisStoreOptions, redisStore } from '../../src/store/redis/redis-store.ts'
+import { type RedisStore, type RedisStoreOptions, redisStore } from '../../src/store/redis/store.ts'
 import { deferred } from '../../src/util/deferred.ts'
 import { eventually } from '../kit/eventually.ts'
 import { hasRedis, RedisServer, type RedisServerOptions } from '../kit/redis-server.ts'
@@ -264,7 +264,9 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     const worker = await other.tasks.work(run, { concurrency: 2, leaseMs: 10_000, onError: () => {} })
     expect(await other.sessions.get('same')).toBe(undefined)
     expect(await other.values.get('same')).toBe(undefined)
-    await expect(async () => other.events.replayEventsAfter(event, { send: () => {} })).rejects.toThrow(UnknownEvent)
+    await expect(async () => other.events.replayEventsAfter(event, { send: () => {} })).rejects.toThrow(
+      UnknownEventError,
+    )
     expect(await other.tasks.get('same')).toBe(undefined)
     expect([await other.tasks.countOpen(), await other.tasks.list('somebody', { limit: 10 })]).toEqual([0, []])
     await one.bus.publish('same', 'of one')

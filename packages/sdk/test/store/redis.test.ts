@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type RedisStore, redisStore } from '../../src/store/redis/redis-store.ts'
+import { type RedisStore, redisStore } from '../../src/store/redis/store.ts'
 import { busContract } from '../../src/testing/store-contracts/bus.ts'
 import { eventStoreContract } from '../../src/testing/store-contracts/event-store.ts'
 import { sessionStoreContract } from '../../src/testing/store-contracts/session-store.ts'

@@ -172,8 +172,8 @@ describe('a SQLite file that several processes share', () => {
     }
     chmodSync(closed, 0o755)
     expect(says.all.map(({ refused }) => refused)).toEqual([
-      expect.stringMatching(/^Cannot open the store .*new\.db: EACCES: permission denied/),
-      expect.stringMatching(/^Cannot use the store .*old\.db: .*; the file and its folder must be writable/),
+      expect.stringMatching(/^Cannot open the store .*new\.db": EACCES: permission denied/),
+      expect.stringMatching(/^Cannot use the store .*old\.db": .*\. The file and its folder must be writable/),
     ])
   }, 60_000)
 
@@ -183,7 +183,7 @@ describe('a SQLite file that several processes share', () => {
       await children.build('alone', new URL('file:///nowhere/store.js').href)
       const says = new Sayings()
       await exited(says.hear(children.start(children.newFile(), 'burst', 'p', { name: 'alone' })))
-      expect(says.all[0]?.refused).toMatch(/needs the package libsql on this runtime: npm install libsql/)
+      expect(says.all[0]?.refused).toMatch(/requires the package "libsql" on this runtime\. Run "npm install libsql"/)
     },
     60_000,
   )
@@ -198,7 +198,7 @@ describe('a SQLite file that several processes share', () => {
     const child = says.hear(children.start(path, 'watch'))
     await heard
     await store.tasks.create(entry('one'))
-    await store.tasks.say('one', 'halfway')
+    await store.tasks.publish('one', 'halfway')
     await store.tasks.replace({ ...entry('one'), version: 2 })
     await says.until((all) => all.filter(({ id }) => id === 'one').length === 3)
     expect(says.all.filter(({ id }) => id === 'one').map(({ said }) => said)).toEqual([undefined, 'halfway', undefined])

@@ -5,9 +5,9 @@ import { type SqliteStore, type SqliteStoreOptions, sqliteStore } from 'tenon/st
 import { eventStoreContract, sessionStoreContract, taskStoreContract, valueStoreContract } from 'tenon/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { McpError } from '../../src/errors.ts'
-import { type TaskEntry, UnknownEvent } from '../../src/store/ports.ts'
+import { type TaskEntry, UnknownEventError } from '../../src/store/ports.ts'
 import { openDatabase } from '../../src/store/sqlite/database.ts'
-import { pauseMs } from '../../src/store/sqlite/jobs.ts'
+import { retryDelayMs } from '../../src/store/sqlite/jobs.ts'
 
 let folder = ''
 beforeAll(() => {
@@ -173,7 +173,7 @@ describe('the file of sqliteStore', () => {
     const path = newFile()
     const text = 'This is a diary.\n'.repeat(1000)
     writeFileSync(path, text)
-    expect(refusal(path)).toMatch(/file is not a database; give the store a file of its own$/)
+    expect(refusal(path)).toMatch(/file is not a database\. Use a separate file for the store\.$/)
     expect(readFileSync(path, 'utf8')).toBe(text)
   })
 
@@ -185,7 +185,7 @@ describe('the file of sqliteStore', () => {
     const bytes = readFileSync(path)
     bytes.fill(0xaa, 100, 4096)
     writeFileSync(path, bytes)
-    expect(refusal(path)).toMatch(/restore it, or remove it to begin with an empty store$/)
+    expect(refusal(path)).toMatch(/restore a backup, or delete it to start with an empty store\.$/)
   })
 
   it('is refused when it belongs to another program, and is left as it is', () => {
@@ -193,7 +193,7 @@ describe('the file of sqliteStore', () => {
     const other = openDatabase(path)
     other.exec('CREATE TABLE diary (day TEXT); PRAGMA user_version = 1')
     other.close()
-    expect(refusal(path)).toBe(`${path} is a database of another program; give the store a file of its own`)
+    expect(refusal(path)).toBe(`"${path}" is a database of another program. Use a separate file for the store.`)
     const again = openDatabase(path)
     const names = again
       .prepare('SELECT name FROM sqlite_master')
@@ -209,7 +209,7 @@ describe('the file of sqliteStore', () => {
     const newer = openDatabase(path)
     newer.exec('PRAGMA user_version = 1000')
     newer.close()
-    expect(refusal(path)).toMatch(/was made by a newer version of this library/)
+    expect(refusal(path)).toMatch(/was created by a newer version of this library/)
   })
 
   it('is refused when a folder is in its place, or its folder is none or not there', () => {
@@ -233,10 +233,10 @@ describe('the file of sqliteStore', () => {
         void store.values.set(id, id, 1000)
         void store.events.storeEvent(id, '""')
       }
-      await store.tasks.say('x', 'all of it is written')
+      await store.tasks.publish('x', 'all of it is written')
       advance(60_000)
       // What is over goes with the next changes, some at a time.
-      for (let times = 0; times < 5; times++) await store.tasks.say('x', 'later')
+      for (let times = 0; times < 5; times++) await store.tasks.publish('x', 'later')
     }
     const left = openDatabase(path)
     const count = (table: string) => left.prepare(`SELECT count(*) AS number FROM ${table}`).get()?.number
@@ -252,7 +252,7 @@ describe('the file of sqliteStore', () => {
     advance(600)
     const young = await store.events.storeEvent('a', '2')
     advance(600)
-    await expect(store.events.replayEventsAfter(old, { send: () => {} })).rejects.toBeInstanceOf(UnknownEvent)
+    await expect(store.events.replayEventsAfter(old, { send: () => {} })).rejects.toBeInstanceOf(UnknownEventError)
     expect(await store.events.replayEventsAfter(young, { send: () => {} })).toBe('a')
   })
 
@@ -290,7 +290,7 @@ describe('the file of sqliteStore', () => {
 
 describe('the pause after a failure', () => {
   it('grows with every failure in a row, up to half a minute', () => {
-    expect([1, 2, 3, 4, 9, 10, 500].map(pauseMs)).toEqual([100, 200, 400, 800, 25_600, 30_000, 30_000])
+    expect([1, 2, 3, 4, 9, 10, 500].map(retryDelayMs)).toEqual([100, 200, 400, 800, 25_600, 30_000, 30_000])
   })
 })
 

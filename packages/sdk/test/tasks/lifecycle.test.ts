@@ -112,7 +112,7 @@ describe('a task', () => {
       const peer = await world.peer(await world.serve(tools))
       for (const [name, text] of [
         ['fail', 'No paper'],
-        ['liar', 'The tool liar returned what its outputSchema refuses'],
+        ['liar', 'Tool "liar" returned a value that does not match its outputSchema'],
       ] as const) {
         const id = await peer.start(name)
         const { result } = await peer.result(id)

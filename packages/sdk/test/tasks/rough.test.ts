@@ -60,7 +60,7 @@ describe('tasks', () => {
     for (let index = 0; index < 30; index++) expect((await client.callTool('work')).text).toBe('done')
     expect(await store.get(open.id!)).toMatchObject({ isOpen: true })
     for (let index = 0; index < 9; index++) await client.callToolAsTask('wait')
-    await expect(client.callToolAsTask('wait')).rejects.toThrow('at most 10 tasks')
+    await expect(client.callToolAsTask('wait')).rejects.toThrow('Task limit reached: this server keeps 10')
     await server.close()
   })
 
@@ -75,7 +75,7 @@ describe('tasks', () => {
       list: (...args) => inner.list(...args),
       countOpen: (owner) => inner.countOpen(owner),
       watch: (listener) => inner.watch(listener),
-      say: (...args) => inner.say(...args),
+      publish: (...args) => inner.publish(...args),
       work: async (...args) => {
         if (failures-- > 0) throw new Error('away')
         return inner.work(...args)
@@ -120,6 +120,6 @@ describe('tasks', () => {
 
   it.each([{ afterMs: 1e12 }, { afterMs: '5' }, {}, null, 'sometimes'])('refuse the policy %j of a tool', (policy) => {
     const register = () => serverWith({}).registerTool('odd', { taskPolicy: policy as never }, () => 'x')
-    expect(register).toThrow(/Tool odd: taskPolicy must be 'always', 'never' or \{ afterMs \}/)
+    expect(register).toThrow(/Tool "odd": taskPolicy must be 'always', 'never' or \{ afterMs \}/)
   })
 })

@@ -1,6 +1,6 @@
 import { McpError } from '../../errors.ts'
 import { guardedFetch } from '../../net/guarded-fetch.ts'
-import { MemoryValueStore } from '../../store/memory.ts'
+import { MemoryValueStore } from '../../store/memory/values.ts'
 import type { AuthInfo } from '../../util/auth-info.ts'
 import { Sealer } from '../../util/sealer.ts'
 import type { AuthRoutes } from '../http.ts'

@@ -2,67 +2,72 @@ import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
 import type { CompleteParams, CompleteResult } from '../../protocol/completion.ts'
 import type { StandardSchema } from '../../schema/standard.ts'
-import { rankByRelevance } from '../../util/rank.ts'
 import type { Context } from '../context.ts'
-import type { FeatureHost } from './feature.ts'
+import type { FeatureServer } from './feature.ts'
 import type { Prompts } from './prompts.ts'
+import { rankByRelevance } from './rank.ts'
 import type { Resources } from './resources.ts'
 
-/** What is known when a value is completed: the arguments that were settled before. */
+/** The arguments that the user has already entered. */
 export interface CompletionContext {
   arguments?: Record<string, string> | undefined
 }
 
-/** Suggests values for what was typed so far, best first. `ctx` tells who is asking. */
+/** Suggests values for the typed text, best first. */
 export type Completer = (
   value: string,
   context: CompletionContext,
   ctx: Context,
 ) => Suggestions | PromiseLike<Suggestions>
 
-/** A list is searched with fuzzy matching, and the most relevant values come first. */
+/** A completer, or a list of values that is searched with fuzzy matching. */
 export type CompleterLike = Completer | readonly string[]
 
+/** Suggested values, with a total if there are more. */
 export type Suggestions = readonly string[] | SuggestionPage
 
+/** A part of the suggested values. */
 export interface SuggestionPage {
   values: readonly string[]
-  /** How many there are in all. */
+  /** Total number of matching values. */
   total?: number | undefined
   hasMore?: boolean | undefined
 }
 
-/** The wire carries at most this many (2025-11-25 completion). */
+/** Maximum values per response (2025-11-25 completion). */
 const maxValues = 100
 
 const completers = new WeakMap<object, Completer>()
 
 /**
- * Gives a schema suggestions: a list, or a function.
+ * Adds suggestions to a schema: a list of values, or a function.
  *
  * @example
- * argsSchema: { language: completable(z.string(), ['python', 'typescript']) }
- *
- * @example
- * argsSchema: { user: completable(z.string(), (typed, _context, ctx) => findUsers(typed, ctx.auth)) }
+ * ```ts
+ * argsSchema: {
+ *   language: completable(z.string(), ['python', 'typescript']),
+ *   user: completable(z.string(), (typed, _context, ctx) => findUsers(typed, ctx.auth)),
+ * }
+ * ```
  */
 export function completable<S extends StandardSchema>(schema: S, complete: CompleterLike): S {
-  // A copy, where the library can make one, so that the schema can be used elsewhere without suggestions, or with others.
+  // Copy the schema if its library supports that, so that the original can be used with other suggestions.
   const { clone } = schema as { clone?: unknown }
   const own = typeof clone === 'function' ? (clone.call(schema) as S) : schema
   if (completers.has(own))
-    throw new TypeError('This schema has suggestions already; make another one for other suggestions')
+    throw new TypeError('This schema already has suggestions. Create another schema for other suggestions.')
   completers.set(own, toCompleter(complete))
   return own
 }
 
+/** Returns a completer for a list of values. */
 export function toCompleter(complete: CompleterLike): Completer {
   return typeof complete === 'function' ? complete : (typed) => rankByRelevance(complete, typed)
 }
 
-/** Looks through wrappers too, so that `completable(z.string(), ...).optional()` works as well. */
+/** Returns the completer of a schema, also inside wrappers such as `completable(z.string(), ...).optional()`. */
 export function completerOf(schema: unknown): Completer | undefined {
-  // An arktype is a function.
+  // ArkType schemas are functions.
   for (
     let inner = schema;
     inner && (typeof inner === 'object' || typeof inner === 'function');
@@ -74,32 +79,34 @@ export function completerOf(schema: unknown): Completer | undefined {
   return undefined
 }
 
-/** Where zod keeps the schema inside an optional, a default and the like. */
+/** Returns the schema inside a zod wrapper such as an optional or a default. */
 function innerOf(schema: object): unknown {
   const { _zod, _def } = schema as { _zod?: { def?: { innerType?: unknown } }; _def?: { innerType?: unknown } }
   return _zod?.def?.innerType ?? _def?.innerType
 }
 
+/** The completion feature. */
 export class Completions {
-  readonly #host: FeatureHost
+  readonly #server: FeatureServer
   readonly #prompts: Prompts
   readonly #resources: Resources
 
-  constructor(host: FeatureHost, prompts: Prompts, resources: Resources) {
-    this.#host = host
+  constructor(server: FeatureServer, prompts: Prompts, resources: Resources) {
+    this.#server = server
     this.#prompts = prompts
     this.#resources = resources
   }
 
-  /** Whether anything here can be completed: the capability follows from it. */
+  /** True if anything can be completed. The capability is declared in this case. */
   get present(): boolean {
     return (
       this.#prompts.completes ||
       this.#resources.completes ||
-      this.#host.mounts.some(({ server }) => server.features.completions.present)
+      this.#server.mounts.some(({ server }) => server.features.completions.present)
     )
   }
 
+  /** Serves `completion/complete`. */
   async complete(params: Params, ctx: Context): Promise<CompleteResult> {
     const { ref, argument, context } = params as unknown as CompleteParams
     const mounted = this.#mountOf(ref)
@@ -120,7 +127,7 @@ export class Completions {
   #mountOf(ref: CompleteParams['ref']) {
     if (ref.type === 'ref/resource') {
       if (this.#resources.ownsReference(ref.uri)) return undefined
-      const mount = this.#host.mounts.find(({ server }) => server.features.resources.knowsReference(ref.uri))
+      const mount = this.#server.mounts.find(({ server }) => server.features.resources.knowsReference(ref.uri))
       return mount && { server: mount.server, ref }
     }
     const found = this.#prompts.mountOf(ref.name)
@@ -131,7 +138,7 @@ export class Completions {
 function toCompletion(suggestions: Suggestions): CompleteResult['completion'] {
   const { values, total, hasMore }: SuggestionPage = isList(suggestions) ? { values: suggestions } : suggestions
   if (!Array.isArray(values) || values.some((value) => typeof value !== 'string')) {
-    throw new TypeError('A completer must return strings')
+    throw new TypeError('A completer must return an array of strings')
   }
   const tooMany = values.length > maxValues
   const all = total ?? (hasMore ? undefined : values.length)
@@ -146,6 +153,7 @@ function isList(suggestions: Suggestions): suggestions is readonly string[] {
   return Array.isArray(suggestions)
 }
 
+/** Returns the error for an argument that does not exist. */
 export function unknownArgument(name: string): ProtocolError {
-  return new ProtocolError(RpcCode.InvalidParams, `${name} has no such argument`)
+  return new ProtocolError(RpcCode.InvalidParams, `Unknown argument of ${name}`)
 }

@@ -9,60 +9,64 @@ import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import type { Pages } from './pages.ts'
 
-/** Another server whose features appear here under a prefix. */
+/** A mounted server, whose features are offered under a prefix. */
 export interface Mount {
   readonly prefix: string
   readonly server: McpServer
 }
 
-/** What a feature needs from the server it belongs to. */
-export interface FeatureHost {
+/** The part of its server that a feature uses. */
+export interface FeatureServer {
   readonly pages: Pages
   readonly mounts: readonly Mount[]
   readonly maskErrors: boolean
   readonly hideUnauthorized: boolean
-  /** Whether calls can run as tasks. */
+  /** True if calls can run as tasks. */
   readonly hasTasks: boolean
+  /** Notifies clients that a list changed. */
   changed(list: ListName): void
-  /** A tool returned the contents of a resource. */
-  embedsResource(tool: string): void
+  /** Called when a tool returned the contents of a resource. */
+  onEmbeddedResource(tool: string): void
   reportError(error: unknown): void
 }
 
-/** A value, or the promise of one. `Promise` is named because compilers explain mismatches in it better than in a thenable. */
-export type Settled<T> = T | Promise<T> | PromiseLike<T>
+/** A value or a promise of it. Names `Promise` because compilers explain mismatches better there than in a thenable. */
+export type Awaitable<T> = T | Promise<T> | PromiseLike<T>
 
-/** An `InputRequiredResult`, without the fields that compilers would suggest for a result of another kind. */
+/** An `InputRequiredResult`, without the fields that editors would suggest for other results. */
 export interface InputRequired {
   resultType: 'input_required'
 }
 
-/** An item that only some callers may use. */
-export interface Guarded {
+/** Restricts a tool, resource or prompt to callers with certain scopes. */
+export interface AccessOptions {
   /**
-   * Scopes that a caller needs. Others get an error that names the scopes (403 with a challenge over HTTP), so that clients
-   * can request a token with them. Does not apply on stdio without `auth`, where the caller is the local user.
+   * The scopes that a caller needs. Without them, the caller gets an error that names them (over HTTP a 403 with a
+   * challenge), so that clients can request a token with them. Not checked on stdio without `auth`, where the caller is the
+   * local user.
    */
   requiredScopes?: readonly string[] | undefined
-  /** Leaves it out of lists for callers without the scopes. Default: the option of the server, which is false. */
+  /** Hides the item in lists from callers without the scopes. Default: the `hideUnauthorized` option of the server. */
   hideUnauthorized?: boolean | undefined
 }
 
-export function mayUse(ctx: Context, { requiredScopes }: Guarded): boolean {
+/** Returns whether the caller has the required scopes. */
+export function mayUse(ctx: Context, { requiredScopes }: AccessOptions): boolean {
   return requiredScopes === undefined || isAllowed(grantedTo(ctx.call), requiredScopes)
 }
 
-/** Whether lists leave the item out for callers without its scopes. */
-export function isHideable({ requiredScopes, hideUnauthorized }: Guarded, byDefault: boolean): boolean {
+/** Returns whether lists hide the item from callers without its scopes. */
+export function isHideable({ requiredScopes, hideUnauthorized }: AccessOptions, byDefault: boolean): boolean {
   return requiredScopes !== undefined && (hideUnauthorized ?? byDefault)
 }
 
-export function isListed(ctx: Context, item: Guarded, hidesByDefault: boolean): boolean {
+/** Returns whether lists show the item to this caller. */
+export function isListed(ctx: Context, item: AccessOptions, hidesByDefault: boolean): boolean {
   return !isHideable(item, hidesByDefault) || mayUse(ctx, item)
 }
 
-/** Throws at registration on members that every kind of item has. */
-export function checkItem(item: string, config: Guarded & { icons?: unknown; _meta?: Meta | undefined }): void {
+/** Checks the options that all items have in common. */
+export function checkItem(item: string, config: AccessOptions & { icons?: unknown; _meta?: Meta | undefined }): void {
   const { requiredScopes, icons } = config
   lintMeta(item, config._meta)
   const problem = iconsProblem(icons)
@@ -72,21 +76,21 @@ export function checkItem(item: string, config: Guarded & { icons?: unknown; _me
   const isScope = (scope: unknown) => typeof scope === 'string' && /^[!#-[\]-~]+$/.test(scope)
   const isList = Array.isArray(requiredScopes) && requiredScopes.every(isScope)
   if (!isList)
-    throw new TypeError(`${item}: requiredScopes must be an array of scopes, such as ['admin', 'files:read']`)
+    throw new TypeError(`${item}: requiredScopes must be an array of scopes, for example ['admin', 'files:read']`)
 }
 
-/** The author's mistake, not the caller's: `onError` hears of it, and the error names the item and the field. */
-export function badOutput(host: Pick<FeatureHost, 'reportError'>, message: string): ProtocolError {
-  host.reportError(new TypeError(message))
+/** Reports an invalid result to `onError` and returns the error for the caller: the author of the server made a mistake. */
+export function badOutput(server: Pick<FeatureServer, 'reportError'>, message: string): ProtocolError {
+  server.reportError(new TypeError(message))
   return new ProtocolError(RpcCode.InternalError, message)
 }
 
-/** `shop_add` is `add` of the server mounted as `shop`. Underscore, because some hosts allow no dot in a tool name. */
+/** Returns the name of a mounted item: `shop_add` is `add` of the server mounted as `shop`. Some hosts reject dots in tool names. */
 export function prefixed(prefix: string, name: string): string {
   return `${prefix}_${name}`
 }
 
-/** The mount that a prefixed name leads to, and the name there. One prefix may begin with another. */
+/** Finds the mounted server that a prefixed name refers to, and the name there. */
 export function findMount(
   mounts: readonly Mount[],
   name: string,
@@ -104,18 +108,18 @@ export function findMount(
   return found
 }
 
-/** A full result, told by the list that it must have. */
+/** Returns whether a value is a full result, recognized by its list. */
 export function isResultWith(value: unknown, member: string): value is Record<string, unknown> {
   return isObject(value) && Array.isArray(value[member])
 }
 
-/** The first of several items with one key; own ones come before mounted ones, and win. */
+/** Removes items whose key appeared before. */
 export function uniqueBy<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
   const seen = new Set<string>()
   return items.filter((item) => !seen.has(keyOf(item)) && seen.add(keyOf(item)))
 }
 
-/** A copy without members that are undefined, so that they do not appear on the wire as null or at all. */
+/** Returns a copy without members that are undefined. */
 export function defined<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
 }

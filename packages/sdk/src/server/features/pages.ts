@@ -3,12 +3,12 @@ import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { Outcome } from '../../replay/conversation.ts'
 import type { Sealer } from '../../util/sealer.ts'
 
-/** Far longer than a cursor of ours; what is longer is not even looked at. */
+/** Far longer than any valid cursor. Longer ones are rejected without decryption. */
 const maxCursorLength = 20_000
 
 /**
- * Cuts lists into pages. A cursor is sealed, so that a made-up one is told from a real one, and names the item it
- * follows, so that it stays right when items before it come or go.
+ * Splits lists into pages. A cursor is encrypted, so that forged ones are detected, and names the item before the page, so
+ * that it stays valid when items are added or removed.
  */
 export class Pages {
   readonly #sealer: Sealer
@@ -20,16 +20,16 @@ export class Pages {
   }
 
   /**
-   * The page that the params ask for.
-   * @param member What the result calls the list.
-   * @param keyOf Names an item among the others of its list.
+   * Returns the page that the params ask for.
+   * @param member The name of the list in the result.
+   * @param keyOf Returns the unique key of an item.
    */
   list<T>(member: string, items: T[], keyOf: (item: T) => string, { cursor }: Params): Outcome {
     if (cursor === undefined && items.length <= this.#size) return { [member]: items }
-    return this.#cut(member, items, keyOf, cursor as string | undefined)
+    return this.#slice(member, items, keyOf, cursor as string | undefined)
   }
 
-  async #cut<T>(
+  async #slice<T>(
     member: string,
     items: T[],
     keyOf: (item: T) => string,
@@ -44,10 +44,11 @@ export class Pages {
 
   async #positionAfter<T>(list: string, items: T[], keyOf: (item: T) => string, cursor: string): Promise<number> {
     const opened = cursor.length > maxCursorLength ? undefined : await this.#sealer.open(cursor, `cursor ${list}`)
-    if (!Array.isArray(opened)) throw new ProtocolError(RpcCode.InvalidParams, 'params.cursor is not one of ours')
+    if (!Array.isArray(opened))
+      throw new ProtocolError(RpcCode.InvalidParams, 'Invalid cursor: use the "nextCursor" of a previous response')
     const [key, position] = opened as [string, number]
     const index = items.findIndex((item) => keyOf(item) === key)
-    // The item itself is gone: what came after it moved up by one.
+    // The item was removed, so the items after it moved up by one.
     return index === -1 ? Math.max(position - 1, 0) : index + 1
   }
 }

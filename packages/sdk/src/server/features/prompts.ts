@@ -15,44 +15,46 @@ import type { Context } from '../context.ts'
 import type { McpServer } from '../mcp-server.ts'
 import { type Completer, type CompleterLike, completerOf, toCompleter, unknownArgument } from './completion.ts'
 import {
+  type AccessOptions,
+  type Awaitable,
   badOutput,
   checkItem,
   defined,
-  type FeatureHost,
+  type FeatureServer,
   findMount,
-  type Guarded,
   type InputRequired,
   isHideable,
   isListed,
   isResultWith,
   prefixed,
-  type Settled,
   uniqueBy,
 } from './feature.ts'
 import { type Registered, Registry } from './registry.ts'
 
-export interface PromptConfig<Args> extends Guarded {
+/** The definition of a prompt. */
+export interface PromptConfig<Args> extends AccessOptions {
   title?: string | undefined
   description?: string | undefined
-  /** The arguments, all of them strings on the wire. */
+  /** The arguments. All of them are strings in the protocol. */
   argsSchema?: Args | undefined
-  /** Suggestions by argument name, for schemas that cannot carry `completable`. */
+  /** Suggestions by argument name, for schemas that do not support `completable`. */
   complete?: Record<string, CompleterLike> | undefined
   icons?: Icon[] | undefined
   _meta?: Meta | undefined
 }
 
-/** The full result of a prompt, as handlers return it. */
+/** The full result of a prompt handler. */
 export interface PromptOutput {
   description?: string | undefined
   messages: PromptMessage[]
   _meta?: ResultMeta | undefined
 }
 
-/** A prompt may return its messages, or plain text as a single message of the user. */
+/** What a prompt may return: a full result, or text as a single user message. */
 export type PromptReturn = string | PromptOutput | InputRequired
 
-export type PromptHandler<Args> = (args: InferOutput<Args>, ctx: Context) => Settled<PromptReturn>
+/** The handler of a prompt. */
+export type PromptHandler<Args> = (args: InferOutput<Args>, ctx: Context) => Awaitable<PromptReturn>
 
 /** What `update` may change. */
 export interface PromptChanges<Args> extends PromptConfig<Args> {
@@ -62,7 +64,7 @@ export interface PromptChanges<Args> extends PromptConfig<Args> {
 
 /** A registered prompt: change it, disable it or remove it. */
 export interface RegisteredPrompt<Args extends SchemaLike | undefined = SchemaLike | undefined> extends Registered {
-  /** Changes the prompt. A new handler is typed by the schema given with it, else by that of the registration. */
+  /** Changes the prompt. A new handler is typed by the schema passed with it, or by the registered one. */
   update<NewArgs extends SchemaLike | undefined = Args>(changes: PromptChanges<NewArgs>): void
 }
 
@@ -83,17 +85,18 @@ interface Entry {
 
 type AnyHandler = (args: never, ctx: Context) => unknown
 
+/** The prompts feature. */
 export class Prompts {
-  readonly #host: FeatureHost
+  readonly #server: FeatureServer
   readonly #entries: Registry<Entry>
-  /** Kept until something is registered: lists are asked for often. */
-  #hasGuarded: boolean | undefined
+  /** Cached until the next registration, because lists are requested often. */
+  #hasScoped: boolean | undefined
 
-  constructor(host: FeatureHost) {
-    this.#host = host
+  constructor(server: FeatureServer) {
+    this.#server = server
     this.#entries = new Registry('prompt', () => {
-      this.#hasGuarded = undefined
-      host.changed('prompts')
+      this.#hasScoped = undefined
+      server.changed('prompts')
     })
   }
 
@@ -105,32 +108,35 @@ export class Prompts {
     )
   }
 
+  /** True if the capability is declared. */
   get present(): boolean {
-    return this.#entries.used || this.#host.mounts.some(({ server }) => server.features.prompts.present)
+    return this.#entries.used || this.#server.mounts.some(({ server }) => server.features.prompts.present)
   }
 
-  /** @param hides Whether to leave out what the caller may not use; passed on to mounted servers if true. */
-  definitions(ctx: Context, hides = this.#host.hideUnauthorized): Prompt[] {
+  /** @param hides Whether to hide prompts from callers without their scopes. Passed on to mounted servers if true. */
+  definitions(ctx: Context, hides = this.#server.hideUnauthorized): Prompt[] {
     const listed = this.#entries.enabled().filter(({ config }) => isListed(ctx, config, hides))
     const own = listed.map(({ definition }) => definition)
-    const mounted = this.#host.mounts.flatMap(({ prefix, server }) => {
+    const mounted = this.#server.mounts.flatMap(({ prefix, server }) => {
       const prompts = server.features.prompts.definitions(ctx, hides || undefined)
       return prompts.map((prompt) => ({ ...prompt, name: prefixed(prefix, prompt.name) }))
     })
     return mounted.length === 0 ? own : uniqueBy([...own, ...mounted], ({ name }) => name)
   }
 
-  /** Whether callers see different lists, so that none can be kept for all. */
-  listVaries(hides = this.#host.hideUnauthorized): boolean {
-    this.#hasGuarded ??= this.#entries.enabled().some(({ config }) => config.requiredScopes)
-    const own = this.#hasGuarded && this.#entries.enabled().some(({ config }) => isHideable(config, hides))
-    return own || this.#host.mounts.some(({ server }) => server.features.prompts.listVaries(hides || undefined))
+  /** Returns whether callers may see different lists, so that the list cannot be cached for all. */
+  listVaries(hides = this.#server.hideUnauthorized): boolean {
+    this.#hasScoped ??= this.#entries.enabled().some(({ config }) => config.requiredScopes)
+    const own = this.#hasScoped && this.#entries.enabled().some(({ config }) => isHideable(config, hides))
+    return own || this.#server.mounts.some(({ server }) => server.features.prompts.listVaries(hides || undefined))
   }
 
+  /** Serves `prompts/list`. */
   list(params: Params, ctx: Context): Outcome {
-    return this.#host.pages.list('prompts', this.definitions(ctx), ({ name }) => name, params)
+    return this.#server.pages.list('prompts', this.definitions(ctx), ({ name }) => name, params)
   }
 
+  /** Serves `prompts/get`. */
   async get(params: Params, ctx: Context): Promise<ResultObject> {
     const name = params.name as string
     const entry = this.#entries.get(name)
@@ -140,16 +146,17 @@ export class Prompts {
     return mount.server.server.delegate('prompts/get', { ...params, name: mount.name }, ctx)
   }
 
+  /** Returns whether a prompt exists here or in a mounted server. */
   has(name: string): boolean {
-    return this.#entries.get(name) !== undefined || findMount(this.#host.mounts, name, hasPrompt) !== undefined
+    return this.#entries.get(name) !== undefined || findMount(this.#server.mounts, name, hasPrompt) !== undefined
   }
 
-  /** The mounted server that a prompt belongs to, if it is not an own one. */
+  /** Returns the mounted server that a prompt belongs to, if it is not registered here. */
   mountOf(name: string): { server: McpServer; name: string } | undefined {
-    return this.#entries.get(name) ? undefined : findMount(this.#host.mounts, name, hasPrompt)
+    return this.#entries.get(name) ? undefined : findMount(this.#server.mounts, name, hasPrompt)
   }
 
-  /** Who completes an argument: undefined when nobody does. Throws when there is no such prompt or argument. */
+  /** Returns the completer of an argument, if it has one. Throws if the prompt or argument does not exist. */
   completer(name: string, argument: string, ctx: Context): Completer | undefined {
     const entry = this.#entries.get(name)
     if (!entry?.enabled) throw unknownPrompt(name)
@@ -162,6 +169,7 @@ export class Prompts {
     return completerOf(entry.args?.property(argument))
   }
 
+  /** True if any argument has a completer. */
   get completes(): boolean {
     return this.#entries.enabled().some(({ config, definition, args }) => {
       const names = definition.arguments?.map(({ name }) => name) ?? []
@@ -181,23 +189,22 @@ export class Prompts {
     if (isResultWith(returned, 'messages')) {
       const problem = messagesProblem(returned.messages as unknown[])
       if (problem !== undefined)
-        throw badOutput(this.#host, `The prompt ${entry.name} returned an invalid result: ${problem}`)
+        throw badOutput(this.#server, `Prompt "${entry.name}" returned an invalid result: ${problem}`)
       const { description } = entry.definition
       return { ...(description !== undefined && { description }), ...returned } as GetPromptResult
     }
     if (typeof returned !== 'string') {
-      const what = `returned ${kindOf(returned)}; return { messages } or text`
-      throw badOutput(this.#host, `The prompt ${entry.name} ${what}`)
+      throw badOutput(this.#server, `Prompt "${entry.name}" returned ${kindOf(returned)}. Return { messages } or text.`)
     }
     return { messages: [{ role: 'user', content: { type: 'text', text: returned } }] }
   }
 }
 
 function compilePrompt(name: string, config: PromptConfig<SchemaLike>, handler: AnyHandler, enabled: boolean): Entry {
-  if (name === '') throw new TypeError('A prompt needs a name')
+  if (name === '') throw new TypeError('A prompt requires a name')
   if (typeof handler !== 'function')
-    throw new TypeError(`Prompt ${name}: the handler, last of three, must be a function`)
-  checkItem(`Prompt ${name}`, config)
+    throw new TypeError(`Prompt "${name}": the third argument, the handler, must be a function`)
+  checkItem(`Prompt "${name}"`, config)
   const { argsSchema, title, description, icons, _meta } = config
   const args = argsSchema && compileSchema(argsSchema, 'input')
   const definition = defined<Prompt>({
@@ -224,7 +231,7 @@ function toArguments({ json }: UserSchema): PromptArgument[] {
   })
 }
 
-/** What is wrong with the messages of a prompt, or undefined. */
+/** Returns the problem with the messages of a prompt, if there is one. */
 function messagesProblem(messages: readonly unknown[]): string | undefined {
   for (const [index, message] of messages.entries()) {
     const { role, content } = isObject(message) ? message : {}

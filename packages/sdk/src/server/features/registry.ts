@@ -1,25 +1,29 @@
-/** The handle that registration returns. Every change is told to connected clients. */
+/** The handle that registration returns. Connected clients are notified of every change. */
 export interface Registered {
   readonly name: string
   readonly enabled: boolean
+  /** Offers the item again. */
   enable(): void
+  /** Hides the item and rejects its use until `enable()`. */
   disable(): void
+  /** Removes the item for good. */
   remove(): void
 }
 
-/** A handle whose item can be changed in any part. */
+/** A handle with `update()`. */
 export interface Updatable<Changes> extends Registered {
+  /** Changes the given parts of the item. */
   update(changes: Changes): void
 }
 
 interface Item {
-  /** Names it among its kind: the name of a tool, the URI of a resource. */
+  /** Unique in the registry: the name of a tool, the URI of a resource. */
   readonly key: string
   readonly name: string
   readonly enabled: boolean
 }
 
-/** What is registered of one kind, in order of registration. Items are replaced whole, never changed in place. */
+/** The registered items of one kind, in order of registration. Items are replaced, never mutated. */
 export class Registry<E extends Item> {
   readonly #kind: string
   readonly #changed: () => void
@@ -31,7 +35,7 @@ export class Registry<E extends Item> {
     this.#changed = changed
   }
 
-  /** Whether anything was ever registered: a capability once declared stays, also when the last item goes. */
+  /** True once an item was registered. It stays true, because a capability must not disappear with the last item. */
   get used(): boolean {
     return this.#used
   }
@@ -48,16 +52,16 @@ export class Registry<E extends Item> {
     return this.all().filter((item) => item.enabled)
   }
 
-  /** @param rebuild Makes the item anew with changes. */
+  /** @param rebuild Returns a new item with the changes applied. */
   register<Changes>(item: E, rebuild: (item: E, changes: Changes) => E): Updatable<Changes> {
     let current = item
-    this.#put(current)
+    this.#add(current)
     const replace = (next: E) => {
       if (this.#items.get(current.key) !== current) {
-        throw new TypeError(`The ${this.#kind} ${current.key} was removed; register it again`)
+        throw new TypeError(`The ${this.#kind} "${current.key}" was removed. Register it again.`)
       }
       if (next.key !== current.key) {
-        this.#refuseDuplicate(next.key)
+        this.#rejectDuplicate(next.key)
         this.#items.delete(current.key)
       }
       current = next
@@ -82,17 +86,17 @@ export class Registry<E extends Item> {
     }
   }
 
-  #put(item: E): void {
-    this.#refuseDuplicate(item.key)
+  #add(item: E): void {
+    this.#rejectDuplicate(item.key)
     this.#items.set(item.key, item)
     this.#used = true
     this.#changed()
   }
 
-  #refuseDuplicate(key: string): void {
+  #rejectDuplicate(key: string): void {
     if (!this.#items.has(key)) return
     throw new TypeError(
-      `The ${this.#kind} ${key} is registered already; change it by its handle's update(), or choose another name`,
+      `The ${this.#kind} "${key}" is already registered. Use update() of its handle, or choose another name.`,
     )
   }
 }

@@ -3,7 +3,7 @@ import type { Channels } from './channels.ts'
 import type { Connections } from './connections.ts'
 import type { Keys } from './keys.ts'
 
-/** A bus for all processes that share the Redis. What is published while a process has no connection is lost on it. */
+/** A message bus for all processes that share the Redis. A process misses messages while it is disconnected. */
 export class RedisBus implements Bus {
   readonly #connections: Connections
   readonly #channels: Channels

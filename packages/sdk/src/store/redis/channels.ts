@@ -1,9 +1,10 @@
 import { deliver, type Subscription } from '../deliver.ts'
 import type { Client } from './connections.ts'
 
+/** Receives the messages of a channel. */
 export type Listener = (message: string) => void
 
-/** Subscriptions of one connection, which ioredis renews when it had been lost. */
+/** The subscriptions of one connection. After a reconnect, ioredis restores them. */
 export class Channels {
   readonly #connect: () => Promise<Client>
   readonly #report: (error: unknown) => void
@@ -15,12 +16,11 @@ export class Channels {
     this.#report = report
   }
 
-  /** Hears a channel from when this resolves. Gives the way to stop. */
+  /** Subscribes to a channel, effective when the promise resolves. Returns a function that unsubscribes. */
   async subscribe(name: string, listener: Listener): Promise<() => void> {
     this.#client ??= this.#open()
     const client = await this.#client
     const channel = this.#channels.get(name) ?? this.#join(client, name)
-    // An object of its own, because a listener may subscribe twice.
     const subscription = { listener }
     channel.subscriptions.add(subscription)
     const stop = () => this.#leave(client, name, channel, subscription)
@@ -51,7 +51,7 @@ export class Channels {
     return channel
   }
 
-  /** Commands of one connection are carried out in order, so who joins again meanwhile is not cut off. */
+  /** Commands on one connection run in order, so a new subscription in the meantime is not cancelled. */
   #leave(client: Client, name: string, channel: Channel, subscription: Subscription): void {
     const { subscriptions } = channel
     subscriptions.delete(subscription)

@@ -1,18 +1,19 @@
 import { McpError } from '../../errors.ts'
-import { type EventReceiver, type EventStore, UnknownEvent } from '../ports.ts'
+import { type EventReceiver, type EventStore, UnknownEventError } from '../ports.ts'
 import type { Client, Connections } from './connections.ts'
 import type { Keys } from './keys.ts'
 import { clock, runScript, type Script } from './scripts.ts'
 import { toTtl } from './sessions.ts'
 
+/** Limits of event streams in Redis. */
 export interface RedisEventStoreOptions {
-  /** Events kept of one stream; beyond it the oldest go. Default 1,000. */
+  /** Maximum number of events per stream. Beyond it the oldest are removed. Default 1,000. */
   maxEventsPerStream?: number | undefined
   /** How long a stream is kept after its last event. Default 5 minutes. */
   maxAgeMs?: number | undefined
 }
 
-/** Events in Redis, a stream of Redis for each. What is left of one is always its unbroken end. */
+/** Stores events in Redis, one Redis stream per event stream. Events are removed only at the start of a stream. */
 export class RedisEventStore implements EventStore {
   readonly #connections: Connections
   readonly #keys: Keys
@@ -36,14 +37,14 @@ export class RedisEventStore implements EventStore {
   }
 
   async replayEventsAfter(lastEventId: string, to: EventReceiver): Promise<string> {
-    const place = parseEventId(lastEventId)
-    if (!place) throw new UnknownEvent(lastEventId)
+    const position = parseEventId(lastEventId)
+    if (!position) throw new UnknownEventError(lastEventId)
     const client = await this.#connections.commands()
-    const key = this.#keys.events(place.streamId)
-    // Up to the event that is the newest now: a receiver that stores events cannot keep it going.
+    const key = this.#keys.events(position.streamId)
+    // Stop at the newest event at the start, so that a receiver that stores events does not make this endless.
     const last = (await client.xrevrange(key, '+', '-', 'COUNT', 1))[0]?.[0] ?? '0-0'
-    await replay(client, key, place, last, to)
-    return place.streamId
+    await replay(client, key, position, last, to)
+    return position.streamId
   }
 
   async forget(prefix: string): Promise<void> {
@@ -52,36 +53,42 @@ export class RedisEventStore implements EventStore {
   }
 }
 
-interface Place {
+interface EventPosition {
   readonly streamId: string
   readonly number: string
 }
 
-/** Events that are read in one go. */
-const lot = 100
+/** Events to read at a time. */
+const pageLength = 100
 
-async function replay(client: Client, key: string, place: Place, last: string, to: EventReceiver): Promise<void> {
-  for (let from = `${place.number}-0`; ; ) {
-    const found = await client.xrange(key, from, last, 'COUNT', lot)
-    // The event to go on from must be there still, or some of what followed it may be gone.
-    if (found[0]?.[0] !== from) throw new UnknownEvent(`${place.streamId}/${from.slice(0, -2)}`)
+async function replay(
+  client: Client,
+  key: string,
+  position: EventPosition,
+  last: string,
+  to: EventReceiver,
+): Promise<void> {
+  for (let from = `${position.number}-0`; ; ) {
+    const found = await client.xrange(key, from, last, 'COUNT', pageLength)
+    // If the event is gone, some of the events after it may be gone too.
+    if (found[0]?.[0] !== from) throw new UnknownEventError(`${position.streamId}/${from.slice(0, -2)}`)
     for (const [entryId, fields] of found.slice(1)) {
-      await to.send(`${place.streamId}/${entryId.slice(0, -2)}`, fromFields(fields))
+      await to.send(`${position.streamId}/${entryId.slice(0, -2)}`, fromFields(fields))
     }
-    if (found.length < lot) return
+    if (found.length < pageLength) return
     from = found.at(-1)?.[0] ?? last
   }
 }
 
-/** Keys: events, streams of the group, last event. Gives the number of the event. */
+/** Keys: events, streams of the group, last event. Returns the number of the event. */
 const storeEvent: Script = {
   name: 'store-event',
   keys: 3,
   lua: `${clock}
 local streamId, kind, content, maxEvents, maxAgeMs = unpack(ARGV)
 local at = now()
--- One count for all streams, so that a forgotten stream repeats no id. It keeps up with the time, so that nothing is
--- repeated either when Redis has lost the count.
+-- One counter for all streams, so that the ids of a forgotten stream are not used again. It follows the time, so that ids
+-- are not used again either if Redis loses the counter.
 local number = text(math.max(tonumber(redis.call('GET', KEYS[3]) or 0) + 1, at * 1000))
 redis.call('SET', KEYS[3], number)
 redis.call('XADD', KEYS[1], 'MAXLEN', maxEvents, number .. '-0', kind, content)
@@ -109,12 +116,13 @@ end
 `,
 }
 
+/** The scripts of `RedisEventStore`. */
 export const eventScripts = [storeEvent, forgetStreams]
 
-function parseEventId(eventId: string): Place | undefined {
+function parseEventId(eventId: string): EventPosition | undefined {
   const slash = eventId.lastIndexOf('/')
   const number = eventId.slice(slash + 1)
-  // As it was given out, and in no other way in which the same number can be written.
+  // Accept a number only in the form in which it was issued.
   if (slash < 0 || !/^[1-9]\d{0,15}$/.test(number)) return undefined
   return { streamId: eventId.slice(0, slash), number }
 }
@@ -127,7 +135,7 @@ function groupOf(id: string): string {
 function toFields(message: unknown): [kind: 'text' | 'json', text: string] {
   if (typeof message === 'string') return ['text', message]
   const json = JSON.stringify(message)
-  if (json === undefined) throw new McpError('invalid-argument', 'An event holds text or a JSON value')
+  if (json === undefined) throw new McpError('invalid-argument', 'An event must be text or a JSON value')
   return ['json', json]
 }
 

@@ -1,15 +1,15 @@
 /**
- * Names of everything in Redis. All of it carries one hash tag, because scripts touch several keys at once and in a
- * cluster those must be on one node; BullMQ asks for the same.
+ * The names of all keys and channels in Redis. All have the same hash tag, because scripts access several keys at once, which
+ * in a cluster must be on one node. BullMQ requires the same.
  */
 export class Keys {
-  /** What every name begins with. */
+  /** The prefix of every name. */
   readonly root: string
-  /** Ids of tasks that are ready, by when to look whether there is a job for them. */
+  /** The ids of ready tasks, scored by when to check that they have a job. */
   readonly due: string
-  /** The last number given to an event. */
+  /** The number of the newest event. */
   readonly lastEvent: string
-  /** The channel of all changes of tasks. */
+  /** The channel for changes of tasks. */
   readonly changes: string
 
   constructor(prefix: string) {
@@ -27,12 +27,12 @@ export class Keys {
     return `${this.root}:notes:${id}`
   }
 
-  /** The tasks of a list, by when they were made. */
+  /** The tasks of a list, scored by creation time. */
   list(listedFor: string): string {
     return `${this.root}:list:${listedFor}`
   }
 
-  /** The open tasks of an owner, or all, by when they expire. */
+  /** The open tasks of an owner, or of all owners, scored by expiry. */
   open(owner?: string): string {
     return owner === undefined ? `${this.root}:open` : `${this.root}:open:${owner}`
   }
@@ -49,7 +49,7 @@ export class Keys {
     return `${this.root}:events:${streamId}`
   }
 
-  /** The streams whose ids begin alike up to the first slash, by when they expire. */
+  /** The streams whose ids have the same first segment, scored by expiry. */
   streams(group: string): string {
     return `${this.root}:streams:${group}`
   }

@@ -1,23 +1,24 @@
 import type { Client } from './connections.ts'
 
+/** A Lua script that runs atomically in Redis. */
 export interface Script {
   readonly name: string
   readonly keys: number
   readonly lua: string
 }
 
-/** Makes commands of scripts. At once for all, because pipelines know only those that were there before them. */
+/** Defines commands for scripts. Define all at once: a pipeline knows only commands that were defined before it. */
 export function defineScripts(client: Client, scripts: readonly Script[]): void {
   for (const { name, keys, lua } of scripts) client.defineCommand(commandOf(name), { numberOfKeys: keys, lua })
 }
 
-/** Runs a script: its keys first, then its arguments. ioredis sends its text to a server once. */
+/** Runs a script. Pass its keys first, then its arguments. ioredis sends the source to each server once. */
 export async function runScript(client: Client, script: Script, ...args: Array<string | number>): Promise<unknown> {
   const commands = client as unknown as Record<string, (...args: Array<string | number>) => Promise<unknown>>
   return commands[commandOf(script.name)]?.(...args)
 }
 
-/** The clock of Redis, the one that all processes share; and numbers as texts, which Lua would write as 1.7e+12. */
+/** Lua functions: the clock of Redis, which all processes share, and numbers as text, which Lua would write as 1.7e+12. */
 export const clock = `
 local function now()
   local time = redis.call('TIME')

@@ -3,7 +3,7 @@ import type { Connections } from './connections.ts'
 import type { Keys } from './keys.ts'
 import { runScript, type Script } from './scripts.ts'
 
-/** Sessions in Redis, which forgets them by itself. */
+/** Stores sessions in Redis, which removes expired ones. */
 export class RedisSessionStore implements SessionStore {
   readonly #connections: Connections
   readonly #keys: Keys
@@ -53,11 +53,13 @@ return 1
 `,
 }
 
+/** The scripts of `RedisSessionStore`. */
 export const sessionScripts = [replaceSession]
 
-/** The longest time to live, about a hundred years: Redis takes whole milliseconds only, and no `Infinity`. */
+/** About a hundred years. Redis accepts whole milliseconds only, and not `Infinity`. */
 const longestTtlMs = 100 * 365 * 24 * 60 * 60_000
 
+/** Returns a time to live that Redis accepts. */
 export function toTtl(ttlMs: number): number {
   return Math.min(longestTtlMs, Math.max(1, Math.ceil(ttlMs)))
 }

@@ -3,37 +3,39 @@ import { runDetached } from '../../util/run-detached.ts'
 import type { Client } from './connections.ts'
 import type { Keys } from './keys.ts'
 
+/** The package `bullmq`. */
 export type BullMq = typeof import('bullmq')
 
-/** What a job says: which task to run. */
+/** The data of a job: the task to run. */
 export interface TaskJob {
   readonly id: string
 }
 
+/** The name of the BullMQ queue. */
 export const queueName = 'tasks'
 
-/** Jobs that are added in one go. */
-const lot = 100
+/** Jobs to add at a time. */
+const maxBatch = 100
 
-/** The greatest number that BullMQ takes. */
+/** The largest number that BullMQ accepts. */
 const lowestPriority = 2_097_152
 
-/** The longest that a task waits after a run that failed. */
-const longestPauseMs = 30_000
+/** The longest delay before a retry. */
+const longestRetryMs = 30_000
 
 /**
- * The queue of BullMQ. There is one job per task and never a second one, which is how BullMQ sees to it that a task is run
- * by one worker at a time. To add the job of a task that has one does nothing.
+ * The BullMQ queue. A task has at most one job, so that BullMQ gives it to one worker at a time. Adding the job of a task that
+ * already has one does nothing.
  */
 export class TaskQueue {
-  /** Where BullMQ keeps jobs that wait until a time. */
+  /** The key of delayed jobs. */
   readonly delayed: string
-  /** What the keys of jobs begin with. */
+  /** The prefix of the keys of jobs. */
   readonly jobs: string
   readonly #queue: Queue<TaskJob>
   readonly #report: (error: unknown) => void
-  /** Tasks whose jobs are to be added, and with which priority. */
-  readonly #waiting = new Map<string, number>()
+  /** Tasks whose jobs will be added, with their priorities. */
+  readonly #pending = new Map<string, number>()
   #adding: Promise<void> | undefined
 
   constructor({ Queue }: BullMq, client: Client, keys: Keys, report: (error: unknown) => void) {
@@ -41,7 +43,7 @@ export class TaskQueue {
     this.#queue = new Queue<TaskJob>(queueName, {
       connection: client,
       prefix: keys.root,
-      // Nobody listens to the events of single jobs.
+      // The events of single jobs are not used.
       streams: { events: { maxLen: 100 } },
     })
     this.#queue.on('error', report)
@@ -50,25 +52,25 @@ export class TaskQueue {
   }
 
   /**
-   * Adds the job of a task soon, with others in one go. If that fails, workers find out that it has none.
-   * @param openCount Open tasks of its owner. The more there are, the later it is run: so the first task of one owner does
-   * not wait for the thousandth of another.
+   * Adds the job of a task soon, in a batch with others. If that fails, workers detect the missing job.
+   * @param openCount Open tasks of its owner. The more there are, the lower the priority, so that the first task of one owner
+   * does not wait for the thousandth of another.
    */
   add(id: string, openCount: number): void {
-    this.#waiting.set(id, Math.min(Math.max(openCount, 1), lowestPriority))
-    this.#adding ??= runDetached(() => this.#addWaiting(), this.#report).finally(() => {
+    this.#pending.set(id, Math.min(Math.max(openCount, 1), lowestPriority))
+    this.#adding ??= runDetached(() => this.#addPending(), this.#report).finally(() => {
       this.#adding = undefined
     })
   }
 
-  /** The job of a task that failed goes on at once. */
-  async hasten(id: string): Promise<void> {
+  /** Ends the retry delay of a failed task. */
+  async promote(id: string): Promise<void> {
     const job = await this.#queue.getJob(jobIdOf(id))
-    // It may have gone on by itself by now.
+    // The delay may be over by now.
     await job?.promote().catch(() => {})
   }
 
-  /** When everything is added. */
+  /** Resolves when all jobs are added. */
   async flush(): Promise<void> {
     await this.#adding
   }
@@ -77,7 +79,7 @@ export class TaskQueue {
     await this.#queue.close()
   }
 
-  async #addWaiting(): Promise<void> {
+  async #addPending(): Promise<void> {
     for (let jobs = this.#take(); jobs.length > 0; jobs = this.#take()) {
       await this.#queue.addBulk(
         jobs.map(([id, priority]) => ({
@@ -91,21 +93,21 @@ export class TaskQueue {
 
   #take(): [id: string, priority: number][] {
     const jobs: [string, number][] = []
-    for (const job of this.#waiting) {
-      if (jobs.length === lot) break
+    for (const job of this.#pending) {
+      if (jobs.length === maxBatch) break
       jobs.push(job)
-      this.#waiting.delete(job[0])
+      this.#pending.delete(job[0])
     }
     return jobs
   }
 }
 
-/** BullMQ has keys of its own beside those of jobs, takes no numbers, and no colons. Scripts write it in the same way. */
+/** Returns a job id that BullMQ accepts: not a number, without colons, and distinct from its own keys. Scripts build it the same way. */
 export function jobIdOf(id: string): string {
   return `t-${id.replaceAll('%', '%25').replaceAll(':', '%3A')}`
 }
 
-/** How long a task waits after so many runs that failed. */
-export function pauseMs(failures: number): number {
-  return Math.min(longestPauseMs, 100 * 2 ** Math.min(20, failures - 1))
+/** Returns the delay before a retry. */
+export function retryDelayMs(failures: number): number {
+  return Math.min(longestRetryMs, 100 * 2 ** Math.min(20, failures - 1))
 }

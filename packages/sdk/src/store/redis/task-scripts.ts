@@ -1,12 +1,12 @@
 import type { Overload } from '../task-limits.ts'
 import { clock, type Script } from './scripts.ts'
 
-/** How long after a task became ready a job must be there for it; otherwise whoever was to add it is gone. */
+/** How long after a task became ready it must have a job. Without one, the process that should add it has crashed. */
 export const graceMs = 1000
 
 /**
- * What is known of every task by itself expires with it; the lists and counters do not. So `kept` remembers for each id where
- * it was counted, until it is taken out: when it changes, when it is removed, or some time after it expired.
+ * The keys of a task expire with it, but lists and counters do not. So `kept` records for each id where it was counted, until
+ * it is subtracted: when the task changes, when it is removed, or some time after it expired.
  */
 const index = `${clock}
 local function add(root, owner, bytes)
@@ -17,7 +17,7 @@ local function add(root, owner, bytes)
   end
 end
 
--- Takes a task out of all lists and counters.
+-- Removes a task from all lists and counters.
 local function leave(root, id)
   local kept = redis.call('HGET', root .. ':kept', id)
   if not kept then return end
@@ -60,8 +60,8 @@ end
 `
 
 /**
- * Puts an entry and what goes with it. A task that is ready is in `due` until a run of it is over, and `ready` counts how
- * often it became so: a run has dealt with it only if the count is still what it was when the run began.
+ * Writes an entry and what goes with it. A ready task is in `due` until a run ends, and `ready` counts how often it became
+ * ready: a run has handled it only if the count is still the same as when the run started.
  */
 const put = `${index}
 local root, id, owner, listed, version, createdAt, expiresAt, isOpen, summary, body, operation, isReady, message, noteCount,
@@ -76,7 +76,7 @@ end
 local newBytes = 0
 for index = #ARGV - noteCount + 1, #ARGV do newBytes = newBytes + #ARGV[index] end
 
--- Finished tasks beyond the limits make room, those that finished first go first.
+-- Evicts finished tasks beyond the limits, in the order in which they finished.
 local function evict(more, except)
   for _, scope in ipairs({
     { root .. ':finished:' .. owner, 'o:' .. owner, maxFinishedPerOwner, maxBytesPerOwner },
@@ -107,7 +107,7 @@ local function put()
     redis.call('PERSIST', task)
     redis.call('PERSIST', notes)
   else
-    -- Redis keeps a key up to and with the moment it is given.
+    -- Redis keeps a key until after the given millisecond.
     redis.call('PEXPIREAT', task, text(math.ceil(expiresAt) - 1))
     redis.call('PEXPIREAT', notes, text(math.ceil(expiresAt) - 1))
   end
@@ -115,13 +115,13 @@ local function put()
   redis.call('PUBLISH', changes, message)
 end
 
--- How many tasks of its owner are open; a job is the later in line the more there are.
+-- The number of open tasks of the owner. The more there are, the lower the priority of the job.
 local function done(code)
   return { code, redis.call('ZCARD', root .. ':open:' .. owner) }
 end
 `
 
-/** Takes what expired out of the lists that it was in. */
+/** Removes expired tasks from the lists that contain them. */
 const clean = `
 local function clean(root, count)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', root .. ':expiry', '-inf', text(now()), 'LIMIT', 0, count)) do
@@ -131,18 +131,18 @@ end
 `
 
 /**
- * Keys: task, notes, due. Gives 1 and the number of open tasks of the owner; 0 when there is a task of this id; or a negative
- * number, the place of the limit in `overloads`.
+ * Keys: task, notes, due. Returns 1 and the number of open tasks of the owner; 0 if a task with this id exists; or a negative
+ * number, the position of the exceeded limit in `overloads`.
  */
 export const createTask: Script = {
   name: 'create-task',
   keys: 3,
   lua: `${put}${clean}
 local known = redis.call('HMGET', task, 'version', 'operation')
--- Sent once more, because the connection was lost before the answer came.
+-- The same request again: the connection was lost before the reply arrived.
 if known[1] == version and known[2] == operation then return done(1) end
 if known[1] then return { 0 } end
--- As many as there may come new ones, and a few more: so what is there stays in proportion to what is alive.
+-- Remove more expired tasks than are added, so that the index stays in proportion to the live tasks.
 clean(root, 10)
 if countOpen(root .. ':open:' .. owner) >= limit(maxOpenPerOwner) then return { -1 } end
 if countOpen(root .. ':open') >= limit(maxOpen) then return { -2 } end
@@ -155,12 +155,12 @@ return done(1)
 `,
 }
 
-/** In the order of the negative numbers that `createTask` gives. */
+/** In the order of the negative numbers that `createTask` returns. */
 export const overloads: readonly Overload[] = ['open-per-owner', 'open', 'bytes-per-owner', 'bytes']
 
 /**
- * Keys: task, notes, due, delayed jobs. Gives 0: nothing done, 1: done, 2: done, and its job waits; and the number of open
- * tasks of the owner.
+ * Keys: task, notes, due, delayed jobs. Returns 0 (not replaced), 1 (replaced) or 2 (replaced, and its job is delayed), and
+ * the number of open tasks of the owner.
  */
 export const replaceTask: Script = {
   name: 'replace-task',
@@ -175,7 +175,7 @@ return done(1)
 `,
 }
 
-/** Keys: list. Gives the fields of the tasks, each with its id, and takes those that are gone out of the list. */
+/** Keys: list. Returns the fields and the id of each task, and removes tasks that no longer exist from the list. */
 export const listTasks: Script = {
   name: 'list-tasks',
   keys: 1,
@@ -184,7 +184,7 @@ local root, listed, limit, createdAt, after = unpack(ARGV)
 limit = tonumber(limit)
 local from = 0
 if after then
-  -- A task that is gone is put back for a moment to find its place.
+  -- Insert a task that was removed for a moment, to find its position.
   local isGone = redis.call('ZADD', KEYS[1], 'NX', createdAt, after) == 1
   from = redis.call('ZRANK', KEYS[1], after)
   if isGone then redis.call('ZREM', KEYS[1], after) else from = from + 1 end
@@ -209,7 +209,7 @@ return found
 `,
 }
 
-/** Keys: the open tasks of an owner, or all. */
+/** Keys: the open tasks of an owner, or of all owners. */
 export const countOpenTasks: Script = {
   name: 'count-open-tasks',
   keys: 1,
@@ -218,7 +218,7 @@ return countOpen(KEYS[1])
 `,
 }
 
-/** Keys: task, due. Gives how often the task became ready, and its owner; nothing when it is gone or not ready. */
+/** Keys: task, due. Returns how often the task became ready, and its owner; nothing if it does not exist or is not ready. */
 export const takeTask: Script = {
   name: 'take-task',
   keys: 2,
@@ -229,7 +229,7 @@ return known[1] and redis.call('ZSCORE', KEYS[2], ARGV[1]) and known
 `,
 }
 
-/** Keys: task, due. Gives 1 when the task became ready since it was taken. */
+/** Keys: task, due. Returns 1 if the task became ready since it was taken. */
 export const finishTask: Script = {
   name: 'finish-task',
   keys: 2,
@@ -242,9 +242,8 @@ return 0
 }
 
 /**
- * Keys: due. Looks at tasks that are due, and gives how many those were; then the id of each that has no job, and the number of
- * open tasks of its owner. Those that have a job are looked at again later, because it may be lost between its end and that of
- * the task's readiness.
+ * Keys: due. Checks due tasks and returns their number, then the id of each task without a job and the number of open tasks of
+ * its owner. Tasks with a job are checked again later, because a crash may lose the job before the task is marked as done.
  */
 export const sweepTasks: Script = {
   name: 'sweep-tasks',

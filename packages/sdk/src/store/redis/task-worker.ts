@@ -1,49 +1,55 @@
 import type { Job, Worker } from 'bullmq'
 import { McpError } from '../../errors.ts'
 import { clock } from '../../util/clock.ts'
+import { random } from '../../util/random.ts'
 import { runDetached } from '../../util/run-detached.ts'
-import { unref } from '../../util/unref.ts'
-import type { RunTask, TaskWorker, WorkOptions } from '../ports.ts'
+import { scheduler, type Timer } from '../../util/scheduler.ts'
+import type { RunTask, TaskStoreWorker, WorkOptions } from '../ports.ts'
 import type { Client } from './connections.ts'
 import type { Keys } from './keys.ts'
+import { noSlot, OwnerSlots } from './owner-slots.ts'
 import { runScript } from './scripts.ts'
-import { type BullMq, pauseMs, queueName, type TaskJob, type TaskQueue } from './task-queue.ts'
+import { type BullMq, queueName, retryDelayMs, type TaskJob, type TaskQueue } from './task-queue.ts'
 import { finishTask, graceMs, sweepTasks, takeTask } from './task-scripts.ts'
 
+/** What a worker needs. */
 export interface TaskWorkerSetup {
   readonly bull: BullMq
   readonly client: Client
   readonly queue: TaskQueue
-  /** The worker's own. */
+  /** Used by this worker only. */
   readonly connection: Client
   readonly keys: Keys
   readonly run: RunTask
   readonly options: WorkOptions
-  /** Called once, when the worker does not need its connection any more. */
-  ended(): Promise<void>
+  /** Called once, when the worker no longer needs its connection. */
+  onEnd(): Promise<void>
 }
 
-/** How long stopping waits for a Redis that is away. */
-const patienceMs = 2000
+/** How long `stop` waits for an unavailable Redis. */
+const stopTimeoutMs = 2000
 
-/** Tasks that one look at those that are due takes in. */
+/** The shortest delay of a job whose owner reached its limit. */
+const postponeMs = 250
+
+/** Tasks to check per sweep step. */
 const sweepCount = 200
 
 /**
- * Runs tasks for whom BullMQ has jobs. The lock of a job is the lease of its task. It is renewed here and not by BullMQ,
- * which keeps locks by job: when a job came back to the process that had lost it, the end of the first run would leave the
- * second without renewal.
+ * Runs the tasks of BullMQ jobs. The lock of a job is the lease of its task. It is renewed here and not by BullMQ, which
+ * tracks locks by job: if a job came back to the process that had lost it, the end of the first run would stop the renewal of
+ * the second.
  */
-export class RedisTaskWorker implements TaskWorker {
+export class RedisTaskWorker implements TaskStoreWorker {
   readonly #setup: TaskWorkerSetup
   readonly #worker: Worker<TaskJob, Taken>
   readonly #runs = new Set<Run>()
   readonly #owners: OwnerSlots
   readonly #finishing = new Set<Promise<void>>()
-  readonly #timers: NodeJS.Timeout[]
-  #isBeating = false
+  readonly #timers: Timer[]
+  #isRenewing = false
   #isSweeping = false
-  #isOver = false
+  #isEnded = false
   #stopped: Promise<void> | undefined
 
   constructor(setup: TaskWorkerSetup) {
@@ -51,8 +57,11 @@ export class RedisTaskWorker implements TaskWorker {
     const { leaseMs, concurrency, maxPerOwner = concurrency } = setup.options
     this.#owners = new OwnerSlots(maxPerOwner)
     this.#worker = this.#start()
-    this.#timers = [setInterval(() => this.#beat(), leaseMs / 3), setInterval(() => this.#sweep(), graceMs)]
-    for (const timer of this.#timers) unref(timer)
+    this.#timers = [
+      scheduler.setInterval(() => this.#checkLeases(), leaseMs / 3),
+      scheduler.setInterval(() => this.#sweep(), graceMs),
+    ]
+    for (const timer of this.#timers) scheduler.unref(timer)
     this.#sweep()
   }
 
@@ -61,11 +70,11 @@ export class RedisTaskWorker implements TaskWorker {
     return this.#stopped
   }
 
-  /** Lets go of everything at once, as if the process had died. */
+  /** Stops without waiting, as if the process had crashed. */
   async abandon(): Promise<void> {
     const closed = this.#worker.close(true)
-    for (const run of this.#runs) this.#lose(run)
-    await within(patienceMs, closed)
+    for (const run of this.#runs) this.#abort(run)
+    await settledWithin(stopTimeoutMs, closed)
     await this.#end()
   }
 
@@ -78,24 +87,24 @@ export class RedisTaskWorker implements TaskWorker {
       concurrency,
       lockDuration: Math.ceil(leaseMs),
       skipLockRenewal: true,
-      // A job is taken back at the first look after its lock is gone; so within one and two thirds of a lease.
+      // A job is recovered at the first check after its lock expired, so within one and two thirds of a lease.
       stalledInterval: Math.ceil(leaseMs / 3),
-      // What to do about a task that kills its process is not for the queue to say.
+      // The queue does not decide what to do about a task that crashes its process.
       maxStalledCount: Number.MAX_SAFE_INTEGER,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
-      settings: { backoffStrategy: pauseMs },
+      settings: { backoffStrategy: retryDelayMs },
     })
     worker.on('error', (error) => this.#report(error))
     worker.on('completed', ({ data }, taken) => this.#finish(data.id, taken))
     return worker
   }
 
-  /** Gives the count of readiness that the run dealt with. */
+  /** Returns how often the task had become ready when the run started. */
   async #process(job: Job<TaskJob>, token = ''): Promise<Taken> {
     const { client, keys, run } = this.#setup
     const { id } = job.data
-    const running: Run = { jobId: job.id ?? '', token, controller: new AbortController(), heardAt: performance.now() }
+    const running: Run = { jobId: job.id ?? '', token, controller: new AbortController(), renewedAt: clock.monotonic() }
     this.#runs.add(running)
     try {
       const found = (await runScript(client, takeTask, keys.task(id), keys.due, id)) as [string, string] | null
@@ -104,24 +113,24 @@ export class RedisTaskWorker implements TaskWorker {
       await this.#owners.within(owner, running.controller.signal, () => run(id, running.controller.signal))
       return taken
     } catch (error) {
-      if (error === noRoom) return await this.#postpone(job, token)
+      if (error === noSlot) return await this.#postpone(job, token)
       this.#report(error)
-      // BullMQ keeps the message, which may tell more than Redis should know.
-      throw new Error('The run of the task failed')
+      // BullMQ stores the message in Redis, so do not include details.
+      throw new Error('Task run failed')
     } finally {
       this.#runs.delete(running)
     }
   }
 
-  /** Its owner has as many running here as it may: the job makes way for others, and comes back soon. */
+  /** The owner reached its limit in this process, so delay the job to let others run. */
   async #postpone(job: Job<TaskJob>, token: string): Promise<never> {
-    await job.moveToDelayed(clock.now() + postponeMs * (1 + Math.random()), token)
+    await job.moveToDelayed(clock.now() + postponeMs * (1 + random.fraction()), token)
     throw new this.#setup.bull.DelayedError()
   }
 
   /**
-   * Only when the job is gone: if the task becomes ready in between, its new job can be added. If the process dies in
-   * between, the task is still ready and is found by a sweep.
+   * Runs after the job was removed: if the task becomes ready in between, a new job can be added. If the process crashes in
+   * between, the task is still ready and a sweep finds it.
    */
   #finish(id: string, taken: Taken): void {
     if (taken === null) return
@@ -136,18 +145,18 @@ export class RedisTaskWorker implements TaskWorker {
     this.#finishing.add(finishing)
   }
 
-  #beat(): void {
-    const now = performance.now()
+  #checkLeases(): void {
+    const now = clock.monotonic()
     const { leaseMs } = this.#setup.options
-    // Others may have taken it by now, also if Redis cannot be asked.
-    for (const run of this.#runs) if (now - run.heardAt >= leaseMs) this.#lose(run)
-    if (this.#isBeating || this.#runs.size === 0) return
-    this.#isBeating = true
+    // Another worker may have taken the task by now, even if Redis cannot be asked.
+    for (const run of this.#runs) if (now - run.renewedAt >= leaseMs) this.#abort(run)
+    if (this.#isRenewing || this.#runs.size === 0) return
+    this.#isRenewing = true
     void runDetached(
       () => this.#renew([...this.#runs], now),
       (error) => this.#report(error),
     ).finally(() => {
-      this.#isBeating = false
+      this.#isRenewing = false
     })
   }
 
@@ -157,18 +166,18 @@ export class RedisTaskWorker implements TaskWorker {
     const tokens = runs.map(({ token }) => token)
     const lost = new Set(await this.#worker.extendJobLocks(ids, tokens, Math.ceil(leaseMs)))
     for (const run of runs) {
-      if (lost.has(run.jobId)) this.#lose(run)
-      else run.heardAt = now
+      if (lost.has(run.jobId)) this.#abort(run)
+      else run.renewedAt = now
     }
   }
 
-  #lose(run: Run): void {
-    // Not one that ended while its lock was renewed.
+  #abort(run: Run): void {
+    // Skip a run that ended while its lock was renewed.
     if (!this.#runs.delete(run)) return
-    run.controller.abort(new McpError('cancelled', 'The task was given to another worker'))
+    run.controller.abort(new McpError('cancelled', 'Another worker has taken over the task'))
   }
 
-  /** Adds jobs that whoever made a task ready did not come to add, and takes out what expired. */
+  /** Adds missing jobs of ready tasks, for example after a crash of the process that created them, and removes expired tasks. */
   #sweep(): void {
     if (this.#isSweeping) return
     this.#isSweeping = true
@@ -183,7 +192,7 @@ export class RedisTaskWorker implements TaskWorker {
   async #sweepAll(): Promise<void> {
     const { client, keys, queue, options } = this.#setup
     const laterMs = Math.max(graceMs, options.leaseMs)
-    for (let seen = sweepCount; seen === sweepCount && !this.#isOver; ) {
+    for (let seen = sweepCount; seen === sweepCount && !this.#isEnded; ) {
       const args = [keys.due, keys.root, queue.jobs, laterMs, sweepCount]
       const [count, ...found] = (await runScript(client, sweepTasks, ...args)) as [number, ...(string | number)[]]
       for (let index = 0; index < found.length; index += 2) queue.add(String(found[index]), Number(found[index + 1]))
@@ -200,104 +209,42 @@ export class RedisTaskWorker implements TaskWorker {
     ).then(() => {
       isClosed = true
     })
-    // BullMQ waits for a connection to say goodbye to, if need be forever.
+    // Without a connection, BullMQ would wait for one forever.
     for (let idle = 0; !isClosed && idle < 2; idle = this.#runs.size > 0 ? 0 : idle + 1) {
-      await within(patienceMs / 2, closing)
+      await settledWithin(stopTimeoutMs / 2, closing)
     }
     await this.#end()
   }
 
   async #end(): Promise<void> {
-    this.#isOver = true
-    for (const timer of this.#timers) clearInterval(timer)
-    await within(patienceMs, Promise.all(this.#finishing))
-    await this.#setup.ended()
+    this.#isEnded = true
+    for (const timer of this.#timers) scheduler.clearInterval(timer)
+    await settledWithin(stopTimeoutMs, Promise.all(this.#finishing))
+    await this.#setup.onEnd()
   }
 
   #report(error: unknown): void {
-    if (!this.#isOver) this.#setup.options.onError(error)
+    if (!this.#isEnded) this.#setup.options.onError(error)
   }
 }
 
-/** How long a job waits for a place of its owner before it makes way, and how long at least it is away. */
-const placeMs = 50
-const postponeMs = 250
-
-const noRoom = new Error('The owner has no place left')
-
-/** Places for tasks that run, so many for each owner. */
-class OwnerSlots {
-  readonly #max: number
-  readonly #taken = new Map<string, number>()
-  readonly #waiting = new Map<string, Set<() => void>>()
-
-  constructor(max: number) {
-    this.#max = max
-  }
-
-  /** Does the work in a place of the owner. Throws `noRoom` when none becomes free soon. */
-  async within(owner: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    if (!this.#take(owner) && !(await this.#wait(owner, signal))) throw noRoom
-    try {
-      await work()
-    } finally {
-      this.#release(owner)
-    }
-  }
-
-  #take(owner: string): boolean {
-    const taken = this.#taken.get(owner) ?? 0
-    if (taken >= this.#max) return false
-    this.#taken.set(owner, taken + 1)
-    return true
-  }
-
-  /** True when a place was handed over. */
-  #wait(owner: string, signal: AbortSignal): Promise<boolean> {
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(owner) ?? new Set()
-      this.#waiting.set(owner, waiting)
-      const settle = (isPlace: boolean) => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', giveUp)
-        waiting.delete(take)
-        if (waiting.size === 0 && this.#waiting.get(owner) === waiting) this.#waiting.delete(owner)
-        resolve(isPlace)
-      }
-      const take = () => settle(true)
-      const giveUp = () => settle(false)
-      const timer = setTimeout(giveUp, placeMs)
-      signal.addEventListener('abort', giveUp)
-      waiting.add(take)
-    })
-  }
-
-  #release(owner: string): void {
-    const [next] = this.#waiting.get(owner) ?? []
-    if (next) return next()
-    const taken = this.#taken.get(owner)! - 1
-    if (taken > 0) this.#taken.set(owner, taken)
-    else this.#taken.delete(owner)
-  }
-}
-
-/** How often the task had become ready when it was taken; null when it was not taken. */
+/** How often the task had become ready when the run started; null if it was not run. */
 type Taken = string | null
 
 interface Run {
   readonly jobId: string
   readonly token: string
   readonly controller: AbortController
-  /** When its lock was last known to hold. */
-  heardAt: number
+  /** When the lock was last renewed. */
+  renewedAt: number
 }
 
-/** When the promise is settled, or when the time is over. */
-async function within(ms: number, promise: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const over = new Promise((resolve) => {
-    timer = setTimeout(resolve, ms)
+/** Resolves when the promise settles, or after a timeout. */
+async function settledWithin(ms: number, promise: Promise<unknown>): Promise<void> {
+  let timer: Timer | undefined
+  const timeout = new Promise((resolve) => {
+    timer = scheduler.setTimeout(resolve, ms)
   })
-  await Promise.race([promise, over])
-  clearTimeout(timer)
+  await Promise.race([promise, timeout])
+  scheduler.clearTimeout(timer)
 }

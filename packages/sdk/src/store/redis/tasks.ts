@@ -1,13 +1,14 @@
 import { McpError } from '../../errors.ts'
+import { random } from '../../util/random.ts'
 import { runDetached } from '../../util/run-detached.ts'
 import type {
   RunTask,
-  TaskChange,
   TaskEntry,
-  TaskPlace,
+  TaskPosition,
   TaskStore,
+  TaskStoreWorker,
   TaskSummary,
-  TaskWorker,
+  TaskWriteOptions,
   WorkOptions,
 } from '../ports.ts'
 import { noLimits, overloadError } from '../task-limits.ts'
@@ -20,9 +21,9 @@ import { countOpenTasks, createTask, listTasks, overloads, replaceTask } from '.
 import { RedisTaskWorker } from './task-worker.ts'
 
 /**
- * Tasks in Redis, run through BullMQ. A change is one script, so it happens as a whole or not at all; that a task is ready
- * is part of it, and jobs are made from that as often as it takes. What Redis itself loses is lost: it must write its log
- * before it answers (`appendonly yes`, `appendfsync always`) for a task to survive the loss of its machine, and must not
+ * Stores tasks in Redis and runs them through BullMQ. Every change is one script, so it is atomic. It includes whether the
+ * task is ready, and jobs are created from that as often as necessary. Data that Redis loses is lost: configure it to write
+ * its log before it answers (`appendonly yes`, `appendfsync always`) if tasks must survive the loss of a machine, and not to
  * evict keys (`maxmemory-policy noeviction`).
  */
 export class RedisTaskStore implements TaskStore {
@@ -31,7 +32,7 @@ export class RedisTaskStore implements TaskStore {
   readonly #keys: Keys
   readonly #report: (error: unknown) => void
   readonly #workers = new Set<RedisTaskWorker>()
-  #opened: Promise<Opened> | undefined
+  #connected: Promise<Connected> | undefined
 
   constructor(connections: Connections, channels: Channels, keys: Keys, report: (error: unknown) => void) {
     this.#connections = connections
@@ -40,14 +41,14 @@ export class RedisTaskStore implements TaskStore {
     this.#report = report
   }
 
-  async create(entry: TaskEntry, change: TaskChange = {}): Promise<void> {
+  async create(entry: TaskEntry, options: TaskWriteOptions = {}): Promise<void> {
     const { client, queue } = await this.#open()
-    const { keys, args, notes } = this.#putting(entry, change)
-    const [made, openCount] = (await runScript(client, createTask, ...keys, ...args, '', '', ...notes)) as number[]
-    if (made === 0) throw new McpError('invalid-argument', `There is a task ${entry.id} already`)
-    const overload = overloads[-1 - made!]
-    if (overload) throw overloadError(overload, change.limits ?? noLimits)
-    if (change.isReady) queue.add(entry.id, openCount!)
+    const { keys, args, notes } = this.#scriptInput(entry, options)
+    const [created, openCount] = (await runScript(client, createTask, ...keys, ...args, '', '', ...notes)) as number[]
+    if (created === 0) throw new McpError('invalid-argument', `Task "${entry.id}" already exists`)
+    const overload = overloads[-1 - created!]
+    if (overload) throw overloadError(overload, options.limits ?? noLimits)
+    if (options.isReady) queue.add(entry.id, openCount!)
   }
 
   async get(id: string): Promise<TaskEntry | undefined> {
@@ -57,15 +58,15 @@ export class RedisTaskStore implements TaskStore {
     return summary && typeof body === 'string' ? { ...summary, body } : undefined
   }
 
-  async replace(entry: TaskEntry, change: TaskChange = {}): Promise<boolean> {
+  async replace(entry: TaskEntry, options: TaskWriteOptions = {}): Promise<boolean> {
     const { client, queue } = await this.#open()
-    const { keys, args, notes } = this.#putting(entry, change)
+    const { keys, args, notes } = this.#scriptInput(entry, options)
     const last = [String(entry.version - 1), jobIdOf(entry.id)]
-    const said = await runScript(client, replaceTask, ...keys, queue.delayed, ...args, ...last, ...notes)
-    const [done, openCount] = said as number[]
+    const reply = await runScript(client, replaceTask, ...keys, queue.delayed, ...args, ...last, ...notes)
+    const [done, openCount] = reply as number[]
     if (done === 0) return false
-    if (change.isReady) queue.add(entry.id, openCount!)
-    if (done === 2) void runDetached(() => queue.hasten(entry.id), this.#report)
+    if (options.isReady) queue.add(entry.id, openCount!)
+    if (done === 2) void runDetached(() => queue.promote(entry.id), this.#report)
     return true
   }
 
@@ -76,12 +77,12 @@ export class RedisTaskStore implements TaskStore {
 
   async list(
     listedFor: string,
-    { after, limit }: { after?: TaskPlace | undefined; limit: number },
+    { after, limit }: { after?: TaskPosition | undefined; limit: number },
   ): Promise<TaskSummary[]> {
     const { client } = await this.#open()
-    const place = after ? [after.createdAt, after.id] : []
+    const position = after ? [after.createdAt, after.id] : []
     const key = this.#keys.list(listedFor)
-    const found = await runScript(client, listTasks, key, this.#keys.root, listedFor, limit, ...place)
+    const found = await runScript(client, listTasks, key, this.#keys.root, listedFor, limit, ...position)
     return (found as string[][]).map(toSummary).filter((summary) => summary !== undefined)
   }
 
@@ -90,9 +91,9 @@ export class RedisTaskStore implements TaskStore {
     return Number(await runScript(client, countOpenTasks, this.#keys.open(owner)))
   }
 
-  async work(run: RunTask, options: WorkOptions): Promise<TaskWorker> {
+  async work(run: RunTask, options: WorkOptions): Promise<TaskStoreWorker> {
     const { bull, client, queue } = await this.#open()
-    const connection = await this.#connections.another()
+    const connection = await this.#connections.openBlocking()
     const worker = new RedisTaskWorker({
       bull,
       client,
@@ -101,7 +102,7 @@ export class RedisTaskStore implements TaskStore {
       keys: this.#keys,
       run,
       options,
-      ended: async () => {
+      onEnd: async () => {
         this.#workers.delete(worker)
         await this.#connections.release(connection)
       },
@@ -110,42 +111,42 @@ export class RedisTaskStore implements TaskStore {
     return worker
   }
 
-  watch(listener: (id: string, said?: string) => void): Promise<() => void> {
+  watch(listener: (id: string, text?: string) => void): Promise<() => void> {
     return this.#channels.subscribe(this.#keys.changes, (message) => {
-      const [id, said] = JSON.parse(message) as [string, string?]
-      listener(id, said)
+      const [id, text] = JSON.parse(message) as [string, string?]
+      listener(id, text)
     })
   }
 
-  async say(id: string, text: string): Promise<void> {
+  async publish(id: string, text: string): Promise<void> {
     const client = await this.#connections.commands()
     await client.publish(this.#keys.changes, JSON.stringify([id, text]))
   }
 
-  /** Without waiting for tasks that run: those are run again elsewhere. To wait for them, stop the workers first. */
+  /** Closes without waiting for running tasks, which run again elsewhere. To wait for them, stop the workers first. */
   async close(): Promise<void> {
-    const opened = await this.#opened?.catch(() => undefined)
-    if (!opened) return
+    const connected = await this.#connected?.catch(() => undefined)
+    if (!connected) return
     await Promise.all([...this.#workers].map((worker) => worker.abandon()))
-    if (isConnected(opened.client)) await opened.queue.flush()
-    await opened.queue.close()
+    if (isConnected(connected.client)) await connected.queue.flush()
+    await connected.queue.close()
   }
 
-  #open(): Promise<Opened> {
-    this.#opened ??= this.#connect().catch((error) => {
-      this.#opened = undefined
+  #open(): Promise<Connected> {
+    this.#connected ??= this.#connect().catch((error) => {
+      this.#connected = undefined
       throw error
     })
-    return this.#opened
+    return this.#connected
   }
 
-  async #connect(): Promise<Opened> {
+  async #connect(): Promise<Connected> {
     const bull = await load(() => import('bullmq'), 'bullmq')
     const client = await this.#connections.commands()
     return { bull, client, queue: new TaskQueue(bull, client, this.#keys, this.#report) }
   }
 
-  #putting(entry: TaskEntry, { notes = [], isReady = false, limits = noLimits }: TaskChange) {
+  #scriptInput(entry: TaskEntry, { notes = [], isReady = false, limits = noLimits }: TaskWriteOptions) {
     const { id } = entry
     const keys = [this.#keys.task(id), this.#keys.notes(id), this.#keys.due]
     const args = [
@@ -159,7 +160,7 @@ export class RedisTaskStore implements TaskStore {
       entry.isOpen ? 1 : 0,
       entry.summary,
       entry.body,
-      crypto.randomUUID(),
+      random.uuid(),
       isReady ? 1 : 0,
       JSON.stringify([id]),
       notes.length,
@@ -174,13 +175,13 @@ function toLimit(value: number): string {
   return Number.isFinite(value) ? String(value) : ''
 }
 
-interface Opened {
+interface Connected {
   readonly bull: BullMq
   readonly client: Client
   readonly queue: TaskQueue
 }
 
-/** In the order in which `listTasks` gives them too. */
+/** In the same order as `listTasks` returns them. */
 const summaryFields = ['owner', 'listed', 'version', 'createdAt', 'expiresAt', 'isOpen', 'summary']
 
 function toSummary(fields: Array<string | null>): TaskSummary | undefined {

@@ -3,7 +3,7 @@ import type { Connections } from './connections.ts'
 import type { Keys } from './keys.ts'
 import { toTtl } from './sessions.ts'
 
-/** Short texts in Redis, which forgets them by itself. */
+/** Stores values in Redis, which removes expired ones. */
 export class RedisValueStore implements ValueStore {
   readonly #connections: Connections
   readonly #keys: Keys

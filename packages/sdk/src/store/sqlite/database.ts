@@ -2,43 +2,45 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { McpError } from '../../errors.ts'
 
-/** What a column holds, and what a statement is given. */
+/** A value of a column or a parameter. */
 export type Value = string | number | null
 
+/** A row of a result. */
 export type Row = Readonly<Record<string, Value>>
 
+/** A prepared statement. */
 export interface Statement {
-  /** For statements that give no rows. */
+  /** Runs a statement that returns no rows. */
   run(...values: Value[]): { changes: number; rowid: number }
   get(...values: Value[]): Row | undefined
   all(...values: Value[]): Row[]
 }
 
-/** As much of SQLite as the stores need, of whichever package. */
+/** The part of SQLite that the stores need, whichever package provides it. */
 export interface Database {
   exec(sql: string): void
   prepare(sql: string): Statement
   close(): void
 }
 
-/** `node:sqlite` where the runtime has it, else the package `libsql`. A new file can be read by its owner only. */
+/** Opens a file with `node:sqlite`, or with the package `libsql` if the runtime has no SQLite. New files are readable by their owner only. */
 export function openDatabase(path: string): Database {
   const open = findDriver()
   try {
     if (path !== ':memory:') createFile(path)
     return open(path)
   } catch (error) {
-    throw new McpError('invalid-argument', `Cannot open the store ${path}: ${reasonOf(error)}`, { cause: error })
+    throw new McpError('invalid-argument', `Cannot open the store "${path}": ${messageOf(error)}`, { cause: error })
   }
 }
 
-/** What the database said, without the wrapping that a package puts around it. */
-export function reasonOf(error: unknown): string {
+/** Returns the message of an error. */
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The number by which SQLite names a failure, without its details; undefined for a failure that is not SQLite's. */
-export function failureOf(error: unknown): number | undefined {
+/** Returns the primary SQLite result code of an error, or undefined if the error is not from SQLite. */
+export function resultCodeOf(error: unknown): number | undefined {
   const { rawCode, errcode } = error as { rawCode?: unknown; errcode?: unknown }
   const code = rawCode ?? errcode
   return typeof code === 'number' ? code & 0xff : undefined
@@ -61,11 +63,11 @@ interface NodeDatabase {
 type DatabaseClass = new (path: string) => NodeDatabase
 
 function findDriver(): Open {
-  // Not an import, because older runtimes do not have the module, and some have it only when a flag asks for it.
+  // Not an import: older runtimes do not have the module, and some have it only behind a flag.
   const builtIn = process.getBuiltinModule?.('node:sqlite') as { DatabaseSync: DatabaseClass } | undefined
   if (builtIn) return (path) => adapt(new builtIn.DatabaseSync(path))
   const Libsql = loadLibsql()
-  return (path) => guard(adapt(new Libsql(path)))
+  return (path) => withChecks(adapt(new Libsql(path)))
 }
 
 function loadLibsql(): DatabaseClass {
@@ -74,7 +76,7 @@ function loadLibsql(): DatabaseClass {
   } catch (error) {
     throw new McpError(
       'invalid-argument',
-      'The SQLite store needs the package libsql on this runtime: npm install libsql (or use Node 22.13 or newer)',
+      'sqliteStore() requires the package "libsql" on this runtime. Run "npm install libsql", or use Node.js 22.13 or newer.',
       { cause: error },
     )
   }
@@ -98,12 +100,12 @@ function adapt(database: NodeDatabase): Database {
   }
 }
 
-/** What libsql cannot take: other types end the process, and of text it gives back what is before a null character. */
-function guard(database: Database): Database {
+/** Rejects values that libsql mishandles: other types crash the process, and text is cut at a null character. */
+function withChecks(database: Database): Database {
   const checked = (values: Value[]) => {
     for (const value of values) {
       if (value === null || typeof value === 'string' || typeof value === 'number') continue
-      throw new McpError('invalid-argument', `A store keeps text, numbers and null, not a ${typeof value}`)
+      throw new McpError('invalid-argument', `Cannot store a value of type ${typeof value}: use text, a number or null`)
     }
     return values
   }
@@ -113,7 +115,7 @@ function guard(database: Database): Database {
       const statement = database.prepare(sql)
       return {
         run: (...values) => {
-          refuseNull(values)
+          rejectNullCharacter(values)
           return statement.run(...checked(values))
         },
         get: (...values) => statement.get(...checked(values)),
@@ -123,15 +125,15 @@ function guard(database: Database): Database {
   }
 }
 
-function refuseNull(values: Value[]): void {
+function rejectNullCharacter(values: Value[]): void {
   for (const value of values) {
     if (typeof value !== 'string' || !value.includes('\0')) continue
-    throw new McpError('invalid-argument', 'A text with the character U+0000 cannot be kept in this store')
+    throw new McpError('invalid-argument', 'Cannot store text that contains the character U+0000')
   }
 }
 
 function createFile(path: string): void {
-  // Never opened when it is there: closing it again would drop the locks that another store of this process has on it.
+  // Do not open an existing file: closing it would drop the locks that another store in this process holds on it.
   if (existsSync(path)) return
   try {
     closeSync(openSync(path, 'wx', 0o600))

@@ -1,12 +1,13 @@
 import { McpError } from '../../errors.ts'
-import { type EventReceiver, type EventStore, UnknownEvent } from '../ports.ts'
+import { type EventReceiver, type EventStore, UnknownEventError } from '../ports.ts'
 import type { Database, Statement } from './database.ts'
 import { createTrim, type Trim } from './trim.ts'
 import { closedStore, type WriteBatch } from './write-batch.ts'
 
-/** Events read at a time, so that a long stream is never in memory as a whole. */
+/** Events to read at a time, so that a long stream is never in memory as a whole. */
 const pageLength = 100
 
+/** Stores events in SQLite. */
 export class SqliteEventStore implements EventStore {
   readonly #writes: WriteBatch
   readonly #now: () => number
@@ -35,19 +36,19 @@ export class SqliteEventStore implements EventStore {
 
   async storeEvent(streamId: string, message: unknown): Promise<string> {
     const text = JSON.stringify(message)
-    if (text === undefined) throw new McpError('invalid-argument', 'An event holds text or a JSON value')
+    if (text === undefined) throw new McpError('invalid-argument', 'An event must be text or a JSON value')
     const number = await this.#writes.add(() => this.#insert.run(streamId, text, this.#now()).rowid)
     return `${streamId}/${number}`
   }
 
   async replayEventsAfter(lastEventId: string, to: EventReceiver): Promise<string> {
     const { streamId, number } = this.#locate(lastEventId)
-    // The newest now: a receiver that stores events cannot keep this going.
+    // Stop at the newest event at the start, so that a receiver that stores events does not make this endless.
     const last = Number(this.#last.get(streamId)?.number)
     for (let from = number; from < last; ) {
       if (this.#isClosed) throw closedStore()
-      // Streams lose events at their beginning only, so as long as this one is there nothing after it is missing.
-      if (!this.#isKept(streamId, from)) throw new UnknownEvent(`${streamId}/${from}`)
+      // Events are removed only at the start of a stream, so while this one exists nothing after it is missing.
+      if (!this.#exists(streamId, from)) throw new UnknownEventError(`${streamId}/${from}`)
       for (const row of this.#after.all(streamId, from, last, pageLength)) {
         from = Number(row.number)
         await to.send(`${streamId}/${from}`, JSON.parse(String(row.message)))
@@ -58,17 +59,17 @@ export class SqliteEventStore implements EventStore {
 
   async forget(prefix: string): Promise<void> {
     const parent = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
-    // "0" is what follows "/".
+    // "0" is the character after "/".
     await this.#writes.add(() => void this.#forget.run(prefix, `${parent}/`, `${parent}0`))
   }
 
-  /** In a transaction: removes some of what is over, and says whether there may be more. */
+  /** Removes some expired rows. Call it in a transaction. Returns true if there may be more. */
   tidy(limit: number): boolean {
     return this.#trim(this.#now() - this.#maxAgeMs, limit)
   }
 
-  /** From now on nothing is answered. */
-  end(): void {
+  /** Makes every later call fail. */
+  close(): void {
     this.#isClosed = true
   }
 
@@ -77,13 +78,13 @@ export class SqliteEventStore implements EventStore {
     const slash = eventId.lastIndexOf('/')
     const streamId = eventId.slice(0, Math.max(0, slash))
     const number = Number(eventId.slice(slash + 1))
-    // The whole id, because a number can be written in several ways and only one was given out.
-    const isOurs = `${streamId}/${number}` === eventId && Number.isSafeInteger(number)
-    if (!isOurs || !this.#isKept(streamId, number)) throw new UnknownEvent(eventId)
+    // Compare the whole id: a number can be written in several ways, and only one was issued.
+    const isIssued = `${streamId}/${number}` === eventId && Number.isSafeInteger(number)
+    if (!isIssued || !this.#exists(streamId, number)) throw new UnknownEventError(eventId)
     return { streamId, number }
   }
 
-  #isKept(streamId: string, number: number): boolean {
+  #exists(streamId: string, number: number): boolean {
     return this.#find.get(number, streamId, this.#now() - this.#maxAgeMs) !== undefined
   }
 }

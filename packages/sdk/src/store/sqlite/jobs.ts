@@ -1,23 +1,24 @@
+import { random } from '../../util/random.ts'
 import type { Database, Statement } from './database.ts'
 
-/** A task that a worker has. */
+/** A task that a worker has claimed. */
 export interface Claim {
   readonly key: number
   readonly owner: string
   readonly id: string
-  /** Given out once, so that a worker that was too late is told from the one that has the task now. */
+  /** Unique to this claim, so that a worker that lost its lease cannot be mistaken for the current one. */
   readonly token: string
 }
 
-const firstPauseMs = 100
-const longestPauseMs = 30_000
+const firstRetryMs = 100
+const longestRetryMs = 30_000
 
-/** How long a task that failed so often in a row is left alone. */
-export function pauseMs(failures: number): number {
-  return Math.min(firstPauseMs * 2 ** (failures - 1), longestPauseMs)
+/** Returns the delay before a retry. */
+export function retryDelayMs(failures: number): number {
+  return Math.min(firstRetryMs * 2 ** (failures - 1), longestRetryMs)
 }
 
-/** The table of what is to be run. Everything that changes it is called in a transaction. */
+/** The queue of tasks to run. Call every method that changes it in a transaction. */
 export class Jobs {
   readonly #now: () => number
   readonly #makeReady: Statement
@@ -29,16 +30,16 @@ export class Jobs {
   readonly #renew: Statement
   readonly #remove: Statement
   readonly #end: Statement
-  readonly #letGo: Statement
+  readonly #release: Statement
   readonly #failures: Statement
   readonly #postpone: Statement
   readonly #misdated: Statement
   readonly #redate: Statement
-  readonly #prefix = crypto.randomUUID()
+  readonly #prefix = random.uuid()
   #claims = 0
-  /** Whose task was taken last: the next one is of the owner that comes after. */
+  /** The owner of the last claimed task. Owners take turns, so the next claim starts after this one. */
   #lastOwner = ''
-  /** A task waits longer than any pause takes: the clock was set back since it became ready. It is run at once. */
+  /** A task is due later than the longest retry delay, so the clock was set back since. Run it now. */
   #isMisdated = false
 
   constructor(database: Database, now: () => number) {
@@ -62,7 +63,7 @@ export class Jobs {
     this.#renew = database.prepare('UPDATE job SET due_at = ? WHERE task = ? AND claim = ?')
     this.#remove = database.prepare('DELETE FROM job WHERE task = ?')
     this.#end = database.prepare('DELETE FROM job WHERE task = ? AND claim = ? AND is_again = 0')
-    this.#letGo = database.prepare(
+    this.#release = database.prepare(
       'UPDATE job SET claim = NULL, due_at = ?, is_again = 0, failures = 0 WHERE task = ? AND claim = ?',
     )
     this.#failures = database.prepare('SELECT failures FROM job WHERE task = ? AND claim = ?')
@@ -73,46 +74,46 @@ export class Jobs {
     this.#redate = database.prepare('UPDATE job SET due_at = ? WHERE claim IS NULL AND due_at > ?')
   }
 
-  /** A task that runs is run again afterwards; one that was left alone for a while is not any more. */
+  /** Queues a task. If it is running, it runs again afterwards; if it waits for a retry, the wait ends. */
   makeReady(key: number, owner: string): void {
     this.#makeReady.run(key, owner, this.#now())
   }
 
   /**
-   * Milliseconds until there is something to take: 0 when there is, undefined when nothing is to be done at all.
-   * @param isFree Whether the worker may take a task of this owner.
+   * Returns the milliseconds until a task is due: 0 if one is due now, undefined if the queue is empty.
+   * @param hasCapacity Whether the worker may claim a task of this owner.
    */
-  untilDue(isFree: (owner: string) => boolean): number | undefined {
+  untilDue(hasCapacity: (owner: string) => boolean): number | undefined {
     const now = this.#now()
     let first: number | undefined
     for (const owner of this.#owners()) {
-      const dueAt = isFree(owner) ? this.#nextDue.get(owner)?.due_at : null
+      const dueAt = hasCapacity(owner) ? this.#nextDue.get(owner)?.due_at : null
       if (dueAt == null) continue
       if (Number(dueAt) <= now) return 0
       first = Math.min(first ?? Number.POSITIVE_INFINITY, Number(dueAt) - now)
     }
-    this.#isMisdated = first !== undefined && first > longestPauseMs && !!this.#misdated.get(now + longestPauseMs)
+    this.#isMisdated = first !== undefined && first > longestRetryMs && !!this.#misdated.get(now + longestRetryMs)
     return this.#isMisdated ? 0 : first
   }
 
-  /** Takes up to `limit` tasks: in turn one of each owner. */
+  /** Claims up to `limit` tasks. Owners take turns. */
   claim(limit: number, { leaseMs, isMine, maxOf }: ClaimOptions): Claim[] {
     const now = this.#now()
     const claims: Claim[] = []
-    if (this.#isMisdated) this.#redateWaiting(now)
+    if (this.#isMisdated) this.#correctDates(now)
     const taken = new Map<string, number>()
-    for (let isAny = true; isAny && claims.length < limit; ) {
-      isAny = false
+    for (let foundAny = true; foundAny && claims.length < limit; ) {
+      foundAny = false
       for (const owner of this.#owners()) {
         if (claims.length === limit) break
         const count = taken.get(owner) ?? 0
         if (count >= maxOf(owner)) continue
         const row = this.#due.get(owner, now)
         if (!row) continue
-        isAny = true
+        foundAny = true
         const key = Number(row.task)
-        const isGone = row.id == null || (row.expires_at != null && Number(row.expires_at) <= now)
-        if (isGone) this.#remove.run(key)
+        const isExpired = row.id == null || (row.expires_at != null && Number(row.expires_at) <= now)
+        if (isExpired) this.#remove.run(key)
         else if (row.claim != null && isMine(String(row.claim))) this.#renew.run(now + leaseMs, key, String(row.claim))
         else {
           claims.push(this.#takeOne(key, owner, String(row.id), now + leaseMs))
@@ -124,39 +125,42 @@ export class Jobs {
     return claims
   }
 
-  /** False when somebody else has the task, or it is gone. */
+  /** Extends the lease. Returns false if another worker has the task or it was removed. */
   renew({ key, token }: Claim, leaseMs: number): boolean {
     return this.#renew.run(this.#now() + leaseMs, key, token).changes > 0
   }
 
-  /** True when the task can be run again. */
-  end({ key, token }: Claim): boolean {
-    return this.#end.run(key, token).changes === 0 && this.letGo({ key, token })
+  /** Ends a successful run. Returns true if the task is due again. */
+  complete({ key, token }: Claim): boolean {
+    return this.#end.run(key, token).changes === 0 && this.release({ key, token })
   }
 
-  letGo({ key, token }: Pick<Claim, 'key' | 'token'>): boolean {
-    return this.#letGo.run(this.#now(), key, token).changes > 0
+  /** Gives a task back to the queue. */
+  release({ key, token }: Pick<Claim, 'key' | 'token'>): boolean {
+    return this.#release.run(this.#now(), key, token).changes > 0
   }
 
+  /** Ends a failed run and schedules a retry. Returns false if the claim was lost. */
   fail({ key, token }: Claim): boolean {
     const failures = Number(this.#failures.get(key, token)?.failures ?? 0) + 1
-    return this.#postpone.run(this.#now() + pauseMs(failures), failures, key, token).changes > 0
+    return this.#postpone.run(this.#now() + retryDelayMs(failures), failures, key, token).changes > 0
   }
 
+  /** Removes a task from the queue. */
   remove(key: number): void {
     this.#remove.run(key)
   }
 
-  #redateWaiting(now: number): void {
-    this.#redate.run(now, now + longestPauseMs)
+  #correctDates(now: number): void {
+    this.#redate.run(now, now + longestRetryMs)
     this.#isMisdated = false
   }
 
-  /** Everyone who has a row, beginning after the one whose turn it was last. Each step is one look into the index. */
+  /** All owners in the queue, starting after the one whose turn was last. Each step is one index lookup. */
   *#owners(): Generator<string> {
     const last = this.#lastOwner
     for (let row = this.#nextOwner.get(last); row; row = this.#nextOwner.get(String(row.owner))) yield String(row.owner)
-    // No text is before the empty one, which is an owner too.
+    // The empty text is an owner too, and sorts first.
     yield ''
     for (let row = this.#nextOwnerUpTo.get('', last); row; row = this.#nextOwnerUpTo.get(String(row.owner), last)) {
       yield String(row.owner)
@@ -170,10 +174,11 @@ export class Jobs {
   }
 }
 
+/** Options of `Jobs.claim`. */
 export interface ClaimOptions {
   readonly leaseMs: number
-  /** Whether the worker runs what has this token: its lease is over, but nobody took the task yet. */
+  /** Whether this worker is running the claim. Its lease expired, but no other worker took the task. */
   isMine(token: string): boolean
-  /** How many tasks of this owner may be taken. */
+  /** How many tasks of this owner may be claimed. */
   maxOf(owner: string): number
 }

@@ -1,10 +1,10 @@
 import { McpError } from '../../errors.ts'
-import { type Database, failureOf, reasonOf } from './database.ts'
+import { type Database, messageOf, resultCodeOf } from './database.ts'
 
-/** In the header of the file, so that tools and we know whose it is. */
+/** Written to the file header, so that this library and other tools can identify the file. */
 const applicationId = 0x54_45_4e_4f
 
-/** Adds a row of `task` to the counters, or takes it away. */
+/** Adds a row of `task` to the counters, or subtracts it. */
 const count = (row: 'new' | 'old', sign: '+' | '-') => `
     INSERT INTO usage VALUES (${row}.owner, 0, 0, 0) ON CONFLICT (owner) DO NOTHING;
     UPDATE usage SET open = open ${sign} ${row}.is_open, finished = finished ${sign} (1 - ${row}.is_open),
@@ -14,17 +14,17 @@ const count = (row: 'new' | 'old', sign: '+' | '-') => `
       bytes = bytes ${sign} (${row}.bytes + ${row}.note_bytes);`
 
 /**
- * Each step leads from one version of the schema to the next. A released step is never changed.
+ * The migrations: each leads from one version of the schema to the next. Never change a released one.
  *
- * `job` has a row for every task that is ready or runs. `due_at` is when a worker may take it: at once, after a pause, or
- * when the lease of the worker that has it is over. So one index answers what is to be done.
+ * `job` has a row for every task that is ready or running. `due_at` is when a worker may take it: immediately, after a retry
+ * delay, or when the lease of the current worker expires. So one index finds the next task to run.
  *
- * `usage` and `total` count tasks and bytes. Triggers keep them, so they change in the transaction that changes a task,
- * whichever process makes it.
+ * `usage` and `total` count tasks and bytes. Triggers update them in the transaction that changes a task, whichever process
+ * runs it.
  *
- * `change` tells other processes what happened. Its newest row stays, because the numbers go on from it.
+ * `change` notifies other processes. Its newest row is never removed, because numbers continue from it.
  */
-const steps = [
+const migrations = [
   `
   CREATE TABLE task (
     key INTEGER PRIMARY KEY,
@@ -111,47 +111,48 @@ const steps = [
   `,
 ]
 
+/** Options of `prepareSchema`. */
 export interface PrepareOptions {
   survivesPowerLoss: boolean
 }
 
-/** Makes a file ready for use, or says why it is none of ours. */
+/** Configures the connection and migrates the file. Throws if the file belongs to another program. */
 export function prepareSchema(database: Database, path: string, { survivesPowerLoss }: PrepareOptions): void {
   try {
     database.exec('PRAGMA busy_timeout = 5000')
     checkOwner(database, path)
-    // Readers do not wait for writers, and a transaction is one write to the log. What was committed survives the death of
-    // the process either way; FULL waits for the disk as well, so that it survives the loss of power.
-    patiently(() => database.prepare('PRAGMA journal_mode = WAL').get())
+    // With WAL, readers do not wait for writers and a transaction is one write to the log. Commits survive a crash of the
+    // process in both modes; FULL also waits for the disk, so that they survive a power failure.
+    retryWhileBusy(() => database.prepare('PRAGMA journal_mode = WAL').get())
     database.exec(`PRAGMA synchronous = ${survivesPowerLoss ? 'FULL' : 'NORMAL'}`)
     migrate(database, path)
   } catch (error) {
     if (error instanceof McpError) throw error
-    throw new McpError('invalid-argument', `Cannot use the store ${path}: ${explain(error)}`, { cause: error })
+    throw new McpError('invalid-argument', `Cannot use the store "${path}": ${explain(error)}`, { cause: error })
   }
 }
 
-/** This one statement fails at once when another process is at it, whatever `busy_timeout` says. */
-function patiently(work: () => void): void {
+/** Changing the journal mode ignores `busy_timeout` and fails at once if another process does the same. */
+function retryWhileBusy(work: () => void): void {
   for (let triesLeft = 100; ; triesLeft--) {
     try {
       return work()
     } catch (error) {
-      if (failureOf(error) !== sqliteBusy || triesLeft === 0) throw error
+      if (resultCodeOf(error) !== sqliteBusy || triesLeft === 0) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
     }
   }
 }
 
 function migrate(database: Database, path: string): void {
-  if (versionOf(database) === steps.length) return
+  if (versionOf(database) === migrations.length) return
   database.exec('BEGIN IMMEDIATE')
   try {
-    // Again, because another process may have been faster.
+    // Check again: another process may have migrated the file meanwhile.
     checkOwner(database, path)
-    for (const step of steps.slice(versionOf(database))) database.exec(step)
+    for (const migration of migrations.slice(versionOf(database))) database.exec(migration)
     database.exec(`PRAGMA application_id = ${applicationId}`)
-    database.exec(`PRAGMA user_version = ${steps.length}`)
+    database.exec(`PRAGMA user_version = ${migrations.length}`)
     database.exec('COMMIT')
   } catch (error) {
     database.exec('ROLLBACK')
@@ -164,12 +165,15 @@ function checkOwner(database: Database, path: string): void {
   const owner = numberOf(database, 'SELECT application_id AS number FROM pragma_application_id')
   const isNew = owner === 0 && numberOf(database, 'SELECT count(*) AS number FROM sqlite_master') === 0
   if (!isNew && owner !== applicationId) {
-    throw new McpError('invalid-argument', `${path} is a database of another program; give the store a file of its own`)
-  }
-  if (version > steps.length) {
     throw new McpError(
       'invalid-argument',
-      `${path} was made by a newer version of this library; update, or use another file`,
+      `"${path}" is a database of another program. Use a separate file for the store.`,
+    )
+  }
+  if (version > migrations.length) {
+    throw new McpError(
+      'invalid-argument',
+      `"${path}" was created by a newer version of this library. Update the library, or use another file.`,
     )
   }
 }
@@ -189,15 +193,15 @@ const sqliteCantOpen = 14
 const sqliteNotADatabase = 26
 
 function explain(error: unknown): string {
-  switch (failureOf(error)) {
+  switch (resultCodeOf(error)) {
     case sqliteReadonly:
     case sqliteCantOpen:
-      return `${reasonOf(error)}; the file and its folder must be writable, because SQLite keeps its log beside the file`
+      return `${messageOf(error)}. The file and its folder must be writable, because SQLite writes its log next to the file.`
     case sqliteCorrupt:
-      return `${reasonOf(error)}; the file is damaged: restore it, or remove it to begin with an empty store`
+      return `${messageOf(error)}. The file is damaged: restore a backup, or delete it to start with an empty store.`
     case sqliteNotADatabase:
-      return `${reasonOf(error)}; give the store a file of its own`
+      return `${messageOf(error)}. Use a separate file for the store.`
     default:
-      return reasonOf(error)
+      return messageOf(error)
   }
 }

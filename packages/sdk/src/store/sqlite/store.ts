@@ -1,5 +1,5 @@
-import type { TaskIdStore } from '../../util/task-ids.ts'
-import type { EventStore, SessionStore, TaskStore, ValueStore } from '../ports.ts'
+import { clock } from '../../util/clock.ts'
+import type { EventStore, SessionStore, TaskIdStore, TaskStore, ValueStore } from '../ports.ts'
 import { type Database, openDatabase } from './database.ts'
 import { SqliteEventStore } from './events.ts'
 import { prepareSchema } from './schema.ts'
@@ -10,46 +10,50 @@ import { TtlTable } from './ttl-table.ts'
 import { SqliteValueStore } from './values.ts'
 import { WriteBatch } from './write-batch.ts'
 
+/** Options of `sqliteStore()`. */
 export interface SqliteStoreOptions {
   /**
-   * Waits with every change until the disk has it. Without it, what was kept survives the death of the process, but the
-   * last moments before a loss of power may be missing; the file is sound in either case. Default false.
+   * Waits until every change is on disk. Without it, changes survive a crash of the process, but the last moments before a
+   * power failure may be lost. The file stays consistent in either case. Default false.
    */
   survivesPowerLoss?: boolean | undefined
-  /** How long events are kept for streams to be resumed. Default 5 minutes. */
+  /** How long events are kept so that streams can be resumed. Default 5 minutes. */
   maxEventAgeMs?: number | undefined
-  /** The clock, in milliseconds. Default `Date.now`. */
+  /** Returns the time in milliseconds since 1970. Default: the system clock. */
   now?: (() => number) | undefined
 }
 
-/** Everything that a server keeps, in one file. */
+/** The stores of a server in one database file. */
 export interface SqliteStore {
   readonly tasks: TaskStore
   readonly sessions: SessionStore
   readonly events: EventStore
   readonly values: ValueStore
   /**
-   * For clients: keeps the ids of open tasks, to come back to after a restart (`taskIds` of `connect`).
-   * @param server Names the server, and the user where there are several: its URL, for example.
+   * For clients: stores the ids of open tasks, so that a client can resume them after a restart (`taskIds` of `connect`).
+   * @param server Identifies the server, and the user if there are several. For example, the URL of the server.
    */
   taskIds(server: string): TaskIdStore
-  /** Writes what waits to be written. Tasks that run are left to other processes; stop the workers before. */
+  /** Writes pending changes and closes the file. Stop the workers first: other processes take over tasks that still run. */
   close(): Promise<void>
 }
 
-/** How often the remains of what is over are removed, while something is written. */
+/** How often expired rows are removed. Happens together with other writes. */
 const tidyEveryMs = 1000
-const tidyAtATime = 200
+const tidyRows = 200
 
 /**
- * Keeps everything in a file, which any number of processes on this machine may share. Needs the package `libsql` where
- * the runtime has no `node:sqlite`.
+ * Opens a SQLite file as the store for tasks, sessions, events and values. Any number of processes on this machine can
+ * share it. Requires the package `libsql` if the runtime has no `node:sqlite`.
  *
+ * @param path Created if it does not exist, readable by its owner only. `:memory:` lasts as long as the process.
+ *
+ * @example
  * ```ts
  * const store = sqliteStore('./demo.db')
+ * const server = new McpServer({ name: 'demo', version: '1.0.0' }, { tasks: tasks({ store: store.tasks }) })
+ * await serveHttp(server, { sessionStore: store.sessions, eventStore: store.events })
  * ```
- *
- * @param path Made when it is not there, for its owner only. `:memory:` is gone with the process.
  */
 export function sqliteStore(path: string, options: SqliteStoreOptions = {}): SqliteStore {
   const database = openDatabase(path)
@@ -63,7 +67,7 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Sql
 }
 
 function assemble(database: Database, options: SqliteStoreOptions): SqliteStore {
-  const now = options.now ?? Date.now
+  const now = options.now ?? (() => clock.now())
   const writes = new WriteBatch(database, () => tidy())
   const tasks = new SqliteTaskStore(database, writes, now)
   const sessions = new TtlTable(database, 'session', writes, now)
@@ -75,18 +79,18 @@ function assemble(database: Database, options: SqliteStoreOptions): SqliteStore 
   let tidyAt = 0
 
   const tidy = () => {
-    // When the clock was set back, the next time is further away than it ever is.
+    // If the clock was set back, `tidyAt` is further away than it can be otherwise.
     if (now() < tidyAt && tidyAt - now() <= tidyEveryMs) return
-    const isMore = parts.map((part) => part.tidy(tidyAtATime)).includes(true)
-    tidyAt = isMore ? 0 : now() + tidyEveryMs
+    const hasMore = parts.map((part) => part.tidy(tidyRows)).includes(true)
+    tidyAt = hasMore ? 0 : now() + tidyEveryMs
   }
   const close = async () => {
     if (isClosed) return
     isClosed = true
-    for (const part of [...parts, taskIds]) part.end()
+    for (const part of [...parts, taskIds]) part.close()
     writes.close()
     try {
-      // A connection of libsql lasts until its statements are collected as garbage, so the log is emptied here.
+      // A libsql connection lasts until its statements are garbage collected, so empty the log here.
       database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()
     } finally {
       database.close()

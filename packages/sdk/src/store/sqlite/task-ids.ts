@@ -1,8 +1,8 @@
-import type { KnownTask, TaskIdStore } from '../../util/task-ids.ts'
+import type { KnownTask, TaskIdStore } from '../ports.ts'
 import type { Database, Statement } from './database.ts'
 import { closedStore, type WriteBatch } from './write-batch.ts'
 
-/** The ids of tasks that a client created at a server. */
+/** Stores the ids of tasks that a client created on servers. */
 export class SqliteTaskIds {
   readonly #writes: WriteBatch
   readonly #insert: Statement
@@ -19,6 +19,7 @@ export class SqliteTaskIds {
     this.#list = database.prepare('SELECT id, tool, created_at FROM task_id WHERE server = ? ORDER BY created_at, id')
   }
 
+  /** Returns the store for one server. */
   of(server: string): TaskIdStore {
     return {
       add: ({ taskId, tool, createdAt }) =>
@@ -28,7 +29,7 @@ export class SqliteTaskIds {
     }
   }
 
-  end(): void {
+  close(): void {
     this.#isClosed = true
   }
 

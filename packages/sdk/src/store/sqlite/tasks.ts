@@ -1,13 +1,13 @@
 import { McpError } from '../../errors.ts'
 import type {
   RunTask,
-  TaskChange,
   TaskEntry,
   TaskLimits,
-  TaskPlace,
+  TaskPosition,
   TaskStore,
+  TaskStoreWorker,
   TaskSummary,
-  TaskWorker,
+  TaskWriteOptions,
   WorkOptions,
 } from '../ports.ts'
 import {
@@ -17,26 +17,27 @@ import {
   noLimits,
   type Overload,
   overloadError,
-  type TaskShelf,
+  type TaskInventory,
   type TaskUsage,
 } from '../task-limits.ts'
-import { Changes } from './changes.ts'
+import { ChangeFeed } from './change-feed.ts'
 import type { Database, Row, Statement } from './database.ts'
 import { Jobs } from './jobs.ts'
-import { SqliteWorker } from './worker.ts'
+import { SqliteTaskWorker } from './task-worker.ts'
 import { closedStore, type WriteBatch } from './write-batch.ts'
 
 const summaryColumns = 'id, owner, listed_for, version, created_at, expires_at, is_open, summary'
-/** Expired tasks that are removed to make room for one. */
-const tidyAtOnce = 1_000
+/** Maximum expired tasks to remove to make room for a new one. */
+const evictRows = 1_000
 const isAlive = '(expires_at IS NULL OR expires_at > ?)'
 
+/** Stores tasks in SQLite. */
 export class SqliteTaskStore implements TaskStore {
   readonly #writes: WriteBatch
   readonly #now: () => number
   readonly #jobs: Jobs
-  readonly #changes: Changes
-  readonly #workers = new Set<SqliteWorker>()
+  readonly #changes: ChangeFeed
+  readonly #workers = new Set<SqliteTaskWorker>()
   readonly #insert: Statement
   readonly #update: Statement
   readonly #get: Statement
@@ -55,7 +56,7 @@ export class SqliteTaskStore implements TaskStore {
   readonly #expired: Statement
   readonly #delete: Statement
   readonly #deleteNotes: Statement
-  readonly #shelf: TaskShelf = {
+  readonly #inventory: TaskInventory = {
     usage: (owner) => this.#usageOf(owner),
     removeOldestFinished: (owner, except) => this.#removeOldestFinished(owner, except),
   }
@@ -65,7 +66,7 @@ export class SqliteTaskStore implements TaskStore {
     this.#writes = writes
     this.#now = now
     this.#jobs = new Jobs(database, now)
-    this.#changes = new Changes(database, now)
+    this.#changes = new ChangeFeed(database, now)
     this.#insert = database.prepare(
       `INSERT INTO task (id, owner, listed_for, version, created_at, expires_at, is_open, finished_at, bytes, note_bytes,
          summary, body)
@@ -103,34 +104,34 @@ export class SqliteTaskStore implements TaskStore {
     this.#deleteNotes = database.prepare('DELETE FROM note WHERE task = ?')
   }
 
-  async create(entry: TaskEntry, change: TaskChange = {}): Promise<void> {
-    const refused = await this.#writes.add(() => this.#insertEntry(entry, change))
-    if (refused === 'exists') throw new McpError('invalid-argument', `There is a task ${entry.id} already`)
-    if (refused) throw overloadError(refused, change.limits ?? noLimits)
-    this.#committed(entry.id, change)
+  async create(entry: TaskEntry, options: TaskWriteOptions = {}): Promise<void> {
+    const refused = await this.#writes.add(() => this.#insertEntry(entry, options))
+    if (refused === 'exists') throw new McpError('invalid-argument', `Task "${entry.id}" already exists`)
+    if (refused) throw overloadError(refused, options.limits ?? noLimits)
+    this.#committed(entry.id, options)
   }
 
   async get(id: string): Promise<TaskEntry | undefined> {
-    this.#check()
+    this.#assertOpen()
     this.#writes.commitIfDue()
     const row = this.#get.get(id, this.#now())
     return row && toEntry(row)
   }
 
-  async replace(entry: TaskEntry, change: TaskChange = {}): Promise<boolean> {
-    const isReplaced = await this.#writes.add(() => this.#replaceEntry(entry, change))
-    if (isReplaced) this.#committed(entry.id, change)
+  async replace(entry: TaskEntry, options: TaskWriteOptions = {}): Promise<boolean> {
+    const isReplaced = await this.#writes.add(() => this.#replaceEntry(entry, options))
+    if (isReplaced) this.#committed(entry.id, options)
     return isReplaced
   }
 
   async notes(id: string): Promise<string[]> {
-    this.#check()
+    this.#assertOpen()
     const row = this.#get.get(id, this.#now())
     return row ? this.#notes.all(Number(row.key)).map(({ text }) => String(text)) : []
   }
 
-  async list(listedFor: string, options: { after?: TaskPlace | undefined; limit: number }): Promise<TaskSummary[]> {
-    this.#check()
+  async list(listedFor: string, options: { after?: TaskPosition | undefined; limit: number }): Promise<TaskSummary[]> {
+    this.#assertOpen()
     const { after, limit } = options
     const rows = after
       ? this.#listAfter.all(listedFor, after.createdAt, after.id, this.#now(), limit)
@@ -139,87 +140,87 @@ export class SqliteTaskStore implements TaskStore {
   }
 
   async countOpen(owner?: string): Promise<number> {
-    this.#check()
-    // The counter knows nothing of time; what has expired is still there until it is removed.
+    this.#assertOpen()
+    // The counter includes expired tasks until they are removed.
     const now = this.#now()
     const expired = owner === undefined ? this.#expiredOpen.get(now) : this.#expiredOpenOf.get(now, owner)
-    return this.#shelf.usage(owner).open - Number(expired?.number)
+    return this.#inventory.usage(owner).open - Number(expired?.number)
   }
 
-  async work(run: RunTask, options: WorkOptions): Promise<TaskWorker> {
-    this.#check()
+  async work(run: RunTask, options: WorkOptions): Promise<TaskStoreWorker> {
+    this.#assertOpen()
     const wakeAll = () => this.#wakeAll()
-    const worker = new SqliteWorker(run, options, { jobs: this.#jobs, writes: this.#writes, wakeAll })
-    const deafen = this.#changes.onForeign(() => worker.wake())
+    const worker = new SqliteTaskWorker(run, options, { jobs: this.#jobs, writes: this.#writes, wakeAll })
+    const stopListening = this.#changes.onForeignWrite(() => worker.wake())
     this.#workers.add(worker)
     worker.wake()
     return {
       stop: async () => {
-        deafen()
+        stopListening()
         this.#workers.delete(worker)
         await worker.stop()
       },
     }
   }
 
-  async watch(listener: (id: string, said?: string) => void): Promise<() => void> {
-    this.#check()
+  async watch(listener: (id: string, text?: string) => void): Promise<() => void> {
+    this.#assertOpen()
     return this.#changes.listen(listener)
   }
 
-  async say(id: string, text: string): Promise<void> {
+  async publish(id: string, text: string): Promise<void> {
     await this.#writes.add(() => this.#changes.record(id, text))
-    this.#changes.tell(id, text)
+    this.#changes.notify(id, text)
   }
 
-  /** In a transaction: removes some of what is over, and says whether there may be more. */
+  /** Removes some expired rows. Call it in a transaction. Returns true if there may be more. */
   tidy(limit: number): boolean {
     const rows = this.#expired.all(this.#now(), limit)
     for (const { key } of rows) this.#remove(Number(key))
     return this.#changes.tidy(limit) || rows.length === limit
   }
 
-  /** From now on nothing is answered, heard or run. */
-  end(): void {
+  /** Makes every later call fail, removes watchers and abandons running tasks. */
+  close(): void {
     this.#isClosed = true
-    this.#changes.end()
+    this.#changes.close()
     for (const worker of this.#workers) worker.abandon()
     this.#workers.clear()
   }
 
-  #check(): void {
+  #assertOpen(): void {
     if (this.#isClosed) throw closedStore()
   }
 
-  /** Gives the reason why it is not kept. */
-  #insertEntry(entry: TaskEntry, change: TaskChange): Overload | 'exists' | undefined {
+  /** Returns the reason if the task is refused. */
+  #insertEntry(entry: TaskEntry, options: TaskWriteOptions): Overload | 'exists' | undefined {
     const { id, owner, listedFor, version, createdAt, expiresAt, isOpen, summary, body } = entry
-    const { notes = [], limits = noLimits } = change
+    const { notes = [], limits = noLimits } = options
     if (this.#find.get(id) && !this.#removeExpired(id)) return 'exists'
     const [bytes, noteBytes] = [bytesOf(summary, body), bytesOf(...notes)]
     const overload = this.#admit(owner, bytes + noteBytes, limits)
     if (overload) return overload
     const state = [Number(isOpen), this.#finishedAt(entry), bytes, noteBytes, summary, body]
     const { rowid } = this.#insert.run(id, owner, listedFor, version, createdAt, expiresAt, ...state)
-    this.#apply(entry, rowid, change)
+    this.#apply(entry, rowid, options)
     return undefined
   }
 
-  #replaceEntry(entry: TaskEntry, change: TaskChange): boolean {
+  #replaceEntry(entry: TaskEntry, options: TaskWriteOptions): boolean {
     const { id, owner, listedFor, version, createdAt, expiresAt, isOpen, summary, body } = entry
-    const noteBytes = bytesOf(...(change.notes ?? []))
+    const noteBytes = bytesOf(...(options.notes ?? []))
     const state = [Number(isOpen), this.#finishedAt(entry), bytesOf(summary, body), noteBytes, summary, body]
     const values = [owner, listedFor, version, createdAt, expiresAt, ...state, id, version - 1, this.#now()]
     if (this.#update.run(...values).changes === 0) return false
-    this.#apply(entry, Number(this.#find.get(id)?.key), change)
+    this.#apply(entry, Number(this.#find.get(id)?.key), options)
     return true
   }
 
-  #apply({ id, owner, isOpen }: TaskEntry, key: number, change: TaskChange): void {
-    const { notes = [], isReady = false, limits } = change
+  #apply({ id, owner, isOpen }: TaskEntry, key: number, options: TaskWriteOptions): void {
+    const { notes = [], isReady = false, limits } = options
     for (const text of notes) this.#insertNote.run(key, text)
     if (isReady) this.#jobs.makeReady(key, owner)
-    if (!isOpen && limits) evictFinished(this.#shelf, owner, limits, { except: id })
+    if (!isOpen && limits) evictFinished(this.#inventory, owner, limits, { except: id })
     this.#changes.record(id)
   }
 
@@ -228,12 +229,12 @@ export class SqliteTaskStore implements TaskStore {
   }
 
   #admit(owner: string, bytes: number, limits: TaskLimits): Overload | undefined {
-    const overload = admitTask(this.#shelf, owner, bytes, limits)
+    const overload = admitTask(this.#inventory, owner, bytes, limits)
     if (!overload) return undefined
-    // What has expired counts until it is removed.
-    const expired = this.#expiredOf.all(owner, this.#now(), tidyAtOnce)
+    // Expired tasks count until they are removed.
+    const expired = this.#expiredOf.all(owner, this.#now(), evictRows)
     for (const { key } of expired) this.#remove(Number(key))
-    return expired.length > 0 ? admitTask(this.#shelf, owner, bytes, limits) : overload
+    return expired.length > 0 ? admitTask(this.#inventory, owner, bytes, limits) : overload
   }
 
   #usageOf(owner: string | undefined): TaskUsage {
@@ -248,9 +249,9 @@ export class SqliteTaskStore implements TaskStore {
     return oldest !== undefined
   }
 
-  #committed(id: string, { isReady }: TaskChange): void {
+  #committed(id: string, { isReady }: TaskWriteOptions): void {
     if (isReady) this.#wakeAll()
-    this.#changes.tell(id)
+    this.#changes.notify(id)
   }
 
   #wakeAll(): void {

@@ -1,11 +1,12 @@
 import type { Database } from './database.ts'
 
 /**
- * Removes the oldest rows of a table whose rows have a number and a time, and always from the beginning, so that what is
- * left has no gaps. The newest one stays. Says whether there may be more to remove.
+ * Removes the oldest rows of a table. Rows are removed in the order of their numbers, so that the rest has no gaps, and the
+ * newest row is never removed. Returns true if there may be more to remove.
  */
 export type Trim = (untilMs: number, limit: number) => boolean
 
+/** @param table A table with the columns `number` and `at`. */
 export function createTrim(database: Database, table: string): Trim {
   const oldest = database.prepare(`SELECT number, at FROM ${table} ORDER BY number LIMIT ?`)
   const remove = database.prepare(

@@ -1,7 +1,7 @@
 import type { Database, Statement } from './database.ts'
 import { closedStore, type WriteBatch } from './write-batch.ts'
 
-/** A table of texts that are gone after a time. */
+/** A table of texts with a time to live. */
 export class TtlTable {
   readonly #writes: WriteBatch
   readonly #now: () => number
@@ -12,7 +12,7 @@ export class TtlTable {
   readonly #expire: Statement
   #isClosed = false
 
-  /** @param table Has the columns `id`, `text` and `expires_at`. */
+  /** @param table A table with the columns `id`, `text` and `expires_at`. */
   constructor(database: Database, table: 'session' | 'value', writes: WriteBatch, now: () => number) {
     this.#writes = writes
     this.#now = now
@@ -37,7 +37,7 @@ export class TtlTable {
     await this.#writes.add(() => void this.#set.run(id, text, this.#now() + ttlMs))
   }
 
-  /** Only if the text is still what it was. */
+  /** Replaces the text if it still equals `before`. */
   replace(id: string, text: string, ttlMs: number, before: string): Promise<boolean> {
     return this.#writes.add(() => {
       if (this.#find(id) !== before) return false
@@ -61,13 +61,13 @@ export class TtlTable {
     return this.#writes.add(() => this.#remove(id))
   }
 
-  /** In a transaction: removes some of what is over, and says whether there may be more. */
+  /** Removes some expired rows. Call it in a transaction. Returns true if there may be more. */
   tidy(limit: number): boolean {
     return this.#expire.run(this.#now(), limit).changes === limit
   }
 
-  /** From now on nothing is answered. */
-  end(): void {
+  /** Makes every later call fail. */
+  close(): void {
     this.#isClosed = true
   }
 

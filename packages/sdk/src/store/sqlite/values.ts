@@ -1,26 +1,27 @@
 import type { ValueStore } from '../ports.ts'
 import type { TtlTable } from './ttl-table.ts'
 
+/** Stores values in SQLite. */
 export class SqliteValueStore implements ValueStore {
-  readonly #texts: TtlTable
+  readonly #table: TtlTable
 
-  constructor(texts: TtlTable) {
-    this.#texts = texts
+  constructor(table: TtlTable) {
+    this.#table = table
   }
 
   get(key: string): Promise<string | undefined> {
-    return this.#texts.get(key)
+    return this.#table.get(key)
   }
 
   set(key: string, value: string, ttlMs: number): Promise<void> {
-    return this.#texts.set(key, value, ttlMs)
+    return this.#table.set(key, value, ttlMs)
   }
 
   take(key: string): Promise<string | undefined> {
-    return this.#texts.take(key)
+    return this.#table.take(key)
   }
 
   async delete(key: string): Promise<void> {
-    await this.#texts.delete(key)
+    await this.#table.delete(key)
   }
 }

@@ -1,87 +1,90 @@
 import { ClosedError } from '../../errors.ts'
+import { clock } from '../../util/clock.ts'
+import { scheduler } from '../../util/scheduler.ts'
 import type { Database } from './database.ts'
 
-/** Changes in one transaction. More would keep other processes waiting, and this one from doing anything else. */
-const longestLot = 500
+/** Maximum changes per transaction. More would block other processes, and the event loop of this one. */
+const maxBatch = 500
 
-/** A change does not wait longer than this for its commit, however long the turn of the event loop takes. */
+/** The longest a change waits for its commit, however long the turn of the event loop takes. */
 const longestWaitMs = 3
 
-interface Waiting {
+interface PendingWrite {
   work(): unknown
   resolve(result: unknown): void
   reject(error: unknown): void
 }
 
 /**
- * Group commit: changes of the same few milliseconds share one transaction, because the commit is what costs most. A promise
- * resolves after the commit that holds its change, so nothing that was promised is lost when the process dies.
+ * Group commit: changes within a few milliseconds share one transaction, because the commit costs most. A promise resolves
+ * after the commit of its change, so a change that was confirmed survives a crash of the process.
  */
 export class WriteBatch {
   readonly #database: Database
   readonly #tidy: () => void
-  #waiting: Waiting[] = []
-  /** When the oldest waiting change was added. */
-  #waitingSince = 0
+  #pending: PendingWrite[] = []
+  /** When the oldest pending change was added. */
+  #pendingSince = 0
   #timer: NodeJS.Immediate | undefined
   #isClosed = false
 
-  /** @param tidy Called in every transaction. */
+  /** @param tidy Runs in every transaction. */
   constructor(database: Database, tidy: () => void) {
     this.#database = database
     this.#tidy = tidy
   }
 
   /**
-   * @param work Makes the change, and does nothing else: it is done once more, alone, when a change that shares its
+   * Adds a change to the next transaction.
+   * @param work Makes the change, without other side effects: it runs again, alone, if another change in the same
    * transaction fails.
    */
   add<T>(work: () => T): Promise<T> {
     if (this.#isClosed) return Promise.reject(closedStore())
     return new Promise<T>((resolve, reject) => {
-      if (this.#waiting.length === 0) this.#waitingSince = performance.now()
-      this.#waiting.push({ work, resolve: resolve as Waiting['resolve'], reject })
-      this.#timer ??= setImmediate(() => this.#writeLot())
+      if (this.#pending.length === 0) this.#pendingSince = clock.monotonic()
+      this.#pending.push({ work, resolve: resolve as PendingWrite['resolve'], reject })
+      this.#timer ??= scheduler.setImmediate(() => this.#writeBatch())
       this.commitIfDue()
     })
   }
 
   /**
-   * Commits changes that have waited long enough. Readers call it: thousands of polls can fill a turn of the event loop for
-   * hundreds of milliseconds, and the work that they ask about must not stand still meanwhile.
+   * Commits pending changes that have waited long enough. Readers call it, because thousands of polls can block the event
+   * loop for hundreds of milliseconds, and the tasks they poll for must progress meanwhile.
    */
   commitIfDue(): void {
-    if (this.#waiting.length > 0 && performance.now() - this.#waitingSince >= longestWaitMs) this.#writeLot()
+    if (this.#pending.length > 0 && clock.monotonic() - this.#pendingSince >= longestWaitMs) this.#writeBatch()
   }
 
-  /** Writes what waits, and takes no more. */
+  /** Writes pending changes and rejects later ones. */
   close(): void {
-    while (this.#waiting.length > 0) this.#writeLot()
+    while (this.#pending.length > 0) this.#writeBatch()
     this.#isClosed = true
-    clearImmediate(this.#timer)
+    scheduler.clearImmediate(this.#timer)
   }
 
-  #writeLot(): void {
-    const lot = this.#waiting.splice(0, longestLot)
-    clearImmediate(this.#timer)
-    this.#timer = this.#waiting.length > 0 ? setImmediate(() => this.#writeLot()) : undefined
-    this.#write(lot)
+  #writeBatch(): void {
+    const batch = this.#pending.splice(0, maxBatch)
+    scheduler.clearImmediate(this.#timer)
+    this.#timer = this.#pending.length > 0 ? scheduler.setImmediate(() => this.#writeBatch()) : undefined
+    this.#write(batch)
   }
 
-  #write(lot: Waiting[]): void {
+  #write(batch: PendingWrite[]): void {
     let hasBegun = false
     try {
       this.#database.exec('BEGIN IMMEDIATE')
       hasBegun = true
-      const results = lot.map(({ work }) => work())
+      const results = batch.map(({ work }) => work())
       this.#tidy()
       this.#database.exec('COMMIT')
-      for (const [index, { resolve }] of lot.entries()) resolve(results[index])
+      for (const [index, { resolve }] of batch.entries()) resolve(results[index])
     } catch (error) {
       if (hasBegun) this.#rollBack()
-      // Each on its own, so that a bad one costs nobody else his change.
-      if (hasBegun && lot.length > 1) for (const one of lot) this.#write([one])
-      else for (const { reject } of lot) reject(error)
+      // Retry each change alone, so that one failure does not affect the others.
+      if (hasBegun && batch.length > 1) for (const one of batch) this.#write([one])
+      else for (const { reject } of batch) reject(error)
     }
   }
 
@@ -94,6 +97,7 @@ export class WriteBatch {
   }
 }
 
+/** Returns the error for calls after `close`. */
 export function closedStore(): ClosedError {
   return new ClosedError('The store is closed')
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { invalidGrant } from '../../auth/server/oauth-error.ts'
+import { random } from '../../util/random.ts'
 import type { RegisteredClient } from './clients.ts'
 import type { Settings } from './options.ts'
 import type { Family, Grant } from './tokens.ts'
@@ -42,7 +43,7 @@ export class AuthorizationRequests {
 
   /** The ticket by which the page's answer finds its request. */
   wait(request: AuthorizationRequest): string {
-    const ticket = crypto.randomUUID()
+    const ticket = random.uuid()
     this.#waiting.set(ticket, { request, expiresAt: this.#settings.now() + ticketSeconds * 1_000 })
     return ticket
   }
@@ -55,7 +56,7 @@ export class AuthorizationRequests {
   }
 
   issueCode(request: AuthorizationRequest, grant: Grant): string {
-    const code = crypto.randomUUID()
+    const code = random.uuid()
     const expiresAt = this.#settings.now() + codeSeconds * 1_000
     this.#codes.set(code, { request, grant, expiresAt, family: undefined })
     return code

@@ -1,6 +1,7 @@
 import type { JSONWebKeySet } from 'jose'
 import { ClientDocuments, isDocumentUrl } from '../../auth/server/client-documents.ts'
 import { invalidClient } from '../../auth/server/oauth-error.ts'
+import { random } from '../../util/random.ts'
 import { guarded } from './guarded.ts'
 import { allGrantTypes, type ClientAuthMethod, type Settings } from './options.ts'
 
@@ -50,8 +51,8 @@ export class Clients {
     const hasSecret = method === 'client_secret_basic' || method === 'client_secret_post'
     const client: RegisteredClient = {
       ...metadata,
-      client_id: metadata.client_id ?? crypto.randomUUID(),
-      ...(hasSecret && { client_secret: metadata.client_secret ?? crypto.randomUUID() }),
+      client_id: metadata.client_id ?? random.uuid(),
+      ...(hasSecret && { client_secret: metadata.client_secret ?? random.uuid() }),
       redirect_uris: metadata.redirect_uris ?? [],
       token_endpoint_auth_method: method,
       grant_types: metadata.grant_types ?? allGrantTypes,

@@ -1,6 +1,7 @@
 import { calculateJwkThumbprint, decodeProtectedHeader, EmbeddedJWK, type JWTPayload, jwtVerify } from 'jose'
 import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
+import { random } from '../../util/random.ts'
 import type { Call } from './http.ts'
 import { signingAlgorithms } from './keys.ts'
 import type { Settings } from './options.ts'
@@ -26,7 +27,7 @@ export class Proofs {
 
   /** Proofs with the nonce so far are sent back for the new one. */
   rotateNonce(): void {
-    this.#nonce = crypto.randomUUID()
+    this.#nonce = random.uuid()
   }
 
   /**

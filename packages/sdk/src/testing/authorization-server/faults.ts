@@ -1,5 +1,6 @@
 import { type EndpointResponse, jsonResponse } from '../../auth/http.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
+import { scheduler } from '../../util/scheduler.ts'
 import type { EndpointName } from './state.ts'
 
 /**
@@ -99,7 +100,7 @@ async function altered(fault: AlteredReply, answer: () => Promise<EndpointRespon
   const { status, body, headers, patch, delayMs, until } = fault
   let reply = status !== undefined || body !== undefined ? made(status ?? 200, body) : await answer()
   if (patch) reply = { ...reply, body: patched(reply.body, patch) }
-  if (delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, delayMs).unref())
+  if (delayMs !== undefined) await new Promise((resolve) => scheduler.setTimeout(resolve, delayMs).unref())
   await until
   return { ...reply, headers: { ...reply.headers, ...headers } }
 }
@@ -128,6 +129,6 @@ async function* padded(text: string): AsyncIterable<Uint8Array> {
 async function* byteByByte(text: string): AsyncIterable<Uint8Array> {
   for (const byte of Buffer.from(text)) {
     yield Uint8Array.of(byte)
-    await new Promise((resolve) => setTimeout(resolve, 100).unref())
+    await new Promise((resolve) => scheduler.setTimeout(resolve, 100).unref())
   }
 }

@@ -1,4 +1,5 @@
 import type { JSONWebKeySet } from 'jose'
+import { clock } from '../../util/clock.ts'
 import type { ClientMetadata } from './clients.ts'
 
 /** How a client may prove at the token endpoint who it is. */
@@ -119,7 +120,7 @@ export function resolveOptions(options: AuthorizationServerOptions): Settings {
     clientIdAt: options.clientIdAt ?? ((_audience, clientId) => clientId),
     algorithm: options.algorithm ?? 'ES256',
     fetch: options.fetch ?? ((...call) => globalThis.fetch(...call)),
-    now: options.now ?? Date.now,
+    now: options.now ?? (() => clock.now()),
   }
   if (!/^(\/[\w.~-]+)*$/.test(settings.issuerPath)) {
     throw new TypeError(`issuerPath begins with a slash and does not end with one, such as '/tenant1'`)

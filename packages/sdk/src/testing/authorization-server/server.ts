@@ -13,6 +13,7 @@ import type { EndpointResponse } from '../../auth/http.ts'
 import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { toScopes } from '../../auth/server/params.ts'
 import { McpError } from '../../errors.ts'
+import { random } from '../../util/random.ts'
 import { AuthorizationRequests } from './authorization-requests.ts'
 import { authorize } from './authorize.ts'
 import { type ClientMetadata, Clients, type RegisteredClient } from './clients.ts'
@@ -238,7 +239,7 @@ function issueToken(description: TokenDescription, { settings, tokens }: State):
 function signJwt(claims: JWTPayload, header: Partial<JWTHeaderParameters> | undefined, state: State): Promise<string> {
   const iat = state.tokens.now
   const exp = iat + state.settings.accessTokenSeconds
-  return state.keys.sign({ iss: state.issuer, iat, exp, jti: crypto.randomUUID(), ...claims }, header)
+  return state.keys.sign({ iss: state.issuer, iat, exp, jti: random.uuid(), ...claims }, header)
 }
 
 function listen(http: Server, port: number): Promise<number> {

@@ -1,5 +1,6 @@
 import type { JWTPayload } from 'jose'
 import { invalidGrant } from '../../auth/server/oauth-error.ts'
+import { random } from '../../util/random.ts'
 import type { Faults } from './faults.ts'
 import type { Keys } from './keys.ts'
 import type { Settings } from './options.ts'
@@ -67,7 +68,7 @@ export class Tokens {
   /** A JWT as RFC 9068 describes it. */
   issueAccessToken(family: Family, options: AccessTokenOptions): Promise<string> {
     const { scope, resource, jkt, expiresIn = this.#settings.accessTokenSeconds } = options
-    const jti = crypto.randomUUID()
+    const jti = random.uuid()
     this.#access.set(jti, family)
     const iat = this.#faults.expiredTokens ? this.now - expiresIn - 60 : this.now
     const payload = {
@@ -87,7 +88,7 @@ export class Tokens {
   }
 
   issueRefreshToken(family: Family, jkt?: string): string {
-    const token = `${crypto.randomUUID()}${crypto.randomUUID()}`
+    const token = `${random.uuid()}${random.uuid()}`
     const expiresAt = this.now + this.#settings.refreshTokenSeconds
     this.#refresh.set(token, { family, jkt, expiresAt, isUsed: false })
     return token

@@ -1,4 +1,5 @@
-import { type EventStore, UnknownEvent } from '../../store/ports.ts'
+import { type EventStore, UnknownEventError } from '../../store/ports.ts'
+import { scheduler } from '../../util/scheduler.ts'
 import { type Driver, errorOf, type Test, type TestRunner, testsOf } from './suite.ts'
 
 export interface EventStoreDriver extends Driver<EventStore> {
@@ -82,7 +83,7 @@ export function eventStoreContract(runner: TestRunner, name: string, driver: Eve
       const steps: unknown[] = []
       const send = async (_id: string, message: unknown) => {
         steps.push('begin', message)
-        await new Promise((resolve) => setTimeout(resolve))
+        await new Promise((resolve) => scheduler.setTimeout(resolve, 0))
         steps.push('end')
       }
       expect(await store.replayEventsAfter(first ?? '', { send })).toBe('a/1')
@@ -207,7 +208,7 @@ export async function replayAfter(store: EventStore, id = ''): Promise<{ streamI
 export async function outcomeOf(store: EventStore, id: string): Promise<{ unknown: boolean; events: Replayed }> {
   const events: Replayed = []
   const error = await errorOf(() => store.replayEventsAfter(id, { send: (...event) => void events.push(event) }))
-  if (error !== undefined && !(error instanceof UnknownEvent)) throw error
+  if (error !== undefined && !(error instanceof UnknownEventError)) throw error
   return { unknown: error !== undefined, events }
 }
 

@@ -1,5 +1,5 @@
 import { McpError } from '../../errors.ts'
-import type { TaskChange, TaskLimits, TaskPlace, TaskStore, TaskSummary } from '../../store/ports.ts'
+import type { TaskLimits, TaskPosition, TaskStore, TaskSummary, TaskWriteOptions } from '../../store/ports.ts'
 import { noLimits } from '../../store/task-limits.ts'
 import { clock } from '../../util/clock.ts'
 import { isRefused, options, Runs, ready, type Suite } from './task-store-suite.ts'
@@ -139,7 +139,7 @@ export function listing({ it, expect, entry }: Suite): void {
       await near.create(entry(`t${index}`, { createdAt: 1000 * Math.floor(index / 2) }))
     }
     const seen: string[] = []
-    for (let after: TaskPlace | undefined, page: TaskSummary[] = []; ; ) {
+    for (let after: TaskPosition | undefined, page: TaskSummary[] = []; ; ) {
       page = await far.list('somebody', { after, limit: 2 })
       if (page.length === 0) break
       seen.push(...page.map(({ id }) => id))
@@ -178,7 +178,7 @@ export function listing({ it, expect, entry }: Suite): void {
 }
 
 export function limiting({ it, expect, entry, driver }: Suite): void {
-  const within = (limits: Partial<TaskLimits>): TaskChange => ({ limits: { ...noLimits, ...limits } })
+  const within = (limits: Partial<TaskLimits>): TaskWriteOptions => ({ limits: { ...noLimits, ...limits } })
   const ids = async (store: TaskStore, listedFor: string) =>
     (await store.list(listedFor, { limit: 100 })).map(({ id }) => id)
   const isOverloaded = async (creating: Promise<void>) => {

@@ -1,4 +1,4 @@
-import type { RunTask, TaskChange, TaskEntry, TaskStore, WorkOptions } from '../../store/ports.ts'
+import type { RunTask, TaskEntry, TaskStore, TaskWriteOptions, WorkOptions } from '../../store/ports.ts'
 import { clock } from '../../util/clock.ts'
 import type { Driver, TestRunner } from './suite.ts'
 
@@ -23,7 +23,7 @@ export interface Suite {
   entry(id: string, other?: Partial<TaskEntry>): TaskEntry
 }
 
-export const ready: TaskChange = { isReady: true }
+export const ready: TaskWriteOptions = { isReady: true }
 
 export function options(other: Partial<WorkOptions> = {}): WorkOptions {
   return { concurrency: 4, leaseMs: 10_000, onError: () => {}, ...other }

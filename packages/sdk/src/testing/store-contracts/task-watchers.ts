@@ -45,8 +45,8 @@ export function watching({ it, expect, entry }: Suite): void {
     await near.watch(ears[0]!.listener)
     await far.watch(ears[1]!.listener)
     const texts = ['', 'ü\r\n "', '{"a":1}', ...Array.from({ length: 200 }, (_, index) => `${index}`)]
-    for (const text of texts) await near.say('one', text)
-    await near.say('last', 'end')
+    for (const text of texts) await near.publish('one', text)
+    await near.publish('last', 'end')
     for (const ear of ears) {
       await ear.hearing('last')
       expect(ear.heard.filter(({ id }) => id === 'one').map(({ said }) => said)).toEqual(texts)
@@ -57,11 +57,11 @@ export function watching({ it, expect, entry }: Suite): void {
     const [leaving, staying] = [new TaskEar(), new TaskEar()]
     const stop = await far.watch(leaving.listener)
     await far.watch(staying.listener)
-    await near.say('one', '1')
+    await near.publish('one', '1')
     for (const ear of [leaving, staying]) await ear.hearing('one')
     stop()
     stop()
-    await near.say('one', '2')
+    await near.publish('one', '2')
     await staying.hearing('one')
     expect(leaving.heard.map(({ said }) => said)).toEqual(['1'])
     expect(staying.heard.map(({ said }) => said)).toEqual(['1', '2'])
@@ -70,10 +70,10 @@ export function watching({ it, expect, entry }: Suite): void {
   it('keeps nothing of what is said', async (near, far) => {
     const one = entry('one')
     await near.create(one)
-    await near.say('one', 'early')
+    await near.publish('one', 'early')
     const ear = new TaskEar()
     await far.watch(ear.listener)
-    await near.say('one', 'late')
+    await near.publish('one', 'late')
     await ear.hearing('one')
     expect(ear.heard).toEqual([{ id: 'one', said: 'late' }])
     expect(await far.get('one')).toEqual(one)

@@ -1,4 +1,5 @@
 import { deferred } from '../../util/deferred.ts'
+import { scheduler } from '../../util/scheduler.ts'
 import { options, Runs, ready, type Suite } from './task-store-suite.ts'
 
 export function working({ it, expect, entry }: Suite): void {
@@ -73,7 +74,7 @@ export function working({ it, expect, entry }: Suite): void {
   })
 
   it('gives each of many tasks to one of two workers, once', async (near, far) => {
-    const runs = new Runs(() => new Promise((resolve) => setTimeout(resolve)))
+    const runs = new Runs(() => new Promise((resolve) => scheduler.setTimeout(resolve, 0)))
     const workers = [await near.work(runs.run, options()), await far.work(runs.run, options())]
     const ids = Array.from({ length: 300 }, (_, index) => `t${index}`)
     await Promise.all(ids.map((id, index) => (index % 2 ? near : far).create(entry(id), ready)))
@@ -85,7 +86,7 @@ export function working({ it, expect, entry }: Suite): void {
   it('keeps a task that takes longer than the lease with the worker that runs it', async (near, far) => {
     const runs = new Runs((_id, signal) => {
       signals.push(signal)
-      return new Promise((resolve) => setTimeout(resolve, 1000))
+      return new Promise((resolve) => scheduler.setTimeout(resolve, 1000))
     })
     const signals: AbortSignal[] = []
     const workers = []
@@ -165,12 +166,12 @@ export function workingAgain({ it, expect, entry }: Suite): void {
   })
 
   it('never runs a task twice at a time, however often it is made ready', async (near, far) => {
-    const runs = new Runs(() => new Promise((resolve) => setTimeout(resolve)))
+    const runs = new Runs(() => new Promise((resolve) => scheduler.setTimeout(resolve, 0)))
     const workers = [await near.work(runs.run, options()), await far.work(runs.run, options())]
     await near.create(entry('one'), ready)
     for (let version = 2; version < 60; version++) {
       await (version % 2 ? near : far).replace(entry('one', { version }), ready)
-      if (version % 7 === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      if (version % 7 === 0) await new Promise((resolve) => scheduler.setTimeout(resolve, 5))
     }
     const before = runs.count('one')
     await near.replace(entry('one', { version: 60 }), ready)

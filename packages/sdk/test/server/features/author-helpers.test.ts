@@ -102,7 +102,7 @@ describe('a state handle', () => {
       [ann, 'x'.repeat(200_000)],
     ] as const) {
       const result = await client.callTool('show', { cart: handle })
-      expect(result).toMatchObject({ isError: true, text: expect.stringContaining('Unknown state handle') })
+      expect(result).toMatchObject({ isError: true, text: expect.stringContaining('Invalid state handle') })
     }
   })
 
@@ -127,7 +127,7 @@ describe('a state handle', () => {
   it('refuses short keys, and states that are too large', async () => {
     expect(() => stateHandles({ stateKey: 'short' })).toThrow(/32 random/)
     await using client = await connect(createServer({ maxStateBytes: 3 }))
-    expect((await client.callTool('fill')).text).toContain('3 are allowed')
+    expect((await client.callTool('fill')).text).toContain('the limit is 3')
   })
 })
 
@@ -169,14 +169,14 @@ describe('a link of URL elicitation', () => {
       [changed((url) => (url.pathname = '/delete')), ann],
       [changed((url) => (url.host = 'evil.example')), ann],
     ]
-    for (const [url, user] of attempts) await expect(links.verify(url, user)).rejects.toThrow(/made for another user/)
+    for (const [url, user] of attempts) await expect(links.verify(url, user)).rejects.toThrow(/belongs to another user/)
     expect(await links.verify(text, ann)).toEqual({ account: 7 })
     vi.setSystemTime(Date.now() + 1_000)
     await expect(links.verify(text, ann)).rejects.toThrow(/has expired/)
   })
 
   it('cannot be made for a caller who is not known', async () => {
-    expect((await linkFor({})).text).toContain('no subject to bind the link to')
+    expect((await linkFor({})).text).toContain('ctx.auth has no subject')
   })
 })
 
@@ -246,9 +246,9 @@ describe('a lint at registration', () => {
     server.registerPrompt('p', { _meta: { 'example.io/a': 1 } }, () => 'x')
     server.registerResource('r', 'a://b', { _meta: { 'example.dev/a': 1 } }, () => 'x')
     expect(warnings()).toEqual([
-      expect.stringContaining('Tool t, _meta key "shop.example.org/a"'),
-      expect.stringContaining('Prompt p, _meta key "example.io/a"'),
-      expect.stringContaining('Resource r, _meta key "example.dev/a"'),
+      expect.stringContaining('Tool "t", _meta key "shop.example.org/a"'),
+      expect.stringContaining('Prompt "p", _meta key "example.io/a"'),
+      expect.stringContaining('Resource "r", _meta key "example.dev/a"'),
     ])
   })
 
@@ -257,7 +257,7 @@ describe('a lint at registration', () => {
     const field = (header: string) => ({ type: 'string', 'x-mcp-header': header })
     const properties = { apiKey: field('Key'), region: field('Region'), tokenCount: field('Count') }
     server.registerTool('t', { inputSchema: { type: 'object', properties } as never }, () => 'x')
-    expect(warnings()).toEqual([expect.stringContaining('Tool t: the argument apiKey looks sensitive')])
+    expect(warnings()).toEqual([expect.stringContaining('Tool "t": the argument "apiKey" looks like a secret')])
   })
 
   it('warns of embedded resources on a server without resources [TOOL-027]', async () => {
@@ -274,7 +274,7 @@ describe('a lint at registration', () => {
     await using client = await connect(without)
     await client.callTool('embed')
     await client.callTool('embed')
-    expect(warnings()).toEqual([expect.stringContaining('Tool embed embeds a resource')])
+    expect(warnings()).toEqual([expect.stringContaining('Tool "embed" embeds a resource')])
   })
 
   it('warns of forms with URLs in them [ELIC-042]', async () => {

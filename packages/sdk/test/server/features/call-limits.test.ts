@@ -139,7 +139,7 @@ describe('the limit of tool calls', () => {
     const text = { perSecond: '5' as never }
     for (const toolCalls of [{ perSecond: 0 }, { perSecond: 5, burst: 0 }, { perSecond: Number.NaN }, text]) {
       expect(() => new McpServer(info, { limits: { toolCalls } })).toThrow(
-        /limits\.toolCalls: perSecond must be a number above 0/,
+        /limits\.toolCalls: perSecond must be greater than 0/,
       )
     }
   })

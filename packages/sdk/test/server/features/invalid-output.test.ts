@@ -72,7 +72,7 @@ describe('a tool that returns what cannot be sent', () => {
     const answer = await ask(client, 'tools/call', { name: 'report' })
     expect(answer.result).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringContaining('The tool report') }],
+      content: [{ text: expect.stringContaining('Tool "report"') }],
     })
     expect(answer.result.content[0].text).toContain(place)
     expect(String(onError.mock.lastCall?.[0])).toContain(place)
@@ -135,7 +135,7 @@ describe('a tool that returns what cannot be sent', () => {
     const server = new McpServer(info, { maskErrors: true, onError: () => {} })
     server.registerTool('report', {}, () => ({ content: [{ type: 'txt' }] }) as never)
     await using client = await connect(server)
-    expect(await client.callTool('report')).toMatchObject({ isError: true, text: 'The tool report failed' })
+    expect(await client.callTool('report')).toMatchObject({ isError: true, text: 'Tool "report" failed' })
   })
 
   it('fails as a task too, instead of working for ever', async () => {
@@ -164,7 +164,7 @@ describe('a prompt or resource that returns what cannot be sent', () => {
       await using client = await connect(server, { revision })
       const error = await client.getPrompt('ask').catch((reason) => reason)
       expect(error).toMatchObject({ rpcCode: -32603, message: expect.stringContaining(place) })
-      expect(error.message).toMatch(/The prompt ask|prompts\/get "ask"/)
+      expect(error.message).toMatch(/Prompt "ask"|prompts\/get "ask"/)
     }
   })
 
@@ -192,10 +192,10 @@ describe('a prompt or resource that returns what cannot be sent', () => {
 
 describe('a thrown value that is not an error', () => {
   it.each([
-    ['an object', { a: 1, token: 'secret' }, 'The tool t threw an object instead of an Error (it has a, token)'],
+    ['an object', { a: 1, token: 'secret' }, 'Tool "t" threw an object instead of an Error (with a, token)'],
     ['an object with a message', { message: 'Out of tea' }, 'Out of tea'],
-    ['an array', [1], 'The tool t threw an array instead of an Error'],
-    ['undefined', undefined, 'The tool t threw undefined instead of an Error'],
+    ['an array', [1], 'Tool "t" threw an array instead of an Error'],
+    ['undefined', undefined, 'Tool "t" threw undefined instead of an Error'],
     ['text', 'Out of tea', 'Out of tea'],
   ])('gives a useful message without its contents: %s', async (_, thrown, text) => {
     const server = new McpServer(info)
@@ -210,46 +210,50 @@ describe('a thrown value that is not an error', () => {
 describe('registration refuses', () => {
   const server = new McpServer(info)
   const slips: [string, () => unknown, RegExp][] = [
-    ['tasks: true', () => new McpServer(info, { tasks: true as never }), /tasks must be what tasks\(\)/],
+    [
+      'tasks: true',
+      () => new McpServer(info, { tasks: true as never }),
+      /Invalid option "tasks": pass the result of tasks\(\)/,
+    ],
     [
       'requiredScopes as text (registerTool)',
       () => server.registerTool('a', { requiredScopes: 'admin' as never }, () => 'x'),
-      /Tool a: requiredScopes must be an array of scopes/,
+      /Tool "a": requiredScopes must be an array of scopes/,
     ],
     [
       'requiredScopes with two scopes in one text',
       () => server.registerTool('a', { requiredScopes: ['read write'] }, () => 'x'),
-      /Tool a: requiredScopes must be an array of scopes/,
+      /Tool "a": requiredScopes must be an array of scopes/,
     ],
     [
       'requiredScopes with an empty scope',
       () => server.registerTool('a', { requiredScopes: [''] }, () => 'x'),
-      /Tool a: requiredScopes must be an array of scopes/,
+      /Tool "a": requiredScopes must be an array of scopes/,
     ],
     [
       'requiredScopes as text (registerPrompt)',
       () => server.registerPrompt('a', { requiredScopes: 'admin' as never }, () => 'x'),
-      /Prompt a: requiredScopes must be an array of scopes/,
+      /Prompt "a": requiredScopes must be an array of scopes/,
     ],
     [
       'requiredScopes as text (registerResource)',
       () => server.registerResource('a', 'a://b', { requiredScopes: 'admin' as never }, () => 'x'),
-      /Resource a: requiredScopes must be an array of scopes/,
+      /Resource "a": requiredScopes must be an array of scopes/,
     ],
     [
       'a tool that requires tasks on a server without them',
       () => server.registerTool('a', { execution: { taskSupport: 'required' } }, () => 'x'),
-      /Tool a: taskSupport 'required' needs a server with tasks/,
+      /Tool "a": taskSupport 'required' requires a server with tasks/,
     ],
     [
       'an unknown taskSupport',
       () => server.registerTool('a', { execution: { taskSupport: 'always' as never } }, () => 'x'),
-      /Tool a: execution\.taskSupport must be/,
+      /Tool "a": execution\.taskSupport must be/,
     ],
     [
       'an update to what could not be registered',
       () => new McpServer(info).registerTool('b', {}, () => 'x').update({ execution: { taskSupport: 'required' } }),
-      /Tool b: taskSupport 'required'/,
+      /Tool "b": taskSupport 'required'/,
     ],
   ]
   it.each(slips)('%s', (_, slip, message) => {
@@ -300,8 +304,8 @@ describe('progress and logs', () => {
       late?.log.info('late')
     }
     expect(warn.mock.calls.map(([text]) => text)).toEqual([
-      expect.stringContaining('ctx.progress was used after the call had ended'),
-      expect.stringContaining('ctx.log was used after the call had ended'),
+      expect.stringContaining('ctx.progress was called after the end of the request'),
+      expect.stringContaining('ctx.log was called after the end of the request'),
     ])
   })
 })

@@ -8,12 +8,24 @@ const info = { name: 's', version: '1' }
 describe('a slip in the code that uses the library is named where it is made', () => {
   const server = new McpServer(info)
   const slips: [string, () => unknown, RegExp][] = [
-    ['a server without a name', () => new McpServer(undefined as never), /needs a name and a version/],
-    ['a tool without a handler', () => server.registerTool('a', {}, undefined as never), /Tool a: the handler/],
-    ['a prompt without a handler', () => server.registerPrompt('a', {}, undefined as never), /Prompt a: the handler/],
-    ['a resource without a reader', () => server.registerResource('a', 'a://b', {}, undefined as never), /Resource a/],
-    ['middleware that is no function', () => server.use({} as never), /takes a function/],
-    ['a mount without a prefix', () => server.mount(new McpServer(info), undefined as never), /needs a prefix/],
+    ['a server without a name', () => new McpServer(undefined as never), /requires a name and a version/],
+    [
+      'a tool without a handler',
+      () => server.registerTool('a', {}, undefined as never),
+      /Tool "a": the third argument, the handler/,
+    ],
+    [
+      'a prompt without a handler',
+      () => server.registerPrompt('a', {}, undefined as never),
+      /Prompt "a": the third argument, the handler/,
+    ],
+    [
+      'a resource without a reader',
+      () => server.registerResource('a', 'a://b', {}, undefined as never),
+      /Resource "a": the fourth argument/,
+    ],
+    ['middleware that is no function', () => server.use({} as never), /use\(\) requires a function/],
+    ['a mount without a prefix', () => server.mount(new McpServer(info), undefined as never), /requires a prefix/],
     [
       'a shape of type names',
       () => server.registerTool('b', { inputSchema: { a: 'string' } }, () => 'x'),
@@ -32,7 +44,7 @@ describe('a slip in the code that uses the library is named where it is made', (
     [
       'suggestions for no variable',
       () => new ResourceTemplate('x://{a}' as string, { complete: { b: () => [] } }),
-      /no variable b/,
+      /Unknown variable "b"/,
     ],
   ]
   it.each(slips)('%s', (_what, slip, message) => {
@@ -56,7 +68,7 @@ describe('a slip in the code that uses the library is named where it is made', (
     forgetful.use((async (_request: unknown, next: () => unknown) => void (await next())) as never)
     await using client = await connect(forgetful)
     await expect(client.callTool('a')).rejects.toMatchObject({ rpcCode: -32603 })
-    expect(String(errors[0])).toContain('must return what next() gives')
+    expect(String(errors[0])).toContain('Return the result of next()')
   })
 })
 

@@ -168,7 +168,7 @@ describe('prompts/get', () => {
     }
     await expect(pair.client.getPrompt('odd')).rejects.toMatchObject({
       rpcCode: -32603,
-      message: 'The prompt odd returned a number; return { messages } or text',
+      message: 'Prompt "odd" returned a number. Return { messages } or text.',
     })
     expect(onError.mock.calls.map(([error]) => error)).toEqual([thrown, thrown, expect.any(TypeError)])
     expect(pair.transcript.toString()).not.toContain('hunter2')

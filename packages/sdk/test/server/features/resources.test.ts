@@ -227,7 +227,7 @@ describe('resources/read', () => {
   it.each(['no scheme', 'notes', 'my_scheme://x', '1notes://x', 'notes//x', ''])(
     'registration refuses the uri %j [RES-031, RES-032]',
     (uri) => {
-      expect(() => new McpServer(info).registerResource('x', uri, {}, () => 'x')).toThrow(/no URI/)
+      expect(() => new McpServer(info).registerResource('x', uri, {}, () => 'x')).toThrow(/is not a URI/)
     },
   )
 
@@ -302,7 +302,7 @@ describe('resources/read', () => {
     }
     await expect(client.readResource('a://odd')).rejects.toMatchObject({
       rpcCode: -32603,
-      message: 'Reading a://odd returned an object; return { contents }, text or bytes',
+      message: 'Reading a://odd returned an object. Return { contents }, text or bytes.',
     })
     expect(onError.mock.calls.map(([error]) => error)).toEqual([thrown, thrown, thrown, expect.any(TypeError)])
     expect(pair.transcript.toString()).not.toContain('hunter2')
@@ -352,9 +352,9 @@ describe('resource templates', () => {
   it('cannot be registered twice', () => {
     const server = createServer()
     expect(() => server.registerResource('again', new ResourceTemplate('book://{book}/{page}'), {}, () => 'x')).toThrow(
-      /registered already/,
+      /is already registered/,
     )
-    expect(() => server.registerResource('again', 'notes://plain', {}, () => 'x')).toThrow(/registered already/)
+    expect(() => server.registerResource('again', 'notes://plain', {}, () => 'x')).toThrow(/is already registered/)
   })
 })
 

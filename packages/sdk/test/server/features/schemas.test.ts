@@ -110,7 +110,7 @@ describe('schema libraries', () => {
   it('a valibot schema that cannot describe itself is refused with the way out', () => {
     const schema = v.object({ name: v.string() })
     expect(() => echo(schema)).toThrow(
-      /Tool echo, inputSchema: .*valibot.*toStandardJsonSchema from @valibot\/to-json-schema/,
+      /Tool "echo", inputSchema: .*valibot.*toStandardJsonSchema from @valibot\/to-json-schema/,
     )
     expect(() => echo({ name: v.string() })).toThrow(/valibot/)
   })
@@ -313,7 +313,7 @@ describe('JSON Schema dialects', () => {
   it.each(['http://json-schema.org/draft-04/schema#', 'https://example.com/my-dialect', 'nonsense'])(
     'a dialect nobody knows is refused at registration: %s [JSON-006]',
     ($schema) => {
-      expect(() => echo({ $schema, ...person })).toThrow(/Tool echo, inputSchema: .*(dialect|\$schema)/i)
+      expect(() => echo({ $schema, ...person })).toThrow(/Tool "echo", inputSchema: .*(dialect|\$schema)/i)
     },
   )
 
@@ -329,10 +329,10 @@ describe('JSON Schema dialects', () => {
     ['a reference to nothing', { type: 'object', properties: { a: { $ref: '#/$defs/missing' } } }],
   ]
   it.each(invalid)('a schema that is not valid itself is refused: %s [JSON-007]', (_what, schema) => {
-    expect(() => echo(schema)).toThrow(/Tool echo, inputSchema/)
+    expect(() => echo(schema)).toThrow(/Tool "echo", inputSchema/)
     const server = new McpServer(info)
     expect(() => server.registerTool('out', { outputSchema: schema }, () => undefined as never)).toThrow(
-      /Tool out, outputSchema/,
+      /Tool "out", outputSchema/,
     )
   })
 
@@ -411,9 +411,9 @@ describe('JSON Schema dialects', () => {
   it('validation is bounded: deep schemas, huge schemas and hostile patterns end at once [JSON-014]', async () => {
     let deep: Record<string, unknown> = { type: 'string' }
     for (let level = 0; level < 5_000; level++) deep = { type: 'object', properties: { a: deep } }
-    expect(() => echo(deep)).toThrow(/Tool echo, inputSchema/)
+    expect(() => echo(deep)).toThrow(/Tool "echo", inputSchema/)
     const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`p${index}`, { type: 'string' }]))
-    expect(() => echo({ type: 'object', properties: wide })).toThrow(/Tool echo, inputSchema/)
+    expect(() => echo({ type: 'object', properties: wide })).toThrow(/Tool "echo", inputSchema/)
     // 2^40 ways through the references: a budget must end it.
     const $defs: Record<string, unknown> = { d40: { type: 'string' } }
     for (let level = 0; level < 40; level++) {

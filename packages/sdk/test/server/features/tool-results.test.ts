@@ -96,7 +96,7 @@ describe('content of a tool result', () => {
     await using client = await script(server, '2026-07-28')
     expect((await ask(client, 'tools/call', { name: 'plain' })).result).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringContaining('The tool plain returned a plain value') }],
+      content: [{ text: expect.stringContaining('Tool "plain" returned a plain value') }],
     })
     expect(String(onError.mock.calls[0]![0])).toContain('plain')
   })
@@ -236,8 +236,8 @@ describe('structured content', () => {
     await using pair = await wire.connect(lying(onError))
     for (const name of ['wrong', 'full', 'missing', 'nothing']) {
       const { isError, text } = await pair.client.callTool(name)
-      expect({ isError, text }).toEqual({ isError: true, text: expect.stringContaining(`The tool ${name}`) })
-      expect(String(onError.mock.lastCall![0])).toContain(`The tool ${name}`)
+      expect({ isError, text }).toEqual({ isError: true, text: expect.stringContaining(`Tool "${name}"`) })
+      expect(String(onError.mock.lastCall![0])).toContain(`Tool "${name}"`)
     }
     expect(onError).toHaveBeenCalledTimes(4)
     expect(JSON.stringify(results(pair.transcript))).not.toContain('secret')

@@ -172,9 +172,9 @@ describe('tool names', () => {
 
   it('cannot be used twice, neither at registration nor by a rename [TOOL-017]', async () => {
     const server = createServer()
-    expect(() => server.registerTool('first', {}, () => 'again')).toThrow(/first is registered already/)
+    expect(() => server.registerTool('first', {}, () => 'again')).toThrow(/"first" is already registered/)
     const third = server.registerTool('third', {}, () => 'three')
-    expect(() => third.update({ name: 'first' })).toThrow(/registered already/)
+    expect(() => third.update({ name: 'first' })).toThrow(/is already registered/)
     await using client = await script(server, '2026-07-28')
     const names = (await ask(client, 'tools/list')).result.tools.map(({ name }: { name: string }) => name)
     expect(names).toEqual(['first', 'second', 'third'])

@@ -158,7 +158,7 @@ describe('a page to visit', () => {
       const result = await pair.client.callTool('ask')
       expect([result.isError, result.text]).toEqual([
         true,
-        expect.stringMatching(/^(A page needs a URL|The URL of a page|Users are sent to https)/),
+        expect.stringMatching(/^(Invalid URL|The URL must not contain|The URL must use https)/),
       ])
       expect([asked(pair.transcript), seen]).toEqual([[], []])
     })

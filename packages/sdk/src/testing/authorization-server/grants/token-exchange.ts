@@ -1,6 +1,7 @@
 import type { JWTPayload } from 'jose'
 import { jsonResponse } from '../../../auth/http.ts'
 import { invalidGrant, OAuthError } from '../../../auth/server/oauth-error.ts'
+import { random } from '../../../util/random.ts'
 import { askedScope } from '../asked.ts'
 import type { State } from '../state.ts'
 import { type GrantHandler, needClient } from './grant.ts'
@@ -35,7 +36,7 @@ export const tokenExchange: GrantHandler = async (asked, state) => {
     client_id: state.settings.clientIdAt(audience, clientId),
     ...(resource !== undefined && { resource }),
     ...(scope !== '' && { scope }),
-    jti: crypto.randomUUID(),
+    jti: random.uuid(),
     iat,
     exp: iat + idJagSeconds,
   }

@@ -131,7 +131,7 @@ describe('subscriptions of one caller', () => {
   it('are counted before their URIs are matched against templates, and each URI is matched once', async () => {
     const server = createWithResources()
     let matched = 0
-    server.server.guardResources(() => void matched++)
+    server.server.setResourceScopes(() => void matched++)
     const http = await serve(server, forwarded)
     const client = new RawClient(http.port, modern, from('192.0.2.1'))
     await client.stream(listenTo(client, [...many(9_000, 'a'), ...many(900, 'a')]), noName)

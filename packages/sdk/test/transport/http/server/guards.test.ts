@@ -235,7 +235,7 @@ describe('where it listens', () => {
     await using http = await serve(workshop())
     await expect(serve(workshop(), { port: http.port })).rejects.toMatchObject({
       code: 'listen-failed',
-      message: `serveHttp cannot listen: port ${http.port} is taken; choose another, or 0 for any that is free`,
+      message: `serveHttp() cannot listen: port ${http.port} is in use. Choose another, or 0 for a free one.`,
     })
   })
 })

@@ -1,7 +1,7 @@
 import { RpcCode } from '../../../../errors.ts'
 import type { Endpoint } from '../../../../jsonrpc/endpoint.ts'
 import { kindOf, type RequestId, type RpcRequest, type RpcResponse } from '../../../../jsonrpc/message.ts'
-import { MemoryEventStore } from '../../../../store/memory.ts'
+import { MemoryEventStore } from '../../../../store/memory/events.ts'
 import { accountOf } from '../../../../util/account.ts'
 import { toBase64Url } from '../../../../util/base64url.ts'
 import { clock } from '../../../../util/clock.ts'

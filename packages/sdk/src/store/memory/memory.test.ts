@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { busContract } from '../testing/store-contracts/bus.ts'
-import { eventStoreContract } from '../testing/store-contracts/event-store.ts'
-import { sessionStoreContract } from '../testing/store-contracts/session-store.ts'
-import { valueStoreContract } from '../testing/store-contracts/value-store.ts'
-
-import { MemoryBus, MemoryEventStore, MemorySessionStore, MemoryValueStore } from './memory.ts'
-import { type Bus, type EventStore, type SessionStore, UnknownEvent } from './ports.ts'
+import { busContract } from '../../testing/store-contracts/bus.ts'
+import { eventStoreContract } from '../../testing/store-contracts/event-store.ts'
+import { sessionStoreContract } from '../../testing/store-contracts/session-store.ts'
+import { valueStoreContract } from '../../testing/store-contracts/value-store.ts'
+import { type Bus, type EventStore, type SessionStore, UnknownEventError } from '../ports.ts'
+import { MemoryBus } from './bus.ts'
+import { MemoryEventStore } from './events.ts'
+import { MemorySessionStore } from './sessions.ts'
+import { MemoryValueStore } from './values.ts'
 
 const runner = { describe, it, expect }
 let time = 1_700_000_000_000
@@ -68,7 +70,7 @@ describe('MemoryEventStore', () => {
 
   it('throws synchronously for an unknown event, with the id in the error', () => {
     const store = new MemoryEventStore()
-    expect(() => store.replayEventsAfter('a/1/7', { send: () => {} })).toThrow(UnknownEvent)
+    expect(() => store.replayEventsAfter('a/1/7', { send: () => {} })).toThrow(UnknownEventError)
     expect(() => store.replayEventsAfter('a/1/7', { send: () => {} })).toThrow(
       expect.objectContaining({ eventId: 'a/1/7', code: 'invalid-argument' }),
     )
@@ -189,7 +191,7 @@ describe('MemoryEventStore', () => {
       sent.push(message)
       if (message === '1') for (const text of ['3', '4', '5']) store.storeEvent('a', text)
     }
-    await expect(store.replayEventsAfter(first, { send })).rejects.toThrow(UnknownEvent)
+    await expect(store.replayEventsAfter(first, { send })).rejects.toThrow(UnknownEventError)
     expect(sent).toEqual(['1'])
   })
 
@@ -294,7 +296,7 @@ function replayed(store: MemoryEventStore, id: string): unknown[] | 'unknown' {
   try {
     store.replayEventsAfter(id, { send: (_id, message) => void messages.push(message) })
   } catch (error) {
-    if (error instanceof UnknownEvent) return 'unknown'
+    if (error instanceof UnknownEventError) return 'unknown'
     throw error
   }
   return messages

@@ -1,4 +1,4 @@
-/** Items in order. Adding at the end, which is the common case, is cheap. */
+/** A sorted list in which appending at the end, the common case, is cheap. */
 export class SortedList<T> {
   readonly #compare: (one: T, other: T) => number
   readonly #items: T[] = []
@@ -24,17 +24,17 @@ export class SortedList<T> {
     if (index >= 0 && this.#compare(this.#items[index]!, item) === 0) this.#items.splice(index, 1)
   }
 
-  /** So many items that come after the given one, which need not be in the list; without it, from the beginning. */
+  /** Returns up to `limit` items after the given one, which need not be in the list, or from the start without one. */
   after(item: T | undefined, limit: number): T[] {
     const start = item === undefined ? 0 : this.#indexAfter(item)
     return this.#items.slice(start, start + limit)
   }
 
-  /** Where the first item stands that is greater. */
+  /** Returns the index of the first item that is greater. */
   #indexAfter(item: T): number {
     let low = 0
     let high = this.#items.length
-    // New items are mostly the greatest.
+    // New items are usually the greatest.
     if (high > 0 && this.#compare(this.#items[high - 1]!, item) <= 0) return high
     while (low < high) {
       const middle = (low + high) >>> 1

@@ -11,35 +11,40 @@ import { taskScripts } from './task-scripts.ts'
 import { RedisTaskStore } from './tasks.ts'
 import { RedisValueStore } from './values.ts'
 
+/** Options of `redisStore()`. */
 export interface RedisStoreOptions extends ConnectionOptions {
   /**
-   * What all keys and channels begin with, in braces, so that they are on one node of a cluster. Use one prefix for all processes
-   * of a server, and another for each other server: whoever shares a prefix shares sessions, tasks, events and the bus.
+   * The prefix of all keys and channels. It is written in braces, so that all keys are on one node of a cluster. Use the same
+   * prefix for all processes of a server and a different one for each server: processes with the same prefix share sessions,
+   * tasks, events and the bus.
    */
   prefix: string
-  /** Limits of what is kept of event streams. */
+  /** Limits of event streams. */
   events?: RedisEventStoreOptions | undefined
-  /** Told what goes wrong where nobody waits for it, as when the connection is lost. Default: a warning, once per process. */
+  /** Called with background errors, such as a lost connection. Default: logs a warning once per process. */
   onError?: ((error: unknown) => void) | undefined
 }
 
-/** Everything a server keeps, in one Redis for any number of processes. */
+/** The stores of a server in Redis, shared by any number of processes. */
 export interface RedisStore {
   readonly tasks: TaskStore
   readonly sessions: SessionStore
   readonly events: EventStore
   readonly values: ValueStore
   readonly bus: Bus
-  /** Ends all connections that the store opened. Stop workers first, or the tasks they run are run again elsewhere. */
+  /** Closes all connections that the store opened. Stop the workers first, or their running tasks run again elsewhere. */
   close(): Promise<void>
 }
 
 /**
- * Keeps tasks, sessions, events, values and the bus in Redis (6.2 or newer). It connects when it is first used; `ioredis` must be
- * installed, and `bullmq` for tasks.
+ * Creates stores for tasks, sessions, events and values, and a message bus, in Redis 6.2 or newer. It connects on first use.
+ * Install `ioredis`, and `bullmq` for tasks.
  *
+ * @example
  * ```ts
  * const store = redisStore({ url: 'redis://127.0.0.1:6379', prefix: 'my-server' })
+ * const server = new McpServer({ name: 'demo', version: '1.0.0' }, { tasks: tasks({ store: store.tasks }) })
+ * await serveHttp(server, { sessionStore: store.sessions, eventStore: store.events, bus: store.bus })
  * ```
  */
 export function redisStore(options: RedisStoreOptions): RedisStore {
@@ -53,7 +58,7 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
   }
   const keys = new Keys(prefix)
   const connections = new Connections(options, [...taskScripts, ...eventScripts, ...sessionScripts], onError)
-  const channels = new Channels(() => connections.another(), onError)
+  const channels = new Channels(() => connections.openBlocking(), onError)
   const tasks = new RedisTaskStore(connections, channels, keys, onError)
   return {
     tasks,
@@ -70,5 +75,5 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
 }
 
 function warn(error: unknown): void {
-  warnOnce('redis-store', `Redis: ${error}. Pass onError to hear of all failures.`)
+  warnOnce('redis-store', `Redis error: ${error}. Pass "onError" to receive all errors.`)
 }

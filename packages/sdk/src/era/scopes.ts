@@ -1,5 +1,5 @@
 import { ProtocolError } from '../errors.ts'
-import type { AuthInfo } from './auth-info.ts'
+import type { AuthInfo } from '../util/auth-info.ts'
 
 /**
  * The caller's token does not allow what was asked for. Over HTTP it becomes a 403 whose challenge names the scopes, so that

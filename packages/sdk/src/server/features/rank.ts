@@ -1,6 +1,6 @@
 /**
- * The values that match what was typed, most relevant first: equal, then by prefix, at the start of a word, anywhere, and
- * last those that contain its characters in order. Case does not matter; within a group the given order is kept.
+ * Returns the values that match the typed text, most relevant first: exact match, prefix, start of a word, substring, and last
+ * values that contain the characters in order. Ignores case. Keeps the given order within a group.
  */
 export function rankByRelevance(values: readonly string[], typed: string): string[] {
   if (typed === '') return [...values]

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { taskStoreContract } from '../testing/store-contracts/task-store.ts'
+import { taskStoreContract } from '../../testing/store-contracts/task-store.ts'
 
-import { MemoryTaskStore } from './memory-tasks.ts'
+import { MemoryTaskStore } from './tasks.ts'
 
 let movedMs = 0
 const now = () => Date.now() + movedMs

@@ -1,0 +1,89 @@
+import type { QuestionLimits } from '../era/server.ts'
+import type { PingOptions } from '../jsonrpc/heartbeat.ts'
+import type { Cancellation } from '../jsonrpc/link.ts'
+import type { CacheHints } from '../protocol/caching.ts'
+import { cacheHintsProblem } from '../protocol/caching.ts'
+import type { ServerCapabilities } from '../protocol/capabilities.ts'
+import type { RevisionId } from '../protocol/revision.ts'
+import { MemoryUsedStates, type UsedStates } from '../replay/used-states.ts'
+import type { ServerLimits } from './call-limits.ts'
+import type { LogFilter } from './log.ts'
+import { checkStateKey } from './state-key.ts'
+
+/** Options of a server. */
+export interface ServerOptions {
+  /** Describes how to use the server, for the model. */
+  instructions?: string | undefined
+  /** Capabilities in addition to those of the registered features. */
+  capabilities?: ServerCapabilities | undefined
+  /** The protocol revisions to serve. Default: all. */
+  revisions?: readonly RevisionId[] | undefined
+  /** Called with internal errors, which are not sent to clients. Default: logs them to stderr. */
+  onError?: ((error: unknown) => void) | undefined
+  /**
+   * Called with every log message before it is sent to a client, and with the `ctx` of its request. Return the message, a copy
+   * without sensitive data, or undefined to drop it.
+   */
+  filterLog?: LogFilter | undefined
+  /** How long to collect changes of a list before clients are notified. Default 10. */
+  listChangedDelayMs?: number | undefined
+  /** How long clients of 2026-07-28 may cache lists, and whether they may share them. Default: `{ ttlMs: 0, cacheScope: 'private' }`. */
+  cache?: CacheHints | undefined
+  /** Limits on concurrent requests and on the call rate of one client. Defaults: see `docs/limits.md`. */
+  limits?: ServerLimits | undefined
+  /** Encrypts data that clients send back, such as cursors and request state. Use the same key in all processes of a cluster. */
+  stateKey?: string | Uint8Array | undefined
+  /** Like `stateKey`, with key rotation: the first key encrypts, every key decrypts. */
+  stateKeys?: readonly (string | Uint8Array)[] | undefined
+  /** Limits on questions that handlers ask clients. */
+  questions?: QuestionOptions | undefined
+  /**
+   * Pings clients periodically and closes connections whose client no longer responds. Works on transports that the server can
+   * write to at any time, such as stdio, and on revisions that have `ping`. Default: no pings.
+   */
+  ping?: PingOptions | undefined
+  /** Called with requests that were cancelled and the reason, for your log. */
+  onCancelled?: ((cancellation: Cancellation) => void) | undefined
+}
+
+/** Limits on questions that handlers ask clients: elicitation, sampling and roots. */
+export interface QuestionOptions {
+  /** Maximum round trips per request. Questions that are open at the same time count as one. Default 32. */
+  maxRounds?: number | undefined
+  /** How long a client may take to answer a question, on revisions where the server calls the client. Default 600,000. */
+  timeoutMs?: number | undefined
+  /** How long a client of 2026-07-28 may take to repeat the request with answers. Default 900,000. */
+  stateTtlMs?: number | undefined
+  /** Maximum size of the request state that is sent to a client of 2026-07-28. Default 262,144. */
+  maxStateBytes?: number | undefined
+  /**
+   * Accept each request state only once, so that a client cannot replay it. `true` remembers used states in this process; pass
+   * a shared implementation for a cluster. Default: a state can be used until it expires.
+   */
+  singleUse?: boolean | UsedStates | undefined
+}
+
+/** Returns the keys for the encryption of state, newest first. */
+export function toStateKeys({ stateKey, stateKeys }: ServerOptions): readonly (string | Uint8Array)[] {
+  if (stateKey !== undefined && stateKeys) throw new TypeError('Pass either stateKey or stateKeys, not both')
+  const keys = stateKeys ?? (stateKey === undefined ? [] : [stateKey])
+  keys.forEach(checkStateKey)
+  return keys
+}
+
+/** Applies the defaults of `questions`. */
+export function toQuestionLimits(options: QuestionOptions = {}): QuestionLimits {
+  const { maxRounds = 32, timeoutMs = 600_000, stateTtlMs = 900_000, maxStateBytes = 262_144, singleUse } = options
+  for (const [name, value] of Object.entries({ maxRounds, stateTtlMs, maxStateBytes })) {
+    if (!(value > 0)) throw new TypeError(`questions.${name} must be greater than 0`)
+  }
+  const usedStates = singleUse === true ? new MemoryUsedStates() : singleUse || undefined
+  return { maxRounds, timeoutMs, stateTtlMs, maxStateBytes, usedStates }
+}
+
+/** Applies the defaults of `cache`. Throws on values that the protocol does not allow. */
+export function checkCacheHints({ ttlMs = 0, cacheScope = 'private' }: CacheHints): Required<CacheHints> {
+  const problem = cacheHintsProblem({ ttlMs, cacheScope })
+  if (problem !== undefined) throw new TypeError(`cache: ${problem}`)
+  return { ttlMs, cacheScope }
+}
