@@ -79,6 +79,11 @@ const revisionDates = new RegExp(
 
 const commentOrString = /\/\*[\s\S]*?\*\/|\/\/.*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|[^`\\])*`/g
 
+/** The only files that touch the time, timers and randomness of the runtime, so that a simulation can replace them. */
+const runtimePorts = ['util/clock.ts', 'util/scheduler.ts', 'util/random.ts']
+const runtimeGlobals =
+  /(?<![\w.#$'])(?:(?:globalThis|window|self)\.)?(?:(?:set|clear)(?:Timeout|Interval|Immediate)\b|Date\.now\b|new Date\(\)|performance\.now\b|Math\.random\b|crypto\.(?:randomUUID|getRandomValues)\b|AbortSignal\.timeout\b)/
+
 const problems = []
 for (const file of sources(root)) {
   const path = relative(root, file).split(sep).join('/')
@@ -88,6 +93,7 @@ for (const file of sources(root)) {
   const code = text.replace(/^import type [^']* from '(?:node:.*|.*\/store\/ports\.ts)'$/gm, '')
   for (const [, specifier] of code.matchAll(/(?:from|import\()\s*'([^']+)'/g)) check(path, folder, file, specifier)
   if (folder && !revisionsAllowed.includes(folder)) checkDates(path, text)
+  if (!runtimePorts.includes(path)) checkRuntimeGlobals(path, text)
 }
 if (problems.length > 0) {
   console.error(problems.join('\n'))
@@ -112,6 +118,12 @@ function check(path, folder, file, specifier) {
 }
 
 /** Finds dates of revisions anywhere in a string or template, but not in comments. */
+function checkRuntimeGlobals(path, text) {
+  const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+  const found = code.match(runtimeGlobals)
+  if (found) problems.push(`${path}: uses ${found[0]}; use clock, scheduler or random of util/ instead`)
+}
+
 function checkDates(path, text) {
   for (const [token] of text.matchAll(commentOrString)) {
     const date = token.startsWith('/') ? undefined : token.match(revisionDates)

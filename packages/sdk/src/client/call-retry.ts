@@ -2,6 +2,7 @@ import type { CallOptions } from '../era/client.ts'
 import { ClosedError, HttpError, McpError, TimeoutError } from '../errors.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
 import { backoffMs, defaultBackoff } from '../util/backoff.ts'
+import { scheduler } from '../util/scheduler.ts'
 
 /** One call that can be sent again. */
 export interface RepeatableCall {
@@ -73,10 +74,10 @@ export function withinTimeout<T>(work: Promise<T>, method: string, options: Call
       const what = `${method} timed out: the client did not reconnect within ${timeoutMs} ms (timeoutMs)`
       reject(new TimeoutError(what, timeoutMs))
     }
-    const timer = timeoutMs > 0 ? setTimeout(onTimeout, timeoutMs) : undefined
+    const timer = timeoutMs > 0 ? scheduler.setTimeout(onTimeout, timeoutMs) : undefined
     signal?.addEventListener('abort', onAbort, { once: true })
     work.then(resolve, reject).finally(() => {
-      clearTimeout(timer)
+      scheduler.clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
     })
   })

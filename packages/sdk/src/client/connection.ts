@@ -7,6 +7,7 @@ import type { Transport } from '../jsonrpc/transport.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { clock } from '../util/clock.ts'
 import { pause } from '../util/pause.ts'
+import { random } from '../util/random.ts'
 import { retryLostCall, withinTimeout } from './call-retry.ts'
 
 /** Where a client is in its life: `needs-auth` waits for a login, `reconnecting` for a new connection. */
@@ -279,7 +280,7 @@ export class Connection {
   #restartDelayMs(): number {
     const recent = this.#restartTimes.length
     if (this.#isRemote && recent === 0) return 0
-    return Math.min(longestDelayMs, firstDelayMs * 2 ** recent) * (0.5 + Math.random())
+    return Math.min(longestDelayMs, firstDelayMs * 2 ** recent) * (0.5 + random.fraction())
   }
 
   #setState(state: ClientState, reason?: string, error?: unknown): void {

@@ -1,3 +1,4 @@
+import { scheduler, type Timer } from '../util/scheduler.ts'
 export type ListName = 'tools' | 'prompts' | 'resources'
 
 /** A change that clients can be notified of: of a list, or of the contents of a resource. */
@@ -17,7 +18,7 @@ export class Changes {
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #delayMs: number
   readonly #changedLists = new Set<ListName>()
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #timer: Timer | undefined
 
   constructor(delayMs: number) {
     this.#delayMs = delayMs
@@ -31,7 +32,7 @@ export class Changes {
   listChanged(list: ListName): void {
     if (this.#listeners.size === 0) return
     this.#changedLists.add(list)
-    this.#timer ??= setTimeout(() => this.#flush(), this.#delayMs)
+    this.#timer ??= scheduler.setTimeout(() => this.#flush(), this.#delayMs)
   }
 
   updated(uri: string, partOf?: string): void {

@@ -4,6 +4,7 @@ import type { ResultObject } from '../jsonrpc/message.ts'
 import { knownServer, rememberServer } from '../protocol/known-servers.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { isObject } from '../util/objects.ts'
+import { scheduler } from '../util/scheduler.ts'
 import type { ClientEra, ClientIdentity } from './client.ts'
 import { HandshakeClient, noCommonRevision } from './handshake/client.ts'
 import { readDiscovery, requestMeta, StatelessClient } from './stateless/client.ts'
@@ -182,9 +183,9 @@ interface Settled {
 /** Waits until the promise settles, or for `ms`. */
 function orSilence(promise: Promise<ResultObject>, ms: number): Promise<Settled | 'silence'> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve('silence'), ms)
+    const timer = scheduler.setTimeout(() => resolve('silence'), ms)
     const settle = (outcome: Settled) => {
-      clearTimeout(timer)
+      scheduler.clearTimeout(timer)
       resolve(outcome)
     }
     promise.then(

@@ -1,5 +1,5 @@
 import { ClosedError, PeerError, TimeoutError } from '../errors.ts'
-import { unref } from '../util/unref.ts'
+import { scheduler, type Timer } from '../util/scheduler.ts'
 
 export interface PingOptions {
   /** How long to wait after one ping before the next is sent. */
@@ -27,7 +27,7 @@ interface Pinged {
 export class Heartbeat {
   readonly #options: Required<PingOptions>
   readonly #pinged: Pinged
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #timer: Timer | undefined
   #failures = 0
   #isStopped = false
 
@@ -42,13 +42,13 @@ export class Heartbeat {
 
   stop(): void {
     this.#isStopped = true
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
   }
 
   #schedule(): void {
     if (this.#isStopped) return
-    this.#timer = setTimeout(() => void this.#ping(), this.#options.intervalMs)
-    unref(this.#timer)
+    this.#timer = scheduler.setTimeout(() => void this.#ping(), this.#options.intervalMs)
+    scheduler.unref(this.#timer)
   }
 
   async #ping(): Promise<void> {

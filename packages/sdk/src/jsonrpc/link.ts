@@ -1,5 +1,6 @@
 import { type CloseDetail, ClosedError, McpError, PeerError } from '../errors.ts'
 import { isThenable } from '../util/maybe-async.ts'
+import { scheduler } from '../util/scheduler.ts'
 import { warnOnce } from '../util/warn.ts'
 import { Batch } from './batch.ts'
 import { Exchange } from './exchange.ts'
@@ -399,9 +400,9 @@ export class Link {
 
   #idle(graceMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, graceMs)
+      const timer = scheduler.setTimeout(resolve, graceMs)
       this.#onIdle = () => {
-        clearTimeout(timer)
+        scheduler.clearTimeout(timer)
         resolve()
       }
     })

@@ -1,5 +1,6 @@
 import { McpError, TimeoutError } from '../errors.ts'
 import { clock } from '../util/clock.ts'
+import { scheduler, type Timer } from '../util/scheduler.ts'
 import type { Params, RequestId, ResultObject } from './message.ts'
 
 export interface Progress {
@@ -52,7 +53,7 @@ export class PendingRequests {
   #nextId: number
   #pauses = 0
   #pausedAt = 0
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #timer: Timer | undefined
   #timerAt = forever
 
   /**
@@ -215,11 +216,11 @@ export class PendingRequests {
     this.#disarm()
     this.#timerAt = deadline
     // A timer cannot be set for longer than 2^31-1 ms; looking again earlier does no harm.
-    this.#timer = setTimeout(() => this.#sweep(), Math.min(deadline - clock.now(), 2_147_483_647))
+    this.#timer = scheduler.setTimeout(() => this.#sweep(), Math.min(deadline - clock.now(), 2_147_483_647))
   }
 
   #disarm(): void {
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
     this.#timer = undefined
     this.#timerAt = forever
   }

@@ -1,4 +1,5 @@
 import { ByteCollector } from '../util/bytes.ts'
+import { scheduler, type Timer } from '../util/scheduler.ts'
 
 /** The body of a response up to a maximum size. */
 export class BoundedBody {
@@ -23,14 +24,14 @@ export class BoundedBody {
 /** A signal that aborts when the time is up, or when the caller's own signal aborts. Call `clear` when the work is done. */
 export class Deadline {
   readonly #controller = new AbortController()
-  readonly #timer: ReturnType<typeof setTimeout>
+  readonly #timer: Timer
   readonly #outer: AbortSignal | undefined
   readonly #onAbort = () => this.#controller.abort(this.#outer?.reason)
 
   /** @param onTimeout Returns the reason to abort with. */
   constructor(timeoutMs: number, outer: AbortSignal | undefined, onTimeout: () => Error) {
     this.#outer = outer
-    this.#timer = setTimeout(() => this.#controller.abort(onTimeout()), timeoutMs)
+    this.#timer = scheduler.setTimeout(() => this.#controller.abort(onTimeout()), timeoutMs)
     if (outer?.aborted) this.#onAbort()
     else outer?.addEventListener('abort', this.#onAbort)
   }
@@ -40,7 +41,7 @@ export class Deadline {
   }
 
   clear(): void {
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
     this.#outer?.removeEventListener('abort', this.#onAbort)
   }
 }

@@ -2,6 +2,7 @@ import { ProtocolError, RpcCode } from '../errors.ts'
 import type { RpcRequest } from '../jsonrpc/message.ts'
 import { clock } from '../util/clock.ts'
 import { isObject, omit } from '../util/objects.ts'
+import { random } from '../util/random.ts'
 import type { Sealer } from '../util/sealer.ts'
 import { warnOnce } from '../util/warn.ts'
 import type { JournalState } from './journal.ts'
@@ -59,7 +60,7 @@ export class SealedStates<C extends { readonly request: RpcRequest }> {
 
   async save(state: ReplayState, call: C): Promise<string> {
     const { sealer, limits } = this.#options
-    const sealed: Sealed = { ...state, id: crypto.randomUUID(), expires: clock.now() + limits.stateTtlMs }
+    const sealed: Sealed = { ...state, id: random.uuid(), expires: clock.now() + limits.stateTtlMs }
     // Checked first because it is slow to encrypt a state that is much too long.
     const length = JSON.stringify(sealed).length
     const text = length <= limits.maxStateBytes ? await sealer.seal(sealed, this.#purpose(call)) : undefined

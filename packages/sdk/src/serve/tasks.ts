@@ -1,4 +1,5 @@
 import type { McpServer } from '../server/mcp-server.ts'
+import { scheduler } from '../util/scheduler.ts'
 
 /** Options of `serveTasks()`. */
 export interface ServeTasksOptions {
@@ -28,14 +29,14 @@ export interface TaskWorker {
 export async function serveTasks(server: McpServer, { exit = true }: ServeTasksOptions = {}): Promise<TaskWorker> {
   const release = server.server.hold()
   // The timers of tasks do not keep the process alive, so this one does.
-  const timer = setInterval(() => {}, 2 ** 30)
+  const timer = scheduler.setInterval(() => {}, 2 ** 30)
   const stop = () => void close().then(() => process.exit(0))
   const signals = exit ? (['SIGTERM', 'SIGINT'] as const) : []
   for (const signal of signals) process.once(signal, stop)
   const close = async () => {
     for (const signal of signals) process.off(signal, stop)
     await release()
-    clearInterval(timer)
+    scheduler.clearInterval(timer)
   }
   return { close, [Symbol.asyncDispose]: close }
 }

@@ -1,4 +1,5 @@
 import type { TaskStore } from '../store/ports.ts'
+import { clock } from '../util/clock.ts'
 
 /** How often clients should poll a task. */
 export interface PollInterval {
@@ -39,7 +40,7 @@ export class AdaptivePollInterval implements PollInterval {
   }
 
   #refresh(): void {
-    const now = performance.now()
+    const now = clock.monotonic()
     if (now - this.#refreshedAt < refreshMs) return
     this.#refreshedAt = now
     this.#store.countOpen().then(

@@ -4,6 +4,7 @@ import { checkAnswer, isErrorAnswer } from '../replay/journal.ts'
 import type { TaskLimits, TaskPosition, TaskWriteOptions } from '../store/ports.ts'
 import { toBase64Url } from '../util/base64url.ts'
 import { clock } from '../util/clock.ts'
+import { random } from '../util/random.ts'
 import { limitsOf, type Settings, type TaskEvent } from './options.ts'
 import { AdaptivePollInterval } from './poll-interval.ts'
 import {
@@ -65,7 +66,7 @@ export class TaskRepository {
     const now = clock.now()
     const keptMs = Math.min(ttlMs ?? this.#settings.ttlMs, this.#settings.maxTtlMs)
     const task: Task = {
-      id: toBase64Url(crypto.getRandomValues(new Uint8Array(24))),
+      id: toBase64Url(random.bytes(24)),
       owner,
       version: 1,
       createdAt: now,

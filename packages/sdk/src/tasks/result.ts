@@ -5,7 +5,8 @@ import type { InputRequest } from '../protocol/input.ts'
 import { metaKeys } from '../protocol/meta.ts'
 import type { Context } from '../server/context.ts'
 import { clock } from '../util/clock.ts'
-import { unref } from '../util/unref.ts'
+import { random } from '../util/random.ts'
+import { scheduler } from '../util/scheduler.ts'
 import type { TaskRepository } from './repository.ts'
 import { isFinal, type Task } from './task.ts'
 import type { TaskWatchers } from './watchers.ts'
@@ -79,7 +80,7 @@ export class TaskResults {
     const { method } = question
     const params = (question.params ?? {}) as Params
     // 2025-11-25 elicitation, URL mode: the id is required.
-    const withId = params.mode === 'url' ? { ...params, elicitationId: crypto.randomUUID() } : params
+    const withId = params.mode === 'url' ? { ...params, elicitationId: random.uuid() } : params
     const _meta = { ...(params._meta as object), [metaKeys.relatedTask]: { taskId: id } }
     const sent = ctx.caller.rules.toParams(method, { ...withId, _meta })
     try {
@@ -125,5 +126,5 @@ class ChangeSignal {
 function expiry({ expiresAt }: Task): Promise<void> {
   if (expiresAt === null) return new Promise(() => {})
   const waitMs = Math.min(Math.max(expiresAt - clock.now(), 0) + 10, 60_000)
-  return new Promise((resolve) => unref(setTimeout(resolve, waitMs)))
+  return new Promise((resolve) => scheduler.unref(scheduler.setTimeout(resolve, waitMs)))
 }

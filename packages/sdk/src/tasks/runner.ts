@@ -9,7 +9,7 @@ import type { TaskStoreWorker } from '../store/ports.ts'
 import { maxTimerMs } from '../util/backoff.ts'
 import { clock } from '../util/clock.ts'
 import { pause } from '../util/pause.ts'
-import { unref } from '../util/unref.ts'
+import { scheduler, type Timer } from '../util/scheduler.ts'
 import { TaskCall } from './call.ts'
 import type { Settings } from './options.ts'
 import type { TaskRepository } from './repository.ts'
@@ -70,12 +70,12 @@ export class TaskRunner {
     const worker = await this.#worker?.catch(() => undefined)
     this.#worker = undefined
     const ended = Promise.all([worker?.stop(), ...this.#promoted.values()])
-    const timer = setTimeout(() => {
+    const timer = scheduler.setTimeout(() => {
       this.#isDrained = true
       for (const { call } of this.#running.values()) call.interrupt('requeued', new Error('The server is closing'))
     }, this.#settings.drainMs)
     await Promise.race([ended, pause(this.#settings.drainMs + graceMs, { unref: true })])
-    clearTimeout(timer)
+    scheduler.clearTimeout(timer)
   }
 
   /** Called after every change of a task. Stops the run if it is not the current one any more. */
@@ -93,12 +93,12 @@ export class TaskRunner {
 
   /** Continues a call that was promoted to a task. */
   follow(run: TaskRun, running: Parameters<TaskRun['finish']>[0]): void {
-    const timer = setInterval(() => void this.#renew(run), this.#settings.leaseMs / renewalsPerLease)
-    unref(timer)
+    const timer = scheduler.setInterval(() => void this.#renew(run), this.#settings.leaseMs / renewalsPerLease)
+    scheduler.unref(timer)
     const ended = this.#finish(run, running)
       .catch((error) => this.#server.reportError(error))
       .finally(() => {
-        clearInterval(timer)
+        scheduler.clearInterval(timer)
         this.#promoted.delete(run.id)
       })
     this.#promoted.set(run.id, ended)
@@ -139,17 +139,17 @@ export class TaskRunner {
     try {
       await run.finish(running)
     } finally {
-      clearTimeout(timer)
+      scheduler.clearTimeout(timer)
       if (this.#running.get(run.id) === run) this.#running.delete(run.id)
     }
   }
 
   /** The result of an expired task cannot be retrieved, so its run ends. */
-  #endAtExpiry({ expiresAt, call }: TaskRun): ReturnType<typeof setTimeout> | undefined {
+  #endAtExpiry({ expiresAt, call }: TaskRun): Timer | undefined {
     const leftMs = (expiresAt ?? Number.POSITIVE_INFINITY) - clock.now()
     if (leftMs > maxTimerMs) return undefined
-    const timer = setTimeout(() => call.interrupt('cancelled', new Error('The task expired')), leftMs)
-    unref(timer)
+    const timer = scheduler.setTimeout(() => call.interrupt('cancelled', new Error('The task expired')), leftMs)
+    scheduler.unref(timer)
     return timer
   }
 

@@ -10,7 +10,7 @@ import { type AccessOptions, mayUse } from '../server/features/feature.ts'
 import type { TaskRuntime, TaskServer, ToolTaskConfig } from '../server/task-runtime.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 import { isObject, type JsonObject, omit, pick } from '../util/objects.ts'
-import { unref } from '../util/unref.ts'
+import { scheduler, type Timer } from '../util/scheduler.ts'
 import { coreDialect } from './core-dialect.ts'
 import type { Dialect } from './dialect.ts'
 import { extensionDialect } from './extension-dialect.ts'
@@ -53,7 +53,7 @@ class Tasks implements TaskRuntime {
   readonly #results: TaskResults
   #server: TaskServer | undefined
   #runner: TaskRunner | undefined
-  #retry: ReturnType<typeof setTimeout> | undefined
+  #retry: Timer | undefined
   readonly methods: Readonly<Record<string, RequestHandler>>
   readonly feed: TaskFeed
 
@@ -92,12 +92,15 @@ class Tasks implements TaskRuntime {
 
   /** If the store is unavailable, tries again until it succeeds or `stop()` is called. */
   async start(): Promise<void> {
-    clearTimeout(this.#retry)
+    scheduler.clearTimeout(this.#retry)
     try {
       await this.#startOnce()
     } catch (error) {
-      this.#retry = setTimeout(() => void this.start().catch((again) => this.#server?.reportError(again)), retryMs)
-      unref(this.#retry)
+      this.#retry = scheduler.setTimeout(
+        () => void this.start().catch((again) => this.#server?.reportError(again)),
+        retryMs,
+      )
+      scheduler.unref(this.#retry)
       throw error
     }
   }
@@ -110,7 +113,7 @@ class Tasks implements TaskRuntime {
   }
 
   async stop(): Promise<void> {
-    clearTimeout(this.#retry)
+    scheduler.clearTimeout(this.#retry)
     await this.#runner?.stop()
     await this.#watchers.stop()
   }

@@ -1,3 +1,4 @@
+import { random } from './random.ts'
 /** How often to retry, and how long to wait before each retry. */
 export interface Backoff {
   /** The maximum delay before the first retry. */
@@ -14,7 +15,7 @@ export const defaultBackoff: Backoff = { initialDelayMs: 200, maxDelayMs: 10_000
 
 /** A random delay up to the current maximum (full jitter), so that clients that failed together do not retry together. */
 export function backoffMs({ initialDelayMs, maxDelayMs, growth }: Backoff, attempt: number): number {
-  return Math.random() * Math.min(maxDelayMs, initialDelayMs * growth ** attempt)
+  return random.fraction() * Math.min(maxDelayMs, initialDelayMs * growth ** attempt)
 }
 
 /** The maximum delay of a timer. */

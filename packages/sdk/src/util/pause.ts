@@ -1,4 +1,4 @@
-import { unref } from './unref.ts'
+import { scheduler } from './scheduler.ts'
 
 export interface PauseOptions {
   /** Ends the pause early. */
@@ -11,12 +11,12 @@ export interface PauseOptions {
 export function pause(delayMs: number, { signal, unref: isUnref = false }: PauseOptions = {}): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
-      clearTimeout(timer)
+      scheduler.clearTimeout(timer)
       signal?.removeEventListener('abort', done)
       resolve()
     }
-    const timer = setTimeout(done, delayMs)
-    if (isUnref) unref(timer)
+    const timer = scheduler.setTimeout(done, delayMs)
+    if (isUnref) scheduler.unref(timer)
     signal?.addEventListener('abort', done)
     if (signal?.aborted) done()
   })

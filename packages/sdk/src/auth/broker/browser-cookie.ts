@@ -1,3 +1,4 @@
+import { random } from '../../util/random.ts'
 import type { Sealer } from '../../util/sealer.ts'
 import type { EndpointRequest } from '../http.ts'
 
@@ -40,7 +41,7 @@ export class BrowserCookie {
     const all = Array.from({ length: slots }, (_, slot) => slot)
     const free = all.filter((slot) => !readCookie(cookies, this.#name(slot)))
     const candidates = free.length > 0 ? free : all
-    return candidates[Math.floor(Math.random() * candidates.length)] ?? 0
+    return candidates[Math.floor(random.fraction() * candidates.length)] ?? 0
   }
 
   async set(binding: Binding): Promise<Record<string, string>> {

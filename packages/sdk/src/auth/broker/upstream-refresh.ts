@@ -1,5 +1,6 @@
 import { clock } from '../../util/clock.ts'
 import { pause } from '../../util/pause.ts'
+import { random } from '../../util/random.ts'
 import { invalidGrant, OAuthError } from '../server/oauth-error.ts'
 import type { EncryptedStore } from './encrypted-store.ts'
 import type { Grant, GrantRecords } from './grant-records.ts'
@@ -70,7 +71,7 @@ export class UpstreamRefresh {
         continue
       }
       // Jitter, so that waiting processes do not poll at the same time.
-      await pause(delayMs * (0.5 + Math.random()), { unref: true })
+      await pause(delayMs * (0.5 + random.fraction()), { unref: true })
     }
     throw this.#unavailable(new Error('Timed out waiting for another process to refresh a login'))
   }

@@ -1,6 +1,7 @@
 import { SignJWT } from 'jose'
 import { DPoP, type DPoPHandle } from 'oauth4webapi'
 import { sha256 } from '../../util/base64url.ts'
+import { random } from '../../util/random.ts'
 
 type KeyPair = { publicKey: CryptoKey; privateKey: CryptoKey }
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
@@ -44,7 +45,7 @@ export class DpopKey {
       htm: method,
       htu: url.origin + url.pathname,
       ath: await sha256(accessToken),
-      jti: crypto.randomUUID(),
+      jti: random.uuid(),
       ...(this.nonce !== undefined && { nonce: this.nonce }),
     }
     return new SignJWT(claims)

@@ -1,5 +1,6 @@
 import { McpError } from '../../errors.ts'
 import { checkSafeUrl } from '../../util/safe-url.ts'
+import { scheduler } from '../../util/scheduler.ts'
 
 /** On some systems the opener runs as long as the browser. After this time it has not failed. */
 const startedAfterMs = 1_500
@@ -15,15 +16,15 @@ export async function openBrowser(page: string | URL): Promise<void> {
   const { spawn } = process.getBuiltinModule('node:child_process')
   const child = spawn(command, args, { shell: false, detached: true, stdio: 'ignore' })
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(resolve, startedAfterMs)
+    const timer = scheduler.setTimeout(resolve, startedAfterMs)
     const fail = (reason: string, options?: ErrorOptions) => {
-      clearTimeout(timer)
+      scheduler.clearTimeout(timer)
       reject(new McpError('spawn-failed', `The browser could not be opened: ${command} ${reason}.`, options))
     }
     child.on('error', (cause: NodeJS.ErrnoException) => fail(`did not start (${cause.code})`, { cause }))
     child.on('exit', (code, signal) => {
       if (code !== 0) return fail(`exited with ${code ?? signal}`)
-      clearTimeout(timer)
+      scheduler.clearTimeout(timer)
       resolve()
     })
   })

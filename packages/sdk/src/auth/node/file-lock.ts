@@ -1,6 +1,8 @@
 import { TimeoutError } from '../../errors.ts'
 import { backoffMs } from '../../util/backoff.ts'
 import { clock } from '../../util/clock.ts'
+import { random } from '../../util/random.ts'
+import { scheduler, type Timer } from '../../util/scheduler.ts'
 
 export interface FileLockOptions {
   /** How long to wait for the lock. */
@@ -31,15 +33,15 @@ class Heartbeat {
   readonly #path: string
   readonly #holder: Holder
   readonly #maxGapMs: number
-  readonly #timer: ReturnType<typeof setInterval>
-  #last = performance.now()
+  readonly #timer: Timer
+  #last = clock.monotonic()
   #isSteady = true
 
   constructor(path: string, holder: Holder, staleMs: number) {
     this.#path = path
     this.#holder = holder
     this.#maxGapMs = staleMs / 2
-    this.#timer = setInterval(() => this.#beat(), staleMs / 4)
+    this.#timer = scheduler.setInterval(() => this.#beat(), staleMs / 4)
     this.#timer.unref()
   }
 
@@ -49,14 +51,14 @@ class Heartbeat {
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    scheduler.clearInterval(this.#timer)
     this.#measure()
   }
 
   #beat(): void {
     this.#measure()
     if (readLock(this.#path)?.token !== this.#holder.token) return
-    const now = new Date()
+    const now = new Date(clock.now())
     try {
       fs().lutimesSync(this.#path, now, now)
     } catch {
@@ -65,7 +67,7 @@ class Heartbeat {
   }
 
   #measure(): void {
-    const now = performance.now()
+    const now = clock.monotonic()
     if (now - this.#last > this.#maxGapMs) this.#isSteady = false
     this.#last = now
   }
@@ -93,19 +95,19 @@ const retryBackoff = { initialDelayMs: 4, maxDelayMs: 60, growth: 1.5, maxRetrie
 const abandonedAfterMs = 1_000
 
 async function acquire(path: string, holder: Holder, { maxWaitMs, staleMs }: FileLockOptions): Promise<void> {
-  const startedAt = performance.now()
+  const startedAt = clock.monotonic()
   let watched: LockFile | undefined
   let since = startedAt
   for (let attempt = 0; !create(path, holder); attempt++) {
     const found = readLock(path)
-    const now = performance.now()
+    const now = clock.monotonic()
     if (found?.token !== watched?.token || found?.touchedMs !== watched?.touchedMs) since = now
     watched = found
     const staleAfterMs = found?.pid === undefined ? Math.min(abandonedAfterMs, staleMs) : staleMs
     const isStale = found && (isDead(found) || now - since >= staleAfterMs)
     if (isStale && takeOver(path, found.token, holder)) return
     if (now - startedAt >= maxWaitMs) throw lockTimeout(path, found, maxWaitMs)
-    await new Promise((resolve) => setTimeout(resolve, 1 + backoffMs(retryBackoff, attempt)))
+    await new Promise((resolve) => scheduler.setTimeout(resolve, 1 + backoffMs(retryBackoff, attempt)))
   }
 }
 
@@ -219,7 +221,7 @@ function isDead({ pid, place }: LockFile): boolean {
 }
 
 function newHolder(): Holder {
-  return { pid: process.pid, place: placeOf(), token: crypto.randomUUID(), time: new Date().toISOString() }
+  return { pid: process.pid, place: placeOf(), token: random.uuid(), time: new Date(clock.now()).toISOString() }
 }
 
 let place: string | undefined

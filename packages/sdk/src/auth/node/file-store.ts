@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { McpError } from '../../errors.ts'
 import { isObject } from '../../util/objects.ts'
+import { scheduler } from '../../util/scheduler.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { TokenStore } from '../token-store.ts'
 import { type FileLockOptions, withFileLock } from './file-lock.ts'
@@ -198,7 +199,7 @@ async function rename(from: string, to: string): Promise<void> {
       return await rename(from, to)
     } catch (error) {
       if (left === 0) throw error
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      await new Promise((resolve) => scheduler.setTimeout(resolve, 10))
     }
   }
 }
@@ -218,9 +219,9 @@ async function syncFolder(path: string): Promise<void> {
 /** Waits for earlier calls, but not forever. The lock file still keeps them apart. */
 function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
+    const timer = scheduler.setTimeout(resolve, ms)
     void work.then(() => {
-      clearTimeout(timer)
+      scheduler.clearTimeout(timer)
       resolve()
     })
   })

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { ClosedError, McpError, TimeoutError } from '../../errors.ts'
 import { isLoopbackUrl } from '../../net/addresses.ts'
 import { deferred } from '../../util/deferred.ts'
+import { scheduler, type Timer } from '../../util/scheduler.ts'
 import { type PageKind, renderPage } from './page.ts'
 
 /** Options of `waitForRedirect`. */
@@ -60,7 +61,7 @@ class RedirectListener {
   readonly #options: RedirectOptions
   readonly #result = deferred<URLSearchParams>()
   readonly #servers: Server[] = []
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #timer: Timer | undefined
   #authority = ''
   #isDone = false
 
@@ -85,7 +86,7 @@ class RedirectListener {
     // Browsers may use either address for this name.
     if (host === 'localhost') await this.#serve('::1', first).catch((error) => this.#withoutIpv6(error))
     const { timeoutMs = 300_000, signal } = this.#options
-    this.#timer = setTimeout(() => {
+    this.#timer = scheduler.setTimeout(() => {
       this.#fail(
         new TimeoutError(
           `Timed out after ${timeoutMs} ms waiting for the redirect of the authorization server.`,
@@ -168,7 +169,7 @@ class RedirectListener {
   }
 
   #end(): void {
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
     this.#options.signal?.removeEventListener('abort', this.#cancel)
     for (const server of this.#servers) void closeServer(server)
   }

@@ -9,6 +9,7 @@ import {
 } from 'oauth4webapi'
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
+import { timeoutSignal } from '../../util/scheduler.ts'
 import { isForUs, toAuthInfo, toList } from './claims.ts'
 import { checkIssuerUrl, type Fetch, IssuerFetch } from './issuer-fetch.ts'
 import type { TokenVerifier } from './options.ts'
@@ -70,7 +71,7 @@ function createIntrospection(options: IntrospectionVerifierOptions): (token: str
   return async (token) => {
     const response = await introspectionRequest(server, client, authentication, token, {
       additionalParameters: { token_type_hint: 'access_token' },
-      signal: AbortSignal.timeout(5_000),
+      signal: timeoutSignal(5_000),
       // The URL was checked: plain http is possible only on loopback addresses.
       [allowInsecureRequests]: true,
       [customFetch]: (url, init) => fetch.send(url, init as RequestInit),

@@ -6,6 +6,7 @@ import {
   processDiscoveryResponse,
 } from 'oauth4webapi'
 import { clock } from '../../util/clock.ts'
+import { timeoutSignal } from '../../util/scheduler.ts'
 import { isForUs, toAuthInfo, toList } from './claims.ts'
 import { checkIssuerUrl, cooldownMs, type Fetch, IssuerFetch } from './issuer-fetch.ts'
 import type { TokenVerifier } from './options.ts'
@@ -168,7 +169,7 @@ class IssuerKeys {
   async #metadata(algorithm: 'oauth2' | 'oidc') {
     const response = await discoveryRequest(this.#issuer, {
       algorithm,
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: timeoutSignal(timeoutMs),
       // The URL was checked: plain http is possible only on loopback addresses.
       [allowInsecureRequests]: true,
       [oauthFetch]: (url, init) => this.#fetch.get(url, init as RequestInit),

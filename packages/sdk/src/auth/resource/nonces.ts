@@ -1,6 +1,7 @@
 import { toBase64Url } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
 import { lazy } from '../../util/lazy.ts'
+import { random } from '../../util/random.ts'
 
 /** How long a nonce is issued. It is accepted for twice as long. */
 const periodMs = 120_000
@@ -15,7 +16,7 @@ export class Nonces {
   constructor(secret: string | undefined) {
     const raw = secret === undefined ? undefined : new TextEncoder().encode(secret)
     if (raw && raw.length < 16) throw new TypeError('nonce.secret must have at least 16 bytes.')
-    this.#key = lazy(() => importKey(raw ?? crypto.getRandomValues(new Uint8Array(32))))
+    this.#key = lazy(() => importKey(raw ?? random.bytes(32)))
   }
 
   current(): Promise<string> {

@@ -1,4 +1,5 @@
 import type { GuardedFetch } from '../../net/guarded-fetch.ts'
+import { clock } from '../../util/clock.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import { checkTexts, type OAuthClient } from './client.ts'
 import { invalidClient, OAuthError } from './oauth-error.ts'
@@ -45,7 +46,7 @@ export class ClientDocuments {
     redirectSchemes,
     trustedHosts,
     reportError,
-    now = Date.now,
+    now = () => clock.now(),
   }: ClientDocumentsOptions) {
     this.#schemes = redirectSchemes
     this.#trustedHosts = trustedHosts

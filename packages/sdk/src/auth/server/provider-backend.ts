@@ -1,6 +1,7 @@
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
 import { isObject } from '../../util/objects.ts'
+import { random } from '../../util/random.ts'
 import type { EndpointRequest } from '../http.ts'
 import type { AuthorizationRequest, Backend, CodeRequest } from './backend.ts'
 import type { OAuthClient, OAuthClientMetadata } from './client.ts'
@@ -67,7 +68,7 @@ async function register(
   const isPublic = client.token_endpoint_auth_method === 'none'
   const full = {
     ...client,
-    ...(clientIdGeneration && { client_id: crypto.randomUUID(), client_id_issued_at: now }),
+    ...(clientIdGeneration && { client_id: random.uuid(), client_id_issued_at: now }),
     ...(!isPublic && { client_secret: randomToken(), client_secret_expires_at: seconds ? now + seconds : 0 }),
   }
   return withOAuthErrors(async () => clientsStore.registerClient!(full))

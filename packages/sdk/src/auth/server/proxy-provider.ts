@@ -1,5 +1,6 @@
 import type { AuthInfo } from '../../util/auth-info.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
+import { timeoutSignal } from '../../util/scheduler.ts'
 import { secretBasic } from '../client/client-authentication.ts'
 import { checkIssuerUrl, type Fetch, IssuerFetch } from '../resource/issuer-fetch.ts'
 import type { OAuthTokens } from './backend.ts'
@@ -162,7 +163,7 @@ export class ProxyOAuthServerProvider implements OAuthServerProvider<Redirecting
 
   /** Passes on OAuth error codes of the authorization server, but no details of its failures. */
   async #send(url: string, init: RequestInit): Promise<JsonObject | undefined> {
-    const signal = AbortSignal.timeout(timeoutMs)
+    const signal = timeoutSignal(timeoutMs)
     const response = await this.#fetch.send(url, { ...init, redirect: 'error', signal }).catch(unavailable)
     const body: unknown = await response.json().catch(() => undefined)
     if (response.ok) return isObject(body) ? body : undefined

@@ -1,6 +1,7 @@
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import type { CompleteParams, CompleteResult } from '../../protocol/completion.ts'
 import { clock } from '../../util/clock.ts'
+import { scheduler } from '../../util/scheduler.ts'
 
 type Completion = CompleteResult['completion']
 
@@ -68,9 +69,9 @@ export function createCompleter(
     cached.delete(key)
     return new Promise((resolve) => {
       const stop = new AbortController()
-      const timer = setTimeout(() => void ask(params, key, stop.signal).then(resolve), debounceMs)
+      const timer = scheduler.setTimeout(() => void ask(params, key, stop.signal).then(resolve), debounceMs)
       stopLast = () => {
-        clearTimeout(timer)
+        scheduler.clearTimeout(timer)
         stop.abort('The user typed more')
         resolve(undefined)
       }

@@ -9,7 +9,8 @@ import { maxTimerMs } from '../../util/backoff.ts'
 import { toBase64Url } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
 import { isObject } from '../../util/objects.ts'
-import { unref } from '../../util/unref.ts'
+import { random } from '../../util/random.ts'
+import { scheduler, type Timer } from '../../util/scheduler.ts'
 import type { ClientHandlers } from '../input/handlers.ts'
 import { isFinal } from './snapshot.ts'
 
@@ -111,7 +112,7 @@ export class ClientSideTasks {
       end = resolve
     })
     const task: ClientSideTask = {
-      id: toBase64Url(crypto.getRandomValues(new Uint8Array(24))),
+      id: toBase64Url(random.bytes(24)),
       place: ++this.#created,
       createdAt: now,
       updatedAt: now,
@@ -122,8 +123,8 @@ export class ClientSideTasks {
       end,
       timer: undefined,
     }
-    task.timer = setTimeout(() => this.#drop(task), Math.min(task.ttlMs, maxTimerMs))
-    unref(task.timer)
+    task.timer = scheduler.setTimeout(() => this.#drop(task), Math.min(task.ttlMs, maxTimerMs))
+    scheduler.unref(task.timer)
     this.#tasks.set(task.id, task)
     void this.#work(task, method, params).finally(begin())
     return { task: this.#toTask(task) }
@@ -210,7 +211,7 @@ export class ClientSideTasks {
 
   /** Deletes a task, whatever its status (2025-11-25 tasks, ttl). */
   #drop(task: ClientSideTask): void {
-    clearTimeout(task.timer as ReturnType<typeof setTimeout>)
+    scheduler.clearTimeout(task.timer as Timer)
     this.#tasks.delete(task.id)
     if (isFinal(task)) return
     this.#end(task, 'cancelled', { error: { code: RpcCode.InternalError, message: 'The task expired' } })

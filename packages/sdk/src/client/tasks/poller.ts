@@ -3,6 +3,7 @@ import type { ResultObject } from '../../jsonrpc/message.ts'
 import { longestPollMs, pollMs } from '../../protocol/poll-interval.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
 import { pause } from '../../util/pause.ts'
+import { random } from '../../util/random.ts'
 import type { EarlyOutcome, PolledTask, TaskDialect } from './dialect.ts'
 import { retry } from './retry.ts'
 import { isFinal, readTask, type TaskSnapshot, type TaskUpdate, unknownSnapshot } from './snapshot.ts'
@@ -237,7 +238,7 @@ export class TaskPoller implements TaskWork, PolledTask {
 /** The poll interval that the server suggests, within limits and with jitter. */
 function pollDelayMs({ pollIntervalMs }: TaskSnapshot, isNotified: boolean): number {
   const intervalMs = pollMs(pollIntervalMs)
-  return Math.min(isNotified ? intervalMs * notifiedFactor : intervalMs, longestPollMs) * (1 + Math.random() / 10)
+  return Math.min(isNotified ? intervalMs * notifiedFactor : intervalMs, longestPollMs) * (1 + random.fraction() / 10)
 }
 
 function toStatus(early: EarlyOutcome): 'completed' | 'failed' {

@@ -1,7 +1,7 @@
 import type { Listening } from '../../era/client.ts'
 import { McpError } from '../../errors.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
-import { unref } from '../../util/unref.ts'
+import { scheduler, type Timer } from '../../util/scheduler.ts'
 
 /** The maximum number of streams; on HTTP each uses a connection. */
 const maxStreams = 8
@@ -23,7 +23,7 @@ export class TaskStreams {
   readonly #open: Open
   readonly #waiting = new Map<string, Member>()
   readonly #streams = new Set<Stream>()
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #timer: Timer | undefined
 
   constructor(open: Open) {
     this.#open = open
@@ -37,14 +37,14 @@ export class TaskStreams {
     this.#waiting.set(id, member)
     if (this.#streams.size === 0) this.#openStream()
     else if (this.#timer === undefined) {
-      this.#timer = setTimeout(() => this.#openStream(), gatherMs)
-      unref(this.#timer)
+      this.#timer = scheduler.setTimeout(() => this.#openStream(), gatherMs)
+      scheduler.unref(this.#timer)
     }
     return member.started.promise
   }
 
   #openStream(): void {
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
     this.#timer = undefined
     const members = [...this.#waiting.values()].slice(0, maxPerStream)
     for (const { id } of members) this.#waiting.delete(id)

@@ -2,6 +2,7 @@ import { TimeoutError } from '../../errors.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import { maxTimerMs } from '../../util/backoff.ts'
 import { clock } from '../../util/clock.ts'
+import { scheduler, type Timer } from '../../util/scheduler.ts'
 
 type Limits = Pick<RequestOptions, 'timeoutMs' | 'maxTotalTimeoutMs' | 'resetTimeoutOnProgress'>
 
@@ -17,7 +18,7 @@ export class TaskTimeout {
   #idleAt: number
   #lastAt: number
   #pausedAt: number | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #timer: Timer | undefined
 
   /**
    * A running task responds to every poll, so silence says nothing about it. `timeoutMs` therefore applies only if the caller
@@ -46,7 +47,7 @@ export class TaskTimeout {
   pause(): void {
     if (this.#pausedAt !== undefined) return
     this.#pausedAt = clock.now()
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
   }
 
   resume(): void {
@@ -60,16 +61,16 @@ export class TaskTimeout {
 
   /** Stops the timeout; it cannot be resumed. */
   stop(): void {
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
     this.#idleAt = forever
     this.#lastAt = forever
   }
 
   #arm(): void {
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
     const at = Math.min(this.#idleAt, this.#lastAt)
     if (at === forever) return
-    this.#timer = setTimeout(() => this.#check(), Math.min(Math.max(at - clock.now(), 0), maxTimerMs))
+    this.#timer = scheduler.setTimeout(() => this.#check(), Math.min(Math.max(at - clock.now(), 0), maxTimerMs))
   }
 
   #check(): void {

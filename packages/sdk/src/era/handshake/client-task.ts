@@ -7,6 +7,7 @@ import type { TaskRequest } from '../../protocol/task-augmentation.ts'
 import type { AskOptions } from '../../replay/conversation.ts'
 import { isObject } from '../../util/objects.ts'
 import { pause } from '../../util/pause.ts'
+import { scheduler } from '../../util/scheduler.ts'
 import type { Call } from '../call.ts'
 
 /** Whether the client declared that it can answer the question as a task (2025-11-25 tasks, capabilities). */
@@ -37,7 +38,7 @@ export async function askAsTask(
   const { timeoutMs = 0, signal } = options
   const onTimeout = () =>
     abort.abort(new TimeoutError(`${method} took longer than ${timeoutMs} ms (timeoutMs)`, timeoutMs))
-  const timer = timeoutMs > 0 ? setTimeout(onTimeout, timeoutMs) : undefined
+  const timer = timeoutMs > 0 ? scheduler.setTimeout(onTimeout, timeoutMs) : undefined
   const onAbort = () => abort.abort(new McpError('cancelled', `${method} was cancelled`, { cause: signal?.reason }))
   signal?.addEventListener('abort', onAbort)
   if (signal?.aborted) onAbort()
@@ -49,7 +50,7 @@ export async function askAsTask(
     if (!call.ended) call.ask('tasks/cancel', { taskId }, {}).catch(() => {})
     throw abort.signal.reason
   } finally {
-    clearTimeout(timer)
+    scheduler.clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
   }
 }

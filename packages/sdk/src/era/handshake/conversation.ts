@@ -17,6 +17,7 @@ import { QuestionKeys } from '../../replay/question-keys.ts'
 import { emptyInputRequired, textOf, tooManyRounds, warnUnanswered } from '../../replay/questions.ts'
 import { chain } from '../../util/maybe-async.ts'
 import { isObject } from '../../util/objects.ts'
+import { random } from '../../util/random.ts'
 import type { Call } from '../call.ts'
 import type { QuestionLimits } from '../server.ts'
 import { askAsTask, canAnswerAsTask, toTaskRequest } from './client-task.ts'
@@ -129,7 +130,7 @@ export class HandshakeConversation implements Conversation {
   #paramsOf(question: InputRequest): Params {
     const { rules } = this.#caller
     const { method, params = {} } = withDeclaredContext(this.#caller, question)
-    const { mode, elicitationId = crypto.randomUUID() } = params as Params
+    const { mode, elicitationId = random.uuid() } = params as Params
     // 2025-11-25 elicitation, URL mode: the id is required.
     return rules.toParams(method, (mode === 'url' ? { ...params, elicitationId } : params) as Params)
   }

@@ -10,6 +10,7 @@ import type { SubscriptionFilter } from '../../protocol/subscriptions.ts'
 import { tasksExtension } from '../../protocol/tasks.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject, type JsonObject, omit } from '../../util/objects.ts'
+import { scheduler } from '../../util/scheduler.ts'
 import type { CallOptions, ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
 
 /** How long a server may take to acknowledge a subscription. */
@@ -108,8 +109,11 @@ export class StatelessClient implements ClientEra {
       ended.resolve(byServer)
       finish(new McpError('cancelled', 'The server ended the subscription'))
     }, finish)
-    const timer = setTimeout(() => stop.abort('The server did not acknowledge the subscription'), acknowledgeTimeoutMs)
-    const honoured = await acknowledged.promise.finally(() => clearTimeout(timer))
+    const timer = scheduler.setTimeout(
+      () => stop.abort('The server did not acknowledge the subscription'),
+      acknowledgeTimeoutMs,
+    )
+    const honoured = await acknowledged.promise.finally(() => scheduler.clearTimeout(timer))
     return {
       honoured,
       ended: ended.promise,

@@ -79,7 +79,7 @@ export interface AuthorizationServerOptions {
   algorithm?: 'ES256' | 'ES384' | 'RS256' | 'PS256' | 'EdDSA' | undefined
   /** Gets documents about clients and the keys of others. Default: the global one. */
   fetch?: typeof globalThis.fetch | undefined
-  /** The time in milliseconds. Default `Date.now`. */
+  /** Returns the time in milliseconds since 1970. Default: the system clock. */
   now?: (() => number) | undefined
 }
 

@@ -5,7 +5,7 @@ import type { Driver, TestRunner } from './suite.ts'
 export interface TaskStoreDriver extends Driver<TaskStore> {
   /** Lets time pass for the store: moves the clock it was given, or waits. */
   advance(ms: number): void | Promise<void>
-  /** The clock of the store, in milliseconds. Default `Date.now`. */
+  /** The clock of the store, in milliseconds. Default: the system clock. */
   now?(): number
   /**
    * The same store once more, as another process has it; given to `close` like the first one. Closing it while it works

@@ -5,6 +5,7 @@ import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
 import type { ResponseHead } from '../../net/send.ts'
+import { scheduler, type Timer } from '../../util/scheduler.ts'
 import { ClientConfig, type HttpClientOptions, parseUrl } from '../http/client/config.ts'
 import { EventReader, type ServerSentEvent } from '../http/client/event-reader.ts'
 import { answerLabel, PendingAnswers } from '../http/client/pending-answers.ts'
@@ -161,19 +162,19 @@ class ServerStream implements RequestListener {
 
   /** Resolves when the event with the endpoint for messages arrives. */
   async open(timeoutMs: number): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined
+    let timer: Timer | undefined
     try {
       await new Promise<void>((resolve, reject) => {
         this.#onEndpoint = resolve
         this.#onRefused = reject
-        timer = setTimeout(() => reject(noEndpoint(`within ${timeoutMs} ms (endpointTimeoutMs)`)), timeoutMs)
+        timer = scheduler.setTimeout(() => reject(noEndpoint(`within ${timeoutMs} ms (endpointTimeoutMs)`)), timeoutMs)
         this.#http.start()
       })
     } catch (error) {
       this.close()
       throw error
     } finally {
-      clearTimeout(timer)
+      scheduler.clearTimeout(timer)
     }
   }
 

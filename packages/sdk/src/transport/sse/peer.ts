@@ -2,13 +2,14 @@ import type { PeerLink } from '../../jsonrpc/endpoint.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { HttpRequest, Transport } from '../../jsonrpc/transport.ts'
 import { accountOf } from '../../util/account.ts'
+import { random } from '../../util/random.ts'
 import { type EventSink, eventHeaders, type HeaderFields, type HttpCall } from '../http/server/call.ts'
 import type { CallHost } from '../http/server/single-request.ts'
 import { EventStream } from '../http/server/streams/event-stream.ts'
 
 /** One client of the old transport: everything to it goes on its one stream; what it says comes by POST. */
 export class SsePeer implements Transport {
-  readonly sessionId = crypto.randomUUID()
+  readonly sessionId = random.uuid()
   readonly principal: string | undefined
   readonly #host: CallHost
   readonly #stream: EventStream

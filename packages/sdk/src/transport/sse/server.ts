@@ -5,6 +5,7 @@ import { isWatched } from '../../jsonrpc/link.ts'
 import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
 import type { ReplyStream, Transport } from '../../jsonrpc/transport.ts'
 import { Deadlines } from '../../util/deadlines.ts'
+import { random } from '../../util/random.ts'
 import {
   type BodyLimits,
   type CallRequest,
@@ -39,7 +40,7 @@ export class SSEServerTransport implements Transport {
   onmessage?: Transport['onmessage'] | undefined
   onerror?: Transport['onerror'] | undefined
   onclose?: Transport['onclose'] | undefined
-  readonly sessionId = crypto.randomUUID()
+  readonly sessionId = random.uuid()
   readonly #endpoint: string
   readonly #response: ServerResponse
   readonly #bodyLimits: BodyLimits

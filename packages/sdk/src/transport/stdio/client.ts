@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { type CloseDetail, ClosedError, McpError } from '../../errors.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { Transport } from '../../jsonrpc/transport.ts'
+import { scheduler } from '../../util/scheduler.ts'
 import { safeEnvironment } from './environment.ts'
 import { endProcess, endRest, watchGroup } from './process-group.ts'
 import { createReader, defaultMaxMessageBytes } from './reader.ts'
@@ -231,9 +232,9 @@ function spawned(child: ChildProcess, command: string): Promise<void> {
 /** A process that the server started may hold the pipe open for ever, so this does not wait for the end of it. */
 function lastWords(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, lastWordsMs)
+    const timer = scheduler.setTimeout(resolve, lastWordsMs)
     child.once('close', () => {
-      clearTimeout(timer)
+      scheduler.clearTimeout(timer)
       resolve()
     })
   })

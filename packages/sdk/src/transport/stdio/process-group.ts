@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { scheduler, type Timer } from '../../util/scheduler.ts'
 
 const live = new Set<ChildProcess>()
 
@@ -36,7 +37,7 @@ export async function endProcess(child: ChildProcess, ended: Promise<void>, grac
 /** The server has ended, perhaps without those that it started: leaves nobody of the group behind. */
 export async function endRest(child: ChildProcess): Promise<void> {
   if (killGroup(child, 'SIGTERM')) {
-    await new Promise((resolve) => setTimeout(resolve, restMs))
+    await new Promise((resolve) => scheduler.setTimeout(resolve, restMs))
     killGroup(child, 'SIGKILL')
   }
   release(child)
@@ -65,11 +66,11 @@ function killAll(): void {
 }
 
 async function within(promise: Promise<void>, ms: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let timer: Timer | undefined
   const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms)
+    timer = scheduler.setTimeout(() => resolve(false), ms)
   })
   const inTime = await Promise.race([promise.then(() => true), late])
-  clearTimeout(timer)
+  scheduler.clearTimeout(timer)
   return inTime
 }

@@ -1,4 +1,5 @@
 import { McpError } from '../../errors.ts'
+import { scheduler } from '../../util/scheduler.ts'
 
 /** What we need of a writable stream. */
 export interface Sink {
@@ -70,9 +71,9 @@ export class LineWriter {
     this.#flush()
     if (this.#sink.writableLength === 0) return Promise.resolve()
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs)
+      const timer = scheduler.setTimeout(resolve, timeoutMs)
       this.#sink.write('', () => {
-        clearTimeout(timer)
+        scheduler.clearTimeout(timer)
         resolve()
       })
     })

@@ -5,7 +5,7 @@ import { isTransient } from '../../../net/retry.ts'
 import type { ResponseHead } from '../../../net/send.ts'
 import { backoffMs, maxTimerMs } from '../../../util/backoff.ts'
 import { clock } from '../../../util/clock.ts'
-import { unref } from '../../../util/unref.ts'
+import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import { ClientRequest, type RequestListener, reasonOf } from './request.ts'
 import { isEventStream, unreadable } from './response-headers.ts'
 import { ResumableStream } from './resumable-stream.ts'
@@ -28,8 +28,8 @@ export class ListenStream implements RequestListener {
   readonly #session: ClientSession
   readonly #stream: ResumableStream
   #http: ClientRequest | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
-  #headersTimer: ReturnType<typeof setTimeout> | undefined
+  #timer: Timer | undefined
+  #headersTimer: Timer | undefined
   #wasOpen = false
   #isClosed = false
   /** When the stream was lost; undefined while it is open. */
@@ -50,14 +50,14 @@ export class ListenStream implements RequestListener {
 
   open(): void {
     if (this.#isClosed) return
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
     this.#timer = undefined
     this.#triedAt = clock.now()
     const headers = { ...this.#session.streamHeaders(), ...this.#stream.headers }
     const request = { method: 'GET', label: "The stream of the server's messages", headers } as const
     this.#http = new ClientRequest(this.#session.config, request, this).start()
-    this.#headersTimer = setTimeout(() => this.#reconnect(), headersTimeoutMs)
-    unref(this.#headersTimer)
+    this.#headersTimer = scheduler.setTimeout(() => this.#reconnect(), headersTimeoutMs)
+    scheduler.unref(this.#headersTimer)
   }
 
   /** Retries now, because the server can be reached. */
@@ -68,14 +68,14 @@ export class ListenStream implements RequestListener {
   close(): void {
     this.#isClosed = true
     this.#stream.end()
-    clearTimeout(this.#timer)
-    clearTimeout(this.#headersTimer)
+    scheduler.clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#headersTimer)
     this.#http?.abort()
   }
 
   onSuccess(head: ResponseHead): 'chunks' {
     if (!isEventStream(head)) throw notAStream(head.status)
-    clearTimeout(this.#headersTimer)
+    scheduler.clearTimeout(this.#headersTimer)
     this.#stream.begin()
     if (this.#hasGap || (this.#wasOpen && clock.now() - (this.#lostAt ?? 0) > maxGapMs)) this.#session.reportGap()
     this.#wasOpen = true
@@ -115,7 +115,7 @@ export class ListenStream implements RequestListener {
 
   #noteLoss(): void {
     this.#stream.end()
-    clearTimeout(this.#headersTimer)
+    scheduler.clearTimeout(this.#headersTimer)
     if (this.#isClosed || this.#lostAt !== undefined) return
     this.#lostAt = clock.now()
     if (this.#stream.lastEventId === '') this.#hasGap = true
@@ -131,7 +131,10 @@ export class ListenStream implements RequestListener {
     const { backoff } = this.#session.config
     const waitMs = this.#stream.nextDelayMs(backoff)
     if (waitMs === undefined) this.#report(error)
-    this.#timer = setTimeout(() => this.open(), Math.min(waitMs ?? backoffMs(backoff, backoff.maxRetries), maxTimerMs))
+    this.#timer = scheduler.setTimeout(
+      () => this.open(),
+      Math.min(waitMs ?? backoffMs(backoff, backoff.maxRetries), maxTimerMs),
+    )
   }
 
   /** Reports a stream that cannot be kept open, once until it is open again. */

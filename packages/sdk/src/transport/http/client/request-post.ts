@@ -5,7 +5,7 @@ import { isTransient } from '../../../net/retry.ts'
 import type { ResponseHead } from '../../../net/send.ts'
 import { maxTimerMs } from '../../../util/backoff.ts'
 import { isObject, type JsonObject } from '../../../util/objects.ts'
-import { unref } from '../../../util/unref.ts'
+import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import { notAnEndpoint } from './hints.ts'
 import { ClientRequest, type RequestListener, reasonOf } from './request.ts'
 import { isEventStream, mediaType, readSessionId, unreadable } from './response-headers.ts'
@@ -33,7 +33,7 @@ export class RequestPost implements RequestListener {
   readonly #reject: (error: Error) => void
   #http: ClientRequest | undefined
   #stream: ResumableStream | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #timer: Timer | undefined
   #isOver = false
   /** The ids of requests that the server sent on this stream. */
   #serverRequests: RequestId[] | undefined
@@ -200,8 +200,8 @@ export class RequestPost implements RequestListener {
 
   /** Most servers close the stream now; one that does not must not keep the connection. */
   #linger(): void {
-    this.#timer = setTimeout(() => this.#release(), lingerMs)
-    unref(this.#timer)
+    this.#timer = scheduler.setTimeout(() => this.#release(), lingerMs)
+    scheduler.unref(this.#timer)
   }
 
   /** Resumes a stream that ended before the response arrived, if possible. */
@@ -210,7 +210,7 @@ export class RequestPost implements RequestListener {
     if (this.isStateless || stream.lastEventId === '') return this.fail(this.#lostStream(error))
     const waitMs = stream.nextDelayMs(this.#session.config.backoff)
     if (waitMs === undefined) return this.fail(this.#lostStream(error))
-    this.#timer = setTimeout(() => this.#resume(stream), Math.min(waitMs, maxTimerMs))
+    this.#timer = scheduler.setTimeout(() => this.#resume(stream), Math.min(waitMs, maxTimerMs))
   }
 
   /** 2025-11-25 transports, resumability: always by GET, however the stream began. */
@@ -246,14 +246,14 @@ export class RequestPost implements RequestListener {
 
   #finish(): void {
     this.#isOver = true
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
     this.#timer = undefined
     this.#session.forget(this)
   }
 
   #release(): void {
     this.#stream?.end()
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
     this.#timer = undefined
     this.#http?.abort()
   }

@@ -6,6 +6,7 @@ import { maxCredentialRetries, retryAfterFailure, retryAfterRefusal } from '../.
 import type { ResponseHandler, ResponseHead } from '../../../net/send.ts'
 import { maxTimerMs } from '../../../util/backoff.ts'
 import { isThenable } from '../../../util/maybe-async.ts'
+import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import type { ClientAuth } from './auth.ts'
 import { authorizationContextOf, type ClientConfig } from './config.ts'
 import { hintFor, hintForStatus } from './hints.ts'
@@ -54,7 +55,7 @@ export class ClientRequest implements ResponseHandler {
   #redirects = 0
   #url: URL
   #abort: (() => void) | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #timer: Timer | undefined
   #isOver = false
   #mode: BodyMode | 'refusal' = 'none'
   /** Undefined until a response arrives. */
@@ -91,7 +92,7 @@ export class ClientRequest implements ResponseHandler {
   abort(): void {
     if (this.#isOver) return
     this.#isOver = true
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
     this.#timer = undefined
     this.#abort?.()
   }
@@ -258,7 +259,7 @@ export class ClientRequest implements ResponseHandler {
 
   #retry(waitMs: number): void {
     this.#attempt++
-    this.#timer = setTimeout(
+    this.#timer = scheduler.setTimeout(
       () => {
         this.#timer = undefined
         this.start()

@@ -6,6 +6,7 @@ import { metaKeys } from '../../../protocol/meta.ts'
 import { encodeHeaderValue, nameOf } from '../../../protocol/mirrored-headers.ts'
 import { backoffMs } from '../../../util/backoff.ts'
 import { isObject } from '../../../util/objects.ts'
+import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import type { ClientConfig } from './config.ts'
 import { ListenStream } from './listen-stream.ts'
 import { answerLabel, PendingAnswers } from './pending-answers.ts'
@@ -60,7 +61,7 @@ export class ClientSession {
   #revision: NegotiatedRevision | undefined
   /** Settles when the server has accepted `notifications/initialized`. Requests wait for it, because they might arrive first. */
   #initialized: Promise<void> | undefined
-  #initializedTimer: ReturnType<typeof setTimeout> | undefined
+  #initializedTimer: Timer | undefined
   #isOver = false
 
   constructor(config: ClientConfig, events: ClientSessionEvents, sessionId: string | undefined) {
@@ -182,7 +183,7 @@ export class ClientSession {
     await new Promise<void>((resolve) => {
       const request = { method: 'DELETE', label: 'The end of the session', headers, retries: false } as const
       const finish = () => {
-        clearTimeout(timer)
+        scheduler.clearTimeout(timer)
         resolve()
       }
       const listener: RequestListener = {
@@ -192,7 +193,7 @@ export class ClientSession {
         onFailure: finish,
       }
       const sent = new ClientRequest(this.config, request, listener)
-      const timer = setTimeout(() => {
+      const timer = scheduler.setTimeout(() => {
         sent.abort()
         resolve()
       }, terminateMs)
@@ -204,7 +205,7 @@ export class ClientSession {
   end(): void {
     if (this.#isOver) return
     this.#isOver = true
-    clearTimeout(this.#initializedTimer)
+    scheduler.clearTimeout(this.#initializedTimer)
     this.#listen?.close()
     for (const notification of this.#notifications) notification.abort()
     for (const post of [...this.#posts.values()]) post.fail(new ClosedError('The connection was closed'))
@@ -268,7 +269,7 @@ export class ClientSession {
         (error) => this.#retryInitialized(text, error, attempt + 1),
       )
     }
-    this.#initializedTimer = setTimeout(send, backoffMs(this.config.backoff, attempt))
+    this.#initializedTimer = scheduler.setTimeout(send, backoffMs(this.config.backoff, attempt))
   }
 
   #listenForMessages(): void {

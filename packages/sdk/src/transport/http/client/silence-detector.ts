@@ -1,5 +1,5 @@
 import { clock } from '../../../util/clock.ts'
-import { unref } from '../../../util/unref.ts'
+import { scheduler, type Timer } from '../../../util/scheduler.ts'
 
 /** After this many comments, the server is known to send them periodically. */
 const minComments = 3
@@ -18,7 +18,7 @@ export class SilenceDetector {
   #commentAt = 0
   #longestGapMs = 0
   #lastDataAt = 0
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #timer: Timer | undefined
 
   constructor(onSilent: () => void) {
     this.#onSilent = onSilent
@@ -38,7 +38,7 @@ export class SilenceDetector {
   }
 
   stop(): void {
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
     this.#timer = undefined
     this.#comments = 0
     this.#longestGapMs = 0
@@ -48,9 +48,9 @@ export class SilenceDetector {
     return Math.max(minSilenceMs, maxMissingComments * this.#longestGapMs)
   }
 
-  #start(ms: number): ReturnType<typeof setTimeout> {
-    const timer = setTimeout(() => this.#check(), ms)
-    unref(timer)
+  #start(ms: number): Timer {
+    const timer = scheduler.setTimeout(() => this.#check(), ms)
+    scheduler.unref(timer)
     return timer
   }
 

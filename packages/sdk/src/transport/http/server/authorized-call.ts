@@ -3,7 +3,7 @@ import type { VerifiedToken } from '../../../auth/resource/token-check.ts'
 import type { AuthInfo } from '../../../util/auth-info.ts'
 import { clock } from '../../../util/clock.ts'
 import { isObject } from '../../../util/objects.ts'
-import { unref } from '../../../util/unref.ts'
+import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import type { Body, BodyLimits, CallRequest, EventSink, HeaderFields, HttpCall, OutputLimits, Refusal } from './call.ts'
 
 export interface Authorization extends VerifiedToken {
@@ -21,7 +21,7 @@ export class AuthorizedCall implements HttpCall {
   readonly #call: HttpCall
   readonly #authorization: Authorization | undefined
   readonly #onClose: (() => void)[] = []
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #timer: Timer | undefined
 
   /** @param authorization Undefined where somebody in front of us has checked the token and left what it says. */
   constructor(call: HttpCall, authorization?: Authorization) {
@@ -89,12 +89,12 @@ export class AuthorizedCall implements HttpCall {
     const wait = expiresAt * 1000 - clock.now()
     // Timers cannot wait longer than that.
     const next = wait > 2 ** 31 - 1 ? () => this.atExpiry(end) : end
-    this.#timer = setTimeout(next, Math.max(0, Math.min(wait, 2 ** 31 - 1)))
-    unref(this.#timer)
+    this.#timer = scheduler.setTimeout(next, Math.max(0, Math.min(wait, 2 ** 31 - 1)))
+    scheduler.unref(this.#timer)
   }
 
   #stopTimer(): void {
-    clearTimeout(this.#timer)
+    scheduler.clearTimeout(this.#timer)
     this.#timer = undefined
   }
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AuthInfo } from '../../../util/auth-info.ts'
 import { ByteCollector, decodeUtf8 } from '../../../util/bytes.ts'
+import { scheduler } from '../../../util/scheduler.ts'
 import {
   type Body,
   type BodyLimits,
@@ -229,7 +230,7 @@ let leaving: Leaving[] = []
  * other end; while that one is awake already, a write costs a third.
  */
 function leave(answer: Leaving): void {
-  if (leaving.push(answer) === 1) setImmediate(sendLeaving)
+  if (leaving.push(answer) === 1) scheduler.setImmediate(sendLeaving)
 }
 
 function sendLeaving(): void {

@@ -1,6 +1,6 @@
 import { networkOf } from '../../../util/account.ts'
 import { clock } from '../../../util/clock.ts'
-import { unref } from '../../../util/unref.ts'
+import { scheduler, type Timer } from '../../../util/scheduler.ts'
 
 export interface UnsentOutputLimits {
   /** How long a client that reads nothing keeps its connection while output waits for it. Default 30,000. */
@@ -43,7 +43,7 @@ export class UnsentOutputs {
   readonly #maxUnsentBytes: number
   /** An upper bound, made exact with every look. */
   #unsentBytes = 0
-  #timer: ReturnType<typeof setInterval> | undefined
+  #timer: Timer | undefined
 
   constructor({ writeTimeoutMs = 30_000, maxUnsentBytes = 256 * 1024 * 1024 }: UnsentOutputLimits) {
     this.#writeTimeoutMs = writeTimeoutMs
@@ -109,13 +109,16 @@ export class UnsentOutputs {
     }
     this.#unsentBytes = this.unsentBytes
     if (this.#watched.size > 0) return
-    clearInterval(this.#timer)
+    scheduler.clearInterval(this.#timer)
     this.#timer = undefined
   }
 
-  #startTimer(): ReturnType<typeof setInterval> {
-    const timer = setInterval(() => this.#look(), Math.max(5, Math.min(lookEveryMs, this.#writeTimeoutMs / 4)))
-    unref(timer)
+  #startTimer(): Timer {
+    const timer = scheduler.setInterval(
+      () => this.#look(),
+      Math.max(5, Math.min(lookEveryMs, this.#writeTimeoutMs / 4)),
+    )
+    scheduler.unref(timer)
     return timer
   }
 }

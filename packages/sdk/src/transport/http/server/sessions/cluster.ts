@@ -5,7 +5,9 @@ import { accountOf } from '../../../../util/account.ts'
 import { clock } from '../../../../util/clock.ts'
 import { lazy } from '../../../../util/lazy.ts'
 import { isObject } from '../../../../util/objects.ts'
+import { random } from '../../../../util/random.ts'
 import { runDetached } from '../../../../util/run-detached.ts'
+import { scheduler } from '../../../../util/scheduler.ts'
 import type { CallRequest } from '../call.ts'
 import { Refusal, refusedCode } from '../call.ts'
 import type { HttpOptions } from '../options.ts'
@@ -88,7 +90,7 @@ export class Cluster {
   /** What the ids of our streams say of us. */
   readonly #streamNode: () => string
   /** Tells our own messages from those of others. */
-  readonly #node = lazy(() => crypto.randomUUID())
+  readonly #node = lazy(() => random.uuid())
   readonly #touched = new WeakMap<HttpSession, number>()
   readonly #recent = new Map<string, RecentChange>()
   /** Those who wait to hear whether a stream is still being sent on, by its id. */
@@ -269,12 +271,12 @@ export class Cluster {
       const waiting = this.#asking.get(asks.stream) ?? new Set()
       this.#asking.set(asks.stream, waiting)
       const finish = (isOpen: boolean | undefined) => {
-        clearTimeout(timer)
+        scheduler.clearTimeout(timer)
         waiting.delete(finish)
         if (waiting.size === 0) this.#asking.delete(asks.stream)
         resolve(isOpen)
       }
-      const timer = setTimeout(finish, answerMs, undefined)
+      const timer = scheduler.setTimeout(() => finish(undefined), answerMs)
       waiting.add(finish)
       this.#publish({ asks })
     })

@@ -8,6 +8,7 @@ import { clock } from '../../../../util/clock.ts'
 import { lazy } from '../../../../util/lazy.ts'
 import { chain } from '../../../../util/maybe-async.ts'
 import { isObject } from '../../../../util/objects.ts'
+import { random } from '../../../../util/random.ts'
 import { runDetached } from '../../../../util/run-detached.ts'
 import {
   type CallRequest,
@@ -236,11 +237,11 @@ function ownedBy(principal: string | undefined, session: HttpSession | undefined
 
 /** Processes that ask the same client must not use the same numbers. */
 function randomNumber(): number {
-  const [high, low] = crypto.getRandomValues(new Uint32Array(2))
+  const [high, low] = new Uint32Array(random.bytes(8).buffer)
   return (high! % 2 ** 20) * 2 ** 32 + low! + 1
 }
 
 function randomId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32))
+  const bytes = random.bytes(32)
   return toBase64Url(bytes)
 }

@@ -1,6 +1,6 @@
 import { type Account, AccountCounter } from '../../../../util/account.ts'
 import { clock } from '../../../../util/clock.ts'
-import { unref } from '../../../../util/unref.ts'
+import { scheduler, type Timer } from '../../../../util/scheduler.ts'
 import { warnOnce } from '../../../../util/warn.ts'
 import { Refusal, refusedCode } from '../call.ts'
 import type { HttpSession } from './session.ts'
@@ -39,7 +39,7 @@ export class SessionTable {
   #opened = 0
   #expired = 0
   #refused = 0
-  #timer: ReturnType<typeof setInterval> | undefined
+  #timer: Timer | undefined
 
   constructor({
     sessionIdleMs = 1_800_000,
@@ -89,7 +89,7 @@ export class SessionTable {
     if (!this.#open.delete(session.sessionId)) return
     this.#perAccount.add(session.account, -1)
     if (this.#open.size > 0) return
-    clearInterval(this.#timer)
+    scheduler.clearInterval(this.#timer)
     this.#timer = undefined
   }
 
@@ -104,10 +104,13 @@ export class SessionTable {
     }
   }
 
-  #startTimer(): ReturnType<typeof setInterval> {
+  #startTimer(): Timer {
     const { sessionIdleMs, sessionMaxMs } = this.#limits
-    const timer = setInterval(() => this.sweep(), Math.max(10, Math.min(30_000, sessionIdleMs / 2, sessionMaxMs / 2)))
-    unref(timer)
+    const timer = scheduler.setInterval(
+      () => this.sweep(),
+      Math.max(10, Math.min(30_000, sessionIdleMs / 2, sessionMaxMs / 2)),
+    )
+    scheduler.unref(timer)
     return timer
   }
 

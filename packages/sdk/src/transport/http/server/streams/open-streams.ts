@@ -1,5 +1,5 @@
 import { type Account, AccountCounter } from '../../../../util/account.ts'
-import { unref } from '../../../../util/unref.ts'
+import { scheduler, type Timer } from '../../../../util/scheduler.ts'
 import type { EventStream } from './event-stream.ts'
 
 export interface StreamLimits {
@@ -23,7 +23,7 @@ export class OpenStreams {
   readonly #limits: StreamLimits
   readonly #open = new Map<EventStream, Account | undefined>()
   readonly #perAccount = new AccountCounter()
-  #timer: ReturnType<typeof setInterval> | undefined
+  #timer: Timer | undefined
 
   constructor(limits: StreamLimits) {
     this.#limits = limits
@@ -59,16 +59,16 @@ export class OpenStreams {
     for (const stream of [...this.#open.keys()]) stream.end()
   }
 
-  #startTimer(): ReturnType<typeof setInterval> {
-    const timer = setInterval(() => {
+  #startTimer(): Timer {
+    const timer = scheduler.setInterval(() => {
       for (const stream of [...this.#open.keys()]) stream.keepAlive()
     }, this.#limits.keepAliveMs ?? 15_000)
-    unref(timer)
+    scheduler.unref(timer)
     return timer
   }
 
   #stopTimer(): void {
-    clearInterval(this.#timer)
+    scheduler.clearInterval(this.#timer)
     this.#timer = undefined
   }
 }

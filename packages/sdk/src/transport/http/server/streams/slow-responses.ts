@@ -1,5 +1,5 @@
 import { DenseSet } from '../../../../util/dense-set.ts'
-import { unref } from '../../../../util/unref.ts'
+import { scheduler, type Timer } from '../../../../util/scheduler.ts'
 import type { PostResponse } from '../response.ts'
 
 /** Each wait is measured in ticks, so that adding a reply costs neither a timer nor a look at the clock. */
@@ -13,7 +13,7 @@ export class SlowResponses {
   readonly #replies = new DenseSet<PostResponse>()
   readonly #tickMs: number
   #tick = 0
-  #timer: ReturnType<typeof setInterval> | undefined
+  #timer: Timer | undefined
 
   /** @param streamAfterMs `Infinity`: responses wait for their answer, however long it takes. */
   constructor(streamAfterMs = 1_000) {
@@ -33,9 +33,9 @@ export class SlowResponses {
     this.#replies.delete(reply)
   }
 
-  #startTimer(): ReturnType<typeof setInterval> {
-    const timer = setInterval(() => this.#look(), this.#tickMs)
-    unref(timer)
+  #startTimer(): Timer {
+    const timer = scheduler.setInterval(() => this.#look(), this.#tickMs)
+    scheduler.unref(timer)
     return timer
   }
 
@@ -50,7 +50,7 @@ export class SlowResponses {
   }
 
   #stopTimer(): void {
-    clearInterval(this.#timer)
+    scheduler.clearInterval(this.#timer)
     this.#timer = undefined
   }
 }
