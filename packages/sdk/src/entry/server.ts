@@ -9,7 +9,7 @@ export {
   UrlElicitationRequiredError,
 } from '../errors.ts'
 export type { PingOptions } from '../jsonrpc/heartbeat.ts'
-export type { Cancellation, Link } from '../jsonrpc/link.ts'
+export type { Cancellation, Link, LinkLimits } from '../jsonrpc/link.ts'
 export type { HttpRequest, Transport } from '../jsonrpc/transport.ts'
 export type { Caller } from '../protocol/caller.ts'
 export type { InputRequest } from '../protocol/input.ts'
@@ -89,6 +89,7 @@ export type { QuestionOptions, ServerOptions } from '../server/options.ts'
 export type { SampledMessage } from '../server/sample.ts'
 export { Server } from '../server/server.ts'
 export { type StateHandles, type StateHandlesOptions, stateHandles } from '../server/state-handles.ts'
+export type { StateKey } from '../server/state-key.ts'
 export { ToolError } from '../server/tool-error.ts'
 export { isWithinRoots } from '../server/within-roots.ts'
 export { MemoryBus, type MemoryBusOptions } from '../store/memory/bus.ts'
@@ -96,6 +97,7 @@ export { MemoryEventStore, type MemoryEventStoreOptions } from '../store/memory/
 export { MemorySessionStore, type MemorySessionStoreOptions } from '../store/memory/sessions.ts'
 export {
   type Bus,
+  type EventReceiver,
   type EventStore,
   type SessionRecord,
   type SessionStore,
@@ -105,9 +107,14 @@ export {
   StreamableHTTPServerTransport,
   type StreamableHTTPServerTransportOptions,
 } from '../transport/http/server/classic/transport.ts'
-export type { CorsOptions } from '../transport/http/server/guard.ts'
+export type { CorsOptions, GuardOptions } from '../transport/http/server/guard.ts'
 export type { HttpMetrics } from '../transport/http/server/handler.ts'
+export type { IncomingLimits } from '../transport/http/server/incoming-bodies.ts'
 export type { HttpOptions, SsePaths } from '../transport/http/server/options.ts'
+export type { RateLimitOptions } from '../transport/http/server/rate-limit.ts'
+export type { SessionLimits } from '../transport/http/server/sessions/session-table.ts'
+export type { StreamLimits } from '../transport/http/server/streams/open-streams.ts'
+export type { UnsentOutputLimits } from '../transport/http/server/unsent-output.ts'
 export { InMemoryTransport } from '../transport/memory/memory.ts'
 export { SSEServerTransport, type SSEServerTransportOptions } from '../transport/sse/server.ts'
 export { type StdioServerOptions, StdioServerTransport } from '../transport/stdio/server.ts'
