@@ -7,7 +7,9 @@ export const sessionRevisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as co
 /** The revisions that have Streamable HTTP. */
 export const httpRevisions = [...sessionRevisions, modern] as const satisfies RevisionId[]
 export type HttpRevision = (typeof httpRevisions)[number]
-export const handshakeRevisions: readonly RevisionId[] = revisionIds.filter((id) => id !== modern)
+/** Oldest first. */
+export const handshakeRevisions: readonly RevisionId[] = revisionIds.filter((id) => id !== modern).sort()
+/** Oldest first. */
 export const allRevisions: readonly RevisionId[] = [...handshakeRevisions, modern]
 
 /** Registers one test body for each of these revisions. */
