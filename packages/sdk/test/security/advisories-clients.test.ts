@@ -88,7 +88,7 @@ describe('untrusted metadata', () => {
     gate.metadata = { resource: typeof resource === 'function' ? resource(gate.url) : resource }
     const user = new User()
     const error = await failureOf(join(gate, user.auth()))
-    expect(error.message).toContain(`which is not ${gate.url.href}`)
+    expect(error.message).toContain(`not of ${gate.url.href}`)
     expect([user.pages, as.requests]).toEqual([[], []])
   })
 
