@@ -105,7 +105,7 @@ describe('untrusted metadata', () => {
     const user = new User()
     expect((await failureOf(join(gate, user.auth()))).message).toContain('authorization endpoint')
     expect(user.pages).toEqual([])
-    await expect(openBrowser(page)).rejects.toThrow(/https: pages only/)
+    await expect(openBrowser(page)).rejects.toThrow(/must use https:/)
   })
 })
 
