@@ -52,7 +52,7 @@ export class AddressPolicy {
     this.#allowsPlainLoopback = allowLoopback === 'http'
   }
 
-  /** Throws if requests may not go to this URL, as far as that can be told without DNS. */
+  /** Throws if requests may not go to this URL, as far as that is known without DNS. */
   checkUrl(url: URL): void {
     const { host, protocol, username, password, hostname } = url
     if (protocol !== 'https:' && protocol !== 'http:') {

@@ -15,7 +15,7 @@ export type AddressKind =
   | 'reserved'
 
 /**
- * The kind of a URL's host, as far as it can be told without DNS; otherwise `'name'`.
+ * The kind of a URL's host, as far as it is known without DNS; otherwise `'name'`.
  *
  * @param hostname As in `URL.hostname`, which has already normalized decimal, octal, hexadecimal and short forms.
  */

@@ -26,8 +26,10 @@ export interface GuardedFetchOptions extends Permissions {
   maxBytes?: number | undefined
   /** The time limit for everything: name resolution, connections, redirects and the response. Default 10,000. */
   timeoutMs?: number | undefined
-  /** Default 3. */
+  /** How many redirects to follow. Default 3. */
   maxRedirects?: number | undefined
+  /** Whether to follow redirects to another origin. Bodies and credentials are never sent there. Default `'allow'`. */
+  otherOrigins?: RedirectRules['otherOrigins'] | undefined
   /** Resolves names, on Node. Default: the resolver of the system. */
   resolve?: ((hostname: string) => Promise<readonly string[]>) | undefined
 }
@@ -47,11 +49,11 @@ export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Re
  * const metadata = await response.json()
  */
 export function guardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
-  const { maxBytes = 1024 * 1024, timeoutMs = 10_000, maxRedirects = 3 } = options
+  const { maxBytes = 1024 * 1024, timeoutMs = 10_000, maxRedirects = 3, otherOrigins = 'allow' } = options
   const policy = new AddressPolicy(options)
   const rules: RedirectRules = {
     maxRedirects,
-    otherOrigins: 'allow',
+    otherOrigins,
     checkUrl: (url) => policy.checkUrl(url),
     refuse: ({ host }, status, why) => new GuardError('redirect', host, `${host} redirects ${why}`, status),
   }

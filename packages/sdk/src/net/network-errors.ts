@@ -1,4 +1,4 @@
-/** What is read of an error that a network client throws. */
+/** The members of a network error that are used. */
 export interface NetworkError {
   readonly name?: unknown
   readonly code?: unknown

@@ -1,6 +1,6 @@
 import type { HttpRequest, ResponseHead } from './send.ts'
 
-/** What callers decide about redirects. Everything else is the same for all requests. */
+/** The choices of a caller. The rest of the redirect rule is the same for all requests. */
 export interface RedirectRules {
   readonly maxRedirects: number
   /**
@@ -48,7 +48,7 @@ export function followRedirect(
   const url = new URL(location, from)
   const isSameOrigin = url.origin === from.origin
   if (!isSameOrigin && rules.otherOrigins === 'refuse') {
-    throw refuse(`to another origin, ${url.origin}. Connect to that one if you trust it`)
+    throw refuse(`to another origin, ${url.origin}. Use that URL if you trust it`)
   }
   rules.checkUrl?.(url)
   if (url.username !== '' || url.password !== '') throw refuse('to a URL with a user name or password')

@@ -17,7 +17,7 @@ export interface ResponseHead {
   readonly status: number
   /** Reads one header by its name in lower case. */
   header(name: string): string | undefined
-  /** True if the connection had carried another request before this one. */
+  /** True if the connection carried another request before this one. */
   readonly isReused: boolean
   /** All headers, for callers that build a `Response`. */
   toHeaders(): Headers

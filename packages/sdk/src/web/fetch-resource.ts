@@ -7,8 +7,6 @@ export interface FetchResourceOptions extends WebOptions {
   maxBytes?: number | undefined
 }
 
-const maxRedirects = 3
-
 /**
  * Fetches an `https:` resource from the web, instead of with `client.readResource`. Servers list such resources if clients can
  * fetch them directly (2026-07-28 resources, `https://`). The server chooses the URL, so `fetchResource` connects only to public
@@ -24,7 +22,7 @@ export async function fetchResource(uri: string, options: FetchResourceOptions =
       'fetchResource() takes an https: URL. Read other resources with client.readResource()',
     )
   }
-  const fetch = await openFetch(options, options.maxBytes ?? 1024 * 1024, maxRedirects)
+  const fetch = await openFetch(options, { maxBytes: options.maxBytes })
   const response = await fetch(uri, { signal: options.signal ?? null })
   const { status } = response
   if (status !== 200) {

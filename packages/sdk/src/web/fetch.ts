@@ -1,4 +1,4 @@
-import type { GuardedFetch } from '../net/guarded-fetch.ts'
+import type { GuardedFetch, GuardedFetchOptions } from '../net/guarded-fetch.ts'
 import type { FetchLike } from '../net/send.ts'
 import { usesNodeHttp } from '../util/runtime.ts'
 
@@ -17,14 +17,13 @@ export interface WebOptions {
 /** Creates a `fetch` for URLs that a server chose. Its code is loaded only when it is needed. */
 export async function openFetch(
   { fetch, timeoutMs }: WebOptions,
-  maxBytes: number,
-  maxRedirects: number,
+  limits: Pick<GuardedFetchOptions, 'maxBytes' | 'otherOrigins'>,
 ): Promise<GuardedFetch> {
   const { guardedFetch } = await import('../net/guarded-fetch.ts')
-  return guardedFetch({ fetch: fetch ?? plainFetch(), timeoutMs, maxBytes, maxRedirects })
+  return guardedFetch({ fetch: fetch ?? plainFetch(), timeoutMs, ...limits })
 }
 
-/** Browsers send cookies unless told otherwise. On Node, the guarded fetch sends the requests itself. */
+/** Browsers send cookies by default. On Node, the guarded fetch sends the requests itself. */
 function plainFetch(): FetchLike | undefined {
   if (usesNodeHttp()) return undefined
   return (url, init) =>

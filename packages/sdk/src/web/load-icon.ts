@@ -1,4 +1,4 @@
-import { McpError } from '../errors.ts'
+import { HttpError, McpError } from '../errors.ts'
 import type { Icon } from '../protocol/icons.ts'
 import { openFetch, type WebOptions } from './fetch.ts'
 import { type ImageType, readImage } from './image.ts'
@@ -31,8 +31,6 @@ export interface LoadedIcon {
   readonly width: number | undefined
   readonly height: number | undefined
 }
-
-const maxRedirects = 3
 
 /**
  * Loads an icon of a server. Both its metadata and its bytes are untrusted, so only `data:` URLs and `https:` URLs of the
@@ -74,21 +72,17 @@ interface Found {
   readonly declared: string | undefined
 }
 
-async function download(first: URL, maxBytes: number, options: LoadIconOptions): Promise<Found> {
-  checkOrigin(first, options)
-  const fetch = await openFetch(options, maxBytes, 0)
-  let url = first
-  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-    const { signal = null } = options
-    const response = await fetch(url, { redirect: 'manual', headers: { accept: 'image/*' }, signal })
-    const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null
-    if (location === null) return readResponse(response)
-    if (!URL.canParse(location, url.href)) throw rejected('it is redirected to something that is not a URL')
-    const target = new URL(location, url)
-    if (target.origin !== first.origin) throw rejected(`it is redirected to another origin, ${target.origin}`)
-    url = target
+async function download(url: URL, maxBytes: number, options: LoadIconOptions): Promise<Found> {
+  checkOrigin(url, options)
+  const fetch = await openFetch(options, { maxBytes, otherOrigins: 'refuse' })
+  const { signal = null } = options
+  try {
+    return await readResponse(await fetch(url, { headers: { accept: 'image/*' }, signal }))
+  } catch (error) {
+    // Not `instanceof GuardError`, whose module is loaded only when it is needed.
+    const isRedirect = error instanceof HttpError && 'rule' in error && error.rule === 'redirect'
+    throw isRedirect ? rejected(error.message) : error
   }
-  throw rejected(`it is redirected more than ${maxRedirects} times`)
 }
 
 async function readResponse(response: Response): Promise<Found> {

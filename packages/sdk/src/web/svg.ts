@@ -7,7 +7,7 @@ const elements = [
   'fe(?!Image)[A-Z][A-Za-z]+',
 ].join('|')
 
-/** What an SVG must not contain. Such files are rejected, not sanitized: mistakes of a sanitizer are found by attackers. */
+/** Forbidden content. Files with it are rejected, not sanitized: mistakes of a sanitizer are found by attackers. */
 const forbidden: readonly [string, RegExp][] = [
   ['a document type or entities', /<!(?!--)(?!\[CDATA\[)/],
   ['character references or entities', /&(?!(?:amp|lt|gt|quot|apos);)/],

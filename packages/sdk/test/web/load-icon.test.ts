@@ -118,7 +118,7 @@ describe('an icon', () => {
     })
     expect(await loadIcon({ src }, { serverUrl, ...steps })).toMatchObject({ mimeType: 'image/png' })
     const loop = web({ [src]: { status: 302, headers: { location: '/icon' } } })
-    await expect(loadIcon({ src }, { serverUrl, ...loop })).rejects.toThrow('redirected more than 3 times')
+    await expect(loadIcon({ src }, { serverUrl, ...loop })).rejects.toThrow('redirects more than 3 times')
     expect(loop.asked).toHaveLength(4)
   })
 

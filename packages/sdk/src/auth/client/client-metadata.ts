@@ -24,7 +24,7 @@ export interface ClientMetadataOptions {
   /** Contacts, usually email addresses. Default: none. */
   contacts?: readonly string[] | undefined
   /**
-   * Public keys of the client (RFC 7517). Pass the matching `privateKey` to `oauth()`; then nobody else can use the client id.
+   * Public keys of the client (RFC 7517). Pass the matching `privateKey` to `oauth()`; then no other client can use the client id.
    * Default: none, so that anybody can use it.
    */
   jwks?: { readonly keys: readonly object[] } | undefined

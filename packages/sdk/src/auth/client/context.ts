@@ -5,7 +5,7 @@ import type { Trace } from './trace.ts'
 
 export type AuthFetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** What every step of an authorization needs. */
+/** Shared by all steps of an authorization. */
 export class AuthContext {
   readonly serverUrl: URL
   readonly trace: Trace

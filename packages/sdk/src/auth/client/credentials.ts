@@ -43,7 +43,7 @@ export interface Credentials {
   dpopKey?(): Promise<DpopKey>
 }
 
-/** What tokens were issued for. */
+/** The authorization server, client, resource and scopes of issued tokens. */
 export interface IssuedGrant {
   readonly server: AuthorizationServer
   readonly clientId: string

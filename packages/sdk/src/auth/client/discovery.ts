@@ -6,7 +6,7 @@ import { type Challenge, scopesIn } from './challenge.ts'
 import type { AuthContext, AuthFetch } from './context.ts'
 import { fallbackServer, findAuthorizationServer, findResource } from './metadata.ts'
 
-/** What was discovered about a server: its authorization server, and what tokens are for. */
+/** The result of discovery: the authorization server of an MCP server, and the resource to request tokens for. */
 export interface Discovery {
   readonly server: AuthorizationServer
   readonly resource: string | undefined

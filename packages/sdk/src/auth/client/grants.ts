@@ -16,7 +16,7 @@ import { requestOptions } from './http-options.ts'
 import { type ClientKey, signatureOf } from './private-key.ts'
 import { withNonce } from './tokens.ts'
 
-/** What a token is requested for. */
+/** The authorization server, resource and scopes to request a token for. */
 export interface GrantRequest {
   readonly context: AuthContext
   readonly server: AuthorizationServer

@@ -18,7 +18,7 @@ import type { RegisteredClient } from './registration.ts'
 import { authenticationOf, type Tokens } from './tokens.ts'
 import { Trace } from './trace.ts'
 
-/** What the user came back with: the URL or its parameters, which are checked; or just the authorization code. */
+/** The URL that the user came back to or its parameters, which are checked; or just the authorization code. */
 export type Answer = URLSearchParams | URL | string
 
 /** Credentials in an `OAuthClientProvider`, as other MCP SDKs define it. */

@@ -36,7 +36,7 @@ export interface ProviderClientMetadata {
   token_endpoint_auth_method?: string | undefined
 }
 
-/** What was discovered about a server, to be stored while the user logs in. */
+/** The result of discovery, to be stored while the user logs in. */
 export interface ProviderDiscovery {
   authorizationServerUrl: string
   authorizationServerMetadata?: object | undefined

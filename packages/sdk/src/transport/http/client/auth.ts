@@ -5,7 +5,7 @@ export interface ClientAuth {
   /** Returns the headers to add to a request. Called for every request. */
   headers(request: AuthRequest): Record<string, string> | Promise<Record<string, string>>
   /**
-   * Called when the server answers 401 or 403. Return true to send the request again, with headers that are asked for anew.
+   * Called when the server answers 401 or 403. Return true to send the request again, with new headers.
    * Rejects if authorization failed.
    */
   onUnauthorized(refusal: AuthRefusal): Promise<boolean>

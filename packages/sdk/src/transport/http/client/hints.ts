@@ -4,7 +4,7 @@ import { isPlainTextServer, isUntrustedCertificate, type NetworkError, someCause
 const openingMethods: ReadonlySet<string> = new Set(['server/discover', 'initialize'])
 
 /**
- * What to do about a request that failed; empty if there is no advice.
+ * Advice about a request that failed; empty if there is none.
  * @param method The JSON-RPC method.
  */
 export function hintFor(cause: unknown, url: URL, method: string): string {
@@ -22,7 +22,7 @@ export function hintFor(cause: unknown, url: URL, method: string): string {
   return isFirst && someCause(cause, isHangUp) ? `. The server closed the connection${orHttps(url)}` : ''
 }
 
-/** What to do about an error status, or about a web page in place of a response; empty if there is no advice. */
+/** Advice about an error status, or about a web page instead of a response; empty if there is none. */
 export function hintForStatus(status: number | undefined, body: string | undefined, url: URL): string {
   if (status === 413) {
     return '. The request is larger than the server accepts: send less, or raise its limit (`maxBodyBytes` on a Tenon server)'

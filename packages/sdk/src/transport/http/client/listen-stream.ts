@@ -21,7 +21,7 @@ const headersTimeoutMs = 30_000
 const minRetryMs = 1_000
 
 /**
- * The stream on which the server sends messages of its own (2025-11-25 transports, listening for messages). It is reopened for
+ * The stream on which the server sends notifications and requests (2025-11-25 transports, listening for messages). It is reopened for
  * as long as the session lasts, unless the server refused the first attempt, which means that it has no such stream.
  */
 export class ListenStream implements RequestListener {
@@ -104,7 +104,7 @@ export class ListenStream implements RequestListener {
       this.#forgetPosition()
       return this.#scheduleReopen(error)
     }
-    // A server without such a stream answers 405. Many answer 400 or 404 instead, even to a new session.
+    // A server without this stream answers 405. Many answer 400 or 404 instead, even to a new session.
     if (status === 401 || status === 403 || status! < 400) this.#session.report(reasonOf(error))
   }
 

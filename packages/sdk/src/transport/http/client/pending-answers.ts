@@ -1,7 +1,7 @@
 /** A Tenon server has at most 200 open requests to a client. */
 const maxAnswers = 256
 
-/** What a POST with the response to a request of the server is called in errors. */
+/** The name of a POST with the response to a request of the server in errors. */
 export const answerLabel = 'A response'
 
 /** Counts the responses to requests of the server that are being sent. */

@@ -37,7 +37,7 @@ export class RequestPost implements RequestListener {
   #isOver = false
   /** The ids of requests that the server sent on this stream. */
   #serverRequests: RequestId[] | undefined
-  /** What was wrong with the last invalid message. */
+  /** The error of the last invalid message. */
   #problem: string | undefined
 
   constructor(session: ClientSession, content: PostContent, resolve: () => void, reject: (error: Error) => void) {

@@ -27,7 +27,7 @@ export interface RequestListener {
 
 export interface ClientRequestOptions {
   readonly method: 'POST' | 'GET' | 'DELETE'
-  /** What the request is called in errors: a JSON-RPC method, for example. */
+  /** The name of the request in errors: a JSON-RPC method, for example. */
   readonly label: string
   /** Headers besides those of the caller. */
   readonly headers: Readonly<Record<string, string>>
@@ -200,7 +200,7 @@ export class ClientRequest implements ResponseHandler {
     const { redirects } = this.#config
     try {
       const request = { method, url: this.#url, headers: {}, body }
-      // Headers are asked for anew: a proof of possession is made for one URL.
+      // The next request gets new headers: a proof of possession is valid for one URL only.
       this.#url = followRedirect(request, status, location, ++this.#redirects, redirects).url
     } catch (error) {
       return this.#giveUp(error as HttpError)
@@ -229,7 +229,7 @@ export class ClientRequest implements ResponseHandler {
     this.#giveUp(this.#error(`was refused: HTTP ${status}${why}${hint}`, 'refused', cause, body))
   }
 
-  /** What to do about a missing token or scope, if the server says so (RFC 6750, 3). */
+  /** Advice about a missing token or scope, if the server reports one (RFC 6750, 3). */
   #missingPermission(head: ResponseHead): string | undefined {
     const challenge = head.header('www-authenticate') ?? ''
     const [, scope] = /scope="([^"\\]{1,300})"/.exec(challenge) ?? []

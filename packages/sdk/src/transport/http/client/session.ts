@@ -106,13 +106,13 @@ export class ClientSession {
     const text = JSON.stringify(message)
     const sent = this.#postMessage(method, text)
     if (method === 'notifications/initialized') this.#holdRequests(sent, text)
-    // A cancelled request does not need its stream, once the server was told.
+    // The stream of a cancelled request is closed once the server has received the cancellation.
     if (method === 'notifications/cancelled')
       sent.catch(() => {}).then(() => this.#dropCancelled(message as RpcMessage))
     return sent
   }
 
-  /** Cancels a request. True if closing its stream is enough, so that the server need not be told. */
+  /** Cancels a request. True if closing its stream is enough; otherwise send a notification, too. */
   cancel(id: RequestId): boolean {
     const post = this.#posts.get(id)
     // 2026-07-28 cancellation: over HTTP, closing the stream is the cancellation.
@@ -259,7 +259,7 @@ export class ClientSession {
     )
   }
 
-  /** A server that did not get `notifications/initialized` sends no messages of its own, so it is sent until it arrives. */
+  /** A server that did not get `notifications/initialized` sends no notifications, so it is sent again until it arrives. */
   #retryInitialized(text: string, cause: unknown, attempt: number): void {
     if (this.#isOver) return
     if (!(cause instanceof HttpError) || !isTransient(cause)) return this.#listenForMessages()
