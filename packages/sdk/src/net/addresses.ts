@@ -40,6 +40,11 @@ export function isLoopbackUrl({ hostname }: URL): boolean {
   return isLoopbackHost(hostname)
 }
 
+/** True for https: URLs, and for http: URLs of this machine, whose traffic no network can read. */
+export function isSecureUrl(url: URL): boolean {
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackUrl(url))
+}
+
 /** True if the host of a URL is an address, not a name. */
 export function isLiteral(hostname: string): boolean {
   return hostname.startsWith('[') || parseV4(hostname) !== undefined

@@ -209,13 +209,13 @@ async function openSender({ fetch, resolve }: GuardedFetchOptions, policy: Addre
   return new PinnedSender(policy, resolve)
 }
 
-function toResponse(url: URL, head: ResponseHead, bytes: Uint8Array): Response {
+function toResponse(url: URL, head: ResponseHead, bytes: Uint8Array<ArrayBuffer>): Response {
   const { status } = head
   const headers = head.toHeaders()
   // They describe the bytes on the wire.
   for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) headers.delete(name)
   const isEmpty = status === 204 || status === 205 || status === 304
-  const response = new Response(isEmpty ? null : (bytes as Uint8Array<ArrayBuffer>), { status, headers })
+  const response = new Response(isEmpty ? null : bytes, { status, headers })
   return Object.defineProperty(response, 'url', { value: url.href })
 }
 

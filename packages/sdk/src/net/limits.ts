@@ -16,8 +16,9 @@ export class BoundedBody {
     return this.#bytes.length <= this.#maxBytes
   }
 
-  take(): Uint8Array {
-    return this.#bytes.take()
+  take(): Uint8Array<ArrayBuffer> {
+    // Network clients never deliver shared memory.
+    return this.#bytes.take() as Uint8Array<ArrayBuffer>
   }
 }
 

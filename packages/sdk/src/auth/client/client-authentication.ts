@@ -1,4 +1,7 @@
 import { type AuthorizationServer, type ClientAuth, ClientSecretPost, None } from 'oauth4webapi'
+import { AuthError } from '../../errors.ts'
+import type { AuthContext } from './context.ts'
+import type { RegisteredClient } from './registration.ts'
 
 /**
  * RFC 6749, 2.3.1: id and secret are form-encoded, which leaves letters, digits and `-._*` unchanged. Servers that forget to
@@ -10,11 +13,30 @@ export function secretBasic(secret: string): ClientAuth {
   }
 }
 
+/** How the client authenticates at the token endpoint, as it was registered. */
+export function authenticationOf(
+  { client_secret, token_endpoint_auth_method }: RegisteredClient,
+  { signature, trace }: AuthContext,
+): ClientAuth {
+  if (token_endpoint_auth_method === 'private_key_jwt' && client_secret === undefined) {
+    if (signature) return signature
+    throw new AuthError('The client is registered to authenticate with a private key. Pass `privateKey`', trace)
+  }
+  if (typeof client_secret !== 'string' || token_endpoint_auth_method === 'none') return None()
+  return token_endpoint_auth_method === 'client_secret_post'
+    ? ClientSecretPost(client_secret)
+    : secretBasic(client_secret)
+}
+
+/** How a client with a secret authenticates if its registration does not say (RFC 8414, 2). */
+export function secretMethod({ token_endpoint_auth_methods_supported: methods }: AuthorizationServer) {
+  return !methods || methods.includes('client_secret_basic') ? 'client_secret_basic' : 'client_secret_post'
+}
+
 /** How a client authenticates that was not registered dynamically. */
 export function secretAuthentication(secret: string | undefined, server: AuthorizationServer): ClientAuth {
   if (secret === undefined) return None()
-  const methods = server.token_endpoint_auth_methods_supported
-  return !methods || methods.includes('client_secret_basic') ? secretBasic(secret) : ClientSecretPost(secret)
+  return secretMethod(server) === 'client_secret_basic' ? secretBasic(secret) : ClientSecretPost(secret)
 }
 
 function formEncoded(text: string): string {

@@ -1,4 +1,4 @@
-import { isLoopbackUrl } from '../../net/addresses.ts'
+import { isSecureUrl } from '../../net/addresses.ts'
 import { isNative } from './registration.ts'
 
 export interface ClientMetadataOptions {
@@ -125,8 +125,8 @@ function readRedirects(urls: readonly (string | URL)[]): string[] {
   return [...new Set(urls.map(String))].map((text) => {
     const url = URL.canParse(text) ? new URL(text) : undefined
     // 2025-11-25 authorization, communication security.
-    const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackUrl(url))
-    if (!isSafe) throw new TypeError(`redirectUrls must be https:, or http: on this machine, not ${text}`)
+    if (!url || !isSecureUrl(url))
+      throw new TypeError(`redirectUrls must be https:, or http: on this machine, not ${text}`)
     // RFC 6749, 3.1.2. Servers compare them as text, so a pattern would never match.
     if (/[#*]/.test(text)) throw new TypeError(`redirectUrls must not contain a fragment or *: ${text}`)
     return text

@@ -9,12 +9,13 @@ import {
   validateAuthResponse,
 } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
-import { isLoopbackUrl } from '../../net/addresses.ts'
+import { isSecureUrl } from '../../net/addresses.ts'
+import { authenticationOf } from './client-authentication.ts'
 import { type AuthContext, messageOf, redacted } from './context.ts'
 import type { DpopKey } from './dpop.ts'
 import { requestOptions } from './http-options.ts'
 import type { RegisteredClient } from './registration.ts'
-import { authenticationOf, withNonce } from './tokens.ts'
+import { withNonce } from './tokens.ts'
 
 /**
  * A pending authorization of a user: everything that is needed to complete it. It can be serialized as JSON, so that another
@@ -73,7 +74,7 @@ function pageOf({ authorization_endpoint: endpoint, issuer }: AuthorizationServe
     throw new AuthError(`The metadata of ${issuer} has no authorization endpoint`, trace)
   }
   const page = new URL(endpoint)
-  if (page.protocol === 'https:' || (page.protocol === 'http:' && isLoopbackUrl(page))) return page
+  if (isSecureUrl(page)) return page
   throw new AuthError(`The authorization endpoint of ${issuer} is not an https: URL`, trace)
 }
 

@@ -1,5 +1,6 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
+import { secretMethod } from './client-authentication.ts'
 import type { AuthContext, AuthFetch } from './context.ts'
 import type { OAuthClientProvider, ProviderClientInformation } from './provider-port.ts'
 import { chooseMethod, isNative, type RegisteredClient, requestRegistration } from './registration.ts'
@@ -87,9 +88,7 @@ function toClient(
   if (client_secret === undefined || provider.addClientAuthentication) {
     return { client_id, token_endpoint_auth_method: 'none', origin }
   }
-  const methods = server.token_endpoint_auth_methods_supported
-  const usual = !methods || methods.includes('client_secret_basic') ? 'client_secret_basic' : 'client_secret_post'
   // Some servers register a client without authentication, but issue a secret: they expect it.
-  const method = registered === undefined || registered === 'none' ? usual : registered
+  const method = registered === undefined || registered === 'none' ? secretMethod(server) : registered
   return { client_id, client_secret, token_endpoint_auth_method: method, origin }
 }

@@ -7,6 +7,7 @@ import {
 import { AuthError } from '../../errors.ts'
 import { isObject } from '../../util/objects.ts'
 import { type Challenge, scopesIn } from './challenge.ts'
+import { authenticationOf } from './client-authentication.ts'
 import { AuthContext, type AuthFetch, messageOf, redacted, wrapErrors } from './context.ts'
 import type { Credentials, IssuedGrant, ObtainRequest } from './credentials.ts'
 import { chooseScopes, type Discovery, discover } from './discovery.ts'
@@ -15,7 +16,7 @@ import { requestOptions } from './http-options.ts'
 import { authenticatingFetch, providerClient, registerProvider } from './provider-client.ts'
 import type { OAuthClientProvider, ProviderTokens } from './provider-port.ts'
 import type { RegisteredClient } from './registration.ts'
-import { authenticationOf, type Tokens } from './tokens.ts'
+import type { Tokens } from './tokens.ts'
 import { Trace } from './trace.ts'
 
 /** The URL that the user came back to or its parameters, which are checked; or just the authorization code. */

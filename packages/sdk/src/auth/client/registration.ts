@@ -2,6 +2,7 @@ import type { AuthorizationServer, Client } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
 import { isLoopbackUrl } from '../../net/addresses.ts'
 import { isObject } from '../../util/objects.ts'
+import { secretMethod } from './client-authentication.ts'
 import { type AuthContext, messageOf, redacted } from './context.ts'
 import type { ClientKey } from './private-key.ts'
 
@@ -91,9 +92,7 @@ function toClient(
 ): RegisteredClient {
   if (privateKey !== undefined) return { client_id: clientId, token_endpoint_auth_method: 'private_key_jwt', origin }
   if (secret === undefined) return { client_id: clientId, token_endpoint_auth_method: 'none', origin }
-  const methods = server.token_endpoint_auth_methods_supported
-  const method = !methods || methods.includes('client_secret_basic') ? 'client_secret_basic' : 'client_secret_post'
-  return { client_id: clientId, client_secret: secret, token_endpoint_auth_method: method, origin }
+  return { client_id: clientId, client_secret: secret, token_endpoint_auth_method: secretMethod(server), origin }
 }
 
 async function register(

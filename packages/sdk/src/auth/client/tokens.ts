@@ -1,18 +1,7 @@
-import {
-  type ClientAuth,
-  ClientSecretPost,
-  type DPoPHandle,
-  isDPoPNonceError,
-  None,
-  type TokenEndpointResponse,
-} from 'oauth4webapi'
-import { AuthError } from '../../errors.ts'
+import { type DPoPHandle, isDPoPNonceError, type TokenEndpointResponse } from 'oauth4webapi'
 import { clock } from '../../util/clock.ts'
 import { scopesIn } from './challenge.ts'
-import { secretBasic } from './client-authentication.ts'
-import type { AuthContext } from './context.ts'
 import type { IssuedGrant } from './credentials.ts'
-import type { RegisteredClient } from './registration.ts'
 
 /** Tokens as they are stored, for one server and its authorization server. */
 export interface Tokens {
@@ -54,21 +43,6 @@ export function toTokens(response: TokenEndpointResponse, grant: IssuedGrant): T
     }),
     scopes: [...new Set([...scopes, ...granted])],
   }
-}
-
-/** How the client authenticates at the token endpoint, as it was registered. */
-export function authenticationOf(
-  { client_secret, token_endpoint_auth_method }: RegisteredClient,
-  { signature, trace }: AuthContext,
-): ClientAuth {
-  if (token_endpoint_auth_method === 'private_key_jwt' && client_secret === undefined) {
-    if (signature) return signature
-    throw new AuthError('The client is registered to authenticate with a private key. Pass `privateKey`', trace)
-  }
-  if (typeof client_secret !== 'string' || token_endpoint_auth_method === 'none') return None()
-  return token_endpoint_auth_method === 'client_secret_post'
-    ? ClientSecretPost(client_secret)
-    : secretBasic(client_secret)
 }
 
 /** Repeats the request once if the authorization server requires a nonce in the proof (RFC 9449, 8). */

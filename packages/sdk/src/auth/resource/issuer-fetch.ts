@@ -1,5 +1,5 @@
-import { isLoopbackUrl } from '../../net/addresses.ts'
-import { ByteCollector } from '../../util/bytes.ts'
+import { isSecureUrl } from '../../net/addresses.ts'
+import { BoundedBody } from '../../net/limits.ts'
 import { clock } from '../../util/clock.ts'
 
 /** A function with the signature of `fetch`, for tests, proxies and other runtimes. */
@@ -54,21 +54,19 @@ export class IssuerFetch {
 /** Throws unless a URL uses https, or plain http on a loopback address. */
 export function checkIssuerUrl(option: string, value: string | URL): URL {
   const url = URL.canParse(String(value)) ? new URL(value) : undefined
-  const isLocal = url?.protocol === 'http:' && isLoopbackUrl(url)
-  if (url && (url.protocol === 'https:' || isLocal)) return url
+  if (url && isSecureUrl(url)) return url
   throw new TypeError(
     `${option} must be an https: URL (http: only on loopback addresses), not ${JSON.stringify(String(value))}.`,
   )
 }
 
 async function readBounded(body: Response['body']): Promise<Uint8Array<ArrayBuffer>> {
-  const collected = new ByteCollector()
+  const collected = new BoundedBody(maxBytes)
   const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = body?.getReader()
   for (;;) {
     const { done, value } = (await reader?.read()) ?? { done: true as const, value: undefined }
-    if (done) return collected.take() as Uint8Array<ArrayBuffer>
-    collected.push(value)
-    if (collected.length <= maxBytes) continue
+    if (done) return collected.take()
+    if (collected.push(value)) continue
     void reader?.cancel().catch(() => {})
     throw new Error(`the response is longer than ${maxBytes} bytes`)
   }
