@@ -1,21 +1,34 @@
 export type { Challenge } from '../auth/client/challenge.ts'
+export type { AuthRefusal, AuthRequest, ClientAuth } from '../auth/client/client-auth.ts'
 export {
   type ClientMetadataDocument,
   type ClientMetadataOptions,
   clientMetadata,
 } from '../auth/client/client-metadata.ts'
 export type { AuthFetch } from '../auth/client/context.ts'
+export type {
+  ClientCredentialsOptions,
+  EnterpriseManagedOptions,
+  WorkloadIdentityOptions,
+} from '../auth/client/grants.ts'
 export {
-  type AuthFor,
   bearer,
-  type CommonOptions,
+  type ClientAuthFactory,
+  type ClientAuthOptions,
   clientCredentials,
   enterpriseManaged,
   type OAuthOptions,
   oauth,
   workloadIdentity,
 } from '../auth/client/oauth.ts'
-export { type Answer, type ProviderAuth, type ProviderOptions, withProvider } from '../auth/client/provider.ts'
+export type { ClientKey } from '../auth/client/private-key.ts'
+export {
+  type ProviderAuth,
+  type ProviderOptions,
+  type ProviderSession,
+  type RedirectResult,
+  withProvider,
+} from '../auth/client/provider.ts'
 export type {
   OAuthClientProvider,
   ProviderClientInformation,
@@ -25,12 +38,13 @@ export type {
   ProviderTokens,
 } from '../auth/client/provider-port.ts'
 export {
-  type BeginOptions,
+  type BeginAuthorizationOptions,
   beginAuthorization,
-  type Completed,
+  type CompleteAuthorizationOptions,
+  type CompletedAuthorization,
   completeAuthorization,
-  type LegOptions,
 } from '../auth/client/redirect-flow.ts'
+export type { ClientGiven, ClientIdentity } from '../auth/client/registration.ts'
 export { openBrowser } from '../auth/node/browser.ts'
 export { type FileStoreOptions, fileTokenStore } from '../auth/node/file-store.ts'
 export { type AwaitedRedirect, type RedirectOptions, waitForRedirect } from '../auth/node/loopback.ts'
@@ -38,4 +52,4 @@ export { MemoryTokenStore, type TokenStore } from '../auth/token-store.ts'
 export { AuthError } from '../errors.ts'
 export { GuardError, type GuardRule, type Permissions } from '../net/address-policy.ts'
 export { type GuardedFetch, type GuardedFetchOptions, guardedFetch } from '../net/guarded-fetch.ts'
-export type { FetchInit, FetchLike } from '../net/send.ts'
+export type { FetchInit, FetchLike, ReadHeader, ResponseHead } from '../net/send.ts'

@@ -344,10 +344,11 @@ describe('invalid addresses in metadata', () => {
   it('does not follow a public resource to an authorization server on this machine [SEC-001, SEC-003]', async () => {
     await using site = await Site.start(() => ({ body: {} }))
     for (const target of [`${site.origin}/x`, site.origin.replace('http', 'https')]) {
-      const session = new User().auth()(new URL('https://mcp.example/mcp'))
+      const url = new URL('https://mcp.example/mcp')
+      const session = new User().auth()(url)
       const header = (name: string) =>
         name === 'www-authenticate' ? `Bearer resource_metadata="${target}"` : undefined
-      const refusal = { status: 401, header, sent: {}, count: 1 }
+      const refusal = { method: 'POST', url, revision: '2026-07-28', status: 401, header, sent: {}, count: 1 }
       expect((await failureOf(session.onUnauthorized(refusal))).message).toMatch(/not allowed for/)
     }
     expect(site.visits).toEqual([])

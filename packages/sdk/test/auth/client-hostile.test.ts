@@ -297,9 +297,11 @@ describe('servers that ask without end', () => {
   it.each(['"'.repeat(100_000), 'Bearer '.repeat(2_000), `Bearer x="${'\\'.repeat(7_000)}`, 'Bearer =,=,="', ',,,,'])(
     'parses a long challenge quickly [AUTH-032]',
     async (challenge) => {
-      const session = new User().auth()(new URL('https://10.0.0.1/mcp'))
+      const url = new URL('https://10.0.0.1/mcp')
+      const session = new User().auth()(url)
       const header = (name: string) => (name === 'www-authenticate' ? challenge : undefined)
-      const error = await failureOf(session.onUnauthorized({ status: 401, header, sent: {}, count: 1 }))
+      const refusal = { method: 'POST', url, revision: '2026-07-28', status: 401, header, sent: {}, count: 1 }
+      const error = await failureOf(session.onUnauthorized(refusal))
       expect(rulesOf(error)).toEqual(['address'])
     },
   )

@@ -127,10 +127,12 @@ describe('withProvider()', () => {
     await auth.finishAuth(await comeBack(provider))
     const session = auth(new URL(vault.url))
     const challenge = `Bearer error="insufficient_scope", scope="write"`
+    const request = { method: 'POST', url: new URL(vault.url), revision: '2026-07-28' }
     const refusal = async () => ({
+      ...request,
       status: 403,
       header: (name: string) => (name === 'www-authenticate' ? challenge : undefined),
-      sent: await session.headers({ method: 'POST', url: new URL(vault.url) }),
+      sent: await session.headers(request),
       count: 1,
     })
     await expect(session.onUnauthorized(await refusal())).rejects.toMatchObject({ code: 'auth' })

@@ -33,7 +33,8 @@ export interface Grant {
   obtain(request: GrantRequest): Promise<TokenEndpointResponse>
 }
 
-export interface MachineOptions extends ClientKey {
+/** Options of `clientCredentials`. */
+export interface ClientCredentialsOptions extends ClientKey {
   clientId: string
   clientSecret?: string | undefined
   /** The issuer that knows the client. Default: the one that the credentials are first used with. */
@@ -41,7 +42,7 @@ export interface MachineOptions extends ClientKey {
 }
 
 /** RFC 6749, 4.4, with a secret or a signed assertion (RFC 7523). */
-export function clientCredentials(options: MachineOptions): Grant {
+export function clientCredentials(options: ClientCredentialsOptions): Grant {
   const signature = signatureOf(options)
   return {
     clientId: options.clientId,
@@ -65,7 +66,8 @@ export function clientCredentials(options: MachineOptions): Grant {
   }
 }
 
-export interface AssertionOptions {
+/** Options of `workloadIdentity`. */
+export interface WorkloadIdentityOptions {
   clientId: string
   clientSecret?: string | undefined
   /** The JWT that the platform issues. A function is called for each token. */
@@ -74,7 +76,7 @@ export interface AssertionOptions {
 }
 
 /** RFC 7523, 2.1: exchanges the JWT of the platform for a token. */
-export function workloadIdentity(options: AssertionOptions): Grant {
+export function workloadIdentity(options: WorkloadIdentityOptions): Grant {
   return {
     clientId: options.clientId,
     issuer: options.issuer,
@@ -82,7 +84,8 @@ export function workloadIdentity(options: AssertionOptions): Grant {
   }
 }
 
-export interface EnterpriseOptions {
+/** Options of `enterpriseManaged`. */
+export interface EnterpriseManagedOptions {
   clientId: string
   clientSecret?: string | undefined
   issuer?: string | undefined
@@ -98,7 +101,7 @@ export interface EnterpriseOptions {
 }
 
 /** Exchanges the user's id token for an assertion (ID-JAG), and that for a token of the server's authorization server. */
-export function enterpriseManaged(options: EnterpriseOptions): Grant {
+export function enterpriseManaged(options: EnterpriseManagedOptions): Grant {
   return {
     clientId: options.clientId,
     issuer: options.issuer,
@@ -111,7 +114,7 @@ export function enterpriseManaged(options: EnterpriseOptions): Grant {
 
 async function exchangeIdentity(
   { context, server, resource, scopes }: GrantRequest,
-  { tokenEndpoint, issuer, clientId, clientSecret, idToken }: EnterpriseOptions['identityProvider'],
+  { tokenEndpoint, issuer, clientId, clientSecret, idToken }: EnterpriseManagedOptions['identityProvider'],
 ): Promise<string> {
   const provider: AuthorizationServer = {
     issuer: issuer ?? new URL(tokenEndpoint).origin,

@@ -1,7 +1,7 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
 import type { JsonObject } from '../../util/objects.ts'
-import { isSameResource } from '../resource/same-resource.ts'
+import { isSameResource } from '../same-resource.ts'
 import type { AuthContext } from './context.ts'
 
 /** The members of protected resource metadata (RFC 9728) that are used. */

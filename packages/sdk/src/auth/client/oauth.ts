@@ -2,24 +2,27 @@ import { isLoopbackUrl } from '../../net/addresses.ts'
 import { usesNodeHttp } from '../../util/runtime.ts'
 import { browserAgent } from '../node/user-agent.ts'
 import { MemoryTokenStore, type TokenStore } from '../token-store.ts'
+import type { ClientAuth } from './client-auth.ts'
 import { documentUrlProblem } from './client-metadata.ts'
 import type { AuthFetch } from './context.ts'
 import { fetchFor } from './discovery.ts'
 import {
-  type AssertionOptions,
+  type ClientCredentialsOptions,
   clientCredentials as clientCredentialsGrant,
-  type EnterpriseOptions,
+  type EnterpriseManagedOptions,
   enterpriseManaged as enterpriseGrant,
   type Grant,
-  type MachineOptions,
+  type WorkloadIdentityOptions,
   workloadIdentity as workloadGrant,
 } from './grants.ts'
+import type { RedirectResult } from './provider-credentials.ts'
 import type { ClientIdentity } from './registration.ts'
 import { OAuthSession } from './session.ts'
 import { StoredCredentials, type StoredCredentialsOptions } from './stored-credentials.ts'
 import type { Redirect, UserAgent } from './user-agent.ts'
 
-export interface CommonOptions {
+/** Options of every kind of OAuth client. */
+export interface ClientAuthOptions {
   /** Scopes to request in addition to those that the server requires. Default: none. */
   scopes?: readonly string[] | undefined
   /** Where tokens and registrations are stored. Default: in memory, until the process exits. */
@@ -30,7 +33,8 @@ export interface CommonOptions {
   dpop?: boolean | undefined
 }
 
-export interface OAuthOptions extends CommonOptions, Partial<Omit<ClientIdentity, 'clientName'>> {
+/** Options of `oauth`. */
+export interface OAuthOptions extends ClientAuthOptions, Partial<Omit<ClientIdentity, 'clientName'>> {
   /** The name of the client on consent pages. Default `Tenon`. */
   clientName?: string | undefined
   /** The URL that the user comes back to. Required with `authorize`. */
@@ -44,13 +48,11 @@ export interface OAuthOptions extends CommonOptions, Partial<Omit<ClientIdentity
    * Sends the user to the page, and returns the URL that they came back to, or its parameters. Default: opens the browser of this
    * machine, on Node.
    */
-  authorize?: ((page: URL) => Came | Promise<Came>) | undefined
+  authorize?: ((page: URL) => RedirectResult | Promise<RedirectResult>) | undefined
 }
 
-type Came = URL | URLSearchParams | string
-
 /** A value for `auth` of `connect`. */
-export type AuthFor = (server: URL) => OAuthSession
+export type ClientAuthFactory = (server: URL) => ClientAuth
 
 /**
  * Authorizes as a user, with OAuth 2.1. When the server requires a token, the user logs in with a browser. Tokens are stored,
@@ -63,7 +65,7 @@ export type AuthFor = (server: URL) => OAuthSession
  * // A web application that sends the user to the page itself:
  * const auth = oauth({ redirectUrl: 'https://my.app/callback', authorize: (page) => showAndWait(page) })
  */
-export function oauth(options: OAuthOptions = {}): AuthFor {
+export function oauth(options: OAuthOptions = {}): ClientAuthFactory {
   const { clientId, clientSecret, issuer, clientMetadataUrl, clientName = 'Tenon', register } = options
   const { privateKey, algorithm, keyId } = options
   const client = { clientId, clientSecret, issuer, clientMetadataUrl, clientName, register }
@@ -79,7 +81,7 @@ export function oauth(options: OAuthOptions = {}): AuthFor {
  * const auth = clientCredentials({ clientId: 'nightly-report', clientSecret: process.env.CLIENT_SECRET })
  * const client = await connect('https://example.com/mcp', { auth })
  */
-export function clientCredentials(options: MachineOptions & CommonOptions): AuthFor {
+export function clientCredentials(options: ClientCredentialsOptions & ClientAuthOptions): ClientAuthFactory {
   return withGrant(options, clientCredentialsGrant(options))
 }
 
@@ -89,7 +91,7 @@ export function clientCredentials(options: MachineOptions & CommonOptions): Auth
  * @example
  * const auth = workloadIdentity({ clientId: 'worker', assertion: () => readFile('/var/run/token', 'utf8') })
  */
-export function workloadIdentity(options: AssertionOptions & CommonOptions): AuthFor {
+export function workloadIdentity(options: WorkloadIdentityOptions & ClientAuthOptions): ClientAuthFactory {
   return withGrant(options, workloadGrant(options))
 }
 
@@ -100,7 +102,7 @@ export function workloadIdentity(options: AssertionOptions & CommonOptions): Aut
  * const identityProvider = { tokenEndpoint: 'https://idp.example/token', clientId: 'app', idToken: () => session.idToken }
  * const auth = enterpriseManaged({ clientId: 'app', identityProvider })
  */
-export function enterpriseManaged(options: EnterpriseOptions & CommonOptions): AuthFor {
+export function enterpriseManaged(options: EnterpriseManagedOptions & ClientAuthOptions): ClientAuthFactory {
   return withGrant(options, enterpriseGrant(options))
 }
 
@@ -132,15 +134,15 @@ function checkUrls({ redirectUrl, clientMetadataUrl }: OAuthOptions): void {
   if (problem !== undefined) throw new TypeError(`clientMetadataUrl ${problem}`)
 }
 
-function withGrant(options: CommonOptions & { clientId: string }, grant: Grant): AuthFor {
+function withGrant(options: ClientAuthOptions & { clientId: string }, grant: Grant): ClientAuthFactory {
   const identity = { clientId: options.clientId, clientName: '' }
   return sessionFor(options, { identity, userAgent: undefined, grant })
 }
 
 function sessionFor(
-  options: CommonOptions,
+  options: ClientAuthOptions,
   source: Pick<StoredCredentialsOptions, 'identity' | 'userAgent' | 'grant'>,
-): AuthFor {
+): ClientAuthFactory {
   const { scopes = [], store = new MemoryTokenStore(), fetch, dpop = false } = options
   return (server) => {
     const credentials = new StoredCredentials(server, { ...source, scopes, store, dpop })
@@ -164,7 +166,7 @@ function userAgentOf({ authorize, redirectUrl, interactive = true }: OAuthOption
   }
 }
 
-function paramsOf(came: Came): URLSearchParams {
+function paramsOf(came: RedirectResult): URLSearchParams {
   if (came instanceof URLSearchParams) return came
   return new URL(came).searchParams
 }

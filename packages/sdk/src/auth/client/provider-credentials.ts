@@ -20,7 +20,7 @@ import type { Tokens } from './tokens.ts'
 import { Trace } from './trace.ts'
 
 /** The URL that the user came back to or its parameters, which are checked; or just the authorization code. */
-export type Answer = URLSearchParams | URL | string
+export type RedirectResult = URLSearchParams | URL | string
 
 /** Credentials in an `OAuthClientProvider`, as other MCP SDKs define it. */
 export class ProviderCredentials implements Credentials {
@@ -116,7 +116,7 @@ export class ProviderCredentials implements Credentials {
   }
 
   /** Exchanges the authorization code that the user came back with, perhaps to another process than they left. */
-  async finish(context: AuthContext, answer: Answer, iss: string | undefined) {
+  async finish(context: AuthContext, answer: RedirectResult, iss: string | undefined) {
     const { flow, missing } = this.#pending ?? (await this.#recallFlow(context))
     const { params, state } = readAnswer(answer, iss, this.#pending && flow.state)
     const codeVerifier = await this.#provider.codeVerifier()
@@ -261,7 +261,7 @@ function toTokens(tokens: ProviderTokens, issuer: string, resource: string | und
 
 /** @param expected The state that the user was sent away with, if it is known here. */
 function readAnswer(
-  answer: Answer,
+  answer: RedirectResult,
   iss: string | undefined,
   expected: string | undefined,
 ): { params: URLSearchParams; state: string } {

@@ -1,13 +1,15 @@
 import { McpError } from '../../errors.ts'
+import type { AuthRefusal, AuthRequest, ClientAuth } from './client-auth.ts'
 import type { AuthFetch } from './context.ts'
 import { withoutQuery } from './credential-storage.ts'
 import { fetchFor } from './discovery.ts'
-import { type Answer, ProviderCredentials } from './provider-credentials.ts'
+import { ProviderCredentials, type RedirectResult } from './provider-credentials.ts'
 import type { OAuthClientProvider } from './provider-port.ts'
-import { type AuthRefusal, type AuthRequest, OAuthSession } from './session.ts'
+import { OAuthSession } from './session.ts'
 
-export type { Answer } from './provider-credentials.ts'
+export type { RedirectResult } from './provider-credentials.ts'
 
+/** Options of `withProvider`. */
 export interface ProviderOptions {
   /** The URL of the server, for `finishAuth` in a process that has not connected to it. Default: set by `connect`. */
   serverUrl?: string | URL | undefined
@@ -19,7 +21,7 @@ export interface ProviderOptions {
 export interface ProviderAuth {
   (server: URL): ProviderSession
   /** Exchanges the authorization code that the user came back with. See `ProviderSession.finishAuth`. */
-  finishAuth(answer: Answer, iss?: string): Promise<void>
+  finishAuth(answer: RedirectResult, iss?: string): Promise<void>
   /** True if the user was sent to log in, and `finishAuth` has not been called yet. */
   readonly waiting: boolean
 }
@@ -47,7 +49,7 @@ export function withProvider(provider: OAuthClientProvider, options: ProviderOpt
     throw new McpError('invalid-argument', `The provider has the tokens of ${href}. Use another one for ${url.href}`)
   }
   if (options.serverUrl !== undefined) open(new URL(options.serverUrl))
-  const finishAuth = async (answer: Answer, iss?: string) => {
+  const finishAuth = async (answer: RedirectResult, iss?: string) => {
     if (!session)
       throw new McpError('invalid-argument', 'finishAuth: connect first, or pass `serverUrl` to withProvider')
     await session.finishAuth(answer, iss)
@@ -58,7 +60,7 @@ export function withProvider(provider: OAuthClientProvider, options: ProviderOpt
 }
 
 /** The OAuth session of a provider, where a user may come back after the request that needed the login has failed. */
-export class ProviderSession {
+export class ProviderSession implements ClientAuth {
   readonly #credentials: ProviderCredentials
   readonly #session: OAuthSession
 
@@ -89,7 +91,7 @@ export class ProviderSession {
    * `state` if this process sent the user away. A provider that continues a flow of another process has to compare `state`
    * itself. A bare code has neither: it is rejected if the authorization server always sends `iss` and you do not pass it.
    */
-  async finishAuth(answer: Answer, iss?: string): Promise<void> {
+  async finishAuth(answer: RedirectResult, iss?: string): Promise<void> {
     await this.#session.complete((context) => this.#credentials.finish(context, answer, iss))
   }
 }

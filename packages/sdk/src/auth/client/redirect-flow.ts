@@ -11,7 +11,8 @@ import { type ClientIdentity, isNative } from './registration.ts'
 import { toTokens } from './tokens.ts'
 import { Trace } from './trace.ts'
 
-export interface LegOptions extends ClientKey {
+/** Options of `completeAuthorization`. */
+export interface CompleteAuthorizationOptions extends ClientKey {
   /**
    * Where tokens and registrations are stored. A store has one token for each server, so every user needs their own. Default: not
    * stored.
@@ -21,7 +22,10 @@ export interface LegOptions extends ClientKey {
   fetch?: AuthFetch | undefined
 }
 
-export interface BeginOptions extends LegOptions, Partial<Omit<ClientIdentity, 'clientName'>> {
+/** Options of `beginAuthorization`. */
+export interface BeginAuthorizationOptions
+  extends CompleteAuthorizationOptions,
+    Partial<Omit<ClientIdentity, 'clientName'>> {
   /** The URL that the user comes back to. */
   redirectUrl: string | URL
   /** The name of the client on consent pages. Default `Tenon`. */
@@ -35,7 +39,7 @@ export interface BeginOptions extends LegOptions, Partial<Omit<ClientIdentity, '
 }
 
 /** The new access token. The store has the refresh token as well. */
-export interface Completed {
+export interface CompletedAuthorization {
   readonly accessToken: string
   /** In milliseconds since 1970; undefined if the authorization server does not say. */
   readonly expiresAt: number | undefined
@@ -54,7 +58,7 @@ export interface Completed {
  */
 export async function beginAuthorization(
   serverUrl: string | URL,
-  options: BeginOptions,
+  options: BeginAuthorizationOptions,
 ): Promise<{ url: URL; flow: string }> {
   const { scopes: more = [], store = new MemoryTokenStore(), clientName = 'Tenon' } = options
   const server = readServerUrl(serverUrl)
@@ -86,8 +90,8 @@ export async function beginAuthorization(
 export async function completeAuthorization(
   params: URL | URLSearchParams,
   flow: string,
-  options: LegOptions = {},
-): Promise<Completed> {
+  options: CompleteAuthorizationOptions = {},
+): Promise<CompletedAuthorization> {
   const { serverUrl, bindsToKey, flow: begun } = parseLeg(flow)
   const { store } = options
   const server = new URL(serverUrl)
@@ -125,7 +129,7 @@ interface Leg {
   readonly flow: Flow
 }
 
-function contextFor(server: URL, options: LegOptions): AuthContext {
+function contextFor(server: URL, options: CompleteAuthorizationOptions): AuthContext {
   const fetch = options.fetch ?? fetchFor(server)
   return new AuthContext(server, new Trace(), fetch, undefined, signatureOf(options))
 }

@@ -1,8 +1,10 @@
 import { processRefreshTokenResponse, refreshTokenGrantRequest, type TokenEndpointResponse } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
+import type { ReadHeader } from '../../net/send.ts'
 import { clock } from '../../util/clock.ts'
 import { isThenable } from '../../util/maybe-async.ts'
 import { bearerChallenge, type Challenge } from './challenge.ts'
+import type { AuthRefusal, AuthRequest, ClientAuth } from './client-auth.ts'
 import { authenticationOf } from './client-authentication.ts'
 import { AuthContext, type AuthFetch, messageOf, redacted, wrapErrors } from './context.ts'
 import { withoutQuery } from './credential-storage.ts'
@@ -14,25 +16,6 @@ import type { RegisteredClient } from './registration.ts'
 import { isStale, type Tokens, withNonce } from './tokens.ts'
 import { Trace } from './trace.ts'
 
-type ReadHeader = (name: string) => string | undefined
-
-/** A request that needs credentials. */
-export interface AuthRequest {
-  readonly method: string
-  readonly url: URL
-  /** The newest revision that the client offers. */
-  readonly revision?: string | undefined
-}
-
-/** A request that the server refused with 401 or 403. */
-export interface AuthRefusal {
-  readonly revision?: string | undefined
-  readonly status: number
-  readonly header: ReadHeader
-  readonly sent: Readonly<Record<string, string>>
-  readonly count: number
-}
-
 /** A new token that is rejected this soon is not replaced by another one of the same kind. */
 const freshMs = 5_000
 
@@ -43,7 +26,7 @@ const maxRefusals = 2
  * The authorization for one server: adds tokens to requests, refreshes them before they expire, and obtains new ones when the
  * server answers 401 or 403. However many requests are refused at the same time, this happens once.
  */
-export class OAuthSession {
+export class OAuthSession implements ClientAuth {
   readonly serverUrl: URL
   readonly #credentials: Credentials
   readonly #fetch: AuthFetch

@@ -2,9 +2,9 @@ import { isLoopbackUrl } from '../../net/addresses.ts'
 import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { type EndpointError, type EndpointResponse, pathOf, type RequestHead } from '../http.ts'
+import { isSameResource } from '../same-resource.ts'
 import { checkScopeNames, withoutOffline } from './challenge.ts'
 import type { AuthOptions, TokenRequest } from './options.ts'
-import { isSameResource } from './same-resource.ts'
 
 const wellKnown = '/.well-known/oauth-protected-resource'
 

@@ -1,8 +1,8 @@
 import { type EndpointError, type PublicDocuments, pathOf, type RequestHead } from '../http.ts'
+import { isSameResource } from '../same-resource.ts'
 import { documentResponse, ResourceMetadata, resourceAt } from './metadata.ts'
 import type { AuthInfo, AuthOptions, TokenRequest, TokenVerifier } from './options.ts'
 import { userMembersOf } from './principal.ts'
-import { isSameResource } from './same-resource.ts'
 import { TokenCheck } from './token-check.ts'
 
 /** The identity that `requireBearerAuth` leaves as `request.auth`, and that an `OAuthTokenVerifier` returns. */

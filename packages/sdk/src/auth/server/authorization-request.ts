@@ -1,5 +1,5 @@
 import { type EndpointResponse, redirectResponse } from '../http.ts'
-import { isSameResource } from '../resource/same-resource.ts'
+import { isSameResource } from '../same-resource.ts'
 import type { AuthorizationRequest, Backend } from './backend.ts'
 import type { OAuthClient } from './client.ts'
 import { invalidClient, OAuthError } from './oauth-error.ts'

@@ -1,4 +1,4 @@
-import type { Answer } from '../../auth/client/provider.ts'
+import type { RedirectResult } from '../../auth/client/provider.ts'
 import { HttpError } from '../../errors.ts'
 import { isWatched } from '../../jsonrpc/link.ts'
 import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
@@ -92,7 +92,7 @@ export class SSEClientTransport implements Transport {
   }
 
   /** Exchanges the authorization code that the user came back with, if you use `authProvider`. Then connect again. */
-  async finishAuth(answer: Answer, iss?: string): Promise<void> {
+  async finishAuth(answer: RedirectResult, iss?: string): Promise<void> {
     await finishAuth(this.#config.auth, answer, iss)
   }
 

@@ -1,3 +1,4 @@
+import type { ClientAuth } from '../../../auth/client/client-auth.ts'
 import { ClosedError, HttpError, McpError } from '../../../errors.ts'
 import type { RedirectRules } from '../../../net/redirect.ts'
 import { createSender, type FetchLike, type Sender } from '../../../net/send.ts'
@@ -7,7 +8,6 @@ import { type Backoff, defaultBackoff } from '../../../util/backoff.ts'
 import { decodeUtf8 } from '../../../util/bytes.ts'
 import { chain } from '../../../util/maybe-async.ts'
 import { usesNodeHttp } from '../../../util/runtime.ts'
-import type { ClientAuth } from './auth.ts'
 
 /** Headers as an object, pairs or a `Headers`. */
 export type HeadersLike = Readonly<Record<string, string>> | Iterable<readonly [string, string]>

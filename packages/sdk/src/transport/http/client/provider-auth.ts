@@ -1,8 +1,8 @@
-import type { Answer, ProviderSession } from '../../../auth/client/provider.ts'
+import type { AuthRefusal, AuthRequest, ClientAuth } from '../../../auth/client/client-auth.ts'
+import type { ProviderSession, RedirectResult } from '../../../auth/client/provider.ts'
 import type { OAuthClientProvider } from '../../../auth/client/provider-port.ts'
 import { McpError } from '../../../errors.ts'
 import type { FetchLike } from '../../../net/send.ts'
-import type { AuthRefusal, AuthRequest, ClientAuth } from './auth.ts'
 import type { HttpClientOptions } from './config.ts'
 
 /** The option of transports that accept a provider. */
@@ -20,7 +20,11 @@ export function authOf({ auth, authProvider, fetch }: HttpClientOptions & Provid
 }
 
 /** Exchanges the authorization code that a user came back with. */
-export async function finishAuth(auth: ClientAuth | undefined, answer: Answer, iss: string | undefined): Promise<void> {
+export async function finishAuth(
+  auth: ClientAuth | undefined,
+  answer: RedirectResult,
+  iss: string | undefined,
+): Promise<void> {
   if (!(auth instanceof ProviderAuth)) throw new McpError('invalid-argument', 'finishAuth requires `authProvider`')
   await auth.finishAuth(answer, iss)
 }
@@ -46,7 +50,7 @@ class ProviderAuth implements ClientAuth {
     return (await this.#open()).onUnauthorized(refusal)
   }
 
-  async finishAuth(answer: Answer, iss?: string): Promise<void> {
+  async finishAuth(answer: RedirectResult, iss?: string): Promise<void> {
     await (await this.#open()).finishAuth(answer, iss)
   }
 

@@ -1,3 +1,4 @@
+import type { ClientAuth } from '../../../auth/client/client-auth.ts'
 import { AuthError, HttpError } from '../../../errors.ts'
 import { BoundedBody } from '../../../net/limits.ts'
 import { isTlsFailure, wasNotSent } from '../../../net/network-errors.ts'
@@ -7,7 +8,6 @@ import type { ResponseHandler, ResponseHead } from '../../../net/send.ts'
 import { maxTimerMs } from '../../../util/backoff.ts'
 import { isThenable } from '../../../util/maybe-async.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
-import type { ClientAuth } from './auth.ts'
 import { authorizationContextOf, type ClientConfig } from './config.ts'
 import { hintFor, hintForStatus } from './hints.ts'
 

@@ -1,4 +1,4 @@
-import type { Answer } from '../../../auth/client/provider.ts'
+import type { RedirectResult } from '../../../auth/client/provider.ts'
 import { ClosedError } from '../../../errors.ts'
 import { isWatched } from '../../../jsonrpc/link.ts'
 import type { RequestId, RpcMessage } from '../../../jsonrpc/message.ts'
@@ -113,7 +113,7 @@ export class StreamableHTTPClientTransport implements Transport {
   }
 
   /** Exchanges the authorization code that the user came back with, if you use `authProvider`. Then connect again. */
-  async finishAuth(answer: Answer, iss?: string): Promise<void> {
+  async finishAuth(answer: RedirectResult, iss?: string): Promise<void> {
     await finishAuth(this.#config.auth, answer, iss)
   }
 

@@ -1,4 +1,4 @@
-import type { ReadHeader, ResponseHead } from '../../../net/send.ts'
+import type { ReadHeader, ResponseHead } from '../../net/send.ts'
 
 /** Provides the credentials for requests to one server. `oauth()`, `bearer()` and the others create one. */
 export interface ClientAuth {
