@@ -1,4 +1,3 @@
-import type { ServerFacts } from '../era/client.ts'
 import type { Negotiated } from '../era/negotiate.ts'
 import { ClosedError, McpError } from '../errors.ts'
 import type { Heartbeat } from '../jsonrpc/heartbeat.ts'
@@ -44,7 +43,7 @@ import type { ToolResult } from './features/tool-result.ts'
 import { Tools } from './features/tools.ts'
 import type { RootList, ServerIdentity } from './input/handlers.ts'
 import { InputHandlers } from './input/input-handlers.ts'
-import { type RequestHandler, ServerRequestHandler } from './input/server-requests.ts'
+import { type ClientRequestHandler, ServerRequestHandler } from './input/server-requests.ts'
 import type { ListCall } from './list-call.ts'
 import type { ClientOptions } from './options.ts'
 import { startPings } from './pings.ts'
@@ -57,8 +56,13 @@ import { withTasks } from './tasks/task-support.ts'
 const defaultMaxRounds = 32
 
 /** What the server says about itself, and the revision in use. */
-export interface ServerDescription extends Omit<ServerFacts, 'revision'> {
+export interface ServerDescription {
   readonly revision: RevisionId
+  /** The name and version of the server, if it sent them. */
+  readonly info: Implementation | undefined
+  readonly capabilities: ServerCapabilities
+  /** Instructions of the server for the model. */
+  readonly instructions: string | undefined
 }
 
 type RequestParamsOf<M> = M extends keyof ClientRequests ? ClientRequests[M]['params'] : Params
@@ -220,7 +224,7 @@ export class Client {
   }
 
   /** Handles a request of the server. On 2026-07-28 servers do not send requests. */
-  setRequestHandler(method: string, handler: RequestHandler): void {
+  setRequestHandler(method: string, handler: ClientRequestHandler): void {
     this.#serverRequests.setHandler(method, handler)
   }
 

@@ -9,33 +9,34 @@ import { InMemoryTransport } from '../transport/memory/memory.ts'
 import { StdioClientTransport, type StdioServerParameters } from '../transport/stdio/client.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 import { isObject } from '../util/objects.ts'
+import { version } from '../util/version.ts'
 import { connectUrl } from './url.ts'
 
-/** Something that serves peers: a `McpServer` or a `Server`. */
+/** A server in this process: an `McpServer` or a `Server`. */
 export interface Connectable {
   connect(transport: Transport): Promise<Link>
 }
 
-/** The URL of a server, a program to start, a server in this process, or a transport of your own. */
+/** What to connect to: the URL of a server, a command to start, a server in this process, or a transport. */
 export type Target = string | URL | StdioServerParameters | Connectable | Transport
 
-/** The identity that a server in this process sees as `ctx.auth`, and checks against `requiredScopes`. */
+/** The identity that a server in this process sees as `ctx.auth` and checks against `requiredScopes`. */
 export type TestIdentity = Partial<AuthInfo>
 
-/** Options for a server in this process. */
+/** Options of `connect` for a server in this process. */
 export interface ConnectServerOptions extends Omit<ConnectOptions, 'auth'> {
-  /** Who is calling, in place of a token: `{ subject: 'alice', scopes: ['admin'] }`. Default: an anonymous caller. */
+  /** The identity of the caller instead of a token: `{ subject: 'alice', scopes: ['admin'] }`. Default: anonymous. */
   auth?: TestIdentity | undefined
 }
 
-/** The options for HTTP count where the target is a URL. */
+/** Options of `connect`. The options for HTTP apply if the target is a URL. */
 export interface ConnectOptions extends ClientOptions, HttpClientOptions {
-  /** Who we are. Default: `{ name: 'tenon', version: '0.1.0' }`. */
+  /** The name and version of your program. Default: those of this package. */
   info?: Implementation | undefined
 }
 
 /**
- * Connects to a server and finds out what it speaks.
+ * Connects to a server and negotiates the protocol revision.
  *
  * @example
  * await using client = await connect('https://example.com/mcp', { headers: { 'x-key': key } })
@@ -50,7 +51,7 @@ export interface ConnectOptions extends ClientOptions, HttpClientOptions {
 export async function connect(target: Connectable, options?: ConnectServerOptions): Promise<Client>
 export async function connect(target: Target, options?: ConnectOptions): Promise<Client>
 export async function connect(target: Target, options: ConnectOptions | ConnectServerOptions = {}): Promise<Client> {
-  const { info = { name: 'tenon', version: '0.1.0' }, auth } = options
+  const { info = { name: 'tenon', version }, auth } = options
   if (typeof target === 'string' || target instanceof URL) return connectUrl(target, info, options as ConnectOptions)
   const client = new Client(info, options)
   await client.connect(await toTransport(target, auth))
@@ -65,7 +66,7 @@ async function toTransport(target: Exclude<Target, string | URL>, auth: unknown)
   return connectInMemory(target, auth)
 }
 
-/** The client's end of a connection to a server in this process. */
+/** Returns the client transport of a connection to a server in this process. */
 export async function connectInMemory(server: Connectable, auth?: unknown): Promise<Transport> {
   const [ours, theirs] = InMemoryTransport.createLinkedPair()
   if (auth !== undefined) theirs.auth = toIdentity(auth)
@@ -74,17 +75,17 @@ export async function connectInMemory(server: Connectable, auth?: unknown): Prom
 }
 
 function toIdentity(auth: unknown): AuthInfo {
-  const { scopes = [] } = isObject(auth) ? (auth as TestIdentity) : {}
+  const { scopes = [] } = isObject(auth) ? auth : {}
   if (isObject(auth) && !('headers' in auth) && Array.isArray(scopes)) return { ...auth, scopes }
   throw new McpError(
     'invalid-argument',
-    "A server in this process takes an identity as auth, not a token: { subject: 'alice', scopes: ['admin'] }",
+    "Invalid auth: for a server in this process pass an identity, not a token, for example { subject: 'alice', scopes: ['admin'] }",
   )
 }
 
 function badTarget(): McpError {
   return new McpError(
     'invalid-argument',
-    'connect() takes a URL, a program to start ({ command, args }), a server object, or a transport',
+    'Invalid target: connect() takes a URL, a command to start ({ command, args }), a server object, or a transport',
   )
 }

@@ -11,11 +11,11 @@ import { SSEClientTransport } from '../transport/sse/client.ts'
 
 type Options = ClientOptions & HttpClientOptions
 
-/** These are about who asks and how often, and not about the transport. */
+/** Statuses about authorization, rate limits and sizes, which say nothing about the transport. */
 const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 413, 429])
 
-/** A modern server answers `initialize` with one of these; it has no older transport. */
-const modernRefusals: ReadonlySet<number> = new Set([
+/** Errors of stateless servers for `initialize`. Such servers do not have the HTTP+SSE transport. */
+const statelessErrors: ReadonlySet<number> = new Set([
   RpcCode.MethodNotFound,
   RpcCode.HeaderMismatch,
   RpcCode.MissingClientCapability,
@@ -23,8 +23,8 @@ const modernRefusals: ReadonlySet<number> = new Set([
 ])
 
 /**
- * Streamable HTTP first, with `server/discover` and then `initialize`; where the server wants neither, the HTTP+SSE
- * transport of 2024-11-05 (2026-07-28 streamable-http, backward compatibility).
+ * Connects over Streamable HTTP, or over the HTTP+SSE transport of 2024-11-05 if the server accepts neither `server/discover`
+ * nor `initialize` (2026-07-28 streamable-http, backward compatibility).
  */
 export async function connectUrl(target: string | URL, info: Implementation, options: Options): Promise<Client> {
   const url = readTarget(target)
@@ -43,7 +43,7 @@ export async function connectUrl(target: string | URL, info: Implementation, opt
     await client.connect(transport)
     return client
   } catch (error) {
-    if (!mayBeOlder(error, transport, options)) throw error
+    if (!mayHaveSse(error, transport, options)) throw error
     const found = await connectSse(url, info, options).catch((last) =>
       Promise.reject(allFailed(url, transport, error, last)),
     )
@@ -58,12 +58,12 @@ async function connectSse(url: URL, info: Implementation, options: Options): Pro
   return client
 }
 
-function mayBeOlder(error: unknown, transport: StreamableHTTPClientTransport, options: Options): boolean {
+function mayHaveSse(error: unknown, transport: StreamableHTTPClientTransport, options: Options): boolean {
   const offered = chooseRevisions(options.revision ? [options.revision] : options.revisions)
   if (offered.every((revision) => revision.lacks('initialize'))) return false
-  const isModern = error instanceof PeerError && modernRefusals.has(error.rpcCode)
-  if (isModern || !(error instanceof PeerError || error instanceof HttpError)) return false
-  // A server that has only the old transport says 400, 404 or 405 to a POST (2025-11-25 transports, backwards
+  const isStateless = error instanceof PeerError && statelessErrors.has(error.rpcCode)
+  if (isStateless || !(error instanceof PeerError || error instanceof HttpError)) return false
+  // A server that has only HTTP+SSE answers a POST with 400, 404 or 405 (2025-11-25 transports, backwards
   // compatibility), or any 4xx (2025-06-18).
   const status = transport.openingStatuses.get('initialize') ?? 0
   return status >= 400 && status < 500 && !unrelatedStatuses.has(status)
@@ -73,11 +73,11 @@ function allFailed(url: URL, transport: StreamableHTTPClientTransport, first: un
   const tried = [...transport.openingStatuses].map(([method, status]) => `${method} by POST: HTTP ${status}`)
   const status = last instanceof HttpError && last.status !== undefined ? `HTTP ${last.status}` : messageOf(last)
   const all = [...tried, `an event stream by GET: ${status}`].join('; ')
-  const said = first instanceof PeerError ? `. It said: ${first.message.slice(0, 200)}` : ''
+  const said = first instanceof PeerError ? `. The server said: ${first.message.slice(0, 200)}` : ''
   const body = first instanceof HttpError ? first.body : undefined
   const hint = hintForStatus(transport.openingStatuses.get('initialize'), body, url)
   return new HttpError(
-    `${url.origin}${url.pathname} does not speak MCP in any way that this client knows. Tried ${all}${said}${hint}`,
+    `${url.origin}${url.pathname} is not an MCP server that this client supports. Tried ${all}${said}${hint}`,
     {
       outcome: 'refused',
       status: transport.openingStatuses.get('initialize'),
@@ -96,9 +96,9 @@ function readTarget(target: string | URL): URL {
     const hint = isAddress
       ? `. Did you mean http://${target}?`
       : isBare
-        ? '. A program is started by { command, args }'
+        ? '. To start a program, pass { command, args }'
         : ''
-    throw new McpError('invalid-argument', (cause as Error).message + hint, { cause })
+    throw new McpError('invalid-argument', messageOf(cause) + hint, { cause })
   }
 }
 

@@ -2,7 +2,7 @@ export { Client, type ServerDescription } from '../client/client.ts'
 export type { ClientState, SessionRenewed, StateChange } from '../client/connection.ts'
 export type { ClientEvents, ToolCallRecord } from '../client/events.ts'
 export { type CompleterOptions, createCompleter } from '../client/features/completer.ts'
-export type { ToolCallOptions } from '../client/features/structured-output.ts'
+export type { StructuredOutput, ToolCallOptions } from '../client/features/structured-output.ts'
 export type { Subscription } from '../client/features/subscriptions.ts'
 export type { TaskCallOptions } from '../client/features/tasks.ts'
 export { getDisplayName, hintsOf } from '../client/features/tool-display.ts'
@@ -18,6 +18,7 @@ export type {
   RootList,
   ServerIdentity,
 } from '../client/input/handlers.ts'
+export type { ClientRequestHandler } from '../client/input/server-requests.ts'
 export type { ListCall, ListPage } from '../client/list-call.ts'
 export type { ClientOptions } from '../client/options.ts'
 export type { ClientSideTasksOptions } from '../client/tasks/client-side-tasks.ts'
@@ -55,7 +56,9 @@ export type { RevisionId } from '../protocol/revision.ts'
 export type { Root } from '../protocol/roots.ts'
 export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
 export type { KnownTask, TaskIdStore } from '../store/ports.ts'
+export type { ClientAuth } from '../transport/http/client/auth.ts'
 export type { HeadersLike, HttpClientOptions } from '../transport/http/client/config.ts'
+export type { ProviderOption } from '../transport/http/client/provider-auth.ts'
 export {
   StreamableHTTPClientTransport,
   type StreamableHTTPClientTransportOptions,
@@ -63,6 +66,8 @@ export {
 export { InMemoryTransport } from '../transport/memory/memory.ts'
 export { SSEClientTransport, type SSEClientTransportOptions } from '../transport/sse/client.ts'
 export { StdioClientTransport, type StdioServerParameters } from '../transport/stdio/client.ts'
+export type { Backoff } from '../util/backoff.ts'
+export type { WebOptions } from '../web/fetch.ts'
 export { type FetchResourceOptions, fetchResource } from '../web/fetch-resource.ts'
 export type { ImageType } from '../web/image.ts'
 export { type LoadedIcon, type LoadIconOptions, loadIcon } from '../web/load-icon.ts'

@@ -1,4 +1,4 @@
-// What newcomers look for here first; the rest of it is in the subpaths.
+// The protocol types, and the classes and functions that newcomers need first. The subpaths have everything else.
 export { Client } from '../client/client.ts'
 export { connect } from '../connect/connect.ts'
 export {
@@ -16,7 +16,16 @@ export {
   TimeoutError,
   UrlElicitationRequiredError,
 } from '../errors.ts'
-export type { RequestId } from '../jsonrpc/message.ts'
+export type {
+  Params,
+  RequestId,
+  ResultObject,
+  RpcErrorBody,
+  RpcMessage,
+  RpcNotification,
+  RpcRequest,
+  RpcResponse,
+} from '../jsonrpc/message.ts'
 export type { EmptyResult, NotificationParams, RequestParams, Result, ResultType } from '../protocol/base.ts'
 export type { CacheHints } from '../protocol/caching.ts'
 export type { CancelledParams } from '../protocol/cancellation.ts'
@@ -71,7 +80,6 @@ export type {
   InputResponseParams,
   InputResponses,
 } from '../protocol/input.ts'
-export type { JsonObjectSchema, JsonSchema } from '../protocol/json-schema.ts'
 export type { LoggingLevel } from '../protocol/log-level.ts'
 export { loggingLevels } from '../protocol/log-level.ts'
 export type { LoggingMessageParams, SetLevelParams } from '../protocol/logging.ts'
@@ -102,7 +110,7 @@ export type {
   TextResourceContents,
   UnsubscribeParams,
 } from '../protocol/resources.ts'
-export type { Revision, RevisionId } from '../protocol/revision.ts'
+export type { Revision, RevisionData, RevisionId } from '../protocol/revision.ts'
 export { revisionIds } from '../protocol/revisions/index.ts'
 export type { ListRootsResult, Root } from '../protocol/roots.ts'
 export type {
@@ -149,11 +157,13 @@ export type {
 export type {
   CallToolParams,
   CallToolResult,
+  JsonObjectSchema,
   ListToolsResult,
   Tool,
   ToolAnnotations,
   ToolExecution,
 } from '../protocol/tools.ts'
+export type { JsonSchema } from '../schema/json-schema.ts'
 export { serveHttp } from '../serve/http.ts'
 export { createMcpHandler } from '../serve/http-handler.ts'
 export { serveStdio } from '../serve/stdio.ts'

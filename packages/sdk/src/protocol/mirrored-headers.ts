@@ -8,11 +8,11 @@ export interface HeaderReader {
   header(name: string): string | undefined
 }
 
-/** An argument of a tool that its schema wants mirrored into a header. */
+/** An argument of a tool that is repeated in a header. */
 export interface MirroredArgument {
   /** In lower case: `mcp-param-region`. */
   readonly header: string
-  /** The property names that lead to it from the root of the arguments. */
+  /** The path of property names from the root of the arguments. */
   readonly path: readonly string[]
 }
 
@@ -22,7 +22,7 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const number = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** The member of the params that `Mcp-Name` repeats, by method. */
-const named: ReadonlyMap<string, string> = new Map([
+const nameMembers: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
@@ -31,16 +31,16 @@ const named: ReadonlyMap<string, string> = new Map([
   ['tasks/cancel', 'taskId'],
 ])
 
-/** What `Mcp-Name` must say for this request; undefined when it has none. */
+/** Returns the value of `Mcp-Name` for a request; undefined if it has none. */
 export function nameOf(method: string, params: Params | undefined): string | undefined {
-  const member = named.get(method)
+  const member = nameMembers.get(method)
   const name = member === undefined ? undefined : params?.[member]
   return typeof name === 'string' ? name : undefined
 }
 
 /**
- * A text as a header value (2026-07-28 streamable-http, value encoding). What is not plain ASCII, has blanks at the ends
- * or looks encoded already goes as Base64 of its UTF-8.
+ * Encodes a text as a header value (2026-07-28 streamable-http, value encoding). Text that is not printable ASCII, starts or ends
+ * with whitespace, or looks encoded is sent as Base64 of its UTF-8.
  */
 export function encodeHeaderValue(value: string): string {
   const isPlain = /^[\x20-\x7e]*$/.test(value) && value.trim() === value && !looksEncoded(value)
@@ -48,14 +48,14 @@ export function encodeHeaderValue(value: string): string {
   return `${sentinelStart}${toBase64(new TextEncoder().encode(value))}${sentinelEnd}`
 }
 
-/** The text that a header value stands for; undefined when it is malformed. */
+/** Decodes a header value; returns undefined if it is malformed. */
 export function decodeHeaderValue(header: string): string | undefined {
   const value = trimWhitespace(header)
   if (!looksEncoded(value)) return /^[\t\x20-\x7e]*$/.test(value) ? value : undefined
   const inner = value.slice(sentinelStart.length, -sentinelEnd.length)
   if (!base64.test(inner)) return undefined
   const bytes = Uint8Array.from(atob(inner), (char) => char.charCodeAt(0))
-  // Bits that no byte needs would let two headers mean the same.
+  // Unused bits would allow two different headers for one text.
   if (toBase64(bytes) !== inner) return undefined
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -64,18 +64,18 @@ export function decodeHeaderValue(header: string): string | undefined {
   }
 }
 
-/** What is wrong with `Mcp-Method` and `Mcp-Name`, or undefined. */
+/** Describes what is wrong with `Mcp-Method` and `Mcp-Name`, or returns undefined. */
 export function standardHeadersProblem(
   method: string,
   params: Params | undefined,
   headers: HeaderReader,
   required: boolean,
 ): string | undefined {
-  const said = headers.header('mcp-method')
-  if (said === undefined) {
+  const sent = headers.header('mcp-method')
+  if (sent === undefined) {
     if (required) return 'The header Mcp-Method is missing'
-  } else if (said !== method && trimWhitespace(said) !== method)
-    return 'The header Mcp-Method is not the method of the body'
+  } else if (sent !== method && trimWhitespace(sent) !== method)
+    return 'The header Mcp-Method does not match the method in the body'
   const name = nameOf(method, params)
   if (name === undefined) return undefined
   const mirrored = headers.header('mcp-name')
@@ -84,16 +84,16 @@ export function standardHeadersProblem(
 }
 
 function plainProblem(name: string): string | undefined {
-  return /^[\x20-\x7e]*$/.test(name) ? undefined : 'The header Mcp-Name has characters that need encoding'
+  return /^[\x20-\x7e]*$/.test(name) ? undefined : 'The header Mcp-Name has characters that must be encoded'
 }
 
 function nameProblem(mirrored: string, name: string): string | undefined {
   const decoded = decodeHeaderValue(mirrored)
   if (decoded === undefined) return 'The header Mcp-Name is malformed'
-  return decoded === name ? undefined : 'The header Mcp-Name is not the name in the body'
+  return decoded === name ? undefined : 'The header Mcp-Name does not match the name in the body'
 }
 
-/** The arguments that a sound input schema wants mirrored. */
+/** Finds the annotated arguments of a valid input schema. */
 export function findMirroredArguments(schema: unknown, path: readonly string[] = []): MirroredArgument[] {
   if (!isObject(schema) || !isObject(schema.properties)) return []
   return Object.entries(schema.properties).flatMap(([name, property]) => {
@@ -105,7 +105,7 @@ export function findMirroredArguments(schema: unknown, path: readonly string[] =
   })
 }
 
-/** The headers for a call; absent and null arguments have none. */
+/** Returns the headers for a call; missing and null arguments have none. */
 export function mirrorArguments(mirrored: readonly MirroredArgument[], args: unknown): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { header, path } of mirrored) {
@@ -117,7 +117,7 @@ export function mirrorArguments(mirrored: readonly MirroredArgument[], args: unk
   return headers
 }
 
-/** What is wrong with the headers of a call, or undefined. */
+/** Describes what is wrong with the headers of a call, or returns undefined. */
 export function mirroredArgumentsProblem(
   mirrored: readonly MirroredArgument[],
   args: unknown,
@@ -133,24 +133,24 @@ export function mirroredArgumentsProblem(
 function argumentProblem(value: unknown, header: string | undefined): string | undefined {
   const isAbsent = value === undefined || value === null
   if (header === undefined) return isAbsent || typeof value === 'object' ? undefined : 'is missing'
-  const said = decodeHeaderValue(header)
-  if (said === undefined) return 'is malformed'
-  if (isAbsent) return 'is there, but the argument is not'
-  return agrees(value, said) ? undefined : 'is not the argument of the body'
+  const sent = decodeHeaderValue(header)
+  if (sent === undefined) return 'is malformed'
+  if (isAbsent) return 'is present, but the argument is missing'
+  return matches(value, sent) ? undefined : 'does not match the argument in the body'
 }
 
-/** Numbers are compared as numbers: 42.0 is 42. Those that JavaScript cannot hold exactly agree with nothing. */
-function agrees(value: unknown, said: string): boolean {
-  if (typeof value === 'string') return value === said
-  if (typeof value === 'boolean') return String(value) === said
-  if (typeof value !== 'number' || !number.test(said)) return false
+/** Compares numbers by value: 42.0 equals 42. Integers that JavaScript cannot represent exactly never match. */
+function matches(value: unknown, sent: string): boolean {
+  if (typeof value === 'string') return value === sent
+  if (typeof value === 'boolean') return String(value) === sent
+  if (typeof value !== 'number' || !number.test(sent)) return false
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false
-  return Number(said) === value
+  return Number(sent) === value
 }
 
 function integer(value: number, path: readonly string[]): string {
   if (Number.isSafeInteger(value)) return String(value)
-  const what = `The argument ${path.join('.')} goes into a header and must lie between -(2^53)+1 and 2^53-1`
+  const what = `The argument ${path.join('.')} is sent in a header and must be between -(2^53)+1 and 2^53-1`
   throw new McpError('invalid-argument', what)
 }
 

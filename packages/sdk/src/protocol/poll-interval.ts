@@ -1,9 +1,9 @@
 const shortestMs = 20
 const defaultMs = 1_000
-/** A peer that wishes to be asked more rarely is asked so often. */
+/** The longest poll interval, whatever a peer suggests. */
 export const longestPollMs = 60_000
 
-/** How long to wait before asking again how a task stands: as its peer wishes, within reason. */
-export function pollMs(wished: unknown): number {
-  return Math.min(Math.max(typeof wished === 'number' ? wished : defaultMs, shortestMs), longestPollMs)
+/** Returns the interval for polling a task: what the peer suggests, within limits. */
+export function pollMs(suggested: unknown): number {
+  return Math.min(Math.max(typeof suggested === 'number' ? suggested : defaultMs, shortestMs), longestPollMs)
 }

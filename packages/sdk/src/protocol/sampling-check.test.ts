@@ -66,10 +66,10 @@ describe('sampling request validation', () => {
       'intelligencePriority must be a number between 0 and 1',
     ],
     [ask([], { modelPreferences: { hints: ['x'] } }), 'params.modelPreferences.hints must be an array of objects'],
-    [ask([], { tools: [tool('a'), tool('a')] }), 'params.tools[1] has the name of another tool'],
+    [ask([], { tools: [tool('a'), tool('a')] }), 'params.tools[1] has the same name as another tool'],
     [ask([], { tools: [{ name: 'a' }] }), 'params.tools[0] must be a tool with a name and an inputSchema'],
     [ask([], { toolChoice: { mode: 'any' } }), 'params.toolChoice.mode must be "auto", "required" or "none"'],
-    [ask([], { toolChoice: { mode: 'required' } }), 'params.toolChoice requires a tool, and params.tools has none'],
+    [ask([], { toolChoice: { mode: 'required' } }), 'params.toolChoice requires a tool, but params.tools is empty'],
   ])('reports what is wrong with a sampling request, case %#', (params, problem) => {
     expect(samplingProblem(params)).toContain(problem)
   })
@@ -83,8 +83,16 @@ describe('sampling request validation', () => {
       [assistant(use('1')), user(text('x')), user(result('1'))],
       '[0] has a tool',
     ],
-    ['has a result of nothing', [user(result('1'))], '[0] has a tool_result for no tool_use of the message before it'],
-    ['has one result too many', [assistant(use('1')), user(result('1'), result('2'))], '[1] has a tool_result for no'],
+    [
+      'has a result of nothing',
+      [user(result('1'))],
+      '[0] has a tool_result without a tool_use in the message before it',
+    ],
+    [
+      'has one result too many',
+      [assistant(use('1')), user(result('1'), result('2'))],
+      '[1] has a tool_result without a tool_use',
+    ],
     [
       'answers a use twice',
       [assistant(use('1')), user(result('1'), result('1'))],
@@ -120,7 +128,7 @@ describe('sampling result validation', () => {
   })
 
   it.each([
-    [undefined, plain, 'the answer must be an object'],
+    [undefined, plain, 'the result must be an object'],
     [answer(text('x'), { role: 'system' }), plain, 'role must be "user" or "assistant"'],
     [answer(text('x'), { model: undefined }), plain, 'model must be a string'],
     [answer(text('x'), { stopReason: 1 }), plain, 'stopReason must be a string'],
@@ -129,10 +137,10 @@ describe('sampling result validation', () => {
     [answer([null]), plain, 'content[0] must be a content block'],
     [answer({ type: 'text' }), plain, 'content.text must be a string'],
     [answer(result('1')), plain, 'content: only the user gives results of tools'],
-    [answer(result('1'), { role: 'user' }), plain, 'content has a tool_result, which no model gives'],
-    [answer(use('1')), plain, 'content uses a tool where none may be used'],
-    [answer(use('1')), withTools('none'), 'content uses a tool where none may be used'],
-    [answer(text('x')), withTools('required'), 'content must use a tool, as required'],
+    [answer(result('1'), { role: 'user' }), plain, 'content has a tool_result, which models do not return'],
+    [answer(use('1')), plain, 'content uses a tool, but tools are not allowed'],
+    [answer(use('1')), withTools('none'), 'content uses a tool, but tools are not allowed'],
+    [answer(text('x')), withTools('required'), 'content must use a tool, because toolChoice requires it'],
     [answer(use('1', 'sub')), withTools(), 'content uses a tool that was not offered'],
     [answer([use('1'), use('1')]), withTools(), 'content[1] has the id of another tool_use in the same message'],
     [answer(use('1'), { role: 'user' }), withTools(), 'content: only the assistant uses tools'],
@@ -165,13 +173,13 @@ describe('sampling for peers of 2025-06-18 and earlier', () => {
   it('refuses an answer that does not fit into one block', () => {
     expect(() => singleContent([text('a'), image])).toThrow(TypeError)
     expect(() => singleContent([text('a'), image])).toThrow(
-      'takes one block of content, or several of text; got text, image',
+      'accepts one content block, or several text blocks. Got: text, image',
     )
-    expect(() => singleContent([])).toThrow('got nothing')
+    expect(() => singleContent([])).toThrow('Got: nothing')
   })
 
   it('refuses tools', () => {
-    expect(() => singleContent(use('1'))).toThrow('Content of type tool_use needs a peer of 2025-11-25 or later')
-    expect(() => splitMessages([user(result('1'))])).toThrow('Content of type tool_result needs a peer of 2025-11-25')
+    expect(() => singleContent(use('1'))).toThrow('Content of type tool_use requires 2025-11-25 or later')
+    expect(() => splitMessages([user(result('1'))])).toThrow('Content of type tool_result requires 2025-11-25')
   })
 })

@@ -11,8 +11,8 @@ import type {
 } from './sampling.ts'
 
 /**
- * Says what is wrong with a sampling request in one sentence, or nothing when it is fine. This is the whole check: that
- * of the params as for every other method, and the rules that a conversation has to follow.
+ * Describes what is wrong with a sampling request, or returns undefined. Checks the params like those of every method, and the
+ * rules for the order of messages.
  */
 export function samplingProblem(params: CreateMessageParams): string | undefined {
   return (
@@ -26,9 +26,9 @@ export function samplingProblem(params: CreateMessageParams): string | undefined
   )
 }
 
-/** Says what is wrong with the answer to a sampling request, or nothing. The answer may be anything at all. */
+/** Describes what is wrong with the result of a sampling request, or returns undefined. The result may be any value. */
 export function sampledProblem(result: CreateMessageResult, params: CreateMessageParams): string | undefined {
-  if (!isObject(result)) return 'the answer must be an object'
+  if (!isObject(result)) return 'the result must be an object'
   const { role, content, model, stopReason } = result
   if (role !== 'user' && role !== 'assistant') return 'role must be "user" or "assistant"'
   if (typeof model !== 'string') return 'model must be a string'
@@ -36,12 +36,12 @@ export function sampledProblem(result: CreateMessageResult, params: CreateMessag
   return contentProblem(content, role, 'content') ?? answerProblem(blocksOf(content), params)
 }
 
-/** No model writes tokens longer than this, on average. */
+/** An upper bound of the average length of a token in any model. */
 const maxCharactersPerToken = 128
 
 /**
- * Says that an answer is longer than it may be, or nothing.
- * @param countTokens Counts as the model does. Without it, only answers that are much too long are found.
+ * Describes a result that is longer than `maxTokens`, or returns undefined.
+ * @param countTokens Counts tokens like the model. Without it, only results that are far too long are found.
  */
 export function tokensProblem(
   { content }: CreateMessageResult,
@@ -57,10 +57,9 @@ export function tokensProblem(
 }
 
 /**
- * The same conversation where a message has one block: one with several becomes several of its role. For 2025-06-18 and
- * before.
+ * Splits messages with several blocks into messages with one block, for 2025-06-18 and earlier.
  *
- * @throws TypeError when a block is of a kind that came later
+ * @throws TypeError if these revisions do not have the type of a block
  */
 export function splitMessages(messages: readonly SamplingMessage[]): SamplingMessage[] {
   return messages.flatMap(({ role, content }) =>
@@ -69,9 +68,9 @@ export function splitMessages(messages: readonly SamplingMessage[]): SamplingMes
 }
 
 /**
- * The content of an answer as one block, where it can be said in one. For 2025-06-18 and before.
+ * Joins the content of a result into one block, for 2025-06-18 and earlier.
  *
- * @throws TypeError when it cannot
+ * @throws TypeError if that is not possible
  */
 export function singleContent(content: SamplingContent | readonly SamplingContent[]): SamplingContent {
   const blocks = blocksOf(content)
@@ -79,12 +78,14 @@ export function singleContent(content: SamplingContent | readonly SamplingConten
   if (block && blocks.length === 1) return withoutTools(block)
   if (block && blocks.every(isText)) return { type: 'text', text: blocks.map(({ text }) => text).join('\n\n') }
   const kinds = blocks.map(({ type }) => type).join(', ') || 'nothing'
-  throw new TypeError(`A server of 2025-06-18 or before takes one block of content, or several of text; got ${kinds}`)
+  throw new TypeError(
+    `A server of 2025-06-18 or earlier accepts one content block, or several text blocks. Got: ${kinds}.`,
+  )
 }
 
 function withoutTools(block: SamplingContent): SamplingContent {
   if (!isToolUse(block) && !isToolResult(block)) return block
-  throw new TypeError(`Content of type ${block.type} needs a peer of 2025-11-25 or later`)
+  throw new TypeError(`Content of type ${block.type} requires 2025-11-25 or later`)
 }
 
 function maxTokensProblem(value: number): string | undefined {
@@ -114,7 +115,7 @@ function toolsProblem(tools: readonly unknown[] = []): string | undefined {
     if (!isObject(tool) || typeof tool.name !== 'string' || !isObject(tool.inputSchema)) {
       return `params.tools[${at}] must be a tool with a name and an inputSchema`
     }
-    if (names.has(tool.name)) return `params.tools[${at}] has the name of another tool`
+    if (names.has(tool.name)) return `params.tools[${at}] has the same name as another tool`
     names.add(tool.name)
     return undefined
   })
@@ -125,7 +126,7 @@ function toolChoiceProblem({ toolChoice, tools }: CreateMessageParams): string |
   if (mode !== undefined && mode !== 'auto' && mode !== 'required' && mode !== 'none') {
     return 'params.toolChoice.mode must be "auto", "required" or "none"'
   }
-  if (mode === 'required' && !tools?.length) return 'params.toolChoice requires a tool, and params.tools has none'
+  if (mode === 'required' && !tools?.length) return 'params.toolChoice requires a tool, but params.tools is empty'
   return undefined
 }
 
@@ -183,19 +184,19 @@ function sameIdProblem(blocks: readonly SamplingContent[], path: string): string
 }
 
 /**
- * 2025-11-25 sampling, message content constraints: the uses of tools in one message are all answered in the next one,
- * which holds nothing else. Providers refuse conversations where it is otherwise.
+ * 2025-11-25 sampling, message content constraints: the message after tool uses contains the results of all of them, and nothing
+ * else. Model providers reject other orders.
  */
 function turnProblem(message: SamplingMessage, at: number, messages: readonly SamplingMessage[]): string | undefined {
   const path = `params.messages[${at}]`
   const blocks = blocksOf(message.content)
   const results = resultsOf(message)
   if (results.length > 0 && results.length < blocks.length) {
-    return `${path} mixes tool_result blocks with others; put the others into a message of their own`
+    return `${path} mixes tool_result blocks with other blocks. Put the other blocks into a separate message.`
   }
   const asked = new Set(usesOf(messages[at - 1]).map(({ id }) => id))
   const stray = results.find(({ toolUseId }) => !asked.has(toolUseId))
-  if (stray) return `${path} has a tool_result for no tool_use of the message before it`
+  if (stray) return `${path} has a tool_result without a tool_use in the message before it`
   const answered = new Set(resultsOf(messages[at + 1]).map(({ toolUseId }) => toolUseId))
   const open = usesOf(message).some(({ id }) => !answered.has(id))
   return open ? `${path} has a tool_use without a tool_result in the message after it` : undefined
@@ -210,11 +211,12 @@ function resultsOf(message: SamplingMessage | undefined): ToolResultContent[] {
 }
 
 function answerProblem(blocks: readonly SamplingContent[], params: CreateMessageParams): string | undefined {
-  if (blocks.some(isToolResult)) return 'content has a tool_result, which no model gives'
+  if (blocks.some(isToolResult)) return 'content has a tool_result, which models do not return'
   const uses = blocks.filter(isToolUse)
   const { tools = [], toolChoice } = params
-  if (uses.length === 0) return toolChoice?.mode === 'required' ? 'content must use a tool, as required' : undefined
-  if (tools.length === 0 || toolChoice?.mode === 'none') return 'content uses a tool where none may be used'
+  if (uses.length === 0)
+    return toolChoice?.mode === 'required' ? 'content must use a tool, because toolChoice requires it' : undefined
+  if (tools.length === 0 || toolChoice?.mode === 'none') return 'content uses a tool, but tools are not allowed'
   const names = new Set(tools.map(({ name }) => name))
   return uses.every(({ name }) => names.has(name)) ? undefined : 'content uses a tool that was not offered'
 }
@@ -235,7 +237,7 @@ function isToolResult(block: SamplingContent): block is ToolResultContent {
   return block.type === 'tool_result'
 }
 
-/** The first problem that one of the items has. */
+/** Returns the first problem of the items. */
 function first<T>(items: readonly T[], problem: (item: T, at: number) => string | undefined): string | undefined {
   for (let at = 0; at < items.length; at++) {
     const found = problem(items[at]!, at)

@@ -1,13 +1,20 @@
+import type { JsonSchema } from '../schema/json-schema.ts'
 import type { JsonObject } from '../util/objects.ts'
 import type { RequestParams, Result } from './base.ts'
 import type { CacheHints } from './caching.ts'
 import type { ContentBlock } from './content.ts'
 import type { Icon } from './icons.ts'
 import type { InputResponseParams } from './input.ts'
-import type { JsonObjectSchema, JsonSchema } from './json-schema.ts'
 import type { Meta } from './meta.ts'
 import type { PaginatedResult } from './pagination.ts'
 import type { TaskAugmentation } from './task-augmentation.ts'
+
+/** A JSON Schema whose root describes an object. */
+export interface JsonObjectSchema extends JsonSchema {
+  type: 'object'
+  properties?: { [name: string]: unknown }
+  required?: string[]
+}
 
 /** A tool that a server offers. */
 export interface Tool {

@@ -3,8 +3,8 @@ import { isObject } from '../util/objects.ts'
 const types: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean'])
 
 /**
- * What is wrong with the `x-mcp-header` annotations of an input schema, or undefined (2026-07-28 tools: a client on HTTP
- * leaves such a tool out). Annotations count only on properties that the root reaches by `properties` alone.
+ * Describes what is wrong with the `x-mcp-header` annotations of an input schema, or returns undefined (2026-07-28 tools: HTTP
+ * clients ignore tools with invalid ones). Only properties that are reachable through `properties` may be annotated.
  */
 export function headerAnnotationProblem(inputSchema: unknown): string | undefined {
   const names = new Set<string>()
@@ -33,9 +33,9 @@ function annotationProblem(
 ): string | undefined {
   const name = schema['x-mcp-header']
   if (typeof name !== 'string' || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
-    return 'x-mcp-header is no HTTP header name'
-  if (!reachable) return `x-mcp-header ${name} is on something other than a property reached by properties alone`
-  if (!types.has(schema.type)) return `x-mcp-header ${name} is on a property that is no string, integer or boolean`
+    return 'x-mcp-header is not a valid HTTP header name'
+  if (!reachable) return `x-mcp-header ${name} is not on a property that is reachable through properties alone`
+  if (!types.has(schema.type)) return `x-mcp-header ${name} is on a property that is not a string, integer or boolean`
   if (names.has(name.toLowerCase())) return `x-mcp-header ${name} is used twice`
   names.add(name.toLowerCase())
   return undefined

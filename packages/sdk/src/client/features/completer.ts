@@ -1,9 +1,7 @@
-import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import type { CompleteParams, CompleteResult } from '../../protocol/completion.ts'
 import { clock } from '../../util/clock.ts'
 import { scheduler } from '../../util/scheduler.ts'
-
-type Completion = CompleteResult['completion']
+import type { Client } from '../client.ts'
 
 /** Options of `createCompleter`. */
 export interface CompleterOptions {
@@ -15,18 +13,13 @@ export interface CompleterOptions {
   onError?: ((error: unknown) => void) | undefined
 }
 
-/** The part of `Client` that a completer uses. */
-interface CompletingClient {
-  complete(params: CompleteParams, options?: RequestOptions): Promise<Completion>
-}
-
 /** The maximum number of cached results; the oldest is evicted first. */
 const maxCached = 200
 
 /** The maximum number of suggestions (2026-07-28 completion). */
 const maxValues = 100
 
-const nothing: Completion = { values: [] }
+const nothing: CompleteResult['completion'] = { values: [] }
 
 /**
  * Creates a function that completes the text of one input field. It debounces calls and caches results. If the server fails or
@@ -42,13 +35,17 @@ const nothing: Completion = { values: [] }
  * }
  */
 export function createCompleter(
-  client: CompletingClient,
+  client: Pick<Client, 'complete'>,
   { debounceMs = 150, cacheMs = 30_000, onError = () => {} }: CompleterOptions = {},
-): (params: CompleteParams) => Promise<Completion | undefined> {
-  const cached = new Map<string, { completion: Completion; until: number }>()
+): (params: CompleteParams) => Promise<CompleteResult['completion'] | undefined> {
+  const cached = new Map<string, { completion: CompleteResult['completion']; until: number }>()
   let stopLast = () => {}
 
-  const ask = async (params: CompleteParams, key: string, signal: AbortSignal): Promise<Completion | undefined> => {
+  const ask = async (
+    params: CompleteParams,
+    key: string,
+    signal: AbortSignal,
+  ): Promise<CompleteResult['completion'] | undefined> => {
     try {
       const completion = toUsable(await client.complete(params, { signal }))
       for (const oldest of cached.keys()) if (cached.size >= maxCached) cached.delete(oldest)
@@ -80,7 +77,7 @@ export function createCompleter(
 }
 
 /** Removes what is not valid: servers may send anything. */
-function toUsable({ values, total, hasMore }: Completion): Completion {
+function toUsable({ values, total, hasMore }: CompleteResult['completion']): CompleteResult['completion'] {
   return {
     values: values.filter((value) => typeof value === 'string').slice(0, maxValues),
     ...(typeof total === 'number' && { total }),

@@ -13,7 +13,7 @@ import type { ServerIdentity } from './handlers.ts'
 import type { InputHandlers } from './input-handlers.ts'
 
 /** Handles a request of the server; the result is sent as the response. */
-export type RequestHandler = (params: Params, request: { method: string; signal: AbortSignal }) => unknown
+export type ClientRequestHandler = (params: Params, request: { method: string; signal: AbortSignal }) => unknown
 
 export interface ServerRequestHandlerOptions {
   readonly inputHandlers: InputHandlers
@@ -30,7 +30,7 @@ export interface ServerRequestHandlerOptions {
 /** Responds to requests of the server, and to requests for input that come in results. */
 export class ServerRequestHandler {
   readonly #options: ServerRequestHandlerOptions
-  readonly #handlers = new Map<string, RequestHandler>([['ping', () => ({})]])
+  readonly #handlers = new Map<string, ClientRequestHandler>([['ping', () => ({})]])
   readonly #clientSideTasks: ClientSideTasks | undefined
 
   constructor(options: ServerRequestHandlerOptions) {
@@ -49,7 +49,7 @@ export class ServerRequestHandler {
     }
   }
 
-  setHandler(method: string, handler: RequestHandler): void {
+  setHandler(method: string, handler: ClientRequestHandler): void {
     this.#handlers.set(method, handler)
   }
 

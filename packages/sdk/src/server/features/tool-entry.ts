@@ -1,7 +1,6 @@
 import { isSecret } from '../../protocol/form.ts'
-import type { JsonObjectSchema } from '../../protocol/json-schema.ts'
 import { findMirroredArguments, type MirroredArgument } from '../../protocol/mirrored-headers.ts'
-import type { Tool } from '../../protocol/tools.ts'
+import type { JsonObjectSchema, Tool } from '../../protocol/tools.ts'
 import { headerAnnotationProblem } from '../../protocol/x-mcp-header.ts'
 import type { SchemaLike } from '../../schema/standard.ts'
 import { compileSchema, type UserSchema } from '../../schema/user-schema.ts'

@@ -244,7 +244,7 @@ describe('A URL to connect to', () => {
   it.each([
     ['ftp://127.0.0.1/', /http: or https:/],
     ['http://user:secret@127.0.0.1/', /user name or password/],
-    ['node server.js', /Not a URL: "node server\.js"\. A program is started by/],
+    ['node server.js', /Not a URL: "node server\.js"\. To start a program, pass/],
     ['', /Not a URL: ""/],
   ])('cannot be %j', async (target, what) => {
     const error = await connect(target).catch((each) => each)
