@@ -1,3 +1,4 @@
+export type { ClientAuth } from '../auth/client/client-auth.ts'
 export { Client, type ServerDescription } from '../client/client.ts'
 export type { ClientState, SessionRenewed, StateChange } from '../client/connection.ts'
 export type { ClientEvents, ToolCallRecord } from '../client/events.ts'
@@ -56,7 +57,6 @@ export type { RevisionId } from '../protocol/revision.ts'
 export type { Root } from '../protocol/roots.ts'
 export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
 export type { KnownTask, TaskIdStore } from '../store/ports.ts'
-export type { ClientAuth } from '../transport/http/client/auth.ts'
 export type { HeadersLike, HttpClientOptions } from '../transport/http/client/config.ts'
 export type { ProviderOption } from '../transport/http/client/provider-auth.ts'
 export {
