@@ -1,4 +1,5 @@
 import type { CloseDetail } from '../errors.ts'
+import type { ReceivedKind } from './batch.ts'
 import type { RpcNotification, RpcResponse } from './message.ts'
 import type { ReplyStream, Transport } from './transport.ts'
 
@@ -34,8 +35,13 @@ export interface PeerLink {
   omitsUnknownId: boolean
   /** What requests to this peer are numbered from. */
   firstId: number
-  /** Takes one message, or an array that may be a batch. */
-  receive(value: unknown, stream?: ReplyStream): void
+  /** Classifies a message, or an array that may be a batch. */
+  classify(value: unknown): ReceivedKind
+  /**
+   * Takes one message, or an array that may be a batch.
+   * @param kind Of the message, where it is known already.
+   */
+  receive(value: unknown, stream?: ReplyStream, kind?: ReceivedKind): void
   /** Whether the message is for something that this process asked, or is doing for the peer. */
   concerns(message: RpcNotification | RpcResponse): boolean
   close(graceMs?: number): Promise<void>

@@ -2,7 +2,7 @@ import { type CloseDetail, ClosedError, McpError, PeerError } from '../errors.ts
 import { isThenable } from '../util/maybe-async.ts'
 import { scheduler } from '../util/scheduler.ts'
 import { warnOnce } from '../util/warn.ts'
-import { Batch } from './batch.ts'
+import { Batch, type BatchMember, classifyReceived, type ReceivedKind } from './batch.ts'
 import { Exchange } from './exchange.ts'
 import { InFlight } from './in-flight.ts'
 import { jsonProblem } from './json-problem.ts'
@@ -10,7 +10,9 @@ import {
   encodeRequest,
   encodeResult,
   Fault,
-  kindOf,
+  isNotification,
+  isRequest,
+  isResponse,
   type Params,
   Prepared,
   type RequestId,
@@ -117,7 +119,7 @@ export class Link {
 
   async open(): Promise<void> {
     const { transport } = this
-    transport.onmessage = (message, stream) => this.receive(message, stream)
+    transport.onmessage = (message, stream, kind) => this.receive(message, stream, kind)
     transport.onfault = (fault, stream) => this.refuse(fault, stream)
     transport.onerror = (error) => this.#receiver.error(error)
     transport.onend = () => void this.close()
@@ -256,14 +258,21 @@ export class Link {
     if (this.#onIdle && this.#inFlight.size === 0) this.#onIdle()
   }
 
-  /** For transports: one message, or an array that may be a batch. */
-  receive(value: unknown, stream?: ReplyStream): void {
-    if (Array.isArray(value)) return this.#receiveBatch(value, stream)
-    const kind = kindOf(value)
-    if (kind === 'request') this.#startExchange(value as RpcRequest, stream)
-    else if (kind === 'notification') this.#notified(value as RpcNotification)
-    else if (kind === 'response') this.#answered(value as RpcResponse)
-    else this.refuse(kind, stream)
+  /** For transports: classifies a message, or an array that may be a batch, before it is received. */
+  classify(value: unknown): ReceivedKind {
+    return classifyReceived(value, this)
+  }
+
+  /**
+   * For transports: takes one message, or an array that may be a batch.
+   * @param kind Given by a transport that has classified the message already.
+   */
+  receive(value: unknown, stream?: ReplyStream, kind: ReceivedKind = this.classify(value)): void {
+    if (isRequest(value, kind)) this.#startExchange(value, stream)
+    else if (isNotification(value, kind)) this.#notified(value)
+    else if (isResponse(value, kind)) this.#answered(value)
+    else if (kind instanceof Fault) this.refuse(kind, stream)
+    else if (typeof kind === 'object') this.#receiveBatch(kind, stream)
   }
 
   #startExchange(request: RpcRequest, stream: ReplyStream | undefined, batch?: Batch): void {
@@ -313,35 +322,30 @@ export class Link {
     else warnOnce('response-to-nobody', 'The peer answered a request that was never made; the answer is ignored.')
   }
 
-  #receiveBatch(messages: unknown[], stream: ReplyStream | undefined): void {
-    const maxBatch = this.#limits.maxBatch ?? 100
-    if (!this.batching)
-      return this.refuse(new Fault(-32600, 'This revision has no batches: send one message at a time'), stream)
-    if (messages.length === 0) return this.refuse(new Fault(-32600, 'A batch cannot be empty'), stream)
-    if (messages.length > maxBatch) {
-      return this.refuse(new Fault(-32600, `A batch holds at most ${maxBatch} messages`), stream)
-    }
+  get maxBatch(): number {
+    return this.#limits.maxBatch ?? 100
+  }
+
+  #receiveBatch(members: readonly BatchMember[], stream: ReplyStream | undefined): void {
     const batch = new Batch((answers) => {
       if (answers.length > 0) this.#sendMessage(answers, stream)
       else stream?.end()
     })
-    for (const message of messages) this.#receiveMember(message, batch, stream)
+    for (const member of members) this.#receiveMember(member, batch, stream)
     batch.seal()
   }
 
-  #receiveMember(message: unknown, batch: Batch, stream: ReplyStream | undefined): void {
-    const kind = kindOf(message)
+  #receiveMember({ message, kind }: BatchMember, batch: Batch, stream: ReplyStream | undefined): void {
     if (kind instanceof Fault && kind.meant === 'answer' && !stream) return this.refuse(kind)
     if (kind instanceof Fault) return batch.answer(this.#faultResponse(kind))
-    if (kind !== 'request') return this.receive(message)
-    const request = message as RpcRequest
-    if (request.method === 'initialize') {
-      return batch.answer(errorResponse(request.id, -32600, 'initialize cannot be part of a batch'))
+    if (!isRequest(message, kind)) return this.receive(message, undefined, kind)
+    if (message.method === 'initialize') {
+      return batch.answer(errorResponse(message.id, -32600, 'initialize cannot be part of a batch'))
     }
-    const problem = this.#problemWith(request)
-    if (problem) return batch.answer(errorResponse(request.id, -32600, problem))
+    const problem = this.#problemWith(message)
+    if (problem) return batch.answer(errorResponse(message.id, -32600, problem))
     batch.expect()
-    this.#startExchange(request, stream, batch)
+    this.#startExchange(message, stream, batch)
   }
 
   /** For transports: something came that is no message. */

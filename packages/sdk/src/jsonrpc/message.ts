@@ -55,11 +55,16 @@ export class Prepared {
   }
 }
 
-/** The shape check of the envelope: what kind of message this is, or what is wrong with it. */
-export function kindOf(value: unknown): 'request' | 'notification' | 'response' | Fault {
+/** What a received value is: one of the three kinds of message, or a `Fault` that says what is wrong with it. */
+export type MessageKind = 'request' | 'notification' | 'response' | Fault
+
+/**
+ * Checks the shape of a received message. Call it once, where the message is parsed, and pass the kind on with the message.
+ */
+export function classify(value: unknown): MessageKind {
   if (!isObject(value)) return new Fault(-32600, 'A message must be a JSON object')
   if (value.jsonrpc !== '2.0') return refuse(value, 'jsonrpc must be the string "2.0"')
-  if (value.method === undefined) return isResponse(value)
+  if (value.method === undefined) return classifyResponse(value)
   if (typeof value.method !== 'string') return refuse(value, 'method must be a string')
   if (value.params !== undefined && !isObject(value.params)) return refuse(value, 'params must be an object')
   if (value.result !== undefined || value.error !== undefined) {
@@ -69,6 +74,21 @@ export function kindOf(value: unknown): 'request' | 'notification' | 'response' 
   return isRequestId(value.id) ? 'request' : refuse(value, idRule)
 }
 
+/** Narrows a message by the kind that `classify` found. */
+export function isRequest(value: unknown, kind: unknown): value is RpcRequest {
+  return kind === 'request'
+}
+
+/** Narrows a message by the kind that `classify` found. */
+export function isNotification(value: unknown, kind: unknown): value is RpcNotification {
+  return kind === 'notification'
+}
+
+/** Narrows a message by the kind that `classify` found. */
+export function isResponse(value: unknown, kind: unknown): value is RpcResponse {
+  return kind === 'response'
+}
+
 /** Ids are strings or integers that survive a round trip through JSON; fractions and null are refused. */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value))
@@ -76,7 +96,7 @@ export function isRequestId(value: unknown): value is RequestId {
 
 const idRule = 'id must be a string or a safe integer'
 
-function isResponse(value: JsonObject): 'response' | Fault {
+function classifyResponse(value: JsonObject): 'response' | Fault {
   const hasResult = value.result !== undefined
   if (hasResult === (value.error !== undefined)) {
     return refuse(value, 'A message needs a method, or exactly one of result and error')

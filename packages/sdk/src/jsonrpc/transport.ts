@@ -1,5 +1,6 @@
 import type { CloseDetail } from '../errors.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
+import type { ReceivedKind } from './batch.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Fault, Params, Prepared, RequestId, RpcMessage } from './message.ts'
 
@@ -14,8 +15,8 @@ export interface Transport {
   send(message: RpcMessage | RpcMessage[]): Promise<void> | void
   close(): Promise<void>
 
-  /** One parsed message, or an array that may be a batch. */
-  onmessage?: ((message: unknown, stream?: ReplyStream) => void) | undefined
+  /** One parsed message, or an array that may be a batch. `kind` saves the receiver from classifying it again. */
+  onmessage?: ((message: unknown, stream?: ReplyStream, kind?: ReceivedKind) => void) | undefined
   onerror?: ((error: Error) => void) | undefined
   onclose?: ((detail?: CloseDetail) => void) | undefined
 

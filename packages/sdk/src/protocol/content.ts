@@ -77,14 +77,14 @@ export function blockProblem(block: unknown): string | undefined {
   if (!isObject(block)) return ' must be an object such as { type: "text", text: "..." }'
   switch (block.type) {
     case 'text':
-      return typeof block.text === 'string' ? undefined : `.text must be a string, not ${kindOf(block.text)}`
+      return typeof block.text === 'string' ? undefined : `.text must be a string, not ${describeType(block.text)}`
     case 'image':
     case 'audio':
-      if (typeof block.mimeType !== 'string') return `.mimeType must be a string, not ${kindOf(block.mimeType)}`
+      if (typeof block.mimeType !== 'string') return `.mimeType must be a string, not ${describeType(block.mimeType)}`
       return base64Problem('.data', block.data)
     case 'resource_link':
-      if (typeof block.uri !== 'string') return `.uri must be a string, not ${kindOf(block.uri)}`
-      return typeof block.name === 'string' ? undefined : `.name must be a string, not ${kindOf(block.name)}`
+      if (typeof block.uri !== 'string') return `.uri must be a string, not ${describeType(block.uri)}`
+      return typeof block.name === 'string' ? undefined : `.name must be a string, not ${describeType(block.name)}`
     case 'resource': {
       const problem = contentsProblem(block.resource)
       return problem && `.resource${problem}`
@@ -98,19 +98,19 @@ export function blockProblem(block: unknown): string | undefined {
 export function contentsProblem(contents: unknown): string | undefined {
   if (!isObject(contents)) return ' must be an object with a uri and text or blob'
   const { uri, text, blob } = contents
-  if (typeof uri !== 'string') return `.uri must be a string, not ${kindOf(uri)}`
+  if (typeof uri !== 'string') return `.uri must be a string, not ${describeType(uri)}`
   if (blob !== undefined) return base64Problem('.blob', blob)
-  return typeof text === 'string' ? undefined : `.text must be a string, not ${kindOf(text)}`
+  return typeof text === 'string' ? undefined : `.text must be a string, not ${describeType(text)}`
 }
 
 function base64Problem(field: string, value: unknown): string | undefined {
   if (typeof value === 'string') return undefined
   const wayOut = ArrayBuffer.isView(value) ? ". Encode the bytes, for example with buffer.toString('base64')" : ''
-  return `${field} must be a base64 string, not ${kindOf(value)}${wayOut}`
+  return `${field} must be a base64 string, not ${describeType(value)}${wayOut}`
 }
 
 /** Names the type of a value for an error message, without revealing the value. */
-export function kindOf(value: unknown): string {
+export function describeType(value: unknown): string {
   if (value === undefined || value === null) return String(value)
   if (ArrayBuffer.isView(value)) return value.constructor.name
   if (Array.isArray(value)) return 'an array'

@@ -1,4 +1,4 @@
-import { kindOf, type RpcRequest } from '../jsonrpc/message.ts'
+import { classify, type RpcRequest } from '../jsonrpc/message.ts'
 import type { RequestParams, Result } from './base.ts'
 import type { ClientCapabilities, Implementation, ServerCapabilities } from './capabilities.ts'
 import { paramsChecks } from './params.ts'
@@ -20,7 +20,7 @@ export interface InitializeResult extends Result {
 
 /** Returns whether a parsed body is a valid `initialize` request. Use it to route sessions yourself. */
 export function isInitializeRequest(value: unknown): value is RpcRequest {
-  if (kindOf(value) !== 'request') return false
+  if (classify(value) !== 'request') return false
   const { method, params } = value as RpcRequest
   return method === 'initialize' && paramsChecks.get('initialize')?.(params ?? {}) === undefined
 }

@@ -1,5 +1,5 @@
 import type { JsonSchemaCheck, SchemaIssue } from './json-schema.ts'
-import { ALL_TYPES, escapeToken, KINDS, kindOf } from './values.ts'
+import { ALL_TYPES, escapeToken, KINDS, typeIndexOf } from './values.ts'
 
 /** A compiled subschema. One that a reference leads to exists before it is filled. */
 export interface Shape {
@@ -29,7 +29,7 @@ export function createRunner(shape: Shape, base: string, maxDepth: number, maxSt
 }
 
 function test(shape: Shape, value: unknown, run: Run, seen: Seen | undefined): boolean {
-  const kind = kindOf(value)
+  const kind = typeIndexOf(value)
   const checks = shape.checks[kind]!
   if (run.spend(1 + checks.length + (typeof value === 'string' ? value.length >> 5 : 0))) return false
   // A value of the wrong type has no use for further complaints.
@@ -49,7 +49,7 @@ export function testAll(checks: readonly Check<never>[], value: unknown, run: Ru
 
 /** Checks a member of the value at hand. Most have nothing but a type, which takes no call. */
 export function testMember(shape: Shape, value: unknown, key: string | number, run: Run): boolean {
-  const kind = kindOf(value)
+  const kind = typeIndexOf(value)
   if ((shape.types >> kind) & 1 && shape.checks[kind]!.length === 0) return true
   return run.descend(shape, value, key)
 }

@@ -6,7 +6,7 @@ export const OTHER = 7
 /** One bit for each type. A value that JSON cannot say, such as the Infinity that `1e400` becomes, has none of them. */
 export const ALL_TYPES = 2 ** OTHER - 1
 
-export function kindOf(value: unknown): number {
+export function typeIndexOf(value: unknown): number {
   if (typeof value === 'string') return 0
   if (typeof value === 'number') return Number.isInteger(value) ? 2 : Number.isFinite(value) ? 1 : OTHER
   if (typeof value === 'boolean') return 3

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  classify,
   isRequestId,
-  kindOf,
   type RequestId,
   type RpcMessage,
   type RpcRequest,
@@ -105,7 +105,7 @@ export class Judge {
   }
 
   #one(from: Line['from'], message: RpcMessage): void {
-    if (kindOf(message) === 'request') this.#asked(from, message as RpcRequest)
+    if (classify(message) === 'request') this.#asked(from, message as RpcRequest)
     const asker = this.#methods[from === 'client' ? 'server' : 'client']
     const id = (message as { id?: unknown }).id
     const method = 'method' in message ? undefined : isRequestId(id) ? asker.get(id) : undefined

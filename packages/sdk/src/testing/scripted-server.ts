@@ -1,4 +1,4 @@
-import { Fault, kindOf, type Params, type RpcMessage, type RpcRequest } from '../jsonrpc/message.ts'
+import { classify, Fault, type Params, type RpcMessage, type RpcRequest } from '../jsonrpc/message.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import { InMemoryTransport } from '../transport/memory/memory.ts'
 import { Transcript } from './transcript.ts'
@@ -20,7 +20,7 @@ export class ScriptedServer {
     this.#own = ours
     ours.onmessage = (message) => {
       this.transcript.add('client', message)
-      if (kindOf(message) instanceof Fault || !('id' in (message as object)) || !('method' in (message as object)))
+      if (classify(message) instanceof Fault || !('id' in (message as object)) || !('method' in (message as object)))
         return
       const request = message as RpcRequest
       const answer = answers[request.method] ?? answers['*'] ?? methodNotFound

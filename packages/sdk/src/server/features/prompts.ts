@@ -1,7 +1,7 @@
 import { checkAccess } from '../../era/access.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
-import { blockProblem, kindOf } from '../../protocol/content.ts'
+import { blockProblem, describeType } from '../../protocol/content.ts'
 import type { Icon } from '../../protocol/icons.ts'
 import { isInputRequired } from '../../protocol/input-check.ts'
 import type { Meta, ResultMeta } from '../../protocol/meta.ts'
@@ -194,7 +194,10 @@ export class Prompts {
       return { ...(description !== undefined && { description }), ...returned } as GetPromptResult
     }
     if (typeof returned !== 'string') {
-      throw badOutput(this.#server, `Prompt "${entry.name}" returned ${kindOf(returned)}. Return { messages } or text.`)
+      throw badOutput(
+        this.#server,
+        `Prompt "${entry.name}" returned ${describeType(returned)}. Return { messages } or text.`,
+      )
     }
     return { messages: [{ role: 'user', content: { type: 'text', text: returned } }] }
   }

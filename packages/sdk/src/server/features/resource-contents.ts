@@ -1,4 +1,4 @@
-import { contentsProblem, kindOf } from '../../protocol/content.ts'
+import { contentsProblem, describeType } from '../../protocol/content.ts'
 import type { ReadResourceResult, ResourceContents } from '../../protocol/resources.ts'
 import { badOutput, type FeatureServer, isResultWith } from './feature.ts'
 import type { ResourceConfig } from './resource-config.ts'
@@ -29,7 +29,7 @@ export function toReadResult(
 function toContents(server: Pick<FeatureServer, 'reportError'>, value: unknown, uri: string): ResourceContents {
   if (typeof value === 'string') return { uri, text: value }
   if (value instanceof Uint8Array) return { uri, blob: toBase64(value) }
-  throw badOutput(server, `Reading ${uri} returned ${kindOf(value)}. Return { contents }, text or bytes.`)
+  throw badOutput(server, `Reading ${uri} returned ${describeType(value)}. Return { contents }, text or bytes.`)
 }
 
 function withMimeType(item: ResourceContents, mimeType: string | undefined): ResourceContents {

@@ -1,7 +1,7 @@
 import { CapabilityError, ProtocolError, Suspended } from '../../errors.ts'
 import { jsonProblem } from '../../jsonrpc/json-problem.ts'
 import type { ContentBlock } from '../../protocol/content.ts'
-import { contentListProblem, kindOf } from '../../protocol/content.ts'
+import { contentListProblem, describeType } from '../../protocol/content.ts'
 import { isInputRequired } from '../../protocol/input-check.ts'
 import type { CallToolResult } from '../../protocol/tools.ts'
 import type { Outcome } from '../../replay/conversation.ts'
@@ -109,7 +109,7 @@ function messageOf(name: string, error: unknown): string {
   const { message } = isObject(error) ? error : {}
   if (typeof message === 'string') return message
   const members = isObject(error) ? Object.keys(error).slice(0, 20).join(', ') : ''
-  return `Tool "${name}" threw ${kindOf(error)} instead of an Error${members && ` (with ${members})`}`
+  return `Tool "${name}" threw ${describeType(error)} instead of an Error${members && ` (with ${members})`}`
 }
 
 function isResult(value: unknown): value is CallToolResult {

@@ -1,7 +1,7 @@
 import type { RedirectResult } from '../../auth/client/provider.ts'
 import { HttpError } from '../../errors.ts'
 import { isWatched } from '../../jsonrpc/link.ts'
-import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
+import { classify, Fault, type RpcMessage } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
 import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
 import type { ResponseHead } from '../../net/send.ts'
@@ -129,9 +129,10 @@ export class SSEClientTransport implements Transport {
   }
 
   #deliver(value: unknown): void {
-    const kind = Array.isArray(value) ? 'request' : kindOf(value)
-    if (kind === 'request' || kind instanceof Fault) this.#answers.check()
-    this.onmessage?.(value)
+    const kind = Array.isArray(value) ? undefined : classify(value)
+    // A batch may contain requests.
+    if (kind === undefined || kind === 'request' || kind instanceof Fault) this.#answers.check()
+    this.onmessage?.(value, undefined, kind)
   }
 }
 

@@ -13,20 +13,20 @@ import {
 } from '../http/server/call.ts'
 import { contentProblem, getProblem } from '../http/server/guard.ts'
 import type { SsePaths } from '../http/server/options.ts'
-import type { CallHost } from '../http/server/single-request.ts'
+import type { HandlerServices } from '../http/server/services.ts'
 import { SsePeer } from './peer.ts'
 
 /** The two endpoints of 2024-11-05: a stream to listen on, and an address to post to. */
 export class SseEndpoints {
-  readonly #host: CallHost
+  readonly #services: HandlerServices
   readonly #limits: BodyLimits
   readonly #path: string
   readonly #messagesPath: string
   readonly #peers = new Map<string, SsePeer>()
 
-  constructor(host: CallHost, limits: BodyLimits, paths: true | SsePaths) {
+  constructor(services: HandlerServices, limits: BodyLimits, paths: true | SsePaths) {
     const { path = '/sse', messagesPath = '/messages' } = paths === true ? {} : paths
-    this.#host = host
+    this.#services = services
     this.#limits = limits
     this.#path = path
     this.#messagesPath = messagesPath
@@ -53,12 +53,12 @@ export class SseEndpoints {
   #open(call: HttpCall, headers: HeaderFields | undefined): void {
     const problem = getProblem(call)
     if (problem) throw problem
-    if (!this.#host.streams.hasRoom(accountOf(call.request))) throw tooManyStreams(null)
-    const peer = new SsePeer(call, this.#messagesPath, this.#host, headers, (id) => this.#peers.delete(id))
+    if (!this.#services.streams.hasRoom(accountOf(call.request))) throw tooManyStreams(null)
+    const peer = new SsePeer(call, this.#messagesPath, this.#services, headers, (id) => this.#peers.delete(id))
     // The client may be gone already.
     if (peer.isClosed) return
     this.#peers.set(peer.sessionId, peer)
-    peer.attach(this.#host.endpoint.attach(peer))
+    peer.attach(this.#services.endpoint.attach(peer))
   }
 
   async #take(call: HttpCall, headers: HeaderFields | undefined): Promise<void> {

@@ -4,14 +4,14 @@ import type { HttpRequest, Transport } from '../../jsonrpc/transport.ts'
 import { accountOf } from '../../util/account.ts'
 import { random } from '../../util/random.ts'
 import { type EventSink, eventHeaders, type HeaderFields, type HttpCall } from '../http/server/call.ts'
-import type { CallHost } from '../http/server/single-request.ts'
+import type { HandlerServices } from '../http/server/services.ts'
 import { EventStream } from '../http/server/streams/event-stream.ts'
 
 /** One client of the old transport: everything to it goes on its one stream; what it says comes by POST. */
 export class SsePeer implements Transport {
   readonly sessionId = random.uuid()
   readonly principal: string | undefined
-  readonly #host: CallHost
+  readonly #services: HandlerServices
   readonly #stream: EventStream
   readonly #sink: EventSink
   readonly #onClosed: (sessionId: string) => void
@@ -21,20 +21,20 @@ export class SsePeer implements Transport {
   constructor(
     call: HttpCall,
     messagesPath: string,
-    host: CallHost,
+    services: HandlerServices,
     headers: HeaderFields | undefined,
     onClosed: (sessionId: string) => void,
   ) {
     this.principal = call.request.principal
-    this.#host = host
+    this.#services = services
     this.#onClosed = onClosed
     this.#sink = call.stream({ ...eventHeaders, ...headers })
     this.#stream = new EventStream('', this.#sink, undefined, {
-      maxQueuedBytes: host.maxQueuedBytes,
-      reportError: (error) => host.endpoint.reportError(error),
+      maxQueuedBytes: services.maxQueuedBytes,
+      reportError: (error) => services.endpoint.reportError(error),
       onUnread: () => this.#ended(),
     })
-    host.streams.add(this.#stream, accountOf(call.request))
+    services.streams.add(this.#stream, accountOf(call.request))
     call.onClose(() => this.#stream.lost(this.#sink))
     this.#sink.write(`event: endpoint\ndata: ${messagesPath}?sessionId=${this.sessionId}\n\n`)
   }
@@ -72,7 +72,7 @@ export class SsePeer implements Transport {
 
   #ended(): void {
     this.isClosed = true
-    this.#host.streams.delete(this.#stream)
+    this.#services.streams.delete(this.#stream)
     this.#onClosed(this.sessionId)
     this.link?.ended()
   }

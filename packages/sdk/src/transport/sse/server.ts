@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { principalOf } from '../../auth/resource/principal.ts'
 import { ClosedError } from '../../errors.ts'
 import { isWatched } from '../../jsonrpc/link.ts'
-import { Fault, kindOf, type RpcMessage } from '../../jsonrpc/message.ts'
+import { classify, Fault, type RpcMessage } from '../../jsonrpc/message.ts'
 import type { ReplyStream, Transport } from '../../jsonrpc/transport.ts'
 import { Deadlines } from '../../util/deadlines.ts'
 import { random } from '../../util/random.ts'
@@ -115,9 +115,9 @@ export class SSEServerTransport implements Transport {
       throw new Refusal(404, sessionNotFoundCode, 'Session not found: open the stream again', null)
     }
     const value = await readMessage(call, this.#bodyLimits)
-    const kind = Array.isArray(value) ? undefined : kindOf(value)
+    const kind = Array.isArray(value) ? undefined : classify(value)
     if (kind instanceof Fault) throw new Refusal(400, kind.code, kind.message, kind.id ?? null)
-    this.onmessage?.(value, this.#replyTo(request))
+    this.onmessage?.(value, this.#replyTo(request), kind)
   }
 
   /** Replies go to the one stream; from the POST, handlers learn who is calling. */

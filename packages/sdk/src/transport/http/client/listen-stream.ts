@@ -1,5 +1,5 @@
 import { HttpError } from '../../../errors.ts'
-import { Fault, kindOf } from '../../../jsonrpc/message.ts'
+import { classify, Fault } from '../../../jsonrpc/message.ts'
 import { parseText } from '../../../jsonrpc/parse.ts'
 import { isTransient } from '../../../net/retry.ts'
 import type { ResponseHead } from '../../../net/send.ts'
@@ -148,7 +148,7 @@ export class ListenStream implements RequestListener {
 
   #receive(data: string): void {
     const value = parseText(data)
-    const kind = value instanceof Fault ? value : Array.isArray(value) ? 'request' : kindOf(value)
+    const kind = value instanceof Fault ? value : Array.isArray(value) ? 'request' : classify(value)
     if (kind instanceof Fault) this.#stream.addFault()
     if (kind instanceof Fault && kind.id === undefined) return this.#session.report(unreadable(kind))
     if (kind === 'request' || kind instanceof Fault) this.#session.checkAnswers()

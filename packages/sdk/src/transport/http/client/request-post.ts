@@ -1,5 +1,5 @@
 import { HttpError, McpError } from '../../../errors.ts'
-import { Fault, kindOf, type RequestId } from '../../../jsonrpc/message.ts'
+import { classify, Fault, type RequestId } from '../../../jsonrpc/message.ts'
 import { parseText } from '../../../jsonrpc/parse.ts'
 import { isTransient } from '../../../net/retry.ts'
 import type { ResponseHead } from '../../../net/send.ts'
@@ -154,7 +154,7 @@ export class RequestPost implements RequestListener {
 
   /** An invalid message without an id is reported, not answered: each answer would be another POST. */
   #isUsable(value: unknown): boolean {
-    const kind = Array.isArray(value) ? 'request' : kindOf(value)
+    const kind = Array.isArray(value) ? 'request' : classify(value)
     if (kind instanceof Fault && kind.id === undefined) {
       this.#note(unreadable(kind))
       return false

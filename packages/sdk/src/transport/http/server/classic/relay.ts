@@ -1,12 +1,13 @@
 import { McpError } from '../../../../errors.ts'
-import { Batch } from '../../../../jsonrpc/batch.ts'
+import { Batch, classifyReceived, type ReceivedKind } from '../../../../jsonrpc/batch.ts'
 import type { Endpoint, PeerLink, RevisionFacts } from '../../../../jsonrpc/endpoint.ts'
 import {
   Fault,
-  kindOf,
+  isNotification,
+  isRequest,
+  type MessageKind,
   type RequestId,
   type RpcMessage,
-  type RpcNotification,
   type RpcRequest,
   type RpcResponse,
 } from '../../../../jsonrpc/message.ts'
@@ -132,6 +133,7 @@ export class Relay implements Endpoint {
 
 class RelayLink implements PeerLink {
   batching = false
+  readonly maxBatch = 100
   omitsUnknownId = true
   firstId = 1
   revision: RevisionFacts | undefined
@@ -153,15 +155,17 @@ class RelayLink implements PeerLink {
     this.omitsUnknownId = revision.omitsUnknownId
   }
 
-  receive(value: unknown, stream?: ReplyStream): void {
-    if (!Array.isArray(value)) return this.#receiveOne(value, stream, undefined)
-    const problem = batchProblem(value, this.batching)
-    if (problem) return this.#refuse(problem, stream)
+  classify(value: unknown): ReceivedKind {
+    return classifyReceived(value, this)
+  }
+
+  receive(value: unknown, stream?: ReplyStream, kind: ReceivedKind = this.classify(value)): void {
+    if (typeof kind === 'string' || kind instanceof Fault) return this.#receiveOne(value, kind, stream, undefined)
     const batch = new Batch((answers) => {
       if (answers.length > 0) stream?.sendText(JSON.stringify(answers), true)
       else stream?.end()
     })
-    for (const member of value) this.#receiveOne(member, stream, batch)
+    for (const member of kind) this.#receiveOne(member.message, member.kind, stream, batch)
     batch.seal()
   }
 
@@ -180,13 +184,13 @@ class RelayLink implements PeerLink {
     this.#relay.ended(this)
   }
 
-  #receiveOne(value: unknown, stream: ReplyStream | undefined, batch: Batch | undefined): void {
-    const kind = kindOf(value)
+  #receiveOne(message: unknown, kind: MessageKind, stream: ReplyStream | undefined, batch: Batch | undefined): void {
     if (kind instanceof Fault) return this.#refuse(kind, stream, batch)
-    if (kind === 'request') return this.#receiveRequest(value as RpcRequest, stream, batch)
-    const { method, params } = value as RpcNotification
-    if (method === 'notifications/cancelled') this.#relay.cancel(params?.requestId, this)
-    this.#relay.receive(value, stream)
+    if (isRequest(message, kind)) return this.#receiveRequest(message, stream, batch)
+    if (isNotification(message, kind) && message.method === 'notifications/cancelled') {
+      this.#relay.cancel(message.params?.requestId, this)
+    }
+    this.#relay.receive(message, stream)
   }
 
   #receiveRequest(request: RpcRequest, stream: ReplyStream | undefined, batch: Batch | undefined): void {
@@ -201,12 +205,4 @@ class RelayLink implements PeerLink {
     if (batch) batch.answer(response)
     else stream?.sendText(JSON.stringify(response), true, code)
   }
-}
-
-const maxBatch = 100
-
-function batchProblem(messages: unknown[], batching: boolean): Fault | undefined {
-  if (!batching) return new Fault(-32600, 'This revision has no batches: send one message at a time')
-  if (messages.length > 0 && messages.length <= maxBatch) return undefined
-  return new Fault(-32600, `A batch must have 1 to ${maxBatch} messages`)
 }

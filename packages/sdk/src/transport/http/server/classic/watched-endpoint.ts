@@ -1,4 +1,5 @@
 import type { CloseDetail } from '../../../../errors.ts'
+import type { ReceivedKind } from '../../../../jsonrpc/batch.ts'
 import type { Endpoint, PeerLink, RevisionFacts } from '../../../../jsonrpc/endpoint.ts'
 import type { Prepared, RequestId, RpcMessage, RpcNotification, RpcResponse } from '../../../../jsonrpc/message.ts'
 import type { HttpRequest, ReplyStream, Transport } from '../../../../jsonrpc/transport.ts'
@@ -95,11 +96,16 @@ class WatchedLink implements PeerLink {
     this.link.firstId = value
   }
 
-  receive(value: unknown, stream?: ReplyStream): void {
+  classify(value: unknown): ReceivedKind {
+    return this.link.classify(value)
+  }
+
+  receive(value: unknown, stream?: ReplyStream, kind?: ReceivedKind): void {
     const watcher = this.#watcher
     const shown = stream && watcher.watchesSend ? new WatchedStream(stream, idOf(value), watcher) : stream
+    // The program that watches may change the message, so it is classified again afterwards.
     if (watcher.watchesReceive) watcher.receive(value, shown, (taken) => this.link.receive(taken, shown))
-    else this.link.receive(value, shown)
+    else this.link.receive(value, shown, kind)
   }
 
   concerns(message: RpcNotification | RpcResponse): boolean {

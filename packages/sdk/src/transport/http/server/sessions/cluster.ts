@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../../../jsonrpc/endpoint.ts'
-import { kindOf, type RpcResponse } from '../../../../jsonrpc/message.ts'
+import { classify, isNotification, isResponse } from '../../../../jsonrpc/message.ts'
 import type { Bus, SessionRecord, SessionStore } from '../../../../store/ports.ts'
 import { accountOf } from '../../../../util/account.ts'
 import { clock } from '../../../../util/clock.ts'
@@ -334,10 +334,9 @@ export class Cluster {
 
   /** What another process checked and passed on; it is ours only if we asked, or are doing what it is about. */
   #receive({ link }: HttpSession, message: unknown): void {
-    const kind = kindOf(message)
-    const isAnswer = kind === 'response'
-    if (!isAnswer && kind !== 'notification') return
-    if (!isAnswer || link.concerns(message as RpcResponse)) link.receive(message)
+    const kind = classify(message)
+    const isForUs = isNotification(message, kind) || (isResponse(message, kind) && link.concerns(message))
+    if (isForUs) link.receive(message, undefined, kind)
   }
 
   #handOver(session: HttpSession): void {

@@ -1,6 +1,7 @@
 import { RpcCode } from '../../../../errors.ts'
+import type { ReceivedKind } from '../../../../jsonrpc/batch.ts'
 import type { Endpoint } from '../../../../jsonrpc/endpoint.ts'
-import { kindOf, type RequestId, type RpcRequest, type RpcResponse } from '../../../../jsonrpc/message.ts'
+import { isResponse, type RequestId, type RpcRequest } from '../../../../jsonrpc/message.ts'
 import { MemoryEventStore } from '../../../../store/memory/events.ts'
 import { accountOf } from '../../../../util/account.ts'
 import { toBase64Url } from '../../../../util/base64url.ts'
@@ -18,51 +19,43 @@ import {
   refusedCode,
   sessionNotFoundCode,
 } from '../call.ts'
+import { isInitialize } from '../handshake-headers.ts'
 import type { HttpOptions } from '../options.ts'
+import { expectsNoResponse, kindFor, type PostedKind } from '../posted-kind.ts'
 import { PostResponse } from '../response.ts'
-import type { OpenStreams } from '../streams/open-streams.ts'
+import type { HandlerServices } from '../services.ts'
 import type { SlowResponses } from '../streams/slow-responses.ts'
 import { Cluster } from './cluster.ts'
-import { HttpSession, type SessionHost } from './session.ts'
+import { HttpSession, type SessionServices } from './session.ts'
 import { type SessionMetrics, SessionTable } from './session-table.ts'
 
-/** What calls with and without sessions share. */
-export interface SharedHost {
-  readonly endpoint: Endpoint
-  readonly streams: OpenStreams
-  readonly waiting: SlowResponses
-  readonly maxQueuedBytes: number
-  readonly plainAnswers: boolean
-  reportError(error: unknown): void
-}
-
-/** Answers what belongs to a session, or opens one: 2025-03-26 to 2025-11-25. */
+/** Answers requests that belong to a session or open one: 2025-03-26 to 2025-11-25. */
 export class SessionRequests {
   readonly #endpoint: Endpoint
   readonly #options: HttpOptions
   readonly #sessions: SessionTable
-  readonly #host: SessionHost
-  readonly #fleet: Cluster | undefined
-  readonly #waiting: SlowResponses
+  readonly #services: SessionServices
+  readonly #cluster: Cluster | undefined
+  readonly #slowResponses: SlowResponses
 
-  constructor(shared: SharedHost, options: HttpOptions) {
-    this.#endpoint = shared.endpoint
+  constructor(services: HandlerServices, options: HttpOptions) {
+    this.#endpoint = services.endpoint
     this.#options = options
-    this.#waiting = shared.waiting
+    this.#slowResponses = services.slowResponses
     this.#sessions = new SessionTable(options)
-    this.#host = {
-      ...shared,
+    this.#services = {
+      ...services,
       eventStore: options.eventStore === false ? undefined : (options.eventStore ?? new MemoryEventStore()),
       maxStreamsPerSession: options.maxStreamsPerSession ?? 64,
       node: lazy(() => randomId().slice(0, 6).replaceAll(/[-_]/g, '0')),
       shared: options.sessionStore !== undefined,
-      listening: (session, isListening) => this.#fleet?.listening(session, isListening),
-      catchUp: (session) => this.#fleet?.catchUp(session),
-      isAnswered: options.bus && ((session, streamId) => this.#fleet!.isAnswered(session, streamId)),
-      onUnread: (stream) => shared.streams.delete(stream),
+      listening: (session, isListening) => this.#cluster?.listening(session, isListening),
+      catchUp: (session) => this.#cluster?.catchUp(session),
+      isAnswered: options.bus && ((session, streamId) => this.#cluster!.isAnswered(session, streamId)),
+      onUnread: (stream) => services.streams.delete(stream),
       closed: (session) => this.#closed(session),
     }
-    this.#fleet = Cluster.of(shared.endpoint, options, this.#sessions, this.#host.node)
+    this.#cluster = Cluster.of(services.endpoint, options, this.#sessions, this.#services.node)
   }
 
   get metrics(): SessionMetrics {
@@ -73,15 +66,15 @@ export class SessionRequests {
     await Promise.all(this.#sessions.all().map(({ link }) => link.close(graceMs)))
   }
 
-  /** The others are told nothing any more, and hear of nothing. */
-  leaveFleet(): void {
-    this.#fleet?.close()
+  /** Stops exchanging messages with the other processes of the cluster. */
+  leaveCluster(): void {
+    this.#cluster?.close()
   }
 
-  post(call: HttpCall, value: unknown, cors: HeaderFields | undefined): Promise<void> | void {
+  post(call: HttpCall, value: unknown, kind: PostedKind, cors: HeaderFields | undefined): Promise<void> | void {
     const id = call.request.header('mcp-session-id')
-    if (isInitialize(value) && id === undefined) return this.#open(call, value, cors)
-    return chain(this.#find(call), (session) => this.#answer(session, call, value, cors))
+    if (isInitialize(value) && id === undefined) return this.#open(call, value, kind, cors)
+    return chain(this.#find(call), (session) => this.#answer(session, call, value, kind, cors))
   }
 
   async get(call: HttpCall, cors: HeaderFields | undefined): Promise<void> {
@@ -95,37 +88,43 @@ export class SessionRequests {
   async delete(call: HttpCall, cors: HeaderFields | undefined): Promise<void> {
     const session = await this.#find(call)
     await session.close()
-    await this.#fleet?.delete(session)
+    await this.#cluster?.delete(session)
     this.#forgetEvents(session)
     if ((await session.closedCallback) === false) throw new Refusal(500, RpcCode.InternalError, 'Internal error', null)
     call.reply(200, cors ?? {})
   }
 
-  #answer(session: HttpSession, call: HttpCall, value: unknown, cors: HeaderFields | undefined): Promise<void> | void {
+  #answer(
+    session: HttpSession,
+    call: HttpCall,
+    value: unknown,
+    posted: PostedKind,
+    cors: HeaderFields | undefined,
+  ): Promise<void> | void {
     session.lastSeen = clock.now()
-    if (isSilent(value, session.link.batching)) {
-      this.#takeSilent(session, value)
-      return chain(this.#fleet?.save(session, value), () => call.reply(202, cors ?? {}))
+    const kind = kindFor(session.link, value, posted)
+    if (expectsNoResponse(kind)) {
+      this.#accept(session, value, kind)
+      return chain(this.#cluster?.save(session, value), () => call.reply(202, cors ?? {}))
     }
     // A batch may hold answers beside its requests.
-    if (Array.isArray(value)) this.#fleet?.forward(session, value)
+    if (Array.isArray(value)) this.#cluster?.forward(session, value)
     const reply = new PostResponse(call, session, cors)
     if (isObject(value)) reply.requestId = value.id as RequestId
-    if (this.#fleet?.changesSession(value)) reply.beforeLast = () => this.#fleet!.save(session, value)
+    if (this.#cluster?.changesSession(value)) reply.beforeLast = () => this.#cluster!.save(session, value)
     session.asked()
-    session.link.receive(value, reply)
-    this.#waiting.add(reply)
+    session.link.receive(value, reply, kind)
+    this.#slowResponses.add(reply)
   }
 
-  /** An answer that another process waits for is passed on there, and is nothing to us. */
-  #takeSilent(session: HttpSession, value: unknown): void {
-    this.#fleet?.forward(session, value)
-    const isForOthers =
-      this.#fleet?.forwards && kindOf(value) === 'response' && !session.link.concerns(value as RpcResponse)
-    if (!isForOthers) session.link.receive(value)
+  /** Takes notifications and responses. A response that another process waits for is forwarded and not received here. */
+  #accept(session: HttpSession, value: unknown, kind: ReceivedKind): void {
+    this.#cluster?.forward(session, value)
+    const isForOthers = this.#cluster?.forwards && isResponse(value, kind) && !session.link.concerns(value)
+    if (!isForOthers) session.link.receive(value, undefined, kind)
   }
 
-  #open(call: HttpCall, value: unknown, cors: HeaderFields | undefined): void {
+  #open(call: HttpCall, value: unknown, posted: PostedKind, cors: HeaderFields | undefined): void {
     this.#sessions.makeRoom(accountOf(call.request))
     const session = this.#attach(this.#createId(), call.request, true)
     const reply = new PostResponse(call, session, { ...cors, 'mcp-session-id': session.sessionId })
@@ -136,14 +135,14 @@ export class SessionRequests {
       return undefined
     }
     session.asked()
-    session.link.receive(value, reply)
+    session.link.receive(value, reply, kindFor(session.link, value, posted))
   }
 
   /** What must be over before the client is told of its session. */
   #opened(session: HttpSession, value: unknown): Promise<void> | undefined {
-    if (!this.#options.onSession) return this.#fleet?.save(session, value)
+    if (!this.#options.onSession) return this.#cluster?.save(session, value)
     return this.#tell('opened', session).then((isAccepted) => {
-      if (isAccepted) return this.#fleet?.save(session, value)
+      if (isAccepted) return this.#cluster?.save(session, value)
       session.isRefused = true
       void session.close()
       const { id } = value as RpcRequest
@@ -163,7 +162,7 @@ export class SessionRequests {
   }
 
   #attach(id: string, request: CallRequest, isNew: boolean): HttpSession {
-    const session = new HttpSession(id, request, this.#host, isNew)
+    const session = new HttpSession(id, request, this.#services, isNew)
     session.link = this.#endpoint.attach(session)
     if (this.#options.sessionStore) session.link.firstId = randomNumber()
     this.#sessions.add(session)
@@ -184,9 +183,10 @@ export class SessionRequests {
     }
     const { principal } = call.request
     const session = this.#sessions.get(id)
-    if (!this.#fleet) return ownedBy(principal, session)
-    if (session) return chain(this.#fleet.use(session), (isThere) => ownedBy(principal, isThere ? session : undefined))
-    return this.#fleet
+    if (!this.#cluster) return ownedBy(principal, session)
+    if (session)
+      return chain(this.#cluster.use(session), (isThere) => ownedBy(principal, isThere ? session : undefined))
+    return this.#cluster
       .restore(id, call.request, () => this.#attach(id, call.request, false))
       .then((restored) => ownedBy(principal, restored))
   }
@@ -204,30 +204,19 @@ export class SessionRequests {
   #deleteEverywhere(session: HttpSession): void {
     this.#forgetEvents(session)
     void runDetached(
-      () => this.#fleet?.delete(session),
+      () => this.#cluster?.delete(session),
       (error) => this.#endpoint.reportError(error),
     )
   }
 
   #forgetEvents({ sessionId }: HttpSession): void {
-    const { eventStore } = this.#host
+    const { eventStore } = this.#services
     if (!eventStore?.forget) return
     void runDetached(
       () => eventStore.forget!(sessionId),
       (error) => this.#endpoint.reportError(error),
     )
   }
-}
-
-/** Nothing but notifications and answers: there is nothing to say but that they came. */
-export function isSilent(value: unknown, batching: boolean): boolean {
-  if (Array.isArray(value)) return batching && value.length > 0 && value.every((member) => isSilent(member, false))
-  const kind = kindOf(value)
-  return kind === 'notification' || kind === 'response'
-}
-
-export function isInitialize(value: unknown): boolean {
-  return isObject(value) && value.method === 'initialize' && value.id !== undefined
 }
 
 function ownedBy(principal: string | undefined, session: HttpSession | undefined): HttpSession {

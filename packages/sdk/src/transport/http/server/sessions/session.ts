@@ -1,5 +1,5 @@
 import { RpcCode } from '../../../../errors.ts'
-import type { Endpoint, PeerLink } from '../../../../jsonrpc/endpoint.ts'
+import type { PeerLink } from '../../../../jsonrpc/endpoint.ts'
 import type { RequestId, RpcMessage } from '../../../../jsonrpc/message.ts'
 import type { Transport } from '../../../../jsonrpc/transport.ts'
 import type { EventStore } from '../../../../store/ports.ts'
@@ -18,17 +18,15 @@ import {
   tooManyStreams,
 } from '../call.ts'
 import type { PostOwner } from '../response.ts'
+import type { HandlerServices } from '../services.ts'
 import { EventStream, type EventStreamOptions, type SendEvent } from '../streams/event-stream.ts'
-import { type OpenStreams, roomFor } from '../streams/open-streams.ts'
+import { roomFor } from '../streams/open-streams.ts'
 import { parseStreamId, type StreamOrigin, toReplyId, toStandaloneId } from '../streams/stream-id.ts'
 
-/** What all sessions of one engine share. */
-export interface SessionHost extends EventStreamOptions {
-  readonly endpoint: Endpoint
-  readonly streams: OpenStreams
+/** Everything that the sessions of one handler share. */
+export interface SessionServices extends HandlerServices, EventStreamOptions {
   readonly eventStore: EventStore | undefined
   readonly maxStreamsPerSession: number
-  readonly plainAnswers: boolean
   /** A part of the ids of streams that no other process uses. */
   node(): string
   /** Whether other processes know the sessions too. */
@@ -58,7 +56,7 @@ export class HttpSession implements Transport, PostOwner {
   /** When it was opened, wherever that was. */
   createdAt = clock.now()
   lastSeen = this.createdAt
-  readonly #host: SessionHost
+  readonly #services: SessionServices
   /** Those that have not ended, whether or not somebody reads them. */
   #streams: Map<string, EventStream> | undefined
   /** Those opened by GET, for what belongs to no request; the oldest that is read gets it. */
@@ -80,12 +78,12 @@ export class HttpSession implements Transport, PostOwner {
   link!: PeerLink
 
   /** @param isNew False for a session that another process opened. */
-  constructor(sessionId: string, { principal, peer }: CallRequest, host: SessionHost, isNew: boolean) {
+  constructor(sessionId: string, { principal, peer }: CallRequest, services: SessionServices, isNew: boolean) {
     this.#isAwaited = isNew
     this.sessionId = sessionId
     this.principal = principal
     this.account = accountOf({ principal, peer })
-    this.#host = host
+    this.#services = services
   }
 
   /** Nothing is under way, and nobody listens. */
@@ -110,7 +108,7 @@ export class HttpSession implements Transport, PostOwner {
     const stream = streams?.find((candidate) => candidate.connected) ?? streams?.find(({ resumable }) => resumable)
     if (stream) return stream.send(text)
     // Another process may be the one that it listens to, or will. The one that opened the session keeps what comes before.
-    if (this.#host.shared && !this.#isAwaited) return
+    if (this.#services.shared && !this.#isAwaited) return
     this.#waiting ??= []
     if (this.#waiting.length >= maxWaiting) this.#waiting.shift()
     this.#waiting.push(text)
@@ -126,12 +124,12 @@ export class HttpSession implements Transport, PostOwner {
     if (this.#closed) return
     this.#closed = true
     for (const stream of [...(this.#streams?.values() ?? [])]) stream.end()
-    this.#host.closed(this)
+    this.#services.closed(this)
     this.link.ended()
   }
 
   reportError(error: unknown): void {
-    this.#host.endpoint.reportError(error)
+    this.#services.endpoint.reportError(error)
   }
 
   /** A POST with requests in it begins. */
@@ -150,8 +148,8 @@ export class HttpSession implements Transport, PostOwner {
     isOptional: boolean,
     requestId: RequestId | undefined,
   ): EventStream | undefined {
-    const { plainAnswers, node } = this.#host
-    if (plainAnswers || !this.#hasRoom(isOptional)) return undefined
+    const { jsonOnly, node } = this.#services
+    if (jsonOnly || !this.#hasRoom(isOptional)) return undefined
     return this.#open(toReplyId(this.sessionId, node(), this.#nextStream++, requestId), call, headers)
   }
 
@@ -176,7 +174,7 @@ export class HttpSession implements Transport, PostOwner {
   /** Answers a GET with a stream for what belongs to no request. */
   listen(call: HttpCall, headers: HeaderFields | undefined): void {
     if (!this.#hasRoom()) return tooManyStreams(null).send(call, headers)
-    const id = toStandaloneId(this.sessionId, this.#host.node(), this.#nextStream++)
+    const id = toStandaloneId(this.sessionId, this.#services.node(), this.#nextStream++)
     this.#beginListening(this.#open(id, call, { ...eventHeaders, ...headers }))
   }
 
@@ -187,7 +185,7 @@ export class HttpSession implements Transport, PostOwner {
     if (!this.#standalone.includes(stream)) this.#standalone.push(stream)
     this.listensElsewhere = false
     this.#isAwaited = false
-    this.#host.listening(this, true)
+    this.#services.listening(this, true)
     const waiting = this.#waiting
     this.#waiting = undefined
     for (const text of waiting ?? []) stream.send(text)
@@ -195,7 +193,7 @@ export class HttpSession implements Transport, PostOwner {
 
   /** Answers a GET that wants to go on after an event: what followed it on the same stream, and no other. */
   async resume(call: HttpCall, lastEventId: string, headers: HeaderFields | undefined): Promise<void> {
-    const store = this.#host.eventStore
+    const store = this.#services.eventStore
     const streamId = store && (await replay(store, lastEventId, async () => {}))
     // Also the id of an event of another session ends here: its stream does not begin with our id.
     const origin = streamId === undefined ? undefined : parseStreamId(this.sessionId, streamId)
@@ -205,7 +203,7 @@ export class HttpSession implements Transport, PostOwner {
     const known = this.#streams?.get(streamId)
     const stream = known ?? this.#reopen(streamId, origin.isStandalone)
     call.onClose(() => stream.lost(sink))
-    this.#host.streams.add(stream, this.account)
+    this.#services.streams.add(stream, this.account)
     const rest = (send: SendEvent) => replay(store, lastEventId, send)
     // Only now is anything sent: with the stream attached, nothing can fall between what was kept and what comes.
     if (origin.isStandalone) return this.#listenOn(stream, sink, rest, known === undefined)
@@ -223,7 +221,7 @@ export class HttpSession implements Transport, PostOwner {
     const resumed = stream.resume(sink, async (send) => void (await rest(send)))
     // From now on changes are sent here, and nowhere else; they wait until the older ones were sent.
     this.#beginListening(stream)
-    if (isTakenOver) this.#host.catchUp(this)
+    if (isTakenOver) this.#services.catchUp(this)
     await resumed
   }
 
@@ -241,7 +239,7 @@ export class HttpSession implements Transport, PostOwner {
   }
 
   #isAnsweredElsewhere({ node }: StreamOrigin): boolean {
-    return this.#host.isAnswered !== undefined && node !== this.#host.node()
+    return this.#services.isAnswered !== undefined && node !== this.#services.node()
   }
 
   /**
@@ -249,7 +247,7 @@ export class HttpSession implements Transport, PostOwner {
    * answered with an error, because nobody else ever will.
    */
   async #follow(stream: EventStream, origin: StreamOrigin, lastEventId: string, send: SendEvent): Promise<void> {
-    const { eventStore, isAnswered } = this.#host
+    const { eventStore, isAnswered } = this.#services
     let last = lastEventId
     let isComplete = false
     const pass = async (id: string, text: string) => {
@@ -277,7 +275,7 @@ export class HttpSession implements Transport, PostOwner {
   unread(stream: EventStream): void {
     this.lastSeen = clock.now()
     if (this.#standalone?.includes(stream) && !this.#standalone.some(({ connected }) => connected)) {
-      this.#host.listening(this, false)
+      this.#services.listening(this, false)
     }
     const isOver = stream.ended || !stream.resumable
     if (!isOver) return
@@ -287,30 +285,30 @@ export class HttpSession implements Transport, PostOwner {
 
   #open(id: string, call: HttpCall, headers: HeaderFields): EventStream {
     const sink = call.stream(headers)
-    const host = this.#host
+    const services = this.#services
     const stream = this.#create(id, sink)
     this.#streams ??= new Map()
     this.#streams.set(id, stream)
-    host.streams.add(stream, this.account)
+    services.streams.add(stream, this.account)
     call.onClose(() => stream.lost(sink))
-    if (host.endpoint.revisionOf(this.link)?.primesStreams) stream.prime()
+    if (services.endpoint.revisionOf(this.link)?.primesStreams) stream.prime()
     return stream
   }
 
   #create(id: string, sink: EventSink | undefined): EventStream {
-    const host = this.#host
-    return new EventStream(id, sink, host.eventStore, {
-      maxQueuedBytes: host.maxQueuedBytes,
-      reportError: host.reportError,
+    const services = this.#services
+    return new EventStream(id, sink, services.eventStore, {
+      maxQueuedBytes: services.maxQueuedBytes,
+      reportError: services.reportError,
       onUnread: (unread) => {
-        host.onUnread(unread)
+        services.onUnread(unread)
         this.unread(unread)
       },
     })
   }
 
   #hasRoom(isOptional = false): boolean {
-    const { maxStreamsPerSession, streams } = this.#host
+    const { maxStreamsPerSession, streams } = this.#services
     const own = [...(this.#streams?.values() ?? [])].filter((stream) => stream.connected).length
     return own < roomFor(maxStreamsPerSession, isOptional) && streams.hasRoom(this.account, isOptional)
   }

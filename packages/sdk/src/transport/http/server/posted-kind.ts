@@ -1,0 +1,21 @@
+import type { ReceivedKind } from '../../../jsonrpc/batch.ts'
+import type { PeerLink } from '../../../jsonrpc/endpoint.ts'
+import { classify, type MessageKind } from '../../../jsonrpc/message.ts'
+
+/** The kind of a message that was posted, before it is known which peer sent it. */
+export type PostedKind = MessageKind | 'batch'
+
+export function classifyPosted(value: unknown): PostedKind {
+  return Array.isArray(value) ? 'batch' : classify(value)
+}
+
+/** The kind as the link receives it. The members of a batch are classified now, because only the link knows its limits. */
+export function kindFor(link: PeerLink, value: unknown, kind: PostedKind): ReceivedKind {
+  return kind === 'batch' ? link.classify(value) : kind
+}
+
+/** Whether a POST contains only notifications and responses, so that it is answered with 202. */
+export function expectsNoResponse(kind: ReceivedKind): boolean {
+  if (Array.isArray(kind)) return kind.every((member) => expectsNoResponse(member.kind))
+  return kind === 'notification' || kind === 'response'
+}
