@@ -36,10 +36,10 @@ export type {
 } from '../auth/server/provider-port.ts'
 export { type ProxyEndpoints, ProxyOAuthServerProvider, type ProxyOptions } from '../auth/server/proxy-provider.ts'
 export type { AuthRouterOptions } from '../auth/server/router.ts'
-export { checkScopes, hasScopes, InsufficientScopeError } from '../era/scopes.ts'
 export { GuardError, type GuardRule, type Permissions } from '../net/address-policy.ts'
 export { type GuardedFetch, type GuardedFetchOptions, guardedFetch } from '../net/guarded-fetch.ts'
 export type { FetchInit, FetchLike } from '../net/send.ts'
+export { checkScopes, hasScopes, InsufficientScopeError } from '../protocol/scopes.ts'
 export { MemoryValueStore, type MemoryValueStoreOptions } from '../store/memory/values.ts'
 export type { ValueStore } from '../store/ports.ts'
 export {

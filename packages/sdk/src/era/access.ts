@@ -1,5 +1,5 @@
+import { InsufficientScopeError, includesScopes } from '../protocol/scopes.ts'
 import type { Call } from './call.ts'
-import { InsufficientScopeError, includesScopes } from './scopes.ts'
 
 /** The scopes of a caller. `'all'` stands for the local user of a stdio server, who may do everything. */
 export type Granted = readonly string[] | 'all'

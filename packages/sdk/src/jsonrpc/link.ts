@@ -379,7 +379,7 @@ export class Link {
   #sendMessage(message: RpcMessage | RpcMessage[], stream?: ReplyStream, onFailure?: (error: unknown) => void): void {
     const failed = onFailure ?? ((error: unknown) => this.#receiver.error(error))
     try {
-      if (stream) return void stream.sendText(JSON.stringify(message), isLast(message), codeOf(message))
+      if (stream) return void stream.sendText(JSON.stringify(message), isLast(message), errorOf(message))
       if (this.transport.sendText && !isWatched(this.transport)) {
         return this.transport.sendText(JSON.stringify(message))
       }
@@ -442,10 +442,10 @@ function isLast(message: RpcMessage | RpcMessage[]): boolean {
   return Array.isArray(message) || !('method' in message)
 }
 
-/** The number of the error; of a batch only if nothing in it could be taken. */
-function codeOf(message: RpcMessage | RpcMessage[]): number | undefined {
-  if (!Array.isArray(message)) return 'error' in message ? message.error?.code : undefined
-  return message.every((member) => codeOf(member) === -32600) ? -32600 : undefined
+/** The error of a response. A batch has one only if every member is invalid. */
+export function errorOf(message: RpcMessage | RpcMessage[]): RpcErrorBody | undefined {
+  if (!Array.isArray(message)) return 'error' in message ? message.error : undefined
+  return message.every((member) => errorOf(member)?.code === -32600) ? message[0] && errorOf(message[0]) : undefined
 }
 
 function toText(method: string, encode: () => string): string {

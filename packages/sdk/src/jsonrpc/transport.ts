@@ -2,7 +2,7 @@ import type { CloseDetail } from '../errors.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
 import type { ReceivedKind } from './batch.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { Fault, Params, Prepared, RequestId, RpcMessage } from './message.ts'
+import type { Fault, Params, Prepared, RequestId, RpcErrorBody, RpcMessage } from './message.ts'
 
 /**
  * The port to any channel that carries JSON-RPC messages both ways. A custom transport implements `start`, `send` and
@@ -91,9 +91,9 @@ export interface OutgoingRequest {
 export interface ReplyStream {
   /**
    * False: there is no way for anything but the answer.
-   * @param errorCode The number of the error that `text` answers with; undefined for everything else.
+   * @param error The error in `text`, if it is an error response.
    */
-  sendText(text: string, isLast: boolean, errorCode?: number): boolean
+  sendText(text: string, isLast: boolean, error?: RpcErrorBody): boolean
   /** Answers with a result that is text already. False: it wants the whole answer as text. */
   sendPrepared?(id: RequestId, result: Prepared): boolean
   /** Opens the way for messages before the answer. False: there is none. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vites
 import { introspectionVerifier } from '../../src/auth/resource/introspection-verifier.ts'
 import { type JwtVerifierOptions, jwtVerifier } from '../../src/auth/resource/jwt-verifier.ts'
 import type { AuthInfo, AuthOptions, TokenRequest } from '../../src/auth/resource/options.ts'
-import { checkScopes, hasScopes, InsufficientScopeError } from '../../src/era/scopes.ts'
+import { checkScopes, hasScopes, InsufficientScopeError } from '../../src/protocol/scopes.ts'
 import { Peer } from '../kit/http-peer.ts'
 import { modern } from '../kit/revisions.ts'
 

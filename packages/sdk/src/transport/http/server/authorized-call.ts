@@ -2,7 +2,6 @@ import { toChallenge, withoutOffline } from '../../../auth/resource/challenge.ts
 import type { VerifiedToken } from '../../../auth/resource/token-check.ts'
 import type { AuthInfo } from '../../../util/auth-info.ts'
 import { clock } from '../../../util/clock.ts'
-import { isObject } from '../../../util/objects.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import type { Body, BodyLimits, CallRequest, EventSink, HeaderFields, HttpCall, OutputLimits, Refusal } from './call.ts'
 
@@ -44,11 +43,16 @@ export class AuthorizedCall implements HttpCall {
   }
 
   reply(status: number, headers: HeaderFields, body?: string | Uint8Array): void {
-    const scopes = status === 200 && typeof body === 'string' ? missingScopes(body) : undefined
-    const all = this.#authorization?.headers ? { ...headers, ...this.#authorization.headers } : headers
-    if (!scopes) return this.#call.reply(status, all, body)
+    this.#call.reply(status, this.#withOwn(headers), body)
+  }
+
+  replyInsufficientScope(scopes: readonly string[], headers: HeaderFields, body: string): void {
     const challenge = this.#authorization?.challenge(scopes) ?? bareChallenge(scopes)
-    this.#call.reply(403, { ...all, 'www-authenticate': challenge }, body)
+    this.#call.reply(403, { ...this.#withOwn(headers), 'www-authenticate': challenge }, body)
+  }
+
+  #withOwn(headers: HeaderFields): HeaderFields {
+    return this.#authorization?.headers ? { ...headers, ...this.#authorization.headers } : headers
   }
 
   /** Set where the stream that it opens is all that a session has. */
@@ -172,20 +176,6 @@ class WatchedSink implements EventSink {
     this.#onEnd()
     this.#sink.destroy()
   }
-}
-
-const mark = '"insufficient_scope"'
-/** An error that names scopes is short; nothing longer is looked at. */
-const maxLength = 16_384
-
-/** The scopes that an answer says are missing; undefined for every other answer. */
-function missingScopes(body: string): string[] | undefined {
-  if (body.length > maxLength || !body.includes(mark)) return undefined
-  const message: unknown = JSON.parse(body)
-  const error = isObject(message) ? message.error : undefined
-  const data = isObject(error) ? error.data : undefined
-  if (!isObject(data) || data.error !== 'insufficient_scope' || !Array.isArray(data.scopes)) return undefined
-  return data.scopes.filter((scope) => typeof scope === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))
 }
 
 function bareChallenge(scopes: readonly string[]): string {

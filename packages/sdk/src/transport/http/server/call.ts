@@ -27,6 +27,8 @@ export interface HttpCall {
   onClose(listener: () => void): void
   /** Bounds what waits for a client that does not read; set before anything is sent. */
   limitOutput(limits: OutputLimits): void
+  /** Where the caller has a token: answers with 403 and a challenge that names the scopes. */
+  replyInsufficientScope?(scopes: readonly string[], headers: HeaderFields, body: string): void
   /** Where the caller has a token: runs `end` when the token expires, unless the call is over by then. */
   atExpiry?(end: () => void): void
 }

@@ -1,5 +1,6 @@
-import type { Prepared, RequestId } from '../../../jsonrpc/message.ts'
+import type { Prepared, RequestId, RpcErrorBody } from '../../../jsonrpc/message.ts'
 import type { HttpRequest, ReplyStream } from '../../../jsonrpc/transport.ts'
+import { scopesRequiredBy } from '../../../protocol/scopes.ts'
 import type { AuthInfo } from '../../../util/auth-info.ts'
 import { joinBytes } from '../../../util/bytes.ts'
 import type { DenseSetItem } from '../../../util/dense-set.ts'
@@ -47,7 +48,7 @@ export class PostResponse implements ReplyStream, DenseSetItem {
   /** Beyond those that every answer has: CORS, the session id. */
   headers: HeaderFields | undefined
   /** Must be over before the answer leaves; a `Refusal` that it rejects with takes the place of the answer. */
-  beforeLast: ((errorCode: number | undefined) => Promise<void> | undefined) | undefined
+  beforeLast: ((error: RpcErrorBody | undefined) => Promise<void> | undefined) | undefined
 
   constructor(call: HttpCall, owner: PostOwner, headers: HeaderFields | undefined) {
     this.#call = call
@@ -84,13 +85,13 @@ export class PostResponse implements ReplyStream, DenseSetItem {
     return this.#owner.assumedRevision
   }
 
-  sendText(text: string, isLast: boolean, errorCode?: number): boolean {
+  sendText(text: string, isLast: boolean, error?: RpcErrorBody): boolean {
     if (this.#done) return false
     if (!isLast) return this.#sendBefore(text)
     this.#setDone()
-    const waiting = this.beforeLast?.(errorCode)
-    if (waiting) this.#finishAfter(waiting, text, errorCode)
-    else this.#finish(text, errorCode)
+    const waiting = this.beforeLast?.(error)
+    if (waiting) this.#finishAfter(waiting, text, error)
+    else this.#finish(text, error)
     return true
   }
 
@@ -107,7 +108,7 @@ export class PostResponse implements ReplyStream, DenseSetItem {
   sendPrepared(id: RequestId, result: Prepared): boolean {
     if (this.#done || this.#stream || this.beforeLast || result.json.length < longText) return false
     this.#setDone()
-    this.#call.reply(200, this.headers ? { ...jsonHeaders, ...this.headers } : jsonHeaders, toBytes(id, result))
+    this.#call.reply(200, this.#jsonHeaders, toBytes(id, result))
     this.#owner.answered(this)
     return true
   }
@@ -153,17 +154,17 @@ export class PostResponse implements ReplyStream, DenseSetItem {
     return this.#stream
   }
 
-  #finishAfter(waiting: Promise<void>, text: string, errorCode: number | undefined): void {
+  #finishAfter(waiting: Promise<void>, text: string, error: RpcErrorBody | undefined): void {
     waiting
       .then(
-        () => this.#finish(text, errorCode),
-        (error) => {
-          if (error instanceof Refusal) return this.#refuse(error)
-          this.#owner.reportError(error)
-          this.#finish(text, errorCode)
+        () => this.#finish(text, error),
+        (failure) => {
+          if (failure instanceof Refusal) return this.#refuse(failure)
+          this.#owner.reportError(failure)
+          this.#finish(text, error)
         },
       )
-      .catch((error) => this.#owner.reportError(error))
+      .catch((failure) => this.#owner.reportError(failure))
   }
 
   /** The request was carried out, but its result must not be told. */
@@ -173,17 +174,30 @@ export class PostResponse implements ReplyStream, DenseSetItem {
     this.#owner.answered(this)
   }
 
-  #finish(text: string, errorCode: number | undefined): void {
+  #finish(text: string, error: RpcErrorBody | undefined): void {
     if (this.#stream) {
       this.#stream.send(text)
       this.#stream.end()
-    } else {
-      const status = errorCode === undefined ? 200 : statusOf(errorCode, this.#owner.era)
-      this.#call.reply(status, this.headers ? { ...jsonHeaders, ...this.headers } : jsonHeaders, text)
-    }
+    } else if (error) this.#replyError(text, error)
+    else this.#call.reply(200, this.#jsonHeaders, text)
     this.#owner.answered(this)
   }
+
+  #replyError(text: string, error: RpcErrorBody): void {
+    const status = statusOf(error.code, this.#owner.era)
+    const scopes = status === 200 && text.length <= maxScopeError ? scopesRequiredBy(error) : undefined
+    if (scopes && this.#call.replyInsufficientScope) {
+      this.#call.replyInsufficientScope(scopes, this.#jsonHeaders, text)
+    } else this.#call.reply(status, this.#jsonHeaders, text)
+  }
+
+  get #jsonHeaders(): HeaderFields {
+    return this.headers ? { ...jsonHeaders, ...this.headers } : jsonHeaders
+  }
 }
+
+/** An error with more text than this could name more scopes than fit into a header. */
+const maxScopeError = 16_384
 
 /** Characters from which on a prepared result is kept as bytes too: copying them is much cheaper than encoding again. */
 const longText = 16_384

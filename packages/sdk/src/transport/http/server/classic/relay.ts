@@ -118,7 +118,7 @@ export class Relay implements Endpoint {
     this.#open.delete(response.id!)
     if (open.request.method === 'initialize') open.link.agree(response.result?.protocolVersion)
     if (open.batch) open.batch.settle(response)
-    else open.stream?.sendText(JSON.stringify(response), true, response.error?.code)
+    else open.stream?.sendText(JSON.stringify(response), true, response.error)
   }
 
   #sendRelated(message: RpcMessage, relatedId: RequestId): void {
@@ -203,6 +203,6 @@ class RelayLink implements PeerLink {
   #refuse({ id, code, message }: Fault, stream: ReplyStream | undefined, batch?: Batch): void {
     const response: RpcResponse = { jsonrpc: '2.0', ...(id !== undefined && { id }), error: { code, message } }
     if (batch) batch.answer(response)
-    else stream?.sendText(JSON.stringify(response), true, code)
+    else stream?.sendText(JSON.stringify(response), true, response.error)
   }
 }

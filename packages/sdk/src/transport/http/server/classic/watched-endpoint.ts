@@ -1,6 +1,7 @@
 import type { CloseDetail } from '../../../../errors.ts'
 import type { ReceivedKind } from '../../../../jsonrpc/batch.ts'
 import type { Endpoint, PeerLink, RevisionFacts } from '../../../../jsonrpc/endpoint.ts'
+import { errorOf } from '../../../../jsonrpc/link.ts'
 import type { Prepared, RequestId, RpcMessage, RpcNotification, RpcResponse } from '../../../../jsonrpc/message.ts'
 import type { HttpRequest, ReplyStream, Transport } from '../../../../jsonrpc/transport.ts'
 import type { AuthInfo } from '../../../../util/auth-info.ts'
@@ -173,10 +174,10 @@ class WatchedStream implements ReplyStream {
     this.#watcher = watcher
   }
 
-  sendText(text: string, isLast: boolean, errorCode?: number): boolean {
+  sendText(text: string, isLast: boolean): boolean {
     if (!isLast && this.#stream.begin?.() === false) return false
     this.#watcher.send(JSON.parse(text), this.#requestId, this.#stream, (message) => {
-      this.#stream.sendText(JSON.stringify(message), isLast, errorCode)
+      this.#stream.sendText(JSON.stringify(message), isLast, errorOf(message))
     })
     return true
   }

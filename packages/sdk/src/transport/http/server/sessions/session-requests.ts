@@ -128,8 +128,8 @@ export class SessionRequests {
     this.#sessions.makeRoom(accountOf(call.request))
     const session = this.#attach(this.#createId(), call.request, true)
     const reply = new PostResponse(call, session, { ...cors, 'mcp-session-id': session.sessionId })
-    reply.beforeLast = (errorCode) => {
-      if (errorCode === undefined) return this.#opened(session, value)
+    reply.beforeLast = (error) => {
+      if (error === undefined) return this.#opened(session, value)
       reply.headers = cors
       void session.close()
       return undefined

@@ -1,5 +1,6 @@
 import { ProtocolError } from '../errors.ts'
 import type { AuthInfo } from '../util/auth-info.ts'
+import { isObject } from '../util/objects.ts'
 
 /**
  * The caller's token does not allow what was asked for. Over HTTP it becomes a 403 whose challenge names the scopes, so that
@@ -15,6 +16,12 @@ export class InsufficientScopeError extends ProtocolError {
     super(-32_000, message, { error: 'insufficient_scope', scopes })
     this.scopes = scopes
   }
+}
+
+/** Reads the scopes back from an error that was made of an `InsufficientScopeError`; undefined for every other error. */
+export function scopesRequiredBy({ data }: { readonly data?: unknown }): string[] | undefined {
+  if (!isObject(data) || data.error !== 'insufficient_scope' || !Array.isArray(data.scopes)) return undefined
+  return data.scopes.filter((scope) => typeof scope === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))
 }
 
 /** Throws unless the caller has every one of the scopes. Who is not known has none. */
