@@ -12,7 +12,8 @@ const allowed = {
   protocol: ['jsonrpc', 'schema'],
   store: [],
   net: [],
-  auth: ['store', 'net'],
+  // `protocol` for the identity that a token stands for (`auth-info.ts`), which servers and transports share.
+  auth: ['store', 'net', 'protocol'],
   transport: ['jsonrpc', 'protocol', 'store', 'auth', 'net'],
   replay: ['jsonrpc', 'protocol'],
   era: ['replay', 'jsonrpc', 'protocol'],

@@ -1,10 +1,13 @@
 import type { CallOptions, ClientIdentity } from '../era/client.ts'
 import { type Negotiated, negotiate } from '../era/negotiate.ts'
 import { AuthError, type CloseDetail, ClosedError, McpError, TimeoutError } from '../errors.ts'
-import { describeOutput, Link, type Receiver } from '../jsonrpc/link.ts'
+import { Link } from '../jsonrpc/link.ts'
+import { describeOutput } from '../jsonrpc/link-errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
-import type { Transport } from '../jsonrpc/transport.ts'
+import type { Receiver } from '../jsonrpc/receiver.ts'
+import { controlMethods } from '../protocol/control-methods.ts'
 import type { Revision } from '../protocol/revision.ts'
+import type { ClientTransport } from '../protocol/transport.ts'
 import { clock } from '../util/clock.ts'
 import { pause } from '../util/pause.ts'
 import { random } from '../util/random.ts'
@@ -35,7 +38,7 @@ export interface ConnectionOptions {
   readonly connectTimeoutMs: number
   /** How often per minute a server process that exited is restarted. */
   readonly restarts: number
-  readonly receiver: Omit<Receiver, 'closed' | 'gap'>
+  readonly receiver: Omit<Receiver, 'closed' | 'gap' | 'methods'>
   /** Whether repeating the request has no further effect. */
   isIdempotent(method: string, params: Params | undefined): boolean | Promise<boolean>
   onState(change: StateChange): void
@@ -60,7 +63,7 @@ const longestDelayMs = 10_000
 export class Connection {
   readonly #options: ConnectionOptions
   readonly #closing = new AbortController()
-  #transport: Transport | undefined
+  #transport: ClientTransport | undefined
   #live: Negotiated | undefined
   #reconnecting: Promise<Negotiated> | undefined
   #restartTimes: number[] = []
@@ -88,11 +91,11 @@ export class Connection {
     return this.#live
   }
 
-  get transport(): Transport | undefined {
+  get transport(): ClientTransport | undefined {
     return this.#transport
   }
 
-  async open(transport: Transport): Promise<void> {
+  async open(transport: ClientTransport): Promise<void> {
     if (this.#transport) {
       throw new McpError(
         'invalid-argument',
@@ -215,6 +218,7 @@ export class Connection {
     if (this.#isClosing || !this.#transport) throw new ClosedError('The client was closed')
     const receiver: Receiver = {
       ...this.#options.receiver,
+      methods: controlMethods,
       closed: (link, detail) => this.#lost(link, detail),
       gap: () => this.#options.onGap(),
     }

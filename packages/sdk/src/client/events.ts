@@ -1,4 +1,4 @@
-import type { Cancellation } from '../jsonrpc/link.ts'
+import type { Cancellation } from '../jsonrpc/receiver.ts'
 import type { LoggingMessageParams } from '../protocol/logging.ts'
 import type { SessionRenewed, StateChange } from './connection.ts'
 import type { TaskStatusChange } from './tasks/client-tasks.ts'

@@ -1,6 +1,6 @@
 import type { Params, ResultObject, RpcErrorBody, RpcRequest } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
-import type { ReplyStream, Transport } from '../jsonrpc/transport.ts'
+import type { RequestStream, ServerTransport } from '../protocol/transport.ts'
 
 /** A request that is being served: an `Exchange`, or the call of a task. */
 export interface Call {
@@ -10,7 +10,7 @@ export interface Call {
   /** True once nothing more can be sent for it. */
   readonly ended: boolean
   /** The HTTP request and its stream; undefined on other transports. */
-  readonly stream: Pick<ReplyStream, 'request' | 'disconnect'> | undefined
+  readonly stream: Partial<RequestStream> | undefined
   readonly link: CallLink
   /** Set if it runs as a task. */
   readonly task?: TaskControl | undefined
@@ -26,7 +26,7 @@ export interface Call {
 
 /** The part of a connection that handlers can use. */
 export interface CallLink {
-  readonly transport: Pick<Transport, 'sessionId' | 'disconnect' | 'auth' | 'principal' | 'isLocalUser'>
+  readonly transport: Partial<ServerTransport>
   notify(method: string, params?: Params): void
 }
 

@@ -1,8 +1,9 @@
-import type { Link, SendOptions } from '../jsonrpc/link.ts'
+import type { Link } from '../jsonrpc/link.ts'
 import type { Params, ResultObject, RpcNotification } from '../jsonrpc/message.ts'
 import type { ClientCapabilities, Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { SubscriptionFilter } from '../protocol/subscriptions.ts'
+import type { HttpSendOptions } from '../protocol/transport.ts'
 
 /** How a client describes itself to servers. */
 export interface ClientIdentity {
@@ -27,7 +28,7 @@ export interface Listening {
   close(): Promise<void>
 }
 
-export interface CallOptions extends SendOptions {
+export interface CallOptions extends HttpSendOptions {
   /** Whether the result may be a task, or the request is about one. Declared to servers that require it. */
   takesTasks?: boolean | undefined
 }

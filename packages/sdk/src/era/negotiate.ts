@@ -3,6 +3,7 @@ import type { Link } from '../jsonrpc/link.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
 import { knownServer, rememberServer } from '../protocol/known-servers.ts'
 import type { Revision } from '../protocol/revision.ts'
+import { clientTransportOf } from '../protocol/transport.ts'
 import { isObject } from '../util/objects.ts'
 import { scheduler } from '../util/scheduler.ts'
 import type { ClientEra, ClientIdentity } from './client.ts'
@@ -50,8 +51,8 @@ export async function negotiate(negotiation: Negotiation): Promise<Negotiated> {
 async function chooseEra(negotiation: Negotiation): Promise<Negotiated> {
   const link = await negotiation.open()
   const { stateless, handshake } = byEra(negotiation.revisions)
-  if (stateless.length === 0 || link.transport.handshakeOnly) return initialize(negotiation, link)
-  if (handshake.length > 0 && knownServer(link.transport.peerKey)?.era === 'handshake') {
+  if (stateless.length === 0 || clientTransportOf(link).handshakeOnly) return initialize(negotiation, link)
+  if (handshake.length > 0 && knownServer(clientTransportOf(link).peerKey)?.era === 'handshake') {
     try {
       return await initialize(negotiation, link)
     } catch (error) {
@@ -67,7 +68,7 @@ async function chooseEra(negotiation: Negotiation): Promise<Negotiated> {
 async function probe(negotiation: Negotiation, link: Link, revision: Revision): Promise<Negotiated> {
   const discovery = discover(negotiation, link, revision)
   // On HTTP every request gets a response, so there is no need for a second one in parallel.
-  if (link.transport.readsHeaders) return useDiscovery(negotiation, link, discovery)
+  if (clientTransportOf(link).readsHeaders) return useDiscovery(negotiation, link, discovery)
   // A server that does not know the method may not answer at all, and a slow one may answer later.
   const first = await orSilence(discovery, negotiation.probeTimeoutMs)
   if (first === 'silence') return initializeOr(negotiation, link, discovery)
@@ -117,7 +118,7 @@ async function fallBack(negotiation: Negotiation, link: Link, error: unknown): P
     return initialize(negotiation, link)
   }
   if (error instanceof HttpError && isRejection(error)) return initialize(negotiation, link)
-  if (!(error instanceof ClosedError) || !link.transport.restartable) throw error
+  if (!(error instanceof ClosedError) || !clientTransportOf(link).restartable) throw error
   // Some servers exit when they get an unknown request. Start the server again and send `initialize`.
   return initialize(negotiation, await negotiation.open())
 }
@@ -171,7 +172,7 @@ function supportedIn(error: PeerError): string[] | undefined {
 }
 
 function remember({ link, era }: Negotiated): void {
-  const key = link.transport.peerKey
+  const key = clientTransportOf(link).peerKey
   if (key !== undefined) rememberServer(key, { era: era.facts.revision.era })
 }
 

@@ -1,7 +1,6 @@
 import { ProtocolError, RpcCode } from '../errors.ts'
-import type { Exchange } from '../jsonrpc/exchange.ts'
-import type { Link } from '../jsonrpc/link.ts'
 import { accountOf } from '../util/account.ts'
+import type { Call } from './call.ts'
 
 export interface UriLimits {
   readonly maxUris: number
@@ -31,7 +30,7 @@ export class SubscribedUris {
   }
 
   /** Creates an empty set that counts towards the limit of the caller: its principal, else its address, else its connection. */
-  createSet({ stream, link }: Pick<Exchange, 'stream'> & { link: Link }): UriSet {
+  createSet({ stream, link }: Pick<Call, 'stream' | 'link'>): UriSet {
     const account = accountOf(stream?.request ?? link.transport)
     return new UriSet(this, account ? `${account.isAddress} ${account.name}` : link)
   }

@@ -1,17 +1,17 @@
 import type { Exchange } from './exchange.ts'
-import type { RequestId } from './message.ts'
 
-/** The requests of a peer that are being served, by id. Most peers have one at a time, which needs no table. */
+/** The requests of a peer that are in progress, by id. Most peers have one at a time, which needs no table. */
 export class InFlight {
   #one: Exchange | undefined
-  #others: Map<RequestId, Exchange> | undefined
+  #others: Map<unknown, Exchange> | undefined
 
   get size(): number {
     return (this.#one ? 1 : 0) + (this.#others?.size ?? 0)
   }
 
-  get(id: RequestId): Exchange | undefined {
-    return this.#one?.request.id === id ? this.#one : this.#others?.get(id)
+  /** @param id As a peer sent it, so it can be anything. */
+  get(id: unknown): Exchange | undefined {
+    return this.#one && this.#one.request.id === id ? this.#one : this.#others?.get(id)
   }
 
   add(exchange: Exchange): void {

@@ -128,7 +128,7 @@ function lengthOf(line: string): number {
 /** The beginning of a message often tells whose it is, so that whoever waits for it can be told. */
 function tooLong(beginning: string, maxBytes: number): Fault {
   const id = /^\s*\{[^{[]*?"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,100}")/.exec(beginning)?.[1]
-  const meant = /"(?:result|error)"\s*:/.test(beginning) ? 'answer' : 'request'
+  const meant = /"(?:result|error)"\s*:/.test(beginning) ? 'response' : 'request'
   const message = `The message is longer than ${maxBytes} bytes`
   return new Fault(-32600, message, id === undefined ? undefined : JSON.parse(id), meant)
 }

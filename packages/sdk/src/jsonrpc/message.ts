@@ -29,14 +29,14 @@ export interface RpcResponse {
 }
 export type RpcMessage = RpcRequest | RpcNotification | RpcResponse
 
-/** What is wrong with something that was received, in the terms of an error answer. */
+/** Describes why received input is not a valid message, with the code and text of the error response. */
 export class Fault {
   readonly code: number
   readonly message: string
-  /** The id of the faulty message, where it could be read. */
+  /** The id of the invalid message, if it could be read. */
   readonly id: RequestId | undefined
-  /** What it was meant to be. Nobody answers an answer; without method, result and error it may have been either. */
-  readonly meant: 'request' | 'answer' | 'either'
+  /** What the message was meant to be. A response is never answered; without method, result and error it could be either. */
+  readonly meant: 'request' | 'response' | 'either'
 
   constructor(code: number, message: string, id?: RequestId, meant: Fault['meant'] = 'request') {
     this.code = code
@@ -46,7 +46,7 @@ export class Fault {
   }
 }
 
-/** A result that is JSON text already, so that a list is serialised once and not for every caller. */
+/** A result that is JSON text already, so that a list is serialised once instead of for every caller. */
 export class Prepared {
   readonly json: string
 
@@ -68,7 +68,7 @@ export function classify(value: unknown): MessageKind {
   if (typeof value.method !== 'string') return refuse(value, 'method must be a string')
   if (value.params !== undefined && !isObject(value.params)) return refuse(value, 'params must be an object')
   if (value.result !== undefined || value.error !== undefined) {
-    return refuse(value, 'A message cannot be a request and a response at once')
+    return refuse(value, 'A message cannot be both a request and a response')
   }
   if (value.id === undefined) return 'notification'
   return isRequestId(value.id) ? 'request' : refuse(value, idRule)
@@ -89,7 +89,7 @@ export function isResponse(value: unknown, kind: unknown): value is RpcResponse 
   return kind === 'response'
 }
 
-/** Ids are strings or integers that survive a round trip through JSON; fractions and null are refused. */
+/** Ids are strings, or integers that survive a round trip through JSON. Fractions and null are invalid. */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value))
 }
@@ -109,7 +109,7 @@ function classifyResponse(value: JsonObject): 'response' | Fault {
   if (!isObject(error) || !Number.isInteger(error.code) || typeof error.message !== 'string') {
     return refuse(value, 'error must have an integer code and a string message')
   }
-  // From 2025-11-25 on an error may come without id when the request's id could not be read.
+  // From 2025-11-25 on, an error may have no id if the id of the request could not be read.
   return value.id === undefined || value.id === null || isRequestId(value.id) ? 'response' : refuse(value, idRule)
 }
 
@@ -119,7 +119,7 @@ function refuse(value: JsonObject, message: string): Fault {
 
 function meantAs(value: JsonObject): Fault['meant'] {
   if (value.method !== undefined) return 'request'
-  return value.result !== undefined || value.error !== undefined ? 'answer' : 'either'
+  return value.result !== undefined || value.error !== undefined ? 'response' : 'either'
 }
 
 /** A result that cannot be written as JSON. */
@@ -132,7 +132,7 @@ export class Unsendable extends Error {
   }
 }
 
-/** The text of a result; throws `Unsendable`. */
+/** Serialises a result; throws `Unsendable`. */
 export function toResultText(result: ResultObject): string {
   try {
     return JSON.stringify(result)
@@ -141,15 +141,15 @@ export function toResultText(result: ResultObject): string {
   }
 }
 
-/** The answer's text. Built by hand so that a prepared result goes in as it is. */
+/** Serialises a response. Built by hand, so that a prepared result is inserted as it is. */
 export function encodeResult(id: RequestId, result: ResultObject | Prepared): string {
   const body = result instanceof Prepared ? result.json : JSON.stringify(result)
   return `{"jsonrpc":"2.0","id":${typeof id === 'number' ? id : JSON.stringify(id)},"result":${body}}`
 }
 
 /**
- * The request's text. `_meta` is put in as text too: a token for each request, and what a client says with every one,
- * need not be built as objects again and again.
+ * Serialises a request. `_meta` is inserted as text, because the progress token and the client's details would otherwise be
+ * built as objects for every request.
  * @param meta Members of `_meta` as JSON text without braces, such as `"a":1,"b":2`.
  */
 export function encodeRequest(id: number, method: string, params: Params | undefined, meta: string): string {

@@ -113,7 +113,7 @@ export class PendingRequests {
   }
 
   /** An id that was given out, so that a late answer can be told from one to nobody. */
-  wasOurs(id: RequestId): boolean {
+  wasOurs(id: unknown): boolean {
     return typeof id === 'number' && id >= this.#firstId && id < this.#nextId
   }
 

@@ -1,6 +1,6 @@
 import { ProtocolError } from '../errors.ts'
-import type { AuthInfo } from '../util/auth-info.ts'
 import { isObject } from '../util/objects.ts'
+import type { AuthInfo } from './auth-info.ts'
 
 /**
  * The caller's token does not allow what was asked for. Over HTTP it becomes a 403 whose challenge names the scopes, so that

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Endpoint } from '../jsonrpc/endpoint.ts'
+import type { Endpoint } from '../protocol/endpoint.ts'
 import type { McpServer } from '../server/mcp-server.ts'
 import type { Server } from '../server/server.ts'
 import { type HttpMetrics, HttpRequestHandler } from '../transport/http/server/handler.ts'

@@ -1,7 +1,7 @@
 import type { Call } from '../era/call.ts'
 import { ProtocolError } from '../errors.ts'
-import type { LinkLimits } from '../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import type { LinkLimits } from '../jsonrpc/receiver.ts'
 import { networkOf } from '../util/account.ts'
 import { clock } from '../util/clock.ts'
 import { TokenBucket } from '../util/token-bucket.ts'

@@ -17,6 +17,7 @@ import type { Caller } from '../protocol/caller.ts'
 import type { HeaderReader } from '../protocol/mirrored-headers.ts'
 import { checkParams } from '../protocol/params.ts'
 import type { EraName } from '../protocol/revision.ts'
+import { requestStreamOf } from '../protocol/transport.ts'
 import type { Conversation, Outcome, Reply } from '../replay/conversation.ts'
 import type { ReplayBackend } from '../replay/replaying-conversation.ts'
 import { chain, isThenable } from '../util/maybe-async.ts'
@@ -124,7 +125,7 @@ export class Dispatch {
 
   #route(exchange: Exchange): Reply | PromiseLike<Reply> | undefined {
     const { method, params = noParams } = exchange.request
-    const era = this.#eras[eraOf(exchange.request, exchange.stream?.era)]
+    const era = this.#eras[eraOf(exchange.request, requestStreamOf(exchange)?.era)]
     const eraMethod = era.methods.get(method)
     if (eraMethod) return this.#runEraMethod(eraMethod, exchange, era, params)
     const caller = era.identify(exchange)
@@ -224,7 +225,7 @@ export class Dispatch {
   #fail(exchange: Exchange, error: unknown): void {
     if (error instanceof Unsendable) return exchange.fail(this.unsendable(exchange.request, error.result, error.cause))
     if (error instanceof ProtocolError) {
-      const era = this.#eras[eraOf(exchange.request, exchange.stream?.era)]
+      const era = this.#eras[eraOf(exchange.request, requestStreamOf(exchange)?.era)]
       return exchange.fail(era.toError(error, exchange))
     }
     exchange.fail(this.errorOf(error))
@@ -257,9 +258,9 @@ export class Dispatch {
 function checkHeaders(
   headersProblem: NonNullable<MethodEntry['headersProblem']>,
   params: Params,
-  { stream }: Exchange,
+  exchange: Exchange,
 ): void {
-  const { request } = stream ?? {}
+  const { request } = requestStreamOf(exchange) ?? {}
   const problem = request && headersProblem(params, request)
   if (problem !== undefined) throw new ProtocolError(RpcCode.HeaderMismatch, problem)
 }

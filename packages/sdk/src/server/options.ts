@@ -1,6 +1,6 @@
 import type { QuestionLimits } from '../era/server.ts'
 import type { PingOptions } from '../jsonrpc/heartbeat.ts'
-import type { Cancellation } from '../jsonrpc/link.ts'
+import type { Cancellation } from '../jsonrpc/receiver.ts'
 import type { CacheHints } from '../protocol/caching.ts'
 import { cacheHintsProblem } from '../protocol/caching.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'

@@ -3,18 +3,21 @@ import { HandshakeServer } from '../era/handshake/server.ts'
 import type { Definition, ServerEra } from '../era/server.ts'
 import { StatelessServer } from '../era/stateless/server.ts'
 import { SubscribedUris } from '../era/subscribed-uris.ts'
-import type { Endpoint, RevisionFacts } from '../jsonrpc/endpoint.ts'
-import { type Cancellation, Link, type Receiver } from '../jsonrpc/link.ts'
+import { Link } from '../jsonrpc/link.ts'
 import type { Params } from '../jsonrpc/message.ts'
+import type { Cancellation, Receiver } from '../jsonrpc/receiver.ts'
 import type { Transport } from '../jsonrpc/transport.ts'
 import type { Result } from '../protocol/base.ts'
 import type { Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
+import { controlMethods } from '../protocol/control-methods.ts'
 import { warnIfDeprecated } from '../protocol/deprecated.ts'
+import type { Endpoint, RevisionFacts } from '../protocol/endpoint.ts'
 import { iconsProblem } from '../protocol/icons.ts'
 import type { LoggingMessageParams } from '../protocol/logging.ts'
 import { checkExtensions } from '../protocol/meta-key.ts'
 import type { ClientRequests } from '../protocol/methods.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
+import type { ServerTransport } from '../protocol/transport.ts'
 import type { Outcome } from '../replay/conversation.ts'
 import { DenseSet } from '../util/dense-set.ts'
 import { Sealer } from '../util/sealer.ts'
@@ -88,6 +91,7 @@ export class Server {
     this.#dispatch = new Dispatch(eras, (error) => this.reportError(error))
     this.#dispatch.filterLog = options.filterLog
     this.#receiver = {
+      methods: controlMethods,
       request: (exchange) => this.#dispatch.answer(exchange),
       notification: (notification, link) => {
         for (const era of each) era.notified(notification, link)
@@ -159,14 +163,15 @@ export class Server {
   /** Connects one client. Call it any number of times: clients are independent of each other. */
   async connect(transport: Transport): Promise<Link> {
     this.#tasks.start()
-    transport.serves?.(this.endpoint)
+    const traits: ServerTransport = transport
+    traits.serves?.(this.endpoint)
     const link = this.#attach(transport)
     const { onclose } = transport
     try {
       await link.open()
       // Keep a handler that was set before.
       if (onclose) chainClose(transport, onclose)
-      if (!transport.serves && !link.closed) this.#pings?.start(link, () => !!this.#handshake.revisionOf(link))
+      if (!traits.serves && !link.closed) this.#pings?.start(link, () => !!this.#handshake.revisionOf(link))
     } catch (error) {
       this.#links.delete(link)
       throw error

@@ -2,7 +2,7 @@ import type { Call, CallLink, TaskControl } from '../era/call.ts'
 import { CapabilityError, McpError } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Params, ResultObject, RpcErrorBody, RpcRequest } from '../jsonrpc/message.ts'
-import type { HttpRequest } from '../jsonrpc/transport.ts'
+import type { HttpRequest } from '../protocol/http-request.ts'
 import type { StoredRequest } from './task.ts'
 
 const maxRefused = 100

@@ -2,13 +2,13 @@ import { checkAccess, principalOf } from '../era/access.ts'
 import type { Call } from '../era/call.ts'
 import type { TaskFeed } from '../era/server.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
+import type { AuthInfo } from '../protocol/auth-info.ts'
 import type { Caller } from '../protocol/caller.ts'
 import type { Reply } from '../replay/conversation.ts'
 import type { Context } from '../server/context.ts'
 import type { RequestHandler, Serving } from '../server/dispatch.ts'
 import { type AccessOptions, mayUse } from '../server/features/feature.ts'
 import type { TaskRuntime, TaskServer, ToolTaskConfig } from '../server/task-runtime.ts'
-import type { AuthInfo } from '../util/auth-info.ts'
 import { isObject, type JsonObject, omit, pick } from '../util/objects.ts'
 import { scheduler, type Timer } from '../util/scheduler.ts'
 import { coreDialect } from './core-dialect.ts'
@@ -155,7 +155,7 @@ class Tasks implements TaskRuntime {
     dialect: Dialect,
     { requiredScopes }: ToolTaskConfig,
   ): Omit<NewTask, 'isReady'> {
-    const { request, stream, link } = exchange
+    const { request, stream, link }: Call = exchange
     const http = stream?.request
     const { sessionId, auth, principal, isLocalUser } = link.transport
     const params = omit(request.params ?? {}, ['task', 'requestState', 'inputResponses'])

@@ -1,11 +1,11 @@
 import type { ResultObject, RpcErrorBody, RpcRequest } from '../jsonrpc/message.ts'
-import type { Transport } from '../jsonrpc/transport.ts'
+import type { AuthInfo } from '../protocol/auth-info.ts'
 import type { Caller } from '../protocol/caller.ts'
 import type { InputRequest } from '../protocol/input.ts'
 import type { TaskStatus } from '../protocol/tasks.ts'
+import type { HasIdentity, LocalUser } from '../protocol/transport.ts'
 import type { ReplayState } from '../replay/sealed-states.ts'
 import type { TaskEntry, TaskSummary } from '../store/ports.ts'
-import type { AuthInfo } from '../util/auth-info.ts'
 
 /** The part of a task that lists contain. */
 export interface ListedTask extends Omit<TaskSummary, 'summary' | 'isOpen'>, SummaryBody {}
@@ -62,7 +62,7 @@ export interface StoredRequest {
   /** Of the HTTP request. Headers are not stored, because they contain secrets. */
   http?: { url: string; principal?: string | undefined; auth?: AuthInfo | undefined } | undefined
   /** The identity of the connection, on other transports. */
-  peer?: Pick<Transport, 'auth' | 'principal' | 'isLocalUser'> | undefined
+  peer?: Partial<HasIdentity & LocalUser> | undefined
 }
 
 export function isFinal(status: TaskStatus): boolean {

@@ -3,7 +3,7 @@ import { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/options.ts'
 import { type Connectable, connectInMemory } from '../connect/connect.ts'
 import type { RpcMessage } from '../jsonrpc/message.ts'
-import type { Transport } from '../jsonrpc/transport.ts'
+import type { LinkTransport, Transport } from '../jsonrpc/transport.ts'
 import type { Revision, RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
 import { serveHttp } from '../serve/http.ts'
@@ -147,7 +147,7 @@ const openers: Readonly<Record<WireTransport, Wire['open']>> = {
 
 class PipeTransport implements Transport {
   onmessage?: Transport['onmessage'] | undefined
-  onfault?: Transport['onfault'] | undefined
+  onfault?: LinkTransport['onfault'] | undefined
   onclose?: Transport['onclose'] | undefined
   readonly #output: PassThrough
   readonly #input: PassThrough

@@ -1,5 +1,5 @@
 import { classify, Fault, type Params, type RpcMessage, type RpcRequest } from '../jsonrpc/message.ts'
-import type { Transport } from '../jsonrpc/transport.ts'
+import type { ClientTransport } from '../protocol/transport.ts'
 import { InMemoryTransport } from '../transport/memory/memory.ts'
 import { Transcript } from './transcript.ts'
 
@@ -10,7 +10,7 @@ export type ScriptedAnswer = { result: unknown } | { error: unknown } | undefine
 export class ScriptedServer {
   readonly transcript = new Transcript()
   /** The client's end. */
-  readonly transport: Transport
+  readonly transport: ClientTransport
   readonly #own: InMemoryTransport
 
   /** @param answers By method; `'*'` takes the rest. Methods without an answer get -32601. */

@@ -1,5 +1,5 @@
 import type { RpcMessage } from '../jsonrpc/message.ts'
-import type { Transport } from '../jsonrpc/transport.ts'
+import type { LinkTransport } from '../jsonrpc/transport.ts'
 
 /** One message of a conversation, seen from the client. */
 export interface Line {
@@ -36,7 +36,7 @@ export class Transcript {
 }
 
 /** Notes down everything that passes a client's transport. Call it before connecting. */
-export function record(transport: Transport, transcript = new Transcript()): Transcript {
+export function record(transport: LinkTransport, transcript = new Transcript()): Transcript {
   const { send, sendText, sendRequest } = transport
   let isNoted = false
   transport.send = (message) => {
@@ -65,11 +65,11 @@ export function record(transport: Transport, transcript = new Transcript()): Tra
       return sent
     }
   }
-  let handler: Transport['onmessage']
+  let handler: LinkTransport['onmessage']
   Object.defineProperty(transport, 'onmessage', {
     configurable: true,
     get: () => handler && noted,
-    set: (next: Transport['onmessage']) => {
+    set: (next: LinkTransport['onmessage']) => {
       handler = next
     },
   })

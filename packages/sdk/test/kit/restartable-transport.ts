@@ -1,4 +1,4 @@
-import type { Transport } from 'tenon/client'
+import type { ClientTransport, Transport } from 'tenon/client'
 
 /** Over which a connection can be made again: each start asks for a new one, as a child process would be started. */
 export class RestartableTransport implements Transport {
@@ -7,7 +7,7 @@ export class RestartableTransport implements Transport {
   readonly restartable = true
   readonly peerKey: string | undefined
   starts = 0
-  #inner: Transport | undefined
+  #inner: ClientTransport | undefined
   readonly #make: (start: number) => Transport | Promise<Transport>
 
   constructor(make: (start: number) => Transport | Promise<Transport>, peerKey?: string) {

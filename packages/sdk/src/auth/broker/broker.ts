@@ -1,7 +1,7 @@
 import { McpError } from '../../errors.ts'
 import { guardedFetch } from '../../net/guarded-fetch.ts'
+import type { AuthInfo } from '../../protocol/auth-info.ts'
 import { MemoryValueStore } from '../../store/memory/values.ts'
-import type { AuthInfo } from '../../util/auth-info.ts'
 import { Sealer } from '../../util/sealer.ts'
 import type { AuthRoutes } from '../http.ts'
 import type { Backend } from '../server/backend.ts'

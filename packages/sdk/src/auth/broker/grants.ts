@@ -1,4 +1,4 @@
-import type { AuthInfo } from '../../util/auth-info.ts'
+import type { AuthInfo } from '../../protocol/auth-info.ts'
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
 import type { AuthorizationRequest, CodeRequest, OAuthTokens, RefreshRequest } from '../server/backend.ts'

@@ -1,7 +1,7 @@
-import type { AuthInfo } from '../../util/auth-info.ts'
+import type { AuthInfo } from '../../protocol/auth-info.ts'
 import type { AuthRoutes } from '../http.ts'
 
-export type { AuthInfo } from '../../util/auth-info.ts'
+export type { AuthInfo } from '../../protocol/auth-info.ts'
 
 /** How a server checks access tokens. The server is the resource server of OAuth 2.1 (2025-06-18 on, authorization). */
 export interface AuthOptions {

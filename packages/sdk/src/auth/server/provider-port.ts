@@ -1,4 +1,4 @@
-import type { AuthInfo } from '../../util/auth-info.ts'
+import type { AuthInfo } from '../../protocol/auth-info.ts'
 import type { OAuthTokens } from './backend.ts'
 import type { OAuthClient, OAuthClientMetadata } from './client.ts'
 

@@ -1,4 +1,4 @@
-import type { AuthInfo } from '../../util/auth-info.ts'
+import type { AuthInfo } from '../../protocol/auth-info.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import { timeoutSignal } from '../../util/scheduler.ts'
 import { secretBasic } from '../client/client-authentication.ts'

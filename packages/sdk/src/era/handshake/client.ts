@@ -1,12 +1,14 @@
 import { McpError } from '../../errors.ts'
-import type { Link, SendOptions } from '../../jsonrpc/link.ts'
+import type { Link } from '../../jsonrpc/link.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
+import type { SendOptions } from '../../jsonrpc/send-options.ts'
 import type { ClientCapabilities } from '../../protocol/capabilities.ts'
 import type { InitializeResult } from '../../protocol/initialize.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import type { SubscriptionFilter } from '../../protocol/subscriptions.ts'
 import { tasksExtension } from '../../protocol/tasks.ts'
+import { clientTransportOf } from '../../protocol/transport.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject, omit } from '../../util/objects.ts'
 import type { ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
@@ -52,7 +54,7 @@ export class HandshakeClient implements ClientEra {
     link.answersFaults = true
     link.batching = revision.batching
     link.omitsUnknownId = revision.omitsUnknownId
-    link.transport.setProtocolVersion?.(revision.id)
+    clientTransportOf(link).setProtocolVersion?.(revision.id)
     link.notify('notifications/initialized')
   }
 

@@ -9,6 +9,7 @@ import { canAsk } from '../../protocol/input-check.ts'
 import { isAtLeast, type LoggingLevel } from '../../protocol/log-level.ts'
 import type { LoggingMessageParams } from '../../protocol/logging.ts'
 import type { Revision } from '../../protocol/revision.ts'
+import { requestStreamOf } from '../../protocol/transport.ts'
 import { isUri } from '../../protocol/uri.ts'
 import type { Conversation, Reply } from '../../replay/conversation.ts'
 import { checkAccess, grantedTo, isAllowed } from '../access.ts'
@@ -58,7 +59,7 @@ export class HandshakeServer implements ServerEra {
   identify(exchange: Exchange): Caller {
     const session = exchange.link.session
     if (session instanceof Session) return session
-    const assumed = exchange.stream?.assumedRevision
+    const assumed = requestStreamOf(exchange)?.assumedRevision
     if (assumed !== undefined) return this.#assumeSession(exchange.link, assumed)
     if (this.#revisions.length === this.#definition.revisions.length) {
       throw new ProtocolError(RpcCode.InvalidRequest, 'Session not initialized: send "initialize" first')

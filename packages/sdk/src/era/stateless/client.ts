@@ -8,6 +8,7 @@ import { paramsChecks } from '../../protocol/params.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import type { SubscriptionFilter } from '../../protocol/subscriptions.ts'
 import { tasksExtension } from '../../protocol/tasks.ts'
+import { clientTransportOf } from '../../protocol/transport.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject, type JsonObject, omit } from '../../util/objects.ts'
 import { scheduler } from '../../util/scheduler.ts'
@@ -44,7 +45,7 @@ export class StatelessClient implements ClientEra {
   }
 
   begin(link: Link): void {
-    link.transport.setProtocolVersion?.(this.facts.revision.id)
+    clientTransportOf(link).setProtocolVersion?.(this.facts.revision.id)
   }
 
   async refresh(link: Link): Promise<void> {
@@ -86,7 +87,7 @@ export class StatelessClient implements ClientEra {
     const ended = deferred<'closed' | 'lost'>()
     const acknowledged = deferred<SubscriptionFilter>()
     // Over HTTP a server also closes streams before a restart. The client then subscribes again.
-    const byServer = link.transport.readsHeaders ? 'lost' : 'closed'
+    const byServer = clientTransportOf(link).readsHeaders ? 'lost' : 'closed'
     const request = link.request(
       'subscriptions/listen',
       { notifications: filter },

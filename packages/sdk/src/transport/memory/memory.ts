@@ -1,21 +1,22 @@
 import { ClosedError } from '../../errors.ts'
 import { Fault, type RpcMessage } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
-import type { Transport } from '../../jsonrpc/transport.ts'
-import { type AuthInfo, userOf } from '../../util/auth-info.ts'
+import type { TextSender, Transport, TransportEvents } from '../../jsonrpc/transport.ts'
+import { type AuthInfo, userOf } from '../../protocol/auth-info.ts'
+import type { HasIdentity } from '../../protocol/transport.ts'
 
 /**
  * Two ends in one process. Messages cross as JSON text, as they would on a wire, so that neither side can see or change
  * the other's objects, and what does not survive JSON is noticed.
  */
-export class InMemoryTransport implements Transport {
+export class InMemoryTransport implements Transport, TextSender, HasIdentity {
   onmessage?: Transport['onmessage'] | undefined
-  onfault?: Transport['onfault'] | undefined
+  onfault?: TransportEvents['onfault'] | undefined
   onclose?: Transport['onclose'] | undefined
   onerror?: Transport['onerror'] | undefined
   sessionId?: string
   /** On the server's end: the identity of the client, as a token would give it over HTTP. Set it before connecting. */
-  auth?: AuthInfo | undefined
+  auth: AuthInfo | undefined
   #other: InMemoryTransport | undefined
   #waiting: string[] = []
   #started = false

@@ -1,10 +1,18 @@
 import type { RedirectResult } from '../../auth/client/provider.ts'
 import { HttpError } from '../../errors.ts'
-import { isWatched } from '../../jsonrpc/link.ts'
 import { classify, Fault, type RpcMessage } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
-import type { OutgoingRequest, Transport } from '../../jsonrpc/transport.ts'
+import type { OutgoingRequest, RequestSender, Transport, TransportEvents } from '../../jsonrpc/transport.ts'
+import { isWatched } from '../../jsonrpc/transport.ts'
 import type { ResponseHead } from '../../net/send.ts'
+import type {
+  CarriesCredentials,
+  Described,
+  HandshakeOnly,
+  HttpSendOptions,
+  Restartable,
+  VersionAware,
+} from '../../protocol/transport.ts'
 import { scheduler, type Timer } from '../../util/scheduler.ts'
 import { ClientConfig, type HttpClientOptions, parseUrl } from '../http/client/config.ts'
 import { EventReader, type ServerSentEvent } from '../http/client/event-reader.ts'
@@ -22,11 +30,13 @@ export interface SSEClientTransportOptions extends HttpClientOptions, ProviderOp
  * The client side of the HTTP+SSE transport of 2024-11-05, for servers that have no other. One stream carries all messages of
  * the server, and its first event names the URL that messages are posted to. The session ends with the stream.
  */
-export class SSEClientTransport implements Transport {
+export class SSEClientTransport
+  implements Transport, RequestSender, Restartable, HandshakeOnly, Described, CarriesCredentials, VersionAware
+{
   onmessage?: Transport['onmessage'] | undefined
   onclose?: Transport['onclose'] | undefined
   onerror?: Transport['onerror'] | undefined
-  onwait?: Transport['onwait'] | undefined
+  onwait?: TransportEvents['onwait'] | undefined
   readonly restartable = true
   readonly handshakeOnly = true
   readonly peerKey: string
@@ -82,9 +92,10 @@ export class SSEClientTransport implements Transport {
     return this.#post(answerLabel, text).finally(() => this.#answers.end())
   }
 
-  sendRequest(text: string, request: OutgoingRequest): Promise<void> {
+  sendRequest(text: string, { method, options = {} }: OutgoingRequest): Promise<void> {
     if (isWatched(this)) return Promise.resolve(this.send(JSON.parse(text)))
-    return this.#post(request.method, text, request.onAuthorized)
+    const { onAuthorized }: HttpSendOptions = options
+    return this.#post(method, text, onAuthorized)
   }
 
   setProtocolVersion(version: string): void {

@@ -1,6 +1,8 @@
-import type { PeerLink } from '../../jsonrpc/endpoint.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
-import type { HttpRequest, Transport } from '../../jsonrpc/transport.ts'
+import type { TextSender, Transport } from '../../jsonrpc/transport.ts'
+import type { PeerLink } from '../../protocol/endpoint.ts'
+import type { HttpRequest } from '../../protocol/http-request.ts'
+import type { HasSession, RequestStream } from '../../protocol/transport.ts'
 import { accountOf } from '../../util/account.ts'
 import { random } from '../../util/random.ts'
 import { type EventSink, eventHeaders, type HeaderFields, type HttpCall } from '../http/server/call.ts'
@@ -8,7 +10,7 @@ import type { HandlerServices } from '../http/server/services.ts'
 import { EventStream } from '../http/server/streams/event-stream.ts'
 
 /** One client of the old transport: everything to it goes on its one stream; what it says comes by POST. */
-export class SsePeer implements Transport {
+export class SsePeer implements Transport, TextSender, HasSession {
   readonly sessionId = random.uuid()
   readonly principal: string | undefined
   readonly #services: HandlerServices
@@ -45,7 +47,7 @@ export class SsePeer implements Transport {
 
   /** @param request The POST that brought it, from which handlers learn who is calling. */
   receive(value: unknown, request: HttpRequest): void {
-    this.link?.receive(value, {
+    const stream: RequestStream = {
       request,
       era: 'handshake',
       sendText: (text) => {
@@ -53,7 +55,8 @@ export class SsePeer implements Transport {
         return true
       },
       end: () => {},
-    })
+    }
+    this.link?.receive(value, stream)
   }
 
   async start(): Promise<void> {}

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { principalOf } from '../../auth/resource/principal.ts'
 import { ClosedError } from '../../errors.ts'
-import { isWatched } from '../../jsonrpc/link.ts'
 import { classify, Fault, type RpcMessage } from '../../jsonrpc/message.ts'
-import type { ReplyStream, Transport } from '../../jsonrpc/transport.ts'
+import type { TextSender, Transport } from '../../jsonrpc/transport.ts'
+import { isWatched } from '../../jsonrpc/transport.ts'
+import type { HasSession, MessageHandler, RequestStream } from '../../protocol/transport.ts'
 import { Deadlines } from '../../util/deadlines.ts'
 import { random } from '../../util/random.ts'
 import {
@@ -36,8 +37,8 @@ const maxQueuedBytes = 4 * 1024 * 1024
  * The old transport of 2024-11-05 as those know it who route it themselves: made with the response to the GET, and given
  * every POST. `serveHttp(server, { sse: true })` does all of it.
  */
-export class SSEServerTransport implements Transport {
-  onmessage?: Transport['onmessage'] | undefined
+export class SSEServerTransport implements Transport, TextSender, HasSession {
+  onmessage?: MessageHandler | undefined
   onerror?: Transport['onerror'] | undefined
   onclose?: Transport['onclose'] | undefined
   readonly sessionId = random.uuid()
@@ -121,7 +122,7 @@ export class SSEServerTransport implements Transport {
   }
 
   /** Replies go to the one stream; from the POST, handlers learn who is calling. */
-  #replyTo(request: CallRequest): ReplyStream {
+  #replyTo(request: CallRequest): RequestStream {
     return {
       request,
       authInfo: request.auth,

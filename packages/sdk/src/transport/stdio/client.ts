@@ -2,7 +2,8 @@ import type { ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { type CloseDetail, ClosedError, McpError } from '../../errors.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
-import type { Transport } from '../../jsonrpc/transport.ts'
+import type { TextSender, Transport, TransportEvents } from '../../jsonrpc/transport.ts'
+import type { Described, KeepsOutput, Restartable } from '../../protocol/transport.ts'
 import { scheduler } from '../../util/scheduler.ts'
 import { safeEnvironment } from './environment.ts'
 import { endProcess, endRest, watchGroup } from './process-group.ts'
@@ -45,9 +46,9 @@ const maxUnreadStderr = 1_048_576
 const lastWordsMs = 200
 
 /** A client's end of stdio: starts the server as a child process and ends it, with everything that it started. */
-export class StdioClientTransport implements Transport {
+export class StdioClientTransport implements Transport, TextSender, Restartable, Described, KeepsOutput {
   onmessage?: Transport['onmessage'] | undefined
-  onfault?: Transport['onfault'] | undefined
+  onfault?: TransportEvents['onfault'] | undefined
   onclose?: Transport['onclose'] | undefined
   onerror?: Transport['onerror'] | undefined
   readonly restartable = true

@@ -1,7 +1,7 @@
 import { LineSplitter } from '../../jsonrpc/line-splitter.ts'
 import { Fault } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
-import type { Transport } from '../../jsonrpc/transport.ts'
+import type { LinkTransport } from '../../jsonrpc/transport.ts'
 import { decodeUtf8 } from '../../util/bytes.ts'
 
 /** Room for the largest message anyone sends on purpose; more than this is refused, not buffered. */
@@ -13,7 +13,7 @@ export const defaultMaxMessageBytes = 16 * 1024 * 1024
  * beginning of such a line.
  */
 export function createReader(
-  transport: Transport,
+  transport: Pick<LinkTransport, 'onmessage' | 'onfault'>,
   maxMessageBytes: number,
   onStray?: (line: string | undefined) => void,
 ): LineSplitter {

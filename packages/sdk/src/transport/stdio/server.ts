@@ -1,7 +1,8 @@
 import type { LineSplitter } from '../../jsonrpc/line-splitter.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
-import type { Transport } from '../../jsonrpc/transport.ts'
-import { type AuthInfo, userOf } from '../../util/auth-info.ts'
+import type { TextSender, Transport, TransportEvents } from '../../jsonrpc/transport.ts'
+import { type AuthInfo, userOf } from '../../protocol/auth-info.ts'
+import type { HasIdentity, LocalUser } from '../../protocol/transport.ts'
 import { createReader, defaultMaxMessageBytes } from './reader.ts'
 import { guardStdout } from './stdout-guard.ts'
 import { LineWriter, type Sink } from './writer.ts'
@@ -36,10 +37,10 @@ export interface StdioServerOptions {
 }
 
 /** A server's end of stdio: the client started this process and speaks through its stdin and stdout. */
-export class StdioServerTransport implements Transport {
+export class StdioServerTransport implements Transport, TextSender, HasIdentity, LocalUser {
   onmessage?: Transport['onmessage'] | undefined
-  onfault?: Transport['onfault'] | undefined
-  onend?: Transport['onend'] | undefined
+  onfault?: TransportEvents['onfault'] | undefined
+  onend?: TransportEvents['onend'] | undefined
   onclose?: Transport['onclose'] | undefined
   onerror?: Transport['onerror'] | undefined
   readonly #options: StdioServerOptions

@@ -1,5 +1,5 @@
 import { revisionIds } from 'tenon'
-import { connect, type Transport } from 'tenon/client'
+import { type ClientTransport, connect, type Transport } from 'tenon/client'
 import { McpServer, ResourceTemplate } from 'tenon/server'
 import type { ScriptedClient } from 'tenon/testing'
 import { describe, expect, it, vi } from 'vitest'
@@ -267,7 +267,7 @@ describe('a client', () => {
 /** A transport that starts a new session each time, as a child process does. */
 function restarting(start: () => Transport): Transport {
   let current: Transport | undefined
-  const transport: Transport = {
+  const transport: ClientTransport = {
     restartable: true,
     async start() {
       current = start()

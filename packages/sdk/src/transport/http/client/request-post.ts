@@ -64,7 +64,7 @@ export class RequestPost implements RequestListener {
   start(): void {
     if (this.#isOver) return
     const { text, headers, request } = this.#content
-    const { onAuthorized } = request
+    const onAuthorized = request.options?.onAuthorized
     const options = { method: 'POST', label: this.method, headers, body: text, onAuthorized } as const
     this.#http = new ClientRequest(this.#session.config, options, this)
     this.#http.start()

@@ -4,6 +4,7 @@ import { parseText } from '../../../jsonrpc/parse.ts'
 import { isTransient } from '../../../net/retry.ts'
 import { metaKeys } from '../../../protocol/meta.ts'
 import { encodeHeaderValue, nameOf } from '../../../protocol/mirrored-headers.ts'
+import type { HttpSendOptions } from '../../../protocol/transport.ts'
 import { backoffMs } from '../../../util/backoff.ts'
 import { isObject } from '../../../util/objects.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
@@ -19,8 +20,7 @@ export interface SentRequest {
   readonly id: RequestId
   readonly method: string
   readonly params: Params | undefined
-  readonly headers: Readonly<Record<string, string>> | undefined
-  readonly onAuthorized?: ((context: string) => void) | undefined
+  readonly options: HttpSendOptions | undefined
 }
 
 /** The facts of the negotiated revision that matter here. */
@@ -304,7 +304,7 @@ function reportsLostSession(body: string | undefined): boolean {
 }
 
 /** 2026-07-28 streamable-http, request metadata: for proxies that do not read the body. */
-function statelessHeaders({ method, params, headers }: SentRequest, version: string): Record<string, string> {
+function statelessHeaders({ method, params, options }: SentRequest, version: string): Record<string, string> {
   const own: Record<string, string> = {
     accept: acceptBoth,
     'content-type': 'application/json',
@@ -313,6 +313,7 @@ function statelessHeaders({ method, params, headers }: SentRequest, version: str
   }
   const name = nameOf(method, params)
   if (name !== undefined) own['mcp-name'] = encodeHeaderValue(name)
+  const headers = options?.headers
   if (headers) for (const each in headers) own[each] = headers[each]!
   return own
 }

@@ -1,9 +1,23 @@
 import type { RedirectResult } from '../../../auth/client/provider.ts'
 import { ClosedError } from '../../../errors.ts'
-import { isWatched } from '../../../jsonrpc/link.ts'
 import type { RequestId, RpcMessage } from '../../../jsonrpc/message.ts'
-import type { OutgoingRequest, Transport } from '../../../jsonrpc/transport.ts'
+import type {
+  CancelsByClosing,
+  OutgoingRequest,
+  RequestSender,
+  Transport,
+  TransportEvents,
+} from '../../../jsonrpc/transport.ts'
+import { isWatched } from '../../../jsonrpc/transport.ts'
 import { revisions } from '../../../protocol/revisions/index.ts'
+import type {
+  CarriesCredentials,
+  CarriesHeaders,
+  Described,
+  HasSession,
+  Restartable,
+  VersionAware,
+} from '../../../protocol/transport.ts'
 import { ClientConfig, type HttpClientOptions } from './config.ts'
 import { authOf, finishAuth, type ProviderOption } from './provider-auth.ts'
 import { ClientSession, type SentRequest } from './session.ts'
@@ -19,12 +33,23 @@ export interface StreamableHTTPClientTransportOptions extends HttpClientOptions,
  * @example
  * await client.connect(new StreamableHTTPClientTransport('https://example.com/mcp', { headers: { 'x-key': key } }))
  */
-export class StreamableHTTPClientTransport implements Transport {
+export class StreamableHTTPClientTransport
+  implements
+    Transport,
+    RequestSender,
+    CancelsByClosing,
+    Restartable,
+    CarriesHeaders,
+    Described,
+    CarriesCredentials,
+    VersionAware,
+    HasSession
+{
   onmessage?: Transport['onmessage'] | undefined
   onclose?: Transport['onclose'] | undefined
   onerror?: Transport['onerror'] | undefined
-  onwait?: Transport['onwait'] | undefined
-  ongap?: Transport['ongap'] | undefined
+  onwait?: TransportEvents['onwait'] | undefined
+  ongap?: TransportEvents['ongap'] | undefined
   readonly restartable = true
   readonly readsHeaders = true
   readonly peerKey: string
@@ -92,7 +117,7 @@ export class StreamableHTTPClientTransport implements Transport {
     const { id, method, params } = message
     const known = this.#outgoing.get(id)
     this.#outgoing.delete(id)
-    return session.request(JSON.stringify(message), { headers: undefined, ...known, id, method, params })
+    return session.request(JSON.stringify(message), { options: undefined, ...known, id, method, params })
   }
 
   sendRequest(text: string, request: OutgoingRequest): Promise<void> {

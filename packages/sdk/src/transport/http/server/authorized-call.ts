@@ -1,6 +1,6 @@
 import { toChallenge, withoutOffline } from '../../../auth/resource/challenge.ts'
 import type { VerifiedToken } from '../../../auth/resource/token-check.ts'
-import type { AuthInfo } from '../../../util/auth-info.ts'
+import type { AuthInfo } from '../../../protocol/auth-info.ts'
 import { clock } from '../../../util/clock.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import type { Body, BodyLimits, CallRequest, EventSink, HeaderFields, HttpCall, OutputLimits, Refusal } from './call.ts'

@@ -1,6 +1,6 @@
 import { Fault, type RequestId } from '../../../jsonrpc/message.ts'
 import { boundsProblem, parseUnambiguous } from '../../../jsonrpc/parse.ts'
-import type { HttpRequest } from '../../../jsonrpc/transport.ts'
+import type { HttpRequest } from '../../../protocol/http-request.ts'
 import type { Deadlines } from '../../../util/deadlines.ts'
 import type { IncomingBodies } from './incoming-bodies.ts'
 import type { UnsentOutputs } from './unsent-output.ts'

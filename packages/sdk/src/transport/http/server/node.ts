@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { AuthInfo } from '../../../util/auth-info.ts'
+import type { AuthInfo } from '../../../protocol/auth-info.ts'
 import { ByteCollector, decodeUtf8 } from '../../../util/bytes.ts'
 import { scheduler } from '../../../util/scheduler.ts'
 import {

@@ -1,5 +1,5 @@
 import type { AuthOptions } from '../../../auth/resource/options.ts'
-import type { HttpRequest } from '../../../jsonrpc/transport.ts'
+import type { HttpRequest } from '../../../protocol/http-request.ts'
 import type { Bus, EventStore, SessionStore } from '../../../store/ports.ts'
 import type { GuardOptions } from './guard.ts'
 import type { IncomingLimits } from './incoming-bodies.ts'

@@ -1,6 +1,6 @@
 import type { ReceivedKind } from '../../../jsonrpc/batch.ts'
-import type { PeerLink } from '../../../jsonrpc/endpoint.ts'
 import { classify, type MessageKind } from '../../../jsonrpc/message.ts'
+import type { PeerLink } from '../../../protocol/endpoint.ts'
 
 /** The kind of a message that was posted, before it is known which peer sent it. */
 export type PostedKind = MessageKind | 'batch'

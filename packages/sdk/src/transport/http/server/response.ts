@@ -1,7 +1,8 @@
 import type { Prepared, RequestId, RpcErrorBody } from '../../../jsonrpc/message.ts'
-import type { HttpRequest, ReplyStream } from '../../../jsonrpc/transport.ts'
+import type { AuthInfo } from '../../../protocol/auth-info.ts'
+import type { HttpRequest } from '../../../protocol/http-request.ts'
 import { scopesRequiredBy } from '../../../protocol/scopes.ts'
-import type { AuthInfo } from '../../../util/auth-info.ts'
+import type { RequestStream } from '../../../protocol/transport.ts'
 import { joinBytes } from '../../../util/bytes.ts'
 import type { DenseSetItem } from '../../../util/dense-set.ts'
 import { warnOnce } from '../../../util/warn.ts'
@@ -34,7 +35,7 @@ export interface PostOwner {
  * The answer to one POST: a plain JSON body, unless something else is sent before the answer; that makes it a stream of
  * events.
  */
-export class PostResponse implements ReplyStream, DenseSetItem {
+export class PostResponse implements RequestStream, DenseSetItem {
   place = -1
   /** The tick of `waiting` in which the wait for an answer began. */
   waitingSince = 0

@@ -1,4 +1,4 @@
-import type { RevisionFacts } from '../../../jsonrpc/endpoint.ts'
+import type { RevisionFacts } from '../../../protocol/endpoint.ts'
 import { revisionWithoutHeader } from '../../../protocol/revisions/index.ts'
 
 /** The protocol revisions that a server serves, as HTTP looks them up. */

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../../jsonrpc/endpoint.ts'
+import type { Endpoint } from '../../../protocol/endpoint.ts'
 import type { DenseSet } from '../../../util/dense-set.ts'
 import type { SingleRequest } from './single-request.ts'
 import type { OpenStreams } from './streams/open-streams.ts'

@@ -1,5 +1,5 @@
-import type { PeerLink, RevisionFacts } from '../../../jsonrpc/endpoint.ts'
-import type { Transport } from '../../../jsonrpc/transport.ts'
+import type { TextSender, Transport } from '../../../jsonrpc/transport.ts'
+import type { PeerLink, RevisionFacts } from '../../../protocol/endpoint.ts'
 import { accountOf } from '../../../util/account.ts'
 import type { DenseSetItem } from '../../../util/dense-set.ts'
 import type { CallRequest, HeaderFields, HttpCall } from './call.ts'
@@ -11,7 +11,7 @@ import { EventStream, type EventStreamOptions } from './streams/event-stream.ts'
  * The peer behind one POST outside of any session: every POST of the stateless era, and those of the handshake era where the
  * server keeps no sessions. It ends with its request, so that equal request ids of different clients do not collide.
  */
-export class SingleRequest implements Transport, PostOwner, DenseSetItem {
+export class SingleRequest implements Transport, TextSender, PostOwner, DenseSetItem {
   place = -1
   readonly era: 'handshake' | 'stateless'
   readonly assumedRevision: string | undefined

@@ -1,4 +1,4 @@
-import type { AuthInfo } from '../../../util/auth-info.ts'
+import type { AuthInfo } from '../../../protocol/auth-info.ts'
 import { ByteCollector } from '../../../util/bytes.ts'
 import {
   type Body,

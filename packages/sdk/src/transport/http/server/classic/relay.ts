@@ -1,6 +1,5 @@
 import { McpError } from '../../../../errors.ts'
 import { Batch, classifyReceived, type ReceivedKind } from '../../../../jsonrpc/batch.ts'
-import type { Endpoint, PeerLink, RevisionFacts } from '../../../../jsonrpc/endpoint.ts'
 import {
   Fault,
   isNotification,
@@ -12,7 +11,9 @@ import {
   type RpcResponse,
 } from '../../../../jsonrpc/message.ts'
 import type { ReplyStream, Transport } from '../../../../jsonrpc/transport.ts'
+import type { Endpoint, PeerLink, RevisionFacts } from '../../../../protocol/endpoint.ts'
 import { revisions } from '../../../../protocol/revisions/index.ts'
+import type { ServerTransport } from '../../../../protocol/transport.ts'
 
 /** A request that the program behind the transport has not answered yet. */
 interface OpenRequest {
@@ -31,13 +32,13 @@ export class Relay implements Endpoint {
   readonly changes: Endpoint['changes'] = { on: () => () => {}, tell: () => {} }
   readonly #transport: Transport
   readonly #open = new Map<RequestId, OpenRequest>()
-  #session: Transport | undefined
+  #session: ServerTransport | undefined
 
   constructor(transport: Transport) {
     this.#transport = transport
   }
 
-  attach(transport: Transport): PeerLink {
+  attach(transport: ServerTransport): PeerLink {
     if (transport.sessionId !== undefined) this.#session = transport
     return new RelayLink(this, transport)
   }
@@ -137,11 +138,11 @@ class RelayLink implements PeerLink {
   omitsUnknownId = true
   firstId = 1
   revision: RevisionFacts | undefined
-  readonly transport: Transport
+  readonly transport: ServerTransport
   readonly #relay: Relay
   #isOver = false
 
-  constructor(relay: Relay, transport: Transport) {
+  constructor(relay: Relay, transport: ServerTransport) {
     this.#relay = relay
     this.transport = transport
   }

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { ClosedError } from '../../../../errors.ts'
-import type { Endpoint } from '../../../../jsonrpc/endpoint.ts'
 import type { RequestId, RpcMessage } from '../../../../jsonrpc/message.ts'
 import type { Transport } from '../../../../jsonrpc/transport.ts'
+import type { Endpoint } from '../../../../protocol/endpoint.ts'
+import type { CarriesManyPeers, HasSession, MessageHandler } from '../../../../protocol/transport.ts'
 import type { EventStore } from '../../../../store/ports.ts'
 import { type HttpCall, Refusal, refusedCode } from '../call.ts'
 import { HttpRequestHandler } from '../handler.ts'
@@ -27,8 +28,8 @@ export interface StreamableHTTPServerTransportOptions
  * The transport as those know it who route sessions themselves: one for each session, or one for each request. Most servers
  * want `serveHttp` or `createMcpHandler`, which need no routing.
  */
-export class StreamableHTTPServerTransport implements Transport {
-  onmessage?: Transport['onmessage'] | undefined
+export class StreamableHTTPServerTransport implements Transport, HasSession, CarriesManyPeers {
+  onmessage?: MessageHandler | undefined
   onerror?: Transport['onerror'] | undefined
   onclose?: Transport['onclose'] | undefined
   sessionId: string | undefined

@@ -1,10 +1,12 @@
 import type { CloseDetail } from '../../../../errors.ts'
 import type { ReceivedKind } from '../../../../jsonrpc/batch.ts'
-import type { Endpoint, PeerLink, RevisionFacts } from '../../../../jsonrpc/endpoint.ts'
-import { errorOf } from '../../../../jsonrpc/link.ts'
 import type { Prepared, RequestId, RpcMessage, RpcNotification, RpcResponse } from '../../../../jsonrpc/message.ts'
-import type { HttpRequest, ReplyStream, Transport } from '../../../../jsonrpc/transport.ts'
-import type { AuthInfo } from '../../../../util/auth-info.ts'
+import { errorOf } from '../../../../jsonrpc/send.ts'
+import type { ReplyStream } from '../../../../jsonrpc/transport.ts'
+import type { AuthInfo } from '../../../../protocol/auth-info.ts'
+import type { Endpoint, PeerLink, RevisionFacts } from '../../../../protocol/endpoint.ts'
+import type { HttpRequest } from '../../../../protocol/http-request.ts'
+import type { RequestStream, ServerTransport } from '../../../../protocol/transport.ts'
 import { isObject } from '../../../../util/objects.ts'
 
 /** Whom a transport shows its messages to, on their way in and out. */
@@ -35,7 +37,7 @@ export class WatchedEndpoint implements Endpoint {
     return this.#server.revisions
   }
 
-  attach(transport: Transport): PeerLink {
+  attach(transport: ServerTransport): PeerLink {
     return new WatchedLink(this.#server.attach(new WatchedPeer(transport, this.#watcher)), this.#watcher)
   }
 
@@ -123,11 +125,11 @@ class WatchedLink implements PeerLink {
 }
 
 /** The way to a peer for what belongs to no request. */
-class WatchedPeer implements Transport {
-  readonly #peer: Transport
+class WatchedPeer implements ServerTransport {
+  readonly #peer: ServerTransport
   readonly #watcher: MessageWatcher
 
-  constructor(peer: Transport, watcher: MessageWatcher) {
+  constructor(peer: ServerTransport, watcher: MessageWatcher) {
     this.#peer = peer
     this.#watcher = watcher
   }
@@ -163,12 +165,12 @@ class WatchedPeer implements Transport {
 }
 
 /** The stream of one request. */
-class WatchedStream implements ReplyStream {
-  readonly #stream: ReplyStream
+class WatchedStream implements RequestStream {
+  readonly #stream: RequestStream
   readonly #requestId: RequestId | undefined
   readonly #watcher: MessageWatcher
 
-  constructor(stream: ReplyStream, requestId: RequestId | undefined, watcher: MessageWatcher) {
+  constructor(stream: RequestStream, requestId: RequestId | undefined, watcher: MessageWatcher) {
     this.#stream = stream
     this.#requestId = requestId
     this.#watcher = watcher

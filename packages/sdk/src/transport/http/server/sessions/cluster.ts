@@ -1,5 +1,5 @@
-import type { Endpoint } from '../../../../jsonrpc/endpoint.ts'
 import { classify, isNotification, isResponse } from '../../../../jsonrpc/message.ts'
+import type { Endpoint } from '../../../../protocol/endpoint.ts'
 import type { Bus, SessionRecord, SessionStore } from '../../../../store/ports.ts'
 import { accountOf } from '../../../../util/account.ts'
 import { clock } from '../../../../util/clock.ts'

@@ -1,7 +1,7 @@
 import { RpcCode } from '../../../../errors.ts'
 import type { ReceivedKind } from '../../../../jsonrpc/batch.ts'
-import type { Endpoint } from '../../../../jsonrpc/endpoint.ts'
 import { isResponse, type RequestId, type RpcRequest } from '../../../../jsonrpc/message.ts'
+import type { Endpoint } from '../../../../protocol/endpoint.ts'
 import { MemoryEventStore } from '../../../../store/memory/events.ts'
 import { accountOf } from '../../../../util/account.ts'
 import { toBase64Url } from '../../../../util/base64url.ts'

@@ -1,7 +1,8 @@
 import { RpcCode } from '../../../../errors.ts'
-import type { PeerLink } from '../../../../jsonrpc/endpoint.ts'
 import type { RequestId, RpcMessage } from '../../../../jsonrpc/message.ts'
-import type { Transport } from '../../../../jsonrpc/transport.ts'
+import type { TextSender, Transport } from '../../../../jsonrpc/transport.ts'
+import type { PeerLink } from '../../../../protocol/endpoint.ts'
+import type { Disconnectable, HasSession } from '../../../../protocol/transport.ts'
 import type { EventStore } from '../../../../store/ports.ts'
 import { type Account, accountOf } from '../../../../util/account.ts'
 import { clock } from '../../../../util/clock.ts'
@@ -47,7 +48,7 @@ const maxWaiting = 100
 const followMs = 500
 
 /** One session of 2025-03-26 to 2025-11-25: the peer behind an `Mcp-Session-Id`, and its streams. */
-export class HttpSession implements Transport, PostOwner {
+export class HttpSession implements Transport, TextSender, HasSession, Disconnectable, PostOwner {
   readonly era = 'handshake'
   readonly sessionId: string
   /** Who opened it. Nobody else may use it: an id is not permission. */

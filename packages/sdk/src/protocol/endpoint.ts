@@ -1,14 +1,15 @@
 import type { CloseDetail } from '../errors.ts'
-import type { ReceivedKind } from './batch.ts'
-import type { RpcNotification, RpcResponse } from './message.ts'
-import type { ReplyStream, Transport } from './transport.ts'
+import type { ReceivedKind } from '../jsonrpc/batch.ts'
+import type { RpcNotification, RpcResponse } from '../jsonrpc/message.ts'
+import type { ReplyStream } from '../jsonrpc/transport.ts'
+import type { ServerTransport } from './transport.ts'
 
 /** What a transport that carries many peers needs from the server behind it. */
 export interface Endpoint {
   /** The revisions on offer, newest first. */
   readonly revisions: readonly RevisionFacts[]
   /** One more peer, from now on; the transport hands its messages to the link. */
-  attach(transport: Transport): PeerLink
+  attach(transport: ServerTransport): PeerLink
   /** What `initialize` agreed on; undefined before. */
   revisionOf(link: PeerLink): RevisionFacts | undefined
   reportError(error: unknown): void
