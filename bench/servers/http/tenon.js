@@ -10,5 +10,5 @@ const server = new McpServer(serverInfo, { limits })
 zodTools()(server)
 /** Every client of a benchmark is anonymous and has the same address. */
 const perAddress = { maxSessionsPerAddress: 10_000, maxStreamsPerAddress: 10_000 }
-const { url } = await serveHttp(server, { port: 0, stateless: mode === 'stateless', maxBodyBytes, ...perAddress })
+const { url } = await serveHttp(server, { port: 0, sessions: mode !== 'stateless', maxBodyBytes, ...perAddress })
 await obey(url)

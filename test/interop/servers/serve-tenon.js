@@ -4,6 +4,6 @@ import { serveHttp, serveStdio } from 'tenon/server'
 /** Over stdio, or as the command line says: `--http sessions`, `--http stateless` or `--http sse`. */
 export async function serve(server) {
   const { http } = parseArgs({ strict: false, options: { http: { type: 'string' } } }).values
-  if (http) await serveHttp(server, { stateless: http === 'stateless', sse: http === 'sse' })
+  if (http) await serveHttp(server, { sessions: http !== 'stateless', sse: http === 'sse' })
   else await serveStdio(server)
 }

@@ -141,7 +141,7 @@ const openers: Readonly<Record<WireTransport, Wire['open']>> = {
   memory: (server) => connectInMemory(server),
   stdio: openPipes,
   http: (server) => openHttp(server, {}),
-  'http-stateless': (server) => openHttp(server, { stateless: true }),
+  'http-stateless': (server) => openHttp(server, { sessions: false }),
   sse: (server) => openHttp(server, { sse: true }),
 }
 

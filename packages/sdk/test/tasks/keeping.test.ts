@@ -153,7 +153,7 @@ describe('a task of somebody else', () => {
   it('without a name is listed for nobody where there are no sessions [TASK-049] [TASK-050]', async () => {
     await using world = new World(legacy, 'memory', 'http')
     const server = await world.serve(tools)
-    const url = await world.url(server, { stateless: true })
+    const url = await world.url(server, { sessions: false })
     const call = async (method: string, params: Body) => {
       const response = await fetch(url, {
         method: 'POST',

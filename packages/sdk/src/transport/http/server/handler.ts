@@ -248,7 +248,7 @@ export class HttpRequestHandler {
   }
 
   get #hasSessions(): boolean {
-    return this.#revisions.hasHandshake && !this.#options.stateless
+    return this.#revisions.hasHandshake && this.#options.sessions !== false
   }
 
   #unreadable({ code, message, id }: Fault, version: string | undefined): Refusal {

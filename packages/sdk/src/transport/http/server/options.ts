@@ -8,66 +8,69 @@ import type { SessionLimits } from './sessions/session-table.ts'
 import type { StreamLimits } from './streams/open-streams.ts'
 import type { UnsentOutputLimits } from './unsent-output.ts'
 
-/** How a server is served over HTTP. Everything has a safe default. */
+/** Options of `serveHttp`, `createMcpHandler` and `StreamableHTTPServerTransport`. Every default is safe. */
 export interface HttpOptions extends GuardOptions, SessionLimits, StreamLimits, UnsentOutputLimits, IncomingLimits {
-  /** Keep no sessions: every request of an older revision stands alone, and there is no GET stream. Default false. */
-  stateless?: boolean | undefined
-  /** The largest body of a request. Default 4 MiB. */
+  /**
+   * Whether clients of the handshake era (2025-03-26 to 2025-11-25) get sessions. With `false` every request is handled on its
+   * own, and GET and DELETE are refused. Default true.
+   */
+  sessions?: boolean | undefined
+  /** The largest request body. Default 4 MiB. */
   maxBodyBytes?: number | undefined
-  /** How long the body of a request may take to arrive. Default 30,000. */
+  /** How long a request body may take to arrive. Default 30,000. */
   bodyTimeoutMs?: number | undefined
-  /** Bytes that the reader of a stream may be behind before it is cut off. Default 4 MiB. */
+  /** Bytes that the reader of a stream may be behind before it is disconnected. Default 4 MiB. */
   maxQueuedBytes?: number | undefined
-  /** Streams that one session may have open. Default 64. */
+  /** Open streams of one session. Default 64. */
   maxStreamsPerSession?: number | undefined
-  /** Requests that one caller may make. Default: no limit. */
+  /** Limits the requests of one caller. Default: no limit. */
   rateLimit?: RateLimitOptions | undefined
   /**
-   * What to do with the headers `Mcp-Method` and `Mcp-Name` on revisions that do not demand them. Default `'validate'`: one
-   * that is there must agree with the body.
+   * How to treat the headers `Mcp-Method` and `Mcp-Name` on revisions that do not require them. `'validate'`: if present they
+   * must match the body. Default `'validate'`.
    */
   standardHeaders?: 'validate' | 'require' | 'ignore' | undefined
   /**
-   * How long a response may stay silent before it becomes a stream: its headers are sent, then comments that keep the
-   * connection open, and at last the answer. `Infinity`: the headers wait for the answer. Default 1,000.
+   * How long a response may take before it becomes a stream: its headers are sent, then comments that keep the connection open,
+   * then the response. `Infinity`: the headers wait for the response. Default 1,000.
    */
   streamAfterMs?: number | undefined
-  /** Only plain JSON answers, never a stream: progress and logs of requests are then not sent. Default false. */
+  /** Responds with plain JSON only, never with a stream. Progress and logs of requests are then not sent. Default false. */
   enableJsonResponse?: boolean | undefined
-  /** What was sent on streams, so that they can be resumed. Default: in memory, bounded; `false`: streams end with their connection. */
+  /** Stores sent events, so that streams can be resumed. `false`: streams end with their connection. Default: in memory, bounded. */
   eventStore?: EventStore | false | undefined
-  /** Where sessions are kept so that another process can take them over. Default: only in this process. */
+  /** Stores sessions, so that another process can take them over. Default: sessions belong to this process. */
   sessionStore?: SessionStore | undefined
-  /** Carries changes to the other processes that serve the same, so that every client hears of them. */
+  /** Carries changes to the other processes of a cluster, so that every client is notified. */
   bus?: Bus | undefined
   /**
-   * Who is calling, as your own authentication knows. Sessions, streams and limits belong to it. Default: from what an
-   * authenticating layer left on the request (`auth`), else nobody in particular.
+   * Identifies the caller by your own authentication. Sessions, streams and limits belong to this principal. Default: derived
+   * from the `auth` that an authentication layer set on the request, otherwise anonymous.
    */
   principal?: ((request: HttpRequest) => string | undefined | PromiseLike<string | undefined>) | undefined
   /**
-   * The address of the client behind a proxy, such as `(request) => request.header('x-real-ip')`. Only read headers that your
-   * proxy sets itself, because clients can send any header. Limits count anonymous callers by it. Default: the address of the
-   * connection on Node, none elsewhere.
+   * Returns the address of the client behind a proxy, such as `(request) => request.header('x-real-ip')`. Read only headers that
+   * your proxy sets itself, because clients can send any header. Limits for anonymous callers use it. Default: the address of
+   * the connection on Node, none elsewhere.
    */
   clientAddress?: ((request: HttpRequest) => string | undefined) | undefined
-  /** Makes the ids of sessions. Default: 256 random bits. */
+  /** Generates session ids. Default: 256 random bits. */
   sessionIdGenerator?: (() => string) | undefined
   /**
-   * Told of every session that begins and ends here. The client has its first answer when this is done. If it throws for a
-   * session that begins, the session is refused; the error goes to `onError`.
+   * Called when a session begins or ends in this process. The client gets its first response when the callback is done. If it
+   * throws for a new session, the session is refused and the error goes to `onError`.
    */
   onSession?: ((event: 'opened' | 'closed', sessionId: string) => unknown) | undefined
-  /** Requires an OAuth 2.1 access token on every request. Default: anyone may call. */
+  /** Requires an OAuth 2.1 access token on every request. Default: everyone may call. */
   auth?: AuthOptions | undefined
-  /** The old transport of 2024-11-05 beside the new one. Default false. */
+  /** Also serves the HTTP+SSE transport of 2024-11-05. Default false. */
   sse?: boolean | SsePaths | undefined
 }
 
-/** The two endpoints of the old transport. */
+/** The two endpoints of the HTTP+SSE transport. */
 export interface SsePaths {
-  /** Where the stream is opened. Default `/sse`. */
+  /** The path of the event stream. Default `/sse`. */
   path?: string | undefined
-  /** Where messages are posted. Default `/messages`. */
+  /** The path that messages are posted to. Default `/messages`. */
   messagesPath?: string | undefined
 }

@@ -41,7 +41,7 @@ export class Posts {
     if (isStatelessPost(this.#revisions, version, value)) return this.#answerStateless(call, value, kind, cors)
     checkHandshakeVersion(this.#revisions, version, value, kind)
     checkStandardHeaders(this.#options, value, kind, call.request)
-    if (this.#options.stateless) return this.#answerWithoutSession(call, value, kind, version, cors)
+    if (this.#options.sessions === false) return this.#answerWithoutSession(call, value, kind, version, cors)
     return this.#sessions.post(call, value, kind, cors)
   }
 

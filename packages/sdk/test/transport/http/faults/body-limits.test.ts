@@ -44,7 +44,7 @@ describe.each(httpRevisions)('a body of %s', (revision) => {
   })
 
   it('may have exactly maxBodyBytes over fetch', async () => {
-    const handler = createMcpHandler(createServer(), { maxBodyBytes, stateless: true })
+    const handler = createMcpHandler(createServer(), { maxBodyBytes, sessions: false })
     const client = new RawClient(0, revision)
     const headers = Object.fromEntries(
       Object.entries(

@@ -239,9 +239,9 @@ describe('a client that leaves while its call is being worked on', () => {
     'lets it go on before 2026-07-28, and nothing is left of it at the end (%s) [HTTP-025]',
     async (revision) => {
       const { server, seen, release } = createWorker()
-      for (const stateless of [false, true]) {
-        const http = await serve(server, { stateless })
-        const client = stateless ? new RawClient(http.port, revision) : await RawClient.open(http.port, revision)
+      for (const sessions of [true, false]) {
+        const http = await serve(server, { sessions })
+        const client = sessions ? await RawClient.open(http.port, revision) : new RawClient(http.port, revision)
         const { begun, finished } = seen
         for (const rudely of [false, true]) {
           await leave(client, 'work', seen, rudely)
@@ -250,7 +250,7 @@ describe('a client that leaves while its call is being worked on', () => {
         expect(seen.begun - begun).toBe(4)
         await eventually(() => http.metrics.streams === 0)
         expect(seen.aborted).toBe(0)
-        if (!stateless) await client.stillServes()
+        if (sessions) await client.stillServes()
         release()
         await eventually(() => seen.finished === finished + 4)
         await eventually(() => http.metrics.calls === 0)

@@ -107,7 +107,7 @@ describe('every door', () => {
   })
 
   it('PR #2698: createMcpHandler().fetch bounds bodies at 4 MiB and batches at 100, without any option', async () => {
-    const handler = createMcpHandler(createServer(), { stateless: true })
+    const handler = createMcpHandler(createServer(), { sessions: false })
     const post = (text: string | ReadableStream, more: Record<string, string> = {}) =>
       handler.fetch(
         new Request('http://127.0.0.1/mcp', {

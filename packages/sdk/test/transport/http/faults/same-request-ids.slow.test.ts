@@ -92,7 +92,7 @@ describe('CVE-2026-25536: many clients that use the same request ids', () => {
   })
 
   it.each([...sessionRevisions])('no answer crosses over: createMcpHandler without sessions (%s)', async (revision) => {
-    const handler = createMcpHandler(createEcho(), { stateless: true })
+    const handler = createMcpHandler(createEcho(), { sessions: false })
     const port = await listen((request, response) => handler.node(request, response))
     await askAll(async () => new RawClient(port, revision))
     expect(handler.metrics).toMatchObject({ calls: 0, streams: 0 })

@@ -27,12 +27,12 @@ const byId = (answers: readonly Message[]) =>
   Object.fromEntries(answers.map(({ id, result, error }) => [id, result?.content?.[0]?.text ?? error?.code]))
 
 describe(`batches on ${revision}`, () => {
-  for (const [title, stateless] of [
-    ['in a session', false],
-    ['where no sessions are kept', true],
+  for (const [title, sessions] of [
+    ['in a session', true],
+    ['where no sessions are kept', false],
   ] as const) {
     it(`${title}: several requests are answered with as many responses [HTTP-016, HTTP-018]`, async () => {
-      await using http = await serve(workshop(), { stateless })
+      await using http = await serve(workshop(), { sessions })
       await using peer = await Peer.open(http.url, revision)
       const answer = await peer.post([call(1, 'one'), call('two', 'two'), { jsonrpc: '2.0', id: 3, method: 'no/such' }])
       expect([answer.status, answer.type]).toEqual([200, 'application/json'])
@@ -42,7 +42,7 @@ describe(`batches on ${revision}`, () => {
     })
 
     it(`${title}: nothing but notifications and responses is a 202 without body [HTTP-013]`, async () => {
-      await using http = await serve(workshop({ onError: () => {} }), { stateless })
+      await using http = await serve(workshop({ onError: () => {} }), { sessions })
       await using peer = await Peer.open(http.url, revision)
       for (const batch of [[notification, notification], [response], [notification, response]]) {
         const answer = await peer.post(batch)
@@ -51,21 +51,21 @@ describe(`batches on ${revision}`, () => {
     })
 
     it(`${title}: nothing but answers that are none is refused with 400 [HTTP-014]`, async () => {
-      await using http = await serve(workshop({ onError: () => {} }), { stateless })
+      await using http = await serve(workshop({ onError: () => {} }), { sessions })
       await using peer = await Peer.open(http.url, revision)
       const answer = await peer.post([{ jsonrpc: '2.0', id: 1.5, result: {} }] as unknown as Message[])
       expect(answer.status).toBe(400)
     })
 
     it(`${title}: requests among notifications are answered, and only they`, async () => {
-      await using http = await serve(workshop({ onError: () => {} }), { stateless })
+      await using http = await serve(workshop({ onError: () => {} }), { sessions })
       await using peer = await Peer.open(http.url, revision)
       const answer = await peer.post([notification, call(1, 'one'), response, notification])
       expect(byId(JSON.parse(await answer.text()))).toEqual({ 1: 'one' })
     })
 
     it(`${title}: a batch that streams has every response before its end [HTTP-018, HTTP-020, HTTP-024]`, async () => {
-      await using http = await serve(workshop(), { stateless })
+      await using http = await serve(workshop(), { sessions })
       await using peer = await Peer.open(http.url, revision)
       const stream = await peer.post([steps(1), call(2, 'plain'), steps(3)])
       expect([stream.status, stream.type, await stream.ended]).toEqual([200, 'text/event-stream', 'ended'])
@@ -76,7 +76,7 @@ describe(`batches on ${revision}`, () => {
     })
 
     it(`${title}: a batch of nothing is refused with 400`, async () => {
-      await using http = await serve(workshop(), { stateless })
+      await using http = await serve(workshop(), { sessions })
       await using peer = await Peer.open(http.url, revision)
       const answer = await peer.post([])
       expect([answer.status, (await answer.json()).error?.code]).toEqual([400, -32600])

@@ -216,7 +216,7 @@ describe('the version of a session', () => {
   )
 
   it('without version header and session, where none are kept, 2025-03-26 is assumed [HTTP-039, HTTP-046]', async () => {
-    await using http = await serve(workshop(), { stateless: true })
+    await using http = await serve(workshop(), { sessions: false })
     await using peer = new Peer(http.url, '2025-03-26')
     expect(await peer.textOf('revision')).toBe('2025-03-26')
   })

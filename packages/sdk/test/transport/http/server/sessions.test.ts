@@ -209,7 +209,7 @@ describe('the end of a session', () => {
     sessionRevisions,
     'where no sessions are kept, DELETE is a 405 [SESS-011, HTTP-030]',
     async (revision) => {
-      await using http = await serve(workshop(), { stateless: true })
+      await using http = await serve(workshop(), { sessions: false })
       await using peer = new Peer(http.url, revision)
       const answer = await peer.delete()
       expect([answer.status, answer.headers.allow]).toEqual([405, 'POST'])

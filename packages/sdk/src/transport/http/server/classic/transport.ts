@@ -15,7 +15,7 @@ import { WatchedEndpoint } from './watched-endpoint.ts'
 import { WatchedMessages } from './watched-messages.ts'
 
 export interface StreamableHTTPServerTransportOptions
-  extends Omit<HttpOptions, 'stateless' | 'sessionIdGenerator' | 'sse'> {
+  extends Omit<HttpOptions, 'sessions' | 'sessionIdGenerator' | 'sse'> {
   /** Makes the id of the session. Undefined: there are none, and every request stands alone. */
   sessionIdGenerator?: (() => string) | undefined
   onsessioninitialized?: ((sessionId: string) => void | Promise<void>) | undefined
@@ -106,7 +106,7 @@ export class StreamableHTTPServerTransport implements Transport, HasSession, Car
     return new HttpRequestHandler(endpoint, {
       ...options,
       ...(eventStore && { eventStore: withObjects(eventStore) }),
-      stateless: sessionIdGenerator === undefined,
+      sessions: sessionIdGenerator !== undefined,
       sessionIdGenerator: sessionIdGenerator && (() => this.#open(sessionIdGenerator())),
       onSession: (event, id) => this.#onSession(event, id),
       ...(isUnchecked && { allowAnyHost: true, allowAnyOrigin: true }),

@@ -6,7 +6,7 @@ import { eachRevision, handshakeRevisions, httpRevisions, modern, sessionRevisio
 import { serve } from '../../../kit/serve-http.ts'
 import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
-const stateless = { stateless: true }
+const withoutSessions = { sessions: false }
 
 /** Says its version in the header, as a client does after a handshake that gave it no session. */
 function claiming(url: string, revision: (typeof handshakeRevisions)[number]): Peer {
@@ -18,7 +18,7 @@ describe('a server that keeps no sessions', () => {
     handshakeRevisions,
     'answers initialize without a session id, and every request on its own',
     async (revision) => {
-      await using http = await serve(workshop(), stateless)
+      await using http = await serve(workshop(), withoutSessions)
       await using peer = await Peer.open(http.url, revision)
       expect(peer.sessionId).toBeUndefined()
       await using claimed = claiming(http.url, revision)
@@ -29,19 +29,19 @@ describe('a server that keeps no sessions', () => {
   )
 
   eachRevision(handshakeRevisions, 'serves each request by the version in its header', async (revision) => {
-    await using http = await serve(workshop(), stateless)
+    await using http = await serve(workshop(), withoutSessions)
     await using peer = claiming(http.url, revision)
     expect(await peer.textOf('revision')).toBe(revision)
   })
 
   it(`serves ${modern} as ever`, async () => {
-    await using http = await serve(workshop(), stateless)
+    await using http = await serve(workshop(), withoutSessions)
     await using peer = new Peer(http.url, modern)
     expect(await peer.textOf('revision')).toBe(modern)
   })
 
   eachRevision(sessionRevisions, 'does not care about a session id', async (revision) => {
-    await using http = await serve(workshop(), stateless)
+    await using http = await serve(workshop(), withoutSessions)
     await using peer = claiming(http.url, revision)
     peer.sessionId = 'of-old'
     const answer = await peer.call('session')
@@ -50,14 +50,14 @@ describe('a server that keeps no sessions', () => {
   })
 
   eachRevision(sessionRevisions, 'has no GET stream [HTTP-029, HTTP-030]', async (revision) => {
-    await using http = await serve(workshop(), stateless)
+    await using http = await serve(workshop(), withoutSessions)
     await using peer = claiming(http.url, revision)
     const answer = await peer.get()
     expect([answer.status, answer.headers.allow]).toEqual([405, 'POST'])
   })
 
   eachRevision(sessionRevisions, 'takes notifications and responses with 202 [HTTP-013]', async (revision) => {
-    await using http = await serve(workshop({ onError: () => {} }), stateless)
+    await using http = await serve(workshop({ onError: () => {} }), withoutSessions)
     await using peer = claiming(http.url, revision)
     for (const answer of [
       await peer.notify('notifications/initialized'),
@@ -86,7 +86,7 @@ describe('a server that keeps no sessions', () => {
           return String((args as { who: string }).who)
         },
       )
-      await using http = await serve(server, stateless)
+      await using http = await serve(server, withoutSessions)
       const clients = await Promise.all(
         Array.from({ length: 50 }, async (_, index) => {
           await using peer = revision === modern ? new Peer(http.url, modern) : claiming(http.url, revision)
@@ -101,7 +101,7 @@ describe('a server that keeps no sessions', () => {
   )
 
   eachRevision(sessionRevisions, 'streams progress too, in events without ids', async (revision) => {
-    await using http = await serve(workshop(), stateless)
+    await using http = await serve(workshop(), withoutSessions)
     await using peer = claiming(http.url, revision)
     const stream = await peer.call('steps', {}, withProgress)
     expect(await stream.ended).toBe('ended')
@@ -118,7 +118,7 @@ describe('a server that keeps no sessions', () => {
       done.open(ctx.signal.aborted)
       return result
     })
-    await using http = await serve(server, stateless)
+    await using http = await serve(server, withoutSessions)
     await using peer = claiming(http.url, revision)
     const stream = await peer.call('slow', {}, withProgress)
     await stream.notified('notifications/progress')
@@ -133,21 +133,21 @@ describe('a server that keeps no sessions', () => {
     ['2025-06-18', '2025-11-25'],
     'refuses a version header that is none with 400 [HTTP-040]',
     async (revision) => {
-      await using http = await serve(workshop(), stateless)
+      await using http = await serve(workshop(), withoutSessions)
       await using peer = new Peer(http.url, revision, { headers: { 'mcp-protocol-version': 'nonsense' } })
       expect((await peer.call('echo')).status).toBe(400)
     },
   )
 
   it('assumes 2025-03-26 where no version is said, on the same URL as all others [HTTP-039]', async () => {
-    await using http = await serve(workshop(), stateless)
+    await using http = await serve(workshop(), withoutSessions)
     await using silent = new Peer(http.url, '2025-03-26')
     await using claimed = claiming(http.url, '2025-11-25')
     expect([await silent.textOf('revision'), await claimed.textOf('revision')]).toEqual(['2025-03-26', '2025-11-25'])
   })
 
   it('with revisions that have no such old one, assumes one that it has', async () => {
-    await using http = await serve(workshop({ revisions: ['2025-06-18', '2025-11-25'] }), stateless)
+    await using http = await serve(workshop({ revisions: ['2025-06-18', '2025-11-25'] }), withoutSessions)
     await using silent = new Peer(http.url, '2025-11-25')
     expect(await silent.textOf('revision')).toBe('2025-11-25')
   })
