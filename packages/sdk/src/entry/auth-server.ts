@@ -50,4 +50,4 @@ export {
   requireBearerAuth,
 } from '../transport/http/server/auth-middleware.ts'
 export type { NodeMiddleware } from '../transport/http/server/auth-routes.ts'
-export type { NodeRequest } from '../transport/http/server/node.ts'
+export type { NodeRequest } from '../transport/http/server/node-request.ts'

@@ -20,6 +20,11 @@ export function classifyReceived(value: unknown, rules: BatchRules): ReceivedKin
   return Array.isArray(value) ? classifyMembers(value, rules) : classify(value)
 }
 
+/** Whether a received value is a batch. */
+export function isBatch(kind: ReceivedKind): kind is readonly BatchMember[] {
+  return typeof kind === 'object' && !(kind instanceof Fault)
+}
+
 function classifyMembers(messages: readonly unknown[], { batching, maxBatch }: BatchRules): ReceivedKind {
   if (!batching)
     return new Fault(-32600, 'Batches are not supported in this protocol revision: send one message at a time')

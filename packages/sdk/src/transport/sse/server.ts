@@ -18,7 +18,8 @@ import {
   sessionNotFoundCode,
 } from '../http/server/call.ts'
 import { Guard, type GuardOptions } from '../http/server/guard.ts'
-import { NodeCall, type NodeRequest } from '../http/server/node.ts'
+import { NodeCall } from '../http/server/node.ts'
+import type { NodeRequest } from '../http/server/node-request.ts'
 import { readMessage } from './endpoints.ts'
 
 export interface SSEServerTransportOptions extends GuardOptions {

@@ -10,7 +10,8 @@ import { isForm } from '../../../auth/server/params.ts'
 import { Deadlines } from '../../../util/deadlines.ts'
 import { isObject } from '../../../util/objects.ts'
 import { type Body, type BodyLimits, type HttpCall, Refusal, refusedCode } from './call.ts'
-import { NodeCall, type NodeRequest } from './node.ts'
+import { NodeCall } from './node.ts'
+import type { NodeRequest } from './node-request.ts'
 import { WebCall } from './web.ts'
 
 /** A middleware function of Express, Connect and similar frameworks. */

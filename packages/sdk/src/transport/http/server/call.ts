@@ -5,27 +5,28 @@ import type { Deadlines } from '../../../util/deadlines.ts'
 import type { IncomingBodies } from './incoming-bodies.ts'
 import type { UnsentOutputs } from './unsent-output.ts'
 
+/** Response headers, with lower-case names. */
 export type HeaderFields = Readonly<Record<string, string>>
 
 /**
- * One HTTP request and the way to answer it: all that the engine knows of a runtime. The rims in `node.ts` and `web.ts`
- * implement it directly, so that neither pays for the objects of the other.
+ * One HTTP request and its response, independent of the runtime. `node.ts` and `web.ts` implement it directly, so that neither
+ * pays for the objects of the other.
  */
 export interface HttpCall {
   readonly method: string
   readonly request: CallRequest
-  /** The `Access-Control-Allow-Origin` that a layer in front of us, such as the `cors` middleware, already set on the response. */
+  /** The `Access-Control-Allow-Origin` header that a layer in front of us, such as `cors` middleware, set on the response. */
   readonly allowedOrigin: string | undefined
-  /** Whether that layer also said which headers pages may read (`Access-Control-Expose-Headers`). */
+  /** Whether that layer also set `Access-Control-Expose-Headers`. */
   readonly exposesHeaders: boolean
-  /** Hands over the body, or a `Refusal` when it is too large, too slow or not UTF-8. No promise: this is every call's way. */
+  /** Calls `done` with the body, or a `Refusal` if it is too large, too slow or not UTF-8. No promise, because every call passes here. */
   body(limits: BodyLimits, done: (body: Body | Refusal) => void): void
   reply(status: number, headers: HeaderFields, body?: string | Uint8Array): void
-  /** Answers with a stream of events. */
+  /** Responds with an event stream. */
   stream(headers: HeaderFields): EventSink
-  /** Called when the client is gone before the answer was complete. */
+  /** Calls `listener` if the client disconnects before the response is complete. */
   onClose(listener: () => void): void
-  /** Bounds what waits for a client that does not read; set before anything is sent. */
+  /** Bounds the output that waits for a slow client. Set before anything is sent. */
   limitOutput(limits: OutputLimits): void
   /** Where the caller has a token: answers with 403 and a challenge that names the scopes. */
   replyInsufficientScope?(scopes: readonly string[], headers: HeaderFields, body: string): void
@@ -33,40 +34,42 @@ export interface HttpCall {
   atExpiry?(end: () => void): void
 }
 
+/** Limits for output that clients do not read. */
 export interface OutputLimits {
-  readonly backlogs: UnsentOutputs
-  /** Bytes that may wait on one connection before more is written to it. */
+  readonly unsentOutputs: UnsentOutputs
+  /** Unread bytes on one connection above which no further response may wait. */
   readonly maxQueuedBytes: number
 }
 
-/** The request, and who makes it once that is known. */
+/** An HTTP request, with its caller once that is known. */
 export interface CallRequest extends HttpRequest {
   principal: string | undefined
-  /** Whether some headers were left out because there were too many. */
+  /** Whether the runtime dropped headers because there were too many. */
   readonly truncated: boolean
-  /** The address of the client, where it is known: that of the connection, or what `clientAddress` says. */
+  /** The address of the client, if known: that of the connection, or the result of `clientAddress`. */
   peer: string | undefined
 }
 
+/** Limits for request bodies. */
 export interface BodyLimits {
   readonly maxBodyBytes: number
   readonly bodyTimeoutMs: number
-  /** Bodies that are on their way; undefined where the server below us has an eye on them. */
+  /** Deadlines of the bodies that are arriving; undefined if the HTTP server has timeouts of its own. */
   readonly deadlines: Deadlines | undefined
-  /** Counts the large bodies that are arriving; undefined where `maxBodyBytes` is small. */
+  /** Counts the large bodies that are arriving; undefined if they are not limited in total. */
   readonly incoming?: IncomingBodies | undefined
 }
 
-/** The body as text, or as the value that a framework in front of us made of it. */
+/** The body as text, or as a framework in front of us parsed it. */
 export type Body = string | ParsedBody
 
 export interface ParsedBody {
   readonly value: unknown
-  /** The text that it was made of, where the framework kept it. */
+  /** The text that was parsed, if the framework kept it. */
   readonly text?: string | undefined
 }
 
-/** What a framework has read of a body: as it is, or what it made of it. */
+/** Converts what a framework read or parsed of a body. */
 export function toBody(parsed: unknown, raw: unknown, maxBodyBytes: number): Body | Refusal {
   const text = toText(parsed)
   if (typeof text === 'string' && text.length > maxBodyBytes) return tooLarge(maxBodyBytes)
@@ -80,6 +83,7 @@ function toText(content: unknown): string | Refusal | undefined {
   return content instanceof Uint8Array ? decodeBody(content) : undefined
 }
 
+/** Decodes UTF-8. */
 export function decodeBody(bytes: Uint8Array): string | Refusal {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -89,8 +93,8 @@ export function decodeBody(bytes: Uint8Array): string | Refusal {
 }
 
 /**
- * The message in a body. What a framework has parsed is held to the same bounds, as far as it can still be seen: members that
- * come twice only if it kept the text.
+ * Parses the message in a body. A body that a framework parsed has the same limits; repeated members can be found only if the
+ * framework kept the text.
  */
 export function messageIn(body: Body, maxBodyBytes: number): unknown | Fault {
   if (typeof body === 'string') return parseUnambiguous(body)
@@ -102,27 +106,27 @@ export function messageIn(body: Body, maxBodyBytes: number): unknown | Fault {
   return reread instanceof Fault ? reread : value
 }
 
-/** The open end of a stream. */
+/** The writable end of an event stream. */
 export interface EventSink {
   write(text: string): void
-  /** Bytes that the client has not taken yet. */
+  /** Bytes that the client has not read yet. */
   readonly waiting: number
-  /** Settles when the client has taken what was written, or is gone; undefined when there is nothing to wait for. */
+  /** Resolves when the client has read enough or is gone; undefined if there is nothing to wait for. */
   drained(): Promise<void> | undefined
   end(): void
-  /** Cuts the connection. */
+  /** Closes the connection. */
   destroy(): void
 }
 
-/** An answer that says no, with a JSON-RPC error as its body. */
+/** A response that refuses a request, with a JSON-RPC error as its body. */
 export class Refusal {
   readonly status: number
   readonly code: number
   readonly message: string
-  /** Left out of the body when undefined; null on the revisions whose clients expect it so. */
+  /** Left out of the body if undefined; null for revisions whose clients expect it. */
   readonly id: RequestId | null | undefined
   readonly headers: HeaderFields | undefined
-  /** What helps the client on, such as the versions that it could speak. */
+  /** Details for the client, such as the supported versions. */
   data: unknown
 
   constructor(status: number, code: number, message: string, id?: RequestId | null, headers?: HeaderFields) {
@@ -133,6 +137,7 @@ export class Refusal {
     this.headers = headers
   }
 
+  /** @param extra Further response headers. */
   send(call: HttpCall, extra?: HeaderFields): void {
     const error = { code: this.code, message: this.message, ...(this.data !== undefined && { data: this.data }) }
     const body = { jsonrpc: '2.0', ...(this.id !== undefined && { id: this.id }), error }
@@ -140,13 +145,13 @@ export class Refusal {
   }
 }
 
-/** For refusals that the protocol gives no number of its own. */
+/** The code of refusals for which the protocol defines none. */
 export const refusedCode = -32000
 export const sessionNotFoundCode = -32001
 
 export const jsonHeaders: HeaderFields = Object.freeze({ 'content-type': 'application/json' })
 
-/** 2026-07-28 streamable-http: proxies must not hold events back. */
+/** 2026-07-28 streamable-http: proxies must not buffer events. */
 export const eventHeaders: HeaderFields = Object.freeze({
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
@@ -154,7 +159,7 @@ export const eventHeaders: HeaderFields = Object.freeze({
 })
 
 export function tooLarge(maxBodyBytes: number): Refusal {
-  // The rest of the body is not read, so the connection cannot be used again.
+  // The rest of the body stays unread, so the connection cannot be reused.
   return new Refusal(
     413,
     refusedCode,
@@ -173,9 +178,9 @@ export function tooManyBodies(): Refusal {
   return new Refusal(503, refusedCode, 'Too many large requests are arriving (maxIncomingBytes)', undefined, headers)
 }
 
-/** @param id Null on the revisions whose clients expect it so. */
+/** @param id Null for revisions whose clients expect it. */
 export function tooManyStreams(id?: null): Refusal {
-  return new Refusal(429, refusedCode, 'Too many streams are open: close one first', id, { 'retry-after': '5' })
+  return new Refusal(429, refusedCode, 'Too many open streams: close one first', id, { 'retry-after': '5' })
 }
 
 export function notUtf8(): Refusal {

@@ -80,7 +80,7 @@ export class HttpRequestHandler {
     const { addressPerSecond } = options.rateLimit ?? {}
     if (addressPerSecond !== undefined) this.#addressLimit = new RateLimit({ perSecond: addressPerSecond })
     this.#authorizer = options.auth && new Authorizer(options.auth, options.sse, ownsServer)
-    this.#outputLimits = { backlogs: new UnsentOutputs(options), maxQueuedBytes }
+    this.#outputLimits = { unsentOutputs: new UnsentOutputs(options), maxQueuedBytes }
     this.#bodyLimits = {
       maxBodyBytes,
       bodyTimeoutMs,
@@ -107,7 +107,7 @@ export class HttpRequestHandler {
       sessions: this.#sessions.metrics,
       streams: this.#services.streams.size,
       calls: this.#services.singleRequests.size,
-      unsentBytes: this.#outputLimits.backlogs.unsentBytes,
+      unsentBytes: this.#outputLimits.unsentOutputs.unsentBytes,
     }
   }
 

@@ -2,21 +2,21 @@ import { networkOf } from '../../../util/account.ts'
 
 export interface IncomingLimits {
   /**
-   * Bytes of request bodies that may be held at once while they arrive. Beyond that the address that sent most of them has its
-   * oldest requests refused with 503. Default 128 MiB.
+   * Bytes of request bodies that may be in memory while they arrive. Above that, the oldest requests of the address that sent
+   * most are refused with 503. Default 128 MiB.
    */
   maxIncomingBytes?: number | undefined
 }
 
 /** A request body that is still arriving. */
 export interface IncomingBody {
-  /** The address that it comes from, where it is known. */
+  /** The address of the client, if known. */
   readonly peer: string | undefined
   /** Answers the request now and drops what has arrived. */
   refuse(): void
 }
 
-/** Below this size a body is not counted: most bodies arrive whole, in one piece. */
+/** Smaller bodies are not counted: most of them arrive in one piece. */
 export const countedFromBytes = 65_536
 
 interface Counted {
@@ -24,7 +24,7 @@ interface Counted {
   bytes: number
 }
 
-/** The large request bodies that are arriving at one handler, oldest first. */
+/** The large request bodies that one handler is receiving, oldest first. */
 export class IncomingBodies {
   readonly #counted = new Map<IncomingBody, Counted>()
   readonly #maxBytes: number
@@ -34,7 +34,7 @@ export class IncomingBodies {
     this.#maxBytes = maxIncomingBytes
   }
 
-  /** `bytes` of the body have arrived so far. */
+  /** Sets the number of bytes that have arrived so far. */
   update(body: IncomingBody, bytes: number): void {
     const counted = this.#counted.get(body) ?? this.#begin(body)
     this.#bytes += bytes - counted.bytes
@@ -61,7 +61,7 @@ export class IncomingBodies {
     }
   }
 
-  /** One address that fills the memory must not cost others their requests. */
+  /** An address that fills the memory must not cost others their requests. */
   #heaviestNetwork(): string | undefined {
     const sums = new Map<string | undefined, number>()
     for (const { network, bytes } of this.#counted.values()) sums.set(network, (sums.get(network) ?? 0) + bytes)

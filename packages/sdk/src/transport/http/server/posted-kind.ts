@@ -1,10 +1,11 @@
-import type { ReceivedKind } from '../../../jsonrpc/batch.ts'
+import { isBatch, type ReceivedKind } from '../../../jsonrpc/batch.ts'
 import { classify, type MessageKind } from '../../../jsonrpc/message.ts'
 import type { PeerLink } from '../../../protocol/endpoint.ts'
 
 /** The kind of a message that was posted, before it is known which peer sent it. */
 export type PostedKind = MessageKind | 'batch'
 
+/** Classifies the body of a POST. */
 export function classifyPosted(value: unknown): PostedKind {
   return Array.isArray(value) ? 'batch' : classify(value)
 }
@@ -16,6 +17,6 @@ export function kindFor(link: PeerLink, value: unknown, kind: PostedKind): Recei
 
 /** Whether a POST contains only notifications and responses, so that it is answered with 202. */
 export function expectsNoResponse(kind: ReceivedKind): boolean {
-  if (Array.isArray(kind)) return kind.every((member) => expectsNoResponse(member.kind))
+  if (isBatch(kind)) return kind.every((member) => expectsNoResponse(member.kind))
   return kind === 'notification' || kind === 'response'
 }

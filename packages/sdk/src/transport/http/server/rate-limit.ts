@@ -1,23 +1,24 @@
 import { TokenBuckets } from '../../../util/token-buckets.ts'
 import { Refusal, refusedCode } from './call.ts'
 
+/** How many requests a caller may make. */
 export interface RateLimitOptions {
-  /** Requests that one caller may make in a second, for long. */
+  /** Requests per second that one caller can sustain. */
   perSecond: number
-  /** Requests at once, after a pause. Default: twice `perSecond`. */
+  /** Requests that a caller may make at once after a pause. Default: twice `perSecond`. */
   burst?: number | undefined
   /**
-   * Requests that one address may make in a second, twice as many at once. They are counted before it is known who calls, so
-   * that a flood of bad tokens costs no checks. Not for servers behind a proxy, whose address all requests come from; and only
-   * on Node, where the address is known. Default: no limit.
+   * Requests per second from one address, twice as many at once. Counted before the caller is authenticated, so that a flood of
+   * invalid tokens causes no token checks. Node only. Do not use it behind a proxy, because all requests then come from the
+   * address of the proxy. Default: no limit.
    */
   addressPerSecond?: number | undefined
 }
 
-/** Callers remembered; one that is forgotten starts with a full bucket. */
+/** Callers that are remembered; a forgotten one starts with a full bucket. */
 const maxCallers = 10_000
 
-/** A token bucket for each caller. */
+/** A token bucket per caller. */
 export class RateLimit {
   readonly #buckets: TokenBuckets
 
@@ -28,6 +29,7 @@ export class RateLimit {
     this.#buckets = new TokenBuckets(burst, perSecond, maxCallers)
   }
 
+  /** Counts a request; returns the refusal if the caller made too many. */
   check(caller: string, now: number): Refusal | undefined {
     const bucket = this.#buckets.of(caller, now)
     if (bucket.take(now)) return undefined

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type UnsentOutput, UnsentOutputs } from './unsent-output.ts'
 
-class FakeBacklog implements UnsentOutput {
+class FakeOutput implements UnsentOutput {
   inFlight = 1
   isCut = false
   unsentBytes: number
@@ -22,46 +22,46 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('Backlogs', () => {
+describe('UnsentOutputs', () => {
   it('cuts the oldest connections of the address with the most unsent bytes', () => {
-    const backlogs = new UnsentOutputs({ maxUnsentBytes: 100 })
-    const honest = new FakeBacklog('honest', 30)
-    backlogs.add(honest, 30)
-    const greedy = Array.from({ length: 8 }, () => new FakeBacklog('greedy', 10))
-    for (const backlog of greedy) backlogs.add(backlog, 10)
+    const outputs = new UnsentOutputs({ maxUnsentBytes: 100 })
+    const honest = new FakeOutput('honest', 30)
+    outputs.add(honest, 30)
+    const greedy = Array.from({ length: 8 }, () => new FakeOutput('greedy', 10))
+    for (const output of greedy) outputs.add(output, 10)
     expect(honest.isCut).toBe(false)
     expect(greedy.map(({ isCut }) => isCut)).toEqual([true, true, true, true, false, false, false, false])
-    expect(backlogs.unsentBytes).toBe(70)
+    expect(outputs.unsentBytes).toBe(70)
   })
 
   it('counts the unsent bytes of one IPv6 /64 network together', () => {
-    const backlogs = new UnsentOutputs({ maxUnsentBytes: 100 })
-    const honest = new FakeBacklog('2001:db8:1:3::1', 30)
-    backlogs.add(honest, 30)
-    const greedy = Array.from({ length: 8 }, (_, index) => new FakeBacklog(`2001:db8:1:2::${index}`, 10))
-    for (const backlog of greedy) backlogs.add(backlog, 10)
+    const outputs = new UnsentOutputs({ maxUnsentBytes: 100 })
+    const honest = new FakeOutput('2001:db8:1:3::1', 30)
+    outputs.add(honest, 30)
+    const greedy = Array.from({ length: 8 }, (_, index) => new FakeOutput(`2001:db8:1:2::${index}`, 10))
+    for (const output of greedy) outputs.add(output, 10)
     expect(honest.isCut).toBe(false)
     expect(greedy.map(({ isCut }) => isCut)).toEqual([true, true, true, true, false, false, false, false])
   })
 
   it('cuts no connection while at most maxUnsentBytes are unsent', () => {
-    const backlogs = new UnsentOutputs({ maxUnsentBytes: 100 })
-    const backlog = new FakeBacklog('reader', 90)
+    const outputs = new UnsentOutputs({ maxUnsentBytes: 100 })
+    const output = new FakeOutput('reader', 90)
     // The client takes almost as much as is written.
-    for (let count = 0; count < 50; count++) backlogs.add(backlog, 90)
-    expect(backlog.isCut).toBe(false)
+    for (let count = 0; count < 50; count++) outputs.add(output, 90)
+    expect(output.isCut).toBe(false)
   })
 
   it('cuts a client that reads nothing for writeTimeoutMs', () => {
     vi.useFakeTimers()
-    const backlogs = new UnsentOutputs({ writeTimeoutMs: 5_000 })
-    const [stalled, reading, queued] = ['a', 'b', 'c'].map((peer) => new FakeBacklog(peer, 10)) as [
-      FakeBacklog,
-      FakeBacklog,
-      FakeBacklog,
+    const outputs = new UnsentOutputs({ writeTimeoutMs: 5_000 })
+    const [stalled, reading, queued] = ['a', 'b', 'c'].map((peer) => new FakeOutput(peer, 10)) as [
+      FakeOutput,
+      FakeOutput,
+      FakeOutput,
     ]
     queued.inFlight = 0
-    for (const backlog of [stalled, reading, queued]) backlogs.add(backlog, 10)
+    for (const output of [stalled, reading, queued]) outputs.add(output, 10)
     for (let second = 0; second < 10; second++) {
       reading.inFlight++
       vi.advanceTimersByTime(1_000)
@@ -71,11 +71,11 @@ describe('Backlogs', () => {
 
   it('stops its timer when no client is behind', () => {
     vi.useFakeTimers()
-    const backlogs = new UnsentOutputs({})
-    const backlog = new FakeBacklog('a', 10)
-    backlogs.add(backlog, 10)
+    const outputs = new UnsentOutputs({})
+    const output = new FakeOutput('a', 10)
+    outputs.add(output, 10)
     expect(vi.getTimerCount()).toBe(1)
-    backlog.unsentBytes = 0
+    output.unsentBytes = 0
     vi.advanceTimersByTime(2_000)
     expect(vi.getTimerCount()).toBe(0)
   })

@@ -3,11 +3,11 @@ import { clock } from '../../../util/clock.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
 
 export interface UnsentOutputLimits {
-  /** How long a client that reads nothing keeps its connection while output waits for it. Default 30,000. */
+  /** How long a client may read nothing while output waits, before it is disconnected. Default 30,000. */
   writeTimeoutMs?: number | undefined
   /**
-   * Bytes that may wait for all clients together. Beyond that connections are cut: of the address that most bytes wait for, the
-   * one that has waited longest. Default 256 MiB.
+   * Bytes that may wait for all clients together. Above that, connections are closed: those of the address with the most unread
+   * bytes, longest waiting first. Default 256 MiB.
    */
   maxUnsentBytes?: number | undefined
 }
@@ -15,33 +15,33 @@ export interface UnsentOutputLimits {
 /** Output that a client has not read yet. */
 export interface UnsentOutput {
   readonly unsentBytes: number
-  /** The address that it is sent to, where it is known. */
+  /** The address of the client, if known. */
   readonly peer: string | undefined
-  /** Changes while the client reads. 0: nothing waits for the client just now. */
+  /** Changes while the client reads. 0: nothing is waiting for the client at the moment. */
   readonly inFlight: number
-  /** Cuts the connection. */
+  /** Closes the connection. */
   destroy(): void
 }
 
 interface Watched {
-  /** Of the address; see `networkOf`. */
+  /** The network of the address; see `networkOf`. */
   readonly network: string | undefined
   inFlight: number
   since: number
 }
 
-/** How often clients that are behind are looked at. */
-const lookEveryMs = 1_000
+/** How often slow clients are checked. */
+const checkEveryMs = 1_000
 
-/** Below this much a client is not watched: most output that cannot be written at once is written a moment later. */
+/** Smaller output is not watched: most of what cannot be written at once is written a moment later. */
 export const watchedFromBytes = 16_384
 
-/** The clients of one engine that are behind, in the order in which they began to be. */
+/** The slow clients of one handler, in the order in which they fell behind. */
 export class UnsentOutputs {
   readonly #watched = new Map<UnsentOutput, Watched>()
   readonly #writeTimeoutMs: number
   readonly #maxUnsentBytes: number
-  /** An upper bound, made exact with every look. */
+  /** An upper bound, corrected with every check. */
   #unsentBytes = 0
   #timer: Timer | undefined
 
@@ -53,39 +53,39 @@ export class UnsentOutputs {
   /** Bytes that wait now. */
   get unsentBytes(): number {
     let sum = 0
-    for (const backlog of this.#watched.keys()) sum += backlog.unsentBytes
+    for (const output of this.#watched.keys()) sum += output.unsentBytes
     return sum
   }
 
-  /** A write could not be completed; `bytes` were added to what waits. */
-  add(backlog: UnsentOutput, bytes: number): void {
-    if (!this.#watched.has(backlog)) this.#watched.set(backlog, toWatched(backlog))
+  /** Counts `bytes` that could not be written at once. */
+  add(output: UnsentOutput, bytes: number): void {
+    if (!this.#watched.has(output)) this.#watched.set(output, toWatched(output))
     this.#timer ??= this.#startTimer()
     this.#unsentBytes += bytes
     if (this.#unsentBytes > this.#maxUnsentBytes) this.#makeRoom()
   }
 
-  delete(backlog: UnsentOutput): void {
-    this.#watched.delete(backlog)
+  delete(output: UnsentOutput): void {
+    this.#watched.delete(output)
   }
 
-  /** Cuts more than is needed, so that it need not be done again with the next write. */
+  /** Closes more connections than needed, so that the next write does not have to do it again. */
   #makeRoom(): void {
     this.#unsentBytes = this.unsentBytes
     if (this.#unsentBytes <= this.#maxUnsentBytes) return
     while (this.#unsentBytes > this.#maxUnsentBytes * 0.75 && this.#watched.size > 0)
-      this.#cutOneOf(this.#heaviestNetwork())
+      this.#closeOneOf(this.#heaviestNetwork())
   }
 
-  #cutOneOf(heaviest: string | undefined): void {
-    for (const [backlog, { network }] of this.#watched) {
+  #closeOneOf(heaviest: string | undefined): void {
+    for (const [output, { network }] of this.#watched) {
       if (network !== heaviest) continue
-      this.#unsentBytes -= backlog.unsentBytes
-      return this.#cut(backlog)
+      this.#unsentBytes -= output.unsentBytes
+      return this.#close(output)
     }
   }
 
-  /** One address that takes nothing must not cost others their connections. */
+  /** An address that reads nothing must not cost others their connections. */
   #heaviestNetwork(): string | undefined {
     const bytes = new Map<string | undefined, number>()
     for (const [{ unsentBytes }, { network }] of this.#watched) {
@@ -94,18 +94,18 @@ export class UnsentOutputs {
     return [...bytes].reduce((most, each) => (each[1] > most[1] ? each : most))[0]
   }
 
-  #cut(backlog: UnsentOutput): void {
-    this.#watched.delete(backlog)
-    backlog.destroy()
+  #close(output: UnsentOutput): void {
+    this.#watched.delete(output)
+    output.destroy()
   }
 
-  #look(): void {
+  #check(): void {
     const now = clock.now()
-    for (const [backlog, seen] of [...this.#watched]) {
-      const { inFlight } = backlog
-      if (backlog.unsentBytes === 0) this.#watched.delete(backlog)
+    for (const [output, seen] of [...this.#watched]) {
+      const { inFlight } = output
+      if (output.unsentBytes === 0) this.#watched.delete(output)
       else if (inFlight === 0 || inFlight !== seen.inFlight) Object.assign(seen, { inFlight, since: now })
-      else if (now - seen.since >= this.#writeTimeoutMs) this.#cut(backlog)
+      else if (now - seen.since >= this.#writeTimeoutMs) this.#close(output)
     }
     this.#unsentBytes = this.unsentBytes
     if (this.#watched.size > 0) return
@@ -115,8 +115,8 @@ export class UnsentOutputs {
 
   #startTimer(): Timer {
     const timer = scheduler.setInterval(
-      () => this.#look(),
-      Math.max(5, Math.min(lookEveryMs, this.#writeTimeoutMs / 4)),
+      () => this.#check(),
+      Math.max(5, Math.min(checkEveryMs, this.#writeTimeoutMs / 4)),
     )
     scheduler.unref(timer)
     return timer

@@ -18,10 +18,11 @@ import {
 import { countedFromBytes, type IncomingBody } from './incoming-bodies.ts'
 import type { UnsentOutput, UnsentOutputs } from './unsent-output.ts'
 
-/** What a caller that has authenticated or parsed the request already can hand in with it. */
+/** What a layer in front of us found out about a request. */
 export interface FetchExtras {
+  /** The identity of an authenticated caller. */
   auth?: unknown
-  /** The body as a value, when it has been read. */
+  /** The parsed body, if it has been read already. */
   parsedBody?: unknown
 }
 
@@ -35,11 +36,11 @@ export interface FrameworkContext {
   readonly requestIP?: unknown
 }
 
-/** The rim on web-standard `Request` and `Response`, for every runtime that has them. */
+/** Adapts web-standard `Request` and `Response` to `HttpCall`, for every runtime that has them. */
 export class WebCall implements HttpCall {
   readonly method: string
   readonly request: CallRequest
-  /** Frameworks on `fetch` add their headers to the response afterwards. */
+  /** Frameworks based on `fetch` add their headers to the response later. */
   readonly allowedOrigin = undefined
   readonly exposesHeaders = false
   readonly response: Promise<Response>
@@ -63,7 +64,7 @@ export class WebCall implements HttpCall {
     if (this.#extras.parsedBody !== undefined)
       return done(toBody(this.#extras.parsedBody, undefined, limits.maxBodyBytes))
     readText({ request: this.#request, peer: this.request.peer }, limits).then(done, () =>
-      done(new Refusal(400, -32700, 'The body was cut off')),
+      done(new Refusal(400, -32700, 'The body is incomplete')),
     )
   }
 
@@ -74,12 +75,12 @@ export class WebCall implements HttpCall {
   }
 
   stream(headers: HeaderFields): EventSink {
-    const sink = new WebSink(() => this.#onClose?.(), this.#limits?.backlogs)
+    const sink = new WebSink(() => this.#onClose?.(), this.#limits?.unsentOutputs)
     this.#resolve(new Response(sink.readable, { status: 200, headers: { ...headers } }))
     return sink
   }
 
-  /** A plain answer is handed to the runtime whole; what a stream holds back is ours. */
+  /** Only streams are limited: the runtime takes a plain response as a whole. */
   limitOutput(limits: OutputLimits): void {
     this.#limits = limits
   }
@@ -107,7 +108,7 @@ class WebRequestFacts implements CallRequest {
     return this.#request.url
   }
 
-  /** `fetch` servers do not show the `Host` header everywhere; the URL was made from it. */
+  /** Some `fetch` runtimes hide the `Host` header, but the URL contains it. */
   header(name: string): string | undefined {
     const value = this.#request.headers.get(name)
     if (value === null && name === 'host') return new URL(this.#request.url).host
@@ -119,7 +120,7 @@ class WebRequestFacts implements CallRequest {
   }
 }
 
-/** Bytes that may wait before a writer who can wait does. */
+/** Unread bytes above which `drained` waits. */
 const highWaterMark = 65_536
 
 class WebSink implements EventSink, UnsentOutput {
@@ -128,14 +129,14 @@ class WebSink implements EventSink, UnsentOutput {
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #onTaken: (() => void) | undefined
   readonly #onCancel: () => void
-  readonly #backlogs: UnsentOutputs | undefined
+  readonly #outputs: UnsentOutputs | undefined
   #isOpen = true
-  /** How often the reader asked for more. */
+  /** How often the reader requested more. */
   #pulls = 1
 
-  constructor(onCancel: () => void, backlogs: UnsentOutputs | undefined) {
+  constructor(onCancel: () => void, outputs: UnsentOutputs | undefined) {
     this.#onCancel = onCancel
-    this.#backlogs = backlogs
+    this.#outputs = outputs
     const strategy = { highWaterMark, size: (chunk: Uint8Array | undefined) => chunk?.byteLength ?? 0 }
     this.readable = new ReadableStream<Uint8Array>(
       {
@@ -160,7 +161,7 @@ class WebSink implements EventSink, UnsentOutput {
     if (!this.#isOpen) return
     const bytes = this.#encoder.encode(text)
     this.#controller.enqueue(bytes)
-    if (this.waiting > 0) this.#backlogs?.add(this, bytes.length)
+    if (this.waiting > 0) this.#outputs?.add(this, bytes.length)
   }
 
   readonly peer = undefined
@@ -196,14 +197,14 @@ class WebSink implements EventSink, UnsentOutput {
   destroy(): void {
     if (!this.#isOpen) return
     this.#close()
-    this.#controller.error(new Error('The connection was cut'))
-    // The runtime does not tell of an end that we made, so whoever wrote to the stream is told here.
+    this.#controller.error(new Error('The connection was closed'))
+    // The runtime reports no end that we caused ourselves.
     this.#onCancel()
   }
 
   #close(): void {
     this.#isOpen = false
-    this.#backlogs?.delete(this)
+    this.#outputs?.delete(this)
   }
 }
 
@@ -237,7 +238,7 @@ async function readText({ request, peer }: IncomingRequest, limits: BodyLimits):
   }
 }
 
-/** @param onProgress Told how many bytes there are, with every piece. It may cancel the reader, which ends the body. */
+/** @param onProgress Called with the number of bytes after every chunk. It may cancel the reader, which ends the body. */
 async function readAll(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   onProgress: (length: number) => void,

@@ -247,7 +247,7 @@ describe('a stream that its client does not read', () => {
     }
     vi.advanceTimersByTime(60_000)
     expect(handler.metrics).toMatchObject({ streams: 0, calls: 0, unsentBytes: 0 })
-    await expect(response.text()).rejects.toThrow('The connection was cut')
+    await expect(response.text()).rejects.toThrow('The connection was closed')
     await handler.close()
   })
 })

@@ -1,6 +1,6 @@
 import { RpcCode } from '../../../../errors.ts'
-import type { ReceivedKind } from '../../../../jsonrpc/batch.ts'
-import { isResponse, type RequestId, type RpcRequest } from '../../../../jsonrpc/message.ts'
+import { isBatch, type ReceivedKind } from '../../../../jsonrpc/batch.ts'
+import { isRequest, isResponse, type RequestId } from '../../../../jsonrpc/message.ts'
 import type { Endpoint } from '../../../../protocol/endpoint.ts'
 import { MemoryEventStore } from '../../../../store/memory/events.ts'
 import { accountOf } from '../../../../util/account.ts'
@@ -8,7 +8,6 @@ import { toBase64Url } from '../../../../util/base64url.ts'
 import { clock } from '../../../../util/clock.ts'
 import { lazy } from '../../../../util/lazy.ts'
 import { chain } from '../../../../util/maybe-async.ts'
-import { isObject } from '../../../../util/objects.ts'
 import { random } from '../../../../util/random.ts'
 import { runDetached } from '../../../../util/run-detached.ts'
 import {
@@ -24,7 +23,6 @@ import type { HttpOptions } from '../options.ts'
 import { expectsNoResponse, kindFor, type PostedKind } from '../posted-kind.ts'
 import { PostResponse } from '../response.ts'
 import type { HandlerServices } from '../services.ts'
-import type { SlowResponses } from '../streams/slow-responses.ts'
 import { Cluster } from './cluster.ts'
 import { HttpSession, type SessionServices } from './session.ts'
 import { type SessionMetrics, SessionTable } from './session-table.ts'
@@ -36,12 +34,10 @@ export class SessionRequests {
   readonly #sessions: SessionTable
   readonly #services: SessionServices
   readonly #cluster: Cluster | undefined
-  readonly #slowResponses: SlowResponses
 
   constructor(services: HandlerServices, options: HttpOptions) {
     this.#endpoint = services.endpoint
     this.#options = options
-    this.#slowResponses = services.slowResponses
     this.#sessions = new SessionTable(options)
     this.#services = {
       ...services,
@@ -52,7 +48,6 @@ export class SessionRequests {
       listening: (session, isListening) => this.#cluster?.listening(session, isListening),
       catchUp: (session) => this.#cluster?.catchUp(session),
       isAnswered: options.bus && ((session, streamId) => this.#cluster!.isAnswered(session, streamId)),
-      onUnread: (stream) => services.streams.delete(stream),
       closed: (session) => this.#closed(session),
     }
     this.#cluster = Cluster.of(services.endpoint, options, this.#sessions, this.#services.node)
@@ -107,19 +102,20 @@ export class SessionRequests {
       this.#accept(session, value, kind)
       return chain(this.#cluster?.save(session, value), () => call.reply(202, cors ?? {}))
     }
-    // A batch may hold answers beside its requests.
-    if (Array.isArray(value)) this.#cluster?.forward(session, value)
-    const reply = new PostResponse(call, session, cors)
-    if (isObject(value)) reply.requestId = value.id as RequestId
-    if (this.#cluster?.changesSession(value)) reply.beforeLast = () => this.#cluster!.save(session, value)
+    // A batch may contain responses besides its requests.
+    if (isBatch(kind)) this.#cluster?.forward(session, value, kind)
+    const response = new PostResponse(call, session, cors)
+    if (isRequest(value, kind)) response.requestId = value.id
+    const cluster = this.#cluster
+    if (cluster?.changesSession(value)) response.beforeLast = () => cluster.save(session, value)
     session.asked()
-    session.link.receive(value, reply, kind)
-    this.#slowResponses.add(reply)
+    session.link.receive(value, response, kind)
+    this.#services.slowResponses.add(response)
   }
 
   /** Takes notifications and responses. A response that another process waits for is forwarded and not received here. */
   #accept(session: HttpSession, value: unknown, kind: ReceivedKind): void {
-    this.#cluster?.forward(session, value)
+    this.#cluster?.forward(session, value, kind)
     const isForOthers = this.#cluster?.forwards && isResponse(value, kind) && !session.link.concerns(value)
     if (!isForOthers) session.link.receive(value, undefined, kind)
   }
@@ -127,30 +123,31 @@ export class SessionRequests {
   #open(call: HttpCall, value: unknown, posted: PostedKind, cors: HeaderFields | undefined): void {
     this.#sessions.makeRoom(accountOf(call.request))
     const session = this.#attach(this.#createId(), call.request, true)
-    const reply = new PostResponse(call, session, { ...cors, 'mcp-session-id': session.sessionId })
-    reply.beforeLast = (error) => {
-      if (error === undefined) return this.#opened(session, value)
-      reply.headers = cors
+    const response = new PostResponse(call, session, { ...cors, 'mcp-session-id': session.sessionId })
+    const kind = kindFor(session.link, value, posted)
+    const id = isRequest(value, kind) ? value.id : undefined
+    response.beforeLast = (error) => {
+      if (error === undefined) return this.#opened(session, value, id)
+      response.headers = cors
       void session.close()
       return undefined
     }
     session.asked()
-    session.link.receive(value, reply, kindFor(session.link, value, posted))
+    session.link.receive(value, response, kind)
   }
 
-  /** What must be over before the client is told of its session. */
-  #opened(session: HttpSession, value: unknown): Promise<void> | undefined {
+  /** Completes the opening of a session before the client gets its id. */
+  #opened(session: HttpSession, value: unknown, id: RequestId | undefined): Promise<void> | undefined {
     if (!this.#options.onSession) return this.#cluster?.save(session, value)
     return this.#tell('opened', session).then((isAccepted) => {
       if (isAccepted) return this.#cluster?.save(session, value)
       session.isRefused = true
       void session.close()
-      const { id } = value as RpcRequest
-      throw new Refusal(400, refusedCode, 'Session refused: the server failed while it opened the session', id)
+      throw new Refusal(400, refusedCode, 'Session refused: the server failed to open it', id)
     })
   }
 
-  /** Whether the callback succeeded; its error is reported. */
+  /** Calls `onSession` and returns whether it succeeded; its error is reported. */
   async #tell(event: 'opened' | 'closed', { sessionId }: HttpSession): Promise<boolean> {
     try {
       await this.#options.onSession?.(event, sessionId)
@@ -172,20 +169,24 @@ export class SessionRequests {
   #createId(): string {
     const id = this.#options.sessionIdGenerator?.() ?? randomId()
     if (/^[\x21-\x7e]{1,512}$/.test(id) && !this.#sessions.get(id)) return id
-    throw new TypeError('sessionIdGenerator must give a new id of 1 to 512 visible ASCII characters each time')
+    throw new TypeError('sessionIdGenerator must return a new id of 1 to 512 visible ASCII characters')
   }
 
-  /** A session that is not there and one that belongs to somebody else are the same to the caller. */
+  /** A session of another user gets the same response as one that does not exist. */
   #find(call: HttpCall): Promise<HttpSession> | HttpSession {
     const id = call.request.header('mcp-session-id')
     if (id === undefined) {
-      throw new Refusal(400, refusedCode, 'The header Mcp-Session-Id is missing: call initialize first', null)
+      throw new Refusal(
+        400,
+        refusedCode,
+        'The header Mcp-Session-Id is missing. Send "initialize" to start a session.',
+        null,
+      )
     }
     const { principal } = call.request
     const session = this.#sessions.get(id)
     if (!this.#cluster) return ownedBy(principal, session)
-    if (session)
-      return chain(this.#cluster.use(session), (isThere) => ownedBy(principal, isThere ? session : undefined))
+    if (session) return chain(this.#cluster.use(session), (exists) => ownedBy(principal, exists ? session : undefined))
     return this.#cluster
       .restore(id, call.request, () => this.#attach(id, call.request, false))
       .then((restored) => ownedBy(principal, restored))
@@ -194,9 +195,9 @@ export class SessionRequests {
   #closed(session: HttpSession): void {
     this.#sessions.delete(session)
     if (session.isTooOld) this.#deleteEverywhere(session)
-    // Where others know the session, it may go on there, with what can be resumed.
+    // In a cluster the session may continue at another process, which then needs the events.
     else if (!this.#options.sessionStore) this.#forgetEvents(session)
-    // One that never got past `initialize` was never told of.
+    // `onSession` was never called for a session whose `initialize` failed.
     const wasOpened = this.#endpoint.revisionOf(session.link) !== undefined && !session.isRefused
     if (this.#options.onSession && wasOpened) session.closedCallback = this.#tell('closed', session)
   }
@@ -221,10 +222,15 @@ export class SessionRequests {
 
 function ownedBy(principal: string | undefined, session: HttpSession | undefined): HttpSession {
   if (session && session.principal === principal) return session
-  throw new Refusal(404, sessionNotFoundCode, 'Session not found: start a new one with initialize', null)
+  throw new Refusal(
+    404,
+    sessionNotFoundCode,
+    'Session not found: it expired or was never created. Send "initialize" to start a new one.',
+    null,
+  )
 }
 
-/** Processes that ask the same client must not use the same numbers. */
+/** The processes of a cluster must not use the same ids for requests to one client. */
 function randomNumber(): number {
   const [high, low] = new Uint32Array(random.bytes(8).buffer)
   return (high! % 2 ** 20) * 2 ** 32 + low! + 1

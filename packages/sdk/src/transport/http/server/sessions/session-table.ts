@@ -5,33 +5,36 @@ import { warnOnce } from '../../../../util/warn.ts'
 import { Refusal, refusedCode } from '../call.ts'
 import type { HttpSession } from './session.ts'
 
+/** Limits for sessions of the handshake era. */
 export interface SessionLimits {
-  /** A session that is not used for so long is ended. Default 1,800,000, half an hour. */
+  /** How long an unused session lives. Default 1,800,000 (30 minutes). */
   sessionIdleMs?: number | undefined
-  /** A session ends after this time even if it is in use, and its streams with it. Default: no limit. */
+  /** How long a session lives even if it is in use; its streams end with it. Default: no limit. */
   sessionMaxMs?: number | undefined
-  /** Sessions at a time. Default 10,000. */
+  /** Open sessions of all callers. Default 10,000. */
   maxSessions?: number | undefined
-  /** Sessions that one principal may have. Default 100. */
+  /** Open sessions of one principal. Default 100. */
   maxSessionsPerPrincipal?: number | undefined
-  /** Sessions that anonymous callers from one address may have; see `clientAddress`. Default 1,000. */
+  /** Open sessions of anonymous callers from one address; see `clientAddress`. Default 1,000. */
   maxSessionsPerAddress?: number | undefined
 }
 
+/** Numbers about the sessions of a handler. */
 export interface SessionMetrics {
   /** Open now. */
   readonly open: number
+  /** Opened since the start. */
   readonly opened: number
-  /** Ended because nobody used them. */
+  /** Ended because they were unused or too old. */
   readonly expired: number
-  /** Refused because there were too many. */
+  /** Refused because a limit was reached. */
   readonly refused: number
 }
 
-/** A session may have to go for a new one when it was not used for so long; younger ones are never pushed out. */
+/** A session that was used within this time is never evicted for a new one. */
 const evictableAfterMs = 60_000
 
-/** The sessions of one engine. They look after themselves: idle ones end, and there are never too many. */
+/** The open sessions of one handler. Ends idle sessions and enforces the limits. */
 export class SessionTable {
   readonly #limits: Required<SessionLimits>
   readonly #open = new Map<string, HttpSession>()
@@ -67,7 +70,7 @@ export class SessionTable {
     return this.#open.get(id)
   }
 
-  /** Makes room for one more; throws a `Refusal` when there is none. */
+  /** Evicts the least recently used idle session if a limit is reached; throws a `Refusal` if there is none. */
   makeRoom(account: Account | undefined): void {
     const { maxSessions, maxSessionsPerPrincipal, maxSessionsPerAddress } = this.#limits
     const limit = account?.isAddress ? maxSessionsPerAddress : maxSessionsPerPrincipal
@@ -93,7 +96,7 @@ export class SessionTable {
     this.#timer = undefined
   }
 
-  /** Ends sessions that were not used for too long, or that are too old. */
+  /** Ends sessions that are unused for too long or too old. */
   sweep(now = clock.now()): void {
     const { sessionIdleMs, sessionMaxMs } = this.#limits
     for (const session of this.all()) {
@@ -138,6 +141,6 @@ function isSame(one: Account | undefined, other: Account | undefined): boolean {
 function warnAboutProxy(): void {
   warnOnce(
     'sessions-per-address',
-    'One address has as many sessions as maxSessionsPerAddress allows. If it is a proxy of yours, set clientAddress to tell its clients apart.',
+    'One address has reached maxSessionsPerAddress. If it is your proxy, set clientAddress to distinguish its clients.',
   )
 }

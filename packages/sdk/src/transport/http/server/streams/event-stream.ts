@@ -2,41 +2,42 @@ import type { EventStore } from '../../../../store/ports.ts'
 import { isThenable } from '../../../../util/maybe-async.ts'
 import type { EventSink } from '../call.ts'
 
+/** Options of an event stream. */
 export interface EventStreamOptions {
-  /** Bytes that a client may be behind before it is cut off. */
+  /** Bytes that the client may be behind before it is disconnected. */
   readonly maxQueuedBytes: number
-  /** Nobody reads it any more: it ended, its reader is gone, or was too slow. */
+  /** The stream lost its reader: it ended, or the client is gone or was too slow. */
   onUnread(stream: EventStream): void
   reportError(error: unknown): void
 }
 
-/** Sends an event that was kept. Resolves when the client has taken it. */
+/** Sends a stored event. Resolves when the client has read it. */
 export type SendEvent = (id: string | undefined, text: string) => Promise<void>
 
-interface Held {
+interface StreamEvent {
   readonly id: string | undefined
   readonly text: string
 }
 
 /**
- * One SSE stream, which may outlive the connection it is sent on: with a store, what is sent while nobody reads is kept and
- * sent when the client comes back for it (2025-11-25 transports, resumability).
+ * One SSE stream, which may outlive its connection: with a store, events are kept while the client is away and sent when it
+ * resumes the stream (2025-11-25 transports, resumability).
  */
 export class EventStream {
   readonly id: string
   readonly #options: EventStreamOptions
   readonly #store: EventStore | undefined
   #sink: EventSink | undefined
-  /** What came while earlier events are replayed; they go first. */
-  #held: Held[] | undefined
-  #heldSize = 0
-  /** The last store operation under way, for stores that take their time. */
+  /** Events that were sent during a replay. They follow the replayed ones. */
+  #queue: StreamEvent[] | undefined
+  #queuedSize = 0
+  /** The last pending operation of an asynchronous store. */
   #storing: Promise<void> | undefined
   #ended = false
 
   /**
-   * @param id Begins with the id of its session, so that it can be told whose it is.
-   * @param store Without one, events have no ids, and the stream ends with its connection.
+   * @param id Begins with the id of its session.
+   * @param store Without one, events have no ids and the stream ends with its connection.
    */
   constructor(id: string, sink: EventSink | undefined, store: EventStore | undefined, options: EventStreamOptions) {
     this.id = id
@@ -49,7 +50,7 @@ export class EventStream {
     return this.#ended
   }
 
-  /** Whether somebody reads it now. */
+  /** Whether a client is connected. */
   get connected(): boolean {
     return this.#sink !== undefined
   }
@@ -58,7 +59,7 @@ export class EventStream {
     return this.#store !== undefined
   }
 
-  /** An event with nothing but an id, so that a client which loses the stream at once can resume it. */
+  /** Sends an event that has only an id, so that a client that loses the connection at once can resume the stream. */
   prime(): void {
     if (!this.#store) return
     this.#keep('', (id) => {
@@ -72,31 +73,31 @@ export class EventStream {
     else this.#deliver({ id: undefined, text: message })
   }
 
-  /** A comment, which clients ignore; it keeps proxies from taking a quiet stream for a dead one. */
+  /** Sends a comment, which clients ignore, so that proxies do not close a quiet stream. */
   keepAlive(): void {
-    // A reader that still takes what it came back for shows by that that it is there.
-    if (!this.#held || this.#sink?.waiting === 0) this.#write(':\n\n')
+    // During a replay the events themselves keep the connection alive.
+    if (!this.#queue || this.#sink?.waiting === 0) this.#write(':\n\n')
   }
 
-  /** Nothing more comes on this stream. */
+  /** Ends the stream after the events that were sent. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
     this.#afterStoring(() => {
-      // What is being replayed is finished first.
-      if (!this.#held) this.#letGo()
+      // A replay finishes first.
+      if (!this.#queue) this.#release()
     })
   }
 
-  /** Ends the connection, not the stream: the client is to come back after a while. */
+  /** Ends the connection but not the stream: the client resumes it after `retryMs`. */
   disconnect(retryMs: number): void {
     this.#afterStoring(() => {
       this.#write(`retry: ${retryMs}\n\n`)
-      this.#letGo()
+      this.#release()
     })
   }
 
-  /** The connection is gone. */
+  /** The connection of this sink is gone. */
   lost(sink: EventSink): void {
     if (this.#sink !== sink) return
     this.#sink = undefined
@@ -104,15 +105,15 @@ export class EventStream {
   }
 
   /**
-   * Goes on with another connection: first what it missed, as fast as it is taken, then what came meanwhile.
-   * @param replay Sends what was kept; it may have been interrupted by yet another connection.
+   * Continues on another connection: first the stored events, as fast as the client reads, then those sent meanwhile.
+   * @param replay Sends the stored events. Another connection may interrupt it.
    */
   async resume(sink: EventSink, replay: (send: SendEvent) => Promise<void>): Promise<void> {
     this.#sink?.end()
     this.#sink = sink
-    const held: Held[] = []
-    this.#held = held
-    this.#heldSize = 0
+    const queue: StreamEvent[] = []
+    this.#queue = queue
+    this.#queuedSize = 0
     const sent = new Set<string | undefined>()
     const send: SendEvent = async (id, text) => {
       if (this.#sink !== sink) return
@@ -122,33 +123,33 @@ export class EventStream {
     }
     await replay(send)
     await this.#storing
-    // Taken one by one, since more may come while the client takes these.
-    for (let event = held.shift(); event; event = held.shift()) {
+    // One by one, because more may be added while the client reads.
+    for (let event = queue.shift(); event; event = queue.shift()) {
       if (event.id === undefined || !sent.has(event.id)) await send(event.id, event.text)
     }
-    if (this.#held === held) this.#held = undefined
-    if (this.#ended && this.#sink === sink) this.#letGo()
+    if (this.#queue === queue) this.#queue = undefined
+    if (this.#ended && this.#sink === sink) this.#release()
   }
 
-  #letGo(): void {
+  #release(): void {
     this.#sink?.end()
     this.#sink = undefined
     this.#options.onUnread(this)
   }
 
-  #deliver(event: Held): void {
-    if (this.#held) this.#hold(this.#held, event)
+  #deliver(event: StreamEvent): void {
+    if (this.#queue) this.#enqueue(this.#queue, event)
     else this.#write(toEvent(event))
   }
 
-  /** A reader that does not take what it came back for may not make us keep ever more for it. */
-  #hold(held: Held[], event: Held): void {
-    held.push(event)
-    this.#heldSize += event.text.length
+  /** A client that resumes a stream and does not read must not fill the memory. */
+  #enqueue(queue: StreamEvent[], event: StreamEvent): void {
+    queue.push(event)
+    this.#queuedSize += event.text.length
     const sink = this.#sink
-    if (this.#heldSize <= this.#options.maxQueuedBytes || !sink) return
-    held.length = 0
-    this.#held = undefined
+    if (this.#queuedSize <= this.#options.maxQueuedBytes || !sink) return
+    queue.length = 0
+    this.#queue = undefined
     sink.destroy()
     this.lost(sink)
   }
@@ -158,12 +159,12 @@ export class EventStream {
     if (!sink) return
     sink.write(text)
     if (sink.waiting <= this.#options.maxQueuedBytes) return
-    // It takes nothing any more: better without it than without memory. With a store it can come back for the rest.
+    // The client does not read. With a store it can resume the stream later.
     sink.destroy()
     this.lost(sink)
   }
 
-  /** Memory answers at once; a store that does not is waited for, in order. */
+  /** Stores an event. A memory store answers at once; asynchronous stores are awaited in order. */
   #keep(message: string, then: (id: string | undefined) => void): void {
     if (this.#storing) return this.#chain(async () => then(await this.#storeEvent(message)))
     const id = this.#storeEvent(message)
@@ -171,7 +172,7 @@ export class EventStream {
     else then(id)
   }
 
-  /** A store that fails costs the event its id, and nobody the event. */
+  /** If the store fails, the event is still sent, without an id. */
   #storeEvent(message: string): string | undefined | Promise<string | undefined> {
     const failed = (error: unknown) => void this.#options.reportError(error)
     try {
@@ -197,6 +198,6 @@ export class EventStream {
   }
 }
 
-function toEvent({ id, text }: Held): string {
+function toEvent({ id, text }: StreamEvent): string {
   return id === undefined ? `event: message\ndata: ${text}\n\n` : `event: message\nid: ${id}\ndata: ${text}\n\n`
 }

@@ -2,23 +2,24 @@ import { type Account, AccountCounter } from '../../../../util/account.ts'
 import { scheduler, type Timer } from '../../../../util/scheduler.ts'
 import type { EventStream } from './event-stream.ts'
 
+/** Limits for event streams. */
 export interface StreamLimits {
-  /** Streams open at a time, of all callers. Default 10,000. */
+  /** Open streams of all callers. Default 10,000. */
   maxStreams?: number | undefined
-  /** Streams that one principal may have open. Default 1,000. */
+  /** Open streams of one principal. Default 1,000. */
   maxStreamsPerPrincipal?: number | undefined
-  /** Streams that anonymous callers from one address may have open; see `clientAddress`. Default 1,000. */
+  /** Open streams of anonymous callers from one address; see `clientAddress`. Default 1,000. */
   maxStreamsPerAddress?: number | undefined
-  /** How often quiet streams carry a comment, so that nobody on the way takes them for dead. Default 15,000. */
+  /** How often a comment is sent on quiet streams, so that proxies do not close them. Default 15,000. */
   keepAliveMs?: number | undefined
 }
 
-/** Streams that nothing depends on take at most half of the places, so that progress, questions and listeners find room. */
+/** Optional streams may use half of the limit only, so that progress, elicitation and listeners find room. */
 export function roomFor(limit: number, isOptional: boolean): number {
   return isOptional ? limit / 2 : limit
 }
 
-/** Every stream that somebody reads: counted, and kept alive by one timer for all. */
+/** The connected streams of one handler. Counts them, and keeps them alive with a single timer. */
 export class OpenStreams {
   readonly #limits: StreamLimits
   readonly #open = new Map<EventStream, Account | undefined>()
@@ -33,7 +34,7 @@ export class OpenStreams {
     return this.#open.size
   }
 
-  /** Whether one more may be opened. */
+  /** Whether another stream may be opened. */
   hasRoom(account: Account | undefined, isOptional = false): boolean {
     const { maxStreams = 10_000, maxStreamsPerPrincipal = 1_000, maxStreamsPerAddress = 1_000 } = this.#limits
     if (this.#open.size >= roomFor(maxStreams, isOptional)) return false

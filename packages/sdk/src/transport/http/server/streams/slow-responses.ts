@@ -2,50 +2,50 @@ import { DenseSet } from '../../../../util/dense-set.ts'
 import { scheduler, type Timer } from '../../../../util/scheduler.ts'
 import type { PostResponse } from '../response.ts'
 
-/** Each wait is measured in ticks, so that adding a reply costs neither a timer nor a look at the clock. */
+/** Waiting times are counted in ticks, so that adding a response needs neither a timer nor the clock. */
 const ticksPerWait = 4
 
 /**
- * POSTs whose response has not begun. One coarse timer serves all of them: it turns each response that takes longer than
- * `streamAfterMs` into a stream, because proxies give up requests that get no headers.
+ * Responses that have not begun. A single coarse timer turns each one that takes longer than `streamAfterMs` into a stream,
+ * because proxies give up requests that get no headers.
  */
 export class SlowResponses {
-  readonly #replies = new DenseSet<PostResponse>()
+  readonly #responses = new DenseSet<PostResponse>()
   readonly #tickMs: number
   #tick = 0
   #timer: Timer | undefined
 
-  /** @param streamAfterMs `Infinity`: responses wait for their answer, however long it takes. */
+  /** @param streamAfterMs `Infinity`: responses never become streams because of the time. */
   constructor(streamAfterMs = 1_000) {
-    if (!(streamAfterMs > 0)) throw new TypeError('streamAfterMs must be above 0; Infinity turns it off')
+    if (!(streamAfterMs > 0)) throw new TypeError('streamAfterMs must be a number above 0, or Infinity to turn it off')
     this.#tickMs = Math.ceil(streamAfterMs / ticksPerWait)
   }
 
-  add(reply: PostResponse): void {
-    if (reply.begun || this.#tickMs > maxTimerMs) return
-    reply.waiting = this
-    reply.waitingSince = this.#tick
-    this.#replies.add(reply)
+  add(response: PostResponse): void {
+    if (response.begun || this.#tickMs > maxTimerMs) return
+    response.waiting = this
+    response.waitingSince = this.#tick
+    this.#responses.add(response)
     this.#timer ??= this.#startTimer()
   }
 
-  delete(reply: PostResponse): void {
-    this.#replies.delete(reply)
+  delete(response: PostResponse): void {
+    this.#responses.delete(response)
   }
 
   #startTimer(): Timer {
-    const timer = scheduler.setInterval(() => this.#look(), this.#tickMs)
+    const timer = scheduler.setInterval(() => this.#check(), this.#tickMs)
     scheduler.unref(timer)
     return timer
   }
 
-  #look(): void {
+  #check(): void {
     this.#tick++
-    if (this.#replies.size === 0) return this.#stopTimer()
-    for (const reply of this.#replies.all()) {
-      if (this.#tick - reply.waitingSince <= ticksPerWait) continue
-      this.#replies.delete(reply)
-      reply.beginStream()
+    if (this.#responses.size === 0) return this.#stopTimer()
+    for (const response of this.#responses.all()) {
+      if (this.#tick - response.waitingSince <= ticksPerWait) continue
+      this.#responses.delete(response)
+      response.beginStream()
     }
   }
 
@@ -55,5 +55,5 @@ export class SlowResponses {
   }
 }
 
-/** Timers cannot wait longer. */
+/** The longest time that a timer can wait. */
 const maxTimerMs = 2 ** 31 - 1
