@@ -202,7 +202,7 @@ describe('the wait before a response becomes a stream', () => {
   })
 
   it('rejects a value that is not above 0', () => {
-    expect(() => createMcpHandler(workshop(), { streamAfterMs: 0 })).toThrow(/streamAfterMs must be above 0/)
+    expect(() => createMcpHandler(workshop(), { streamAfterMs: 0 })).toThrow(/streamAfterMs must be a number above 0/)
   })
 })
 

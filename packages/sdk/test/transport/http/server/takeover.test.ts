@@ -180,7 +180,7 @@ describe('a stream that is resumed at another process', () => {
       answered: 7,
       error: {
         code: -32603,
-        message: 'The server process ended before it answered. The request may have been carried out.',
+        message: 'The server process ended before it responded. The request may have been executed.',
       },
     })
     expect(await resumed.ended).toBe('ended')
