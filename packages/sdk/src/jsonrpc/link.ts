@@ -148,6 +148,10 @@ export class Link {
    * @param kind Given by a transport that has classified the message already.
    */
   receive(value: unknown, stream?: ReplyStream, kind: ReceivedKind = this.classify(value)): void {
+    this.#receive(value, kind, stream)
+  }
+
+  #receive(value: unknown, kind: ReceivedKind, stream?: ReplyStream): void {
     if (isRequest(value, kind)) this.#startExchange(value, stream)
     else if (isNotification(value, kind)) this.#notified(value)
     else if (isResponse(value, kind)) this.#answered(value)
@@ -222,7 +226,7 @@ export class Link {
   #receiveMember({ message, kind }: BatchMember, batch: Batch, stream: ReplyStream | undefined): void {
     if (kind instanceof Fault && kind.meant === 'response' && !stream) return this.refuse(kind)
     if (kind instanceof Fault) return batch.answer(this.#faultResponse(kind))
-    if (!isRequest(message, kind)) return this.receive(message, undefined, kind)
+    if (!isRequest(message, kind)) return this.#receive(message, kind)
     const { handshake } = this.#receiver.methods
     const problem = message.method === handshake ? `${handshake} cannot be part of a batch` : this.#problemWith(message)
     if (problem) return batch.answer(errorResponse(message.id, -32600, problem))

@@ -15,7 +15,7 @@ import type { Endpoint, PeerLink, RevisionFacts } from '../../../../protocol/end
 import { revisions } from '../../../../protocol/revisions/index.ts'
 import type { ServerTransport } from '../../../../protocol/transport.ts'
 
-/** A request that the program behind the transport has not answered yet. */
+/** A request that the program has not answered yet. */
 interface OpenRequest {
   readonly request: RpcRequest
   readonly stream: ReplyStream | undefined
@@ -24,8 +24,8 @@ interface OpenRequest {
 }
 
 /**
- * Stands in for a server where a program reads and writes the messages of a transport itself, as proxies do: hands on what
- * comes, and finds the way back for what is sent.
+ * Takes the place of a server if a program handles the messages of a transport itself, as proxies do. Passes received messages
+ * to `onmessage` and finds the stream for each message that is sent.
  */
 export class Relay implements Endpoint {
   readonly revisions: readonly RevisionFacts[] = revisions
@@ -47,16 +47,16 @@ export class Relay implements Endpoint {
     return (link as RelayLink).revision
   }
 
-  /** A session lives in the program behind the transport, which no other process has. */
+  /** The state of a session is in the program, so there is nothing to save. */
   saveSession(): undefined {
     return undefined
   }
 
   restoreSession(): void {
-    throw new TypeError('sessionStore needs a server: call server.connect(transport)')
+    throw new TypeError('sessionStore requires a server. Call server.connect(transport).')
   }
 
-  /** Notifications come from the program behind the transport. */
+  /** The program sends its own notifications. */
   tellSession(): void {}
 
   reportError(error: unknown): void {
@@ -76,7 +76,7 @@ export class Relay implements Endpoint {
     else this.#session?.sendText?.(JSON.stringify(message))
   }
 
-  /** For links: hands a message on. */
+  /** For links: passes a message to the program. */
   receive(message: unknown, stream: ReplyStream | undefined): void {
     try {
       this.#transport.onmessage?.(message, stream)
@@ -85,7 +85,7 @@ export class Relay implements Endpoint {
     }
   }
 
-  /** For links: what is wrong with a request, if it cannot be handed on. */
+  /** For links: registers a request; returns a fault if its id is in use. */
   expect(open: OpenRequest): Fault | undefined {
     const { id } = open.request
     if (this.#open.has(id)) return new Fault(-32600, 'A request with this id is still in progress', id)
@@ -93,7 +93,7 @@ export class Relay implements Endpoint {
     return undefined
   }
 
-  /** For links: the client cancelled the request, so it gets no answer. */
+  /** For links: ends a request that the client cancelled. */
   cancel(id: unknown, link: RelayLink): void {
     const open = this.#open.get(id as RequestId)
     if (open?.link !== link || open.request.method === 'initialize') return
@@ -102,7 +102,7 @@ export class Relay implements Endpoint {
     else open.stream?.end()
   }
 
-  /** For links: the client is gone. On 2026-07-28 that cancels its requests, which the other side has to be told. */
+  /** For links: the client is gone, which cancels its requests (2026-07-28). Notifies the program. */
   ended(link: RelayLink): void {
     if (this.#session === link.transport) this.#session = undefined
     for (const { request, ...open } of [...this.#open.values()]) {
@@ -115,7 +115,7 @@ export class Relay implements Endpoint {
 
   #answer(response: RpcResponse): void {
     const open = this.#open.get(response.id!)
-    if (!open) throw new McpError('invalid-argument', `No request with the id ${response.id} waits for a response`)
+    if (!open) throw new McpError('invalid-argument', `No request with the id ${response.id} is waiting for a response`)
     this.#open.delete(response.id!)
     if (open.request.method === 'initialize') open.link.agree(response.result?.protocolVersion)
     if (open.batch) open.batch.settle(response)
@@ -127,7 +127,7 @@ export class Relay implements Endpoint {
     if (open?.stream?.sendText(JSON.stringify(message), false)) return
     throw new McpError(
       'invalid-argument',
-      `Cannot send on the stream of request ${relatedId}: it is over, or plain JSON`,
+      `Cannot send a message for request ${relatedId}: its response was sent already, or is plain JSON`,
     )
   }
 }
@@ -147,7 +147,7 @@ class RelayLink implements PeerLink {
     this.transport = transport
   }
 
-  /** The server behind us chose a revision. */
+  /** Applies the revision that the program chose. */
   agree(version: unknown): void {
     const revision = revisions.find(({ id }) => id === version)
     if (!revision) return

@@ -12,22 +12,25 @@ import type { NodeRequest } from '../node-request.ts'
 import type { HttpOptions } from '../options.ts'
 import { type FetchExtras, WebCall } from '../web.ts'
 import { Relay } from './relay.ts'
-import { WatchedEndpoint } from './watched-endpoint.ts'
+import { watchEndpoint } from './watched-endpoint.ts'
 import { WatchedMessages } from './watched-messages.ts'
 
+/** Options of `StreamableHTTPServerTransport`. */
 export interface StreamableHTTPServerTransportOptions
   extends Omit<HttpOptions, 'sessions' | 'sessionIdGenerator' | 'sse'> {
-  /** Makes the id of the session. Undefined: there are none, and every request stands alone. */
+  /** Generates the id of the session. Undefined: there is no session, and every request is handled on its own. */
   sessionIdGenerator?: (() => string) | undefined
+  /** Called with the id of the new session. */
   onsessioninitialized?: ((sessionId: string) => void | Promise<void>) | undefined
+  /** Called when the session has ended. */
   onsessionclosed?: ((sessionId: string) => void | Promise<void>) | undefined
-  /** Host and Origin are checked unless this is false; then only what is listed is allowed. Default true. */
+  /** Whether the headers `Host` and `Origin` are checked. Default true. */
   enableDnsRebindingProtection?: boolean | undefined
 }
 
 /**
- * The transport as those know it who route sessions themselves: one for each session, or one for each request. Most servers
- * want `serveHttp` or `createMcpHandler`, which need no routing.
+ * A Streamable HTTP transport for servers that route sessions themselves: create one for each session, or one for each request.
+ * Most servers use `serveHttp` or `createMcpHandler`, which need no routing.
  */
 export class StreamableHTTPServerTransport implements Transport, HasSession, CarriesManyPeers {
   onmessage?: MessageHandler | undefined
@@ -35,7 +38,7 @@ export class StreamableHTTPServerTransport implements Transport, HasSession, Car
   onclose?: Transport['onclose'] | undefined
   sessionId: string | undefined
   readonly #options: StreamableHTTPServerTransportOptions
-  #engine: HttpRequestHandler | undefined
+  #handler: HttpRequestHandler | undefined
   #watched: WatchedMessages | undefined
   #relay: Relay | undefined
   #isClosed = false
@@ -45,36 +48,37 @@ export class StreamableHTTPServerTransport implements Transport, HasSession, Car
   }
 
   serves(server: Endpoint): void {
-    if (this.#engine) throw new TypeError('This transport is connected already; make another for another server')
+    if (this.#handler)
+      throw new TypeError('This transport is connected already. Create another one for another server.')
     this.#watched = new WatchedMessages(this)
-    this.#engine = this.#createEngine(new WatchedEndpoint(server, this.#watched))
+    this.#handler = this.#createHandler(watchEndpoint(server, this.#watched))
   }
 
-  /** Without a server, as in proxies: from now on `onmessage` gets every message, and `send` answers. */
+  /** Called by `server.connect`. Call it yourself to use the transport without a server, as proxies do: set `onmessage` and use `send`. */
   async start(): Promise<void> {
     if (this.#watched) this.#watched.started()
     else this.#startRelay()
   }
 
   /**
-   * Sends a message that is not sent by a server: responses on the stream of their request, others on that of
-   * `relatedRequestId`, or on the stream that the client opened by GET.
+   * Sends a message without a server. A response goes to the stream of its request, other messages to the stream of
+   * `relatedRequestId` or to the one that the client opened by GET.
    */
   async send(
     message: RpcMessage | RpcMessage[],
     options?: { relatedRequestId?: RequestId | undefined },
   ): Promise<void> {
     if (this.#watched) return this.#watched.deliver(message, options)
-    if (!this.#relay) throw new ClosedError('The transport is not started: call start() or server.connect(transport)')
+    if (!this.#relay) throw new ClosedError('The transport is not started. Call start() or server.connect(transport).')
     this.#relay.send(message, options?.relatedRequestId)
   }
 
   async close(): Promise<void> {
-    await this.#engine?.close()
+    await this.#handler?.close()
     this.#ended()
   }
 
-  /** Answers a request of `node:http`, Express and the like. Resolves when the response was sent or the client is gone. */
+  /** Handles a request of `node:http`, Express or the like. Resolves when the response was sent or the client is gone. */
   handleRequest(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void> {
     const call = new NodeCall(request, response, parsedBody)
     const finished = call.finished()
@@ -82,7 +86,7 @@ export class StreamableHTTPServerTransport implements Transport, HasSession, Car
     return finished
   }
 
-  /** Answers a web-standard request. */
+  /** Handles a web-standard request. */
   async handleFetch(request: Request, extras?: FetchExtras): Promise<Response> {
     const call = new WebCall(request, extras)
     this.#handle(call)
@@ -90,18 +94,18 @@ export class StreamableHTTPServerTransport implements Transport, HasSession, Car
   }
 
   #handle(call: HttpCall): void {
-    if (!this.#engine && this.onmessage) this.#startRelay()
-    if (this.#engine) this.#engine.handle(call)
+    if (!this.#handler && this.onmessage) this.#startRelay()
+    if (this.#handler) this.#handler.handle(call)
     else notConnected().send(call)
   }
 
   #startRelay(): void {
-    if (this.#engine) return
+    if (this.#handler) return
     this.#relay = new Relay(this)
-    this.#engine = this.#createEngine(this.#relay)
+    this.#handler = this.#createHandler(this.#relay)
   }
 
-  #createEngine(endpoint: Endpoint): HttpRequestHandler {
+  #createHandler(endpoint: Endpoint): HttpRequestHandler {
     const { sessionIdGenerator, eventStore, enableDnsRebindingProtection, ...options } = this.#options
     const isUnchecked = enableDnsRebindingProtection === false
     return new HttpRequestHandler(endpoint, {
@@ -114,10 +118,15 @@ export class StreamableHTTPServerTransport implements Transport, HasSession, Car
     })
   }
 
-  /** One transport is one session: a second `initialize` is refused. */
+  /** A transport has one session: a second `initialize` is refused. */
   #open(id: string): string {
     if (this.sessionId !== undefined) {
-      throw new Refusal(400, -32600, 'This transport has its session already: make another for another', null)
+      throw new Refusal(
+        400,
+        -32600,
+        'This transport already has a session. Create another transport for another session.',
+        null,
+      )
     }
     return id
   }
@@ -140,7 +149,7 @@ export class StreamableHTTPServerTransport implements Transport, HasSession, Car
     }
   }
 
-  /** The session is all there is of this transport; requests that still name it are answered that it is gone. */
+  /** The transport ends with its session. Later requests with its id are answered with 404. */
   #ended(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -149,10 +158,10 @@ export class StreamableHTTPServerTransport implements Transport, HasSession, Car
 }
 
 function notConnected(): Refusal {
-  return new Refusal(500, refusedCode, 'The transport is not connected: call server.connect(transport) first')
+  return new Refusal(500, refusedCode, 'The transport is not connected. Call server.connect(transport) first.')
 }
 
-/** Stores of this interface were written for messages, not for their texts. */
+/** Event stores written for the official SDK expect messages as objects, not as text. */
 function withObjects(store: EventStore): EventStore {
   return {
     storeEvent: (streamId, message) => store.storeEvent(streamId, message === '' ? {} : JSON.parse(message as string)),

@@ -1,130 +1,45 @@
-import type { CloseDetail } from '../../../../errors.ts'
-import type { ReceivedKind } from '../../../../jsonrpc/batch.ts'
-import type { Prepared, RequestId, RpcMessage, RpcNotification, RpcResponse } from '../../../../jsonrpc/message.ts'
+import type { Prepared, RequestId, RpcMessage } from '../../../../jsonrpc/message.ts'
 import { errorOf } from '../../../../jsonrpc/send.ts'
 import type { ReplyStream } from '../../../../jsonrpc/transport.ts'
 import type { AuthInfo } from '../../../../protocol/auth-info.ts'
-import type { Endpoint, PeerLink, RevisionFacts } from '../../../../protocol/endpoint.ts'
+import type { Endpoint, PeerLink } from '../../../../protocol/endpoint.ts'
 import type { HttpRequest } from '../../../../protocol/http-request.ts'
 import type { RequestStream, ServerTransport } from '../../../../protocol/transport.ts'
 import { isObject } from '../../../../util/objects.ts'
 
-/** Whom a transport shows its messages to, on their way in and out. */
+/** Sees the messages of every client of one transport. */
 export interface MessageWatcher {
-  /** Whether somebody looks at outgoing messages; where nobody does, they take the short way. */
+  /** Whether a program watches outgoing messages; if not, they are sent directly. */
   readonly watchesSend: boolean
   readonly watchesReceive: boolean
-  /** @param way What `deliver` sends on: a copy of a message can stand for any message that goes the same way. */
-  send(message: RpcMessage | RpcMessage[], relatedId: RequestId | undefined, way: object, deliver: Deliver): void
+  /** @param route Where `deliver` sends to. A copy of a message can stand for any message with the same route. */
+  send(message: RpcMessage | RpcMessage[], relatedId: RequestId | undefined, route: object, deliver: Deliver): void
   receive(value: unknown, stream: ReplyStream | undefined, deliver: (value: unknown) => void): void
 }
 
 export type Deliver = (message: RpcMessage | RpcMessage[]) => void
 
-/** A server whose peers all belong to one transport, which sees what they say and are told. */
-export class WatchedEndpoint implements Endpoint {
-  readonly #server: Endpoint
-  readonly #watcher: MessageWatcher
-  readonly changes: Endpoint['changes']
-
-  constructor(server: Endpoint, watcher: MessageWatcher) {
-    this.#server = server
-    this.#watcher = watcher
-    this.changes = server.changes
-  }
-
-  get revisions(): readonly RevisionFacts[] {
-    return this.#server.revisions
-  }
-
-  attach(transport: ServerTransport): PeerLink {
-    return new WatchedLink(this.#server.attach(new WatchedPeer(transport, this.#watcher)), this.#watcher)
-  }
-
-  revisionOf(link: PeerLink): RevisionFacts | undefined {
-    return this.#server.revisionOf((link as WatchedLink).link)
-  }
-
-  saveSession(link: PeerLink, message: unknown): ((before: unknown) => unknown) | undefined {
-    return this.#server.saveSession((link as WatchedLink).link, message)
-  }
-
-  restoreSession(link: PeerLink, state: unknown): void {
-    this.#server.restoreSession((link as WatchedLink).link, state)
-  }
-
-  tellSession(link: PeerLink, change: object | undefined): void {
-    this.#server.tellSession((link as WatchedLink).link, change)
-  }
-
-  reportError(error: unknown): void {
-    this.#server.reportError(error)
-  }
-
-  hold(): () => Promise<void> {
-    return this.#server.hold()
+/** Returns the endpoint of a server whose clients all belong to one transport, which watches their messages. */
+export function watchEndpoint(server: Endpoint, watcher: MessageWatcher): Endpoint {
+  return {
+    ...server,
+    attach: (transport) => watchLink(server.attach(new WatchedPeer(transport, watcher)), watcher),
   }
 }
 
-class WatchedLink implements PeerLink {
-  readonly link: PeerLink
-  readonly #watcher: MessageWatcher
-
-  constructor(link: PeerLink, watcher: MessageWatcher) {
-    this.link = link
-    this.#watcher = watcher
+/** Replaces `receive` of one link, so that the server still finds its own link in later calls. */
+function watchLink(link: PeerLink, watcher: MessageWatcher): PeerLink {
+  const receive = link.receive.bind(link)
+  link.receive = (value, stream, kind) => {
+    const watched = stream && watcher.watchesSend ? new WatchedStream(stream, idOf(value), watcher) : stream
+    // The program may change the message, so it is classified again afterwards.
+    if (watcher.watchesReceive) watcher.receive(value, watched, (changed) => receive(changed, watched))
+    else receive(value, watched, kind)
   }
-
-  get batching(): boolean {
-    return this.link.batching
-  }
-
-  set batching(value: boolean) {
-    this.link.batching = value
-  }
-
-  get omitsUnknownId(): boolean {
-    return this.link.omitsUnknownId
-  }
-
-  set omitsUnknownId(value: boolean) {
-    this.link.omitsUnknownId = value
-  }
-
-  get firstId(): number {
-    return this.link.firstId
-  }
-
-  set firstId(value: number) {
-    this.link.firstId = value
-  }
-
-  classify(value: unknown): ReceivedKind {
-    return this.link.classify(value)
-  }
-
-  receive(value: unknown, stream?: ReplyStream, kind?: ReceivedKind): void {
-    const watcher = this.#watcher
-    const shown = stream && watcher.watchesSend ? new WatchedStream(stream, idOf(value), watcher) : stream
-    // The program that watches may change the message, so it is classified again afterwards.
-    if (watcher.watchesReceive) watcher.receive(value, shown, (taken) => this.link.receive(taken, shown))
-    else this.link.receive(value, shown, kind)
-  }
-
-  concerns(message: RpcNotification | RpcResponse): boolean {
-    return this.link.concerns(message)
-  }
-
-  close(graceMs?: number): Promise<void> {
-    return this.link.close(graceMs)
-  }
-
-  ended(detail?: CloseDetail): void {
-    this.link.ended(detail)
-  }
+  return link
 }
 
-/** The way to a peer for what belongs to no request. */
+/** Sends messages that belong to no request. */
 class WatchedPeer implements ServerTransport {
   readonly #peer: ServerTransport
   readonly #watcher: MessageWatcher
@@ -149,10 +64,9 @@ class WatchedPeer implements ServerTransport {
   }
 
   sendText(text: string): void {
-    if (!this.#watcher.watchesSend) return this.#peer.sendText!(text)
-    this.#watcher.send(JSON.parse(text), undefined, this.#peer, (message) =>
-      this.#peer.sendText!(JSON.stringify(message)),
-    )
+    const deliver = (json: string) => this.#peer.sendText?.(json)
+    if (!this.#watcher.watchesSend) return deliver(text)
+    this.#watcher.send(JSON.parse(text), undefined, this.#peer, (message) => deliver(JSON.stringify(message)))
   }
 
   disconnect(retryMs: number): void {
@@ -164,7 +78,7 @@ class WatchedPeer implements ServerTransport {
   }
 }
 
-/** The stream of one request. */
+/** Sends messages that belong to one request. */
 class WatchedStream implements RequestStream {
   readonly #stream: RequestStream
   readonly #requestId: RequestId | undefined
@@ -204,11 +118,11 @@ class WatchedStream implements RequestStream {
     return this.#stream.authInfo
   }
 
-  get requestInfo(): { headers: Readonly<Record<string, string>> } | undefined {
+  get requestInfo(): RequestStream['requestInfo'] {
     return this.#stream.requestInfo
   }
 
-  get era(): 'handshake' | 'stateless' | undefined {
+  get era(): RequestStream['era'] {
     return this.#stream.era
   }
 

@@ -9,21 +9,21 @@ type Message = RpcMessage | RpcMessage[]
 
 interface Outgoing {
   readonly key: string
-  readonly way: object
+  readonly route: object
   readonly deliver: Deliver
 }
 
 /**
- * Leads the messages of a transport through its `send` and `onmessage` where a program replaced them, and from there to the
- * peer that each belongs to. One transport may have many peers whose requests have equal ids, so a message is known again by
- * its identity; a copy only if no other message could be meant.
+ * Passes the messages of a transport through its `send` and `onmessage` if a program replaced them, and from there to the right
+ * client. Several clients may use equal request ids, so a message is recognised by object identity. A copy is recognised only
+ * if no other message matches.
  */
 export class WatchedMessages implements MessageWatcher {
   readonly #transport: Transport
-  readonly #ways = new WeakMap<object, Outgoing>()
+  readonly #routes = new WeakMap<object, Outgoing>()
   readonly #waiting = new Map<string, Set<Outgoing>>()
   readonly #entries = new WeakMap<object, (value: unknown) => void>()
-  /** What is being handed to `onmessage` just now. */
+  /** The delivery of the message that is being passed to `onmessage`. */
   #entering: ((value: unknown) => void) | undefined
   #ownHandler: Transport['onmessage']
 
@@ -31,7 +31,7 @@ export class WatchedMessages implements MessageWatcher {
     this.#transport = transport
   }
 
-  /** The server has set its handlers; who replaces them from now on wants to watch. */
+  /** Called when the server has set its handlers. A program that replaces them later is watching. */
   started(): void {
     this.#ownHandler = (value, stream) => this.#enter(value, stream)
     this.#transport.onmessage = this.#ownHandler
@@ -45,11 +45,11 @@ export class WatchedMessages implements MessageWatcher {
     return this.#transport.onmessage !== this.#ownHandler
   }
 
-  send(message: Message, relatedId: RequestId | undefined, way: object, deliver: Deliver): void {
-    const outgoing = { key: keyOf(message), way, deliver }
+  send(message: Message, relatedId: RequestId | undefined, route: object, deliver: Deliver): void {
+    const outgoing = { key: keyOf(message), route, deliver }
     const options = { relatedRequestId: relatedId }
-    this.#ways.set(message, outgoing)
-    this.#ways.set(options, outgoing)
+    this.#routes.set(message, outgoing)
+    this.#routes.set(options, outgoing)
     const same = this.#waiting.get(outgoing.key) ?? new Set()
     this.#waiting.set(outgoing.key, same.add(outgoing))
     const send = this.#transport.send as (message: Message, options: object) => Promise<void> | void
@@ -62,13 +62,14 @@ export class WatchedMessages implements MessageWatcher {
     }
   }
 
-  /** For the transport's own `send`, at the end of the way through its wrappers. */
+  /** Called by the transport's own `send`, after the wrappers of the program. */
   deliver(message: Message, options: object | undefined): void {
-    const outgoing = this.#ways.get(message) ?? (options && this.#ways.get(options)) ?? this.#onlyOne(keyOf(message))
+    const outgoing =
+      this.#routes.get(message) ?? (options && this.#routes.get(options)) ?? this.#onlyOne(keyOf(message))
     if (!outgoing) {
       throw new McpError(
         'invalid-argument',
-        'Cannot tell which client this message is for. Pass the original message, or its options, to the wrapped send().',
+        'Cannot determine which client this message is for. Pass the original message or its options to the wrapped send().',
       )
     }
     this.#forget(outgoing)
@@ -91,13 +92,13 @@ export class WatchedMessages implements MessageWatcher {
     known?.(value)
   }
 
-  /** A copy that could be one of two messages is not delivered: it might reach the wrong client. */
+  /** A copy that matches several messages is not delivered, because it could reach the wrong client. */
   #onlyOne(key: string): Outgoing | undefined {
     const [first, ...others] = this.#waiting.get(key) ?? []
-    return others.every(({ way }) => way === first?.way) ? first : undefined
+    return others.every(({ route }) => route === first?.route) ? first : undefined
   }
 
-  /** A client must not wait for ever because a wrapper failed. */
+  /** Sends an error if a wrapper failed, so that the client does not wait forever. */
   #failed(outgoing: Outgoing, message: Message, error: unknown): void {
     const wasWaiting = this.#forget(outgoing)
     this.#transport.onerror?.(error as Error)
@@ -113,7 +114,7 @@ export class WatchedMessages implements MessageWatcher {
   }
 }
 
-/** What a changed copy of a message still has. */
+/** The members that a modified copy of a message still has. */
 function keyOf(message: Message): string {
   if (Array.isArray(message)) return JSON.stringify(message.map(keyOf))
   const { id, method, params } = message as { id?: unknown; method?: unknown; params?: { progressToken?: unknown } }
