@@ -8,6 +8,8 @@ import { build } from 'esbuild'
 const sdk = new URL('../packages/sdk', import.meta.url).pathname
 const manifest = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8'))
 const problems = []
+const { version } = await import('../packages/sdk/dist/util/version.js')
+if (version !== manifest.version) problems.push(`util/version.ts says ${version}, package.json ${manifest.version}`)
 
 /** Names that each subpath must export. */
 const promised = {

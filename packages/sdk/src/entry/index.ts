@@ -110,7 +110,7 @@ export type {
   TextResourceContents,
   UnsubscribeParams,
 } from '../protocol/resources.ts'
-export type { Revision, RevisionData, RevisionId } from '../protocol/revision.ts'
+export type { EraName, Revision, RevisionData, RevisionId, Step, Steps } from '../protocol/revision.ts'
 export { revisionIds } from '../protocol/revisions/index.ts'
 export type { ListRootsResult, Root } from '../protocol/roots.ts'
 export type {

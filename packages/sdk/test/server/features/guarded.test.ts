@@ -269,7 +269,9 @@ describe('a guarded item', () => {
   })
 
   it('is not available to a caller whose scopes are a text that contains the name of the scope', async () => {
-    await expect(connect(createVault(), { auth: { scopes: 'mistake' as never } })).rejects.toThrow(/takes an identity/)
+    await expect(connect(createVault(), { auth: { scopes: 'mistake' as never } })).rejects.toThrow(
+      /pass an identity, not a token/,
+    )
     expect(hasScopes({ scopes: 'mistake' as never }, ['take'])).toBe(false)
   })
 })
