@@ -1,5 +1,9 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { scheduler } from '../util/scheduler.ts'
+
+/** Turns of the event loop that new connections may delay the end of listening. */
+const maxAcceptTurns = 20
 
 /** `node:http` stores the current response on its socket. */
 type HttpSocket = Socket & { _httpMessage?: ServerResponse | null }
@@ -20,9 +24,11 @@ const unavailable =
 export class HttpConnections {
   readonly #open = new Set<HttpSocket>()
   #isEnding = false
+  #accepted = 0
 
   constructor(http: HttpServer) {
     http.on('connection', (socket) => {
+      this.#accepted++
       this.#open.add(socket)
       socket.on('close', () => this.#open.delete(socket))
     })
@@ -37,6 +43,18 @@ export class HttpConnections {
   accepts({ socket }: IncomingMessage, response: ServerResponse): boolean {
     if (this.#isEnding) response.shouldKeepAlive = false
     return !socket.writableEnded
+  }
+
+  /**
+   * Waits until no connection is waiting to be accepted. The operating system resets those when the server stops listening, and
+   * then their clients cannot know whether a request was processed.
+   */
+  async acceptPending(): Promise<void> {
+    for (let turns = 0, before = -1; turns < maxAcceptTurns && before !== this.#accepted; turns++) {
+      before = this.#accepted
+      await new Promise((resolve) => scheduler.setTimeout(resolve, 0))
+      await new Promise((resolve) => scheduler.setImmediate(resolve))
+    }
   }
 
   /** Makes every response end its connection. */

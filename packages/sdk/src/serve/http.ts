@@ -196,6 +196,7 @@ interface Shutdown {
 async function shutDown({ http, connections, handler, state, delayMs, graceMs }: Shutdown): Promise<void> {
   state.ready = false
   await waitForClients(connections, delayMs)
+  await connections.acceptPending()
   const { Server: NetServer } = process.getBuiltinModule('node:net')
   // Not the method of `node:http`, which destroys idle connections and with them requests that are just arriving.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(http, () => resolve()))

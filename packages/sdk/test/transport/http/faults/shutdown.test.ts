@@ -54,6 +54,15 @@ function post(name: string): string {
   return `${headers.join('\r\n')}\r\n\r\n${body}`
 }
 
+/** Resolves when the server accepts no connections any more. */
+async function stopsListening(port: number): Promise<void> {
+  for (;;) {
+    const connection = await RawConnection.open(port).catch(() => undefined)
+    if (!connection) return
+    connection[Symbol.dispose]()
+  }
+}
+
 describe('a server that shuts down', () => {
   it('reports that it is not ready, goes on serving, then lets each response end its connection', async () => {
     const { server } = countingServer()
@@ -82,6 +91,7 @@ describe('a server that shuts down', () => {
     client.write(post('slow'))
     await began
     const closed = http.close()
+    await stopsListening(http.port)
     state.finish()
     const { status, headers } = await client.response()
     expect([status, headers.get('connection')]).toEqual([200, 'close'])
@@ -94,6 +104,7 @@ describe('a server that shuts down', () => {
     using client = await RawConnection.open(http.port, true)
     await client.write(post('act')).response()
     const closed = http.close()
+    await stopsListening(http.port)
     client.write(post('act'))
     const { status, headers } = await client.response()
     expect([status, headers.get('connection')]).toEqual([408, 'close'])
@@ -111,6 +122,7 @@ describe('a server that shuts down', () => {
     await began
     using fresh = await RawConnection.open(http.port)
     const closed = http.close()
+    await stopsListening(http.port)
     const { status, headers } = await fresh.write(post('act')).response()
     expect([status, headers.get('retry-after'), headers.get('connection')]).toEqual([503, '1', 'close'])
     state.finish()
