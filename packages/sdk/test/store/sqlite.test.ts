@@ -215,7 +215,7 @@ describe('the file of sqliteStore', () => {
   it('is refused when a folder is in its place, or its folder is none or not there', () => {
     const place = join(folder, 'place')
     mkdirSync(place)
-    expect(refusal(place)).toMatch(/^Cannot (open|use) the store .*place: /)
+    expect(refusal(place)).toMatch(/^Cannot (open|use) the store .*place": /)
     const file = newFile()
     writeFileSync(file, '')
     expect(refusal(join(file, 'store.db'))).toMatch(/^Cannot open the store .*: ENOTDIR/)
