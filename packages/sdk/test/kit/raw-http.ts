@@ -237,3 +237,15 @@ export async function rawPost(
   const { status, json } = await connection.response()
   return { status, message: json }
 }
+
+/** Resolves when the server accepts no connections any more. */
+export async function stopsListening(port: number): Promise<void> {
+  for (;;) {
+    const connection = await RawConnection.open(port).catch((error: unknown) => String(error))
+    if (typeof connection === 'string') {
+      if (connection.includes('ECONNREFUSED') || connection.includes('ECONNRESET')) return
+      throw new Error(connection)
+    }
+    connection[Symbol.dispose]()
+  }
+}

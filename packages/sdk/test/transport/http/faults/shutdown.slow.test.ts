@@ -2,7 +2,7 @@ import { createMcpHandler } from 'tenon/server'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { NodeProcess } from '../../../kit/child-process.ts'
 import { eventually } from '../../../kit/eventually.ts'
-import { RawConnection, toBytes } from '../../../kit/raw-http.ts'
+import { RawConnection, stopsListening, toBytes } from '../../../kit/raw-http.ts'
 import { httpRevisions, modern } from '../../../kit/revisions.ts'
 import { createServer, expectRefusal, fixture, listen, RawClient, serve } from './support.ts'
 
@@ -49,7 +49,7 @@ describe('a server that is asked to end', () => {
       await told.message()
       const open = revision === modern ? await client.stream(listenTo(client)) : await client.listen()
       const closing = http.close()
-      await expect(RawConnection.open(http.port)).rejects.toThrow('ECONNREFUSED')
+      await stopsListening(http.port)
       release()
       const answer = await plain.response()
       expect(answer.json.result?.content?.[0]?.text).toBe('worked')

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net'
 import { connect } from 'tenon/client'
 import { McpServer, type ServeHttpOptions, serveHttp } from 'tenon/server'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { RawConnection } from '../../../kit/raw-http.ts'
+import { RawConnection, stopsListening } from '../../../kit/raw-http.ts'
 import { discovered } from '../client/support.ts'
 
 async function serve(server: McpServer, options: ServeHttpOptions = {}) {
@@ -52,15 +52,6 @@ function post(name: string): string {
     `content-length: ${body.length}`,
   ]
   return `${headers.join('\r\n')}\r\n\r\n${body}`
-}
-
-/** Resolves when the server accepts no connections any more. */
-async function stopsListening(port: number): Promise<void> {
-  for (;;) {
-    const connection = await RawConnection.open(port).catch(() => undefined)
-    if (!connection) return
-    connection[Symbol.dispose]()
-  }
 }
 
 describe('a server that shuts down', () => {
