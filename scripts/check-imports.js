@@ -1,6 +1,7 @@
 // Fails when an import goes against the picture in ARCHITECTURE.md: arrows never turn back.
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
+import { sources } from './sources.js'
 
 const root = new URL('../packages/sdk/src', import.meta.url).pathname
 
@@ -118,24 +119,16 @@ function check(path, folder, file, specifier) {
   if (!isFree && !allowed[folder]?.includes(targetFolder)) problems.push(`${path}: may not import ${target}`)
 }
 
-/** Finds dates of revisions anywhere in a string or template, but not in comments. */
 function checkRuntimeGlobals(path, text) {
   const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
   const found = code.match(runtimeGlobals)
   if (found) problems.push(`${path}: uses ${found[0]}; use clock, scheduler or random of util/ instead`)
 }
 
+/** Finds dates of revisions anywhere in a string or template, but not in comments. */
 function checkDates(path, text) {
   for (const [token] of text.matchAll(commentOrString)) {
     const date = token.startsWith('/') ? undefined : token.match(revisionDates)
     if (date) problems.push(`${path}: names the revision ${date[0]} in ${token}; ask for a fact instead`)
-  }
-}
-
-function* sources(folder) {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) yield* sources(path)
-    else if (entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts')) yield path
   }
 }

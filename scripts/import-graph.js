@@ -1,19 +1,17 @@
 // Draws which folder of packages/sdk/src imports which: docs/import-graph.svg. `--check` fails when the picture is out of date.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
+import { sources } from './sources.js'
 
 const root = new URL('../packages/sdk/src', import.meta.url).pathname
 const output = new URL('../docs/import-graph.svg', import.meta.url).pathname
 /** Everything may import these two, and `entry/` only re-exports, so arrows from and to them would say nothing. */
 const hidden = new Set(['util', 'entry'])
 
-const files = new Map()
 const imports = new Map()
 for (const path of sources(root)) {
   const folder = folderOf(relative(root, path))
-  if (folder === undefined) continue
-  files.set(folder, (files.get(folder) ?? 0) + 1)
-  if (hidden.has(folder)) continue
+  if (folder === undefined || hidden.has(folder)) continue
   const targets = imports.get(folder) ?? new Set()
   imports.set(folder, targets)
   for (const [, specifier] of readFileSync(path, 'utf8').matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)) {
@@ -51,7 +49,7 @@ function draw() {
     [...withoutDetours(targets)].map((to) => arrow(places.get(from), places.get(to), box)),
   )
   const boxes = [...places].map(([folder, place]) => drawBox(folder, place, box))
-  const note = `Arrows: "imports". Left out: arrows that follow from others, and util/ (${files.get('util')} files) and errors.ts, which every folder may import.`
+  const note = `Arrows: "imports". Left out: arrows that follow from others, and util/ and errors.ts, which every folder may import.`
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="14">
 <title>Imports between the folders of packages/sdk/src</title>
 <defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#64748b"/></marker></defs>
@@ -104,8 +102,7 @@ function arrow(from, to, { width, height }) {
 }
 
 function drawBox(folder, { x, y }, { width, height }) {
-  const count = files.get(folder)
-  return `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="8" fill="#f1f5f9" stroke="#334155"/><text x="${x + width / 2}" y="${y + 20}" text-anchor="middle" font-weight="600" fill="#0f172a">${folder}/</text><text x="${x + width / 2}" y="${y + 36}" text-anchor="middle" font-size="11" fill="#475569">${count} ${count === 1 ? 'file' : 'files'}</text>`
+  return `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="8" fill="#f1f5f9" stroke="#334155"/><text x="${x + width / 2}" y="${y + height / 2 + 5}" text-anchor="middle" font-weight="600" fill="#0f172a">${folder}/</text>`
 }
 
 function folderOf(path) {
@@ -118,13 +115,5 @@ function readIfThere(path) {
     return readFileSync(path, 'utf8')
   } catch {
     return undefined
-  }
-}
-
-function* sources(folder) {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) yield* sources(path)
-    else if (entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts')) yield path
   }
 }

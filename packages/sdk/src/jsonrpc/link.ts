@@ -211,7 +211,7 @@ export class Link {
       if (isKnown || pending.wasOurs(id)) return
     }
     if (error) this.#receiver.error(new PeerError(error.code, error.message, error.data))
-    else warnOnce('response-to-nobody', 'The peer sent a response to an unknown request. It is ignored.')
+    else warnOnce('unknown-response', 'The peer sent a response to an unknown request. It is ignored.')
   }
 
   #receiveBatch(members: readonly BatchMember[], stream: ReplyStream | undefined): void {

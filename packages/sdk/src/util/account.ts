@@ -52,6 +52,15 @@ export function networkOf(peer: string): string {
   return groups.slice(0, 4).map(withoutZeros).join(':')
 }
 
+/** The network with the most bytes, of which there is at least one. Limits take from it first, so that it costs others nothing. */
+export function heaviestNetwork(
+  entries: Iterable<{ readonly network: string | undefined; readonly bytes: number }>,
+): string | undefined {
+  const sums = new Map<string | undefined, number>()
+  for (const { network, bytes } of entries) sums.set(network, (sums.get(network) ?? 0) + bytes)
+  return [...sums].reduce((most, each) => (each[1] > most[1] ? each : most))[0]
+}
+
 function withoutZeros(group: string): string {
   return group.replace(/^0+(?=.)/, '')
 }

@@ -1,6 +1,7 @@
 import { clock } from './clock.ts'
 import { scheduler, type Timer } from './scheduler.ts'
-/** One timer for any number of things that must not take longer than a given time. It looks at them now and then. */
+
+/** One timer for any number of deadlines. It checks them at intervals. */
 export class Deadlines {
   readonly #waiting = new Map<() => void, number>()
   readonly #ms: number

@@ -115,7 +115,7 @@ export class TypedLineInput implements LineInput {
   readonly #fail = () => this.#queue.end()
 }
 
-/** Nobody can read a prompt and answer it in less time. */
+/** A person needs longer than this to read a prompt and answer it. */
 const unreadMs = 300
 
 class LineQueue {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type Client, connect, PeerError } from 'tenon/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 
-const fixture = new URL('./fixtures/fleet-node.js', import.meta.url).pathname
+const fixture = new URL('./fixtures/cluster-node.js', import.meta.url).pathname
 const runs = 1_000
 const workers = 16
 

@@ -1,4 +1,4 @@
-import { networkOf } from '../../../util/account.ts'
+import { heaviestNetwork, networkOf } from '../../../util/account.ts'
 
 export interface IncomingLimits {
   /**
@@ -39,7 +39,7 @@ export class IncomingBodies {
     const counted = this.#counted.get(body) ?? this.#begin(body)
     this.#bytes += bytes - counted.bytes
     counted.bytes = bytes
-    while (this.#bytes > this.#maxBytes) this.#refuseOneOf(this.#heaviestNetwork())
+    while (this.#bytes > this.#maxBytes) this.#refuseOneOf(heaviestNetwork(this.#counted.values()))
   }
 
   delete(body: IncomingBody): void {
@@ -59,12 +59,5 @@ export class IncomingBodies {
       this.delete(body)
       return body.refuse()
     }
-  }
-
-  /** An address that fills the memory must not cost others their requests. */
-  #heaviestNetwork(): string | undefined {
-    const sums = new Map<string | undefined, number>()
-    for (const { network, bytes } of this.#counted.values()) sums.set(network, (sums.get(network) ?? 0) + bytes)
-    return [...sums].reduce((most, each) => (each[1] > most[1] ? each : most))[0]
   }
 }

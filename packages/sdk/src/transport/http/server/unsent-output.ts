@@ -1,4 +1,4 @@
-import { networkOf } from '../../../util/account.ts'
+import { heaviestNetwork, networkOf } from '../../../util/account.ts'
 import { clock } from '../../../util/clock.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
 
@@ -73,8 +73,10 @@ export class UnsentOutputs {
   #makeRoom(): void {
     this.#unsentBytes = this.unsentBytes
     if (this.#unsentBytes <= this.#maxUnsentBytes) return
-    while (this.#unsentBytes > this.#maxUnsentBytes * 0.75 && this.#watched.size > 0)
-      this.#closeOneOf(this.#heaviestNetwork())
+    while (this.#unsentBytes > this.#maxUnsentBytes * 0.75 && this.#watched.size > 0) {
+      const sizes = [...this.#watched].map(([{ unsentBytes: bytes }, { network }]) => ({ network, bytes }))
+      this.#closeOneOf(heaviestNetwork(sizes))
+    }
   }
 
   #closeOneOf(heaviest: string | undefined): void {
@@ -83,15 +85,6 @@ export class UnsentOutputs {
       this.#unsentBytes -= output.unsentBytes
       return this.#close(output)
     }
-  }
-
-  /** An address that reads nothing must not cost others their connections. */
-  #heaviestNetwork(): string | undefined {
-    const bytes = new Map<string | undefined, number>()
-    for (const [{ unsentBytes }, { network }] of this.#watched) {
-      bytes.set(network, (bytes.get(network) ?? 0) + unsentBytes)
-    }
-    return [...bytes].reduce((most, each) => (each[1] > most[1] ? each : most))[0]
   }
 
   #close(output: UnsentOutput): void {
