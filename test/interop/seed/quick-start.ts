@@ -1,5 +1,4 @@
-import { McpServer, ResourceTemplate } from 'tenon/server';
-import { StreamableHTTPServerTransport } from 'tenon/server';
+import { McpServer, ResourceTemplate, StreamableHTTPServerTransport } from 'tenon/server'
 import express from 'express';
 import * as z from 'zod/v4';
 

@@ -1,5 +1,4 @@
-import { McpServer } from 'tenon/server';
-import { StdioServerTransport } from 'tenon/server';
+import { McpServer, StdioServerTransport } from 'tenon/server'
 
 const server = new McpServer({
     name: 'example-server',

@@ -1,7 +1,6 @@
 import express from 'express';
 import { randomUUID } from 'node:crypto';
-import { McpServer } from 'tenon/server';
-import { StreamableHTTPServerTransport } from 'tenon/server';
+import { McpServer, StreamableHTTPServerTransport } from 'tenon/server'
 import { isInitializeRequest } from 'tenon';
 
 const app = express();

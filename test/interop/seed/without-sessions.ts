@@ -1,5 +1,4 @@
-import { McpServer } from 'tenon/server';
-import { StreamableHTTPServerTransport } from 'tenon/server';
+import { McpServer, StreamableHTTPServerTransport } from 'tenon/server'
 import express from 'express';
 import * as z from 'zod/v4';
 

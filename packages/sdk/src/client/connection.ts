@@ -1,6 +1,7 @@
 import type { CallOptions, ClientIdentity } from '../era/client.ts'
 import { type Negotiated, negotiate } from '../era/negotiate.ts'
 import { AuthError, type CloseDetail, ClosedError, McpError, TimeoutError } from '../errors.ts'
+import { Heartbeat, type PingOptions } from '../jsonrpc/heartbeat.ts'
 import { Link } from '../jsonrpc/link.ts'
 import { describeOutput } from '../jsonrpc/link-errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
@@ -9,9 +10,9 @@ import { controlMethods } from '../protocol/control-methods.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { ClientTransport } from '../protocol/transport.ts'
 import { clock } from '../util/clock.ts'
-import { pause } from '../util/pause.ts'
 import { random } from '../util/random.ts'
-import { retryLostCall, withinTimeout } from './call-retry.ts'
+import { pause } from '../util/scheduler.ts'
+import { retryLostCall, withinTimeout } from './requester.ts'
 
 /** Where a client is in its life: `needs-auth` waits for a login, `reconnecting` for a new connection. */
 export type ClientState = 'idle' | 'connecting' | 'ready' | 'reconnecting' | 'needs-auth' | 'closed'
@@ -308,4 +309,20 @@ function describeEnd(detail: CloseDetail | undefined): string {
   return detail.signal
     ? `The server process was killed by ${detail.signal}`
     : `The server process exited with code ${detail.exitCode}`
+}
+
+/** Pings the server periodically, and resets the connection when it no longer answers. */
+export function startPings(
+  options: PingOptions,
+  { era, link }: Negotiated,
+  connection: Connection,
+  onFailure: (error: unknown) => void,
+): Heartbeat {
+  const method = era.facts.revision.lacks('ping') ? 'server/discover' : 'ping'
+  return new Heartbeat(options, {
+    name: 'The server',
+    ping: (timeoutMs) => era.call(link, method, undefined, { timeoutMs, maxTotalTimeoutMs: timeoutMs }),
+    onFailure,
+    onDead: (reason) => void connection.reset(reason).catch(onFailure),
+  })
 }

@@ -1,7 +1,7 @@
 import type { PingOptions } from '../jsonrpc/heartbeat.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
-import type { LoggingLevel } from '../protocol/log-level.ts'
+import type { LoggingLevel } from '../protocol/logging.ts'
 import type { RevisionId } from '../protocol/revision.ts'
 import type { TaskIdStore } from '../store/ports.ts'
 import type { ClientHandlers } from './input/handlers.ts'

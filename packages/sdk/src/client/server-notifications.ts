@@ -2,11 +2,11 @@ import type { Params, RpcNotification } from '../jsonrpc/message.ts'
 import type { ServerNotifications } from '../protocol/methods.ts'
 import { paramsChecks } from '../protocol/params.ts'
 import type { Emitter } from '../util/emitter.ts'
-import type { CachedRequests } from './cached-requests.ts'
 import type { Connection } from './connection.ts'
 import type { ClientEvents } from './events.ts'
 import type { Tools } from './features/tools.ts'
 import type { InputHandlers } from './input/input-handlers.ts'
+import type { CachedRequests } from './response-cache.ts'
 import type { ClientTasks } from './tasks/client-tasks.ts'
 
 export interface NotificationReceiverOptions {

@@ -1,5 +1,6 @@
 export type { Challenge } from '../auth/client/challenge.ts'
 export type { AuthRefusal, AuthRequest, ClientAuth } from '../auth/client/client-auth.ts'
+export type { ClientKey } from '../auth/client/client-authentication.ts'
 export {
   type ClientMetadataDocument,
   type ClientMetadataOptions,
@@ -21,7 +22,6 @@ export {
   oauth,
   workloadIdentity,
 } from '../auth/client/oauth.ts'
-export type { ClientKey } from '../auth/client/private-key.ts'
 export {
   type ProviderAuth,
   type ProviderOptions,

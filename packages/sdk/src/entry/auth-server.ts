@@ -1,12 +1,11 @@
 export type { BrokerOptions } from '../auth/broker/options.ts'
 export { type ProviderClient, providers, type UpstreamProvider } from '../auth/broker/providers.ts'
 export type { AuthRoutes, EndpointRequest, EndpointResponse, RequestHead } from '../auth/http.ts'
-export { type DpopOptions, dpop } from '../auth/resource/dpop.ts'
+export { type DpopOptions, dpop, MemoryReplays, type Replays } from '../auth/resource/dpop.ts'
 export {
   type IntrospectionVerifierOptions,
   introspectionVerifier,
 } from '../auth/resource/introspection-verifier.ts'
-export { InvalidTokenError } from '../auth/resource/invalid-token-error.ts'
 export type { Fetch } from '../auth/resource/issuer-fetch.ts'
 export { type JwtVerifierOptions, jwtVerifier } from '../auth/resource/jwt-verifier.ts'
 export type {
@@ -23,7 +22,7 @@ export type {
   TokenRequest,
   TokenVerifier,
 } from '../auth/resource/options.ts'
-export { MemoryReplays, type Replays } from '../auth/resource/replays.ts'
+export { InvalidTokenError } from '../auth/resource/options.ts'
 export type { OAuthTokens } from '../auth/server/backend.ts'
 export type { OAuthClient, OAuthClientMetadata } from '../auth/server/client.ts'
 export { OAuthError } from '../auth/server/oauth-error.ts'

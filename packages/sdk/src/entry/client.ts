@@ -2,12 +2,11 @@ export type { AuthRefusal, AuthRequest, ClientAuth } from '../auth/client/client
 export { Client, type ServerDescription } from '../client/client.ts'
 export type { ClientState, SessionRenewed, StateChange } from '../client/connection.ts'
 export type { ClientEvents, ToolCallRecord } from '../client/events.ts'
-export { type CompleterOptions, createCompleter } from '../client/features/completer.ts'
-export type { StructuredOutput, ToolCallOptions } from '../client/features/structured-output.ts'
+export { type CompleterOptions, createCompleter } from '../client/features/completion.ts'
 export type { Subscription } from '../client/features/subscriptions.ts'
 export type { TaskCallOptions } from '../client/features/tasks.ts'
-export { getDisplayName, hintsOf } from '../client/features/tool-display.ts'
-export type { ToolResult } from '../client/features/tool-result.ts'
+export type { StructuredOutput, ToolCallOptions, ToolResult } from '../client/features/tool-result.ts'
+export { getDisplayName, hintsOf } from '../client/features/tool-result.ts'
 export { chooseModel, type ModelChoice } from '../client/input/choose-model.ts'
 export type {
   ClientHandlers,

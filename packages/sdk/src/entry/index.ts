@@ -80,9 +80,8 @@ export type {
   InputResponseParams,
   InputResponses,
 } from '../protocol/input.ts'
-export type { LoggingLevel } from '../protocol/log-level.ts'
-export { loggingLevels } from '../protocol/log-level.ts'
-export type { LoggingMessageParams, SetLevelParams } from '../protocol/logging.ts'
+export type { LoggingLevel, LoggingMessageParams, SetLevelParams } from '../protocol/logging.ts'
+export { loggingLevels } from '../protocol/logging.ts'
 export type { Meta, NotificationMeta, ProgressToken, RelatedTask, RequestMeta, ResultMeta } from '../protocol/meta.ts'
 export { metaKeys } from '../protocol/meta.ts'
 export type { ClientNotifications, ClientRequests, ServerNotifications, ServerRequests } from '../protocol/methods.ts'

@@ -21,10 +21,10 @@ export type { Root } from '../protocol/roots.ts'
 export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
 export type { RequestStream, ServerTransport } from '../protocol/transport.ts'
 export type { AskOptions } from '../replay/conversation.ts'
-export type { UsedStates } from '../replay/used-states.ts'
+export type { UsedStates } from '../replay/sealed-states.ts'
 export type { JsonSchema } from '../schema/json-schema.ts'
+export { SchemaError } from '../schema/json-schema.ts'
 export { type RemoteRefOptions, resolveRemoteRefs } from '../schema/remote-refs.ts'
-export { SchemaError } from '../schema/schema-error.ts'
 export type { InferInput, InferOutput, SchemaLike, SchemaShape, StandardSchema } from '../schema/standard.ts'
 export { type ServeHttpOptions, type ServingHttp, serveHttp } from '../serve/http.ts'
 export { createMcpHandler, type McpHandler } from '../serve/http-handler.ts'
@@ -33,7 +33,6 @@ export { type ServeTasksOptions, serveTasks, type TaskWorker } from '../serve/ta
 export type { CallRate, ServerLimits } from '../server/call-limits.ts'
 export type { Ability, Context } from '../server/context.ts'
 export type { Middleware, MiddlewareRequest } from '../server/dispatch.ts'
-export type { ElicitAnswer, UrlAnswer, UrlOptions } from '../server/elicit.ts'
 export {
   type ElicitationLinks,
   type ElicitationLinksOptions,
@@ -75,7 +74,7 @@ export {
   type TemplateOptions,
   type TemplateVariables,
   type VariablesOf,
-} from '../server/features/resource-config.ts'
+} from '../server/features/resource-entry.ts'
 export type {
   RegisteredTool,
   ToolChanges,
@@ -84,15 +83,15 @@ export type {
   ToolOutput,
   ToolReturn,
   WithoutTypos,
-} from '../server/features/tool-config.ts'
+} from '../server/features/tool-entry.ts'
+export type { ElicitAnswer, SampledMessage, UrlAnswer, UrlOptions } from '../server/input.ts'
 export { acceptedContent, type InputRequiredSpec, inputRequired, inputResponse } from '../server/input-required.ts'
 export type { Log, LogFilter } from '../server/log.ts'
 export { McpServer, type McpServerOptions } from '../server/mcp-server.ts'
 export type { QuestionOptions, ServerOptions } from '../server/options.ts'
-export type { SampledMessage } from '../server/sample.ts'
 export { Server } from '../server/server.ts'
+export type { StateKey } from '../server/state-handles.ts'
 export { type StateHandles, type StateHandlesOptions, stateHandles } from '../server/state-handles.ts'
-export type { StateKey } from '../server/state-key.ts'
 export { ToolError } from '../server/tool-error.ts'
 export { isWithinRoots } from '../server/within-roots.ts'
 export { MemoryBus, type MemoryBusOptions } from '../store/memory/bus.ts'
@@ -110,11 +109,10 @@ export {
   StreamableHTTPServerTransport,
   type StreamableHTTPServerTransportOptions,
 } from '../transport/http/server/classic/transport.ts'
-export type { CorsOptions, GuardOptions } from '../transport/http/server/guard.ts'
+export type { CorsOptions, GuardOptions, RateLimitOptions } from '../transport/http/server/guard.ts'
 export type { HttpMetrics } from '../transport/http/server/handler.ts'
 export type { IncomingLimits } from '../transport/http/server/incoming-bodies.ts'
 export type { HttpOptions, SsePaths } from '../transport/http/server/options.ts'
-export type { RateLimitOptions } from '../transport/http/server/rate-limit.ts'
 export type { SessionLimits } from '../transport/http/server/sessions/session-table.ts'
 export type { StreamLimits } from '../transport/http/server/streams/open-streams.ts'
 export type { UnsentOutputLimits } from '../transport/http/server/unsent-output.ts'

@@ -1,14 +1,17 @@
 import type { ProtocolError } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Link } from '../jsonrpc/link.ts'
-import type { ResultObject, RpcErrorBody, RpcNotification } from '../jsonrpc/message.ts'
+import type { ResultObject, RpcErrorBody, RpcNotification, RpcRequest } from '../jsonrpc/message.ts'
 import type { CacheHints } from '../protocol/caching.ts'
 import type { Caller } from '../protocol/caller.ts'
 import type { Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
-import type { Revision } from '../protocol/revision.ts'
+import { metaKeys } from '../protocol/meta.ts'
+import { checkParams } from '../protocol/params.ts'
+import type { EraName, Revision } from '../protocol/revision.ts'
 import type { Conversation, Reply } from '../replay/conversation.ts'
 import type { ReplayBackend } from '../replay/replaying-conversation.ts'
 import type { StateLimits } from '../replay/sealed-states.ts'
+import { isObject } from '../util/objects.ts'
 import type { Sealer } from '../util/sealer.ts'
 import type { Call } from './call.ts'
 import type { Changes } from './changes.ts'
@@ -72,4 +75,32 @@ export interface ServerEra {
   /** The link is about to close: answers requests that would stay open otherwise. */
   drain(link: Link): void
   closed(link: Link): void
+}
+
+/** Adds a check of the params to each method. */
+export function withCheckedParams(methods: Record<string, EraMethod>): Map<string, EraMethod> {
+  return new Map(
+    Object.entries(methods).map(([name, method]): [string, EraMethod] => [
+      name,
+      (exchange) => {
+        checkParams(name, exchange.request.params)
+        return method(exchange)
+      },
+    ]),
+  )
+}
+
+/**
+ * The era of a request. A request that describes its caller in `_meta` is stateless, whatever came before it on the link.
+ * @param known Set on HTTP, where headers take part in the decision.
+ */
+export function eraOf(request: RpcRequest, known?: EraName): EraName {
+  if (known) return known
+  // Only the handshake era has this method, whatever `_meta` contains.
+  if (request.method === 'initialize') return 'handshake'
+  const meta = request.params?._meta
+  if (!isObject(meta)) return 'handshake'
+  const describesCaller =
+    meta[metaKeys.protocolVersion] !== undefined || meta[metaKeys.clientCapabilities] !== undefined
+  return describesCaller ? 'stateless' : 'handshake'
 }

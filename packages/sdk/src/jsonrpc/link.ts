@@ -2,12 +2,13 @@ import { type CloseDetail, PeerError } from '../errors.ts'
 import { isThenable } from '../util/maybe-async.ts'
 import { scheduler } from '../util/scheduler.ts'
 import { warnOnce } from '../util/warn.ts'
-import { Batch, type BatchMember, classifyReceived, type ReceivedKind } from './batch.ts'
-import { Exchange } from './exchange.ts'
-import { InFlight } from './in-flight.ts'
+import { Exchange, InFlight } from './exchange.ts'
 import { jsonProblem } from './json-problem.ts'
 import { closedError, noStream, notJson, tooManyQuestions, unreadable } from './link-errors.ts'
 import {
+  Batch,
+  type BatchMember,
+  classifyReceived,
   encodeRequest,
   encodeResult,
   Fault,
@@ -16,6 +17,7 @@ import {
   isResponse,
   type Params,
   Prepared,
+  type ReceivedKind,
   type ResultObject,
   type RpcErrorBody,
   type RpcMessage,
@@ -23,11 +25,9 @@ import {
   type RpcRequest,
   type RpcResponse,
 } from './message.ts'
-import { PendingRequests } from './pending.ts'
+import { PendingRequests, type SendOptions } from './pending.ts'
 import type { LinkLimits, Receiver } from './receiver.ts'
-import { errorResponse, sendMessage, sendsText } from './send.ts'
-import type { SendOptions } from './send-options.ts'
-import type { LinkTransport, ReplyStream } from './transport.ts'
+import { errorResponse, type LinkTransport, type ReplyStream, sendMessage, sendsText } from './transport.ts'
 
 /** Characters of a cancellation reason that are passed on. */
 const maxReason = 1_000

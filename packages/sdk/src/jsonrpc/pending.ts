@@ -2,6 +2,7 @@ import { McpError, TimeoutError } from '../errors.ts'
 import { clock } from '../util/clock.ts'
 import { scheduler, type Timer } from '../util/scheduler.ts'
 import type { Params, RequestId, ResultObject } from './message.ts'
+import type { ReplyStream } from './transport.ts'
 
 export interface Progress {
   progress: number
@@ -262,4 +263,16 @@ function hold(timer: unknown, alive: boolean): void {
   const handle = timer as { ref(): void; unref(): void }
   if (alive) handle.ref()
   else handle.unref()
+}
+
+/** Options of `Link.request`, beyond those that users can pass. */
+export interface SendOptions extends RequestOptions {
+  /** Requests progress even if only the timeout uses it. */
+  progress?: boolean | undefined
+  /** Called with the id of the request when it is sent. */
+  onSent?: ((id: number) => void) | undefined
+  /** Members of `_meta` that every request carries, as JSON text without braces. */
+  meta?: string | undefined
+  /** The stream of the peer's request that this one belongs to. */
+  stream?: ReplyStream | undefined
 }

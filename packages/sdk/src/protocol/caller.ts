@@ -1,5 +1,5 @@
 import type { ClientCapabilities, Implementation } from './capabilities.ts'
-import type { LoggingLevel } from './log-level.ts'
+import type { LoggingLevel } from './logging.ts'
 import type { Revision, RevisionId } from './revision.ts'
 
 /** The client that sent a request: known from `initialize` in a session, or described by the request's own `_meta`. */

@@ -1,6 +1,5 @@
 import type { CloseDetail } from '../errors.ts'
-import type { ReceivedKind } from '../jsonrpc/batch.ts'
-import type { RpcNotification, RpcResponse } from '../jsonrpc/message.ts'
+import type { ReceivedKind, RpcNotification, RpcResponse } from '../jsonrpc/message.ts'
 import type { ReplyStream } from '../jsonrpc/transport.ts'
 import type { ServerTransport } from './transport.ts'
 

@@ -1,7 +1,7 @@
 import { ProtocolError, RpcCode } from '../errors.ts'
 import { isObject } from '../util/objects.ts'
-import { loggingLevels } from './log-level.ts'
-import { notificationMetaProblem, requestMetaProblem } from './meta-check.ts'
+import { loggingLevels } from './logging.ts'
+import { notificationMetaProblem, requestMetaProblem } from './meta.ts'
 import type { ClientNotifications, ClientRequests, ServerNotifications, ServerRequests } from './methods.ts'
 import {
   id,

@@ -1,6 +1,5 @@
-import type { JsonSchema } from '../schema/json-schema.ts'
+import { type JsonSchema, SchemaError } from '../schema/json-schema.ts'
 import { isKeyword } from '../schema/keywords.ts'
-import { SchemaError } from '../schema/schema-error.ts'
 import { escapeToken, keysOf, show } from '../schema/values.ts'
 import { define, isObject, type JsonObject, pick } from '../util/objects.ts'
 import type { ElicitSchema, EnumOption, PrimitiveSchemaDefinition } from './elicitation.ts'

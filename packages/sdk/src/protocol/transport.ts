@@ -1,5 +1,5 @@
-import type { ReceivedKind } from '../jsonrpc/batch.ts'
-import type { SendOptions } from '../jsonrpc/send-options.ts'
+import type { ReceivedKind } from '../jsonrpc/message.ts'
+import type { SendOptions } from '../jsonrpc/pending.ts'
 import type { LinkTransport, ReplyStream } from '../jsonrpc/transport.ts'
 import type { AuthInfo } from './auth-info.ts'
 import type { Endpoint } from './endpoint.ts'

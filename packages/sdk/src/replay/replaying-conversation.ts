@@ -6,8 +6,7 @@ import { checkAskable, isInputRequired, multiRoundTripMethods, withDeclaredConte
 import { isThenable } from '../util/maybe-async.ts'
 import { isObject, omit, pick } from '../util/objects.ts'
 import type { AskOptions, Conversation, Outcome, Reply } from './conversation.ts'
-import { Journal, type JournalState } from './journal.ts'
-import type { SaveOnce } from './once.ts'
+import { Journal, type JournalState, type SaveOnce } from './journal.ts'
 import { emptyInputRequired, tooManyRounds, warnUnanswered } from './questions.ts'
 import type { ReplayState } from './sealed-states.ts'
 

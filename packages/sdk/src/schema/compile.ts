@@ -1,13 +1,11 @@
-import { arrayChecks } from './array-checks.ts'
 import { branchChecks } from './branch-checks.ts'
 import { IN_PLACE } from './keywords.ts'
 import type { Library, Place } from './library.ts'
-import { objectChecks, testRest } from './object-checks.ts'
 import { compilePattern, type Pattern } from './pattern.ts'
 import { PatternPool } from './pattern-matcher.ts'
 import { type Check, type Seen, type Shape, testAll } from './run.ts'
 import { SchemaError } from './schema-error.ts'
-import { numberChecks, textChecks, valueChecks } from './value-checks.ts'
+import { arrayChecks, numberChecks, objectChecks, testRest, textChecks, valueChecks } from './value-checks.ts'
 import { KINDS, keysOf, OTHER } from './values.ts'
 
 /** What the checks of one subschema are built from. */

@@ -1,9 +1,15 @@
 import { define, isObject, type JsonObject } from '../util/objects.ts'
-import { type JsonSchema, SchemaError } from './json-schema.ts'
+import { toStandardIssues } from './issues.ts'
+import { compileJsonSchema, type JsonSchema, SchemaError } from './json-schema.ts'
 import { isKeyword } from './keywords.ts'
 import { type Field, readShape, validateShape, type ZodSchema } from './shape.ts'
-import { isSchemaShape, isStandardSchema, type SchemaLike, type StandardSchema } from './standard.ts'
-import { createJsonValidator, type Validate } from './validate.ts'
+import {
+  isSchemaShape,
+  isStandardSchema,
+  type SchemaLike,
+  type StandardResult,
+  type StandardSchema,
+} from './standard.ts'
 import { escapeToken } from './values.ts'
 import { isOptional, zodToJsonSchema } from './zod.ts'
 
@@ -133,4 +139,25 @@ function moveRefs(value: unknown, base: string): unknown {
     define(moved, key, isRef ? base + (member as string).slice(1) : moveRefs(member, base))
   }
   return moved
+}
+
+export type Validate = (value: unknown) => StandardResult<unknown> | Promise<StandardResult<unknown>>
+
+/** The check of any schema. Unlike `compileSchema` it does not need the schema to describe itself as JSON Schema. */
+export function createValidator(schema: SchemaLike): Validate {
+  if (isStandardSchema(schema)) return (value) => schema['~standard'].validate(value)
+  if (!isObject(schema)) throw new SchemaError('A schema must be an object')
+  if (isSchemaShape(schema)) {
+    const fields = readShape(schema)
+    return (value) => validateShape(fields, value)
+  }
+  return createJsonValidator(schema)
+}
+
+export function createJsonValidator(schema: JsonSchema): Validate {
+  const check = compileJsonSchema(schema)
+  return (value) => {
+    const issues = check(value)
+    return issues ? { issues: toStandardIssues(issues) } : { value }
+  }
 }

@@ -4,8 +4,7 @@ import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { LinkLimits } from '../jsonrpc/receiver.ts'
 import { networkOf } from '../util/account.ts'
 import { clock } from '../util/clock.ts'
-import { TokenBucket } from '../util/token-bucket.ts'
-import { TokenBuckets } from '../util/token-buckets.ts'
+import { TokenBucket, TokenBuckets } from '../util/token-bucket.ts'
 import { warnOnce } from '../util/warn.ts'
 
 /** A rate limit for one caller. */

@@ -16,10 +16,17 @@ import type { InferOutput, SchemaLike } from '../schema/standard.ts'
 import type { JsonObject } from '../util/objects.ts'
 import { random } from '../util/random.ts'
 import { checkSafeUrl } from '../util/safe-url.ts'
-import { checkMessage, type ElicitAnswer, elicit, type UrlAnswer, type UrlOptions } from './elicit.ts'
+import {
+  checkMessage,
+  type ElicitAnswer,
+  elicit,
+  type SampledMessage,
+  sample,
+  type UrlAnswer,
+  type UrlOptions,
+} from './input.ts'
 import { createLog, type Log, type LogFilter } from './log.ts'
 import { ProgressSender } from './progress.ts'
-import { type SampledMessage, sample } from './sample.ts'
 
 /** What a handler can do with its caller. */
 export type Ability = Askable | 'progress' | 'log'

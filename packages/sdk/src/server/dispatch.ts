@@ -1,7 +1,6 @@
 import type { Call } from '../era/call.ts'
-import { eraOf } from '../era/era-of.ts'
 import { methodNotFound } from '../era/method-errors.ts'
-import type { EraMethod, ServerEra } from '../era/server.ts'
+import { type EraMethod, eraOf, type ServerEra } from '../era/server.ts'
 import { CapabilityError, ProtocolError, RpcCode } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import { jsonProblem } from '../jsonrpc/json-problem.ts'

@@ -4,7 +4,7 @@ import { isObject } from '../util/objects.ts'
 import { checkSafeUrl } from '../util/safe-url.ts'
 import { Sealer } from '../util/sealer.ts'
 import type { Context } from './context.ts'
-import { checkStateKey, type StateKey } from './state-key.ts'
+import { checkStateKey, type StateKey } from './state-handles.ts'
 
 /** Options of `elicitationLinks()`. */
 export interface ElicitationLinksOptions {

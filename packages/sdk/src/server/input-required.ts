@@ -6,8 +6,7 @@ import type { InferOutput, SchemaLike } from '../schema/standard.ts'
 import { isThenable } from '../util/maybe-async.ts'
 import { isObject } from '../util/objects.ts'
 import { checkSafeUrl } from '../util/safe-url.ts'
-import { checkForm, checkMessage, compileForm, type ElicitAnswer } from './elicit.ts'
-import { checkSampling } from './sample.ts'
+import { checkForm, checkMessage, checkSampling, compileForm, type ElicitAnswer } from './input.ts'
 
 export type { AskOptions }
 

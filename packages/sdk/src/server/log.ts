@@ -1,7 +1,5 @@
 import type { Call } from '../era/call.ts'
-import type { LoggingLevel } from '../protocol/log-level.ts'
-import { isAtLeast } from '../protocol/log-level.ts'
-import type { LoggingMessageParams } from '../protocol/logging.ts'
+import { isAtLeast, type LoggingLevel, type LoggingMessageParams } from '../protocol/logging.ts'
 import { clock } from '../util/clock.ts'
 import { TokenBucket } from '../util/token-bucket.ts'
 import { warnOnce } from '../util/warn.ts'

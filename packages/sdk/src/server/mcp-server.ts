@@ -18,9 +18,9 @@ import {
   type RegisteredFor,
   type ResourceConfig,
   ResourceTemplate,
-} from './features/resource-config.ts'
+} from './features/resource-entry.ts'
 import { Resources } from './features/resources.ts'
-import type { RegisteredTool, ToolConfig, ToolHandler, WithoutTypos } from './features/tool-config.ts'
+import type { RegisteredTool, ToolConfig, ToolHandler, WithoutTypos } from './features/tool-entry.ts'
 import { Tools } from './features/tools.ts'
 import type { ServerOptions } from './options.ts'
 import { Server } from './server.ts'

@@ -1,14 +1,13 @@
 import type { QuestionLimits } from '../era/server.ts'
 import type { PingOptions } from '../jsonrpc/heartbeat.ts'
 import type { Cancellation } from '../jsonrpc/receiver.ts'
-import type { CacheHints } from '../protocol/caching.ts'
-import { cacheHintsProblem } from '../protocol/caching.ts'
+import { type CacheHints, cacheHintsProblem } from '../protocol/caching.ts'
 import type { ServerCapabilities } from '../protocol/capabilities.ts'
 import type { RevisionId } from '../protocol/revision.ts'
-import { MemoryUsedStates, type UsedStates } from '../replay/used-states.ts'
+import { MemoryUsedStates, type UsedStates } from '../replay/sealed-states.ts'
 import type { ServerLimits } from './call-limits.ts'
 import type { LogFilter } from './log.ts'
-import { checkStateKey } from './state-key.ts'
+import { checkStateKey } from './state-handles.ts'
 
 /** Options of a server. */
 export interface ServerOptions {

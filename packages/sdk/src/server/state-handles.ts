@@ -3,7 +3,6 @@ import { clock } from '../util/clock.ts'
 import { isObject } from '../util/objects.ts'
 import { Sealer } from '../util/sealer.ts'
 import type { Context } from './context.ts'
-import { checkStateKey, type StateKey } from './state-key.ts'
 import { ToolError } from './tool-error.ts'
 
 /** Options of `stateHandles()`. */
@@ -59,4 +58,13 @@ export function stateHandles<T>(options: StateHandlesOptions = {}): StateHandles
       return opened.state as T
     },
   }
+}
+
+/** A secret for encryption: at least 32 random characters or bytes. */
+export type StateKey = string | Uint8Array
+
+/** Throws if a key is short enough to be guessed. */
+export function checkStateKey(key: unknown): void {
+  const isKey = typeof key === 'string' || key instanceof Uint8Array
+  if (!isKey || key.length < 32) throw new TypeError('stateKey must have at least 32 random characters or bytes')
 }

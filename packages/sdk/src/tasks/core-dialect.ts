@@ -4,7 +4,7 @@ import { metaKeys } from '../protocol/meta.ts'
 import type { CoreTask } from '../protocol/tasks.ts'
 import { isObject } from '../util/objects.ts'
 import { type Dialect, toTimestamp } from './dialect.ts'
-import type { PollInterval } from './poll-interval.ts'
+import type { PollInterval } from './repository.ts'
 import { isFinal, type ListedTask, type Task } from './task.ts'
 
 /** 2025-11-25: the client requests a task, polls it with `tasks/get` and gets its result from `tasks/result`. */

@@ -2,7 +2,7 @@ import type { ResultObject } from '../jsonrpc/message.ts'
 import type { Caller } from '../protocol/caller.ts'
 import type { ToolTaskConfig } from '../server/task-runtime.ts'
 import type { Settings } from './options.ts'
-import type { PollInterval } from './poll-interval.ts'
+import type { PollInterval } from './repository.ts'
 import type { Task } from './task.ts'
 
 /** The tasks protocol of one revision: the core methods of 2025-11-25, or the extension of 2026-07-28. */

@@ -4,7 +4,7 @@ import type { Caller } from '../protocol/caller.ts'
 import { type Task as TaskFields, tasksExtension } from '../protocol/tasks.ts'
 import { isObject } from '../util/objects.ts'
 import { type Dialect, toTimestamp } from './dialect.ts'
-import type { PollInterval } from './poll-interval.ts'
+import type { PollInterval } from './repository.ts'
 import type { Task } from './task.ts'
 
 /** 2026-07-28, `io.modelcontextprotocol/tasks`: the server decides, and `tasks/get` returns questions and result too. */

@@ -1,12 +1,11 @@
 import { McpError, ProtocolError, RpcCode } from '../errors.ts'
 import type { ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
 import { checkAnswer, isErrorAnswer } from '../replay/journal.ts'
-import type { TaskLimits, TaskPosition, TaskWriteOptions } from '../store/ports.ts'
+import type { TaskLimits, TaskPosition, TaskStore, TaskWriteOptions } from '../store/ports.ts'
 import { toBase64Url } from '../util/base64url.ts'
 import { clock } from '../util/clock.ts'
 import { random } from '../util/random.ts'
 import { limitsOf, type Settings, type TaskEvent } from './options.ts'
-import { AdaptivePollInterval } from './poll-interval.ts'
 import {
   fromEntry,
   fromSummary,
@@ -201,4 +200,56 @@ export type TaskOutcome =
 
 export function taskNotFound(): ProtocolError {
   return new ProtocolError(RpcCode.InvalidParams, 'Task not found (it may have expired)')
+}
+
+/** How often clients should poll a task. */
+export interface PollInterval {
+  readonly pollIntervalMs: number
+}
+
+/** Each open task adds this to the interval, so that all clients together send about a thousand requests per second. */
+const perOpenTaskMs = 1
+
+const maxIntervalMs = 30_000
+
+/** How long the number of open tasks is cached. Other processes create and end tasks too. */
+const refreshMs = 1_000
+
+/** The configured interval, or a longer one while many tasks are open. */
+export class AdaptivePollInterval implements PollInterval {
+  readonly #store: Pick<TaskStore, 'countOpen'>
+  readonly #configuredMs: number
+  #open = 0
+  #refreshedAt = Number.NEGATIVE_INFINITY
+
+  constructor(store: Pick<TaskStore, 'countOpen'>, configuredMs: number) {
+    this.#store = store
+    this.#configuredMs = configuredMs
+  }
+
+  get pollIntervalMs(): number {
+    this.#refresh()
+    return Math.max(this.#configuredMs, Math.min(Math.round(this.#open * perOpenTaskMs), maxIntervalMs))
+  }
+
+  taskCreated(): void {
+    this.#open++
+  }
+
+  taskEnded(): void {
+    if (this.#open > 0) this.#open--
+  }
+
+  #refresh(): void {
+    const now = clock.monotonic()
+    if (now - this.#refreshedAt < refreshMs) return
+    this.#refreshedAt = now
+    this.#store.countOpen().then(
+      (open) => {
+        this.#open = open
+      },
+      // Requests report that the store is unavailable. Until it is back, the last count is good enough.
+      () => {},
+    )
+  }
 }

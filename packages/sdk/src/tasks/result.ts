@@ -8,8 +8,8 @@ import { clock } from '../util/clock.ts'
 import { random } from '../util/random.ts'
 import { scheduler } from '../util/scheduler.ts'
 import type { TaskRepository } from './repository.ts'
+import type { TaskWatchers } from './subscriptions.ts'
 import { isFinal, type Task } from './task.ts'
-import type { TaskWatchers } from './watchers.ts'
 
 /** Throws if the caller has no such task. */
 type FindTask = (id: string, ctx: Context) => Promise<Task>

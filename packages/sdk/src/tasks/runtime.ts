@@ -20,10 +20,8 @@ import { serveOrPromote } from './promote.ts'
 import { type NewTask, ownerOf, TaskRepository, taskNotFound } from './repository.ts'
 import { TaskResults } from './result.ts'
 import { TaskRunner } from './runner.ts'
-import { sendTaskStatus } from './status-notifications.ts'
-import { TaskSubscriptions } from './subscriptions.ts'
+import { sendTaskStatus, TaskSubscriptions, TaskWatchers } from './subscriptions.ts'
 import { isFinal, type ListedTask, type StoredRequest, type Task } from './task.ts'
-import { TaskWatchers } from './watchers.ts'
 
 /**
  * Lets tools run as tasks, which continue after the client disconnects. Pass the result to one `McpServer` and set

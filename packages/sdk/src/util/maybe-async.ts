@@ -15,3 +15,14 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
 export function toPromise<T>(value: PromiseLike<T>): Promise<T> {
   return value instanceof Promise ? value : Promise.resolve(value)
 }
+
+/** Calls what is not ours, where nobody waits for it: a failure, now or later, is reported and goes no further. */
+export function runDetached(work: () => unknown, report: (error: unknown) => void): Promise<void> {
+  return (async () => {
+    try {
+      await work()
+    } catch (error) {
+      report(error)
+    }
+  })()
+}

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { TokenBucket } from './token-bucket.ts'
-import { TokenBuckets } from './token-buckets.ts'
+import { TokenBucket, TokenBuckets } from './token-bucket.ts'
 
 describe('Buckets', () => {
   it('keeps one bucket per caller', () => {

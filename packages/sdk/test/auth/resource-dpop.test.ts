@@ -1,7 +1,6 @@
 import { generateKeyPair } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { type DpopOptions, dpop } from '../../src/auth/resource/dpop.ts'
-import { MemoryReplays } from '../../src/auth/resource/replays.ts'
+import { type DpopOptions, dpop, MemoryReplays } from '../../src/auth/resource/dpop.ts'
 import { overHttp, type SendHttp } from '../kit/http-client.ts'
 import { Peer } from '../kit/http-peer.ts'
 import { eachRevision, httpRevisions, modern } from '../kit/revisions.ts'

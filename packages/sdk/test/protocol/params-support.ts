@@ -1,4 +1,4 @@
-import { loggingLevels } from '../../src/protocol/log-level.ts'
+import { loggingLevels } from '../../src/protocol/logging.ts'
 import type {
   ClientNotifications,
   ClientRequests,

@@ -1,4 +1,4 @@
-import { isLoopbackUrl } from '../../net/addresses.ts'
+import { isLoopbackUrl } from '../../net/address-policy.ts'
 import type { EndpointResponse } from '../http.ts'
 import type { AuthorizationRequest } from '../server/backend.ts'
 import type { OAuthClient } from '../server/client.ts'

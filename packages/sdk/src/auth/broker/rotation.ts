@@ -1,6 +1,6 @@
 import { sha256 } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
-import { pause } from '../../util/pause.ts'
+import { pause } from '../../util/scheduler.ts'
 import type { OAuthTokens } from '../server/backend.ts'
 import { OAuthError } from '../server/oauth-error.ts'
 import type { EncryptedStore } from './encrypted-store.ts'

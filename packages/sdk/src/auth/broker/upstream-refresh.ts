@@ -1,6 +1,6 @@
 import { clock } from '../../util/clock.ts'
-import { pause } from '../../util/pause.ts'
 import { random } from '../../util/random.ts'
+import { pause } from '../../util/scheduler.ts'
 import { invalidGrant, OAuthError } from '../server/oauth-error.ts'
 import type { EncryptedStore } from './encrypted-store.ts'
 import type { Grant, GrantRecords } from './grant-records.ts'

@@ -1,4 +1,4 @@
-import { isSecureUrl } from '../../net/addresses.ts'
+import { isSecureUrl } from '../../net/address-policy.ts'
 import { isNative } from './registration.ts'
 
 export interface ClientMetadataOptions {

@@ -1,7 +1,6 @@
-import type { ClientAuth } from 'oauth4webapi'
+import { allowInsecureRequests, type ClientAuth, customFetch } from 'oauth4webapi'
 import { AuthError, McpError } from '../../errors.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
-import type { Trace } from './trace.ts'
 
 export type AuthFetch = (url: string, init: RequestInit) => Promise<Response>
 
@@ -98,3 +97,57 @@ export function redacted(cause: unknown): Error {
     ...(typeof said === 'string' && { error: said }),
   })
 }
+
+/** Options for requests to an authorization server: they are sent by the guarded fetch of the context. */
+export function requestOptions({ fetch }: AuthContext) {
+  return {
+    [customFetch]: async (url: string, init: unknown) => withoutChallenge(await fetch(url, init as RequestInit)),
+    // The fetch above allows http: only on this machine.
+    [allowInsecureRequests]: true,
+  }
+}
+
+/** RFC 6749, 5.2: the error is in the body, which oauth4webapi does not read if there is a challenge. */
+function withoutChallenge(response: Response): Response {
+  if (response.status !== 401 || !response.headers.has('www-authenticate')) return response
+  const headers = new Headers(response.headers)
+  headers.delete('www-authenticate')
+  return new Response(response.body, { status: response.status, headers })
+}
+
+/** One step of an authorization, and its outcome. */
+export interface TraceStep {
+  readonly step: string
+  readonly outcome: 'done' | 'skipped' | 'failed'
+  readonly detail: string
+}
+
+/** The steps of an authorization in order, to explain a failure. It never contains secrets. */
+export class Trace {
+  readonly steps: TraceStep[] = []
+
+  done(step: string, detail: string): void {
+    this.#add(step, 'done', detail)
+  }
+
+  skipped(step: string, detail: string): void {
+    this.#add(step, 'skipped', detail)
+  }
+
+  failed(step: string, detail: string): void {
+    this.#add(step, 'failed', detail)
+  }
+
+  toString(): string {
+    return this.steps.map(({ step, outcome, detail }) => `${marks[outcome]} ${step}: ${detail}`).join('\n')
+  }
+
+  #add(step: string, outcome: TraceStep['outcome'], detail: string): void {
+    // Parts of it come from servers.
+    this.steps.push({ step, outcome, detail: detail.replace(/\p{Cc}+/gu, ' ').slice(0, 500) })
+    if (this.steps.length > maxSteps) this.steps.shift()
+  }
+}
+
+const maxSteps = 200
+const marks = { done: '+', skipped: '-', failed: '!' } as const

@@ -3,9 +3,9 @@ import { AuthError } from '../../errors.ts'
 import { clock } from '../../util/clock.ts'
 import type { TokenStore } from '../token-store.ts'
 import type { AuthContext } from './context.ts'
+import type { Tokens } from './credentials.ts'
 import { DpopKey } from './dpop.ts'
 import { type ClientIdentity, documentMethod, findClient, type RegisteredClient } from './registration.ts'
-import type { Tokens } from './tokens.ts'
 
 /** The URL of a server as it appears in keys. A query may contain secrets, and does not belong to the resource. */
 export function withoutQuery({ origin, pathname }: URL): URL {

@@ -9,13 +9,12 @@ import {
   validateAuthResponse,
 } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
-import { isSecureUrl } from '../../net/addresses.ts'
+import { isSecureUrl } from '../../net/address-policy.ts'
 import { authenticationOf } from './client-authentication.ts'
-import { type AuthContext, messageOf, redacted } from './context.ts'
+import { type AuthContext, messageOf, redacted, requestOptions } from './context.ts'
+import { withNonce } from './credentials.ts'
 import type { DpopKey } from './dpop.ts'
-import { requestOptions } from './http-options.ts'
 import type { RegisteredClient } from './registration.ts'
-import { withNonce } from './tokens.ts'
 
 /**
  * A pending authorization of a user: everything that is needed to complete it. It can be serialized as JSON, so that another

@@ -9,12 +9,10 @@ import {
   type TokenEndpointResponse,
 } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
-import { secretAuthentication, secretBasic } from './client-authentication.ts'
-import type { AuthContext } from './context.ts'
+import { type ClientKey, secretAuthentication, secretBasic, signatureOf } from './client-authentication.ts'
+import { type AuthContext, requestOptions } from './context.ts'
+import { withNonce } from './credentials.ts'
 import type { DpopKey } from './dpop.ts'
-import { requestOptions } from './http-options.ts'
-import { type ClientKey, signatureOf } from './private-key.ts'
-import { withNonce } from './tokens.ts'
 
 /** The authorization server, resource and scopes to request a token for. */
 export interface GrantRequest {

@@ -1,11 +1,10 @@
-import { isLoopbackUrl } from '../../net/addresses.ts'
+import { isLoopbackUrl } from '../../net/address-policy.ts'
 import { usesNodeHttp } from '../../util/runtime.ts'
 import { browserAgent } from '../node/user-agent.ts'
 import { MemoryTokenStore, type TokenStore } from '../token-store.ts'
 import type { ClientAuth } from './client-auth.ts'
 import { documentUrlProblem } from './client-metadata.ts'
 import type { AuthFetch } from './context.ts'
-import { fetchFor } from './discovery.ts'
 import {
   type ClientCredentialsOptions,
   clientCredentials as clientCredentialsGrant,
@@ -15,11 +14,12 @@ import {
   type WorkloadIdentityOptions,
   workloadIdentity as workloadGrant,
 } from './grants.ts'
+import { fetchFor } from './metadata.ts'
 import type { RedirectResult } from './provider-credentials.ts'
+import type { Redirect, UserAgent } from './redirect-flow.ts'
 import type { ClientIdentity } from './registration.ts'
 import { OAuthSession } from './session.ts'
 import { StoredCredentials, type StoredCredentialsOptions } from './stored-credentials.ts'
-import type { Redirect, UserAgent } from './user-agent.ts'
 
 /** Options of every kind of OAuth client. */
 export interface ClientAuthOptions {

@@ -2,14 +2,13 @@ import { AuthError, McpError } from '../../errors.ts'
 import { isObject } from '../../util/objects.ts'
 import { MemoryTokenStore, type TokenStore } from '../token-store.ts'
 import { bearerChallenge, type Challenge, scopesIn } from './challenge.ts'
-import { AuthContext, type AuthFetch } from './context.ts'
+import { type ClientKey, signatureOf } from './client-authentication.ts'
+import { AuthContext, type AuthFetch, Trace } from './context.ts'
 import { clientFor, clientKey, loadDpopKey, saveClient, saveTokens, withoutQuery } from './credential-storage.ts'
-import { chooseScopes, discover, fetchFor } from './discovery.ts'
+import { toTokens } from './credentials.ts'
 import { beginFlow, completeFlow, type Flow } from './flow.ts'
-import { type ClientKey, signatureOf } from './private-key.ts'
+import { chooseScopes, discover, fetchFor } from './metadata.ts'
 import { type ClientIdentity, isNative } from './registration.ts'
-import { toTokens } from './tokens.ts'
-import { Trace } from './trace.ts'
 
 /** Options of `completeAuthorization`. */
 export interface CompleteAuthorizationOptions extends ClientKey {
@@ -157,4 +156,20 @@ function parseLeg(text: string): Leg {
     isObject(leg) && leg.version === 1 && isObject(leg.flow) && isObject(leg.flow.server) && isObject(leg.flow.client)
   if (!isOurs) throw new McpError('invalid-argument', 'Invalid flow: pass the `flow` that beginAuthorization returned')
   return leg as unknown as Leg
+}
+
+/** Sends users to an authorization page, and returns what they come back with. */
+export interface UserAgent {
+  /**
+   * Prepares a redirect URL, before the client is registered with it.
+   * @param registered The redirect URL that the client was registered with before.
+   */
+  prepare(registered: string | undefined): Promise<Redirect>
+}
+
+export interface Redirect {
+  readonly url: string
+  /** Opens the page, and resolves with the parameters of the URL that the user came back to. */
+  visit(page: URL, state: string): Promise<URLSearchParams>
+  close(): Promise<void> | void
 }

@@ -1,10 +1,9 @@
 import type { AuthorizationServer, Client } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
-import { isLoopbackUrl } from '../../net/addresses.ts'
+import { isLoopbackUrl } from '../../net/address-policy.ts'
 import { isObject } from '../../util/objects.ts'
-import { secretMethod } from './client-authentication.ts'
+import { type ClientKey, secretMethod } from './client-authentication.ts'
 import { type AuthContext, messageOf, redacted } from './context.ts'
-import type { ClientKey } from './private-key.ts'
 
 /** A client as an authorization server knows it. */
 export interface RegisteredClient extends Client {

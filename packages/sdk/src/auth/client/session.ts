@@ -6,15 +6,12 @@ import { isThenable } from '../../util/maybe-async.ts'
 import { bearerChallenge, type Challenge } from './challenge.ts'
 import type { AuthRefusal, AuthRequest, ClientAuth } from './client-auth.ts'
 import { authenticationOf } from './client-authentication.ts'
-import { AuthContext, type AuthFetch, messageOf, redacted, wrapErrors } from './context.ts'
+import { AuthContext, type AuthFetch, messageOf, redacted, requestOptions, Trace, wrapErrors } from './context.ts'
 import { withoutQuery } from './credential-storage.ts'
-import type { Credentials } from './credentials.ts'
-import { type Discovery, discover } from './discovery.ts'
+import { type Credentials, isStale, type Tokens, withNonce } from './credentials.ts'
 import type { DpopKey } from './dpop.ts'
-import { requestOptions } from './http-options.ts'
+import { type Discovery, discover } from './metadata.ts'
 import type { RegisteredClient } from './registration.ts'
-import { isStale, type Tokens, withNonce } from './tokens.ts'
-import { Trace } from './trace.ts'
 
 /** A new token that is rejected this soon is not replaced by another one of the same kind. */
 const freshMs = 5_000

@@ -2,7 +2,8 @@ import type { AuthorizationServer, ClientAuth, TokenEndpointResponse } from 'oau
 import { AuthError } from '../../errors.ts'
 import type { TokenStore } from '../token-store.ts'
 import { type Challenge, scopesIn } from './challenge.ts'
-import { type AuthContext, messageOf, redacted } from './context.ts'
+import { signatureOf } from './client-authentication.ts'
+import { type AuthContext, messageOf, redacted, type Trace } from './context.ts'
 import {
   checkIssuer,
   clientFor,
@@ -13,16 +14,13 @@ import {
   serverKey,
   withoutQuery,
 } from './credential-storage.ts'
-import type { Credentials, IssuedGrant, ObtainRequest } from './credentials.ts'
-import { chooseScopes, type Discovery } from './discovery.ts'
+import { type Credentials, type IssuedGrant, type ObtainRequest, type Tokens, toTokens } from './credentials.ts'
 import type { DpopKey } from './dpop.ts'
 import { beginFlow, completeFlow } from './flow.ts'
 import type { Grant } from './grants.ts'
-import { signatureOf } from './private-key.ts'
+import { chooseScopes, type Discovery } from './metadata.ts'
+import type { UserAgent } from './redirect-flow.ts'
 import type { ClientIdentity } from './registration.ts'
-import { type Tokens, toTokens } from './tokens.ts'
-import type { Trace } from './trace.ts'
-import type { UserAgent } from './user-agent.ts'
 
 export interface StoredCredentialsOptions {
   readonly identity: ClientIdentity

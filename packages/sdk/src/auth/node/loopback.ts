@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ClosedError, McpError, TimeoutError } from '../../errors.ts'
-import { isLoopbackUrl } from '../../net/addresses.ts'
+import { isLoopbackUrl } from '../../net/address-policy.ts'
 import { deferred } from '../../util/deferred.ts'
 import { scheduler, type Timer } from '../../util/scheduler.ts'
 import { type PageKind, renderPage } from './page.ts'

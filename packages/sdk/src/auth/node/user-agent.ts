@@ -1,5 +1,5 @@
 import { McpError } from '../../errors.ts'
-import type { Redirect, UserAgent } from '../client/user-agent.ts'
+import type { Redirect, UserAgent } from '../client/redirect-flow.ts'
 import { openBrowser, toSafeUrl } from './browser.ts'
 import { type AwaitedRedirect, waitForRedirect } from './loopback.ts'
 

@@ -1,10 +1,11 @@
 import { calculateJwkThumbprint, EmbeddedJWK, type JWK, type JWTPayload, jwtVerify } from 'jose'
-import { sha256 } from '../../util/base64url.ts'
+import { McpError } from '../../errors.ts'
+import { sha256, toBase64Url } from '../../util/base64url.ts'
 import { clock } from '../../util/clock.ts'
+import { lazy } from '../../util/lazy.ts'
+import { random } from '../../util/random.ts'
 import { checkAlgorithms } from './jwt-verifier.ts'
-import { Nonces } from './nonces.ts'
 import type { DpopCheck, TokenRequest } from './options.ts'
-import { MemoryReplays, type Replays } from './replays.ts'
 
 /** Options of `dpop`. */
 export interface DpopOptions {
@@ -120,4 +121,78 @@ function isSameUrl(htu: unknown, urls: readonly string[]): boolean {
 function withoutQuery(href: string): string {
   const { origin, pathname } = new URL(href)
   return origin + pathname
+}
+
+/** How long a nonce is issued. It is accepted for twice as long. */
+const periodMs = 120_000
+
+type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
+
+/** Stateless nonces: a signature of the current period. Those of this period and the previous one are accepted. */
+export class Nonces {
+  readonly #key: () => Promise<CryptoKey>
+
+  /** @param secret Shared by all processes. Default: a random key of this process. */
+  constructor(secret: string | undefined) {
+    const raw = secret === undefined ? undefined : new TextEncoder().encode(secret)
+    if (raw && raw.length < 16) throw new TypeError('nonce.secret must have at least 16 bytes.')
+    this.#key = lazy(() => importKey(raw ?? random.bytes(32)))
+  }
+
+  current(): Promise<string> {
+    return this.#of(period())
+  }
+
+  async accepts(nonce: unknown): Promise<boolean> {
+    return nonce === (await this.#of(period())) || nonce === (await this.#of(period() - 1))
+  }
+
+  async #of(number: number): Promise<string> {
+    const text = new TextEncoder().encode(`dpop-nonce ${number}`)
+    return toBase64Url(new Uint8Array(await crypto.subtle.sign('HMAC', await this.#key(), text)))
+  }
+}
+
+function importKey(raw: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+  return crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+}
+
+function period(): number {
+  return Math.floor(clock.now() / periodMs)
+}
+
+/** Remembers values that may be used only once. Implement it on a shared store to cover several processes. */
+export interface Replays {
+  /**
+   * Returns true if the key is new. Must be atomic: of two concurrent calls with the same key, only one returns true.
+   * @param until How long to remember the key, in milliseconds since 1970.
+   */
+  add(key: string, until: number): boolean | Promise<boolean>
+}
+
+/** Keeps a limited number of values in memory. Rejects new ones rather than dropping old ones too early. */
+export class MemoryReplays implements Replays {
+  readonly #until = new Map<string, number>()
+  readonly #max: number
+
+  /** @param max The number of values to keep. */
+  constructor(max = 500_000) {
+    this.#max = max
+  }
+
+  add(key: string, until: number): boolean {
+    const now = clock.now()
+    const known = this.#until.get(key)
+    if (known !== undefined && known > now) return false
+    this.#until.delete(key)
+    if (this.#until.size >= this.#max) this.#removeExpired(now)
+    if (this.#until.size >= this.#max)
+      throw new McpError('overloaded', 'Too many DPoP proofs at once. Try again later.')
+    this.#until.set(key, until)
+    return true
+  }
+
+  #removeExpired(now: number): void {
+    for (const [key, until] of this.#until) if (until <= now) this.#until.delete(key)
+  }
 }

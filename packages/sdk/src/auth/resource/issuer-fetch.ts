@@ -1,4 +1,4 @@
-import { isSecureUrl } from '../../net/addresses.ts'
+import { isSecureUrl } from '../../net/address-policy.ts'
 import { BoundedBody } from '../../net/limits.ts'
 import { clock } from '../../util/clock.ts'
 

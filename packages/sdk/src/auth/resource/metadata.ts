@@ -1,4 +1,4 @@
-import { isLoopbackUrl } from '../../net/addresses.ts'
+import { isLoopbackUrl } from '../../net/address-policy.ts'
 import { isObject } from '../../util/objects.ts'
 import { warnOnce } from '../../util/warn.ts'
 import { type EndpointError, type EndpointResponse, pathOf, type RequestHead } from '../http.ts'

@@ -70,3 +70,9 @@ export interface DpopResult {
   /** The nonce for the client's next proof. */
   nonce?: string | undefined
 }
+
+/** Throw this in your own token verifier to reject a token. Returning undefined does the same. */
+export class InvalidTokenError extends Error {
+  override name = 'InvalidTokenError'
+  readonly errorCode = 'invalid_token'
+}

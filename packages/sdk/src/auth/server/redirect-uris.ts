@@ -1,4 +1,4 @@
-import { isLoopbackUrl } from '../../net/addresses.ts'
+import { isLoopbackUrl } from '../../net/address-policy.ts'
 import { OAuthError } from './oauth-error.ts'
 
 /**

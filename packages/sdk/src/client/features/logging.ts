@@ -1,7 +1,7 @@
 import { McpError } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
-import { type LoggingLevel, loggingLevels } from '../../protocol/log-level.ts'
+import { type LoggingLevel, loggingLevels } from '../../protocol/logging.ts'
 import { metaKeys } from '../../protocol/meta.ts'
 import { isObject } from '../../util/objects.ts'
 import type { Connection } from '../connection.ts'

@@ -1,10 +1,10 @@
 import { McpError } from '../../errors.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import { isObject } from '../../util/objects.ts'
-import type { CachedRequests } from '../cached-requests.ts'
 import type { Connection } from '../connection.ts'
 import { ListCall } from '../list-call.ts'
 import { invalidResult, type ResultOf } from '../requester.ts'
+import type { CachedRequests } from '../response-cache.ts'
 
 type ListMethod = 'tools/list' | 'prompts/list' | 'resources/list' | 'resources/templates/list' | 'tasks/list'
 

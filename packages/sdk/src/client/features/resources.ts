@@ -7,9 +7,9 @@ import type {
   Resource,
   ResourceTemplateInfo,
 } from '../../protocol/resources.ts'
-import type { CachedRequests } from '../cached-requests.ts'
 import type { ListCall } from '../list-call.ts'
 import { invalidResult, type Requester } from '../requester.ts'
+import type { CachedRequests } from '../response-cache.ts'
 import type { Pages } from './pages.ts'
 
 /** The resources of the server. */

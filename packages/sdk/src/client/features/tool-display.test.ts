@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { getDisplayName, hintsOf } from './tool-display.ts'
+import { getDisplayName, hintsOf } from './tool-result.ts'
 
 describe('tool display', () => {
   it('displays a tool by its title, then its annotations title, then its name [TOOL-013]', () => {

@@ -1,6 +1,12 @@
+import { McpError } from '../../errors.ts'
+import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import type { ResultType } from '../../protocol/base.ts'
 import type { ContentBlock, TextContent } from '../../protocol/content.ts'
 import type { ResultMeta } from '../../protocol/meta.ts'
+import type { Tool, ToolAnnotations } from '../../protocol/tools.ts'
+import { describeIssues } from '../../schema/issues.ts'
+import type { InferOutput, SchemaLike } from '../../schema/standard.ts'
+import { createValidator, type Validate } from '../../schema/user-schema.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 
 /** The result of a tool call. */
@@ -64,5 +70,55 @@ function blockProblem(block: unknown): string | undefined {
         : 'a resource block has no resource with a uri'
     default:
       return undefined
+  }
+}
+
+/** Options of `callTool`. */
+export interface ToolCallOptions<Out extends SchemaLike | undefined> extends RequestOptions {
+  /**
+   * The schema of `structuredContent`: a Standard Schema, a shape such as `{ a: z.number() }`, or a JSON Schema. The client
+   * checks the result against it, and types it. Default: only the output schema of the tool is checked.
+   */
+  outputSchema?: Out | undefined
+}
+
+/** The type of `structuredContent` with an output schema. */
+export type StructuredOutput<Out> = Out extends SchemaLike ? InferOutput<Out> : unknown
+
+const validators = new WeakMap<object, Validate>()
+
+/** Validates structured content, and replaces it by the output of the schema. Results with `isError` are not checked. */
+export async function readStructured(tool: string, result: ToolResult, schema: SchemaLike): Promise<void> {
+  if (result.isError) return
+  if (result.structuredContent === undefined) {
+    throw new McpError(
+      'invalid-output',
+      `The tool "${tool}" returned no structured content, but outputSchema requires it`,
+    )
+  }
+  const validate = validators.get(schema) ?? createValidator(schema)
+  validators.set(schema, validate)
+  const checked = await validate(result.structuredContent)
+  if (checked.issues) {
+    throw new McpError(
+      'invalid-output',
+      `The tool "${tool}" returned structured content that does not match outputSchema: ${describeIssues(checked.issues)}`,
+    )
+  }
+  result.structuredContent = checked.value
+}
+
+/** Returns the name of a tool to show to users: its title, the title of its annotations, or its name. */
+export function getDisplayName(tool: Pick<Tool, 'name' | 'title' | 'annotations'>): string {
+  return tool.title ?? tool.annotations?.title ?? tool.name
+}
+
+/** Returns the behaviour hints of a tool, with defaults for missing ones. Do not rely on hints of untrusted servers. */
+export function hintsOf({ annotations = {} }: Pick<Tool, 'annotations'>): Required<Omit<ToolAnnotations, 'title'>> {
+  return {
+    readOnlyHint: annotations.readOnlyHint ?? false,
+    destructiveHint: annotations.destructiveHint ?? true,
+    idempotentHint: annotations.idempotentHint ?? false,
+    openWorldHint: annotations.openWorldHint ?? true,
   }
 }

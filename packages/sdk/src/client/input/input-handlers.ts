@@ -12,7 +12,6 @@ import { TokenBucket } from '../../util/token-bucket.ts'
 import { clientSideTaskCapabilities } from '../tasks/client-side-tasks.ts'
 import type { ClientHandlers, ElicitFormResult, InputContext, RootList } from './handlers.ts'
 import { checkRoots } from './roots.ts'
-import { urlWarnings } from './url-warnings.ts'
 
 /** Limits the URL elicitations that the server can still report as complete. */
 const maxElicitations = 1_000
@@ -199,4 +198,19 @@ function toLimit(perMinute: number | false = 120): TokenBucket | undefined {
 function rateLimited(retryAfterMs: number): ProtocolError {
   const message = `Rate limit exceeded: try again in ${retryAfterMs} ms.`
   return new ProtocolError(-32_000, message, { error: 'rate_limited', retryAfterMs })
+}
+
+/** Describes what is suspicious about the URL of an elicitation (2025-11-25 elicitation, safe URL handling). */
+export function urlWarnings(url: URL): string[] {
+  const warnings: string[] = []
+  if (url.protocol !== 'https:') warnings.push('The connection is not encrypted (http).')
+  if (url.username !== '' || url.password !== '') {
+    warnings.push(`The text before the @ is not part of the host. The host is ${url.hostname}.`)
+  }
+  if (url.hostname.split('.').some((label) => label.startsWith('xn--'))) {
+    warnings.push('The host contains characters that can look like others (punycode).')
+  }
+  if (/^(\d+\.){3}\d+$|^\[/.test(url.hostname)) warnings.push('The host is an IP address.')
+  if (url.port !== '') warnings.push(`The port is unusual (${url.port}).`)
+  return warnings
 }

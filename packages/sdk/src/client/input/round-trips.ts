@@ -4,7 +4,7 @@ import { inputRequestMethods, multiRoundTripMethods } from '../../protocol/input
 import { untilAborted } from '../../util/abort.ts'
 import { backoffMs, defaultBackoff } from '../../util/backoff.ts'
 import { define, isObject, type JsonObject } from '../../util/objects.ts'
-import { pause } from '../../util/pause.ts'
+import { pause } from '../../util/scheduler.ts'
 
 /** Limits the requests for input in one result. */
 const maxInputRequests = 100

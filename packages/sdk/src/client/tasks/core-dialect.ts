@@ -2,7 +2,7 @@ import { CapabilityError, McpError, PeerError, RpcCode } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../util/objects.ts'
 import type { EarlyOutcome, PolledTask, TaskClient, TaskDialect } from './dialect.ts'
-import { isLost, retry } from './retry.ts'
+import { isLost, retry } from './poller.ts'
 import { readTask, type TaskUpdate } from './snapshot.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Listening, ServerFacts } from '../../era/client.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
-import type { SendOptions } from '../../jsonrpc/send-options.ts'
+import type { SendOptions } from '../../jsonrpc/pending.ts'
 import type { TaskUpdate } from './snapshot.ts'
 
 /** What task polling needs from the client. */

@@ -3,10 +3,10 @@ import { McpError, PeerError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import { backoffMs, defaultBackoff } from '../../util/backoff.ts'
 import { define, isObject, type JsonObject } from '../../util/objects.ts'
-import { pause } from '../../util/pause.ts'
+import { pause } from '../../util/scheduler.ts'
 import { type KeyedInputRequest, readInputRequests, unlessAborted } from '../input/round-trips.ts'
 import type { PolledTask, TaskClient, TaskDialect } from './dialect.ts'
-import { retry } from './retry.ts'
+import { retry } from './poller.ts'
 import { readTask, type TaskUpdate } from './snapshot.ts'
 
 /** How often a lost stream of task updates is opened again. */

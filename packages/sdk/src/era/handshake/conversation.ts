@@ -12,9 +12,8 @@ import {
   withDeclaredContext,
 } from '../../protocol/input-check.ts'
 import type { AskOptions, Conversation, Outcome } from '../../replay/conversation.ts'
-import { OnceResults } from '../../replay/once.ts'
-import { QuestionKeys } from '../../replay/question-keys.ts'
-import { emptyInputRequired, textOf, tooManyRounds, warnUnanswered } from '../../replay/questions.ts'
+import { OnceResults } from '../../replay/journal.ts'
+import { emptyInputRequired, QuestionKeys, textOf, tooManyRounds, warnUnanswered } from '../../replay/questions.ts'
 import { chain } from '../../util/maybe-async.ts'
 import { isObject } from '../../util/objects.ts'
 import { random } from '../../util/random.ts'

@@ -1,9 +1,8 @@
 import type { LookupAddress } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import type { AddressPolicy } from '../address-policy.ts'
-import { isLiteral } from '../addresses.ts'
+import { type AddressPolicy, isLiteral } from '../address-policy.ts'
 import type { HttpRequest, ResponseHandler, Sender } from '../send.ts'
-import { sendOver } from './response.ts'
+import { sendOver } from './pooled-sender.ts'
 
 /** Resolves a host name to addresses. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>

@@ -1,4 +1,4 @@
-import type { TemplateVariables } from './resource-config.ts'
+import type { TemplateVariables } from './resource-entry.ts'
 
 /**
  * Returns whether a `file:` URI leaves the folder of its template, with `..` or an absolute path in a variable (2026-07-28

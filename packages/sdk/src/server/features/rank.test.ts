@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { rankByRelevance } from './rank.ts'
+import { rankByRelevance } from './completion.ts'
 
 describe('rankByRelevance', () => {
   const values = ['manuscript', 'coffeeScript', 'type-script', 'scriptorium', 'SCRIPT', 'super-crypto-import', 'java']

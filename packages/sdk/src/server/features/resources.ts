@@ -1,32 +1,39 @@
 import { checkAccess } from '../../era/access.ts'
 import { ProtocolError, RpcCode } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import { contentsProblem, describeType } from '../../protocol/content.ts'
 import { isInputRequired } from '../../protocol/input-check.ts'
-import type { Resource, ResourceTemplateInfo } from '../../protocol/resources.ts'
+import type { ReadResourceResult, Resource, ResourceContents, ResourceTemplateInfo } from '../../protocol/resources.ts'
 import { decodedText, isUri, normalizeUri } from '../../protocol/uri.ts'
 import type { Outcome } from '../../replay/conversation.ts'
 import { chain } from '../../util/maybe-async.ts'
 import type { Context } from '../context.ts'
 import { type Completer, toCompleter, unknownArgument } from './completion.ts'
-import { type Awaitable, type FeatureServer, isHideable, isListed, mayUse, uniqueBy } from './feature.ts'
+import {
+  type Awaitable,
+  badOutput,
+  type FeatureServer,
+  isHideable,
+  isListed,
+  isResultWith,
+  mayUse,
+  uniqueBy,
+} from './feature.ts'
 import { escapesTemplate } from './file-uris.ts'
 import { Registry } from './registry.ts'
-import type {
-  ReadResource,
-  ReadReturn,
-  ReadTemplate,
-  RegisteredResource,
-  RegisteredResourceTemplate,
-  ResourceChanges,
-  ResourceConfig,
-  ResourceTemplate,
-} from './resource-config.ts'
-import { toReadResult } from './resource-contents.ts'
 import {
   createResource,
   createTemplate,
   describeResource,
+  type ReadResource,
+  type ReadReturn,
+  type ReadTemplate,
+  type RegisteredResource,
+  type RegisteredResourceTemplate,
+  type ResourceChanges,
+  type ResourceConfig,
   type ResourceEntry,
+  type ResourceTemplate,
   type TemplateEntry,
 } from './resource-entry.ts'
 
@@ -250,4 +257,43 @@ interface AnyTemplateChanges extends ResourceConfig {
 function parseUri(uri: string): URL {
   if (!isUri(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is not a valid URI')
   return new URL(uri)
+}
+
+/** Turns what a read function returned into a result. Undefined means that the resource does not exist. */
+export function toReadResult(
+  server: Pick<FeatureServer, 'reportError'>,
+  returned: unknown,
+  uri: string,
+  { ttlMs, cacheScope, mimeType }: ResourceConfig,
+): ReadResourceResult | undefined {
+  if (returned === undefined || returned === null) return undefined
+  const result = isResultWith(returned, 'contents') ? returned : { contents: [toContents(server, returned, uri)] }
+  const contents = result.contents as ResourceContents[]
+  for (const [index, item] of contents.entries()) {
+    const problem = contentsProblem(item)
+    if (problem === undefined) continue
+    throw badOutput(server, `Reading ${uri} returned an invalid result: contents[${index}]${problem}`)
+  }
+  return {
+    ...(ttlMs !== undefined && { ttlMs }),
+    ...(cacheScope !== undefined && { cacheScope }),
+    ...result,
+    contents: contents.map((item) => withMimeType(item, mimeType)),
+  }
+}
+
+function toContents(server: Pick<FeatureServer, 'reportError'>, value: unknown, uri: string): ResourceContents {
+  if (typeof value === 'string') return { uri, text: value }
+  if (value instanceof Uint8Array) return { uri, blob: toBase64(value) }
+  throw badOutput(server, `Reading ${uri} returned ${describeType(value)}. Return { contents }, text or bytes.`)
+}
+
+function withMimeType(item: ResourceContents, mimeType: string | undefined): ResourceContents {
+  return item.mimeType !== undefined || mimeType === undefined ? item : { ...item, mimeType }
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let binary = ''
+  for (let at = 0; at < bytes.length; at += 0x8000) binary += String.fromCharCode(...bytes.subarray(at, at + 0x8000))
+  return btoa(binary)
 }

@@ -1,6 +1,6 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis'
 import { McpError } from '../../errors.ts'
-import { runDetached } from '../../util/run-detached.ts'
+import { runDetached } from '../../util/maybe-async.ts'
 import { defineScripts, type Script } from './scripts.ts'
 
 /** A connection. A cluster supports the same commands, as far as they are used here. */

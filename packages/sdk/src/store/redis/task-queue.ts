@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq'
-import { runDetached } from '../../util/run-detached.ts'
+import { runDetached } from '../../util/maybe-async.ts'
 import type { Client } from './connections.ts'
 import type { Keys } from './keys.ts'
 

@@ -1,6 +1,6 @@
 import { McpError } from '../../errors.ts'
+import { runDetached } from '../../util/maybe-async.ts'
 import { random } from '../../util/random.ts'
-import { runDetached } from '../../util/run-detached.ts'
 import type {
   RunTask,
   TaskEntry,

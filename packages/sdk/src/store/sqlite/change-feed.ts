@@ -2,7 +2,7 @@ import { random } from '../../util/random.ts'
 import { scheduler, type Timer } from '../../util/scheduler.ts'
 import { warnOnce } from '../../util/warn.ts'
 import type { Database, Statement } from './database.ts'
-import { createTrim, type Trim } from './trim.ts'
+import { createTrim, type Trim } from './ttl-table.ts'
 
 type Listener = (id: string, text?: string) => void
 

@@ -1,7 +1,7 @@
 import { McpError } from '../../errors.ts'
 import { type EventReceiver, type EventStore, UnknownEventError } from '../ports.ts'
 import type { Database, Statement } from './database.ts'
-import { createTrim, type Trim } from './trim.ts'
+import { createTrim, type Trim } from './ttl-table.ts'
 import { closedStore, type WriteBatch } from './write-batch.ts'
 
 /** Events to read at a time, so that a long stream is never in memory as a whole. */

@@ -3,11 +3,9 @@ import type { EventStore, SessionStore, TaskIdStore, TaskStore, ValueStore } fro
 import { type Database, openDatabase } from './database.ts'
 import { SqliteEventStore } from './events.ts'
 import { prepareSchema } from './schema.ts'
-import { SqliteSessionStore } from './sessions.ts'
 import { SqliteTaskIds } from './task-ids.ts'
 import { SqliteTaskStore } from './tasks.ts'
-import { TtlTable } from './ttl-table.ts'
-import { SqliteValueStore } from './values.ts'
+import { SqliteSessionStore, SqliteValueStore, TtlTable } from './ttl-table.ts'
 import { WriteBatch } from './write-batch.ts'
 
 /** Options of `sqliteStore()`. */

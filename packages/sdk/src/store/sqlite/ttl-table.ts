@@ -1,3 +1,4 @@
+import type { SessionRecord, SessionStore, ValueStore } from '../ports.ts'
 import type { Database, Statement } from './database.ts'
 import { closedStore, type WriteBatch } from './write-batch.ts'
 
@@ -78,5 +79,85 @@ export class TtlTable {
 
   #remove(id: string): boolean {
     return this.#delete.run(id, this.#now()).changes > 0
+  }
+}
+
+/**
+ * Removes the oldest rows of a table. Rows are removed in the order of their numbers, so that the rest has no gaps, and the
+ * newest row is never removed. Returns true if there may be more to remove.
+ */
+export type Trim = (untilMs: number, limit: number) => boolean
+
+/** @param table A table with the columns `number` and `at`. */
+export function createTrim(database: Database, table: string): Trim {
+  const oldest = database.prepare(`SELECT number, at FROM ${table} ORDER BY number LIMIT ?`)
+  const remove = database.prepare(
+    `DELETE FROM ${table} WHERE number <= ? AND number < (SELECT max(number) FROM ${table})`,
+  )
+  return (untilMs, limit) => {
+    let last: number | undefined
+    let count = 0
+    for (const { number, at } of oldest.all(limit)) {
+      if (Number(at) > untilMs) break
+      last = Number(number)
+      count++
+    }
+    if (last !== undefined) remove.run(last)
+    return count === limit
+  }
+}
+
+/** Stores sessions in SQLite. */
+export class SqliteSessionStore implements SessionStore {
+  readonly #table: TtlTable
+
+  constructor(table: TtlTable) {
+    this.#table = table
+  }
+
+  async get(id: string): Promise<SessionRecord | undefined> {
+    const text = await this.#table.get(id)
+    return text === undefined ? undefined : JSON.parse(text)
+  }
+
+  set(record: SessionRecord, ttlMs: number): Promise<void> {
+    return this.#table.set(record.id, JSON.stringify(record), ttlMs)
+  }
+
+  replace(record: SessionRecord, ttlMs: number, before: SessionRecord): Promise<boolean> {
+    return this.#table.replace(record.id, JSON.stringify(record), ttlMs, JSON.stringify(before))
+  }
+
+  touch(id: string, ttlMs: number): Promise<boolean> {
+    return this.#table.touch(id, ttlMs)
+  }
+
+  delete(id: string): Promise<boolean> {
+    return this.#table.delete(id)
+  }
+}
+
+/** Stores values in SQLite. */
+export class SqliteValueStore implements ValueStore {
+  readonly #table: TtlTable
+
+  constructor(table: TtlTable) {
+    this.#table = table
+  }
+
+  get(key: string): Promise<string | undefined> {
+    return this.#table.get(key)
+  }
+
+  set(key: string, value: string, ttlMs: number): Promise<void> {
+    return this.#table.set(key, value, ttlMs)
+  }
+
+  take(key: string): Promise<string | undefined> {
+    return this.#table.take(key)
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.#table.delete(key)
   }
 }

@@ -2,8 +2,13 @@ import type { RedirectResult } from '../../auth/client/provider.ts'
 import { HttpError } from '../../errors.ts'
 import { classify, Fault, type RpcMessage } from '../../jsonrpc/message.ts'
 import { parseText } from '../../jsonrpc/parse.ts'
-import type { OutgoingRequest, RequestSender, Transport, TransportEvents } from '../../jsonrpc/transport.ts'
-import { isWatched } from '../../jsonrpc/transport.ts'
+import {
+  isWatched,
+  type OutgoingRequest,
+  type RequestSender,
+  type Transport,
+  type TransportEvents,
+} from '../../jsonrpc/transport.ts'
 import type { ResponseHead } from '../../net/send.ts'
 import type {
   CarriesCredentials,
@@ -19,7 +24,7 @@ import { EventReader, type ServerSentEvent } from '../http/client/event-reader.t
 import { answerLabel, PendingAnswers } from '../http/client/pending-answers.ts'
 import { authOf, finishAuth, type ProviderOption } from '../http/client/provider-auth.ts'
 import { ClientRequest, type RequestListener, reasonOf } from '../http/client/request.ts'
-import { isEventStream, unreadable } from '../http/client/response-headers.ts'
+import { isEventStream, unreadable } from '../http/client/request-post.ts'
 
 export interface SSEClientTransportOptions extends HttpClientOptions, ProviderOption {
   /** How long to wait for the event with the endpoint for messages. Default 10,000. */

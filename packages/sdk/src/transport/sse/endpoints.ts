@@ -13,7 +13,7 @@ import {
 } from '../http/server/call.ts'
 import { contentProblem, getProblem } from '../http/server/guard.ts'
 import type { SsePaths } from '../http/server/options.ts'
-import type { HandlerServices } from '../http/server/services.ts'
+import type { HandlerServices } from '../http/server/single-request.ts'
 import { SsePeer } from './peer.ts'
 
 /** The two endpoints of 2024-11-05: a stream to listen on, and an address to post to. */

@@ -6,7 +6,7 @@ import type { HasSession, RequestStream } from '../../protocol/transport.ts'
 import { accountOf } from '../../util/account.ts'
 import { random } from '../../util/random.ts'
 import { type EventSink, eventHeaders, type HeaderFields, type HttpCall } from '../http/server/call.ts'
-import type { HandlerServices } from '../http/server/services.ts'
+import type { HandlerServices } from '../http/server/single-request.ts'
 import { EventStream } from '../http/server/streams/event-stream.ts'
 
 /** One client of the old transport: everything to it goes on its one stream; what it says comes by POST. */

@@ -1,10 +1,9 @@
-import type { LineSplitter } from '../../jsonrpc/line-splitter.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { TextSender, Transport, TransportEvents } from '../../jsonrpc/transport.ts'
 import { type AuthInfo, userOf } from '../../protocol/auth-info.ts'
 import type { HasIdentity, LocalUser } from '../../protocol/transport.ts'
-import { createReader, defaultMaxMessageBytes } from './reader.ts'
-import { guardStdout } from './stdout-guard.ts'
+import { warnOnce } from '../../util/warn.ts'
+import { createReader, defaultMaxMessageBytes, type LineSplitter } from './reader.ts'
 import { LineWriter, type Sink } from './writer.ts'
 
 /** How long a client that does not read may hold up the end. */
@@ -127,4 +126,43 @@ function watched(sink: Sink, transport: StdioServerTransport): Sink {
   const stream = sink as { on?(event: 'error', listener: (error: Error) => void): unknown }
   stream.on?.('error', () => void transport.close())
   return sink
+}
+
+type Write = typeof process.stdout.write
+
+let holders = 0
+let original: Write | undefined
+
+/**
+ * Keeps stdout for messages: a stray `console.log` would break the stream for the client. While the guard is held such
+ * output goes to stderr, and the first time it says where it came from.
+ */
+export function guardStdout(): { write: Write; release(): void } {
+  if (holders++ === 0) {
+    original = process.stdout.write
+    process.stdout.write = redirect as Write
+  }
+  const write = original!.bind(process.stdout) as Write
+  let held = true
+  return {
+    write,
+    release() {
+      if (!held) return
+      held = false
+      if (--holders === 0) process.stdout.write = original!
+    },
+  }
+}
+
+function redirect(chunk: string | Uint8Array, ...rest: unknown[]): boolean {
+  const caller = new Error().stack?.split('\n').find((line) => isUserCode(line))
+  warnOnce(
+    'stdout',
+    `Something wrote to stdout, which carries MCP messages; it goes to stderr instead.${caller ? ` First seen${caller.replace(/^\s+/, ' ')}` : ''}`,
+  )
+  return (process.stderr.write as (...args: unknown[]) => boolean)(chunk, ...rest)
+}
+
+function isUserCode(line: string): boolean {
+  return line.includes('at ') && !line.includes('node:') && !line.includes('redirect')
 }

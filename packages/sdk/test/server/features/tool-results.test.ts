@@ -1,5 +1,4 @@
-import type { ContentBlock } from 'tenon'
-import { revisionIds } from 'tenon'
+import { type ContentBlock, revisionIds } from 'tenon'
 import { McpServer } from 'tenon/server'
 import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'

@@ -7,7 +7,7 @@ import { backoffMs, maxTimerMs } from '../../../util/backoff.ts'
 import { clock } from '../../../util/clock.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import { ClientRequest, type RequestListener, reasonOf } from './request.ts'
-import { isEventStream, unreadable } from './response-headers.ts'
+import { isEventStream, unreadable } from './request-post.ts'
 import { ResumableStream } from './resumable-stream.ts'
 import type { ClientSession } from './session.ts'
 

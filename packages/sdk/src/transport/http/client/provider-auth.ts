@@ -61,7 +61,7 @@ class ProviderAuth implements ClientAuth {
 
   async #load(): Promise<ProviderSession> {
     const { withProvider } = await import('../../../auth/client/provider.ts')
-    const { fetchFor } = await import('../../../auth/client/discovery.ts')
+    const { fetchFor } = await import('../../../auth/client/metadata.ts')
     return withProvider(this.#provider, { fetch: fetchFor(this.#server, this.#fetch) })(this.#server)
   }
 }

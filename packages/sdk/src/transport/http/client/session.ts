@@ -12,8 +12,7 @@ import type { ClientConfig } from './config.ts'
 import { ListenStream } from './listen-stream.ts'
 import { answerLabel, PendingAnswers } from './pending-answers.ts'
 import { ClientRequest, type RequestListener, reasonOf } from './request.ts'
-import { RequestPost } from './request-post.ts'
-import { isEventStream } from './response-headers.ts'
+import { isEventStream, RequestPost } from './request-post.ts'
 
 /** A JSON-RPC request to the server, with what its transport needs to know about it. */
 export interface SentRequest {

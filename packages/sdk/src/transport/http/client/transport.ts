@@ -1,14 +1,14 @@
 import type { RedirectResult } from '../../../auth/client/provider.ts'
 import { ClosedError } from '../../../errors.ts'
 import type { RequestId, RpcMessage } from '../../../jsonrpc/message.ts'
-import type {
-  CancelsByClosing,
-  OutgoingRequest,
-  RequestSender,
-  Transport,
-  TransportEvents,
+import {
+  type CancelsByClosing,
+  isWatched,
+  type OutgoingRequest,
+  type RequestSender,
+  type Transport,
+  type TransportEvents,
 } from '../../../jsonrpc/transport.ts'
-import { isWatched } from '../../../jsonrpc/transport.ts'
 import { revisions } from '../../../protocol/revisions/index.ts'
 import type {
   CarriesCredentials,

@@ -10,8 +10,7 @@ import { DenseSet } from '../../../util/dense-set.ts'
 import { worksOnlyInRequests } from '../../../util/runtime.ts'
 import { SseEndpoints } from '../../sse/endpoints.ts'
 import { answerDocument, answerRoute } from './auth-routes.ts'
-import { Authorizer } from './authorize.ts'
-import { AuthorizedCall } from './authorized-call.ts'
+import { AuthorizedCall, Authorizer } from './authorized-call.ts'
 import {
   type Body,
   type BodyLimits,
@@ -21,19 +20,16 @@ import {
   Refusal,
   refusedCode,
 } from './call.ts'
-import { Guard, getProblem, postProblem } from './guard.ts'
-import { checkHandshakeVersion } from './handshake-headers.ts'
+import { Guard, getProblem, postProblem, RateLimit } from './guard.ts'
 import { IncomingBodies } from './incoming-bodies.ts'
 import type { HttpOptions } from './options.ts'
+import { checkHandshakeVersion, Revisions, versionOf } from './posted-message.ts'
 import { Posts } from './posts.ts'
-import { RateLimit } from './rate-limit.ts'
-import { Revisions } from './revisions.ts'
-import type { HandlerServices } from './services.ts'
+import { SlowResponses } from './response.ts'
 import { SessionRequests } from './sessions/session-requests.ts'
 import type { SessionMetrics } from './sessions/session-table.ts'
-import { versionOf } from './stateless-headers.ts'
+import type { HandlerServices } from './single-request.ts'
 import { OpenStreams } from './streams/open-streams.ts'
-import { SlowResponses } from './streams/slow-responses.ts'
 import { UnsentOutputs } from './unsent-output.ts'
 
 /** Numbers about a running HTTP handler, for monitoring. */

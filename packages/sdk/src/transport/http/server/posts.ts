@@ -1,15 +1,21 @@
 import { isRequest } from '../../../jsonrpc/message.ts'
 import { accountOf } from '../../../util/account.ts'
 import { type HeaderFields, type HttpCall, tooManyStreams } from './call.ts'
-import { checkHandshakeVersion, checkStandardHeaders } from './handshake-headers.ts'
 import type { HttpOptions } from './options.ts'
-import { classifyPosted, expectsNoResponse, kindFor, type PostedKind } from './posted-kind.ts'
+import {
+  checkHandshakeVersion,
+  checkStandardHeaders,
+  checkStatelessPost,
+  classifyPosted,
+  expectsNoResponse,
+  isStatelessPost,
+  kindFor,
+  type PostedKind,
+  type Revisions,
+} from './posted-message.ts'
 import { PostResponse } from './response.ts'
-import type { Revisions } from './revisions.ts'
-import type { HandlerServices } from './services.ts'
 import type { SessionRequests } from './sessions/session-requests.ts'
-import { SingleRequest } from './single-request.ts'
-import { checkStatelessPost, isStatelessPost } from './stateless-headers.ts'
+import { type HandlerServices, SingleRequest } from './single-request.ts'
 
 const noHeaders: HeaderFields = Object.freeze({})
 

@@ -1,11 +1,11 @@
 import type { TextSender, Transport } from '../../../jsonrpc/transport.ts'
-import type { PeerLink, RevisionFacts } from '../../../protocol/endpoint.ts'
+import type { Endpoint, PeerLink, RevisionFacts } from '../../../protocol/endpoint.ts'
 import { accountOf } from '../../../util/account.ts'
-import type { DenseSetItem } from '../../../util/dense-set.ts'
+import type { DenseSet, DenseSetItem } from '../../../util/dense-set.ts'
 import type { CallRequest, HeaderFields, HttpCall } from './call.ts'
-import type { PostOwner } from './response.ts'
-import type { HandlerServices } from './services.ts'
+import type { PostOwner, SlowResponses } from './response.ts'
 import { EventStream, type EventStreamOptions } from './streams/event-stream.ts'
+import type { OpenStreams } from './streams/open-streams.ts'
 
 /**
  * The peer behind one POST outside of any session: every POST of the stateless era, and those of the handshake era where the
@@ -79,4 +79,18 @@ export class SingleRequest implements Transport, TextSender, PostOwner, DenseSet
       },
     }
   }
+}
+
+/** Everything that the requests of one `HttpRequestHandler` share. */
+export interface HandlerServices {
+  readonly endpoint: Endpoint
+  readonly streams: OpenStreams
+  readonly slowResponses: SlowResponses
+  /** The requests outside of sessions that are being answered, so that `close` can wait for them. */
+  readonly singleRequests: DenseSet<SingleRequest>
+  /** Bytes that the reader of a stream may be behind before it is disconnected. */
+  readonly maxQueuedBytes: number
+  /** Whether every response is plain JSON and never a stream (`enableJsonResponse`). */
+  readonly jsonOnly: boolean
+  reportError(error: unknown): void
 }

@@ -1,10 +1,12 @@
 import { McpError } from '../../../../errors.ts'
-import { Batch, classifyReceived, type ReceivedKind } from '../../../../jsonrpc/batch.ts'
 import {
+  Batch,
+  classifyReceived,
   Fault,
   isNotification,
   isRequest,
   type MessageKind,
+  type ReceivedKind,
   type RequestId,
   type RpcMessage,
   type RpcRequest,

@@ -1,6 +1,5 @@
 import type { Prepared, RequestId, RpcMessage } from '../../../../jsonrpc/message.ts'
-import { errorOf } from '../../../../jsonrpc/send.ts'
-import type { ReplyStream } from '../../../../jsonrpc/transport.ts'
+import { errorOf, type ReplyStream } from '../../../../jsonrpc/transport.ts'
 import type { AuthInfo } from '../../../../protocol/auth-info.ts'
 import type { Endpoint, PeerLink } from '../../../../protocol/endpoint.ts'
 import type { HttpRequest } from '../../../../protocol/http-request.ts'

@@ -1,7 +1,6 @@
 import { McpError } from '../../../../errors.ts'
 import type { RequestId, RpcMessage } from '../../../../jsonrpc/message.ts'
-import type { ReplyStream, Transport } from '../../../../jsonrpc/transport.ts'
-import { isWatched } from '../../../../jsonrpc/transport.ts'
+import { isWatched, type ReplyStream, type Transport } from '../../../../jsonrpc/transport.ts'
 import { isThenable } from '../../../../util/maybe-async.ts'
 import type { Deliver, MessageWatcher } from './watched-endpoint.ts'
 

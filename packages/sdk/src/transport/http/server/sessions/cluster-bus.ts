@@ -1,8 +1,8 @@
 import type { Bus } from '../../../../store/ports.ts'
 import { lazy } from '../../../../util/lazy.ts'
+import { runDetached } from '../../../../util/maybe-async.ts'
 import { isObject } from '../../../../util/objects.ts'
 import { random } from '../../../../util/random.ts'
-import { runDetached } from '../../../../util/run-detached.ts'
 
 const topic = 'tenon'
 

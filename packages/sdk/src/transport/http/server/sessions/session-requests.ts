@@ -1,15 +1,13 @@
 import { RpcCode } from '../../../../errors.ts'
-import { isBatch, type ReceivedKind } from '../../../../jsonrpc/batch.ts'
-import { isRequest, isResponse, type RequestId } from '../../../../jsonrpc/message.ts'
+import { isBatch, isRequest, isResponse, type ReceivedKind, type RequestId } from '../../../../jsonrpc/message.ts'
 import type { Endpoint } from '../../../../protocol/endpoint.ts'
 import { MemoryEventStore } from '../../../../store/memory/events.ts'
 import { accountOf } from '../../../../util/account.ts'
 import { toBase64Url } from '../../../../util/base64url.ts'
 import { clock } from '../../../../util/clock.ts'
 import { lazy } from '../../../../util/lazy.ts'
-import { chain } from '../../../../util/maybe-async.ts'
+import { chain, runDetached } from '../../../../util/maybe-async.ts'
 import { random } from '../../../../util/random.ts'
-import { runDetached } from '../../../../util/run-detached.ts'
 import {
   type CallRequest,
   type HeaderFields,
@@ -18,11 +16,10 @@ import {
   refusedCode,
   sessionNotFoundCode,
 } from '../call.ts'
-import { isInitialize } from '../handshake-headers.ts'
 import type { HttpOptions } from '../options.ts'
-import { expectsNoResponse, kindFor, type PostedKind } from '../posted-kind.ts'
+import { expectsNoResponse, isInitialize, kindFor, type PostedKind } from '../posted-message.ts'
 import { PostResponse } from '../response.ts'
-import type { HandlerServices } from '../services.ts'
+import type { HandlerServices } from '../single-request.ts'
 import { Cluster } from './cluster.ts'
 import { HttpSession, type SessionServices } from './session.ts'
 import { type SessionMetrics, SessionTable } from './session-table.ts'

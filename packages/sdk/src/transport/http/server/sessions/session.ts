@@ -16,7 +16,7 @@ import {
   tooManyStreams,
 } from '../call.ts'
 import type { PostOwner } from '../response.ts'
-import type { HandlerServices } from '../services.ts'
+import type { HandlerServices } from '../single-request.ts'
 import { EventStream, type SendEvent } from '../streams/event-stream.ts'
 import { followResponse, replayEvents } from '../streams/follow-response.ts'
 import { roomFor } from '../streams/open-streams.ts'

@@ -2,7 +2,7 @@ import { RpcCode } from '../../../../errors.ts'
 import type { RequestId } from '../../../../jsonrpc/message.ts'
 import type { EventStore } from '../../../../store/ports.ts'
 import { isObject } from '../../../../util/objects.ts'
-import { pause } from '../../../../util/pause.ts'
+import { pause } from '../../../../util/scheduler.ts'
 import type { SendEvent } from './event-stream.ts'
 import type { StreamOrigin } from './stream-id.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { decodeUtf8 } from '../util/bytes.ts'
-import { LineSplitter } from './line-splitter.ts'
+import { decodeUtf8 } from '../../util/bytes.ts'
+import { LineSplitter } from './reader.ts'
 
 const limit = 40
 
