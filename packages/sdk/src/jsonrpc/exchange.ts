@@ -6,13 +6,13 @@ import type { ReplyStream } from './transport.ts'
 
 const maxRefused = 100
 
-/** One request that came in, up to its one reply. */
+/** One received request, until it has its response. */
 export class Exchange {
   readonly request: RpcRequest
   readonly link: Link
-  /** Where everything about it goes, where a link has more than one way back. */
+  /** Carries everything that belongs to the request; undefined if the transport has a single channel. */
   readonly stream: ReplyStream | undefined
-  /** The batch that it is a member of. */
+  /** The batch that the request is a member of. */
   readonly batch: Batch | undefined
   #controller: AbortController | undefined
   #reason: unknown
@@ -21,7 +21,7 @@ export class Exchange {
   #handled = false
   #onEnd: (() => void)[] | undefined
   #refused = 0
-  /** Takes back what was asked and not answered. */
+  /** Cancels our requests to the peer that belong to this one. */
   #questions: AbortController | undefined
 
   constructor(request: RpcRequest, link: Link, stream?: ReplyStream, batch?: Batch) {
@@ -31,7 +31,7 @@ export class Exchange {
     this.batch = batch
   }
 
-  /** True once the reply was sent or the request was cancelled: nothing more may be sent for it. */
+  /** True once the response was sent or the request was cancelled. Nothing more may be sent for it. */
   get ended(): boolean {
     return this.#ended
   }
@@ -40,7 +40,7 @@ export class Exchange {
     return this.#cancelled
   }
 
-  /** Made on first use: most handlers never look at it. */
+  /** Created on first use: most handlers never read it. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
@@ -57,12 +57,12 @@ export class Exchange {
     if (this.#end()) this.link.sendError(this, error)
   }
 
-  /** A notification that belongs to this request; silently dropped once the request has ended. */
+  /** Sends a notification that belongs to this request; ignored once the request has ended. */
   notify(method: string, params?: Params): void {
     if (!this.#ended) this.link.notify(method, params, this.stream)
   }
 
-  /** A question to the peer that belongs to this request, and is taken back when the request ends. */
+  /** Sends a request to the peer that belongs to this one and is cancelled when this one ends. */
   ask(method: string, params: Params | undefined, options: RequestOptions): Promise<ResultObject> {
     if (this.#ended) return this.refuseLate(method)
     this.#questions ??= new AbortController()
@@ -71,13 +71,13 @@ export class Exchange {
     return this.link.request(method, params, { ...options, progress: true, signal, stream: this.stream })
   }
 
-  /** Nothing is asked for a request that is over. Whoever will not hear it gets no answer at all, rather than loop for ever. */
+  /** Rejects a request to the peer after this one has ended. A handler that keeps trying gets a promise that never settles, so that it cannot loop. */
   refuseLate(method: string): Promise<never> {
     if (++this.#refused > maxRefused) return new Promise(() => {})
-    return Promise.reject(new McpError('cancelled', `${method} was not asked: the request is over`))
+    return Promise.reject(new McpError('cancelled', `${method} was not sent: the request it belongs to has ended`))
   }
 
-  /** Ends without a reply, as a cancelled request must. */
+  /** Ends the request without a response. */
   cancel(reason: unknown): void {
     if (this.#ended) return
     this.#cancelled = true
@@ -87,7 +87,7 @@ export class Exchange {
     this.#controller?.abort(reason)
   }
 
-  /** The work for it is over, whatever became of the request. */
+  /** The handler has returned, whether or not the request has ended. */
   handled(): void {
     if (this.#handled) return
     this.#handled = true
@@ -104,7 +104,7 @@ export class Exchange {
     if (this.#ended) return false
     this.#ended = true
     this.link.forget(this)
-    this.#questions?.abort(this.#reason ?? 'The request is over')
+    this.#questions?.abort(this.#reason ?? 'The request has ended')
     if (this.#onEnd) for (const callback of this.#onEnd) callback()
     return true
   }

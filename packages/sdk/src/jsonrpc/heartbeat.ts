@@ -56,9 +56,9 @@ export class Heartbeat {
       await this.#pinged.ping(this.#options.timeoutMs)
       this.#failures = 0
     } catch (error) {
-      // The end of a connection is told otherwise.
+      // A closed connection is reported elsewhere.
       if (this.#isStopped || error instanceof ClosedError) return this.stop()
-      // An error is an answer: whoever sends it is there.
+      // An error response shows that the peer is alive.
       if (error instanceof PeerError) this.#failures = 0
       else this.#failed(error)
     }

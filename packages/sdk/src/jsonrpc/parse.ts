@@ -1,10 +1,10 @@
 import { isObject } from '../util/objects.ts'
 import { Fault, isRequestId, type RequestId } from './message.ts'
 
-/** Deeper than any message needs, and far from where recursive code (stringify, schema libraries) runs out of stack. */
+/** More than any message needs, and far below the depth at which recursive code (stringify, schema libraries) overflows the stack. */
 export const maxNesting = 512
 
-/** One JSON.parse, and a bound on nesting. */
+/** Parses JSON and limits its nesting. */
 export function parseText(text: string): unknown | Fault {
   let value: unknown
   try {
@@ -12,7 +12,7 @@ export function parseText(text: string): unknown | Fault {
   } catch {
     return new Fault(-32700, 'The message is not valid JSON')
   }
-  // Each level costs at least two characters, so short messages need no walk.
+  // Each level takes at least two characters, so short messages need no check.
   if (text.length > 2 * maxNesting && isTooDeep(value)) {
     return tooDeep(value)
   }
@@ -24,23 +24,23 @@ function tooDeep(value: unknown): Fault {
 }
 
 /**
- * The same for where somebody on the way may have read the message too: a text in which a member of the envelope comes
- * twice means one thing to one parser and another to the next, so it means nothing here.
+ * Parses JSON that a proxy may have parsed too. Parsers disagree about a member that occurs twice, so a message that repeats a
+ * member of its envelope is invalid.
  */
 export function parseUnambiguous(text: string): unknown | Fault {
   const value = parseText(text)
   if (value instanceof Fault || !repeatsMember(text)) return value
-  return new Fault(-32600, 'A member of the message comes twice', isObject(value) ? readId(value) : undefined)
+  return new Fault(-32600, 'A member of the message occurs twice', isObject(value) ? readId(value) : undefined)
 }
 
-/** The same bound, and one on the size, for a value that somebody else has parsed. */
+/** Applies the limits on nesting and size to a value that another layer has parsed. */
 export function boundsProblem(root: unknown, maxCharacters: number): Fault | 'too-large' | undefined {
   let characters = 0
   let level: unknown[] = [root]
   for (let depth = 0; level.length > 0; depth++) {
     const below: unknown[] = []
     for (const value of level) {
-      // What a value takes at least as JSON, with the comma or bracket that comes with it.
+      // The least that a value takes as JSON, including its comma or bracket.
       characters += typeof value === 'string' ? value.length + 2 : 2
       if (typeof value !== 'object' || value === null) continue
       if (depth >= maxNesting) return tooDeep(root)
@@ -62,13 +62,13 @@ const closeBrace = 125
 const openBracket = 91
 const closeBracket = 93
 
-/** Members that decide what a message is, and what it is about; of the others, any may come any number of times. */
+/** Members that decide what a message is and what it is about. Other members may be repeated. */
 const ofEnvelope = ['jsonrpc', 'id', 'method', 'params', 'result', 'error']
 const ofParams = ['name', 'uri', 'arguments', 'taskId', '_meta']
 
 /**
- * Walks valid JSON and looks at the deciding members of its outermost objects: the message, or those of a batch. What was
- * seen is a set of bits, and nothing is cut out of the text: this is the way of every small call.
+ * Scans valid JSON for repeated members of its outermost objects: the message, or the members of a batch. It keeps a bit set and
+ * slices no strings, because every HTTP request passes here.
  */
 function repeatsMember(text: string): boolean {
   const outermost = firstCode(text) === openBracket ? 2 : 1
@@ -108,10 +108,10 @@ function repeatsMember(text: string): boolean {
 
 const paramsBit = 1 << ofEnvelope.indexOf('params')
 
-/** The bit of a member's name, which lies between its quotes; 0 when it decides nothing. */
+/** The bit of the member name between `start` and `end`; 0 for other members. */
 function bitOf(names: readonly string[], text: string, start: number, end: number): number {
   for (let at = start; at < end; at++) {
-    // An escaped name may be one of ours in disguise.
+    // An escaped name may still be one of ours.
     if (text.charCodeAt(at) === backslash) return bitOfEscaped(names, text.slice(start - 1, end + 1))
   }
   for (let index = 0; index < names.length; index++) {
@@ -131,7 +131,7 @@ function firstCode(text: string): number {
   return text.charCodeAt(at)
 }
 
-/** Short strings are walked; the rest of a long one is searched, which is much faster there. */
+/** Scans short strings by character, and searches long ones, which is much faster. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < start + 64; at++) {
     const code = text.charCodeAt(at)
@@ -149,7 +149,7 @@ function searchEnd(text: string, start: number): number {
   }
 }
 
-/** Breadth first and without recursion: the input decides the depth, so the stack must not. */
+/** Breadth first and without recursion, because the input decides the depth. */
 function isTooDeep(root: unknown): boolean {
   let level = nestedIn([root])
   for (let depth = 1; level.length > 0; depth++) {

@@ -4,22 +4,24 @@ import { scheduler, type Timer } from '../util/scheduler.ts'
 import type { Params, RequestId, ResultObject } from './message.ts'
 import type { ReplyStream } from './transport.ts'
 
+/** The progress of a request. */
 export interface Progress {
   progress: number
   total?: number | undefined
   message?: string | undefined
 }
 
-/** What may be said about one outgoing request. */
+/** Options of one outgoing request. */
 export interface RequestOptions {
-  /** Gives the request up and tells the peer. */
+  /** Cancels the request and notifies the peer. */
   signal?: AbortSignal | undefined
-  /** How long to wait without hearing anything. 0 means for ever. Default 60,000. */
+  /** How long to wait for a response or progress. 0: no limit. Default 60,000. */
   timeoutMs?: number | undefined
-  /** The longest to wait in all, however much progress comes. Default 10 times `timeoutMs`. */
+  /** How long to wait in total, even with progress. Default 10 times `timeoutMs`. */
   maxTotalTimeoutMs?: number | undefined
-  /** Whether progress restarts `timeoutMs`. Default true. */
+  /** Whether progress resets `timeoutMs`. Default true. */
   resetTimeoutOnProgress?: boolean | undefined
+  /** Called with each progress notification. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
@@ -43,8 +45,8 @@ const defaultTimeoutMs = 60_000
 const forever = Number.POSITIVE_INFINITY
 
 /**
- * The requests that wait for an answer. One timer serves them all: it is set for the nearest deadline and looks again
- * when it fires, so an ordinary request sets and clears none.
+ * The requests that wait for a response. A single timer is set for the nearest deadline and checks all requests when it fires,
+ * so an ordinary request neither sets nor clears one.
  */
 export class PendingRequests {
   readonly #waiting = new Map<RequestId, Waiting>()
@@ -58,9 +60,9 @@ export class PendingRequests {
   #timerAt = forever
 
   /**
-   * @param giveUp Tells the peer that nobody waits any more.
-   * @param onError Takes what a progress listener throws.
-   * @param firstId Where several processes ask the same peer, each counts from another number.
+   * @param giveUp Notifies the peer that a request was cancelled.
+   * @param onError Receives errors of progress listeners.
+   * @param firstId The id of the first request. Processes that share a peer start at different ids.
    */
   constructor(giveUp: GiveUp, onError: (error: unknown) => void, firstId: number) {
     this.#giveUp = giveUp
@@ -69,7 +71,7 @@ export class PendingRequests {
     this.#nextId = firstId
   }
 
-  /** Ids only ever rise, so none is used twice (2025-11-25 basic, requests). */
+  /** Ids always increase, so none is used twice (2025-11-25 basic, requests). */
   add(method: string, options: RequestOptions | undefined, send: (id: number) => void): Promise<ResultObject> {
     return new Promise((resolve, reject) => {
       const signal = options?.signal
@@ -95,7 +97,7 @@ export class PendingRequests {
     return this.#waiting.size
   }
 
-  /** False when nobody waits for this id. */
+  /** Returns false if no request with this id is waiting. */
   settle(id: RequestId, result: ResultObject): boolean {
     const waiting = this.#take(id)
     waiting?.resolve(result)
@@ -113,12 +115,12 @@ export class PendingRequests {
     this.#disarm()
   }
 
-  /** An id that was given out, so that a late answer can be told from one to nobody. */
+  /** Whether we sent a request with this id, to distinguish a late response from one to an unknown request. */
   wasOurs(id: unknown): boolean {
     return typeof id === 'number' && id >= this.#firstId && id < this.#nextId
   }
 
-  /** Progress tokens are request ids: unique among active requests without keeping another table. */
+  /** Handles progress. Progress tokens are request ids, so no second table is needed. */
   progress(params: Params): void {
     const waiting = this.#waiting.get(params.progressToken as RequestId)
     if (!waiting || !isProgress(params)) return
@@ -138,7 +140,7 @@ export class PendingRequests {
     }
   }
 
-  /** Stops the clock until what it gives is called; pauses may overlap. */
+  /** Stops all timeouts until the returned function is called. Pauses may overlap. */
   pause(): () => void {
     if (this.#pauses++ === 0) {
       this.#pausedAt = clock.now()
@@ -155,7 +157,7 @@ export class PendingRequests {
   #resume(): void {
     const pausedMs = clock.now() - this.#pausedAt
     for (const waiting of this.#waiting.values()) {
-      // One that was made meanwhile has not waited all of it.
+      // A request that was sent during the pause has not waited for all of it.
       const missedMs = Math.min(pausedMs, Math.max(0, clock.now() - waiting.since))
       waiting.deadline += missedMs
       waiting.lastDeadline += missedMs
@@ -202,7 +204,7 @@ export class PendingRequests {
     this.#giveUp(
       waiting.id,
       waiting.method,
-      typeof reason === 'string' ? reason : 'The caller gave up',
+      typeof reason === 'string' ? reason : 'The caller cancelled the request',
       waiting.options,
     )
     waiting.reject(cancelled(waiting.method, reason))
@@ -216,7 +218,7 @@ export class PendingRequests {
     }
     this.#disarm()
     this.#timerAt = deadline
-    // A timer cannot be set for longer than 2^31-1 ms; looking again earlier does no harm.
+    // A timer can wait for at most 2^31-1 ms; an earlier check does no harm.
     this.#timer = scheduler.setTimeout(() => this.#sweep(), Math.min(deadline - clock.now(), 2_147_483_647))
   }
 
@@ -243,7 +245,7 @@ export class PendingRequests {
     const total = now >= waiting.lastDeadline
     this.#giveUp(waiting.id, waiting.method, 'The request timed out', waiting.options)
     const limitMs = total ? waiting.maxTotalTimeoutMs : waiting.timeoutMs
-    const limit = total ? 'in all (maxTotalTimeoutMs)' : 'without an answer or progress (timeoutMs)'
+    const limit = total ? 'in total (maxTotalTimeoutMs)' : 'without a response or progress (timeoutMs)'
     waiting.reject(new TimeoutError(`${waiting.method} took longer than ${limitMs} ms ${limit}`, limitMs))
   }
 }
@@ -257,7 +259,7 @@ function cancelled(method: string, reason: unknown): McpError {
   return new McpError('cancelled', `${method} was cancelled`, { cause: reason })
 }
 
-/** Whether the timer keeps a Node process alive: yes while somebody waits, no when it merely lingers. */
+/** Keeps a Node process alive only while requests are waiting. */
 function hold(timer: unknown, alive: boolean): void {
   if (typeof timer !== 'object' || timer === null) return
   const handle = timer as { ref(): void; unref(): void }

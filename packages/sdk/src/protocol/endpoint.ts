@@ -3,57 +3,57 @@ import type { ReceivedKind, RpcNotification, RpcResponse } from '../jsonrpc/mess
 import type { ReplyStream } from '../jsonrpc/transport.ts'
 import type { ServerTransport } from './transport.ts'
 
-/** What a transport that carries many peers needs from the server behind it. */
+/** The server, as a transport with many peers uses it. */
 export interface Endpoint {
-  /** The revisions on offer, newest first. */
+  /** The revisions that the server supports, newest first. */
   readonly revisions: readonly RevisionFacts[]
-  /** One more peer, from now on; the transport hands its messages to the link. */
+  /** Adds a peer. The transport passes its messages to the returned link. */
   attach(transport: ServerTransport): PeerLink
-  /** What `initialize` agreed on; undefined before. */
+  /** The revision that `initialize` negotiated; undefined before. */
   revisionOf(link: PeerLink): RevisionFacts | undefined
   reportError(error: unknown): void
-  /** Peers can come from now on. Gives the way to say that none will come any more. */
+  /** Keeps the server running for peers to come. Returns a function that releases it. */
   hold(): () => Promise<void>
   /**
-   * What a session has settled, as JSON, so that another process can take it over; undefined before `initialize`. Gives the
-   * way from the saved state before the message to the one after it, because other processes change the session too.
+   * Returns a function from the saved state of a session before this message to the state after it, as JSON, so that another
+   * process can take the session over. A function, because other processes change the session too. Undefined before `initialize`.
    */
   saveSession(link: PeerLink, message: unknown): ((before: unknown) => unknown) | undefined
   restoreSession(link: PeerLink, state: unknown): void
-  /** Tells one session of a change; without one, of everything that may have changed. */
+  /** Notifies one session of a change; undefined: of everything that may have changed. */
   tellSession(link: PeerLink, change: object | undefined): void
-  /** Changes that sessions and listeners hear of, here and, by a bus, in other processes. */
+  /** Changes that sessions and listeners are notified of. A bus carries them to other processes. */
   readonly changes: {
     on(listener: (change: object) => void): () => void
     tell(change: object): void
   }
 }
 
-/** One peer, as a transport that carries many sees it. `Link` is the usual one. */
+/** One peer, as a transport with many peers uses it. `Link` implements it. */
 export interface PeerLink {
   batching: boolean
   omitsUnknownId: boolean
-  /** What requests to this peer are numbered from. */
+  /** The id of our first request to this peer. */
   firstId: number
   /** Classifies a message, or an array that may be a batch. */
   classify(value: unknown): ReceivedKind
   /**
    * Takes one message, or an array that may be a batch.
-   * @param kind Of the message, where it is known already.
+   * @param kind The kind of the message, if it was classified already.
    */
   receive(value: unknown, stream?: ReplyStream, kind?: ReceivedKind): void
-  /** Whether the message is for something that this process asked, or is doing for the peer. */
+  /** Whether a message responds to a request of this process, or is about a request that this process handles. */
   concerns(message: RpcNotification | RpcResponse): boolean
   close(graceMs?: number): Promise<void>
   ended(detail?: CloseDetail): void
 }
 
-/** What a transport must know of a revision. */
+/** The facts of a revision that transports need. */
 export interface RevisionFacts {
   readonly id: string
   readonly era: 'handshake' | 'stateless'
   readonly batching: boolean
   readonly omitsUnknownId: boolean
-  /** Whether streams begin with an event that has only an id, so that they can be resumed from the start. */
+  /** Whether a stream begins with an event that has only an id, so that it can be resumed from the start. */
   readonly primesStreams: boolean
 }

@@ -6,8 +6,8 @@ import { type AuthInfo, userOf } from '../../protocol/auth-info.ts'
 import type { HasIdentity } from '../../protocol/transport.ts'
 
 /**
- * Two ends in one process. Messages cross as JSON text, as they would on a wire, so that neither side can see or change
- * the other's objects, and what does not survive JSON is noticed.
+ * Connects a client and a server in one process. Messages are passed as JSON text, so that neither side can change the other's
+ * objects, and values that JSON cannot represent are noticed.
  */
 export class InMemoryTransport implements Transport, TextSender, HasIdentity {
   onmessage?: Transport['onmessage'] | undefined
@@ -15,14 +15,14 @@ export class InMemoryTransport implements Transport, TextSender, HasIdentity {
   onclose?: Transport['onclose'] | undefined
   onerror?: Transport['onerror'] | undefined
   sessionId?: string
-  /** On the server's end: the identity of the client, as a token would give it over HTTP. Set it before connecting. */
+  /** On the server's side: the identity of the client, like that of a token over HTTP. Set it before connecting. */
   auth: AuthInfo | undefined
   #other: InMemoryTransport | undefined
   #waiting: string[] = []
   #started = false
   #closed = false
 
-  /** A client's end and a server's end; they are alike. */
+  /** Creates two connected transports, one for each side. */
   static createLinkedPair(): [InMemoryTransport, InMemoryTransport] {
     const one = new InMemoryTransport()
     const two = new InMemoryTransport()
@@ -47,7 +47,7 @@ export class InMemoryTransport implements Transport, TextSender, HasIdentity {
   sendText(text: string): void {
     const other = this.#other
     if (!other || this.#closed) throw new ClosedError('The in-memory transport is closed')
-    // Not at once: a peer on a wire would not answer inside our send either.
+    // Asynchronous, because a remote peer would not respond inside `send` either.
     queueMicrotask(() => {
       if (other.#started) other.#deliver(text)
       else other.#waiting.push(text)
@@ -57,14 +57,14 @@ export class InMemoryTransport implements Transport, TextSender, HasIdentity {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    // What was sent before is delivered first.
+    // Messages that were sent before are delivered first.
     await Promise.resolve()
     const other = this.#other
     this.#end()
     if (other) other.#end()
   }
 
-  /** Neither end keeps the other alive. */
+  /** Drops the reference, so that neither side keeps the other in memory. */
   #end(): void {
     const wasOpen = this.#other !== undefined
     this.#closed = true

@@ -16,7 +16,7 @@ import type { SsePaths } from '../http/server/options.ts'
 import type { HandlerServices } from '../http/server/single-request.ts'
 import { SsePeer } from './peer.ts'
 
-/** The two endpoints of 2024-11-05: a stream to listen on, and an address to post to. */
+/** The two endpoints of the HTTP+SSE transport: one for the stream, one for messages. */
 export class SseEndpoints {
   readonly #services: HandlerServices
   readonly #limits: BodyLimits
@@ -43,7 +43,7 @@ export class SseEndpoints {
       return this.#open(call, headers)
     }
     if (call.method !== 'POST') throw notAllowed('POST')
-    await this.#take(call, headers)
+    await this.#receive(call, headers)
   }
 
   async close(graceMs: number): Promise<void> {
@@ -55,24 +55,29 @@ export class SseEndpoints {
     if (problem) throw problem
     if (!this.#services.streams.hasRoom(accountOf(call.request))) throw tooManyStreams(null)
     const peer = new SsePeer(call, this.#messagesPath, this.#services, headers, (id) => this.#peers.delete(id))
-    // The client may be gone already.
+    // The client may have disconnected already.
     if (peer.isClosed) return
     this.#peers.set(peer.sessionId, peer)
     peer.attach(this.#services.endpoint.attach(peer))
   }
 
-  async #take(call: HttpCall, headers: HeaderFields | undefined): Promise<void> {
+  async #receive(call: HttpCall, headers: HeaderFields | undefined): Promise<void> {
     const id = /[?&]sessionId=([^&#]*)/.exec(call.request.url)?.[1] ?? null
     const peer = id === null ? undefined : this.#peers.get(id)
     if (!peer || peer.principal !== call.request.principal) {
-      throw new Refusal(404, sessionNotFoundCode, 'Session not found: open the stream again', null)
+      throw new Refusal(
+        404,
+        sessionNotFoundCode,
+        'Session not found: it ended with its stream. Open the stream again.',
+        null,
+      )
     }
     peer.receive(await readMessage(call, this.#limits), call.request)
     call.reply(202, headers ?? {})
   }
 }
 
-/** The message in a POST; throws a `Refusal`. */
+/** Reads the message of a POST; throws a `Refusal`. */
 export async function readMessage(call: HttpCall, limits: BodyLimits): Promise<unknown> {
   const problem = contentProblem(call)
   if (problem) throw problem
@@ -83,7 +88,7 @@ export async function readMessage(call: HttpCall, limits: BodyLimits): Promise<u
   return value
 }
 
-/** Node gives the path alone, `fetch` the whole URL. */
+/** On Node the URL may be a path only. */
 function pathOf({ request }: HttpCall): string {
   return request.url.replace(/^https?:\/\/[^/]*/, '').replace(/[?#].*$/s, '')
 }

@@ -9,7 +9,7 @@ import { type EventSink, eventHeaders, type HeaderFields, type HttpCall } from '
 import type { HandlerServices } from '../http/server/single-request.ts'
 import { EventStream } from '../http/server/streams/event-stream.ts'
 
-/** One client of the old transport: everything to it goes on its one stream; what it says comes by POST. */
+/** One client of the HTTP+SSE transport. It gets every message on its one stream and sends messages by POST. */
 export class SsePeer implements Transport, TextSender, HasSession {
   readonly sessionId = random.uuid()
   readonly principal: string | undefined
@@ -45,7 +45,7 @@ export class SsePeer implements Transport, TextSender, HasSession {
     this.link = link
   }
 
-  /** @param request The POST that brought it, from which handlers learn who is calling. */
+  /** @param request The POST that contained the message. It identifies the caller for handlers. */
   receive(value: unknown, request: HttpRequest): void {
     const stream: RequestStream = {
       request,

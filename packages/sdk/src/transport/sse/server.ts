@@ -21,21 +21,22 @@ import { NodeCall } from '../http/server/node.ts'
 import type { NodeRequest } from '../http/server/node-request.ts'
 import { readMessage } from './endpoints.ts'
 
+/** Options of `SSEServerTransport`. */
 export interface SSEServerTransportOptions extends GuardOptions {
-  /** The largest body of a request. Default 4 MiB. */
+  /** The largest request body. Default 4 MiB. */
   maxBodyBytes?: number | undefined
-  /** How long the body of a request may take to arrive. Default 30,000. */
+  /** How long a request body may take to arrive. Default 30,000. */
   bodyTimeoutMs?: number | undefined
-  /** Host and Origin are checked unless this is false. Default true. */
+  /** Whether the headers `Host` and `Origin` are checked. Default true. */
   enableDnsRebindingProtection?: boolean | undefined
 }
 
-/** Bytes that a client may be behind before it is cut off. */
+/** Bytes that the client may be behind before it is disconnected. */
 const maxQueuedBytes = 4 * 1024 * 1024
 
 /**
- * The old transport of 2024-11-05 as those know it who route it themselves: made with the response to the GET, and given
- * every POST. `serveHttp(server, { sse: true })` does all of it.
+ * The HTTP+SSE transport of 2024-11-05 for servers that route requests themselves. Create it with the response to the GET, and
+ * pass every POST to `handlePostMessage`. `serveHttp(server, { sse: true })` does all of this.
  */
 export class SSEServerTransport implements Transport, TextSender, HasSession {
   onmessage?: MessageHandler | undefined
@@ -49,7 +50,7 @@ export class SSEServerTransport implements Transport, TextSender, HasSession {
   #principal: string | undefined
   #sink: EventSink | undefined
 
-  /** @param endpoint Where the client is to post, such as `/messages`. */
+  /** @param endpoint The path that the client posts messages to, such as `/messages`. */
   constructor(endpoint: string, response: ServerResponse, options: SSEServerTransportOptions = {}) {
     this.#endpoint = endpoint
     this.#response = response
@@ -93,7 +94,7 @@ export class SSEServerTransport implements Transport, TextSender, HasSession {
     this.#end()
   }
 
-  /** Answers a POST to the endpoint. */
+  /** Handles a POST to the endpoint. */
   async handlePostMessage(request: NodeRequest, response: ServerResponse, parsedBody?: unknown): Promise<void> {
     const call = new NodeCall(request, response, parsedBody)
     try {
@@ -111,9 +112,14 @@ export class SSEServerTransport implements Transport, TextSender, HasSession {
     if (!this.#sink) throw new Refusal(500, refusedCode, 'The stream is not open', null)
     const { request } = call
     request.principal = await principalOf(request)
-    // Whoever opened the stream, and nobody else.
+    // Only the user who opened the stream may post.
     if (request.principal !== this.#principal) {
-      throw new Refusal(404, sessionNotFoundCode, 'Session not found: open the stream again', null)
+      throw new Refusal(
+        404,
+        sessionNotFoundCode,
+        'Session not found: it ended with its stream. Open the stream again.',
+        null,
+      )
     }
     const value = await readMessage(call, this.#bodyLimits)
     const kind = Array.isArray(value) ? undefined : classify(value)
@@ -121,7 +127,7 @@ export class SSEServerTransport implements Transport, TextSender, HasSession {
     this.onmessage?.(value, this.#replyTo(request), kind)
   }
 
-  /** Replies go to the one stream; from the POST, handlers learn who is calling. */
+  /** Everything is sent on the one stream. The POST identifies the caller for handlers. */
   #replyTo(request: CallRequest): RequestStream {
     return {
       request,
@@ -142,7 +148,7 @@ export class SSEServerTransport implements Transport, TextSender, HasSession {
     return true
   }
 
-  /** Through the `send` that instrumentation has put in place of ours, which may be asynchronous. */
+  /** Sends through the `send` that a program put in place of ours, which may be asynchronous. */
   async #sendWatched(text: string): Promise<void> {
     try {
       await this.send(JSON.parse(text))

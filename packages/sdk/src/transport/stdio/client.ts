@@ -10,42 +10,43 @@ import { endProcess, endRest, watchGroup } from './process-group.ts'
 import { createReader, defaultMaxMessageBytes } from './reader.ts'
 import { LineWriter } from './writer.ts'
 
+/** How to start a server process. */
 export interface StdioServerParameters {
-  /** The program to start; never run through a shell. */
+  /** The program to start. It is never run through a shell. */
   command: string
   args?: readonly string[] | undefined
-  /** Added to a safe part of our own environment (PATH, HOME and the like). */
+  /** Environment variables, added to a safe part of our own (PATH, HOME and the like). */
   env?: Record<string, string> | undefined
   cwd?: string | undefined
   /**
-   * What to do with the server's stderr, besides keeping the last of it for error messages: `inherit` prints it, `pipe` makes it
-   * available as `transport.stderr`, a function or a stream receives it. Default: nothing (`keep` and `ignore` say the same).
+   * What to do with the server's stderr, besides keeping its end for error messages: `inherit` prints it, `pipe` makes it
+   * available as `transport.stderr`, a function or a stream receives it. Default: nothing, like `keep` and `ignore`.
    */
   stderr?: ('keep' | 'ignore' | 'inherit' | 'pipe' | 'overlapped' | Writable | ((text: string) => void)) | undefined
   /** Longer messages are refused. Default 16 MiB. */
   maxMessageBytes?: number | undefined
-  /** Requests that the server leaves unread before sending fails. Default 256 MiB. */
+  /** Unread output above which sending fails. Default 256 MiB. */
   maxQueuedBytes?: number | undefined
-  /** How long the server gets to end after its stdin was closed, and again after SIGTERM. Default 2,000. */
+  /** How long the server has to exit after its stdin was closed, and again after SIGTERM. Default 2,000. */
   shutdownMs?: number | undefined
 }
 
 /**
- * With calls in groups of this size the server works on the first while the next are made: 16 calls in flight go through a
- * quarter faster than with all of a turn in one write, and the processor is busy a tenth longer.
+ * Messages are written in groups of this size, so that the server can work on the first while the next are made: 16 concurrent
+ * calls take a quarter less time than with one write per turn, at the cost of a tenth more CPU time.
  */
 const linesPerWrite = 4
 
-/** The last of stderr that is kept. */
+/** Characters of stderr that are kept. */
 const maxStderr = 16_384
 
-/** Bytes of `transport.stderr` that wait to be read; more are dropped, so that a server never blocks on its stderr. */
+/** Unread bytes of `transport.stderr`; more are dropped, so that a server never blocks on its stderr. */
 const maxUnreadStderr = 1_048_576
 
-/** Output that was still in the pipe when the process ended gets this long to arrive. */
-const lastWordsMs = 200
+/** How long to wait for output that was still in the pipe when the process exited. */
+const lastOutputMs = 200
 
-/** A client's end of stdio: starts the server as a child process and ends it, with everything that it started. */
+/** The stdio transport of a client. Starts the server as a child process, and ends it together with its own children. */
 export class StdioClientTransport implements Transport, TextSender, Restartable, Described, KeepsOutput {
   onmessage?: Transport['onmessage'] | undefined
   onfault?: TransportEvents['onfault'] | undefined
@@ -70,31 +71,32 @@ export class StdioClientTransport implements Transport, TextSender, Restartable,
     this.peerKey = JSON.stringify(['stdio', parameters.command, parameters.args ?? [], parameters.cwd])
   }
 
-  /** The child process, once started. */
+  /** The child process, once it is started. */
   get process(): ChildProcess | undefined {
     return this.#process
   }
 
+  /** The id of the child process. */
   get pid(): number | undefined {
     return this.#process?.pid
   }
 
-  /** What the server writes to stderr, with `stderr: 'pipe'`; available before `start()`, and the same after a restart. */
+  /** The stderr of the server, with `stderr: 'pipe'`. Available before `start()` and kept across restarts. */
   get stderr(): Readable | null {
     return this.#stderr
   }
 
-  /** The last of what the server wrote to stderr. */
+  /** The end of what the server wrote to stderr. */
   get lastStderr(): string {
     return this.#lastStderr
   }
 
-  /** The text that the server printed to stdout in place of messages. */
+  /** Text that the server printed to stdout in place of messages. */
   get strayOutput(): string {
     return this.#stray.text
   }
 
-  /** Starts the server, unless it runs already. */
+  /** Starts the server, unless it is running. */
   start(): Promise<void> {
     if (this.#starting && !this.#hasEnded) return this.#starting
     const starting = this.#spawn()
@@ -113,7 +115,7 @@ export class StdioClientTransport implements Transport, TextSender, Restartable,
 
   async #spawn(): Promise<void> {
     const { default: spawn } = await import('cross-spawn')
-    if (!spawn) throw new McpError('spawn-failed', 'Programs cannot be started on this runtime')
+    if (!spawn) throw new McpError('spawn-failed', 'This runtime cannot start programs')
     const { command, args = [], env, cwd } = this.#parameters
     this.#lastStderr = ''
     this.#stray = new StrayOutput()
@@ -123,7 +125,7 @@ export class StdioClientTransport implements Transport, TextSender, Restartable,
       env: { ...safeEnvironment(), ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
       windowsHide: true,
-      // A group of its own, so that what the server starts can be ended with it.
+      // Its own process group, so that the children of the server can be ended with it.
       detached: process.platform !== 'win32',
     })
     await spawned(child, command)
@@ -140,13 +142,13 @@ export class StdioClientTransport implements Transport, TextSender, Restartable,
   }
 
   sendText(text: string): void {
-    if (!this.#writer) throw new ClosedError('The server process has ended', { stderr: this.#lastStderr })
+    if (!this.#writer) throw new ClosedError('The server process has exited', { stderr: this.#lastStderr })
     this.#writer.write(text)
   }
 
-  /** Closes the server's stdin and waits; then SIGTERM, then SIGKILL, to the whole process group. */
+  /** Closes the server's stdin and waits, then sends SIGTERM and SIGKILL to the whole process group. */
   async close(): Promise<void> {
-    // A process that is just being started is to be ended too; that it could not be started was told already.
+    // Also ends a process that is still starting. A failed start was reported already.
     const starting = this.#starting
     await starting?.catch(() => {})
     const child = this.#process
@@ -158,7 +160,7 @@ export class StdioClientTransport implements Transport, TextSender, Restartable,
     child.stdin?.end()
     await endProcess(child, this.#ended, graceMs)
     this.#stderr?.push(null)
-    // It may have been started again by whoever heard of the end.
+    // A listener may have started it again.
     if (this.#starting !== starting) return
     this.#process = undefined
     this.#starting = undefined
@@ -168,7 +170,7 @@ export class StdioClientTransport implements Transport, TextSender, Restartable,
     const { maxMessageBytes = defaultMaxMessageBytes, maxQueuedBytes = 256 * 1024 * 1024 } = this.#parameters
     const stray = this.#stray
     const reader = createReader(this, maxMessageBytes, (line) => stray.add(line))
-    // What a process says that was replaced by another is of no interest any more.
+    // Output of a process that was replaced is ignored.
     const whileOurs =
       <T>(listener: (data: T) => void) =>
       (data: T) =>
@@ -186,7 +188,7 @@ export class StdioClientTransport implements Transport, TextSender, Restartable,
       'data',
       whileOurs((text: string) => this.#keepStderr(text)),
     )
-    // A server that went away breaks the pipe; its exit says so better.
+    // A server that exits breaks the pipe. Its exit is reported instead.
     child.stdin!.on('error', () => {})
     this.#writer = new LineWriter(child.stdin!, { maxQueuedBytes, linesPerWrite })
   }
@@ -203,13 +205,13 @@ export class StdioClientTransport implements Transport, TextSender, Restartable,
   #createStderr(): Readable | null {
     const { stderr } = this.#parameters
     if (stderr !== 'pipe' && stderr !== 'overlapped') return null
-    // Not imported, so that bundlers for browsers have nothing to resolve.
+    // Not imported, so that bundlers for browsers need not resolve it.
     const { Readable } = process.getBuiltinModule('node:stream')
     return new Readable({ read: () => {} })
   }
 
   async #exited(child: ChildProcess, exitCode: number | null, signal: string | null): Promise<void> {
-    await lastWords(child)
+    await lastOutput(child)
     if (this.#process === child) this.#writer = undefined
     await endRest(child)
     if (this.#process !== child) return
@@ -222,18 +224,18 @@ function spawned(child: ChildProcess, command: string): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once('spawn', resolve)
     child.once('error', (cause: NodeJS.ErrnoException) => {
-      const missing = 'there is no such program in PATH, or cwd does not exist'
-      const hint = command.includes(' ') ? '; arguments go into args' : ''
+      const missing = 'the program is not in PATH, or cwd does not exist'
+      const hint = command.includes(' ') ? '. Pass arguments in args' : ''
       const why = cause.code === 'ENOENT' ? missing + hint : cause.message
       reject(new McpError('spawn-failed', `Could not start ${JSON.stringify(command)}: ${why}`, { cause }))
     })
   })
 }
 
-/** A process that the server started may hold the pipe open for ever, so this does not wait for the end of it. */
-function lastWords(child: ChildProcess): Promise<void> {
+/** Does not wait for the end of the pipe, because a child of the server may keep it open. */
+function lastOutput(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
-    const timer = scheduler.setTimeout(resolve, lastWordsMs)
+    const timer = scheduler.setTimeout(resolve, lastOutputMs)
     child.once('close', () => {
       scheduler.clearTimeout(timer)
       resolve()
@@ -244,7 +246,7 @@ function lastWords(child: ChildProcess): Promise<void> {
 /** Characters of stray output that are kept. */
 const maxStray = 2_000
 
-/** What a program prints to stdout that is not a message: it may not be an MCP server, or print something by mistake. */
+/** Text on stdout that is not a message: the program is not an MCP server, or prints something by mistake. */
 class StrayOutput {
   text = ''
 
@@ -252,12 +254,12 @@ class StrayOutput {
     return this.text === '' ? {} : { stdout: this.text }
   }
 
-  /** @param rest What came after the last line break. It may be a message that was cut off. */
+  /** @param rest The text after the last line break, which may be an incomplete message. */
   end(rest: string): void {
     if (rest.trim() !== '' && !rest.startsWith('{')) this.add(rest)
   }
 
-  /** @param line Undefined for a message: the program is a server then. */
+  /** @param line Undefined for a message, which shows that the program is a server. */
   add(line: string | undefined): void {
     if (line === undefined) this.text = ''
     else if (this.text.length < maxStray) this.text = `${this.text}${this.text && '\n'}${line}`.slice(0, maxStray)

@@ -17,12 +17,12 @@ const windows = [
   'USERPROFILE',
 ]
 
-/** The part of our environment that a program needs to run, without the secrets that may be in the rest. */
+/** Returns the environment variables that a program needs to run, without others that may be secrets. */
 export function safeEnvironment(): Record<string, string> {
   const safe: Record<string, string> = {}
   for (const name of process.platform === 'win32' ? windows : posix) {
     const value = process.env[name]
-    // A value that begins so is an exported shell function, which is code.
+    // Such a value is an exported shell function, which is code.
     if (value !== undefined && !value.startsWith('()')) safe[name] = value
   }
   return safe

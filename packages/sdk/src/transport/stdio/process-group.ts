@@ -5,7 +5,7 @@ const live = new Set<ChildProcess>()
 
 const deadlySignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Makes sure that the child ends with us, unless we are ended by SIGKILL; then its stdin ends, which it should heed. */
+/** Ends the child when this process exits. After a SIGKILL of this process the child only sees the end of its stdin. */
 export function watchGroup(child: ChildProcess): void {
   if (live.size === 0) {
     process.on('exit', killAll)
@@ -14,7 +14,7 @@ export function watchGroup(child: ChildProcess): void {
   live.add(child)
 }
 
-/** Who dies of a signal emits no `exit`. Whoever handles the signal otherwise decides for himself. */
+/** A process that a signal ends emits no `exit`. If the program handles the signal itself, it decides what happens. */
 function dieWithGroups(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return
   killAll()
@@ -22,10 +22,10 @@ function dieWithGroups(signal: NodeJS.Signals): void {
   process.kill(process.pid, signal)
 }
 
-/** Those that a server leaves behind get this long to end by themselves. */
+/** How long the remaining processes of a group have to exit by themselves. */
 const restMs = 100
 
-/** Waits for the end after stdin was closed; then asks the whole group, then insists. */
+/** Waits for the exit after stdin was closed, then sends SIGTERM and SIGKILL to the whole group. */
 export async function endProcess(child: ChildProcess, ended: Promise<void>, graceMs: number): Promise<void> {
   if (await within(ended, graceMs)) return
   killGroup(child, 'SIGTERM')
@@ -34,7 +34,7 @@ export async function endProcess(child: ChildProcess, ended: Promise<void>, grac
   await ended
 }
 
-/** The server has ended, perhaps without those that it started: leaves nobody of the group behind. */
+/** Ends the processes that a server left behind when it exited. */
 export async function endRest(child: ChildProcess): Promise<void> {
   if (killGroup(child, 'SIGTERM')) {
     await new Promise((resolve) => scheduler.setTimeout(resolve, restMs))
@@ -43,11 +43,11 @@ export async function endRest(child: ChildProcess): Promise<void> {
   release(child)
 }
 
-/** False when there is nobody left. */
+/** Returns false if no process is left. */
 function killGroup(child: ChildProcess, signal: NodeJS.Signals): boolean {
   if (child.pid === undefined) return false
   try {
-    // A negative id names the group; Windows has none, and its process is ended alone.
+    // A negative id names the group. Windows has no groups, so only the process itself is ended.
     return process.platform === 'win32' ? child.kill(signal) : process.kill(-child.pid, signal)
   } catch {
     return false

@@ -7,9 +7,9 @@ const newline = 10
 const carriageReturn = 13
 
 export interface LineOptions {
-  /** Longer lines are skipped and reported, so that a peer cannot fill the memory. */
+  /** Longer lines are skipped and reported as a fault, so that a peer cannot fill the memory. */
   maxBytes: number
-  /** Bytes to text; null when they are not valid UTF-8. */
+  /** Decodes bytes; null if they are not valid UTF-8. */
   decode(bytes: Uint8Array): string | null
   join(parts: Uint8Array[], length: number): Uint8Array
   onLine(line: string): void
@@ -17,8 +17,8 @@ export interface LineOptions {
 }
 
 /**
- * Splits a byte stream into lines. Bytes after the last newline wait in a list: joining them again with every chunk
- * would make a long line cost the square of its length.
+ * Splits a byte stream into lines. Bytes after the last newline are kept in a list, because joining them with every chunk would
+ * take quadratic time for a long line.
  */
 export class LineSplitter {
   readonly #options: LineOptions
@@ -39,12 +39,12 @@ export class LineSplitter {
       this.#finishHeld(chunk.subarray(0, first))
       start = first + 1
     }
-    // A newline byte never occurs inside a longer UTF-8 sequence, so all whole lines can be decoded in one go.
+    // A newline byte is never part of a longer UTF-8 sequence, so all complete lines can be decoded together.
     if (last > start) this.#lines(chunk.subarray(start, last))
     if (last + 1 < chunk.length) this.#hold(chunk.subarray(last + 1))
   }
 
-  /** The text after the last newline, as far as it can be read. */
+  /** The text after the last newline; empty if it is not valid UTF-8. */
   get rest(): string {
     return this.#options.decode(this.#options.join(this.#held, this.#heldBytes)) ?? ''
   }
@@ -53,7 +53,7 @@ export class LineSplitter {
     if (this.#skipping) return
     this.#held.push(bytes)
     this.#heldBytes += bytes.length
-    // One byte more may be the carriage return before the newline, which is not part of the message.
+    // One extra byte may be the carriage return before the newline, which is not part of the message.
     if (this.#heldBytes > this.#options.maxBytes + 1) {
       this.#skipping = true
       const beginning = this.#held[0]!
@@ -94,7 +94,7 @@ export class LineSplitter {
     }
   }
 
-  /** Somewhere in these bytes is a line that is not UTF-8: find it, and keep the others. */
+  /** Decodes the lines one by one, because one of them is not valid UTF-8. */
   #linesApart(bytes: Uint8Array): void {
     for (let start = 0; start <= bytes.length; ) {
       const found = bytes.indexOf(newline, start)
@@ -115,20 +115,20 @@ export class LineSplitter {
   #line(line: string): void {
     if (line === '' || line === '\r') return
     const { maxBytes } = this.#options
-    // A UTF-16 unit takes at most three bytes, so that most lines need not be measured.
+    // A UTF-16 unit takes at most three bytes, so most lines need not be measured.
     if (line.length * 3 > maxBytes && lengthOf(line) > maxBytes) {
       this.#options.onFault(tooLong(line.slice(0, 400), maxBytes))
     } else this.#options.onLine(line)
   }
 }
 
-/** In bytes, without the carriage return at its end. */
+/** The length in bytes, without the carriage return at the end. */
 function lengthOf(line: string): number {
   const { length } = new TextEncoder().encode(line)
   return line.endsWith('\r') ? length - 1 : length
 }
 
-/** The beginning of a message often tells whose it is, so that whoever waits for it can be told. */
+/** Reads the id from the beginning of the message, so that the request it belongs to can fail at once. */
 function tooLong(beginning: string, maxBytes: number): Fault {
   const id = /^\s*\{[^{[]*?"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,100}")/.exec(beginning)?.[1]
   const meant = /"(?:result|error)"\s*:/.test(beginning) ? 'response' : 'request'
@@ -136,13 +136,13 @@ function tooLong(beginning: string, maxBytes: number): Fault {
   return new Fault(-32600, message, id === undefined ? undefined : JSON.parse(id), meant)
 }
 
-/** Room for the largest message anyone sends on purpose; more than this is refused, not buffered. */
+/** More than any real message needs. Longer messages are refused instead of buffered. */
 export const defaultMaxMessageBytes = 16 * 1024 * 1024
 
 /**
- * Bytes from a pipe to messages for a transport's handlers.
- * @param onStray Receives lines that are not messages, and undefined for each message. Where it is given, errors quote the
- * beginning of such a line.
+ * Reads bytes from a pipe and calls the handlers of a transport with messages.
+ * @param onStray Receives lines that are not messages, and undefined for each message. If present, errors quote the beginning of
+ * such a line.
  */
 export function createReader(
   transport: Pick<LinkTransport, 'onmessage' | 'onfault'>,
@@ -167,7 +167,7 @@ export function createReader(
   })
 }
 
-/** Log lines of a program may be JSON as well. */
+/** Log lines of a program may be JSON too. */
 function isMessage(value: unknown): boolean {
   return typeof value === 'object' && value !== null && (Array.isArray(value) || 'jsonrpc' in value)
 }

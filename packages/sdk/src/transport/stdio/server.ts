@@ -6,10 +6,10 @@ import { warnOnce } from '../../util/warn.ts'
 import { createReader, defaultMaxMessageBytes, type LineSplitter } from './reader.ts'
 import { LineWriter, type Sink } from './writer.ts'
 
-/** How long a client that does not read may hold up the end. */
+/** How long closing waits for a client that does not read. */
 const flushMs = 2_000
 
-/** What we need of a readable stream. */
+/** The part of a readable stream that the transport uses. */
 export interface Source {
   on(event: 'data', listener: (chunk: Uint8Array) => void): unknown
   on(event: 'end' | 'close', listener: () => void): unknown
@@ -19,23 +19,24 @@ export interface Source {
   resume(): unknown
 }
 
+/** Options of `StdioServerTransport`. */
 export interface StdioServerOptions {
-  /** Where messages come from. Default `process.stdin`. */
+  /** The stream to read messages from. Default `process.stdin`. */
   stdin?: Source | undefined
-  /** Where messages go. Default `process.stdout`, which is kept clear of everything else. */
+  /** The stream to write messages to. Default `process.stdout`; other output to it is redirected to stderr. */
   stdout?: Sink | undefined
   /**
-   * The identity of the client, for servers that learn it from credentials in the environment. Checked against
-   * `requiredScopes`. Default: the client is the local user, who may use everything.
+   * The identity of the client, for servers that get credentials from the environment. It is checked against `requiredScopes`.
+   * Default: the client is the local user, who may use everything.
    */
   auth?: AuthInfo | undefined
   /** Longer messages are refused. Default 16 MiB. */
   maxMessageBytes?: number | undefined
-  /** Answers that the client leaves unread before the server gives up on it. Default 256 MiB. */
+  /** Unread output above which the client is disconnected. Default 256 MiB. */
   maxQueuedBytes?: number | undefined
 }
 
-/** A server's end of stdio: the client started this process and speaks through its stdin and stdout. */
+/** The stdio transport of a server. The client started this process and uses its stdin and stdout. */
 export class StdioServerTransport implements Transport, TextSender, HasIdentity, LocalUser {
   onmessage?: Transport['onmessage'] | undefined
   onfault?: TransportEvents['onfault'] | undefined
@@ -50,7 +51,7 @@ export class StdioServerTransport implements Transport, TextSender, HasIdentity,
   #closed = false
 
   constructor(options?: StdioServerOptions)
-  /** The form that other SDKs have. */
+  /** The signature of the official SDK. */
   constructor(stdin: Source, stdout?: Sink)
   constructor(options: StdioServerOptions | Source = {}, stdout?: Sink) {
     this.#options = 'on' in options ? { stdin: options, ...(stdout && { stdout }) } : options
@@ -64,13 +65,13 @@ export class StdioServerTransport implements Transport, TextSender, HasIdentity,
     return this.auth && userOf(this.auth)
   }
 
-  /** 2025-11-25 authorization: stdio has no tokens. Whoever started this process can do all that it can. */
+  /** 2025-11-25 authorization: stdio has no tokens. The user who started this process can do everything that it can. */
   get isLocalUser(): boolean {
     return this.auth === undefined
   }
 
   async start(): Promise<void> {
-    if (this.#stdin) throw new TypeError('This StdioServerTransport was started already; connect() does that')
+    if (this.#stdin) throw new TypeError('This StdioServerTransport is started already: server.connect() starts it')
     const stdin = this.#options.stdin ?? process.stdin
     const { maxMessageBytes = defaultMaxMessageBytes, maxQueuedBytes = 256 * 1024 * 1024 } = this.#options
     this.#stdin = stdin
@@ -78,7 +79,7 @@ export class StdioServerTransport implements Transport, TextSender, HasIdentity,
     this.#writer = new LineWriter(this.#openSink(), {
       maxQueuedBytes,
       onBlocked: (blocked) => {
-        // A client that does not read its answers is asked for no more questions.
+        // Stops reading requests while the client does not read responses.
         if (blocked) stdin.pause()
         else if (!this.#closed) stdin.resume()
       },
@@ -121,7 +122,7 @@ export class StdioServerTransport implements Transport, TextSender, HasIdentity,
   }
 }
 
-/** A client that went away breaks the pipe; that ends this connection and nothing else. */
+/** A client that exits breaks the pipe, which only closes this transport. */
 function watched(sink: Sink, transport: StdioServerTransport): Sink {
   const stream = sink as { on?(event: 'error', listener: (error: Error) => void): unknown }
   stream.on?.('error', () => void transport.close())
@@ -134,8 +135,8 @@ let holders = 0
 let original: Write | undefined
 
 /**
- * Keeps stdout for messages: a stray `console.log` would break the stream for the client. While the guard is held such
- * output goes to stderr, and the first time it says where it came from.
+ * Reserves stdout for messages, because a stray `console.log` would break the connection. Until `release` is called, other output
+ * goes to stderr; the first time, a warning says where it came from.
  */
 export function guardStdout(): { write: Write; release(): void } {
   if (holders++ === 0) {
@@ -158,7 +159,7 @@ function redirect(chunk: string | Uint8Array, ...rest: unknown[]): boolean {
   const caller = new Error().stack?.split('\n').find((line) => isUserCode(line))
   warnOnce(
     'stdout',
-    `Something wrote to stdout, which carries MCP messages; it goes to stderr instead.${caller ? ` First seen${caller.replace(/^\s+/, ' ')}` : ''}`,
+    `stdout is reserved for MCP messages, so other output is written to stderr.${caller ? ` First seen${caller.replace(/^\s+/, ' ')}` : ''}`,
   )
   return (process.stderr.write as (...args: unknown[]) => boolean)(chunk, ...rest)
 }

@@ -1,11 +1,11 @@
 import { McpError } from '../../errors.ts'
 import { scheduler } from '../../util/scheduler.ts'
 
-/** What we need of a writable stream. */
+/** The part of a writable stream that the writer uses. */
 export interface Sink {
   write(text: string, callback?: () => void): boolean
   once(event: 'drain', listener: () => void): unknown
-  /** Bytes that wait inside the stream. */
+  /** Bytes that are buffered in the stream. */
   readonly writableLength: number
 }
 
@@ -19,11 +19,11 @@ const longLine = 16_384
 const settled = Promise.resolve()
 
 export interface WriterOptions {
-  /** What a slow reader may leave unread before writing fails. */
+  /** Unread bytes above which writing fails. */
   maxQueuedBytes: number
-  /** The reader does not keep up, or does again: the time to stop, or to go on, taking in work. */
+  /** Called with true when the reader is too slow, and with false when it has caught up. */
   onBlocked?: (blocked: boolean) => void
-  /** Lines of one turn that leave together. Default: all of them. */
+  /** Lines of one turn that are written together. Default: all of them. */
   linesPerWrite?: number
 }
 
@@ -36,7 +36,7 @@ export class LineWriter {
   readonly #options: WriterOptions
   #text = ''
   #lines = 0
-  /** A line of this turn has left already. */
+  /** Whether a line of this turn was written already. */
   #isTurnOpen = false
   #blocked = false
 
@@ -50,7 +50,7 @@ export class LineWriter {
     const isLong = line.length >= longLine
     const queued = this.#text.length + this.#sink.writableLength
     if (queued + line.length - 1 > this.#options.maxQueuedBytes) {
-      throw new McpError('overloaded', `The peer does not read: ${queued} characters wait already`)
+      throw new McpError('overloaded', `The peer does not read: ${queued} characters are waiting already`)
     }
     if (this.#isTurnOpen) {
       // Joined to others, a long line would be copied once more.
@@ -66,7 +66,7 @@ export class LineWriter {
     else this.#send(line)
   }
 
-  /** Resolves when everything was handed to the operating system, or when the time is up. */
+  /** Resolves when everything was passed to the operating system, or after the timeout. */
   flushed(timeoutMs: number): Promise<void> {
     this.#flush()
     if (this.#sink.writableLength === 0) return Promise.resolve()

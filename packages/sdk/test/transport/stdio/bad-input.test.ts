@@ -238,7 +238,9 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     await server.until(() => server.stderr.split('written raw\n').length === 3)
     expect(server.lines.slice(before).join()).not.toContain('printed')
     expect(server.stderr).toContain('printed by a tool\nprinted again\nwritten raw\n')
-    const warnings = server.stderr.split('\n').filter((line) => line.startsWith('[tenon] Something wrote to stdout'))
+    const warnings = server.stderr
+      .split('\n')
+      .filter((line) => line.startsWith('[tenon] stdout is reserved for MCP messages'))
     expect(warnings).toHaveLength(1)
     expect(warnings[0]).toContain('fixtures/server.js')
   })

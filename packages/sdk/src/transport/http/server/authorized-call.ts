@@ -11,14 +11,15 @@ import { headOf, toRefusal } from './auth-routes.ts'
 import type { Body, BodyLimits, CallRequest, EventSink, HeaderFields, HttpCall, OutputLimits, Refusal } from './call.ts'
 import type { HttpOptions, SsePaths } from './options.ts'
 
+/** The verified token of a call. */
 export interface Authorization extends VerifiedToken {
-  /** The header of an answer that refuses because these scopes are missing. */
+  /** Returns the `WWW-Authenticate` header for missing scopes. */
   challenge(scopes: readonly string[]): string
 }
 
 /**
- * A call whose caller is known. An operation that needs more than the token allows becomes a 403 with its challenge, as long
- * as the answer has not begun; what the client listens to ends with the token.
+ * A call with an authenticated caller. If the operation needs more scopes than the token has, the response is a 403 with a
+ * challenge. Streams that the client listens on end when the token expires.
  */
 export class AuthorizedCall implements HttpCall {
   readonly method: string
@@ -28,7 +29,7 @@ export class AuthorizedCall implements HttpCall {
   readonly #onClose: (() => void)[] = []
   #timer: Timer | undefined
 
-  /** @param authorization Undefined where somebody in front of us has checked the token and left what it says. */
+  /** @param authorization Undefined if a layer in front of us has checked the token. */
   constructor(call: HttpCall, authorization?: Authorization) {
     this.method = call.method
     this.request = authorization ? new AuthorizedRequest(call.request, authorization) : call.request
@@ -61,17 +62,17 @@ export class AuthorizedCall implements HttpCall {
     return this.#authorization?.headers ? { ...headers, ...this.#authorization.headers } : headers
   }
 
-  /** Set where the stream that it opens is all that a session has. */
+  /** True if the stream that this call opens is a session of its own, as on HTTP+SSE. */
   isSession = false
 
   stream(headers: HeaderFields): EventSink {
     const extra = this.#authorization?.headers
     const sink = new WatchedSink(this.#call.stream(extra ? { ...headers, ...extra } : headers), () => this.#stopTimer())
-    // What a GET opens has no end of its own. A POST is answered even if that takes longer than the token is valid; and the
-    // one stream of HTTP+SSE is the session itself, whose every message is checked.
+    // Only the stream of a GET ends with the token. A POST is answered even if the token expires meanwhile, and on HTTP+SSE the
+    // token of every message is checked.
     if (this.method === 'GET' && !this.isSession) {
       this.atExpiry(() => {
-        // The client may come back with a new token (2025-11-25 transports, sending `retry` before closing).
+        // The client may reconnect with a new token (2025-11-25 transports, sending `retry` before closing).
         sink.write('retry: 1000\n\n')
         sink.end()
         for (const listener of this.#onClose) listener()
@@ -92,12 +93,11 @@ export class AuthorizedCall implements HttpCall {
     })
   }
 
-  /** Does it when the token expires, unless the call is over by then. */
   atExpiry(end: () => void): void {
     const { expiresAt } = (this.request.auth ?? {}) as { expiresAt?: unknown }
     if (typeof expiresAt !== 'number') return
     const wait = expiresAt * 1000 - clock.now()
-    // Timers cannot wait longer than that.
+    // The longest time that a timer can wait.
     const next = wait > 2 ** 31 - 1 ? () => this.atExpiry(end) : end
     this.#timer = scheduler.setTimeout(next, Math.max(0, Math.min(wait, 2 ** 31 - 1)))
     scheduler.unref(this.#timer)
@@ -109,7 +109,7 @@ export class AuthorizedCall implements HttpCall {
   }
 }
 
-/** The request as handlers see it: with what the token says, and without the token. */
+/** The request as handlers see it: with the identity from the token, but without the token. */
 class AuthorizedRequest implements CallRequest {
   readonly #request: CallRequest
   readonly auth: AuthInfo
@@ -146,12 +146,12 @@ class AuthorizedRequest implements CallRequest {
   }
 }
 
-/** 2025-06-18 authorization, access token privilege restriction: what a handler does not have it cannot pass on. */
+/** 2025-06-18 authorization, access token privilege restriction: a handler must not pass the token on, so it does not get it. */
 function isSecret(name: string): boolean {
   return (name.length === 13 || name.length === 4) && /^(?:authorization|dpop)$/i.test(name)
 }
 
-/** Says when nothing more is sent. */
+/** Calls back when the stream ends. */
 class WatchedSink implements EventSink {
   readonly #sink: EventSink
   readonly #onEnd: () => void

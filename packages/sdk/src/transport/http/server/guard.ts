@@ -2,44 +2,46 @@ import { isLoopbackHost } from '../../../util/loopback.ts'
 import { TokenBuckets } from '../../../util/token-bucket.ts'
 import { type HeaderFields, type HttpCall, Refusal, refusedCode } from './call.ts'
 
+/** Options that decide which hosts and origins may call. */
 export interface GuardOptions {
   /**
-   * Names under which the server may be called, such as `mcp.example.com`; without a port, any port will do. Default: the
-   * names of this machine (`localhost`, `127.0.0.1`, `[::1]`) and IP addresses, which no foreign page can make its own.
+   * Values of the `Host` header that are accepted, such as `mcp.example.com`; without a port, any port matches. Default:
+   * `localhost`, `127.0.0.1`, `[::1]` and IP addresses, which no other website can use as its name.
    */
   allowedHosts?: readonly string[] | undefined
   /**
-   * Web origins that may call besides the server's own, such as `https://app.example.com`. Pages can only read the answers with
-   * `cors`, which allows them to call, too. Default: pages on this machine, and those that CORS middleware in front of a Node
-   * handler allows.
+   * Web origins that may call besides the server's own, such as `https://app.example.com`. To let pages read the responses, use
+   * `cors` instead, which also allows them to call. Default: origins on this machine, and those that CORS middleware in front of
+   * a Node handler allows.
    */
   allowedOrigins?: readonly string[] | undefined
-  /** Answers under any name. Only behind a proxy that checks the `Host` header itself. */
+  /** Accepts any `Host` header. Use it only behind a proxy that checks the header itself. */
   allowAnyHost?: boolean | undefined
-  /** Answers pages of any origin. */
+  /** Accepts requests from any web origin. */
   allowAnyOrigin?: boolean | undefined
-  /** Lets pages of these origins read the answers; they are allowed to call, too. Default: none. */
+  /** Lets pages of these origins call and read the responses. Default: none. */
   cors?: CorsOptions | undefined
 }
 
+/** Options of cross-origin resource sharing. */
 export interface CorsOptions {
-  /** Such as `https://app.example.com`; `'*'` is every origin, which then is also allowed to call. */
+  /** Origins such as `https://app.example.com`, or `'*'` for every origin. They are also allowed to call. */
   origins: readonly string[] | '*'
-  /** Request headers beyond those that MCP needs. */
+  /** Request headers to allow besides those that MCP needs. */
   allowedHeaders?: readonly string[] | undefined
-  /** How long a browser may remember the permission. Default 86,400. */
+  /** How long a browser may cache the permission. Default 86,400. */
   maxAgeSeconds?: number | undefined
 }
 
-/** Verdicts kept; far more than honest clients make, and a bound for the others. */
+/** Cached results. More than legitimate clients need, and a bound for the others. */
 const maxKept = 200
 
 const ipLiteral = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\])$/
 const hostShape = /^(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/
 
 /**
- * Who may call at all (2025-11-25 transports, security warning). A page can make its own name point to this machine, and
- * then the browser lets it call; but it cannot change the name in `Host` and `Origin`.
+ * Checks the `Host` and `Origin` headers against DNS rebinding (2025-11-25 transports, security warning): a website can point its
+ * own name to this machine, but it cannot change the name in these headers.
  */
 export class Guard {
   readonly #options: GuardOptions
@@ -51,7 +53,7 @@ export class Guard {
     this.#options = options
   }
 
-  /** What to answer a caller that may not; undefined for all others. */
+  /** Returns the refusal for a request that is not allowed. */
   check(call: HttpCall): Refusal | undefined {
     const foreign = this.checkHost(call)
     if (foreign) return foreign
@@ -64,15 +66,15 @@ export class Guard {
   }
 
   /**
-   * CORS middleware in front of us has decided that pages of this very origin may read the response, so they may call. A page
-   * that made its own name point to this machine gains nothing by that, because its `Host` was refused before.
+   * CORS middleware in front of us allows this origin to read the response, so it may call. DNS rebinding gains nothing by that,
+   * because the `Host` header was checked before.
    */
   #isAllowedInFront({ allowedOrigin }: HttpCall, origin: string): boolean {
     if (this.#options.allowedOrigins || this.#options.cors) return false
     return allowedOrigin === '*' || allowedOrigin === origin
   }
 
-  /** The same, as far as the name goes by which the server was called. */
+  /** Returns the refusal for a request whose `Host` header is not allowed. */
   checkHost({ request }: HttpCall): Refusal | undefined {
     const host = request.header('host')
     if (!this.#options.allowAnyHost) {
@@ -80,10 +82,10 @@ export class Guard {
       const isAllowed = this.#hosts.get(host) ?? keep(this.#hosts, host, this.#allowsHost(host))
       if (!isAllowed) return foreignHost(host)
     }
-    return request.truncated ? new Refusal(431, refusedCode, 'There are too many headers') : undefined
+    return request.truncated ? new Refusal(431, refusedCode, 'Too many headers') : undefined
   }
 
-  /** The headers that let the page behind this call read the answer. */
+  /** The headers that let the calling page read the response. */
   corsHeaders(call: HttpCall): HeaderFields | undefined {
     const { cors } = this.#options
     if (!cors) return call.allowedOrigin === undefined ? undefined : this.#headersBehind(call)
@@ -92,14 +94,14 @@ export class Guard {
     return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed, vary: 'origin' }
   }
 
-  /** Pages need to read our headers too; CORS middleware in front exposes none unless it is told to. */
+  /** Exposes our headers to pages if CORS middleware in front of us does not. */
   #headersBehind(call: HttpCall): HeaderFields | undefined {
     const origin = call.request.header('origin')
     if (!origin || call.exposesHeaders || !this.#isAllowedInFront(call, origin)) return undefined
     return { 'access-control-expose-headers': exposed }
   }
 
-  /** The answer to a browser that asks before it calls; undefined where no page may read answers. */
+  /** The headers for a preflight request; undefined if pages may not read responses. */
   preflightHeaders(call: HttpCall): HeaderFields | undefined {
     const { cors } = this.#options
     const allowed = this.corsHeaders(call)
@@ -135,22 +137,22 @@ export class Guard {
     if (allowedOrigins.includes(origin) || (cors && allowsPage(cors, origin))) return true
     const page = hostOf(origin)
     if (page === undefined) return false
-    // A page of the very same host; and, where this machine is called by its own name, any page of this machine.
+    // The same host; or, if the server is called as localhost, any page on this machine.
     if (page === host?.toLowerCase()) return true
     if (this.#options.allowedOrigins) return false
     return host !== undefined && isLoopbackHost(withoutPort(host)) && isLoopbackHost(withoutPort(page))
   }
 }
 
-/** What would never match, or fail at the first request, is better told at once. */
+/** Reports values that can never match when the server starts, not with the first request. */
 function checkGuardOptions({ allowedHosts, allowedOrigins, cors }: GuardOptions): void {
   for (const host of list('allowedHosts', allowedHosts)) {
-    if (!hostShape.test(host)) throw new TypeError(`allowedHosts: '${host}' is no host; write 'mcp.example.com'`)
+    if (!hostShape.test(host)) throw new TypeError(`allowedHosts: '${host}' is not a host. Example: 'mcp.example.com'.`)
   }
   const origins = cors?.origins === '*' ? [] : list('cors.origins', cors?.origins)
   for (const origin of [...list('allowedOrigins', allowedOrigins), ...origins]) {
     if (hostOf(origin) === undefined)
-      throw new TypeError(`'${origin}' is no origin; write 'https://app.example.com', without a slash at the end`)
+      throw new TypeError(`'${origin}' is not an origin. Example: 'https://app.example.com', without a trailing slash.`)
   }
 }
 
@@ -179,16 +181,16 @@ function allowsPage({ origins }: CorsOptions, origin: string): boolean {
 
 function foreignHost(host: string | undefined): Refusal {
   const name = host !== undefined && hostShape.test(host) ? withoutPort(host) : undefined
-  const way = name ? `; if it is yours, set allowedHosts: ['${name}']` : ''
-  return new Refusal(403, refusedCode, `The Host header names a host that is not served here${way}`)
+  const way = name ? `. If it is the name of this server, set allowedHosts: ['${name}'].` : ''
+  return new Refusal(403, refusedCode, `The Host header is not allowed${way}`)
 }
 
 function foreignOrigin(origin: string): Refusal {
-  const way = hostOf(origin) ? `. To let its pages call and read the answers, set cors: { origins: ['${origin}'] }` : ''
-  return new Refusal(403, refusedCode, `The Origin header names an origin that may not call${way}`)
+  const way = hostOf(origin) ? `. To allow it, set cors: { origins: ['${origin}'] }.` : ''
+  return new Refusal(403, refusedCode, `The Origin header is not allowed${way}`)
 }
 
-/** `https://a.example:8443` gives `a.example:8443`; what is no web origin gives undefined. */
+/** Returns `a.example:8443` for `https://a.example:8443`; undefined if it is not a web origin. */
 function hostOf(origin: string): string | undefined {
   const match = /^https?:\/\/([^/?#@\\\s]+)$/i.exec(origin)
   return match && hostShape.test(match[1]!) ? match[1]!.toLowerCase() : undefined
@@ -204,7 +206,7 @@ function keep(kept: Map<string, boolean>, key: string, verdict: boolean): boolea
   return verdict
 }
 
-/** What is wrong with the headers of a POST, or undefined. */
+/** Returns the refusal for a POST with invalid headers. */
 export function postProblem(call: HttpCall): Refusal | undefined {
   const accept = call.request.header('accept') ?? ''
   const acceptsBoth = accept === bothTypes || (accepts(accept, 'application/json') && accepts(accept, events))
@@ -214,7 +216,7 @@ export function postProblem(call: HttpCall): Refusal | undefined {
   )
 }
 
-/** What is wrong with how a body is sent, or undefined. */
+/** Returns the refusal for a body with the wrong type or encoding. */
 export function contentProblem({ request }: HttpCall): Refusal | undefined {
   const type = request.header('content-type')
   if (type === undefined || (type !== 'application/json' && !/^application\/json[ \t]*(?:;|$)/i.test(type))) {
@@ -222,12 +224,12 @@ export function contentProblem({ request }: HttpCall): Refusal | undefined {
   }
   const encoding = request.header('content-encoding')
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return new Refusal(415, refusedCode, 'Content-Encoding is not supported: send the body as it is')
+    return new Refusal(415, refusedCode, 'Content-Encoding is not supported: send the body uncompressed')
   }
   return undefined
 }
 
-/** What is wrong with the headers of a GET, or undefined. */
+/** Returns the refusal for a GET with invalid headers. */
 export function getProblem(call: HttpCall): Refusal | undefined {
   if (accepts(call.request.header('accept') ?? '', events)) return undefined
   return new Refusal(406, refusedCode, 'Accept must list text/event-stream')

@@ -10,15 +10,15 @@ import { warnOnce } from '../../../util/warn.ts'
 import { eventHeaders, type HeaderFields, type HttpCall, jsonHeaders, Refusal } from './call.ts'
 import type { EventStream } from './streams/event-stream.ts'
 
-/** Whom a POST belongs to: a session, or itself. */
+/** The peer that a POST belongs to: a session, or a single request. */
 export interface PostOwner {
   readonly era: 'handshake' | 'stateless'
-  /** The revision that its requests are taken for, where no session knows it. */
+  /** The revision of a request of the handshake era outside of any session. */
   readonly assumedRevision?: string | undefined
   /**
-   * Opens the stream when something is to be sent before the answer; undefined: there are only plain answers.
-   * @param isOptional Nothing is lost without it, so it must leave room for streams that are needed.
-   * @param requestId The request that is answered; undefined for a batch.
+   * Opens a stream for messages before the response; undefined if the response can only be plain JSON.
+   * @param isOptional True if nothing is lost without it. Such streams leave room for those that are needed.
+   * @param requestId The request of the response; undefined for a batch.
    */
   openStream(
     call: HttpCall,
@@ -26,29 +26,26 @@ export interface PostOwner {
     isOptional: boolean,
     requestId: RequestId | undefined,
   ): EventStream | undefined
-  /** The answer is on its way, or there will be none. */
-  answered(reply: PostResponse): void
+  /** The response was sent, or there will be none. */
+  answered(response: PostResponse): void
   reportError(error: unknown): void
 }
 
-/**
- * The answer to one POST: a plain JSON body, unless something else is sent before the answer; that makes it a stream of
- * events.
- */
+/** The response to one POST: plain JSON, or an event stream if other messages are sent before the response. */
 export class PostResponse implements RequestStream, DenseSetItem {
   place = -1
-  /** The tick of `waiting` in which the wait for an answer began. */
+  /** The tick of `waiting` in which the wait for the response began. */
   waitingSince = 0
   waiting: SlowResponses | undefined
   readonly #call: HttpCall
   readonly #owner: PostOwner
   #stream: EventStream | undefined
   #done = false
-  /** The request that is answered; undefined for a batch. */
+  /** The request of the response; undefined for a batch. */
   requestId: RequestId | undefined
-  /** Beyond those that every answer has: CORS, the session id. */
+  /** Headers beyond those of every response: CORS, the session id. */
   headers: HeaderFields | undefined
-  /** Must be over before the answer leaves; a `Refusal` that it rejects with takes the place of the answer. */
+  /** Awaited before the response is sent. If it rejects with a `Refusal`, that is sent instead. */
   beforeLast: ((error: RpcErrorBody | undefined) => Promise<void> | undefined) | undefined
 
   constructor(call: HttpCall, owner: PostOwner, headers: HeaderFields | undefined) {
@@ -61,7 +58,7 @@ export class PostResponse implements RequestStream, DenseSetItem {
     return this.#done
   }
 
-  /** Whether something was sent already, or nothing will be. */
+  /** Whether the response has begun or has ended. */
   get begun(): boolean {
     return this.#done || this.#stream !== undefined
   }
@@ -114,7 +111,7 @@ export class PostResponse implements RequestStream, DenseSetItem {
     return true
   }
 
-  /** The request was cancelled and gets no answer; the call must end all the same. */
+  /** Ends the HTTP response of a cancelled request. */
   end(): void {
     if (this.#done) return
     this.#setDone()
@@ -129,15 +126,15 @@ export class PostResponse implements RequestStream, DenseSetItem {
     if (stream?.resumable) stream.disconnect(retryMs)
   }
 
-  /** The answer takes long: sends headers now, so that the connection is kept and, where the revision has it, can be resumed. */
+  /** Turns a slow response into a stream: headers are sent now, so that the connection stays open and may be resumable. */
   beginStream(): void {
     if (this.begun) return
     try {
       this.#stream = this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers }, true, this.requestId)
-      // Some proxies wait for the first byte of the body.
+      // Some proxies forward nothing before the first byte of the body.
       this.#stream?.keepAlive()
     } catch (error) {
-      // A framework in front of us may have answered already, for example because of a timeout of its own.
+      // A framework in front of us may have responded already, for example because of its own timeout.
       this.#owner.reportError(error)
     }
   }
@@ -151,7 +148,7 @@ export class PostResponse implements RequestStream, DenseSetItem {
     this.#stream ??= this.#owner.openStream(this.#call, { ...eventHeaders, ...this.headers }, false, this.requestId)
     this.waiting?.delete(this)
     if (!this.#stream)
-      warnOnce('json-only', 'Answers are plain JSON here: progress and logs of a request are not sent.')
+      warnOnce('json-only', 'Responses are plain JSON only, so progress and logs of requests are not sent.')
     return this.#stream
   }
 
@@ -168,7 +165,7 @@ export class PostResponse implements RequestStream, DenseSetItem {
       .catch((failure) => this.#owner.reportError(failure))
   }
 
-  /** The request was carried out, but its result must not be told. */
+  /** Sends a refusal in place of a result, although the request was executed. */
   #refuse(refusal: Refusal): void {
     const { 'mcp-session-id': _refused, ...headers } = this.headers ?? {}
     refusal.send(this.#call, headers)
@@ -200,7 +197,7 @@ export class PostResponse implements RequestStream, DenseSetItem {
 /** An error with more text than this could name more scopes than fit into a header. */
 const maxScopeError = 16_384
 
-/** Characters from which on a prepared result is kept as bytes too: copying them is much cheaper than encoding again. */
+/** Longer prepared results are cached as bytes, because copying bytes is much cheaper than encoding text. */
 const longText = 16_384
 const encoded = new WeakMap<Prepared, Uint8Array>()
 
@@ -214,7 +211,7 @@ function toBytes(id: RequestId, result: Prepared): Uint8Array {
 
 const closeBrace = new Uint8Array([125])
 
-/** 2026-07-28 gives some errors a status of their own; before, an answered request is a 200 unless it was unreadable. */
+/** 2026-07-28 assigns a status to some errors. Earlier, every response is a 200 unless the request was invalid. */
 function statusOf(code: number, era: 'handshake' | 'stateless'): number {
   if (code === -32600 || code === -32700) return 400
   if (era === 'handshake') return 200
