@@ -2,7 +2,7 @@
 // Names, arguments and results are those the suite's scenarios ask for.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { ProtocolError, RpcCode } from 'tenon'
+import { ErrorCode, ProtocolError } from 'tenon'
 import { acceptedContent, completable, inputRequired, McpServer, ResourceTemplate, serveHttp } from 'tenon/server'
 import { tasks } from 'tenon/tasks'
 import * as z from 'zod'
@@ -257,7 +257,7 @@ function registerTaskTools() {
   })
   server.registerTool('protocol_error_job', { description: 'Breaks after a while', ...required }, async () => {
     await sleep(100)
-    throw new ProtocolError(RpcCode.InternalError, 'The job broke')
+    throw new ProtocolError(ErrorCode.InternalError, 'The job broke')
   })
   server.registerTool(
     'confirm_delete',

@@ -15,7 +15,7 @@ if (version !== manifest.version) problems.push(`util/version.ts says ${version}
 const promised = {
   '.': [
     'McpError',
-    'RpcCode',
+    'ErrorCode',
     'revisionIds',
     'loggingLevels',
     'McpServer',

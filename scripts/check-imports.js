@@ -24,6 +24,7 @@ const allowed = {
   tasks: ['server', 'era', 'replay', 'store', 'protocol', 'jsonrpc'],
   serve: ['server', 'transport', 'protocol', 'jsonrpc'],
   connect: ['server', 'client', 'transport', 'protocol', 'jsonrpc'],
+  host: ['connect', 'server', 'client', 'auth', 'net', 'store', 'schema', 'protocol', 'jsonrpc'],
   testing: [
     'store',
     'auth',
@@ -45,6 +46,7 @@ const allowed = {
     'net',
     'serve',
     'connect',
+    'host',
     'testing',
     'server',
     'client',
@@ -64,6 +66,7 @@ const nodeAllowed = [
   'client/terminal/',
   'auth/node/',
   'net/node/',
+  'host/node/',
   'store/sqlite/',
   'store/redis/',
   'testing/',

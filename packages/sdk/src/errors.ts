@@ -70,6 +70,28 @@ export interface CloseDetail {
   stdout?: string | undefined
 }
 
+/** @param method The request that was not sent; undefined for one that was. */
+export function closedError(detail: CloseDetail | undefined, method?: string): ClosedError {
+  const what = method ? `${method} was not sent: the connection is closed` : 'The connection closed before the response'
+  return new ClosedError(what + describeClose(detail), detail)
+}
+
+function describeClose(detail: CloseDetail | undefined): string {
+  if (!detail) return ''
+  const how = detail.reason ?? (detail.signal ? `signal ${detail.signal}` : `exit code ${detail.exitCode}`)
+  return ` (${how})${describeOutput(detail.stderr, detail.stdout)}`
+}
+
+/** The output of a server process, for error messages. */
+export function describeOutput(stderr: string | undefined, stdout: string | undefined): string {
+  const errors = stderr?.trim()
+  const printed = stdout?.trim()
+  const stray = printed
+    ? `. It printed text to stdout, which must carry MCP messages only. Is it an MCP server?\n${printed}`
+    : ''
+  return `${stray}${errors ? `${stray ? '\n' : '. '}The end of its stderr:\n${errors}` : ''}`
+}
+
 /** Whether a failed HTTP request may have had an effect on the server. */
 export type HttpOutcome =
   /** The request did not reach the server. */
@@ -202,13 +224,13 @@ export class UrlElicitationRequiredError extends ProtocolError {
       url: checkSafeUrl(url),
       elicitationId: elicitationId ?? random.uuid(),
     }))
-    super(RpcCode.UrlElicitationRequired, message, { elicitations: required })
+    super(ErrorCode.UrlElicitationRequired, message, { elicitations: required })
     this.elicitations = required
   }
 }
 
 /** JSON-RPC and MCP error codes by name. */
-export const RpcCode = {
+export const ErrorCode = {
   ParseError: -32700,
   InvalidRequest: -32600,
   MethodNotFound: -32601,
@@ -236,7 +258,7 @@ export const RpcCode = {
 export function isResourceNotFound(error: unknown): boolean {
   if (!(error instanceof PeerError)) return false
   const { rpcCode, data } = error
-  if (rpcCode === RpcCode.ResourceNotFound) return true
+  if (rpcCode === ErrorCode.ResourceNotFound) return true
   const hasUri = typeof data === 'object' && data !== null && typeof (data as { uri?: unknown }).uri === 'string'
-  return rpcCode === RpcCode.InvalidParams && hasUri
+  return rpcCode === ErrorCode.InvalidParams && hasUri
 }

@@ -1,4 +1,4 @@
-import { PeerError, RpcCode } from '../errors.ts'
+import { ErrorCode, PeerError } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
 import { clock } from '../util/clock.ts'
@@ -174,7 +174,7 @@ export class CachedRequests {
       return await this.call(method, cursor === undefined ? {} : { cursor }, options)
     } catch (error) {
       // A cursor that became invalid came from a page that is outdated (2026-07-28 caching).
-      const isStale = cursor !== undefined && error instanceof PeerError && error.rpcCode === RpcCode.InvalidParams
+      const isStale = cursor !== undefined && error instanceof PeerError && error.rpcCode === ErrorCode.InvalidParams
       if (isStale) this.forget((cached) => cached === method)
       throw error
     }

@@ -1,6 +1,6 @@
 import { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/options.ts'
-import { HttpError, McpError, PeerError, RpcCode } from '../errors.ts'
+import { ErrorCode, HttpError, McpError, PeerError } from '../errors.ts'
 import type { Implementation } from '../protocol/capabilities.ts'
 import { forgetServer, knownServer, rememberServer } from '../protocol/known-servers.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
@@ -16,10 +16,10 @@ const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 413, 429]
 
 /** Errors of stateless servers for `initialize`. Such servers do not have the HTTP+SSE transport. */
 const statelessErrors: ReadonlySet<number> = new Set([
-  RpcCode.MethodNotFound,
-  RpcCode.HeaderMismatch,
-  RpcCode.MissingClientCapability,
-  RpcCode.UnsupportedProtocolVersion,
+  ErrorCode.MethodNotFound,
+  ErrorCode.HeaderMismatch,
+  ErrorCode.MissingClientCapability,
+  ErrorCode.UnsupportedProtocolVersion,
 ])
 
 /**

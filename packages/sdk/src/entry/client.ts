@@ -36,6 +36,7 @@ export {
 export {
   CapabilityError,
   ClosedError,
+  ErrorCode,
   HttpError,
   type HttpErrorDetail,
   type HttpOutcome,
@@ -43,7 +44,6 @@ export {
   McpError,
   PeerError,
   ProtocolError,
-  RpcCode,
   TimeoutError,
 } from '../errors.ts'
 export type { PingOptions } from '../jsonrpc/heartbeat.ts'

@@ -1,10 +1,10 @@
 export type { AuthInfo, AuthOptions } from '../auth/resource/options.ts'
 export {
   CapabilityError,
+  ErrorCode,
   McpError,
   ProtocolError,
   type RequiredUrl,
-  RpcCode,
   Suspended,
   UrlElicitationRequiredError,
 } from '../errors.ts'

@@ -1,23 +1,23 @@
-import { ProtocolError, RpcCode } from '../errors.ts'
+import { ErrorCode, ProtocolError } from '../errors.ts'
 import type { Revision } from '../protocol/revision.ts'
 
 export function methodNotFound(method: string): ProtocolError {
-  return new ProtocolError(RpcCode.MethodNotFound, `Method not found: ${method.slice(0, 100)}`)
+  return new ProtocolError(ErrorCode.MethodNotFound, `Method not found: ${method.slice(0, 100)}`)
 }
 
 /** Lists the supported versions, so that the client can choose one of them. */
 export function unsupportedVersion(requested: string, offered: readonly Revision[]): ProtocolError {
-  return versionError(RpcCode.UnsupportedProtocolVersion, 'Unsupported protocol version', requested, offered)
+  return versionError(ErrorCode.UnsupportedProtocolVersion, 'Unsupported protocol version', requested, offered)
 }
 
 /** For an `initialize` without a version. An unknown version is not an error: the server answers with one it supports. */
 export function invalidVersion(requested: unknown, offered: readonly Revision[]): ProtocolError {
-  return versionError(RpcCode.InvalidParams, 'params.protocolVersion must be a protocol version', requested, offered)
+  return versionError(ErrorCode.InvalidParams, 'params.protocolVersion must be a protocol version', requested, offered)
 }
 
 /** 2026-07-28 has no `initialize`. The error lists the versions, for clients that expect one. */
 export function noHandshake(requested: unknown, offered: readonly Revision[]): ProtocolError {
-  return versionError(RpcCode.MethodNotFound, 'Method not found: initialize', requested, offered)
+  return versionError(ErrorCode.MethodNotFound, 'Method not found: initialize', requested, offered)
 }
 
 function versionError(code: number, what: string, requested: unknown, offered: readonly Revision[]): ProtocolError {

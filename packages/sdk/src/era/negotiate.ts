@@ -1,4 +1,4 @@
-import { ClosedError, HttpError, McpError, PeerError, RpcCode } from '../errors.ts'
+import { ClosedError, ErrorCode, HttpError, McpError, PeerError } from '../errors.ts'
 import type { Link } from '../jsonrpc/link.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
 import { knownServer, rememberServer } from '../protocol/known-servers.ts'
@@ -29,9 +29,9 @@ export interface Negotiated {
 
 /** Only stateless servers send these errors, so `initialize` would fail too. */
 const statelessErrors: ReadonlySet<number> = new Set([
-  RpcCode.HeaderMismatch,
-  RpcCode.MissingClientCapability,
-  RpcCode.UnsupportedProtocolVersion,
+  ErrorCode.HeaderMismatch,
+  ErrorCode.MissingClientCapability,
+  ErrorCode.UnsupportedProtocolVersion,
 ])
 
 /** These depend on the caller or on the server's health, so `initialize` would fail too. */

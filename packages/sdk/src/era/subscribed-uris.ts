@@ -1,4 +1,4 @@
-import { ProtocolError, RpcCode } from '../errors.ts'
+import { ErrorCode, ProtocolError } from '../errors.ts'
 import { accountOf } from '../util/account.ts'
 import type { Call } from './call.ts'
 
@@ -106,7 +106,7 @@ class Usage {
   check(uri: string, { maxUris, maxCharacters }: UriLimits, who: string): void {
     if (this.uris < maxUris && this.#characters + uri.length <= maxCharacters) return
     throw new ProtocolError(
-      RpcCode.InvalidParams,
+      ErrorCode.InvalidParams,
       `Subscription limit reached. ${who} to ${maxUris} resources with ${maxCharacters} characters in their URIs.`,
     )
   }

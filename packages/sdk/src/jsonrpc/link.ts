@@ -1,10 +1,10 @@
-import { type CloseDetail, PeerError } from '../errors.ts'
+import { type CloseDetail, closedError, PeerError } from '../errors.ts'
 import { isThenable } from '../util/maybe-async.ts'
 import { scheduler } from '../util/scheduler.ts'
 import { warnOnce } from '../util/warn.ts'
 import { Exchange, InFlight } from './exchange.ts'
 import { jsonProblem } from './json-problem.ts'
-import { closedError, noStream, notJson, tooManyQuestions, unreadable } from './link-errors.ts'
+import { noStream, notJson, tooManyQuestions, unreadable } from './link-errors.ts'
 import {
   Batch,
   type BatchMember,
@@ -103,7 +103,7 @@ export class Link {
     const text = toRequestText(id, method, params, options)
     const { transport } = this
     if (options?.stream) {
-      if (options.stream.sendText(text, false) === false) throw noStream(method)
+      if (options.stream.sendText(text, false) === false) throw noStream(method, options.stream.noStreamReason)
     } else if (transport.sendRequest) {
       const sent = transport.sendRequest(text, { id, method, params, options })
       if (isThenable(sent)) sent.then(undefined, (error) => this.#pending?.fail(id, error))

@@ -86,6 +86,8 @@ export interface ReplyStream {
   sendText(text: string, isLast: boolean, error?: RpcErrorBody): boolean
   /** Responds with a result that is JSON text already. Returns false to be given the whole response as text instead. */
   sendPrepared?(id: RequestId, result: Prepared): boolean
+  /** Explains a `false` of `sendText` and `begin`, for the error message. */
+  readonly noStreamReason?: string | undefined
   /** Opens the stream for messages before the response. Returns false if there can be none. */
   begin?(): boolean
   /** Nothing more will be sent, not even a response: the request was cancelled. */

@@ -1,4 +1,4 @@
-import { ProtocolError, RpcCode } from '../errors.ts'
+import { ErrorCode, ProtocolError } from '../errors.ts'
 import type { RequestId } from '../jsonrpc/message.ts'
 import { isObject, type JsonObject } from '../util/objects.ts'
 import type { ClientCapabilities, Implementation } from './capabilities.ts'
@@ -98,7 +98,7 @@ export function notificationMetaProblem({ _meta }: Readonly<Record<string, unkno
 /** Throws the error response if `_meta` does not describe the caller (2026-07-28 basic). */
 export function checkCallerMeta(meta: JsonObject): asserts meta is JsonObject & CallerMeta {
   const problem = capabilitiesProblem(meta) ?? logLevelProblem(meta) ?? clientInfoProblem(meta)
-  if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
+  if (problem !== undefined) throw new ProtocolError(ErrorCode.InvalidParams, problem)
 }
 
 export const invalidVersion = /* @__PURE__ */ memberMustBe(metaKeys.protocolVersion, 'a string')

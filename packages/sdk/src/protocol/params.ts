@@ -1,4 +1,4 @@
-import { ProtocolError, RpcCode } from '../errors.ts'
+import { ErrorCode, ProtocolError } from '../errors.ts'
 import { isObject } from '../util/objects.ts'
 import { loggingLevels } from './logging.ts'
 import { notificationMetaProblem, requestMetaProblem } from './meta.ts'
@@ -134,7 +134,7 @@ const checks: Record<Method, ParamsCheck> = {
 /** Throws the error response if the params of a method are invalid. */
 export function checkParams(method: string, params: Params = {}): void {
   const problem = paramsChecks.get(method)?.(params)
-  if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
+  if (problem !== undefined) throw new ProtocolError(ErrorCode.InvalidParams, problem)
 }
 
 /** The params check of every method and notification of the protocol, in both directions. */

@@ -1,4 +1,4 @@
-import { PeerError, ProtocolError, RpcCode, Suspended } from '../errors.ts'
+import { ErrorCode, PeerError, ProtocolError, Suspended } from '../errors.ts'
 import type { ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
 import type { InputRequest } from '../protocol/input.ts'
 import { answerProblem } from '../protocol/input-check.ts'
@@ -137,7 +137,7 @@ export class Journal {
     const what = `The question ${JSON.stringify(key)} changed between two runs of the handler`
     const advice = 'If its text varies, compute it inside ctx.once.'
     if (++this.#changes > maxChanges) {
-      throw new ProtocolError(RpcCode.InternalError, `${what}, more than ${maxChanges} times. ${advice}`)
+      throw new ProtocolError(ErrorCode.InternalError, `${what}, more than ${maxChanges} times. ${advice}`)
     }
     warnOnce('changed-question', `${what}, so the client is asked again. ${advice}`)
     return this.#suspend(key, question)
@@ -148,7 +148,7 @@ export class Journal {
 export function checkAnswer(key: string, question: InputRequest, answer: unknown): void {
   const problem = answerProblem(question, answer)
   if (problem === undefined) return
-  throw new ProtocolError(RpcCode.InvalidParams, `params.inputResponses[${JSON.stringify(key)}]: ${problem}`)
+  throw new ProtocolError(ErrorCode.InvalidParams, `params.inputResponses[${JSON.stringify(key)}]: ${problem}`)
 }
 
 /** Recorded if the client answered a question with an error. */
@@ -169,7 +169,7 @@ async function digestOf(question: InputRequest): Promise<string> {
 
 function tooManyQuestions(): ProtocolError {
   return new ProtocolError(
-    RpcCode.InternalError,
+    ErrorCode.InternalError,
     `A handler asked more than ${maxOpen} questions at once. Check for a loop that catches Suspended and asks again.`,
   )
 }

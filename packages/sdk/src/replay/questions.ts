@@ -1,4 +1,4 @@
-import { ProtocolError, RpcCode } from '../errors.ts'
+import { ErrorCode, ProtocolError } from '../errors.ts'
 import type { InputRequest } from '../protocol/input.ts'
 import { warnOnce } from '../util/warn.ts'
 
@@ -17,7 +17,7 @@ export function textOf({ method, params }: InputRequest): string {
 }
 
 export function tooManyRounds(maxRounds: number): ProtocolError {
-  return new ProtocolError(RpcCode.InternalError, `The request asked the client more than ${maxRounds} times`)
+  return new ProtocolError(ErrorCode.InternalError, `The request asked the client more than ${maxRounds} times`)
 }
 
 /** 2026-07-28 mrtr: an `input_required` result has questions, state or both. */

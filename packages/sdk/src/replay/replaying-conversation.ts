@@ -1,4 +1,4 @@
-import { CapabilityError, McpError, ProtocolError, RpcCode, UrlElicitationRequiredError } from '../errors.ts'
+import { CapabilityError, ErrorCode, McpError, ProtocolError, UrlElicitationRequiredError } from '../errors.ts'
 import type { Params, ResultObject, RpcRequest } from '../jsonrpc/message.ts'
 import type { Caller } from '../protocol/caller.ts'
 import type { InputRequest, InputRequests, InputRequiredResult, InputResponses } from '../protocol/input.ts'
@@ -191,10 +191,10 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
   /** Needs no state: a request that comes with answers to these questions was shown the URLs. */
   #askUrls({ elicitations }: UrlElicitationRequiredError): Promise<Reply> {
     const answers = elicitations.map((_, index) => this.inputResponses[`url#${index + 1}`])
-    if (answers.some(isDeclined)) throw new ProtocolError(RpcCode.InternalError, 'The user declined to visit the URL')
+    if (answers.some(isDeclined)) throw new ProtocolError(ErrorCode.InternalError, 'The user declined to visit the URL')
     if (answers.every(isObject)) {
       throw new ProtocolError(
-        RpcCode.InternalError,
+        ErrorCode.InternalError,
         'The user agreed to visit the URL. Repeat the request when they have finished there.',
       )
     }
@@ -264,7 +264,7 @@ function toWire({ method, params }: InputRequest): object {
 /** 2026-07-28 basic, -32021: the error names the capability that the client has to declare. */
 function toProtocolError(error: unknown): unknown {
   if (!(error instanceof CapabilityError) || !error.required) return error
-  return new ProtocolError(RpcCode.MissingClientCapability, error.message, { requiredCapabilities: error.required })
+  return new ProtocolError(ErrorCode.MissingClientCapability, error.message, { requiredCapabilities: error.required })
 }
 
 function notInteractive(method: string): McpError {

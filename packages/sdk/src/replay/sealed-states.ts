@@ -1,4 +1,4 @@
-import { ProtocolError, RpcCode } from '../errors.ts'
+import { ErrorCode, ProtocolError } from '../errors.ts'
 import type { RpcRequest } from '../jsonrpc/message.ts'
 import { clock } from '../util/clock.ts'
 import { isObject, omit } from '../util/objects.ts'
@@ -65,7 +65,7 @@ export class SealedStates<C extends { readonly request: RpcRequest }> {
     const text = length <= limits.maxStateBytes ? await sealer.seal(sealed, this.#purpose(call)) : undefined
     if (text !== undefined && text.length <= limits.maxStateBytes) return text
     throw new ProtocolError(
-      RpcCode.InternalError,
+      ErrorCode.InternalError,
       `The state of the request is too long: the answers and the results of ctx.once take ${length} bytes, and a third more when encrypted. The limit is ${limits.maxStateBytes}.`,
     )
   }
@@ -100,7 +100,7 @@ export class SealedStates<C extends { readonly request: RpcRequest }> {
 
 function invalidState(reason: string): ProtocolError {
   return new ProtocolError(
-    RpcCode.InvalidParams,
+    ErrorCode.InvalidParams,
     `params.requestState ${reason}. Repeat the request without requestState and inputResponses.`,
   )
 }

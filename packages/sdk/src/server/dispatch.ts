@@ -1,7 +1,7 @@
 import type { Call } from '../era/call.ts'
 import { methodNotFound } from '../era/method-errors.ts'
 import { type EraMethod, eraOf, type ServerEra } from '../era/server.ts'
-import { CapabilityError, ProtocolError, RpcCode } from '../errors.ts'
+import { CapabilityError, ErrorCode, ProtocolError } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import { jsonProblem } from '../jsonrpc/json-problem.ts'
 import {
@@ -237,7 +237,7 @@ export class Dispatch {
     const item = typeof name === 'string' ? ` ${JSON.stringify(name.slice(0, 200))}` : ''
     const message = `The result of ${method}${item} cannot be sent: ${problem}`
     this.#onError(new TypeError(message, { cause }))
-    return { code: RpcCode.InternalError, message }
+    return { code: ErrorCode.InternalError, message }
   }
 
   /** Returns the JSON-RPC error for an error that a handler threw. */
@@ -245,11 +245,11 @@ export class Dispatch {
     if (error instanceof ProtocolError) return error.toBody()
     // The client may know which of its capabilities is missing.
     if (error instanceof CapabilityError) {
-      return { code: RpcCode.InternalError, message: error.message }
+      return { code: ErrorCode.InternalError, message: error.message }
     }
     // The message may reveal internals, so only `onError` gets it.
     this.#onError(error)
-    return { code: RpcCode.InternalError, message: 'Internal error' }
+    return { code: ErrorCode.InternalError, message: 'Internal error' }
   }
 }
 
@@ -261,7 +261,7 @@ function checkHeaders(
 ): void {
   const { request } = requestStreamOf(exchange) ?? {}
   const problem = request && headersProblem(params, request)
-  if (problem !== undefined) throw new ProtocolError(RpcCode.HeaderMismatch, problem)
+  if (problem !== undefined) throw new ProtocolError(ErrorCode.HeaderMismatch, problem)
 }
 
 function asResult(method: string, result: unknown): ResultObject {

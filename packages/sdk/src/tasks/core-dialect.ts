@@ -1,4 +1,4 @@
-import { ProtocolError, RpcCode } from '../errors.ts'
+import { ErrorCode, ProtocolError } from '../errors.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
 import { metaKeys } from '../protocol/meta.ts'
 import type { CoreTask } from '../protocol/tasks.ts'
@@ -16,17 +16,20 @@ export const coreDialect: Dialect = {
       // Checked here and not with the other params, because other revisions ignore the member.
       const { ttl } = isObject(task) ? task : { ttl: Number.NaN }
       if (ttl !== undefined && !(typeof ttl === 'number' && Number.isFinite(ttl))) {
-        throw new ProtocolError(RpcCode.InvalidParams, 'params.task must be an object, and its ttl a number')
+        throw new ProtocolError(ErrorCode.InvalidParams, 'params.task must be an object, and its ttl a number')
       }
       if (support !== 'forbidden') return 'task'
-      throw new ProtocolError(RpcCode.MethodNotFound, 'This tool cannot be called as a task')
+      throw new ProtocolError(ErrorCode.MethodNotFound, 'This tool cannot be called as a task')
     }
     if (support === 'optional' && requireTasks) {
       const message = 'Task augmentation is required for tools/call: add `task` to the params'
-      throw new ProtocolError(RpcCode.InvalidRequest, message)
+      throw new ProtocolError(ErrorCode.InvalidRequest, message)
     }
     if (support !== 'required') return 'plain'
-    throw new ProtocolError(RpcCode.MethodNotFound, 'This tool can only be called as a task: add `task` to the params')
+    throw new ProtocolError(
+      ErrorCode.MethodNotFound,
+      'This tool can only be called as a task: add `task` to the params',
+    )
   },
 
   ttlOf({ task }) {
@@ -43,7 +46,7 @@ export const coreDialect: Dialect = {
 
   cancelled(before, after, pollInterval) {
     if (!isFinal(before.status)) return toCoreTask(after, pollInterval) as CoreTask & ResultObject
-    throw new ProtocolError(RpcCode.InvalidParams, `The task cannot be cancelled: it is already ${statusOf(before)}`)
+    throw new ProtocolError(ErrorCode.InvalidParams, `The task cannot be cancelled: it is already ${statusOf(before)}`)
   },
 
   checkCaller() {},

@@ -1,4 +1,4 @@
-import { ProtocolError, RpcCode } from '../errors.ts'
+import { ErrorCode, ProtocolError } from '../errors.ts'
 import type { ResultObject } from '../jsonrpc/message.ts'
 import type { Caller } from '../protocol/caller.ts'
 import { type Task as TaskFields, tasksExtension } from '../protocol/tasks.ts'
@@ -65,5 +65,5 @@ function hasTasks({ capabilities }: Caller): boolean {
 
 function missingCapability(message: string): ProtocolError {
   const requiredCapabilities = { extensions: { [tasksExtension]: {} } }
-  return new ProtocolError(RpcCode.MissingClientCapability, message, { requiredCapabilities })
+  return new ProtocolError(ErrorCode.MissingClientCapability, message, { requiredCapabilities })
 }

@@ -1,6 +1,6 @@
 import { principalOf } from '../era/access.ts'
 import type { Call } from '../era/call.ts'
-import { ProtocolError, RpcCode } from '../errors.ts'
+import { ErrorCode, ProtocolError } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Context } from '../server/context.ts'
 import type { TaskPosition } from '../store/ports.ts'
@@ -57,5 +57,5 @@ function parseCursor(cursor: string): TaskPosition {
   } catch {
     // Not a cursor of this server.
   }
-  throw new ProtocolError(RpcCode.InvalidParams, 'params.cursor was not issued by this server')
+  throw new ProtocolError(ErrorCode.InvalidParams, 'params.cursor was not issued by this server')
 }

@@ -1,4 +1,4 @@
-import { McpError, ProtocolError, RpcCode } from '../errors.ts'
+import { ErrorCode, McpError, ProtocolError } from '../errors.ts'
 import type { ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
 import { checkAnswer, isErrorAnswer } from '../replay/journal.ts'
 import type { TaskLimits, TaskPosition, TaskStore, TaskWriteOptions } from '../store/ports.ts'
@@ -88,7 +88,7 @@ export class TaskRepository {
     } catch (error) {
       // The caller may retry later, so it gets the message instead of a bare internal error.
       const isFull = error instanceof McpError && error.code === 'overloaded'
-      throw isFull ? new ProtocolError(RpcCode.InternalError, error.message) : error
+      throw isFull ? new ProtocolError(ErrorCode.InternalError, error.message) : error
     }
     this.pollInterval.taskCreated()
     this.emit('created', task)
@@ -199,7 +199,7 @@ export type TaskOutcome =
   | { status: 'cancelled'; statusMessage?: string | undefined }
 
 export function taskNotFound(): ProtocolError {
-  return new ProtocolError(RpcCode.InvalidParams, 'Task not found (it may have expired)')
+  return new ProtocolError(ErrorCode.InvalidParams, 'Task not found (it may have expired)')
 }
 
 /** How often clients should poll a task. */

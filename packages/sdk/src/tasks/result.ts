@@ -1,4 +1,4 @@
-import { PeerError, ProtocolError, RpcCode } from '../errors.ts'
+import { ErrorCode, PeerError, ProtocolError } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Caller } from '../protocol/caller.ts'
 import type { InputRequest } from '../protocol/input.ts'
@@ -102,7 +102,7 @@ export class TaskResults {
 /** The result that the call would have had without a task (2025-11-25 tasks, result retrieval). */
 function toResult({ id, status, result, error }: Task, { rules }: Caller): ResultObject {
   if (error) throw new ProtocolError(error.code, error.message, error.data)
-  if (status === 'cancelled' || !result) throw new ProtocolError(RpcCode.InternalError, 'The task was cancelled')
+  if (status === 'cancelled' || !result) throw new ProtocolError(ErrorCode.InternalError, 'The task was cancelled')
   const converted = rules.toResult('tools/call', result)
   return { ...converted, _meta: { ...(converted._meta as object), [metaKeys.relatedTask]: { taskId: id } } }
 }

@@ -1,5 +1,5 @@
 import type { Call, TaskControl } from '../era/call.ts'
-import { McpError, ProtocolError, RpcCode } from '../errors.ts'
+import { ErrorCode, McpError, ProtocolError } from '../errors.ts'
 import { jsonProblem } from '../jsonrpc/json-problem.ts'
 import type { Params, ResultObject, RpcErrorBody } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
@@ -101,7 +101,7 @@ export class TaskRun implements TaskControl {
     const problem = jsonProblem(result)
     if (problem !== undefined) {
       const message = `The tool ${this.call.request.params?.name} returned an invalid result: ${problem}`
-      return failed(this.#errorOf(new ProtocolError(RpcCode.InternalError, message)))
+      return failed(this.#errorOf(new ProtocolError(ErrorCode.InternalError, message)))
     }
     if (isInputRequired(result)) return { questions: (result.inputRequests ?? {}) as Task['questions'] }
     return { status: 'completed', result }

@@ -1,5 +1,5 @@
 import type { Call } from '../era/call.ts'
-import { RpcCode } from '../errors.ts'
+import { ErrorCode } from '../errors.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Caller } from '../protocol/caller.ts'
 import { emptyJournal, type JournalState } from '../replay/journal.ts'
@@ -202,7 +202,7 @@ export class TaskRunner {
   }
 
   async #fail(task: Task, message: string): Promise<void> {
-    const error = { code: RpcCode.InternalError, message }
+    const error = { code: ErrorCode.InternalError, message }
     await this.#repository.end(task.id, { status: 'failed', error, statusMessage: message })
   }
 

@@ -1,5 +1,5 @@
 import type { CallOptions } from '../../era/client.ts'
-import { McpError, PeerError, RpcCode } from '../../errors.ts'
+import { ErrorCode, McpError, PeerError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { RequestOptions, SendOptions } from '../../jsonrpc/pending.ts'
 import type { CallToolParams, CallToolResult, ListToolsResult, Tool, ToolExecution } from '../../protocol/tools.ts'
@@ -187,7 +187,7 @@ export class ToolCalls {
     try {
       return await this.#send(headers, params, options)
     } catch (error) {
-      const isMismatch = error instanceof PeerError && error.rpcCode === RpcCode.HeaderMismatch
+      const isMismatch = error instanceof PeerError && error.rpcCode === ErrorCode.HeaderMismatch
       if (!isMismatch || !mirrorsArguments()) throw error
       // 2026-07-28 streamable-http, client behaviour: the tool may require other headers than when it was listed.
       await this.#readList(params.name)

@@ -1,4 +1,4 @@
-import { McpError, PeerError, ProtocolError, RpcCode } from '../../errors.ts'
+import { ErrorCode, McpError, PeerError, ProtocolError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { ClientCapabilities } from '../../protocol/capabilities.ts'
 import type { ElicitContent, ElicitFormParams, ElicitParams, ElicitUrlParams } from '../../protocol/elicitation.ts'
@@ -88,7 +88,7 @@ export class InputHandlers {
     const { elicit } = this.#handlers
     if (!elicit) throw notDeclared('elicitation.form')
     if (Object.keys(requestedSchema.properties ?? {}).length > maxFields) {
-      throw new ProtocolError(RpcCode.InvalidParams, `A form has at most ${maxFields} fields`)
+      throw new ProtocolError(ErrorCode.InvalidParams, `A form has at most ${maxFields} fields`)
     }
     const { action, content } = checkOutcome(await elicit({ message, requestedSchema }, context))
     if (action !== 'accept') return { action }
@@ -109,7 +109,7 @@ export class InputHandlers {
     if (!elicitUrl) throw notDeclared('elicitation.url')
     const url = URL.canParse(address) ? new URL(address) : undefined
     if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
-      throw new ProtocolError(RpcCode.InvalidParams, 'params.url must be an https: URL')
+      throw new ProtocolError(ErrorCode.InvalidParams, 'params.url must be an https: URL')
     }
     if (elicitationId !== undefined) this.#remember(elicitationId)
     const outcome = await elicitUrl({ message, url, elicitationId, warnings: urlWarnings(url) }, context)
@@ -118,7 +118,7 @@ export class InputHandlers {
 
   /** Remembers the URL elicitations of an error, which the server may report as complete (2025-11-25, -32042). */
   noteRequired(error: unknown): void {
-    if (!(error instanceof PeerError) || error.rpcCode !== RpcCode.UrlElicitationRequired) return
+    if (!(error instanceof PeerError) || error.rpcCode !== ErrorCode.UrlElicitationRequired) return
     const { elicitations } = isObject(error.data) ? error.data : {}
     if (!Array.isArray(elicitations)) return
     for (const elicitation of elicitations.slice(0, maxElicitations)) {
@@ -138,7 +138,7 @@ export class InputHandlers {
     const hasTools = params.tools !== undefined || params.toolChoice !== undefined
     if (hasTools && !this.capabilities.sampling?.tools) throw notDeclared('sampling.tools')
     const problem = samplingProblem(params)
-    if (problem !== undefined) throw new ProtocolError(RpcCode.InvalidParams, problem)
+    if (problem !== undefined) throw new ProtocolError(ErrorCode.InvalidParams, problem)
     const now = clock.now()
     if (this.#sampleLimit?.take(now) === false) throw rateLimited(this.#sampleLimit.wait(now))
     const result = await this.#handlers.sample!(params, context)
@@ -183,7 +183,7 @@ function checkOutcome(outcome: ElicitFormResult): ElicitFormResult {
 
 /** 2025-11-25 elicitation, error handling; sampling, `tools`. */
 function notDeclared(what: string): ProtocolError {
-  return new ProtocolError(RpcCode.InvalidParams, `This client did not declare ${what}`)
+  return new ProtocolError(ErrorCode.InvalidParams, `This client did not declare ${what}`)
 }
 
 /** Sampling costs money, so it is rate limited (2025-11-25 sampling, security considerations). */

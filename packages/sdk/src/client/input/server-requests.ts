@@ -1,5 +1,5 @@
 import { methodNotFound } from '../../era/method-errors.ts'
-import { McpError, ProtocolError, RpcCode } from '../../errors.ts'
+import { ErrorCode, McpError, ProtocolError } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import type { Params, ResultObject, RpcErrorBody } from '../../jsonrpc/message.ts'
@@ -118,7 +118,7 @@ export class ServerRequestHandler {
   #toErrorBody(error: unknown): RpcErrorBody {
     if (error instanceof ProtocolError) return error.toBody()
     this.#options.onError(error)
-    return { code: RpcCode.InternalError, message: 'Internal error' }
+    return { code: ErrorCode.InternalError, message: 'Internal error' }
   }
 }
 
@@ -137,7 +137,7 @@ function checkAllowed(method: string, params: Params, revision: Revision | undef
   if (method === 'ping') return
   if (!revision || revision.lacks(method)) throw methodNotFound(method)
   const isUnknownMode = method === 'elicitation/create' && params.mode === 'url' && !revision.asks.includes('url')
-  if (isUnknownMode) throw new ProtocolError(RpcCode.InvalidParams, `${revision.id} does not support URL elicitation`)
+  if (isUnknownMode) throw new ProtocolError(ErrorCode.InvalidParams, `${revision.id} does not support URL elicitation`)
 }
 
 /** Every message of a task names the task (2025-11-25 tasks, related task), except those with `taskId` in their params. */

@@ -1,4 +1,4 @@
-import { McpError, ProtocolError, RpcCode } from '../../errors.ts'
+import { ErrorCode, McpError, ProtocolError } from '../../errors.ts'
 import type { Params, ResultObject, RpcErrorBody } from '../../jsonrpc/message.ts'
 import type { ClientCapabilities } from '../../protocol/capabilities.ts'
 import { metaKeys } from '../../protocol/meta.ts'
@@ -164,9 +164,9 @@ export class ClientSideTasks {
 
   #cancel(task: ClientSideTask): ResultObject {
     if (isFinal(task)) {
-      throw new ProtocolError(RpcCode.InvalidParams, `The task cannot be cancelled: it is already ${task.status}`)
+      throw new ProtocolError(ErrorCode.InvalidParams, `The task cannot be cancelled: it is already ${task.status}`)
     }
-    const error = { code: RpcCode.InternalError, message: 'The task was cancelled' }
+    const error = { code: ErrorCode.InternalError, message: 'The task was cancelled' }
     this.#end(task, 'cancelled', { error }, 'Cancelled by the server')
     task.stop.abort('The server cancelled the task')
     return this.#toTask(task) as CoreTask & ResultObject
@@ -184,7 +184,7 @@ export class ClientSideTasks {
   #list(cursor: string | undefined): ResultObject {
     const after = cursor === undefined ? 0 : Number(cursor)
     if (!Number.isInteger(after) || after > this.#created) {
-      throw new ProtocolError(RpcCode.InvalidParams, 'Invalid cursor: this client did not issue it')
+      throw new ProtocolError(ErrorCode.InvalidParams, 'Invalid cursor: this client did not issue it')
     }
     const rest = [...this.#tasks.values()].filter(({ place }) => place > after)
     const page = rest.slice(0, pageSize)
@@ -197,7 +197,7 @@ export class ClientSideTasks {
   #find(id: unknown): ClientSideTask {
     const task = this.#tasks.get(id as string)
     if (task) return task
-    throw new ProtocolError(RpcCode.InvalidParams, 'Task not found (it may have expired)')
+    throw new ProtocolError(ErrorCode.InvalidParams, 'Task not found (it may have expired)')
   }
 
   #evictFinished(): void {
@@ -205,7 +205,7 @@ export class ClientSideTasks {
     if (this.#tasks.size < maxTasks) return
     const finished = [...this.#tasks.values()].find(isFinal)
     if (!finished)
-      throw new ProtocolError(RpcCode.InternalError, `Task limit reached: at most ${maxTasks} tasks can be open`)
+      throw new ProtocolError(ErrorCode.InternalError, `Task limit reached: at most ${maxTasks} tasks can be open`)
     this.#drop(finished)
   }
 
@@ -214,7 +214,7 @@ export class ClientSideTasks {
     scheduler.clearTimeout(task.timer as Timer)
     this.#tasks.delete(task.id)
     if (isFinal(task)) return
-    this.#end(task, 'cancelled', { error: { code: RpcCode.InternalError, message: 'The task expired' } })
+    this.#end(task, 'cancelled', { error: { code: ErrorCode.InternalError, message: 'The task expired' } })
     task.stop.abort('The task expired')
   }
 

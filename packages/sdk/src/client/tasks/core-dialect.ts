@@ -1,4 +1,4 @@
-import { CapabilityError, McpError, PeerError, RpcCode } from '../../errors.ts'
+import { CapabilityError, ErrorCode, McpError, PeerError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import { isObject } from '../../util/objects.ts'
 import type { EarlyOutcome, PolledTask, TaskClient, TaskDialect } from './dialect.ts'
@@ -38,7 +38,7 @@ export class CoreTaskDialect implements TaskDialect {
       return readTask('tasks/cancel', id, await this.#client.call('tasks/cancel', { taskId: id }))
     } catch (error) {
       // A finished task cannot be cancelled.
-      if (error instanceof PeerError && error.rpcCode === RpcCode.InvalidParams) return this.fetch()
+      if (error instanceof PeerError && error.rpcCode === ErrorCode.InvalidParams) return this.fetch()
       throw error
     }
   }

@@ -1,4 +1,4 @@
-import { ClosedError, HttpError, McpError, PeerError, RpcCode, TimeoutError } from '../../errors.ts'
+import { ClosedError, ErrorCode, HttpError, McpError, PeerError, TimeoutError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import { longestPollMs, pollMs } from '../../protocol/tasks.ts'
 import { type Backoff, backoffMs } from '../../util/backoff.ts'
@@ -183,7 +183,7 @@ export class TaskPoller implements TaskWork, PolledTask {
     try {
       return await retry(() => dialect.fetch(), signal)
     } catch (error) {
-      const isGone = error instanceof PeerError && error.rpcCode === RpcCode.InvalidParams
+      const isGone = error instanceof PeerError && error.rpcCode === ErrorCode.InvalidParams
       if (!isGone || signal.aborted) throw error
       this.#options.onGone()
       // Servers may delete a task once it is cancelled or its result was fetched.
@@ -276,7 +276,7 @@ export async function retry<T>(
 }
 
 function isTemporaryFailure(error: unknown): boolean {
-  return isLost(error) || (error instanceof PeerError && error.rpcCode === RpcCode.InternalError)
+  return isLost(error) || (error instanceof PeerError && error.rpcCode === ErrorCode.InternalError)
 }
 
 /** The response was lost, or the server was too busy to handle the request. */

@@ -1,5 +1,5 @@
 import type { ServerFacts } from '../../era/client.ts'
-import { CapabilityError, PeerError, RpcCode } from '../../errors.ts'
+import { CapabilityError, ErrorCode, PeerError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { ClientCapabilities } from '../../protocol/capabilities.ts'
 import { tasksExtension } from '../../protocol/tasks.ts'
@@ -48,7 +48,7 @@ export function isTask(result: ResultObject, params: CallToolParams, byType: boo
 
 /** Some tools accept only clients with tasks (tasks extension, capability negotiation). Warns how to call them. */
 export function warnIfTasksNeeded(error: unknown): void {
-  if (!(error instanceof PeerError) || error.rpcCode !== RpcCode.MissingClientCapability) return
+  if (!(error instanceof PeerError) || error.rpcCode !== ErrorCode.MissingClientCapability) return
   if (!JSON.stringify(error.data ?? null).includes(tasksExtension)) return
   warnOnce(
     'tasks-needed',

@@ -1,4 +1,4 @@
-import { ProtocolError, RpcCode, UrlElicitationRequiredError } from '../../errors.ts'
+import { ErrorCode, ProtocolError, UrlElicitationRequiredError } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import type { ResultObject, RpcErrorBody, RpcNotification } from '../../jsonrpc/message.ts'
@@ -60,10 +60,10 @@ export class HandshakeServer implements ServerEra {
     const assumed = requestStreamOf(exchange)?.assumedRevision
     if (assumed !== undefined) return this.#assumeSession(exchange.link, assumed)
     if (this.#revisions.length === this.#definition.revisions.length) {
-      throw new ProtocolError(RpcCode.InvalidRequest, 'Session not initialized: send "initialize" first')
+      throw new ProtocolError(ErrorCode.InvalidRequest, 'Session not initialized: send "initialize" first')
     }
     throw new ProtocolError(
-      RpcCode.InvalidParams,
+      ErrorCode.InvalidParams,
       'params._meta has no io.modelcontextprotocol/protocolVersion, and "initialize" was not sent',
     )
   }
@@ -82,7 +82,7 @@ export class HandshakeServer implements ServerEra {
     if (!isForUrls || (session instanceof Session && canAsk(session, 'elicitUrl'))) return error.toBody()
     // 2025-11-25 elicitation: -32042 is for clients that declared URL elicitation.
     return {
-      code: RpcCode.InternalError,
+      code: ErrorCode.InternalError,
       message: `${error.message}; this client cannot be asked to visit a URL`,
     }
   }
@@ -160,7 +160,7 @@ export class HandshakeServer implements ServerEra {
 
   #initialize(exchange: Exchange): ResultObject {
     const { link, request } = exchange
-    if (link.session instanceof Session) throw new ProtocolError(RpcCode.InvalidRequest, 'Already initialized')
+    if (link.session instanceof Session) throw new ProtocolError(ErrorCode.InvalidRequest, 'Already initialized')
     const params = request.params as unknown as InitializeParams
     const revision = this.#chooseRevision(params.protocolVersion)
     const declared = this.#definition.capabilities()
@@ -211,12 +211,12 @@ export class HandshakeServer implements ServerEra {
   #subscribe(exchange: Exchange): ResultObject {
     const session = this.#sessionWith(exchange, (declared) => declared.resources?.subscribe)
     const uri = exchange.request.params!.uri as string
-    if (!isUri(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri must be a valid URI')
+    if (!isUri(uri)) throw new ProtocolError(ErrorCode.InvalidParams, 'params.uri must be a valid URI')
     checkAccess(exchange, this.#definition.requiredScopesOf(uri))
     session.subscriptions ??= this.#definition.subscribedUris.createSet(exchange)
     if (session.subscriptions.size >= maxSubscriptions) {
       throw new ProtocolError(
-        RpcCode.InvalidRequest,
+        ErrorCode.InvalidRequest,
         `Subscription limit reached: a session can have ${maxSubscriptions}`,
       )
     }

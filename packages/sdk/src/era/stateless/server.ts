@@ -1,4 +1,4 @@
-import { ProtocolError, RpcCode } from '../../errors.ts'
+import { ErrorCode, ProtocolError } from '../../errors.ts'
 import type { Exchange } from '../../jsonrpc/exchange.ts'
 import type { Link } from '../../jsonrpc/link.ts'
 import { Prepared, type ResultObject, type RpcErrorBody, toResultText } from '../../jsonrpc/message.ts'
@@ -51,7 +51,7 @@ export class StatelessServer implements ServerEra {
   identify(exchange: Exchange): Caller {
     const meta = exchange.request.params?._meta as JsonObject
     const version = meta[metaKeys.protocolVersion]
-    if (typeof version !== 'string') throw new ProtocolError(RpcCode.InvalidParams, invalidVersion)
+    if (typeof version !== 'string') throw new ProtocolError(ErrorCode.InvalidParams, invalidVersion)
     const revision = this.#revisions.get(version)
     if (!revision) throw unsupportedVersion(version, this.#definition.revisions)
     checkCallerMeta(meta)
@@ -138,7 +138,7 @@ export class StatelessServer implements ServerEra {
     if (!taskIds || !tasks) return start()
     const failed = (error: unknown) => {
       if (error instanceof ProtocolError) exchange.fail(this.toError(error))
-      else exchange.fail({ code: RpcCode.InternalError, message: 'Internal error' })
+      else exchange.fail({ code: ErrorCode.InternalError, message: 'Internal error' })
     }
     tasks.accept(taskIds, exchange, caller).then(start).catch(failed)
   }
@@ -155,8 +155,8 @@ const cacheable: ReadonlySet<string> = new Set([
 
 /** Error codes that 2026-07-28 does not have, and what is sent instead. */
 const replacedCodes: ReadonlyMap<number, number> = new Map([
-  [RpcCode.ResourceNotFound, RpcCode.InvalidParams],
-  [RpcCode.UrlElicitationRequired, RpcCode.InternalError],
+  [ErrorCode.ResourceNotFound, ErrorCode.InvalidParams],
+  [ErrorCode.UrlElicitationRequired, ErrorCode.InternalError],
 ])
 
 const maxListens = 100
@@ -166,12 +166,12 @@ const maxTasks = 10_000
 /** Bounds the memory that one client can use. */
 function checkListenLimits(uris: string[] = [], taskIds: string[] = [], listens: number): void {
   if (listens >= maxListens)
-    throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxListens} subscriptions at a time`)
-  if (taskIds.length > maxTasks) throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxTasks} tasks at a time`)
-  if (uris.length > maxUris) throw new ProtocolError(RpcCode.InvalidParams, `At most ${maxUris} resources at a time`)
+    throw new ProtocolError(ErrorCode.InvalidParams, `At most ${maxListens} subscriptions at a time`)
+  if (taskIds.length > maxTasks) throw new ProtocolError(ErrorCode.InvalidParams, `At most ${maxTasks} tasks at a time`)
+  if (uris.length > maxUris) throw new ProtocolError(ErrorCode.InvalidParams, `At most ${maxUris} resources at a time`)
   if (!uris.every(isUri)) {
     throw new ProtocolError(
-      RpcCode.InvalidParams,
+      ErrorCode.InvalidParams,
       'Each of params.notifications.resourceSubscriptions must be a valid URI',
     )
   }

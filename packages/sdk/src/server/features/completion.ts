@@ -1,4 +1,4 @@
-import { ProtocolError, RpcCode } from '../../errors.ts'
+import { ErrorCode, ProtocolError } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
 import type { CompleteParams, CompleteResult } from '../../protocol/completion.ts'
 import type { StandardSchema } from '../../schema/standard.ts'
@@ -154,7 +154,7 @@ function isList(suggestions: Suggestions): suggestions is readonly string[] {
 
 /** Returns the error for an argument that does not exist. */
 export function unknownArgument(name: string): ProtocolError {
-  return new ProtocolError(RpcCode.InvalidParams, `Unknown argument of ${name}`)
+  return new ProtocolError(ErrorCode.InvalidParams, `Unknown argument of ${name}`)
 }
 
 /**

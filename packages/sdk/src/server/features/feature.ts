@@ -1,6 +1,6 @@
 import { grantedTo, isAllowed } from '../../era/access.ts'
 import type { ListName } from '../../era/changes.ts'
-import { ProtocolError, RpcCode } from '../../errors.ts'
+import { ErrorCode, ProtocolError } from '../../errors.ts'
 import { iconsProblem } from '../../protocol/icons.ts'
 import type { Meta } from '../../protocol/meta.ts'
 import { lintMeta } from '../../protocol/meta-key.ts'
@@ -82,7 +82,7 @@ export function checkItem(item: string, config: AccessOptions & { icons?: unknow
 /** Reports an invalid result to `onError` and returns the error for the caller: the author of the server made a mistake. */
 export function badOutput(server: Pick<FeatureServer, 'reportError'>, message: string): ProtocolError {
   server.reportError(new TypeError(message))
-  return new ProtocolError(RpcCode.InternalError, message)
+  return new ProtocolError(ErrorCode.InternalError, message)
 }
 
 /** Returns the name of a mounted item: `shop_add` is `add` of the server mounted as `shop`. Some hosts reject dots in tool names. */

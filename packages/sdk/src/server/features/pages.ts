@@ -1,4 +1,4 @@
-import { ProtocolError, RpcCode } from '../../errors.ts'
+import { ErrorCode, ProtocolError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { Outcome } from '../../replay/conversation.ts'
 import type { Sealer } from '../../util/sealer.ts'
@@ -45,7 +45,7 @@ export class Pages {
   async #positionAfter<T>(list: string, items: T[], keyOf: (item: T) => string, cursor: string): Promise<number> {
     const opened = cursor.length > maxCursorLength ? undefined : await this.#sealer.open(cursor, `cursor ${list}`)
     if (!Array.isArray(opened))
-      throw new ProtocolError(RpcCode.InvalidParams, 'Invalid cursor: use the "nextCursor" of a previous response')
+      throw new ProtocolError(ErrorCode.InvalidParams, 'Invalid cursor: use the "nextCursor" of a previous response')
     const [key, position] = opened as [string, number]
     const index = items.findIndex((item) => keyOf(item) === key)
     // The item was removed, so the items after it moved up by one.

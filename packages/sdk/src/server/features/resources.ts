@@ -1,5 +1,5 @@
 import { checkAccess } from '../../era/access.ts'
-import { ProtocolError, RpcCode } from '../../errors.ts'
+import { ErrorCode, ProtocolError } from '../../errors.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import { contentsProblem, describeType } from '../../protocol/content.ts'
 import { isInputRequired } from '../../protocol/input-check.ts'
@@ -192,7 +192,7 @@ export class Resources {
     checkAccess(ctx.call, (entry ?? resource)?.config.requiredScopes)
     // A plain resource has no variables, which is not an error.
     if (resource) return undefined
-    if (!entry?.enabled) throw new ProtocolError(RpcCode.InvalidParams, 'Unknown resource template')
+    if (!entry?.enabled) throw new ProtocolError(ErrorCode.InvalidParams, 'Unknown resource template')
     if (!entry.template.uriTemplate.variableNames.includes(variable)) throw unknownArgument(entry.name)
     const named = entry.template.options.complete
     return named && Object.hasOwn(named, variable) ? toCompleter(named[variable]!) : undefined
@@ -255,7 +255,7 @@ interface AnyTemplateChanges extends ResourceConfig {
 }
 
 function parseUri(uri: string): URL {
-  if (!isUri(uri)) throw new ProtocolError(RpcCode.InvalidParams, 'params.uri is not a valid URI')
+  if (!isUri(uri)) throw new ProtocolError(ErrorCode.InvalidParams, 'params.uri is not a valid URI')
   return new URL(uri)
 }
 

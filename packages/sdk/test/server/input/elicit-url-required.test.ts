@@ -1,4 +1,4 @@
-import { CapabilityError, PeerError, RpcCode, UrlElicitationRequiredError } from 'tenon'
+import { CapabilityError, ErrorCode, PeerError, UrlElicitationRequiredError } from 'tenon'
 import type { ClientHandlers } from 'tenon/client'
 import { McpServer, ProtocolError } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
@@ -115,7 +115,7 @@ describe('a call that needs a page first', () => {
       const { server } = needsPage()
       await using pair = await wire.connect(server, { handlers })
       const error = await errorOf<PeerError>(pair.client.callTool('enter'))
-      expect(error.rpcCode).toBe(wire.revision.era === 'handshake' ? RpcCode.InternalError : -32021)
+      expect(error.rpcCode).toBe(wire.revision.era === 'handshake' ? ErrorCode.InternalError : -32021)
       expect(error.message).toContain('visit a URL')
       expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('-32042')
     })
@@ -127,7 +127,7 @@ describe('a call that needs a page first', () => {
       const { server } = needsPage()
       await using pair = await wire.connect(server, visiting())
       const error = await errorOf<PeerError>(pair.client.callTool('enter'))
-      expect(error.rpcCode).toBe(RpcCode.InternalError)
+      expect(error.rpcCode).toBe(ErrorCode.InternalError)
       expect(error.message).toContain('visit a URL')
       expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('-32042')
     },
@@ -160,7 +160,7 @@ describe('a call that needs a page first', () => {
     const server = new McpServer({ name: 'gate', version: '1.0.0' })
     const failures: Record<string, () => unknown> = {
       plain: () => new Error('broken'),
-      rpc: () => new ProtocolError(RpcCode.InvalidParams, 'wrong'),
+      rpc: () => new ProtocolError(ErrorCode.InvalidParams, 'wrong'),
       capability: () => new CapabilityError('elicitUrl', 'cannot be asked to visit a URL'),
     }
     for (const [name, failure] of Object.entries(failures)) {

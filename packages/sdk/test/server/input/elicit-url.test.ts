@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { RpcCode, UrlElicitationRequiredError } from 'tenon'
+import { ErrorCode, UrlElicitationRequiredError } from 'tenon'
 import { Client, type ClientHandlers, StreamableHTTPClientTransport } from 'tenon/client'
 import { inputRequired, McpServer } from 'tenon/server'
 import { record, ScriptedClient, Transcript } from 'tenon/testing'
@@ -243,7 +243,7 @@ describe('a client that is sent to a page', () => {
       async (url) => {
         const { seen, handlers } = visiting()
         const { error, result } = await putTo(revision, pageQuestion(url), { handlers })
-        expect([error?.code, result, seen]).toEqual([RpcCode.InvalidParams, undefined, []])
+        expect([error?.code, result, seen]).toEqual([ErrorCode.InvalidParams, undefined, []])
       },
     )
   }

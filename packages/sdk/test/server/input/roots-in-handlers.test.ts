@@ -1,4 +1,4 @@
-import { CapabilityError, PeerError, ProtocolError, RpcCode } from 'tenon'
+import { CapabilityError, ErrorCode, PeerError, ProtocolError } from 'tenon'
 import { inputRequired, McpServer } from 'tenon/server'
 import { ScriptedClient } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
@@ -174,7 +174,7 @@ describe('a handler that wants the roots', () => {
     expect(reply.status).toBe(revision === modern ? 400 : 200)
     if (revision === modern) {
       expect(error).toMatchObject({
-        code: RpcCode.MissingClientCapability,
+        code: ErrorCode.MissingClientCapability,
         data: { requiredCapabilities: { roots: {} } },
       })
     } else expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('roots') }] })
@@ -205,7 +205,7 @@ describe('a handler that wants the roots', () => {
         const { inputRequests, requestState } = (await called).result as { inputRequests: object; requestState: string }
         const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, given]))
         const second = await client.request('tools/call', { name: 'ask', inputResponses, requestState })
-        expect(second.error, what).toMatchObject({ code: RpcCode.InvalidParams })
+        expect(second.error, what).toMatchObject({ code: ErrorCode.InvalidParams })
       } else {
         client.say({ jsonrpc: '2.0', id: ((await asked) as { id: number }).id, result: given })
         expect((await called).result, what).toMatchObject({ isError: true })
@@ -218,7 +218,7 @@ describe('a handler that wants the roots', () => {
 describe('roots that cannot be listed', () => {
   it.each(handshakeRevisions)('because there are none are answered with -32601 (%s) [ROOT-007]', async (revision) => {
     const { error } = await putTo(revision, { method: listRoots }, { handlers: { sample: () => ({}) as never } })
-    expect(error?.code).toBe(RpcCode.MethodNotFound)
+    expect(error?.code).toBe(ErrorCode.MethodNotFound)
   })
 
   it('because there are none end the call on 2026-07-28 [ROOT-012]', async () => {
@@ -251,7 +251,7 @@ describe('roots that cannot be listed', () => {
         pair.client.on('error', ({ error }) => failures.push(error))
         await pair.client.callTool('ask')
         expect(caught).toEqual([expect.any(PeerError)])
-        expect(caught[0]).toMatchObject({ rpcCode: RpcCode.InternalError, message: 'Internal error' })
+        expect(caught[0]).toMatchObject({ rpcCode: ErrorCode.InternalError, message: 'Internal error' })
         expect(failures).toEqual([broken])
         expect(pair.transcript.toString()).not.toContain('secret')
       },

@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url'
-import { McpError, type Root, RpcCode, revisionIds } from 'tenon'
+import { ErrorCode, McpError, type Root, revisionIds } from 'tenon'
 import { Client } from 'tenon/client'
 import { describe, expect, it } from 'vitest'
 import { inMemory } from '../../era/support.ts'
@@ -129,7 +129,7 @@ describe('a root', () => {
         const { error, result, calls } = await putTo(revision, { method: listRoots }, options)
         expect(result, what).toBe(undefined)
         if (revision === modern) expect(error?.thrown, what).toMatchObject({ code: 'invalid-argument' })
-        else expect(error, what).toEqual({ code: RpcCode.InternalError, message: 'Internal error' })
+        else expect(error, what).toEqual({ code: ErrorCode.InternalError, message: 'Internal error' })
         expect(calls, what).toBe(revision === modern ? 1 : 0)
       }
     },

@@ -1,4 +1,4 @@
-import { type CreateMessageResult, PeerError, ProtocolError, RpcCode, revisionIds } from 'tenon'
+import { type CreateMessageResult, ErrorCode, PeerError, ProtocolError, revisionIds } from 'tenon'
 import { chooseModel } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -175,7 +175,7 @@ describe('the answer of a model', () => {
       )
       expect(result, what).toBe(undefined)
       if (revision === modern) expect(error?.thrown, what).toMatchObject({ code: 'invalid-argument' })
-      else expect(error, what).toEqual({ code: RpcCode.InternalError, message: 'Internal error' })
+      else expect(error, what).toEqual({ code: ErrorCode.InternalError, message: 'Internal error' })
       expect(calls, what).toBe(revision === modern ? 1 : 0)
     }
   })
@@ -198,7 +198,7 @@ describe('the answer of a model', () => {
       const called = client.request('tools/call', { name: 'ask' })
       if (wire.revision.id === modern) {
         const second = await client.request('tools/call', { name: 'ask', ...answerAll((await called).result!, given) })
-        expect(second.error, what).toMatchObject({ code: RpcCode.InvalidParams })
+        expect(second.error, what).toMatchObject({ code: ErrorCode.InvalidParams })
         expect(caught.at(-1), what).toMatchObject({ code: 'protocol' })
       } else {
         client.say({ jsonrpc: '2.0', id: ((await asked) as { id: number }).id, result: given })
@@ -218,7 +218,7 @@ describe('the answer of a model', () => {
         if (revision === modern) {
           const answers = answerAll((await first.response()).result!, given)
           const second = await peer.request('tools/call', { name: 'ask', arguments: {}, ...answers })
-          expect((await second.response()).error, what).toMatchObject({ code: RpcCode.InvalidParams })
+          expect((await second.response()).error, what).toMatchObject({ code: ErrorCode.InvalidParams })
         } else {
           const { id } = await first.notified(createMessage)
           expect((await peer.post({ jsonrpc: '2.0', id, result: given as never })).status).toBe(202)
@@ -270,7 +270,7 @@ describe('a model that fails', () => {
       )
       pair.client.on('error', ({ error }) => failures.push(error))
       await pair.client.callTool('ask')
-      expect(caught[0]).toMatchObject({ rpcCode: RpcCode.InternalError, message: 'Internal error' })
+      expect(caught[0]).toMatchObject({ rpcCode: ErrorCode.InternalError, message: 'Internal error' })
       expect(failures).toEqual([broken])
       expect(pair.transcript.toString()).not.toContain('sk-123')
     },

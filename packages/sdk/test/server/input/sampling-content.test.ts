@@ -1,8 +1,8 @@
 import {
   type CreateMessageParams,
   type CreateMessageResult,
+  ErrorCode,
   PeerError,
-  RpcCode,
   type SamplingContent,
   type ToolResultContent,
 } from 'tenon'
@@ -92,7 +92,7 @@ describe('the content of messages', () => {
       pair.client.on('error', ({ error }) => failures.push(error))
       await pair.client.callTool('ask')
       expect(caught).toEqual([expect.any(PeerError)])
-      expect(caught[0]).toMatchObject({ rpcCode: RpcCode.InternalError })
+      expect(caught[0]).toMatchObject({ rpcCode: ErrorCode.InternalError })
       expect(failures).toEqual([expect.any(TypeError)])
       expect(answersIn(pair.transcript)).toEqual([])
     },

@@ -2,8 +2,8 @@ import {
   CapabilityError,
   type CreateMessageParams,
   type CreateMessageResult,
+  ErrorCode,
   type PeerError,
-  RpcCode,
   type SamplingMessage,
   type ToolUseContent,
 } from 'tenon'
@@ -85,7 +85,7 @@ describe('tools in sampling', () => {
       sampling(() => answer(use(`city-${++count}`), { stopReason: 'toolUse' })),
     )
     const error = await errorOf<PeerError>(pair.client.callTool('ask'))
-    expect(error).toMatchObject({ rpcCode: RpcCode.InternalError, message: expect.stringContaining('5 times') })
+    expect(error).toMatchObject({ rpcCode: ErrorCode.InternalError, message: expect.stringContaining('5 times') })
     expect(count).toBe(5)
   })
 
@@ -137,7 +137,7 @@ describe('tools in sampling', () => {
       )
       if (wire.revision.id === modern) {
         const error = await errorOf<PeerError>(pair.client.callTool('ask'))
-        expect(error.rpcCode).toBe(RpcCode.MissingClientCapability)
+        expect(error.rpcCode).toBe(ErrorCode.MissingClientCapability)
         expect(error.data).toEqual({ requiredCapabilities: required })
       } else {
         const { isError, text } = await pair.client.callTool('ask')
@@ -152,7 +152,7 @@ describe('tools in sampling', () => {
       const sample = () => answer(text(`${++count}`))
       const question = { method: createMessage, params: { ...ask(wish) } }
       const { error } = await putTo(revision, question, { handlers: { sample } })
-      expect(error).toMatchObject({ code: RpcCode.InvalidParams, message: expect.stringContaining('sampling.tools') })
+      expect(error).toMatchObject({ code: ErrorCode.InvalidParams, message: expect.stringContaining('sampling.tools') })
       expect(count).toBe(0)
     })
   })
@@ -163,7 +163,7 @@ describe('tools in sampling', () => {
     const reply = await peer.call('ask')
     expect(reply.status).toBe(400)
     expect((await reply.response()).error).toMatchObject({
-      code: RpcCode.MissingClientCapability,
+      code: ErrorCode.MissingClientCapability,
       data: { requiredCapabilities: { sampling: { tools: {} } } },
     })
   })
@@ -218,7 +218,7 @@ describe('tools in sampling', () => {
       for (const [what, params] of disordered) {
         const { error, calls } = await putTo(revision, { method: createMessage, params: { ...params } }, options)
         const message = expect.stringMatching(/^params\.messages\[\d\]/)
-        expect(error, what).toMatchObject({ code: RpcCode.InvalidParams, message })
+        expect(error, what).toMatchObject({ code: ErrorCode.InvalidParams, message })
         expect(calls, what).toBe(revision === modern ? 1 : 0)
       }
       expect(count).toBe(0)
@@ -267,7 +267,7 @@ describe('tools in sampling', () => {
         await client.open()
         expect((await client.request('tools/call', { name: 'ask' })).result).toMatchObject({ isError: true })
         const { error } = await putTo(revision, { method: createMessage, params: { ...params } }, sampling())
-        expect(error).toMatchObject({ code: RpcCode.InvalidParams })
+        expect(error).toMatchObject({ code: ErrorCode.InvalidParams })
       }
     })
   })

@@ -1,4 +1,4 @@
-import { CapabilityError, type CreateMessageParams, McpError, PeerError, RpcCode, revisionIds } from 'tenon'
+import { CapabilityError, type CreateMessageParams, ErrorCode, McpError, PeerError, revisionIds } from 'tenon'
 import { type Context, McpServer } from 'tenon/server'
 import { ScriptedClient } from 'tenon/testing'
 import { describe, expect, it } from 'vitest'
@@ -134,7 +134,10 @@ describe('a request to sample', () => {
       const options = sampling(() => answer(text(`${++count}`)))
       for (const [what, params] of bad) {
         const { error, calls } = await putTo(revision, { method: createMessage, params: { ...params } }, options)
-        expect(error, what).toMatchObject({ code: RpcCode.InvalidParams, message: expect.stringContaining('params.') })
+        expect(error, what).toMatchObject({
+          code: ErrorCode.InvalidParams,
+          message: expect.stringContaining('params.'),
+        })
         expect(calls, what).toBe(revision === modern ? 1 : 0)
       }
       expect(count).toBe(0)
@@ -142,7 +145,7 @@ describe('a request to sample', () => {
   )
 
   describe.each([...httpRevisions])('of a client that declared nothing (%s)', (revision) => {
-    const refused = { code: RpcCode.MissingClientCapability, data: { requiredCapabilities: { sampling: {} } } }
+    const refused = { code: ErrorCode.MissingClientCapability, data: { requiredCapabilities: { sampling: {} } } }
 
     it('is answered with what is missing: a result before 2026-07-28, and 400 since [SAMP-003]', async () => {
       await using http = await serve(server((ctx) => ctx.sample(ask())))
@@ -167,7 +170,7 @@ describe('a request to sample', () => {
         const error = await errorOf<PeerError>(pair.client.request(method, params))
         const isModern = wire.revision.id === modern
         expect(error).toBeInstanceOf(PeerError)
-        expect(error.rpcCode).toBe(isModern ? RpcCode.MissingClientCapability : RpcCode.InternalError)
+        expect(error.rpcCode).toBe(isModern ? ErrorCode.MissingClientCapability : ErrorCode.InternalError)
         if (isModern) expect(error.data).toEqual({ requiredCapabilities: { sampling: {} } })
         expect(questionsIn(pair.transcript, createMessage)).toEqual([])
       },

@@ -1,4 +1,4 @@
-import { McpError, PeerError, ProtocolError, RpcCode, TimeoutError } from 'tenon'
+import { ErrorCode, McpError, PeerError, ProtocolError, TimeoutError } from 'tenon'
 import { McpServer, Server } from 'tenon/server'
 import { ScriptedServer } from 'tenon/testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -120,10 +120,10 @@ describe('a server of 2026-07-28', () => {
     async (wire) => {
       const server = new McpServer({ name: 'codes', version: '1' }, { onError: () => {} })
       server.registerResource('gone', 'gone://it', {}, () => {
-        throw new ProtocolError(RpcCode.ResourceNotFound, 'It is gone')
+        throw new ProtocolError(ErrorCode.ResourceNotFound, 'It is gone')
       })
       server.registerTool('consent', {}, () => {
-        throw new ProtocolError(RpcCode.UrlElicitationRequired, 'Go there first', { elicitations: [] })
+        throw new ProtocolError(ErrorCode.UrlElicitationRequired, 'Go there first', { elicitations: [] })
       })
       await using client = await script(wire, server)
       const gone = await client.request('resources/read', { uri: 'gone://it' })
@@ -182,7 +182,7 @@ describe('the library', () => {
   it('names no code of its own making [RPC-030, RPC-032, RPC-036]', () => {
     // -32002 and -32042 belong to earlier revisions.
     const known = new Set([...fromSpecification, -32002, -32042])
-    expect(Object.values(RpcCode).filter((code) => !known.has(code))).toEqual([])
+    expect(Object.values(ErrorCode).filter((code) => !known.has(code))).toEqual([])
   })
 })
 

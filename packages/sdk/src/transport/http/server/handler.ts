@@ -1,6 +1,6 @@
 import { pathOf } from '../../../auth/http.ts'
 import { principalOf } from '../../../auth/resource/principal.ts'
-import { RpcCode } from '../../../errors.ts'
+import { ErrorCode } from '../../../errors.ts'
 import { Fault } from '../../../jsonrpc/message.ts'
 import type { Endpoint } from '../../../protocol/endpoint.ts'
 import { networkOf } from '../../../util/account.ts'
@@ -133,7 +133,7 @@ export class HttpRequestHandler {
     const cors = this.#guard.corsHeaders(call)
     if (error instanceof Refusal) return error.send(call, cors)
     this.#endpoint.reportError(error)
-    new Refusal(500, RpcCode.InternalError, 'Internal error').send(call, cors)
+    new Refusal(500, ErrorCode.InternalError, 'Internal error').send(call, cors)
   }
 
   /** Refuses new requests, lets the current ones finish within `graceMs`, and ends every stream. */

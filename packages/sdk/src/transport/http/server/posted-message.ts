@@ -1,4 +1,4 @@
-import { RpcCode } from '../../../errors.ts'
+import { ErrorCode } from '../../../errors.ts'
 import {
   classify,
   Fault,
@@ -62,12 +62,12 @@ function handshakeNotServed(
 ): Refusal {
   if (isInitialize(value)) {
     const requested = (value as RpcRequest).params?.protocolVersion
-    return unsupportedVersion(revisions, RpcCode.UnsupportedProtocolVersion, String(requested), id)
+    return unsupportedVersion(revisions, ErrorCode.UnsupportedProtocolVersion, String(requested), id)
   }
-  if (version !== undefined) return unsupportedVersion(revisions, RpcCode.UnsupportedProtocolVersion, version, id)
+  if (version !== undefined) return unsupportedVersion(revisions, ErrorCode.UnsupportedProtocolVersion, version, id)
   const supported = revisions.ids
   const message = `The header MCP-Protocol-Version is missing. Supported versions: ${supported.join(', ')}.`
-  const refusal = new Refusal(400, RpcCode.HeaderMismatch, message, id)
+  const refusal = new Refusal(400, ErrorCode.HeaderMismatch, message, id)
   refusal.data = { supported }
   return refusal
 }
@@ -164,11 +164,11 @@ export function checkStatelessPost(
   headers: HeaderReader,
 ): 'request' | 'notification' {
   if (kind === 'batch') {
-    throw new Refusal(400, RpcCode.InvalidRequest, 'Batches are not supported in this protocol revision')
+    throw new Refusal(400, ErrorCode.InvalidRequest, 'Batches are not supported in this protocol revision')
   }
   if (kind instanceof Fault) throw new Refusal(400, kind.code, kind.message, kind.id)
   if (kind === 'response') {
-    throw new Refusal(400, RpcCode.InvalidRequest, 'Clients cannot send responses in this protocol revision')
+    throw new Refusal(400, ErrorCode.InvalidRequest, 'Clients cannot send responses in this protocol revision')
   }
   if (isRequest(value, kind)) checkRequest(revisions, value, headers)
   return kind
@@ -179,16 +179,16 @@ function checkRequest(revisions: Revisions, request: RpcRequest, headers: Header
   const stated = versionOf(headers)
   const meta = metaOf(request) ?? {}
   const version = meta[metaKeys.protocolVersion]
-  if (typeof version !== 'string') throw new Refusal(400, RpcCode.InvalidParams, invalidVersion, id)
+  if (typeof version !== 'string') throw new Refusal(400, ErrorCode.InvalidParams, invalidVersion, id)
   const isServed = isStateless(revisions, version)
   const missing = isServed ? capabilitiesProblem(meta) : undefined
-  if (missing !== undefined) throw new Refusal(400, RpcCode.InvalidParams, missing, id)
+  if (missing !== undefined) throw new Refusal(400, ErrorCode.InvalidParams, missing, id)
   if (stated === undefined) throw mismatch(request, 'The header MCP-Protocol-Version is missing')
   if (stated !== version)
     throw mismatch(request, 'The header MCP-Protocol-Version does not match the version in the body')
   // A version that is not served is refused by the era, which lists the versions that are.
   const problem = isServed ? standardHeadersProblem(method, params, headers, true) : undefined
-  if (problem !== undefined) throw new Refusal(400, RpcCode.HeaderMismatch, problem, id)
+  if (problem !== undefined) throw new Refusal(400, ErrorCode.HeaderMismatch, problem, id)
 }
 
 /** The value of the version header, if there is one. */
@@ -208,5 +208,5 @@ function metaOf(value: unknown): JsonObject | undefined {
 }
 
 function mismatch({ id }: RpcRequest, message: string): Refusal {
-  return new Refusal(400, RpcCode.HeaderMismatch, message, id)
+  return new Refusal(400, ErrorCode.HeaderMismatch, message, id)
 }

@@ -54,6 +54,10 @@ export class PostResponse implements RequestStream, DenseSetItem {
     this.headers = headers
   }
 
+  get noStreamReason(): string {
+    return 'Either enableJsonResponse is set, or the stream limit is reached (maxStreams, maxStreamsPerSession).'
+  }
+
   get done(): boolean {
     return this.#done
   }

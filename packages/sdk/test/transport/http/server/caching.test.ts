@@ -1,4 +1,4 @@
-import { ProtocolError, RpcCode } from 'tenon/server'
+import { ErrorCode, ProtocolError } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import { Peer } from '../../../kit/http-peer.ts'
 import { eachRevision, modern, sessionRevisions } from '../../../kit/revisions.ts'
@@ -44,7 +44,7 @@ describe(`${modern}: caching hints over HTTP`, () => {
     const server = workshop({ cache: { ttlMs: 60_000, cacheScope: 'public' } })
     server.use(async ({ method, params, ctx }, next) => {
       const isAlice = ctx.request?.principal === 'alice'
-      if (method === 'tools/call' && !isAlice) throw new ProtocolError(RpcCode.InvalidParams, 'Unknown tool')
+      if (method === 'tools/call' && !isAlice) throw new ProtocolError(ErrorCode.InvalidParams, 'Unknown tool')
       const result = await next(params)
       return method === 'tools/list' && !isAlice ? { ...result, tools: [] } : result
     })

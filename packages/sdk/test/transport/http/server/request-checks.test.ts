@@ -1,5 +1,5 @@
 import { metaKeys } from 'tenon'
-import { ProtocolError, RpcCode, Server, serveHttp } from 'tenon/server'
+import { ErrorCode, ProtocolError, Server, serveHttp } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import type { Answer } from '../../../kit/http-client.ts'
 import { Peer } from '../../../kit/http-peer.ts'
@@ -176,7 +176,7 @@ describe(`the order of checks on ${modern}`, () => {
   it('a missing client capability has its status also on a bare server [META-017]', async () => {
     const server = new Server({ name: 'bare', version: '1' })
     server.setRequestHandler('custom/ask', () => {
-      throw new ProtocolError(RpcCode.MissingClientCapability, 'no', { requiredCapabilities: { sampling: {} } })
+      throw new ProtocolError(ErrorCode.MissingClientCapability, 'no', { requiredCapabilities: { sampling: {} } })
     })
     await using http = await serveHttp(server, { port: 0, exit: false })
     await using peer = new Peer(http.url, modern)
@@ -280,7 +280,7 @@ function strict() {
   const inputSchema = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } } as const
   server.registerTool('regional', { inputSchema }, () => 'ok')
   server.registerTool('needy', { inputSchema }, () => {
-    throw new ProtocolError(RpcCode.MissingClientCapability, 'Sampling is needed', {
+    throw new ProtocolError(ErrorCode.MissingClientCapability, 'Sampling is needed', {
       requiredCapabilities: { sampling: {} },
     })
   })

@@ -1,4 +1,4 @@
-import { RpcCode } from '../../../../errors.ts'
+import { ErrorCode } from '../../../../errors.ts'
 import { isBatch, isRequest, isResponse, type ReceivedKind, type RequestId } from '../../../../jsonrpc/message.ts'
 import type { Endpoint } from '../../../../protocol/endpoint.ts'
 import { MemoryEventStore } from '../../../../store/memory/events.ts'
@@ -82,7 +82,8 @@ export class SessionRequests {
     await session.close()
     await this.#cluster?.delete(session)
     this.#forgetEvents(session)
-    if ((await session.closedCallback) === false) throw new Refusal(500, RpcCode.InternalError, 'Internal error', null)
+    if ((await session.closedCallback) === false)
+      throw new Refusal(500, ErrorCode.InternalError, 'Internal error', null)
     call.reply(200, cors ?? {})
   }
 

@@ -1,4 +1,4 @@
-import { RpcCode } from '../../../../errors.ts'
+import { ErrorCode } from '../../../../errors.ts'
 import type { RequestId } from '../../../../jsonrpc/message.ts'
 import type { EventStore } from '../../../../store/ports.ts'
 import { isObject } from '../../../../util/objects.ts'
@@ -71,6 +71,6 @@ function isResponseTo(requestId: RequestId | undefined, text: string): boolean {
 
 async function sendLost({ requestId: id }: StreamOrigin, send: SendEvent): Promise<void> {
   const message = 'The server process ended before it responded. The request may have been executed.'
-  const error = { code: RpcCode.InternalError, message }
+  const error = { code: ErrorCode.InternalError, message }
   if (id !== undefined) await send(undefined, JSON.stringify({ jsonrpc: '2.0', id, error }))
 }

@@ -1,0 +1,54 @@
+import type { ClientAuth } from '../../auth/client/client-auth.ts'
+import type { Connectable } from '../../connect/connect.ts'
+import type { Trust } from '../action.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+
+/** Options that every server has. */
+export interface CommonServerConfig {
+  /** Default `untrusted`. */
+  trust?: Trust | undefined
+  /** A server that is disabled is not started, and its tools are not in the catalog. */
+  disabled?: boolean | undefined
+  /** How long the connection stays open without a call. Default 300,000; `Infinity`: until the host closes. */
+  idleMs?: number | undefined
+  /** How long a call may take without progress. Default 60,000. */
+  timeoutMs?: number | undefined
+  /** Only these tools are in the catalog, by the names that the server gives them; `*` matches any text. Default: all. */
+  tools?: readonly string[] | undefined
+  /** For a gateway: lets callers share one connection, if the server keeps no state per connection. Default false. */
+  shared?: boolean | undefined
+}
+
+/** A server that the host starts as a process. */
+export interface CommandServerConfig extends CommonServerConfig {
+  /** The program. It is never run through a shell. */
+  command: string
+  args?: readonly string[] | undefined
+  /** Environment variables, added to a minimal environment. */
+  env?: Readonly<Record<string, string>> | undefined
+  cwd?: string | undefined
+  /** How to confine the process. Default: a minimal environment, and nothing else. */
+  sandbox?: Sandbox | undefined
+}
+
+/** A server at a URL. */
+export interface UrlServerConfig extends CommonServerConfig {
+  url: string
+  /** `sse` for the HTTP+SSE transport of the oldest revision. Default: found out. */
+  transport?: 'http' | 'sse' | undefined
+  headers?: Readonly<Record<string, string>> | undefined
+  /** Provides credentials: `oauth()`, `bearer(token)` and the like of `tenon/auth/client`. */
+  auth?: ClientAuth | undefined
+  /** Allows `http:` to another machine. Default false. */
+  allowInsecure?: boolean | undefined
+}
+
+/** A server in this process. */
+export interface LocalServerConfig extends CommonServerConfig {
+  server: Connectable
+}
+
+export type ServerConfig = CommandServerConfig | UrlServerConfig | LocalServerConfig
+
+/** The servers of a host, by the ids that the user chose. */
+export type ServerConfigs = Readonly<Record<string, ServerConfig>>
