@@ -174,7 +174,7 @@ export interface TaskStore {
    * the meantime. When `run` rejects, the task is retried after a delay.
    */
   work(run: RunTask, options: WorkOptions): Promise<TaskStoreWorker>
-  /** Calls the listener for every change of a task and every `publish` of any process. Returns a function to stop it. */
+  /** Calls the listener for every change of a task and every `publish`, by any process. Returns a function to stop. */
   watch(listener: (id: string, text?: string) => void): Promise<() => void>
   /** Sends text about a task to all watchers. It is not stored. */
   publish(id: string, text: string): void | Promise<void>

@@ -30,7 +30,7 @@ sessionStoreContract(runner, 'An asynchronous session store', {
   open: async () => laterSessions(new MemorySessionStore({ now })),
   advance: async (ms) => advance(ms),
 })
-busContract(runner, 'A bus with two ends', { open: () => laterBus(new MemoryBus()), join: async (bus) => laterBus(bus) })
+busContract(runner, 'A two-ended bus', { open: () => laterBus(new MemoryBus()), join: async (bus) => laterBus(bus) })
 
 describe('MemoryValueStore', () => {
   it('drops the oldest values at maxValues and at maxBytes', () => {

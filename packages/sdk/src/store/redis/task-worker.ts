@@ -177,7 +177,7 @@ export class RedisTaskWorker implements TaskStoreWorker {
     run.controller.abort(new McpError('cancelled', 'Another worker has taken over the task'))
   }
 
-  /** Adds missing jobs of ready tasks, for example after the process that created them crashed. Removes expired tasks. */
+  /** Adds missing jobs of ready tasks, for example after their creator crashed, and removes expired tasks. */
   #sweep(): void {
     if (this.#isSweeping) return
     this.#isSweeping = true
