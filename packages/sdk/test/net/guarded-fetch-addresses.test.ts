@@ -139,7 +139,7 @@ describe('the address policy of guardedFetch', () => {
     ['/relative', 'url'],
     ['https://', 'url'],
     ['https://[::1%25eth0]/', 'url'],
-  ])('refuses %s with every option [SEC-002, SEC-006]', async (url, rule) => {
+  ])('refuses %s even with allowPrivate and allowLoopback [SEC-002, SEC-006]', async (url, rule) => {
     const fetch = guardedFetch({ fetch: anywhere, allowPrivate: true, allowLoopback: 'http' })
     expect((await refusal(fetch(url))).rule).toBe(rule)
   })

@@ -204,7 +204,7 @@ describe('messages', () => {
       '"method\\u0000":"tools/list","params\\u0000":{"name":"revision"}',
     ],
   ] as const
-  it.each(differing)('%s: does not treat keys %s as the same key', async (_, __, inner, outer) => {
+  it.each(differing)('%s: does not confuse keys %s with protocol keys', async (_, __, inner, outer) => {
     const { server, ran } = watched()
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, '2025-11-25')
