@@ -2,15 +2,15 @@ import type { Bus } from '../../store/ports.ts'
 import { type Driver, type TestRunner, testsOf } from './suite.ts'
 
 export interface BusDriver extends Driver<Bus> {
-  /** Another end of the same bus, as another process has it. Default: the tests talk and listen at one end. */
+  /** Opens a second end of the same bus, as in another process. Default: the tests publish and listen at one end. */
   join?(bus: Bus): Bus | Promise<Bus>
 }
 
-/** The suite that every bus passes. */
+/** The test suite that every bus must pass. */
 export function busContract(runner: TestRunner, name: string, driver: BusDriver): void {
   const { expect } = runner
   const it = testsOf(runner, driver)
-  /** Runs with an end to talk at and an end to listen at. */
+  /** Runs with an end to publish at and an end to listen at. */
   const withEnds = async (near: Bus, body: (far: Bus) => Promise<void>) => {
     const far = driver.join ? await driver.join(near) : near
     try {
@@ -110,7 +110,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
   })
 }
 
-/** A listener that can be waited for. */
+/** A listener that tests can wait for. */
 export class Ear {
   readonly heard: string[] = []
   #wanted = 0

@@ -8,7 +8,7 @@ export interface EventStoreDriver extends Driver<EventStore> {
 }
 
 /**
- * The suite that every event store passes.
+ * The test suite that every event store must pass.
  *
  * ```ts
  * import { describe, expect, it } from 'vitest'
@@ -128,7 +128,7 @@ export function eventStoreContract(runner: TestRunner, name: string, driver: Eve
   })
 }
 
-/** Ids of which one begins like the other, and one that looks like an event id. */
+/** Ids that are prefixes of each other, and one that looks like an event id. */
 export const similarStreams = ['a', 'a/1', 'a/1/1', 'a/10', 'ab', 'b/1']
 
 export const refused = { unknown: true, events: [] }
@@ -184,7 +184,7 @@ export interface Stored {
   message: string
 }
 
-/** Some events for each stream, one stream after the other in every round. */
+/** Stores events in rounds, one for each stream in every round. */
 export async function storeInTurn(store: EventStore, streams: string[], rounds: number): Promise<Stored[]> {
   const stored: Stored[] = []
   for (let round = 0; round < rounds; round++) {
@@ -204,7 +204,7 @@ export async function replayAfter(store: EventStore, id = ''): Promise<{ streamI
   return { streamId, events }
 }
 
-/** Whether the store refuses the id as unknown, and what it had sent by then. Other failures are thrown. */
+/** Returns whether the store rejects the id as unknown, and what it sent before. Throws other errors. */
 export async function outcomeOf(store: EventStore, id: string): Promise<{ unknown: boolean; events: Replayed }> {
   const events: Replayed = []
   const error = await errorOf(() => store.replayEventsAfter(id, { send: (...event) => void events.push(event) }))

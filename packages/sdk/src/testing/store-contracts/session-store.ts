@@ -2,11 +2,11 @@ import type { SessionRecord, SessionStore } from '../../store/ports.ts'
 import { type Driver, type TestRunner, testsOf } from './suite.ts'
 
 export interface SessionStoreDriver extends Driver<SessionStore> {
-  /** Lets time pass for the store: moves the clock it was given, or waits. */
+  /** Advances the time of the store: moves the clock that it uses, or waits. */
   advance(ms: number): void | Promise<void>
 }
 
-/** The suite that every session store passes. It lets about six seconds pass, where that means to wait. */
+/** The test suite that every session store must pass. It advances the time by about six seconds. */
 export function sessionStoreContract(runner: TestRunner, name: string, driver: SessionStoreDriver): void {
   const { expect } = runner
   const it = testsOf(runner, driver)

@@ -86,7 +86,7 @@ export function working({ it, expect, entry }: Suite): void {
   it('keeps a task that takes longer than the lease with the worker that runs it', async (near, far) => {
     const runs = new Runs((id, signal) => {
       signals.push(signal)
-      // Much longer than a busy machine stops for, so that the lease can be renewed in time.
+      // Much longer than a busy machine may stall, so that the lease can be renewed in time.
       return new Promise((resolve) => scheduler.setTimeout(resolve, id === 'long' ? 5_000 : 0))
     })
     const signals: AbortSignal[] = []
@@ -153,7 +153,7 @@ export function workingAgain({ it, expect, entry }: Suite): void {
     for (let version = 2; version < 10; version++) {
       await (version % 2 ? near : far).replace(entry('one', { version }), ready)
     }
-    // Another task, made ready later, shows that the first could have been run by now.
+    // Another task, made ready later, shows that the first one could have run by now.
     await near.create(entry('other'), ready)
     await runs.begun('other')
     expect(runs.order).toEqual(['one', 'other'])
@@ -208,7 +208,7 @@ export function workingAgain({ it, expect, entry }: Suite): void {
     await runs.over('one')
     await far.replace(entry('one', { version: 2 }), ready)
     await runs.over('one', 2)
-    // By its fourth run any pause that the first task had is long over.
+    // When it has run four times, any delay of the first task is over.
     await near.create(entry('slow'), ready)
     await runs.over('slow', 4)
     expect(runs.count('one')).toBe(2)

@@ -2,11 +2,11 @@ import type { ValueStore } from '../../store/ports.ts'
 import { type Driver, type TestRunner, testsOf } from './suite.ts'
 
 export interface ValueStoreDriver extends Driver<ValueStore> {
-  /** Lets time pass for the store: moves the clock it was given, or waits. */
+  /** Advances the time of the store: moves the clock that it uses, or waits. */
   advance(ms: number): void | Promise<void>
 }
 
-/** The suite that every store of values passes. It lets about three seconds pass, where that means to wait. */
+/** The test suite that every value store must pass. It advances the time by about three seconds. */
 export function valueStoreContract(runner: TestRunner, name: string, driver: ValueStoreDriver): void {
   const { expect } = runner
   const it = testsOf(runner, driver)
