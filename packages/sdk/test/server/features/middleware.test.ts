@@ -190,7 +190,7 @@ describe('the low-level server', () => {
     expect((await ask(client, 'resources/read', {})).error?.code).toBe(-32602)
   })
 
-  it.each(handshakes)('sends list_changed only for declared capabilities, on %s [SDK-012, TOOL-041]', async (revision) => {
+  it.each(handshakes)('sends list_changed when the application asks, on %s [SDK-012, TOOL-041]', async (revision) => {
     const server = createLow()
     await using client = await script(server, revision)
     await ask(client, 'ping')

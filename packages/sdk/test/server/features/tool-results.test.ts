@@ -139,7 +139,7 @@ describe('structured content', () => {
     expect(JSON.parse((await pair.client.callTool('bare')).text || 'null')).toEqual({ degrees: 21 })
   })
 
-  everyWire('is sent and listed with its schema only since 2025-06-18 [JSON-017]', async (wire) => {
+  everyWire('is described by an output schema only since 2025-06-18 [JSON-017]', async (wire) => {
     await using pair = await wire.connect(weather())
     const [tool] = (await pair.client.listTools()).tools
     if (wire.revision.id < '2025-06-18') expect(tool).not.toHaveProperty('outputSchema')
@@ -176,7 +176,7 @@ describe('structured content', () => {
   )
 
   everyWire(
-    'is wrapped as { result } on 2025-06-18 and 2025-11-25, where its schema must be an object [TOOL-028, JSON-017, TOOL-031]',
+    'is wrapped as { result } on 2025-06-18 and 2025-11-25 unless it is an object [TOOL-028, JSON-017, TOOL-031]',
     async (wire) => {
       await using pair = await wire.connect(anything())
       const tools = (await pair.client.listTools()).tools
@@ -230,7 +230,7 @@ describe('structured content', () => {
     return server
   }
 
-  everyWire('is not sent when its schema rejects it, and the reason is reported to onError [TOOL-032]', async (wire) => {
+  everyWire('is not sent when its schema rejects it, and onError gets the reason [TOOL-032]', async (wire) => {
     const onError = vi.fn()
     await using pair = await wire.connect(lying(onError))
     for (const name of ['wrong', 'full', 'missing', 'nothing']) {

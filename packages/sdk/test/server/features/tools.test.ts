@@ -106,7 +106,7 @@ describe('tools/list', () => {
     },
   )
 
-  everyWire('shows the fields that each revision has for a tool: title, annotations, icons, _meta [TOOL-010]', async (wire) => {
+  everyWire('shows title, annotations, icons and _meta where the revision has them [TOOL-010]', async (wire) => {
     await using pair = await wire.connect(createServer())
     const { id } = wire.revision
     const second = (await pair.client.listTools()).tools[1]!
@@ -318,7 +318,7 @@ describe('a tool that throws', () => {
     expect(JSON.stringify(pair.transcript.lines)).not.toContain('tools.test.ts')
   })
 
-  everyWire('reports no details to the peer with maskErrors, and the full error to onError [TOOL-038]', async (wire) => {
+  everyWire('hides details from the peer with maskErrors and reports them to onError [TOOL-038]', async (wire) => {
     const thrown = new Error('password=hunter2', { cause: new Error('inner secret') })
     const { server, onError } = failing(thrown, { maskErrors: true })
     await using pair = await wire.connect(server)
