@@ -176,7 +176,7 @@ describe('structured content', () => {
   )
 
   everyWire(
-    'is wrapped as { result } on 2025-06-18 and 2025-11-25 unless it is an object [TOOL-028, JSON-017, TOOL-031]',
+    'is wrapped as { result } on 2025-06-18 and 2025-11-25 when its schema requires it [TOOL-028, JSON-017, TOOL-031]',
     async (wire) => {
       await using pair = await wire.connect(anything())
       const tools = (await pair.client.listTools()).tools
