@@ -15,7 +15,7 @@ const tools = (server: McpServer) => {
 }
 
 describe('servers that share a store', () => {
-  everyTask('run the tasks of each other, and any of them answers [XTASK-009]', async (world) => {
+  everyTask('run the tasks of each other, and each of them can answer [XTASK-009]', async (world) => {
     const ran: string[] = []
     const define = (name: string) => (server: McpServer) =>
       void server.registerTool('where', always, () => {
