@@ -37,7 +37,7 @@ describe('a client of 2025-11-25', () => {
     },
   )
 
-  it('creates a task when the tool requires it, and only on request when it is optional [TASK-008] [TASK-009]', async () => {
+  it('creates a task if the tool requires it, or on request if optional [TASK-008] [TASK-009]', async () => {
     const answers = {
       'tasks/get': () => ({ result: oldTask({ status: 'completed' }) }),
       'tasks/result': () => ({ result: done }),
@@ -79,7 +79,7 @@ describe('a client of 2025-11-25', () => {
     expect([first, second, third]).toEqual([undefined, undefined, {}])
   })
 
-  it('requests tasks/result once when input is required, and continues to poll [TASK-024] [TASK-028] [TASK-032]', async () => {
+  it('requests tasks/result once on input_required, and still polls [TASK-024] [TASK-028] [TASK-032]', async () => {
     let status = 'input_required'
     const server: ScriptedServer = oldServer({
       'tasks/get': () => ({ result: oldTask({ status }) }),

@@ -195,7 +195,7 @@ describe('cancelling and timeouts', () => {
     expect(await statesOf(task)).toEqual(['cancelled'])
   })
 
-  eachDialect('aborting a call that became a task cancels the task instead of the request [XTASK-029]', async (wire) => {
+  eachDialect('aborting a call that became a task cancels the task, not the request [XTASK-029]', async (wire) => {
     const { lab, started, stopped } = labServer()
     await using pair = await wire.connect(lab)
     // The tool runs as a task on both revisions.

@@ -42,7 +42,7 @@ describe('a client that receives input_required', () => {
     ],
   ]
   it.each(requests)(
-    'answers every question and repeats the request with a new id: %s [MRTR-010, MRTR-011, MRTR-013, MRTR-016, RPC-045]',
+    'answers all questions and repeats the request with a new id: %s [MRTR-010, MRTR-011, MRTR-013, MRTR-016, RPC-045]',
     async (method, call, params, last) => {
       const questions = { f: form(), p: page, m: model, r: roots }
       const results = [
