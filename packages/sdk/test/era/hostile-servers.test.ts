@@ -198,7 +198,7 @@ describe('servers that continue after the client is closed', () => {
       try {
         server.say({ jsonrpc: '2.0', ...message } as never)
       } catch {
-        // The transport may say that it is closed.
+        // The transport may throw because it is closed.
       }
     }
     send({ method: 'notifications/tools/list_changed' })
