@@ -55,7 +55,7 @@ describe('negotiation between every set of client revisions and every set of ser
     })
   }
 
-  it('tells a client without 2026-07-28 clearly that the server supports nothing else', async () => {
+  it('names the versions of a server that supports only 2026-07-28 to a client without it', async () => {
     const { server } = testServer({ revisions: [modern] })
     for (const own of subsets(handshakeRevisions)) {
       const { client, connecting } = await open(server, own)

@@ -182,7 +182,7 @@ describe('a client of 2026-07-28', () => {
     await peer.start('always')
   })
 
-  it('without the extension is told what to declare by a tool that requires a task [XTASK-006]', async () => {
+  it('without the extension gets an error that names it from a tool that requires a task [XTASK-006]', async () => {
     await using made = await lab(modern)
     const peer = await made.world.peer(made.server, { hasTasks: false })
     for (const name of ['required', 'required-never', 'required-late']) {

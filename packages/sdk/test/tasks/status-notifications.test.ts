@@ -184,7 +184,7 @@ describe('a client of 2026-07-28', () => {
     expect((nothing.params!.notifications as Body).taskIds).toEqual([])
   })
 
-  it('without the extension cannot subscribe to tasks, and is told what to declare [XTASK-036]', async () => {
+  it('without the extension cannot subscribe to tasks, and the error names it [XTASK-036]', async () => {
     await using world = new World(modern, 'memory', 'memory')
     const server = await world.serve(talkative().define)
     for (const channel of ['memory', 'http'] as const) {
