@@ -278,20 +278,20 @@ describe('JSON Schema dialects', () => {
   }
   const draft7 = 'http://json-schema.org/draft-07/schema#'
 
-  it('default to 2020-12 without $schema [JSON-001, JSON-003, JSON-005]', async () => {
+  it('a schema without $schema is 2020-12 [JSON-001, JSON-003, JSON-005]', async () => {
     const server = echo(tuple2020)
     expect((await call(server, { pair: ['a', 1, 2] })).isError).toBeUndefined()
     expect((await call(server, { pair: ['a', 'b'] })).isError).toBe(true)
     expect((await call(server, { pair: [1] })).isError).toBe(true)
   })
 
-  it('can be set to 2020-12 explicitly [JSON-002, JSON-003]', async () => {
+  it('$schema may name 2020-12 [JSON-002, JSON-003]', async () => {
     const server = echo({ $schema: 'https://json-schema.org/draft/2020-12/schema', ...tuple2020 })
     expect((await call(server, { pair: ['a', 'b'] })).isError).toBe(true)
     expect((await listed(server)).inputSchema.$schema).toBe('https://json-schema.org/draft/2020-12/schema')
   })
 
-  it('other than 2020-12 are supported when named [JSON-002, JSON-005]', async () => {
+  it('another dialect is used when $schema names it [JSON-002, JSON-005]', async () => {
     const server = echo({ $schema: draft7, ...tuple7 })
     expect((await call(server, { pair: ['a', 1, 2] })).isError).toBeUndefined()
     expect((await call(server, { pair: ['a', 'b'] })).isError).toBe(true)
@@ -311,13 +311,13 @@ describe('JSON Schema dialects', () => {
   })
 
   it.each(['http://json-schema.org/draft-04/schema#', 'https://example.com/my-dialect', 'nonsense'])(
-    'that are unknown are rejected at registration: %s [JSON-006]',
+    'an unknown dialect is rejected at registration: %s [JSON-006]',
     ($schema) => {
       expect(() => echo({ $schema, ...person })).toThrow(/Tool "echo", inputSchema: .*(dialect|\$schema)/i)
     },
   )
 
-  it('that are supported are named in the error [JSON-004, JSON-006]', () => {
+  it('the error lists the supported dialects [JSON-004, JSON-006]', () => {
     expect(() => echo({ $schema: 'http://json-schema.org/draft-04/schema#', ...person })).toThrow(/2020-12.*draft-07/)
   })
 
@@ -328,7 +328,7 @@ describe('JSON Schema dialects', () => {
     ['a pattern that is none', { type: 'object', properties: { a: { pattern: '(' } } }],
     ['a reference to nothing', { type: 'object', properties: { a: { $ref: '#/$defs/missing' } } }],
   ]
-  it.each(invalid)('reject an invalid schema: %s [JSON-007]', (_what, schema) => {
+  it.each(invalid)('an invalid schema is rejected: %s [JSON-007]', (_what, schema) => {
     expect(() => echo(schema)).toThrow(/Tool "echo", inputSchema/)
     const server = new McpServer(info)
     expect(() => server.registerTool('out', { outputSchema: schema }, () => undefined as never)).toThrow(
@@ -337,7 +337,7 @@ describe('JSON Schema dialects', () => {
   })
 
   it.each(sources)(
-    'make the conversion of %s valid, and 2020-12 where the library can choose [JSON-007, JSON-008]',
+    'the conversion of %s is valid, and uses 2020-12 where the library can choose [JSON-007, JSON-008]',
     async (name, schema) => {
       const { inputSchema } = await listed(echo(schema))
       expect(() => echo(inputSchema)).not.toThrow()
@@ -345,7 +345,7 @@ describe('JSON Schema dialects', () => {
     },
   )
 
-  it('describe a zod tuple with the keywords of 2020-12 [JSON-008]', async () => {
+  it('a zod tuple is described with 2020-12 keywords [JSON-008]', async () => {
     const { inputSchema } = await listed(echo({ pair: z.tuple([z.string()]).rest(z.number()) }))
     expect(inputSchema.properties.pair).toMatchObject({ prefixItems: [{ type: 'string' }], items: { type: 'number' } })
   })
@@ -370,7 +370,7 @@ describe('JSON Schema dialects', () => {
     unevaluatedProperties: false,
     'x-vendor': { deep: [1, { two: null }] },
   }
-  everyWire('pass every keyword to the client unchanged [JSON-015]', async (wire) => {
+  everyWire('every keyword reaches the client unchanged [JSON-015]', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('order', { inputSchema: rich, outputSchema: rich }, () => ({ item: {} }))
     await using pair = await wire.connect(server)
@@ -379,7 +379,7 @@ describe('JSON Schema dialects', () => {
     if (wire.revision.id >= '2025-06-18') expect(tool?.outputSchema).toEqual(rich)
   })
 
-  everyWire('set the root type of an input schema to object [JSON-016]', async (wire) => {
+  everyWire('the root of an input schema has the type object [JSON-016]', async (wire) => {
     const server = new McpServer(info)
     const schemas: SchemaLike[] = [
       { properties: { a: { type: 'string' } } },
@@ -404,11 +404,11 @@ describe('JSON Schema dialects', () => {
     ['a JSON Schema of several types', { type: ['object', 'null'] }],
     ['a zod string', z.string()],
     ['a zod array', z.array(z.string())],
-  ])('reject an input schema that is not an object: %s [JSON-016]', (_what, schema) => {
+  ])('an input schema that is not an object is rejected: %s [JSON-016]', (_what, schema) => {
     expect(() => echo(schema)).toThrow(/must have type "object"/)
   })
 
-  it('bound validation: deep schemas, huge schemas and hostile patterns end at once [JSON-014]', async () => {
+  it('validation is bounded: deep schemas, huge schemas and hostile patterns end at once [JSON-014]', async () => {
     let deep: Record<string, unknown> = { type: 'string' }
     for (let level = 0; level < 5_000; level++) deep = { type: 'object', properties: { a: deep } }
     expect(() => echo(deep)).toThrow(/Tool "echo", inputSchema/)
@@ -430,7 +430,7 @@ describe('JSON Schema dialects', () => {
     ['^\\s*[\\w ]+\\s*[\\w ]*\\s*$', `${' '.repeat(300_000)}!`],
     [`^${'(?:a|a)'.repeat(30)}b$`, 'a'.repeat(300_000)],
     ['^(?:\\p{Script=Thai}|\\p{Script=Thai})*$', `${'ก'.repeat(300_000)}x`],
-  ])('match the pattern %s in linear time, for values and for keys [JSON-014]', async (pattern, text) => {
+  ])('the pattern %s is matched in linear time, for values and for keys [JSON-014]', async (pattern, text) => {
     const server = echo({
       type: 'object',
       properties: { value: { pattern } },
@@ -441,7 +441,7 @@ describe('JSON Schema dialects', () => {
     expect((await call(server, { [text]: 1 })).isError).not.toBe(true)
   })
 
-  it('reject a value that is nested too deep for its schema without crashing [JSON-014]', async () => {
+  it('a value that is nested too deep for its schema is rejected without crashing [JSON-014]', async () => {
     const server = echo({
       type: 'object',
       properties: { a: { $ref: '#/$defs/list' } },
