@@ -127,7 +127,7 @@ describe(`the order of checks on ${modern}`, () => {
     [undefined, modern],
     [undefined, 'v999.0.0'],
   ] as const) {
-    it(`rejects ${header ?? 'no version'} in the header and ${inBody} in the body as different [HTTP-043]`, async () => {
+    it(`rejects ${header ?? 'no version'} in the header and ${inBody} in the body as unequal [HTTP-043]`, async () => {
       await using http = await serve(workshop())
       await using peer = new Peer(http.url, modern)
       const params = { _meta: { [metaKeys.protocolVersion]: inBody } }
