@@ -49,10 +49,10 @@ const bad: [string, string | Buffer][] = [
   ],
   ['notifications with unknown names', note('notifications/no-such') + note('constructor', {}) + note('', {})],
   [
-    'notifications with wrong params',
+    'notifications with invalid params',
     [
       note('notifications/progress', {}),
-      note('notifications with invalid params', { progressToken: {}, progress: 'x' }),
+      note('notifications/progress', { progressToken: {}, progress: 'x' }),
       note('notifications/cancelled', { requestId: [] }),
       note('notifications/message', { level: 5 }),
       note('notifications/resources/updated', { uri: 5 }),
