@@ -152,8 +152,8 @@ describe('detecting the revision of an HTTP server', () => {
   })
 })
 
-describe('a server that supports only HTTP+SSE', () => {
-  it('is detected after server/discover and initialize failed, and HTTP+SSE is used from then on [SSE-003, SSE-006, SSE-008, SSE-009, SSE-010, VER-031, SDK-015]', async () => {
+describe('the fallback to HTTP+SSE', () => {
+  it('is used from then on when server/discover and initialize failed [SSE-003, SSE-006, SSE-008, SSE-009, SSE-010, VER-031, SDK-015]', async () => {
     await using server = await sse()
     await using client = await connect(server.url, { headers: { 'x-key': 'k' } })
     expect(client.revision).toBe('2024-11-05')
@@ -175,7 +175,7 @@ describe('a server that supports only HTTP+SSE', () => {
     expect(server.received[6]).toMatchObject({ method: 'GET' })
   })
 
-  it.each([400, 404, 405, 406, 415, 422])('can answer a POST with %s [SSE-007, SSE-008, SSE-009]', async (status) => {
+  it.each([400, 404, 405, 406, 415, 422])('is used when a POST is answered with %s [SSE-007, SSE-008, SSE-009]', async (status) => {
     let stream: Received | undefined
     await using server = await script((received) => {
       const { method, path, message } = received
@@ -237,7 +237,7 @@ describe('a server that supports only HTTP+SSE', () => {
       /did not send the endpoint for messages/,
     ],
   ] as [string, (received: Received) => void, RegExp][])(
-    'is not detected after %s, and the error lists all attempts',
+    'fails after %s, and the error lists all attempts',
     async (_, onGet, what) => {
       await using server = await sse(onGet)
       const error = await connect(server.url).catch((each) => each)
@@ -247,7 +247,7 @@ describe('a server that supports only HTTP+SSE', () => {
     },
   )
 
-  it('is used without detection when the caller passes SSEClientTransport, with fetch and with node:http', async () => {
+  it('is not needed with SSEClientTransport, which sends no other requests, with fetch and with node:http', async () => {
     await using server = await sse()
     for (const fetcher of [undefined, (...args: Parameters<FetchLike>) => fetch(...args)]) {
       const client = new Client({ name: 'x', version: '1' })
@@ -260,7 +260,7 @@ describe('a server that supports only HTTP+SSE', () => {
     expect(server.of('tools/call').every(({ headers }) => headers['mcp-protocol-version'] === '2024-11-05')).toBe(true)
   })
 
-  it('gets a new session when the stream breaks', async () => {
+  it('opens a new session when the stream breaks', async () => {
     await using server = await sse()
     const options: ConnectOptions = { reconnect: { initialDelayMs: 5 } }
     await using client = await connect(server.url, options)
@@ -274,7 +274,7 @@ describe('a server that supports only HTTP+SSE', () => {
   it.each([
     ['requests', { jsonrpc: '2.0', id: 1, method: 'ping' }],
     ['invalid messages', { jsonrpc: '2.0', id: 1, method: 5 }],
-  ])('loses its stream when it sends %s but does not accept the responses', async (_, message) => {
+  ])('closes the stream of a server that sends %s but does not accept the responses', async (_, message) => {
     // Accepts the requests of the client, but never answers a POST that carries a response.
     await using server = await sse(undefined, (received) => received.message.method === undefined)
     const transport = new SSEClientTransport(server.url)
@@ -288,7 +288,7 @@ describe('a server that supports only HTTP+SSE', () => {
     await client.close()
   })
 
-  it('fails only the call whose message it rejects', async () => {
+  it('fails only the call whose message the server rejects', async () => {
     await using server = await sse(undefined, (received) => {
       if (received.message.method !== 'tools/call' || server.of('tools/call').length > 1) return false
       received.status(500, 'broken')

@@ -74,7 +74,7 @@ describe.each(ports)('with %s, the error for', (_name, options) => {
     expect(error.outcome).toBe('not-sent')
   })
 
-  it('a server that does not speak HTTP says so', async () => {
+  it('a server that does not speak HTTP names the cause', async () => {
     await using server = await listening(
       createTcpServer((socket) => {
         socket.on('error', () => {})
@@ -84,7 +84,7 @@ describe.each(ports)('with %s, the error for', (_name, options) => {
     expect((await failing(`http://${server.host}/mcp`)).message).toContain('does not speak HTTP on this port')
   })
 
-  it.each([200, 404])('a web page (HTTP %s) says that it is not an MCP endpoint', async (status) => {
+  it.each([200, 404])('a web page (HTTP %s) explains that it is not an MCP endpoint', async (status) => {
     await using server = await answering(status, 'text/html; charset=utf-8', page)
     const error = await failing(`http://${server.host}/`)
     expect(error.message).toContain('This is a web page, not an MCP endpoint: check the path of the URL')
