@@ -175,7 +175,7 @@ describe('the fallback to HTTP+SSE', () => {
     expect(server.received[6]).toMatchObject({ method: 'GET' })
   })
 
-  it.each([400, 404, 405, 406, 415, 422])('is used when a POST is answered with %s [SSE-007, SSE-008, SSE-009]', async (status) => {
+  it.each([400, 404, 405, 406, 415, 422])('is used after a POST with %s [SSE-007, SSE-008, SSE-009]', async (status) => {
     let stream: Received | undefined
     await using server = await script((received) => {
       const { method, path, message } = received
@@ -247,7 +247,7 @@ describe('the fallback to HTTP+SSE', () => {
     },
   )
 
-  it('is not needed with SSEClientTransport, which sends no other requests, with fetch and with node:http', async () => {
+  it('is not needed with SSEClientTransport, which sends no other requests (fetch and node:http)', async () => {
     await using server = await sse()
     for (const fetcher of [undefined, (...args: Parameters<FetchLike>) => fetch(...args)]) {
       const client = new Client({ name: 'x', version: '1' })
