@@ -21,7 +21,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
   }
 
   runner.describe(`${name}, a bus`, () => {
-    it('carries messages in order and unchanged', async (near) => {
+    it('delivers messages in order and unchanged', async (near) => {
       await withEnds(near, async (far) => {
         const ear = new Ear()
         await far.subscribe('topic', ear.listener)
@@ -32,7 +32,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
       })
     })
 
-    it('lets a publisher hear itself', async (bus) => {
+    it('delivers messages to the publisher too', async (bus) => {
       const ear = new Ear()
       await bus.subscribe('topic', ear.listener)
       await bus.publish('topic', 'one')
@@ -40,7 +40,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
       expect(ear.heard).toEqual(['one'])
     })
 
-    it('tells every listener, each as often as it subscribed', async (near) => {
+    it('notifies every listener, once for each of its subscriptions', async (near) => {
       await withEnds(near, async (far) => {
         const [once, twice] = [new Ear(), new Ear()]
         await far.subscribe('topic', once.listener)
@@ -66,7 +66,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
       })
     })
 
-    it('tells a listener nothing after it stopped, and the others everything', async (near) => {
+    it('notifies a listener no more after it unsubscribed, but still notifies others', async (near) => {
       await withEnds(near, async (far) => {
         const [leaving, staying] = [new Ear(), new Ear()]
         const stop = await far.subscribe('topic', leaving.listener)
@@ -82,7 +82,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
       })
     })
 
-    it('takes up a topic again that everyone had left', async (near) => {
+    it('can subscribe again to a topic that all listeners left', async (near) => {
       await withEnds(near, async (far) => {
         const stop = await far.subscribe('topic', new Ear().listener)
         stop()
@@ -95,7 +95,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
       })
     })
 
-    it('tells all listeners the same order when one of them publishes', async (bus) => {
+    it('delivers messages in the same order to all listeners when one of them publishes', async (bus) => {
       const [early, late] = [new Ear(), new Ear()]
       await bus.subscribe('topic', early.listener)
       await bus.subscribe('topic', (message) => {

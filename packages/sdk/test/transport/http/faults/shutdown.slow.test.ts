@@ -6,7 +6,7 @@ import { RawConnection, stopsListening, toBytes } from '../../../kit/raw-http.ts
 import { httpRevisions, modern } from '../../../kit/revisions.ts'
 import { createServer, expectRefusal, fixture, listen, RawClient, serve } from './support.ts'
 
-describe('a server that is asked to end', () => {
+describe('a server that shuts down', () => {
   function createWorker() {
     const server = createServer()
     let release = () => {}
@@ -28,7 +28,7 @@ describe('a server that is asked to end', () => {
   const listenTo = (client: RawClient) =>
     client.request('listen', 'subscriptions/listen', { notifications: { toolsListChanged: true } })
 
-  /** A call that is under way, answered plainly or as a stream. */
+  /** Starts a call that is answered with JSON or as a stream. */
   async function begin(client: RawClient, tool: string) {
     const connection = await RawConnection.open(client.port)
     onTestFinished(() => connection.destroy())
@@ -38,7 +38,7 @@ describe('a server that is asked to end', () => {
   }
 
   it.each([...httpRevisions])(
-    'answers what is under way, ends its streams and refuses what is new (%s)',
+    'answers pending calls, ends its streams and stops listening (%s)',
     async (revision) => {
       const { server, release } = createWorker()
       const http = await serve(server, { graceMs: 10_000 })
@@ -64,7 +64,7 @@ describe('a server that is asked to end', () => {
     },
   )
 
-  it.each([...httpRevisions])('refuses with 503 what comes while it ends (%s)', async (revision) => {
+  it.each([...httpRevisions])('answers new requests with 503 while it shuts down (%s)', async (revision) => {
     const { server, release } = createWorker()
     const handler = createMcpHandler(server)
     const port = await listen((request, response) => handler.node(request, response))
@@ -90,7 +90,7 @@ describe('a server that is asked to end', () => {
     expect(handler.metrics).toMatchObject({ sessions: { open: 0 }, streams: 0, calls: 0 })
   })
 
-  it.each([...httpRevisions])('waits for nobody longer than the grace that was given (%s)', async (revision) => {
+  it.each([...httpRevisions])('waits no longer than graceMs (%s)', async (revision) => {
     const { server } = createWorker()
     const http = await serve(server, { graceMs: 50 })
     const client = await RawClient.open(http.port, revision)
@@ -105,7 +105,7 @@ describe('a server that is asked to end', () => {
   })
 
   it.each([...httpRevisions])(
-    'does not begin with a call whose body ends after it has ended itself (%s)',
+    'does not start a call whose body is completed after the shutdown (%s)',
     async (revision) => {
       const { server } = createWorker()
       const handler = createMcpHandler(server)
@@ -129,7 +129,7 @@ describe('a server that is asked to end', () => {
   )
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'a process ends with 0 on %s, and everyone has had their answer',
+    'a process answers pending calls and exits with 0 on %s',
     async (signal) => {
       await using child = new NodeProcess([fixture('server.js')])
       const port = Number((await child.until(() => /port (\d+)/.exec(child.stdout)))[1])
@@ -150,7 +150,7 @@ describe('a server that is asked to end', () => {
     },
   )
 
-  it('a process ends with 0 on SIGTERM, also if some work never ends', async () => {
+  it('a process exits with 0 on SIGTERM even if a call never ends', async () => {
     await using child = new NodeProcess([fixture('server.js'), '100'])
     const [, port] = await child.until(() => /port (\d+)/.exec(child.stdout))
     const client = new RawClient(Number(port), modern)
