@@ -63,20 +63,17 @@ describe('cancelling', () => {
     })
   }
 
-  everyTask(
-    'ends a task that waits for input, and ignores a later answer [TASK-042] [TASK-020]',
-    async (world) => {
-      const peer = await world.peer(await world.serve(stubborn().define))
-      const id = await peer.start('ask')
-      const [question] = await peer.questions(id)
-      expect((await peer.cancel(id)).error).toBeUndefined()
-      await question!.answer({ action: 'accept', content: {} })
-      await peer.result(await peer.start('quick'))
-      const { result } = await peer.request('tasks/get', { taskId: id })
-      expect(result).toMatchObject({ status: 'cancelled' })
-      expect(result).not.toHaveProperty('inputRequests')
-    },
-  )
+  everyTask('ends a task that waits for input, and ignores a later answer [TASK-042] [TASK-020]', async (world) => {
+    const peer = await world.peer(await world.serve(stubborn().define))
+    const id = await peer.start('ask')
+    const [question] = await peer.questions(id)
+    expect((await peer.cancel(id)).error).toBeUndefined()
+    await question!.answer({ action: 'accept', content: {} })
+    await peer.result(await peer.start('quick'))
+    const { result } = await peer.request('tasks/get', { taskId: id })
+    expect(result).toMatchObject({ status: 'cancelled' })
+    expect(result).not.toHaveProperty('inputRequests')
+  })
 
   everyTask(
     'of a finished task is rejected on 2025-11-25 [TASK-041]',

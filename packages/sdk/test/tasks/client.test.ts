@@ -44,15 +44,12 @@ async function statesOf(task: TaskHandle): Promise<TaskSnapshot['status'][]> {
 }
 
 describe('a call that becomes a task', () => {
-  eachDialect(
-    'is awaited by callTool, which also accepts plain results [TASK-009] [XTASK-004]',
-    async (wire) => {
-      await using pair = await wire.connect(labServer().lab, { handlers })
-      expect((await pair.client.callTool('must')).text).toBe('a task: true')
-      expect((await pair.client.callTool('plain')).text).toBe('a task: false')
-      expect((await pair.client.callTool('steps', { name: 'Ann' })).text).toBe('Ann accept true')
-    },
-  )
+  eachDialect('is awaited by callTool, which also accepts plain results [TASK-009] [XTASK-004]', async (wire) => {
+    await using pair = await wire.connect(labServer().lab, { handlers })
+    expect((await pair.client.callTool('must')).text).toBe('a task: true')
+    expect((await pair.client.callTool('plain')).text).toBe('a task: false')
+    expect((await pair.client.callTool('steps', { name: 'Ann' })).text).toBe('Ann accept true')
+  })
 
   eachDialect(
     'has its questions answered by the regular input handlers [TASK-032] [XTASK-020] [XTASK-021]',
@@ -108,19 +105,16 @@ describe('a call that becomes a task', () => {
     expect(task.status).toBe(wire.revision.id === legacy ? 'failed' : 'completed')
   })
 
-  eachDialect(
-    'emits an event for each status change, with the name of the tool [TASK-052]',
-    async (wire) => {
-      await using pair = await wire.connect(labServer().lab)
-      const changes: TaskStatusChange[] = []
-      pair.client.on('task', (change) => changes.push(change))
-      await pair.client.callTool('must')
-      expect(changes.map(({ tool }) => tool)).toEqual(changes.map(() => 'must'))
-      expect(new Set(changes.map(({ taskId }) => taskId)).size).toBe(1)
-      expect(changes[0]!.status).toBe('working')
-      expect(changes.at(-1)!.status).toBe('completed')
-    },
-  )
+  eachDialect('emits an event for each status change, with the name of the tool [TASK-052]', async (wire) => {
+    await using pair = await wire.connect(labServer().lab)
+    const changes: TaskStatusChange[] = []
+    pair.client.on('task', (change) => changes.push(change))
+    await pair.client.callTool('must')
+    expect(changes.map(({ tool }) => tool)).toEqual(changes.map(() => 'must'))
+    expect(new Set(changes.map(({ taskId }) => taskId)).size).toBe(1)
+    expect(changes[0]!.status).toBe('working')
+    expect(changes.at(-1)!.status).toBe('completed')
+  })
 
   eachDialect('asks each question once, however many handles there are [XTASK-022]', async (wire) => {
     let asked = 0
@@ -136,27 +130,24 @@ describe('a call that becomes a task', () => {
     expect(asked).toBe(1)
   })
 
-  eachDialect(
-    'can be abandoned while it asks, and asks again when it is resumed [TASK-035]',
-    async (wire) => {
-      const shown = gate()
-      let asked = 0
-      const elicit: ClientHandlers['elicit'] = (_form, { signal }) => {
-        if (++asked > 1) return accept()
-        shown.open()
-        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('Nobody asks'))))
-      }
-      await using pair = await wire.connect(labServer().lab, { handlers: { elicit } })
-      pair.client.on('error', () => {})
-      const task = await pair.client.callToolAsTask('steps', { name: 'Ann' })
-      for await (const { status } of task) {
-        if (status !== 'input_required') continue
-        await shown.opened
-        break
-      }
-      expect((await task.result()).text).toBe('Ann accept true')
-    },
-  )
+  eachDialect('can be abandoned while it asks, and asks again when it is resumed [TASK-035]', async (wire) => {
+    const shown = gate()
+    let asked = 0
+    const elicit: ClientHandlers['elicit'] = (_form, { signal }) => {
+      if (++asked > 1) return accept()
+      shown.open()
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('Nobody asks'))))
+    }
+    await using pair = await wire.connect(labServer().lab, { handlers: { elicit } })
+    pair.client.on('error', () => {})
+    const task = await pair.client.callToolAsTask('steps', { name: 'Ann' })
+    for await (const { status } of task) {
+      if (status !== 'input_required') continue
+      await shown.opened
+      break
+    }
+    expect((await task.result()).text).toBe('Ann accept true')
+  })
 
   eachDialect('can be resumed by another client with its id [XTASK-013]', async (wire) => {
     const { lab, release } = labServer()

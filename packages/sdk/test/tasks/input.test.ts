@@ -250,41 +250,38 @@ describe('answers', () => {
 })
 
 describe('the keys of questions', () => {
-  everyDialect(
-    'are unique in a task, even when its handler uses the same names [XTASK-023]',
-    async (world) => {
-      const server = await world.serve((made) => {
-        made.registerTool('by-hand', always, (_, ctx) => {
-          const round = (ctx.requestState as number | undefined) ?? 0
-          const content = acceptedContent(ctx.inputResponses, 'ok', form)
-          if (round > 0 && !content) return `round ${round} had no answer`
-          if (round === 3) return 'three answers'
-          const ok = inputRequired.elicit({ message: `Round ${round}?`, requestedSchema: form })
-          return inputRequired({ inputRequests: { ok }, requestState: round + 1 })
-        })
-        let runs = 0
-        made.registerTool('fickle', always, async (_, ctx) => {
-          runs++
-          const { action } = await ctx.elicit(runs < 3 ? `Take ${runs}?` : 'Take?', form)
-          return action
-        })
+  everyDialect('are unique in a task, even when its handler uses the same names [XTASK-023]', async (world) => {
+    const server = await world.serve((made) => {
+      made.registerTool('by-hand', always, (_, ctx) => {
+        const round = (ctx.requestState as number | undefined) ?? 0
+        const content = acceptedContent(ctx.inputResponses, 'ok', form)
+        if (round > 0 && !content) return `round ${round} had no answer`
+        if (round === 3) return 'three answers'
+        const ok = inputRequired.elicit({ message: `Round ${round}?`, requestedSchema: form })
+        return inputRequired({ inputRequests: { ok }, requestState: round + 1 })
       })
-      const peer = await world.peer(server)
-      for (const [tool, text, count] of [
-        ['by-hand', 'three answers', 3],
-        ['fickle', 'accept', 3],
-      ] as const) {
-        const keys: string[] = []
-        const { result } = await peer.drive(await peer.start(tool), ({ key }) => {
-          keys.push(key)
-          return yes
-        })
-        expect(result?.content?.[0]?.text).toBe(text)
-        expect(keys).toHaveLength(count)
-        expect(new Set(keys).size).toBe(count)
-      }
-    },
-  )
+      let runs = 0
+      made.registerTool('fickle', always, async (_, ctx) => {
+        runs++
+        const { action } = await ctx.elicit(runs < 3 ? `Take ${runs}?` : 'Take?', form)
+        return action
+      })
+    })
+    const peer = await world.peer(server)
+    for (const [tool, text, count] of [
+      ['by-hand', 'three answers', 3],
+      ['fickle', 'accept', 3],
+    ] as const) {
+      const keys: string[] = []
+      const { result } = await peer.drive(await peer.start(tool), ({ key }) => {
+        keys.push(key)
+        return yes
+      })
+      expect(result?.content?.[0]?.text).toBe(text)
+      expect(keys).toHaveLength(count)
+      expect(new Set(keys).size).toBe(count)
+    }
+  })
 })
 
 describe('a handler that returns questions', () => {

@@ -142,17 +142,14 @@ describe('a task', () => {
     expect(Date.parse(ended.lastUpdatedAt)).toBeGreaterThanOrEqual(Date.parse(created.lastUpdatedAt))
   })
 
-  everyDialect(
-    'has a unique and unguessable id from the server [TASK-017] [TASK-050] [XTASK-039]',
-    async (world) => {
-      const peer = await world.peer(await world.serve(tools))
-      const ids = await Promise.all(Array.from({ length: 200 }, () => peer.start('echo', { text: 'a' })))
-      expect(new Set(ids).size).toBe(200)
-      // 192 random bits; no position has the same character in all ids.
-      for (const id of ids) expect(id).toMatch(/^[\w-]{32}$/)
-      for (let place = 0; place < 32; place++) expect(new Set(ids.map((id) => id[place])).size).toBeGreaterThan(10)
-    },
-  )
+  everyDialect('has a unique and unguessable id from the server [TASK-017] [TASK-050] [XTASK-039]', async (world) => {
+    const peer = await world.peer(await world.serve(tools))
+    const ids = await Promise.all(Array.from({ length: 200 }, () => peer.start('echo', { text: 'a' })))
+    expect(new Set(ids).size).toBe(200)
+    // 192 random bits; no position has the same character in all ids.
+    for (const id of ids) expect(id).toMatch(/^[\w-]{32}$/)
+    for (let place = 0; place < 32; place++) expect(new Set(ids.map((id) => id[place])).size).toBeGreaterThan(10)
+  })
 
   everyTask(
     'follows the allowed transitions, and does not change after it has ended [TASK-019] [TASK-020]',
@@ -223,22 +220,19 @@ const ways: Readonly<Record<string, readonly string[]>> = {
 }
 
 describe('an unknown task', () => {
-  everyTask(
-    'is answered with -32602 by every task method [TASK-046] [XTASK-031] [XTASK-032]',
-    async (world) => {
-      const peer = await world.peer(await world.serve(tools))
-      const answers = [
-        await peer.request('tasks/get', { taskId: 'none' }),
-        await peer.request('tasks/cancel', { taskId: 'none' }),
-        world.isModern
-          ? await peer.request('tasks/update', { taskId: 'none', inputResponses: {} })
-          : await peer.request('tasks/result', { taskId: 'none' }),
-      ]
-      for (const { error } of answers) {
-        expect(error).toEqual({ code: -32602, message: 'Task not found (it may have expired)' })
-      }
-    },
-  )
+  everyTask('is answered with -32602 by every task method [TASK-046] [XTASK-031] [XTASK-032]', async (world) => {
+    const peer = await world.peer(await world.serve(tools))
+    const answers = [
+      await peer.request('tasks/get', { taskId: 'none' }),
+      await peer.request('tasks/cancel', { taskId: 'none' }),
+      world.isModern
+        ? await peer.request('tasks/update', { taskId: 'none', inputResponses: {} })
+        : await peer.request('tasks/result', { taskId: 'none' }),
+    ]
+    for (const { error } of answers) {
+      expect(error).toEqual({ code: -32602, message: 'Task not found (it may have expired)' })
+    }
+  })
 
   it('is not reported when the store fails: the client gets an internal error without details [TASK-046]', async () => {
     for (const revision of [legacy, modern] as const) {

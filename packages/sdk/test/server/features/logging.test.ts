@@ -40,22 +40,19 @@ describe('log levels', () => {
     expect(loggingLevels).toEqual(everyLevel)
   })
 
-  everyWire(
-    'filter out messages below the requested level [LOG-002, LOG-003, LOG-004, LOG-009]',
-    async (wire) => {
-      await using pair = await wire.connect(createServer())
-      const heard: string[] = []
-      pair.client.on('log', ({ level }) => heard.push(level))
-      for (const [index, level] of everyLevel.entries()) {
-        heard.length = 0
-        await pair.client.setLoggingLevel(level)
-        await pair.client.callTool('shout')
-        expect(heard).toEqual(everyLevel.slice(index))
-      }
-      const sets = requests(pair.transcript, 'logging/setLevel')
-      expect(sets).toHaveLength(wire.revision.id === '2026-07-28' ? 0 : 8)
-    },
-  )
+  everyWire('filter out messages below the requested level [LOG-002, LOG-003, LOG-004, LOG-009]', async (wire) => {
+    await using pair = await wire.connect(createServer())
+    const heard: string[] = []
+    pair.client.on('log', ({ level }) => heard.push(level))
+    for (const [index, level] of everyLevel.entries()) {
+      heard.length = 0
+      await pair.client.setLoggingLevel(level)
+      await pair.client.callTool('shout')
+      expect(heard).toEqual(everyLevel.slice(index))
+    }
+    const sets = requests(pair.transcript, 'logging/setLevel')
+    expect(sets).toHaveLength(wire.revision.id === '2026-07-28' ? 0 : 8)
+  })
 
   const listeners: Record<string, (client: Client, hear: (level: string) => void) => void> = {
     'the log event': (client, hear) => client.on('log', ({ level }) => hear(level)),
@@ -241,24 +238,21 @@ describe('log messages', () => {
     expect(warnings).toHaveLength(4)
   })
 
-  everyWire(
-    'arrive with the data and the logger name that the handler passed [LOG-017, LOG-018]',
-    async (wire) => {
-      const server = new McpServer({ name: 'logs', version: '1.0.0' })
-      const data = { order: 7, items: ['a', null, { deep: true }], note: 'ünï' }
-      server.registerTool('log', {}, (_, ctx) => {
-        ctx.log.warning(data, 'shop.orders')
-        ctx.log.info('plain', 'shop.orders')
-        return 'done'
-      })
-      await using pair = await wire.connect(server, { logLevel: 'debug' })
-      await pair.client.callTool('log')
-      expect(notes(pair.transcript, message).map(({ params }) => params)).toMatchObject([
-        { level: 'warning', logger: 'shop.orders', data },
-        { level: 'info', logger: 'shop.orders', data: 'plain' },
-      ])
-    },
-  )
+  everyWire('arrive with the data and the logger name that the handler passed [LOG-017, LOG-018]', async (wire) => {
+    const server = new McpServer({ name: 'logs', version: '1.0.0' })
+    const data = { order: 7, items: ['a', null, { deep: true }], note: 'ünï' }
+    server.registerTool('log', {}, (_, ctx) => {
+      ctx.log.warning(data, 'shop.orders')
+      ctx.log.info('plain', 'shop.orders')
+      return 'done'
+    })
+    await using pair = await wire.connect(server, { logLevel: 'debug' })
+    await pair.client.callTool('log')
+    expect(notes(pair.transcript, message).map(({ params }) => params)).toMatchObject([
+      { level: 'warning', logger: 'shop.orders', data },
+      { level: 'info', logger: 'shop.orders', data: 'plain' },
+    ])
+  })
 
   everyWire('of one request are rate limited [LOG-013]', async (wire) => {
     vi.spyOn(console, 'warn').mockImplementation(() => {})

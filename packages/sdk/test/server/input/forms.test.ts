@@ -87,15 +87,12 @@ describe('a form on the wire', () => {
     expect(forms).toEqual([{ message: 'Where to?', requestedSchema: trip }])
   })
 
-  everyForm(
-    'is an object without properties when it only asks for consent [ELIC-009, ELIC-011]',
-    async (wire) => {
-      const server = asking((ctx) => ctx.elicit('Go on?'))
-      await using pair = await wire.connect(server, { handlers: { elicit: () => ({ action: 'accept' }) } })
-      expect(JSON.parse((await pair.client.callTool('ask')).text)).toEqual({ action: 'accept', content: {} })
-      expect(asked(pair.transcript)[0]!.requestedSchema).toEqual({ type: 'object', properties: {} })
-    },
-  )
+  everyForm('is an object without properties when it only asks for consent [ELIC-009, ELIC-011]', async (wire) => {
+    const server = asking((ctx) => ctx.elicit('Go on?'))
+    await using pair = await wire.connect(server, { handlers: { elicit: () => ({ action: 'accept' }) } })
+    expect(JSON.parse((await pair.client.callTool('ask')).text)).toEqual({ action: 'accept', content: {} })
+    expect(asked(pair.transcript)[0]!.requestedSchema).toEqual({ type: 'object', properties: {} })
+  })
 
   everyPage('supports single and multiple choice, with titles and without [ELIC-014]', async (wire) => {
     const schema = { type: 'object', properties: choices }

@@ -111,15 +111,12 @@ describe('a root', () => {
     [`${what}, with a name`, { uri, name: 'x' }],
   ])
 
-  it.each(shapes)(
-    'that %s is rejected by the constructor and by setRoots [ROOT-004, ROOT-013]',
-    (_, root) => {
-      const roots = [home, root as Root]
-      expect(() => new Client(info, having(roots))).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
-      const client = new Client(info, having([home]))
-      expect(() => client.setRoots(roots)).toThrow(McpError)
-    },
-  )
+  it.each(shapes)('that %s is rejected by the constructor and by setRoots [ROOT-004, ROOT-013]', (_, root) => {
+    const roots = [home, root as Root]
+    expect(() => new Client(info, having(roots))).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
+    const client = new Client(info, having([home]))
+    expect(() => client.setRoots(roots)).toThrow(McpError)
+  })
 
   it.each(revisionIds)(
     'from a function is rejected in the same way, and not sent (%s) [ROOT-004, ROOT-013]',
@@ -155,19 +152,16 @@ describe('a root', () => {
 })
 
 describe('roots that change', () => {
-  everyAsking(
-    'cause one notification per change on handshake revisions [ROOT-005, ROOT-006]',
-    async (wire) => {
-      await using pair = await wire.connect(server(), having([home]))
-      await pair.client.callTool('ask')
-      expect(said(pair.transcript, 'client', changed)).toEqual([])
-      pair.client.setRoots([work])
-      pair.client.setRoots([home, work])
-      await pair.client.callTool('ask')
-      const told = said(pair.transcript, 'client', changed)
-      expect(told).toEqual(wire.revision.id === modern ? [] : new Array(2).fill({ jsonrpc: '2.0', method: changed }))
-    },
-  )
+  everyAsking('cause one notification per change on handshake revisions [ROOT-005, ROOT-006]', async (wire) => {
+    await using pair = await wire.connect(server(), having([home]))
+    await pair.client.callTool('ask')
+    expect(said(pair.transcript, 'client', changed)).toEqual([])
+    pair.client.setRoots([work])
+    pair.client.setRoots([home, work])
+    await pair.client.callTool('ask')
+    const told = said(pair.transcript, 'client', changed)
+    expect(told).toEqual(wire.revision.id === modern ? [] : new Array(2).fill({ jsonrpc: '2.0', method: changed }))
+  })
 
   everyAsking('are visible to handlers at once, however often they are set [ROOT-005, ROOT-011]', async (wire) => {
     await using pair = await wire.connect(server(), having([home]))

@@ -305,16 +305,13 @@ describe('a question in a result', () => {
     ['roots', roots, handlers],
     ['roots that are no files', roots, { roots: () => [{ uri: 'https://example.com/' }] }],
   ]
-  it.each(cases)(
-    'is handled like a question sent as a request: %s [MRTR-026]',
-    async (_what, question, given) => {
-      const asEmbedded = await reaction(modern, question, given)
-      const asRequest = await reaction(direct, question, given)
-      expect(asEmbedded.asked).toEqual(asRequest.asked)
-      expect(asEmbedded.isRefused).toBe(asRequest.isRefused)
-      expect(asEmbedded.answer).toEqual(asRequest.answer)
-    },
-  )
+  it.each(cases)('is handled like a question sent as a request: %s [MRTR-026]', async (_what, question, given) => {
+    const asEmbedded = await reaction(modern, question, given)
+    const asRequest = await reaction(direct, question, given)
+    expect(asEmbedded.asked).toEqual(asRequest.asked)
+    expect(asEmbedded.isRefused).toBe(asRequest.isRefused)
+    expect(asEmbedded.answer).toEqual(asRequest.answer)
+  })
 })
 
 interface Reaction {

@@ -64,30 +64,27 @@ describe('the result of sampling', () => {
     expect(JSON.parse((await pair.client.callTool('ask')).text).model).toBe('claude-sonnet-4')
   })
 
-  everyAsking(
-    'requires the approval of the handler: the server gets only the refusal [SAMP-029]',
-    async (wire) => {
-      const asked: string[] = []
-      let approves = true
-      const handler = sampling(({ messages }) => {
-        asked.push(JSON.stringify(messages))
-        if (!approves) throw new ProtocolError(-1, 'The user rejected the request')
-        return answer(text('approved'))
-      })
-      await using pair = await wire.connect(
-        server((ctx) => ctx.sample(ask())),
-        handler,
-      )
-      expect(JSON.parse((await pair.client.callTool('ask')).text).text).toBe('approved')
-      approves = false
-      const refused = await pair.client.callTool('ask').then(
-        ({ text: said, isError }) => (isError ? said : 'sampled'),
-        (error) => String(error.message),
-      )
-      expect(refused).toContain('The user rejected the request')
-      expect(asked).toHaveLength(2)
-    },
-  )
+  everyAsking('requires the approval of the handler: the server gets only the refusal [SAMP-029]', async (wire) => {
+    const asked: string[] = []
+    let approves = true
+    const handler = sampling(({ messages }) => {
+      asked.push(JSON.stringify(messages))
+      if (!approves) throw new ProtocolError(-1, 'The user rejected the request')
+      return answer(text('approved'))
+    })
+    await using pair = await wire.connect(
+      server((ctx) => ctx.sample(ask())),
+      handler,
+    )
+    expect(JSON.parse((await pair.client.callTool('ask')).text).text).toBe('approved')
+    approves = false
+    const refused = await pair.client.callTool('ask').then(
+      ({ text: said, isError }) => (isError ? said : 'sampled'),
+      (error) => String(error.message),
+    )
+    expect(refused).toContain('The user rejected the request')
+    expect(asked).toHaveLength(2)
+  })
 
   it.each(revisionIds)('is rate limited by the client (%s) [SAMP-034]', async (revision) => {
     vi.useFakeTimers({ toFake: ['Date'] })

@@ -19,18 +19,15 @@ describe('closing the connection to a server process', () => {
     expect(isAlive(pid!)).toBe(false)
   })
 
-  everyRevision(
-    'sends SIGTERM to a server that does not exit [STDIO-012, STDIO-013, STDIO-011]',
-    async (revision) => {
-      const notes = takeNotes()
-      const transport = new StdioClientTransport(stubborn(notes, 'modern', 'ignores-end'))
-      const client = await open(transport, { revision })
-      const { pid } = transport
-      await client.close()
-      expect(fate(notes)).toEqual(['stdin ended', 'SIGTERM'])
-      expect(isAlive(pid!)).toBe(false)
-    },
-  )
+  everyRevision('sends SIGTERM to a server that does not exit [STDIO-012, STDIO-013, STDIO-011]', async (revision) => {
+    const notes = takeNotes()
+    const transport = new StdioClientTransport(stubborn(notes, 'modern', 'ignores-end'))
+    const client = await open(transport, { revision })
+    const { pid } = transport
+    await client.close()
+    expect(fate(notes)).toEqual(['stdin ended', 'SIGTERM'])
+    expect(isAlive(pid!)).toBe(false)
+  })
 
   everyRevision('sends SIGKILL to a server that ignores SIGTERM [STDIO-012, STDIO-013]', async (revision) => {
     const notes = takeNotes()

@@ -147,22 +147,19 @@ describe('a custom transport with three methods', () => {
 
 describe('a reliable byte stream', () => {
   for (const kind of ['a Unix socket', 'TCP'])
-    everyRevision(
-      `carries the stdio framing unchanged: ${kind} [TRAN-001, TRAN-005, STDIO-003]`,
-      async (revision) => {
-        using notes = new Notes()
-        const door = createServer(
-          (socket) => void server.connect(new StdioServerTransport({ stdin: socket, stdout: socket })),
-        )
-        const address =
-          kind === 'TCP' ? { port: 0, host: '127.0.0.1' } : { path: join(notes.file.replace(/notes$/, 's')) }
-        await new Promise<void>((resolve) => door.listen(address, resolve))
-        const bound = door.address()
-        const where = typeof bound === 'string' ? { path: bound } : { port: bound!.port, host: '127.0.0.1' }
-        const sockets = [dial(where), dial(where)]
-        // Two clients at the same time, each with its own session and the same ids.
-        await Promise.all(sockets.map((socket) => converse(new SocketTransport(socket), revision)))
-        await new Promise((resolve) => door.close(resolve))
-      },
-    )
+    everyRevision(`carries the stdio framing unchanged: ${kind} [TRAN-001, TRAN-005, STDIO-003]`, async (revision) => {
+      using notes = new Notes()
+      const door = createServer(
+        (socket) => void server.connect(new StdioServerTransport({ stdin: socket, stdout: socket })),
+      )
+      const address =
+        kind === 'TCP' ? { port: 0, host: '127.0.0.1' } : { path: join(notes.file.replace(/notes$/, 's')) }
+      await new Promise<void>((resolve) => door.listen(address, resolve))
+      const bound = door.address()
+      const where = typeof bound === 'string' ? { path: bound } : { port: bound!.port, host: '127.0.0.1' }
+      const sockets = [dial(where), dial(where)]
+      // Two clients at the same time, each with its own session and the same ids.
+      await Promise.all(sockets.map((socket) => converse(new SocketTransport(socket), revision)))
+      await new Promise((resolve) => door.close(resolve))
+    })
 })

@@ -175,21 +175,25 @@ describe('the fallback to HTTP+SSE', () => {
     expect(server.received[6]).toMatchObject({ method: 'GET' })
   })
 
-  it.each([400, 404, 405, 406, 415, 422])('is used after a POST with %s [SSE-007, SSE-008, SSE-009]', async (status) => {
-    let stream: Received | undefined
-    await using server = await script((received) => {
-      const { method, path, message } = received
-      if (method === 'GET') {
-        stream = received
-        return received.stream('event: endpoint\ndata: /messages\n\n')
-      }
-      if (path !== '/messages') return received.status(status)
-      received.status(202)
-      if (message.method === 'initialize') stream!.response.write(event(answer(message.id, initialized('2024-11-05'))))
-    })
-    await using client = await connect(server.url)
-    expect(client.revision).toBe('2024-11-05')
-  })
+  it.each([400, 404, 405, 406, 415, 422])(
+    'is used after a POST with %s [SSE-007, SSE-008, SSE-009]',
+    async (status) => {
+      let stream: Received | undefined
+      await using server = await script((received) => {
+        const { method, path, message } = received
+        if (method === 'GET') {
+          stream = received
+          return received.stream('event: endpoint\ndata: /messages\n\n')
+        }
+        if (path !== '/messages') return received.status(status)
+        received.status(202)
+        if (message.method === 'initialize')
+          stream!.response.write(event(answer(message.id, initialized('2024-11-05'))))
+      })
+      await using client = await connect(server.url)
+      expect(client.revision).toBe('2024-11-05')
+    },
+  )
 
   it('is not tried when the server rejects initialize with a JSON-RPC error [SSE-009]', async () => {
     await using server = await script((received) =>

@@ -99,7 +99,7 @@ describe('a subscription on 2026-07-28', () => {
   })
 })
 
-describe("the GET stream", () => {
+describe('the GET stream', () => {
   it('is opened after notifications/initialized was delivered with retries [LIFE-005]', async () => {
     withoutPauses()
     let greetings = 0

@@ -37,32 +37,29 @@ describe('a server that shuts down', () => {
     return connection.write(toBytes('POST', '/mcp', headers, body))
   }
 
-  it.each([...httpRevisions])(
-    'answers pending calls, ends its streams and stops listening (%s)',
-    async (revision) => {
-      const { server, release } = createWorker()
-      const http = await serve(server, { graceMs: 10_000 })
-      const client = await RawClient.open(http.port, revision)
-      const plain = await begin(client, 'work')
-      const idle = await RawConnection.open(http.port)
-      const told = await client.stream(client.call('told', 'work-and-tell'))
-      await told.message()
-      const open = revision === modern ? await client.stream(listenTo(client)) : await client.listen()
-      const closing = http.close()
-      await stopsListening(http.port)
-      release()
-      const answer = await plain.response()
-      expect(answer.json.result?.content?.[0]?.text).toBe('worked')
-      expect((await told.message(({ id }) => id === 'told')).result?.content?.[0]?.text).toBe('worked')
-      expect(await told.rest()).toEqual([])
-      const last = await open.rest()
-      if (revision === modern) expect(last.at(-1)).toMatchObject({ id: 'listen', result: { resultType: 'complete' } })
-      else expect(last).toEqual([])
-      await closing
-      await idle.closed()
-      expect(http.metrics).toMatchObject({ sessions: { open: 0 }, streams: 0, calls: 0 })
-    },
-  )
+  it.each([...httpRevisions])('answers pending calls, ends its streams and stops listening (%s)', async (revision) => {
+    const { server, release } = createWorker()
+    const http = await serve(server, { graceMs: 10_000 })
+    const client = await RawClient.open(http.port, revision)
+    const plain = await begin(client, 'work')
+    const idle = await RawConnection.open(http.port)
+    const told = await client.stream(client.call('told', 'work-and-tell'))
+    await told.message()
+    const open = revision === modern ? await client.stream(listenTo(client)) : await client.listen()
+    const closing = http.close()
+    await stopsListening(http.port)
+    release()
+    const answer = await plain.response()
+    expect(answer.json.result?.content?.[0]?.text).toBe('worked')
+    expect((await told.message(({ id }) => id === 'told')).result?.content?.[0]?.text).toBe('worked')
+    expect(await told.rest()).toEqual([])
+    const last = await open.rest()
+    if (revision === modern) expect(last.at(-1)).toMatchObject({ id: 'listen', result: { resultType: 'complete' } })
+    else expect(last).toEqual([])
+    await closing
+    await idle.closed()
+    expect(http.metrics).toMatchObject({ sessions: { open: 0 }, streams: 0, calls: 0 })
+  })
 
   it.each([...httpRevisions])('answers new requests with 503 while it shuts down (%s)', async (revision) => {
     const { server, release } = createWorker()
@@ -128,27 +125,24 @@ describe('a server that shuts down', () => {
     },
   )
 
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    'a process answers pending calls and exits with 0 on %s',
-    async (signal) => {
-      await using child = new NodeProcess([fixture('server.js')])
-      const port = Number((await child.until(() => /port (\d+)/.exec(child.stdout)))[1])
-      const client = new RawClient(port, modern)
-      const session = await RawClient.open(port, '2025-11-25')
-      const plain = await begin(client, 'work')
-      const told = await session.stream(session.call('told', 'work-and-tell'))
-      await told.message()
-      const heard = await client.stream(listenTo(client))
-      await heard.message()
-      await child.until(() => child.stdout.includes('work begins'))
-      child.child.kill(signal)
-      expect((await plain.response()).json.result?.content?.[0]?.text).toBe('worked')
-      expect((await told.message(({ id }) => id === 'told')).result?.content?.[0]?.text).toBe('worked')
-      expect((await heard.rest()).at(-1)).toMatchObject({ id: 'listen', result: {} })
-      expect(await child.exited).toEqual({ code: 0, signal: null })
-      expect((child.stdout + child.stderr).replace(/port \d+\n|work begins\n/g, '')).toBe('')
-    },
-  )
+  it.each(['SIGTERM', 'SIGINT'] as const)('a process answers pending calls and exits with 0 on %s', async (signal) => {
+    await using child = new NodeProcess([fixture('server.js')])
+    const port = Number((await child.until(() => /port (\d+)/.exec(child.stdout)))[1])
+    const client = new RawClient(port, modern)
+    const session = await RawClient.open(port, '2025-11-25')
+    const plain = await begin(client, 'work')
+    const told = await session.stream(session.call('told', 'work-and-tell'))
+    await told.message()
+    const heard = await client.stream(listenTo(client))
+    await heard.message()
+    await child.until(() => child.stdout.includes('work begins'))
+    child.child.kill(signal)
+    expect((await plain.response()).json.result?.content?.[0]?.text).toBe('worked')
+    expect((await told.message(({ id }) => id === 'told')).result?.content?.[0]?.text).toBe('worked')
+    expect((await heard.rest()).at(-1)).toMatchObject({ id: 'listen', result: {} })
+    expect(await child.exited).toEqual({ code: 0, signal: null })
+    expect((child.stdout + child.stderr).replace(/port \d+\n|work begins\n/g, '')).toBe('')
+  })
 
   it('a process exits with 0 on SIGTERM even if a call never ends', async () => {
     await using child = new NodeProcess([fixture('server.js'), '100'])

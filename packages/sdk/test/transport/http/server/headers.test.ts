@@ -184,17 +184,13 @@ describe('Mcp-Method and Mcp-Name in sessions', () => {
     expect((await peer.call('plain', {}, { headers })).status).toBe(200)
   })
 
-  eachRevision(
-    sessionRevisions,
-    "are ignored with standardHeaders: 'ignore' [META-022]",
-    async (revision) => {
-      await using http = await serve(named(), { standardHeaders: 'ignore' })
-      await using peer = await Peer.open(http.url, revision)
-      const headers = { 'mcp-method': 'tools/list', 'mcp-name': 'Plain' }
-      const answer = await peer.call('plain', {}, { headers })
-      expect((await answer.json()).result?.content?.[0]?.text).toBe('tool plain')
-    },
-  )
+  eachRevision(sessionRevisions, "are ignored with standardHeaders: 'ignore' [META-022]", async (revision) => {
+    await using http = await serve(named(), { standardHeaders: 'ignore' })
+    await using peer = await Peer.open(http.url, revision)
+    const headers = { 'mcp-method': 'tools/list', 'mcp-name': 'Plain' }
+    const answer = await peer.call('plain', {}, { headers })
+    expect((await answer.json()).result?.content?.[0]?.text).toBe('tool plain')
+  })
 
   it(`${modern} requires them whatever standardHeaders is [HDR-011]`, async () => {
     for (const standardHeaders of ['ignore', 'validate', 'require'] as const) {

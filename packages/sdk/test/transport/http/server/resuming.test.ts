@@ -107,21 +107,17 @@ describe('resuming', () => {
     expect(new Set(tokens)).toEqual(new Set(['one']))
   })
 
-  eachRevision(
-    sessionRevisions,
-    'an event id of another session is rejected [SSE-017]',
-    async (revision) => {
-      await using http = await serve(workshop())
-      await using alice = await Peer.open(http.url, revision)
-      await using mallory = await Peer.open(http.url, revision)
-      const stream = await alice.call('steps', {}, withProgress)
-      await stream.ended
-      for (const id of [...stream.ids, `${mallory.sessionId}/1/1`, 'garbage', '']) {
-        const answer = await mallory.resume(id)
-        expect([answer.status, (await answer.json()).error?.code]).toEqual([400, -32000])
-      }
-    },
-  )
+  eachRevision(sessionRevisions, 'an event id of another session is rejected [SSE-017]', async (revision) => {
+    await using http = await serve(workshop())
+    await using alice = await Peer.open(http.url, revision)
+    await using mallory = await Peer.open(http.url, revision)
+    const stream = await alice.call('steps', {}, withProgress)
+    await stream.ended
+    for (const id of [...stream.ids, `${mallory.sessionId}/1/1`, 'garbage', '']) {
+      const answer = await mallory.resume(id)
+      expect([answer.status, (await answer.json()).error?.code]).toEqual([400, -32000])
+    }
+  })
 
   it('events have no ids without an event store, and streams cannot be resumed', async () => {
     await using http = await serve(workshop(), { eventStore: false })

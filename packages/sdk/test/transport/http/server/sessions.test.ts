@@ -205,16 +205,12 @@ describe('ending a session', () => {
     expect(http.metrics).toMatchObject({ streams: 0, sessions: { open: 0 } })
   })
 
-  eachRevision(
-    sessionRevisions,
-    'DELETE is a 405 without sessions [SESS-011, HTTP-030]',
-    async (revision) => {
-      await using http = await serve(workshop(), { sessions: false })
-      await using peer = new Peer(http.url, revision)
-      const answer = await peer.delete()
-      expect([answer.status, answer.headers.allow]).toEqual([405, 'POST'])
-    },
-  )
+  eachRevision(sessionRevisions, 'DELETE is a 405 without sessions [SESS-011, HTTP-030]', async (revision) => {
+    await using http = await serve(workshop(), { sessions: false })
+    await using peer = new Peer(http.url, revision)
+    const answer = await peer.delete()
+    expect([answer.status, answer.headers.allow]).toEqual([405, 'POST'])
+  })
 
   it('calls onSession, as opening a session does [SDK-005]', async () => {
     const told: string[] = []
@@ -302,24 +298,20 @@ describe('the owner of a session', () => {
     },
   )
 
-  eachRevision(
-    sessionRevisions,
-    'is checked on every request of the session [SESS-012]',
-    async (revision) => {
-      let asked = 0
-      const principal = async () => {
-        asked++
-        return 'alice'
-      }
-      await using http = await serve(workshop(), { principal })
-      await using peer = await Peer.open(http.url, revision)
-      expect(asked).toBe(2)
-      await peer.call('echo')
-      await peer.get()
-      await peer.delete()
-      expect(asked).toBe(5)
-    },
-  )
+  eachRevision(sessionRevisions, 'is checked on every request of the session [SESS-012]', async (revision) => {
+    let asked = 0
+    const principal = async () => {
+      asked++
+      return 'alice'
+    }
+    await using http = await serve(workshop(), { principal })
+    await using peer = await Peer.open(http.url, revision)
+    expect(asked).toBe(2)
+    await peer.call('echo')
+    await peer.get()
+    await peer.delete()
+    expect(asked).toBe(5)
+  })
 
   it('cannot be determined when principal throws: the request is rejected', async () => {
     const errors: unknown[] = []

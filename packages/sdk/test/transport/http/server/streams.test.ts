@@ -267,23 +267,19 @@ describe('several streams of one session', () => {
     expect(streams[3]!.methods).toEqual(['notifications/progress', 'notifications/progress', undefined])
   })
 
-  eachRevision(
-    sessionRevisions,
-    'replace each other when the active one is closed [HTTP-036]',
-    async (revision) => {
-      const server = workshop()
-      await using http = await serve(server)
-      await using peer = await Peer.open(http.url, revision)
-      const [first, second] = [await peer.get(), await peer.get()]
-      server.sendLoggingMessage({ level: 'error', data: 1 })
-      await first.notified('notifications/message')
-      first.close()
-      await eventually(() => http.metrics.streams === 1)
-      server.sendLoggingMessage({ level: 'error', data: 2 })
-      await second.notified('notifications/message')
-      expect(second.messages.map(({ params }) => params?.data)).toEqual([2])
-    },
-  )
+  eachRevision(sessionRevisions, 'replace each other when the active one is closed [HTTP-036]', async (revision) => {
+    const server = workshop()
+    await using http = await serve(server)
+    await using peer = await Peer.open(http.url, revision)
+    const [first, second] = [await peer.get(), await peer.get()]
+    server.sendLoggingMessage({ level: 'error', data: 1 })
+    await first.notified('notifications/message')
+    first.close()
+    await eventually(() => http.metrics.streams === 1)
+    server.sendLoggingMessage({ level: 'error', data: 2 })
+    await second.notified('notifications/message')
+    expect(second.messages.map(({ params }) => params?.data)).toEqual([2])
+  })
 
   eachRevision(sessionRevisions, 'have different event ids [SSE-012, SSE-013]', async (revision) => {
     const server = workshop()
