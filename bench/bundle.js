@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
-/** KB of the program as one minified file, gzipped. Parts that load later are in it too. */
+/** Returns the size in KB of the program as one minified, gzipped file, including lazily loaded parts. */
 export async function bundleSize(program, { withZod }) {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL(program, import.meta.url))],
@@ -14,7 +14,7 @@ export async function bundleSize(program, { withZod }) {
     target: 'node20',
     legalComments: 'none',
     logLevel: 'error',
-    // What users install, not the sources that the workspace's tsconfig.json points to.
+    // Bundles the installed package, not the sources that the tsconfig.json of the workspace points to.
     tsconfigRaw: '{}',
     external: withZod ? [] : ['zod', 'zod/*'],
   })

@@ -8,12 +8,12 @@ import { httpGroups } from './http-cases.js'
 import { payload, pump, WrongAnswer } from './load.js'
 import { Deck, handshake, initialize, initialized, request, stateless } from './messages.js'
 
-// A group starts one subject per contestant, a fresh process as a rule, and its cases measure those in short slices:
-// `slice(subject)` gives a sample, `figure(samples)` the value that targets speak of, and, where it makes sense, the
-// CPU microseconds that the contestant spent per message.
+// A group starts one subject per contestant, usually a fresh process, and its cases measure them in short slices:
+// `slice(subject)` returns a sample, and `figure(samples)` the value that targets refer to and, where it makes sense,
+// the CPU microseconds that the contestant spent per message.
 
 const all = ['bare', 'official-v1', 'official-v2', 'tenon']
-// The first line of the official packages does not speak 2026-07-28.
+// The v1 line of the official packages does not support 2026-07-28.
 const modern = ['bare', 'official-v2', 'tenon']
 
 export const groups = [
@@ -117,7 +117,7 @@ function echo(cases) {
         inFlight: 1,
         warmUpCount: 5e7 / size,
         sampleEvery,
-        // Few of these fit into a slice.
+        // Few of these calls fit into a slice.
         stretch: 2,
         amount: size / 1e6,
         deck: new Deck(request(handshake, 'tools/call', { name: 'echo', arguments: { text: payload(size) } }), 1),
@@ -129,7 +129,7 @@ function echo(cases) {
 
 /**
  * A server under load. The warm-up ends at its count or after its time, whichever comes first: slow servers need the
- * time, because their code is compiled while they run, and fast ones do not.
+ * time because their code is compiled while they run; fast ones reach the count.
  */
 function load({ deck, warmUpCount, stretch = 1, amount = 1, ...options }) {
   const warmUp = (child, { warmUpSeconds }) =>
@@ -152,7 +152,7 @@ async function openServer(contestant, revision, env) {
   }
 }
 
-/** Says hello in the way of the revision. */
+/** Performs the handshake or the discovery of the revision. */
 async function greet(child, revision) {
   if (revision === stateless) {
     const { result } = await child.ask({ ...request(stateless, 'server/discover', {}), id: 1 })
@@ -164,7 +164,7 @@ async function greet(child, revision) {
   child.tell(initialized)
 }
 
-/** Here the contestant is the client; all of them call the bare server. */
+/** The contestant is the client; all clients call the bare server. */
 function clientCalls(name, revision, contestants, { target, maxRounds }) {
   return {
     contestants,
@@ -195,7 +195,7 @@ function coldStart() {
         unit: 'ms',
         slices: 3,
         compare: 'above',
-        // What the user's schema library takes to load is not ours to save, so each is held against its own equal.
+        // The SDK cannot reduce the load time of the user's schema library, so each contestant has its own baseline.
         target: { atMost: 50, pairs: { 'tenon-json-schema': 'bare', tenon: 'bare-with-zod' } },
         async slice({ contestant }) {
           const start = performance.now()
@@ -220,7 +220,7 @@ function memory() {
   const check = (result, number) => echoes(result, payload(20, number))
   return {
     contestants: all,
-    // Slow for some, and steady.
+    // Slow for some contestants, but stable.
     maxRounds: 3,
     start: (contestant) => openServer(contestant, handshake),
     cases: [

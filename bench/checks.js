@@ -1,4 +1,4 @@
-// What an answer has to be. A check returns what is wrong, or nothing.
+// Checks of responses. A check returns a description of the problem, or nothing.
 
 export function echoes({ content }, text) {
   if (content?.length !== 1 || content[0].text !== text) return 'not the text that was sent'

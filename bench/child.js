@@ -2,21 +2,21 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** A contestant cannot do what was asked: it ended, or fell silent. */
+/** A contestant failed: it exited, or stopped responding. */
 export class Failure extends Error {}
 
-/** A contestant that says nothing for so long is out. */
+/** A contestant that does not respond for this long is removed. */
 export const silenceMs = 20_000
 const patienceMs = 500
 const ticksPerSecond = 100
 
 /**
- * The environment of everything that is measured. Variables such as NODE_OPTIONS or NODE_EXTRA_CA_CERTS (which alone can
- * triple the time that Node takes to start) stay out.
+ * The environment of all measured programs. Variables such as NODE_OPTIONS or NODE_EXTRA_CA_CERTS (which alone can
+ * triple the startup time of Node.js) are removed.
  */
 const cleanEnvironment = { PATH: process.env.PATH, HOME: process.env.HOME }
 
-/** A program under measurement, spoken to in raw bytes. */
+/** A measured program that exchanges raw bytes. */
 export class Child {
   #process
   #onBytes = () => {}
@@ -47,7 +47,7 @@ export class Child {
   }
 
   /**
-   * Hands every chunk to `onBytes(chunk, done)` until it calls `done`; rejects when the server ends or falls silent.
+   * Passes every chunk to `onBytes(chunk, done)` until it calls `done`; rejects if the server exits or is silent.
    */
   listen(onBytes, start) {
     return new Promise((resolve, reject) => {
@@ -72,7 +72,7 @@ export class Child {
     })
   }
 
-  /** Sends one message and gives back its answer, parsed. */
+  /** Sends one message and returns its parsed response. */
   ask(message) {
     let text = ''
     return this.listen(
@@ -88,21 +88,21 @@ export class Child {
     this.write(`${JSON.stringify(message)}\n`)
   }
 
-  /** CPU seconds spent so far by the process, in all its threads. */
+  /** Returns the CPU seconds used so far by the process, in all its threads. */
   cpuSeconds() {
     const stat = readFileSync(`/proc/${this.pid}/stat`, 'latin1')
-    // Fields 14 and 15, counted behind the program's name, which may hold spaces.
+    // Fields 14 and 15, counted after the program name, which may contain spaces.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
   }
 
-  /** Resident memory in MB. */
+  /** Returns the resident memory in MB. */
   residentMb() {
     const status = readFileSync(`/proc/${this.pid}/status`, 'latin1')
     return Number(/VmRSS:\s+(\d+) kB/.exec(status)[1]) / 1024
   }
 
-  /** Ends stdin, as a client does, and only insists when that is not enough. */
+  /** Ends stdin, as a client does, and kills the process only if that is not enough. */
   async close() {
     if (this.#ended) return
     const exit = new Promise((resolve) => this.#process.once('exit', resolve))

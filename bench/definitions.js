@@ -1,9 +1,9 @@
-// What every contestant offers, as plain data: the zod twins are in zod-tools.js, so that a server which needs no
-// schema library does not pay for loading one.
+// The features of every contestant as plain data. The zod versions are in zod-tools.js, so that a server that needs no
+// schema library does not load one.
 
 export const serverInfo = { name: 'bench', version: '1.0.0' }
 
-/** Tenon limits the calls of one caller. The load comes from one, so the limit is high, but the calls are counted. */
+/** Tenon limits the calls of one caller. All load comes from one caller, so the limit is raised, not disabled. */
 export const limits = { toolCalls: { perSecond: 10_000_000 } }
 
 export const echoTool = {
@@ -12,13 +12,13 @@ export const echoTool = {
   inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
 }
 
-/** How many tools a server registers besides `echo`, which counts as one of the wanted number. */
+/** Number of tools that a server registers besides `echo`, which is included in the requested number. */
 export const extraTools = Number(process.env.BENCH_TOOLS ?? 1) - 1
 
 /** Whether a server registers `form`, the tool with 30 fields. */
 export const offersForm = process.env.BENCH_FORM === '1'
 
-/** The names and descriptions of tool number `index` of the long list; its schema is the same for all. */
+/** Name and description of tool number `index` of the long list; all tools have the same schema. */
 export function listedTool(index) {
   const subject = subjects[index % subjects.length]
   return {
@@ -43,7 +43,7 @@ export const searchSchema = {
 
 const group = [0, 1, 2, 3, 4]
 
-/** Five times six fields: what a long form looks like. The first field carries the text that comes back. */
+/** A long form of five times six fields. The first field carries the text that is echoed. */
 export const formSchema = {
   type: 'object',
   properties: Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Amount per second, and CPU microseconds per message, over all samples of a round. */
+/** Returns the amount per second and the CPU microseconds per message, over all samples of a round. */
 export function rate(samples, amount = 1) {
   const sum = (key) => samples.reduce((total, sample) => total + sample[key], 0)
   return { value: (sum('count') * amount) / sum('seconds'), cpu: (sum('cpuSeconds') * 1e6) / sum('count') }

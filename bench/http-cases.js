@@ -7,12 +7,12 @@ import { HttpServer } from './http-server.js'
 import { payload } from './load.js'
 import { handshake, stateless } from './messages.js'
 
-// The cases over HTTP, made like those in cases.js.
+// The cases over HTTP, structured like those in cases.js.
 
 const all = ['bare', 'official-v1', 'official-v2', 'tenon']
-// The first line of the official packages does not speak 2026-07-28.
+// The v1 line of the official packages does not support 2026-07-28.
 const modern = ['bare', 'official-v2', 'tenon']
-// Compilation waits for a number of calls, which take ten times as long as over stdio.
+// Code is compiled after a number of calls, which take ten times as long as over stdio.
 const warmUpStretch = 2
 const labels = { bare: 'bare `node:http`' }
 
@@ -80,7 +80,7 @@ function echo(cases) {
       unit: 'MB/s',
       slices: 4,
       target: { atLeast: 0.9 },
-      // Few of these fit into a slice.
+      // Few of these calls fit into a slice.
       ...load(echoCall(size), { warmUpCount: 5e7 / size, sampleEvery, stretch: 2, amount: size / 1e6 }),
     })),
   }
@@ -94,7 +94,7 @@ function echoCall(size) {
   }
 }
 
-/** A server under load; what is said about the warm-up in cases.js holds here too. */
+/** A server under load; the warm-up is the same as in cases.js. */
 function load(call, { warmUpCount, sampleEvery, stretch = 1, amount = 1 }) {
   const pump = (server, limits) => pumpHttp(server, { ...limits, sampleEvery, check: call.check })
   return {
@@ -107,7 +107,7 @@ function load(call, { warmUpCount, sampleEvery, stretch = 1, amount = 1 }) {
   }
 }
 
-/** Here the contestant is the client. All of them call the bare server, of which each has its own. */
+/** The contestant is the client. Each client calls its own bare server. */
 function clientCalls(revision, contestants, cases, { maxRounds } = {}) {
   return {
     contestants,
@@ -120,7 +120,7 @@ function clientCalls(revision, contestants, cases, { maxRounds } = {}) {
       unit: 'calls/s',
       target,
       slices: 4,
-      // Node's own client is slow until it has made some ten thousand calls; seconds alone would favour whoever is ahead.
+      // The Node.js client is slow for its first ten thousand calls; a time limit alone would favour fast contestants.
       ...clientLoad(inFlight, { warmUpCount: 20_000, warmUpStretch: 4 }),
     })),
   }
@@ -138,7 +138,7 @@ async function openClient(contestant, revision) {
   }
 }
 
-/** Heap per session in the server's process, after garbage collection. */
+/** Heap per session in the process of the server, after garbage collection. */
 function sessionHeap(count) {
   const kilobytes = { unit: 'KB', compare: 'none', slices: 1, figure: ([value]) => ({ value }) }
   const perSession = async ({ server, base }) => ((await server.heapBytes()) - base) / count / 1000
@@ -178,7 +178,7 @@ function sessionHeap(count) {
   }
 }
 
-/** A server that has seen some sessions and streams before its heap is looked at, so that its code counts for nothing. */
+/** Starts a server and opens some sessions and streams before the heap is measured, so that its code does not count. */
 async function openSessionServer(contestant) {
   const server = await HttpServer.open(contestant, 'sessions', { connections: 8, nodeArgs: ['--expose-gc'] })
   try {
@@ -195,7 +195,7 @@ function memory() {
   return {
     contestants: all,
     labels,
-    // Slow for some, and steady.
+    // Slow for some contestants, but stable.
     maxRounds: 2,
     start: (contestant) => HttpServer.open(contestant, 'sessions', { connections: 32 }),
     cases: [

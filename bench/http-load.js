@@ -3,13 +3,13 @@ import { Failure, silenceMs } from './child.js'
 import { verify } from './load.js'
 import { firstNumber, numberPlaces, writeNumber } from './messages.js'
 
-// The load generator over HTTP. Like the one over stdio it has to be much cheaper than the servers it measures: requests
-// are ready-made bytes on raw sockets, and of an answer only the head is looked at. Some answers are put aside and
-// checked when the clock has stopped.
+// The load generator over HTTP. Like the one over stdio it has to be much cheaper than the servers it measures:
+// requests are precomputed bytes on raw sockets, and only the head of a response is parsed. Some responses are kept and
+// checked after the measurement.
 
 /**
- * Keeps one request under way on each connection until `seconds` have passed or `count` answers are there, whichever
- * is given. Every answer in `sampleEvery`, and the first, goes to `check(result, number)`.
+ * Keeps one request in flight on each connection until `seconds` have passed or `count` responses have arrived,
+ * whichever is given. The first response, and every `sampleEvery`-th, goes to `check(result, number)`.
  */
 export async function pumpHttp(
   { child, connections },
@@ -28,7 +28,7 @@ export async function pumpHttp(
     const onAnswer = (connection) => {
       answers++
       if (connection.keeps) samples.push(connection.take())
-      // Answers that come after the clock has stopped are waited for, not counted.
+      // Responses after the end of the measurement are awaited, not counted.
       if (figures === undefined) {
         const elapsed = (performance.now() - start) / 1000
         if (elapsed >= seconds || answers >= count) {
@@ -60,7 +60,7 @@ export async function pumpHttp(
   return figures
 }
 
-/** One kept-alive connection with at most one request under way. */
+/** A keep-alive connection with at most one request in flight. */
 export class Connection {
   /** The headers that every later request on this connection needs. */
   headers
@@ -81,12 +81,12 @@ export class Connection {
     return connection
   }
 
-  /** Connects anew if the server has closed the connection, as it may when others had their turn for long. */
+  /** Reconnects if the server has closed the connection, which may happen while other contestants are measured. */
   async reopen() {
     if (this.#socket.destroyed) await this.#connect()
   }
 
-  /** Sends one message and gives back its answer. */
+  /** Sends one message and returns its response. */
   ask(message) {
     return new Promise((resolve, reject) => {
       this.expect(() => resolve(this.take()), reject)
@@ -96,7 +96,7 @@ export class Connection {
     }).finally(() => this.expect())
   }
 
-  /** Makes the request of `sendNext` ready. */
+  /** Prepares the request that `sendNext` sends. */
   prepare(template) {
     const body = Buffer.from(JSON.stringify(template))
     const head = Buffer.from(requestHead('POST', this.#url, this.headers, body.length))
@@ -104,19 +104,19 @@ export class Connection {
     this.#request = Buffer.concat([head, body])
   }
 
-  /** Sends the prepared request. Its bytes may be used again then: the answer to the last one tells that it has left. */
+  /** Sends the prepared request. Its bytes can be reused: the previous response proves that they were sent. */
   sendNext(number) {
     writeNumber(this.#request, 0, this.#places, number)
     this.#socket.write(this.#request)
   }
 
-  /** Says who is told about answers, and about what ends them; nobody while the connection is idle. */
+  /** Sets the callbacks for responses and failures; none while the connection is idle. */
   expect(onAnswer, onFailure) {
     this.#onAnswer = onAnswer
     this.#onFailure = onFailure
   }
 
-  /** Puts the bytes of the next answer aside. */
+  /** Keeps the bytes of the next response. */
   keep() {
     this.#kept = []
   }
@@ -125,7 +125,7 @@ export class Connection {
     return this.#kept !== undefined
   }
 
-  /** The answer that was put aside. */
+  /** Returns the response that was kept. */
   take() {
     const bytes = Buffer.concat(this.#kept)
     this.#kept = undefined
@@ -162,7 +162,7 @@ export class Connection {
   }
 }
 
-/** Opens a stream for what the server wants to say, and gives back its socket when the server has agreed. */
+/** Opens a GET stream and returns its socket once the server has answered. */
 export function openStream(address, headers) {
   const url = new URL(address)
   return new Promise((resolve, reject) => {
@@ -179,16 +179,16 @@ export function openStream(address, headers) {
   })
 }
 
-/** Finds out where a response ends. */
+/** Detects the end of a response. */
 class ResponseMeter {
   status = 0
-  /** The beginning of a head that came in pieces. */
+  /** The beginning of a head that arrived in several chunks. */
   #start
-  /** Bytes of the body that are still to come: Infinity if it comes in chunks, undefined before its head is there. */
+  /** Remaining bytes of the body: Infinity for a chunked body, undefined before the head has arrived. */
   #left
   #tail = ''
 
-  /** Takes the next bytes; true when they complete a response. */
+  /** Consumes the next bytes; returns true if they complete a response. */
   push(chunk) {
     const bytes = this.#start === undefined ? chunk : Buffer.concat([this.#start, chunk])
     let bodyAt = 0
@@ -200,7 +200,7 @@ class ResponseMeter {
       bodyAt = end + headEnd.length
     }
     if (this.#left === Infinity) {
-      // JSON holds no bare line breaks, so what looks like the last chunk is the last chunk.
+      // JSON contains no raw line breaks, so what looks like the last chunk is the last chunk.
       this.#tail = (this.#tail + bytes.latin1Slice(Math.max(bodyAt, bytes.length - lastChunk.length))).slice(
         -lastChunk.length,
       )
@@ -254,7 +254,7 @@ function requestHead(method, url, headers, bodyBytes) {
   return `${method} ${url.pathname} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-/** Fails when the counter stands still. Returns what ends the watch. */
+/** Fails if the counter stops increasing. Returns a function that ends the watch. */
 function watchSilence(counter, fail) {
   let seen = counter()
   const timer = setInterval(() => {

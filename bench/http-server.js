@@ -5,7 +5,7 @@ import { handshake, initialize, initialized, request, stateless } from './messag
 
 const plainHeaders = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
 
-/** A server process and the connections to it, each with a session of its own where there are sessions. */
+/** A server process and the connections to it, each with its own session if there are sessions. */
 export class HttpServer {
   child
   url
@@ -27,7 +27,7 @@ export class HttpServer {
     }
   }
 
-  /** Makes ready what the connections send. */
+  /** Prepares the requests of the connections. */
   prepare({ method, params }) {
     const revision = this.#mode === '2026' ? stateless : handshake
     const routing =
@@ -38,7 +38,7 @@ export class HttpServer {
     }
   }
 
-  /** Opens sessions, some at a time, and gives back the headers of each. */
+  /** Opens sessions, some at a time, and returns the headers of each. */
   async openSessions(count) {
     const sessions = []
     const work = async (connection) => {
@@ -53,7 +53,7 @@ export class HttpServer {
     return sessions
   }
 
-  /** Opens the stream of each session, and gives back their sockets. */
+  /** Opens the stream of each session and returns their sockets. */
   async openStreams(sessions) {
     const streams = []
     for (const headers of sessions) {
@@ -62,7 +62,7 @@ export class HttpServer {
     return streams
   }
 
-  /** Bytes of heap in use after garbage collection; the process needs --expose-gc. */
+  /** Returns the bytes of heap in use after garbage collection; the process needs --expose-gc. */
   heapBytes() {
     return this.child.ask({ want: 'heap' })
   }
@@ -80,7 +80,7 @@ export class HttpServer {
   }
 }
 
-/** Shakes hands and gives back the headers that the session wants from now on. */
+/** Performs the handshake and returns the headers of the session. */
 async function openSession(connection) {
   const answer = await connection.ask(initialize)
   const session = answer.header('mcp-session-id')

@@ -1,14 +1,14 @@
 import { firstNumber } from './messages.js'
 
-// The load generator. It has to be much cheaper than the servers it measures: messages are ready-made bytes, answers
-// are counted by their newlines. Some answers are put aside and checked when the clock has stopped.
+// The load generator. It has to be much cheaper than the servers it measures: messages are precomputed bytes, and
+// responses are counted by their newlines. Some responses are kept and checked after the measurement.
 
-/** A wrong answer: a figure for it would mean nothing, so it ends the whole run. */
+/** A wrong response: its figures would be meaningless, so it ends the whole run. */
 export class WrongAnswer extends Error {}
 
 /**
- * Keeps `inFlight` requests of `deck` open until `seconds` have passed or `count` answers are there, whichever is
- * given. Every answer in `sampleEvery`, and the first, goes to `check(answer, number)`.
+ * Keeps `inFlight` requests of `deck` in flight until `seconds` have passed or `count` responses have arrived,
+ * whichever is given. The first response, and every `sampleEvery`-th, goes to `check(answer, number)`.
  */
 export async function pump(child, deck, { inFlight, seconds = Infinity, count = Infinity, sampleEvery = 500, check }) {
   const write = (bytes) => child.write(bytes)
@@ -35,7 +35,7 @@ export async function pump(child, deck, { inFlight, seconds = Infinity, count = 
       }
       if (sample !== undefined && at < chunk.length) sample.push(chunk.subarray(at))
 
-      // The clock may only stop where an answer ends, or long answers would be cut off.
+      // The measurement may only stop at the end of a response, or long responses would be cut off.
       if (figures === undefined && answers > before) {
         const elapsed = (performance.now() - start) / 1000
         if (elapsed >= seconds || answers >= count) {
@@ -54,7 +54,7 @@ export async function pump(child, deck, { inFlight, seconds = Infinity, count = 
   return figures
 }
 
-/** Checks the text of one answer; its number has to be among those that were sent. */
+/** Checks the text of one response; its number has to be one of those that were sent. */
 export function verify(line, from, to, check) {
   const answer = JSON.parse(line.toString())
   if (!(answer.id >= from && answer.id < to)) throw new WrongAnswer(`an answer with the id ${answer.id}`)
@@ -63,7 +63,7 @@ export function verify(line, from, to, check) {
   if (complaint) throw new WrongAnswer(`${complaint}: ${line.toString().slice(0, 500)}`)
 }
 
-/** The text that a request carries, once for its template and once with the number of an answer. */
+/** The text of a request: by default for the template, with `number` for the expected response. */
 export function payload(size, number = firstNumber) {
   return `${number} `.padEnd(size, 'The quick brown fox jumps over the lazy dog. ')
 }

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Tells how much of the machine others took while we measured: figures from a busy machine are not worth keeping. */
+/** Measures the CPU time of other programs during a measurement: figures from a busy machine are not usable. */
 export class MachineUsage {
   #machine = machineTicks()
   #own = ownTicks()
 
-  /** The part of all CPU time, from 0 to 1, since this object was made. */
+  /** Returns the share of all CPU time, from 0 to 1, since this object was created. */
   foreignShare() {
     const { busy, total } = machineTicks()
     const elapsed = total - this.#machine.total
@@ -15,7 +15,7 @@ export class MachineUsage {
   }
 }
 
-/** Waits until others have left the machine alone for two seconds, or for two minutes if they never do. */
+/** Waits until other programs were idle for two seconds, but at most two minutes. */
 export async function quietMoment() {
   const deadline = Date.now() + 120_000
   for (let quiet = 0; quiet < 2 && Date.now() < deadline; ) {
@@ -35,7 +35,7 @@ function machineTicks() {
   return { busy, total: busy + idle + waiting }
 }
 
-/** Ticks of this process and of all children that have ended, with theirs. */
+/** CPU ticks of this process and of all its descendants that have exited. */
 function ownTicks() {
   const stat = readFileSync('/proc/self/stat', 'latin1')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -3,7 +3,7 @@ export const stateless = '2026-07-28'
 
 const clientInfo = { name: 'bench-load', version: '1.0.0' }
 
-/** The handshake a client of 2025-11-25 opens with. */
+/** The handshake of a 2025-11-25 client. */
 export const initialize = {
   jsonrpc: '2.0',
   id: 1,
@@ -12,7 +12,7 @@ export const initialize = {
 }
 export const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' }
 
-/** A request on the given revision; on 2026-07-28 every request says for itself who is calling. */
+/** Creates a request of the given revision; on 2026-07-28 every request identifies its client. */
 export function request(revision, method, params) {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': stateless,
@@ -23,11 +23,11 @@ export function request(revision, method, params) {
   return { jsonrpc: '2.0', id: firstNumber, method, params: sent }
 }
 
-/** Stands for the number of a message in its template: as its id, and in texts that come back. */
+/** Placeholder for the number of a message in its template: as its id, and in texts that are echoed. */
 export const firstNumber = 1_000_000
 const digits = String(firstNumber).length
 
-/** Where a message holds its number: the offset of the last digit of each. */
+/** Positions of the number in a message: the offset of the last digit of each occurrence. */
 export function numberPlaces(bytes) {
   const places = []
   for (let at = bytes.indexOf(String(firstNumber)); at !== -1; at = bytes.indexOf(String(firstNumber), at + digits)) {
@@ -36,7 +36,7 @@ export function numberPlaces(bytes) {
   return places
 }
 
-/** Renews the number of the message that begins at `start`. */
+/** Updates the number of the message that begins at `start`. */
 export function writeNumber(bytes, start, places, value) {
   for (let n = 0; n < places.length; n++) {
     let at = start + places[n]
@@ -45,8 +45,8 @@ export function writeNumber(bytes, start, places, value) {
 }
 
 /**
- * Endless copies of one request, each with its own number, ready as bytes. The copies lie side by side in a ring, so
- * that any number of them goes out in one write; before it is sent again, only the digits of a copy are renewed.
+ * Endless copies of one request as bytes, each with its own number. The copies are adjacent in a ring buffer, so that
+ * any number of them can be sent in one write; before a copy is sent again, only its digits are updated.
  */
 export class Deck {
   next = firstNumber
@@ -63,7 +63,7 @@ export class Deck {
     this.#bytes = Buffer.alloc(copy.length * slots, copy)
   }
 
-  /** The next `count` messages, handed to `write` in one piece, or two where the ring ends. */
+  /** Passes the next `count` messages to `write` in one piece, or in two at the end of the ring. */
   deal(count, write) {
     while (count > 0) {
       const slot = (this.next - firstNumber) % this.#slots

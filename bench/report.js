@@ -16,7 +16,7 @@ const labels = {
   'tenon-json-schema': 'Tenon with plain JSON Schema',
 }
 
-/** Everything as Markdown, padded so that it reads well in a terminal too. */
+/** Returns the report as Markdown, padded so that it is readable in a terminal too. */
 export function report(cases, results, { rounds, slices, sliceSeconds, foreignShare }) {
   const summaries = cases.map((each) => ({ ...each, rows: summarise(each, results.get(each.name)) }))
   return [
@@ -30,7 +30,7 @@ export function report(cases, results, { rounds, slices, sliceSeconds, foreignSh
   ].join('\n')
 }
 
-/** Puts the text between the two marks of the file, or makes the file. */
+/** Replaces the text between the two marks of the file, or creates the file. */
 export function writeReport(file, text) {
   const old = existsSync(file) ? readFileSync(file, 'utf8') : introduction
   if (!old.includes(startMark) || !old.includes(endMark)) throw new Error(`${file} lacks ${startMark} or ${endMark}`)
@@ -51,7 +51,7 @@ function summarise({ contestants, compare = 'ratio' }, row) {
       const values = figures.map(({ value }) => value)
       const compared = compare === 'none' ? undefined : paired(figures, bare, 'value', comparisons[compare])
       const cpu = figures[0].cpu === undefined ? undefined : median(figures.map((figure) => figure.cpu))
-      // Turned round, so that more is better in both ratios.
+      // Inverted, so that more is better in both ratios.
       const cpuRatio = cpu === undefined ? undefined : paired(figures, bare, 'cpu', (own, other) => other / own)
       return { contestant, values, value: median(values), compared, cpu, cpuRatio }
     })
@@ -62,7 +62,7 @@ const comparisons = {
   above: (own, bare) => own - bare,
 }
 
-/** Compares within each round, where both had the same machine, and takes the median of that. */
+/** Compares within each round, where both ran under the same conditions, and returns the median. */
 function paired(figures, bare, key, compare) {
   const pairs = figures.flatMap((figure, round) =>
     bare?.[round]?.[key] === undefined ? [] : [compare(figure[key], bare[round][key])],

@@ -9,9 +9,9 @@ import { report, writeReport } from './report.js'
 // node run.js [--rounds N] [--quick] [--only case,...] [--patient] [--write] [--file path]
 //
 // --quick    two short rounds, for development
-// --only     some cases: their names, or what several names begin with, such as `http`
-// --patient  waits for a quiet machine, and measures again what others have disturbed
-// --write    renews docs/performance.md, or the file given
+// --only     some cases: their names, or a common prefix such as `http`
+// --patient  waits for a quiet machine, and repeats measurements that other programs disturbed
+// --write    updates docs/performance.md, or the given file
 
 const { values: options } = parseArgs({
   options: {
@@ -53,7 +53,7 @@ if (options.write) {
   writeReport(options.file, text)
   console.log(`written to ${options.file}`)
 }
-// Others may fail at what they do not support; the yardstick and our own code may not.
+// Other contestants may fail at features they do not support; the baseline and Tenon may not.
 if (failed().some((contestant) => /^(bare|tenon)/.test(contestant))) process.exitCode = 1
 
 function choose(names) {
@@ -77,7 +77,7 @@ function isBuilt(specifier) {
   }
 }
 
-/** Runs a group and gives the share of the machine that others took meanwhile. */
+/** Runs a group and returns the CPU share of other programs meanwhile. */
 async function runUndisturbed(group, round) {
   for (let patience = options.patient ? 5 : 0; ; patience--) {
     if (patience > 0) await quietMoment()
@@ -90,8 +90,8 @@ async function runUndisturbed(group, round) {
 }
 
 /**
- * All contestants of a group are up at the same time and take turns slice by slice, in an order that moves on, so that
- * a slow moment of the machine hits all of them.
+ * All contestants of a group run at the same time and are measured in alternating slices, in a rotating order, so that
+ * a slow moment of the machine affects all of them.
  */
 async function runGroup(group, round) {
   const present = group.contestants.filter((contestant) => !absent.includes(contestant))
@@ -128,7 +128,7 @@ async function runCase({ name, slices = Infinity, warmUp, slice, figure }, entra
   }
 }
 
-/** A contestant that ends or falls silent is out for this group; a wrong answer ends the whole run. */
+/** A contestant that exits or stops responding is removed from this group; a wrong response ends the whole run. */
 async function attempt(entrant, action) {
   if (entrant.failure) return
   try {

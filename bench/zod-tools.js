@@ -2,11 +2,12 @@ import * as z from 'zod'
 import { echoTool, extraTools, listedTool, offersForm } from './definitions.js'
 
 // The tools of definitions.js as a user would write them. One schema per tool, as in a real server, where tools do not
-// share theirs.
+// share schemas.
 
 /**
- * Gives a function that registers all tools on a server. The schemas are made once, so that a server which is built
- * anew for every request does not pay for them each time. `toSchema` is for packages that want more than a raw shape.
+ * Returns a function that registers all tools on a server. The schemas are created once, so that a server that is
+ * created for every request does not pay for them each time. `toSchema` is for packages that need more than a raw
+ * shape.
  */
 export function zodTools(toSchema = (shape) => shape) {
   const tools = [{ ...echoTool, inputSchema: toSchema({ text: z.string() }), reply: ({ text }) => text }]

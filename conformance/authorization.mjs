@@ -1,4 +1,5 @@
-// The authorization server that the conformance suite questions: node conformance/authorization.mjs --client ID --redirect URI
+// The authorization server that the conformance suite tests:
+// node conformance/authorization.mjs --client ID --redirect URI
 import { parseArgs } from 'node:util'
 import { startAuthorizationServer } from 'tenon/testing'
 

@@ -1,9 +1,9 @@
-// The client that the conformance suite listens to: node conformance/client.mjs URL. The suite says by environment
-// variables which scenario to play, on which revision, and with what data.
+// The client that the conformance suite tests: node conformance/client.mjs URL. The suite sets the scenario, the
+// revision and the data as environment variables.
 import { clientCredentials, enterpriseManaged, oauth, workloadIdentity } from 'tenon/auth/client'
 import { connect } from 'tenon/client'
 
-/** What to do once connected, with the handlers that the scenario wants to see used. */
+/** What to do once connected in each scenario, with its handlers. */
 const scenarios = {
   initialize: { play: listUnasked },
   tools_call: { play: addNumbers },
@@ -18,10 +18,10 @@ const scenarios = {
   'sep-2322-client-request-state': { play: playRounds, handlers: { elicit: confirm } },
 }
 
-/** A call to make while another is between its rounds. */
+/** A call to make between the round trips of another call. */
 let unrelated
 
-/** The suite's pages send the user back at once. */
+/** The authorization pages of the suite redirect immediately. */
 const browserless = {
   clientName: 'tenon-conformance-client',
   clientMetadataUrl: 'https://conformance-test.local/client-metadata.json',
@@ -79,7 +79,7 @@ async function run({ play, handlers, auth }) {
   }
 }
 
-/** These servers declare no tools, so that `listTools` would not ask them. */
+/** These servers declare no tools, so `listTools` would not send a request. */
 async function listUnasked(client) {
   await client.request('tools/list', {})
 }
@@ -112,7 +112,7 @@ async function makeGivenCalls(client, { toolCalls }) {
   for (const { name, arguments: args } of toolCalls) await client.callTool(name, args)
 }
 
-/** Whatever the SDK still shows may be called; tools whose header annotations are wrong must be gone. */
+/** Calls every listed tool; the SDK must have removed tools with invalid header annotations. */
 async function callAllTools(client) {
   for (const { name, inputSchema } of await listTools(client)) {
     const args = Object.fromEntries(Object.keys(inputSchema.properties ?? {}).map((property) => [property, 'test']))
@@ -131,7 +131,7 @@ async function takeDefaults(client) {
   await client.callTool('test_client_elicitation_defaults')
 }
 
-/** The unrelated call is made while the other is between its rounds. */
+/** Makes the unrelated call between the round trips of the other call. */
 async function playRounds(client) {
   await listTools(client)
   unrelated = () => client.callTool('test_mrtr_unrelated')
@@ -151,7 +151,7 @@ function refuse() {
   throw new Error('Nothing is asked in this scenario')
 }
 
-/** All of them list the tools and call one, once they have permission. */
+/** All auth scenarios list the tools and call one after the login. */
 function authScenario(name) {
   if (!name.startsWith('auth/')) return undefined
   return { play: useTools, auth: authOf[name] ?? (() => oauth(browserless)) }

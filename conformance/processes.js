@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 
 const running = new Set()
 
-/** Starts a program in a group of its own, so that whatever it starts can be ended with it. */
+/** Starts a program in its own process group, so that its child processes can be killed with it. */
 export function start(command, args, options) {
   const child = spawn(command, args, { ...options, detached: process.platform !== 'win32' })
   running.add(child)
@@ -13,9 +13,9 @@ export function start(command, args, options) {
 }
 
 /**
- * Runs a program to its end and gives its exit code and all it wrote.
+ * Runs a program to its end and returns its exit code and its output.
  *
- * @param onText Is given all that it wrote so far, whenever there is more.
+ * @param onText Called with all output so far, whenever there is more.
  */
 export function finish(command, args, options, onText = () => {}) {
   return new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 const columns = ['scenario', 'revision', 'mode', 'checks', 'verdict']
 
-/** The table with what is not due at its end, then what is wrong, then the totals. */
+/** The table with the scenarios that are not due at its end, then the problems, then the totals. */
 export function report(unsorted) {
   const isNotDue = ({ verdict }) => verdict === 'not due'
   const rows = [...unsorted.filter((row) => !isNotDue(row)), ...unsorted.filter(isNotDue)]

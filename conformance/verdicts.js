@@ -1,10 +1,10 @@
 /**
- * Judges one result more strictly than the suite does: a warning is a failure, and so is a tick that stands for fewer
- * checks than it should, or for none.
+ * Judges one result more strictly than the suite does: a warning is a failure, and so is a pass with fewer checks than
+ * expected, or with none.
  *
- * @param row What was run and how: scenario, revision, mode.
- * @param expected The scenario's entry in expected.json; undefined when it has none.
- * @param result What the suite wrote; undefined when it did not run the scenario.
+ * @param row The run: scenario, revision, mode.
+ * @param expected The entry of the scenario in expected.json; undefined if it has none.
+ * @param result The result that the suite wrote; undefined if it did not run the scenario.
  */
 export function judge(row, expected, result) {
   const checks = result?.checks ?? []
@@ -15,8 +15,8 @@ export function judge(row, expected, result) {
 }
 
 /**
- * A scenario that is not due and passes is a problem as well, because the table would no longer tell the truth; except
- * for one that passes by failing, which the table calls vacuous.
+ * A scenario that is not due but passes is a problem too, because expected.json would be outdated; except for one that
+ * passes by failing, which expected.json calls vacuous.
  */
 function verdictOf({ notDue, vacuous } = {}, problems) {
   if (notDue === undefined) return { verdict: problems.length === 0 ? 'pass' : 'FAIL', problems }
@@ -36,7 +36,7 @@ function problemsOf(row, expected, result, passed) {
     .map(({ status, id, description, errorMessage }) => `${status} ${id}: ${errorMessage ?? description}`)
   if (passed === 0) problems.push('nothing was checked')
   else if (passed < minimum) problems.push(`only ${passed} checks passed, of ${minimum} at least`)
-  // The exit code is known only of scenarios that ran by name.
+  // The exit code is known only for scenarios that ran by name.
   const isFailed = (result.exitCode ?? 0) !== 0
   if (problems.length === 0 && isFailed) problems.push('every check passed, but the client failed')
   if (problems.length > 0 && result.stderr !== '') problems.push(`the client said:\n${lastLines(result.stderr)}`)

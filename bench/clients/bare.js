@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { handshake, initialize, initialized, request } from '../messages.js'
 import { bareServer, drive, revision } from './drive.js'
 
-// The yardstick: the least a client with promises can do. One stringify and one parse per call, no checks. Each call is
-// written at once. Collecting the calls of a tick saves nothing here: client and server then take turns instead of
-// working side by side, and fewer calls get through (bare-one-write.js shows how many).
+// The baseline: the minimum that a client with promises can do. One stringify and one parse per call, no checks. Each
+// call is written immediately. Collecting the calls of a tick saves nothing here: client and server then alternate
+// instead of working in parallel, and throughput drops (bare-one-write.js measures that).
 
 const oneWrite = process.env.BENCH_ONE_WRITE === '1'
 const { _meta } = request(revision, 'tools/call', {}).params

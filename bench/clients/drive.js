@@ -3,21 +3,21 @@ import { fileURLToPath } from 'node:url'
 
 const [given, address] = process.argv.slice(2)
 
-/** The revision to speak. */
+/** The revision to use. */
 export const revision = given
 
-/** Where the bare server is, for clients over HTTP. */
+/** URL of the bare server, for clients over HTTP. */
 export const url = address
 
-/** How the bare server is started, by clients over stdio. */
+/** Command of the bare server, for clients over stdio. */
 export const bareServer = {
   command: process.execPath,
   args: [fileURLToPath(new URL('../servers/bare.js', import.meta.url))],
 }
 
 /**
- * Serves the one who measures: every line `{ "seconds": n, "inFlight": n }` on stdin makes the client call for so long,
- * and is answered by a line with the figures. Ends when stdin does.
+ * Serves the benchmark: every line `{ "seconds": n, "inFlight": n }` on stdin makes the client call for that time, and
+ * is answered with a line of figures. Exits when stdin ends.
  */
 export async function drive(call) {
   for await (const line of createInterface({ input: process.stdin })) {
@@ -25,7 +25,7 @@ export async function drive(call) {
   }
 }
 
-/** Keeps the wanted number of calls open and checks every answer. */
+/** Keeps the given number of calls in flight and checks every response. */
 async function run(call, { seconds, inFlight }) {
   const { user, system } = process.cpuUsage()
   const start = performance.now()

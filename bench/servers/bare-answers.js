@@ -8,7 +8,7 @@ const tools = [echoTool]
 for (let n = 0; n < extraTools; n++) tools.push({ ...listedTool(n), inputSchema: searchSchema })
 if (offersForm) tools.push({ name: 'form', description: 'A long form', inputSchema: formSchema })
 
-/** What the bare servers answer, on either revision. */
+/** The responses of the bare servers, on either revision. */
 export function answer({ method, params }) {
   const stateless = params?._meta?.[revisionKey] !== undefined
   if (method === 'tools/call') {

@@ -1,3 +1,3 @@
-// The yardstick plus the time it takes to load zod: what a cold start costs before any SDK is involved.
+// The baseline plus the time to load zod: the cost of a cold start before any SDK is involved.
 import 'zod'
 import './bare.js'

@@ -1,9 +1,9 @@
 import { answer } from './bare-answers.js'
 
-// The yardstick: the least a stdio server can do. One parse and one stringify per message, no checks, one write for
-// all answers to one chunk of input.
+// The baseline: the minimum that a stdio server can do. One parse and one stringify per message, no checks, one write
+// for all responses to one chunk of input.
 
-// A long message arrives in many chunks; they are joined once, when its newline is there.
+// A long message arrives in many chunks; they are joined once, when its newline has arrived.
 let parts = []
 process.stdin.on('data', (chunk) => {
   const last = chunk.lastIndexOf(10)

@@ -6,7 +6,7 @@ import { startChromium } from './support/chromium.js'
 import { assertFits, begin, choose, whoami } from './support/login.js'
 import { startForeignSite } from './support/vault.js'
 
-// The same with a broker between: its consent page, then the provider's own, then back through the broker to the client.
+// Logins through a broker: its consent page, then the page of the provider, then back through the broker to the client.
 
 describe('a login through the broker', { skip }, () => {
   let browser
@@ -16,7 +16,7 @@ describe('a login through the broker', { skip }, () => {
   after(() => browser?.close())
 
   for (const revision of ['2025-11-25', '2026-07-28']) {
-    test(`is done by keyboard alone, and the tool can be called (${revision})`, async (t) => {
+    test(`works with the keyboard only, and the tool can be called (${revision})`, async (t) => {
       const { url, provider } = await startBrokeredVault(t)
       const login = await begin(t, browser, url, { revision })
       const { page, redirect } = login
@@ -31,7 +31,7 @@ describe('a login through the broker', { skip }, () => {
     })
   }
 
-  test('works with a provider that is another site', async (t) => {
+  test('works with a provider on another site', async (t) => {
     const { url } = await startBrokeredVault(t, { host: 'localhost' })
     const { connecting, page } = await begin(t, browser, url)
     await choose(page, 'Allow')
@@ -48,9 +48,9 @@ describe('a login through the broker', { skip }, () => {
     await assertClean(page)
   })
 
-  test('leads back to an application that has a scheme of its own', async (t) => {
+  test('redirects to an application with a custom URL scheme', async (t) => {
     const { url, origin } = await startBrokeredVault(t)
-    // Two tabs: one that was asked whether to open the application waits for an answer.
+    // Two tabs: a tab that asks whether to open the application waits for an answer.
     const [refused, granted] = [await browser.open(), await browser.open()]
     await refused.visit(await requestOf(origin, url, 'com.example.app:/callback'))
     await refused.tabTo('button', 'Deny')
@@ -63,7 +63,7 @@ describe('a login through the broker', { skip }, () => {
     assert.ok(new URL(answer).searchParams.has('code'))
   })
 
-  test('says that the provider does not work, and leads back from there', async (t) => {
+  test('reports that the provider is unavailable, and leads back from there', async (t) => {
     const { url, provider } = await startBrokeredVault(t)
     const { connecting, page } = await begin(t, browser, url)
     await provider.close()
@@ -78,7 +78,7 @@ describe('a login through the broker', { skip }, () => {
     await assertClean(page, [/status of 502/])
   })
 
-  test('may be refused on the page of the broker, and the provider hears nothing of it', async (t) => {
+  test('can be denied on the page of the broker, without a request to the provider', async (t) => {
     const { url, provider } = await startBrokeredVault(t)
     const { connecting, page } = await begin(t, browser, url)
     await choose(page, 'Deny')
@@ -88,7 +88,7 @@ describe('a login through the broker', { skip }, () => {
     await assertClean(page)
   })
 
-  test('may be refused on the page of the provider', async (t) => {
+  test('can be denied on the page of the provider', async (t) => {
     const { url } = await startBrokeredVault(t)
     const { connecting, page } = await begin(t, browser, url)
     await choose(page, 'Allow')
@@ -98,7 +98,7 @@ describe('a login through the broker', { skip }, () => {
     await assert.rejects(connecting, ({ cause }) => /access_denied/.test(cause?.message))
   })
 
-  test('asks every time, also a user who has agreed before', async (t) => {
+  test('asks for consent every time, even if the user has agreed before', async (t) => {
     const { url } = await startBrokeredVault(t)
     const first = await begin(t, browser, url)
     await choose(first.page, 'Allow')
@@ -109,7 +109,7 @@ describe('a login through the broker', { skip }, () => {
     assert.equal(await second.page.url(), second.start)
   })
 
-  test('may go on in two tabs at once', async (t) => {
+  test('can run in two tabs at once', async (t) => {
     const { url } = await startBrokeredVault(t)
     const first = await begin(t, browser, url)
     const second = await begin(t, browser, url, { profile: first.page.profile })
@@ -118,7 +118,7 @@ describe('a login through the broker', { skip }, () => {
     for (const login of [first, second]) assert.equal(await whoami(login), 'alice may read')
   })
 
-  test('shows what a client calls itself, and runs none of it', async (t) => {
+  test('shows the name of a client as text, without running scripts in it', async (t) => {
     const { url } = await startBrokeredVault(t)
     const clientName = `<script>document.title = 'owned'</script><img src=x onerror="document.title = 'owned'">"'&amp;`
     const { page } = await begin(t, browser, url, { auth: { clientName } })
@@ -129,7 +129,7 @@ describe('a login through the broker', { skip }, () => {
     await assertClean(page)
   })
 
-  test('may not be shown inside the page of somebody else', async (t) => {
+  test('cannot be embedded in a page of another site', async (t) => {
     const { url } = await startBrokeredVault(t)
     const { start } = await begin(t, browser, url)
     const other = await browser.open()
@@ -141,12 +141,12 @@ describe('a login through the broker', { skip }, () => {
     'another site': 'localhost',
     'another port of the same machine': '127.0.0.1',
   })) {
-    test(`is not agreed to by a form that ${who} sends`, async (t) => {
+    test(`cannot be approved by a form sent by ${who}`, async (t) => {
       const { url, provider } = await startBrokeredVault(t)
       const victim = await begin(t, browser, url)
       const attacker = await begin(t, browser, url)
       const { action, fields } = await formOf(attacker.page)
-      // What the attacker was shown, and what the victim was shown, should the attacker know that.
+      // The form shown to the attacker, and the form shown to the victim, in case the attacker knows it.
       for (const shown of [fields, (await formOf(victim.page)).fields]) {
         const tab = await browser.open({ profile: victim.page.profile })
         await tab.visit(await startForeignSite(t, formText(action, { ...shown, ...agreed }), host))
@@ -160,7 +160,7 @@ describe('a login through the broker', { skip }, () => {
     })
   }
 
-  test('comes back to the browser that it began in and to no other (CVE-2026-27124)', async (t) => {
+  test('can be completed only in the browser that started it (CVE-2026-27124)', async (t) => {
     const { url, provider } = await startBrokeredVault(t)
     const attacker = await begin(t, browser, url)
     await choose(attacker.page, 'Allow')
@@ -198,7 +198,7 @@ function sentTo(provider, endpoint) {
   return provider.requests.filter((request) => request.endpoint === endpoint)
 }
 
-/** What a client asks for that registered itself to come back to this address. */
+/** Registers a client with this redirect URL and returns its authorization URL. */
 async function requestOf(origin, resource, redirect) {
   const registration = await fetch(`${origin}/register`, {
     method: 'POST',
@@ -211,7 +211,7 @@ async function requestOf(origin, resource, redirect) {
   return `${origin}/authorize?${new URLSearchParams(params)}`
 }
 
-/** Where the form of a page leads, and what it would send. */
+/** Returns the action and the fields of the form of a page. */
 async function formOf(page) {
   return page.evaluate(
     '({ action: document.forms[0].action, fields: Object.fromEntries(new FormData(document.forms[0])) })',

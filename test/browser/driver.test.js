@@ -4,9 +4,9 @@ import { assertClean, skip } from './support/checks.js'
 import { startChromium } from './support/chromium.js'
 import { startForeignSite } from './support/vault.js'
 
-// What the other tests rely on: a page that does something wrong is found out.
+// The other tests rely on this: the driver detects pages that do something forbidden.
 
-describe('the browser of these tests', { skip }, () => {
+describe('the browser driver', { skip }, () => {
   let browser
   before(async () => {
     browser = await startChromium()
@@ -22,18 +22,18 @@ describe('the browser of these tests', { skip }, () => {
     'a style that the policy forbids': `${policy}<style>p { color: red }</style>`,
     'an image that the policy forbids': `${policy}<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">`,
     'a request to another machine': '<link rel="stylesheet" href="http://192.0.2.1/">',
-    'a request to another name': '<link rel="stylesheet" href="https://example.com/">',
+    'a request to another host name': '<link rel="stylesheet" href="https://example.com/">',
   }
 
   for (const [what, content] of Object.entries(wrongs)) {
-    test(`finds ${what}`, async (t) => {
+    test(`detects ${what}`, async (t) => {
       const page = await browser.open()
       await page.visit(await startForeignSite(t, content))
       await assert.rejects(assertClean(page), assert.AssertionError)
     })
   }
 
-  test('finds that a site is told which page came before', async (t) => {
+  test('detects a referrer sent to another site', async (t) => {
     const [first, second] = [await startForeignSite(t, '<p>First'), await startForeignSite(t, '<p>Second')]
     const page = await browser.open()
     await page.visit(first)
@@ -42,13 +42,13 @@ describe('the browser of these tests', { skip }, () => {
     await assert.rejects(assertClean(page), assert.AssertionError)
   })
 
-  test('finds nothing where there is nothing', async (t) => {
+  test('reports nothing for a clean page', async (t) => {
     const page = await browser.open()
     await page.visit(await startForeignSite(t, '<meta name="referrer" content="no-referrer"><p>Hello'))
     await assertClean(page)
   })
 
-  test('has no cookies of another profile', async (t) => {
+  test('does not share cookies between profiles', async (t) => {
     const site = await startForeignSite(t, '<p>Hello')
     const [first, second] = [await browser.open(), await browser.open()]
     const same = await browser.open({ profile: first.profile })

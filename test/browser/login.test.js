@@ -5,7 +5,7 @@ import { startChromium } from './support/chromium.js'
 import { assertFits, begin, choose, whoami } from './support/login.js'
 import { startForeignSite, startVault } from './support/vault.js'
 
-// A person logs in with a real browser: the library opens the page, the keyboard does the rest, and the browser comes back.
+// A login with a real browser: the library opens the page, the test uses the keyboard, and the browser is redirected.
 
 const hostile = `<script>document.title = 'owned'</script><img src=x onerror="document.title = 'owned'">"'&amp;${'w'.repeat(200)}`
 
@@ -17,7 +17,7 @@ describe('a login in the browser', { skip }, () => {
   after(() => browser?.close())
 
   for (const revision of ['2025-11-25', '2026-07-28']) {
-    test(`is done by keyboard alone, and the tool can be called (${revision})`, async (t) => {
+    test(`works with the keyboard only, and the tool can be called (${revision})`, async (t) => {
       const { url } = await startVault(t)
       const login = await begin(t, browser, url, { revision })
       const { page } = login
@@ -29,7 +29,7 @@ describe('a login in the browser', { skip }, () => {
     })
   }
 
-  test('lets in whom the user chose, with what the user left', async (t) => {
+  test('uses the selected user and the remaining scopes', async (t) => {
     const { url } = await startVault(t)
     const { connecting, page } = await begin(t, browser, url, { auth: { scopes: ['write'] } })
     await page.tabTo('radio', 'alice')
@@ -40,7 +40,7 @@ describe('a login in the browser', { skip }, () => {
     assert.equal(await whoami({ page, connecting }), 'bob may read')
   })
 
-  test('may be refused, and the client says so', async (t) => {
+  test('can be denied, and the client reports it', async (t) => {
     const { url } = await startVault(t)
     const { connecting, page } = await begin(t, browser, url)
     await choose(page, 'Deny')
@@ -50,7 +50,7 @@ describe('a login in the browser', { skip }, () => {
     await assertClean(page)
   })
 
-  test('is not ended by a page that comes back with something else', async (t) => {
+  test('is not ended by a redirect with other parameters', async (t) => {
     const { url } = await startVault(t)
     const { connecting, page, redirect } = await begin(t, browser, url)
     const other = await browser.open()
@@ -62,7 +62,7 @@ describe('a login in the browser', { skip }, () => {
     assert.equal(await whoami({ page, connecting }), 'alice may read')
   })
 
-  test('shows what a client calls itself, and runs none of it', async (t) => {
+  test('shows the name of a client as text, without running scripts in it', async (t) => {
     const { url } = await startVault(t)
     const { page } = await begin(t, browser, url, { auth: { clientName: hostile } })
     assert.equal(await page.title(), `Let ${hostile} in?`)
@@ -71,7 +71,7 @@ describe('a login in the browser', { skip }, () => {
     await assertClean(page)
   })
 
-  test('may not be shown inside the page of somebody else', async (t) => {
+  test('cannot be embedded in a page of another site', async (t) => {
     const { url } = await startVault(t)
     const { start, redirect } = await begin(t, browser, url)
     for (const target of [start, redirect]) {

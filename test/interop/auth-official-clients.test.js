@@ -7,11 +7,11 @@ import { grantsAt, sentTo, startIssuer } from './support/auth.js'
 import { HostProvider, logIn, officialClients } from './support/auth-clients.js'
 import { startTenonVault } from './support/auth-servers.js'
 
-// The published clients log in to a Tenon server, by what its challenge and its metadata say.
+// The official clients log in to a Tenon server, guided by its challenge and its metadata.
 
 for (const [name, official] of Object.entries(officialClients)) {
-  describe(`${name}, Tenon server that wants a token`, () => {
-    test('registers, has the user agree, lists the tools and calls one', async (t) => {
+  describe(`${name}, Tenon server with auth`, () => {
+    test('registers, gets consent, lists the tools and calls one', async (t) => {
       const issuer = await startIssuer(t)
       const url = await startTenonVault(t, issuer)
       const { client } = await logIn(t, official, new HostProvider(), url)
@@ -26,13 +26,13 @@ for (const [name, official] of Object.entries(officialClients)) {
       assert.deepEqual(grantsAt(issuer), ['authorization_code'])
     })
 
-    test('finds an issuer that has a path', async (t) => {
+    test('discovers an issuer with a path', async (t) => {
       const issuer = await startIssuer(t, { issuerPath: '/tenant1' })
       const { client } = await logIn(t, official, new HostProvider(), await startTenonVault(t, issuer))
       assert.equal(await say(client, 'whoami'), 'alice read')
     })
 
-    test('refreshes when its token is past its time, and the user is not asked again', async (t) => {
+    test('refreshes an expired token without asking the user again', async (t) => {
       const issuer = await startIssuer(t)
       const url = await startTenonVault(t, issuer)
       const provider = new HostProvider()
@@ -46,7 +46,7 @@ for (const [name, official] of Object.entries(officialClients)) {
       assert.equal(sentTo(issuer, 'authorize').length, 1)
     })
 
-    test('connects with a token that it has, and with one that it must refresh first', async (t) => {
+    test('connects with an existing token, and with one that it must refresh first', async (t) => {
       const issuer = await startIssuer(t)
       const url = await startTenonVault(t, issuer)
       const provider = new HostProvider()
@@ -60,7 +60,7 @@ for (const [name, official] of Object.entries(officialClients)) {
       assert.deepEqual(grantsAt(issuer), ['authorization_code', 'refresh_token'])
     })
 
-    test('is not let in with a token for another server', async (t) => {
+    test('is rejected with a token for another server', async (t) => {
       const issuer = await startIssuer(t)
       const url = await startTenonVault(t, issuer)
       const provider = new HostProvider()
@@ -76,10 +76,10 @@ for (const [name, official] of Object.entries(officialClients)) {
 }
 
 for (const [name, official] of Object.entries(officialClients)) {
-  // Over SSE the answer to a POST is not its response, so there is nowhere to challenge.
+  // Over SSE the response arrives on the stream and not as the answer to the POST, so there can be no challenge.
   if (name.endsWith('SSE')) continue
-  test(`${name}: asks the user for more when a tool needs more`, async (t) => {
-    // v1 would use a refresh token that it has, which cannot give more, and then give up.
+  test(`${name}: asks the user for more scopes when a tool needs them`, async (t) => {
+    // v1 would use its refresh token, which cannot grant more scopes, and then fail.
     const issuer = await startIssuer(t, { refreshTokens: name === 'official v1' ? 'never' : 'always' })
     const url = await startTenonVault(t, issuer)
     const provider = new HostProvider()
@@ -92,12 +92,12 @@ for (const [name, official] of Object.entries(officialClients)) {
   })
 }
 
-describe('machines of the official packages, Tenon server that wants a token', () => {
+describe('client credentials of the official packages, Tenon server with auth', () => {
   const machine = { clientId: 'machine', clientSecret: 'a secret' }
   const clients = [{ client_id: 'machine', client_secret: 'a secret', grant_types: ['client_credentials'] }]
   for (const [name, official] of Object.entries(officialClients)) {
     const { ClientCredentialsProvider } = name.startsWith('official v1') ? machinesV1 : v2
-    test(`${name}: gets a token by a secret`, async (t) => {
+    test(`${name}: gets a token with a client secret`, async (t) => {
       const issuer = await startIssuer(t, { clients })
       const url = await startTenonVault(t, issuer)
       const expected = { expectedIssuer: issuer.issuer, scope: 'read' }
@@ -108,9 +108,9 @@ describe('machines of the official packages, Tenon server that wants a token', (
   }
 })
 
-describe('official v2, Tenon server that wants tokens bound to a key', () => {
+describe('official v2, Tenon server that requires DPoP', () => {
   for (const nonce of [false, true]) {
-    test(`proves that it has the key${nonce ? ', with the nonces of both servers' : ''}`, async (t) => {
+    test(`sends a DPoP proof${nonce ? ', with the nonces of both servers' : ''}`, async (t) => {
       const issuer = await startIssuer(t, { dpop: 'required', dpopNonce: nonce })
       const url = await startTenonVault(t, issuer, { dpop: dpop({ nonce, required: true }) })
       const session = await v2.DpopSession.create()
@@ -123,7 +123,7 @@ describe('official v2, Tenon server that wants tokens bound to a key', () => {
   }
 })
 
-test('official v1 over SSE goes on when its token ends', async (t) => {
+test('official v1 over SSE keeps working when its token expires', async (t) => {
   const issuer = await startIssuer(t, { accessTokenSeconds: 2 })
   const verify = jwtVerifier({ issuer: issuer.issuer, clockToleranceSec: 0 })
   const url = await startTenonVault(t, issuer, { verify })
@@ -131,13 +131,13 @@ test('official v1 over SSE goes on when its token ends', async (t) => {
   while (grantsAt(issuer).length < 3) assert.equal(await say(client, 'whoami'), 'alice read')
 })
 
-/** What was issued for the same user and server, but its time is over. */
+/** Replaces the token by an expired one for the same user and server. */
 async function expire(issuer, provider, url) {
   const old = await issuer.issueToken({ scope: 'read', resource: url, expiresIn: -60 })
   provider.saveTokens({ ...provider.tokens(), access_token: old })
 }
 
-/** The call fails after the user was asked; a host redeems what they came back with and calls again. */
+/** The call fails after the user was asked; the host redeems the code and calls again. */
 async function stepUp(client, transport, provider, { finish }) {
   await assert.rejects(say(client, 'shred'))
   assert.ok(provider.came, 'the user was not asked')

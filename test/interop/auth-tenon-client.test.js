@@ -6,16 +6,16 @@ import { followRedirect, grantsAt, redirectUrl, sentTo, startIssuer } from './su
 import { officialVaults, startOwnIssuer } from './support/auth-servers.js'
 import { handshakes, revisions } from './support/programs.js'
 
-// Tenon's client logs in to servers that are protected by the published packages.
+// The Tenon client logs in to servers that are protected by the official packages.
 
 const browserless = { redirectUrl, authorize: followRedirect }
 
 const newest = { 'official v1': '2025-11-25', 'official v2': '2026-07-28' }
 
 for (const [name, { start }] of Object.entries(officialVaults)) {
-  describe(`Tenon client, ${name} server that wants a token`, () => {
+  describe(`Tenon client, ${name} server with auth`, () => {
     for (const revision of name === 'official v1' ? handshakes : revisions) {
-      test(`registers, has the user agree, lists the tools and calls one (${revision})`, async (t) => {
+      test(`registers, gets consent, lists the tools and calls one (${revision})`, async (t) => {
         const issuer = await startIssuer(t)
         const { url } = await start(t, issuer)
         const client = await enter(t, url, { revision, auth: oauth(browserless) })
@@ -30,21 +30,21 @@ for (const [name, { start }] of Object.entries(officialVaults)) {
       })
     }
 
-    test('finds out the revision although it is refused at first', async (t) => {
+    test('detects the revision although the first request is rejected', async (t) => {
       const { url } = await start(t, await startIssuer(t))
       const client = await enter(t, url, { auth: oauth(browserless) })
       assert.equal(client.revision, newest[name])
       assert.equal(await say(client, 'whoami'), 'alice read')
     })
 
-    test('finds the metadata where the challenge does not name it', async (t) => {
+    test('discovers the metadata when the challenge does not name it', async (t) => {
       const issuer = await startIssuer(t, { issuerPath: '/tenant1' })
       const { url } = await start(t, issuer, { metadataUrlInChallenge: false })
       const client = await enter(t, url, { auth: oauth(browserless) })
       assert.equal(await say(client, 'whoami'), 'alice read')
     })
 
-    test('refreshes when its token is past its time, and the user is not asked again', async (t) => {
+    test('refreshes an expired token without asking the user again', async (t) => {
       const issuer = await startIssuer(t)
       const { url, expire } = await start(t, issuer)
       const store = new MemoryTokenStore()
@@ -58,7 +58,7 @@ for (const [name, { start }] of Object.entries(officialVaults)) {
       assert.equal(sentTo(issuer, 'authorize').length, 1)
     })
 
-    test('refreshes in the middle of a connection, once for many calls', async (t) => {
+    test('refreshes during a connection, once for many calls', async (t) => {
       const issuer = await startIssuer(t)
       const { url, expire } = await start(t, issuer)
       const store = new MemoryTokenStore()
@@ -70,7 +70,7 @@ for (const [name, { start }] of Object.entries(officialVaults)) {
       assert.deepEqual(grantsAt(issuer), ['authorization_code', 'refresh_token'])
     })
 
-    test('refreshes by itself once it knows that its token is past its time', async (t) => {
+    test('refreshes proactively once it knows that its token has expired', async (t) => {
       t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
       const issuer = await startIssuer(t, { accessTokenSeconds: 300 })
       const { url } = await start(t, issuer)
@@ -80,7 +80,7 @@ for (const [name, { start }] of Object.entries(officialVaults)) {
       assert.deepEqual(grantsAt(issuer), ['authorization_code', 'refresh_token'])
     })
 
-    test('asks the user again when the refresh token is no good either', async (t) => {
+    test('asks the user again when the refresh token is rejected too', async (t) => {
       const issuer = await startIssuer(t)
       const { url, expire } = await start(t, issuer)
       const store = new MemoryTokenStore()
@@ -92,7 +92,7 @@ for (const [name, { start }] of Object.entries(officialVaults)) {
       assert.deepEqual(grantsAt(issuer), ['authorization_code', 'refresh_token', 'authorization_code'])
     })
 
-    test('asks for more when its token allows too little', async (t) => {
+    test('asks for more scopes when its token has too few', async (t) => {
       const issuer = await startIssuer(t)
       const { url } = await start(t, issuer)
       issuer.faults.grantedScope = 'other'
@@ -105,7 +105,7 @@ for (const [name, { start }] of Object.entries(officialVaults)) {
       assert.equal(sentTo(issuer, 'authorize').length, 2)
     })
 
-    test('gives up when it is refused with a new token', async (t) => {
+    test('fails when a new token is rejected', async (t) => {
       const issuer = await startIssuer(t)
       const { url } = await start(t, issuer)
       issuer.faults.expiredTokens = true
@@ -115,7 +115,7 @@ for (const [name, { start }] of Object.entries(officialVaults)) {
       assert.deepEqual(grantsAt(issuer), ['authorization_code'])
     })
 
-    test('asks the user when it is refused with a refreshed token', async (t) => {
+    test('asks the user when a refreshed token is rejected', async (t) => {
       const issuer = await startIssuer(t)
       const { url, expire } = await start(t, issuer)
       const store = new MemoryTokenStore()
@@ -131,7 +131,7 @@ for (const [name, { start }] of Object.entries(officialVaults)) {
       assert.deepEqual(grantsAt(issuer), ['authorization_code', 'refresh_token', 'authorization_code'])
     })
 
-    test('lets a machine in by a secret', async (t) => {
+    test('connects with client credentials', async (t) => {
       const machine = { client_id: 'machine', client_secret: 'a secret', grant_types: ['client_credentials'] }
       const issuer = await startIssuer(t, { clients: [machine] })
       const { url, expire } = await start(t, issuer)
@@ -144,7 +144,7 @@ for (const [name, { start }] of Object.entries(officialVaults)) {
       assert.deepEqual(grantsAt(issuer), ['client_credentials', 'client_credentials'])
     })
 
-    test('brings a token of its own, and is told when it is for another server', async (t) => {
+    test('connects with a given token, and is rejected with one for another server', async (t) => {
       const issuer = await startIssuer(t)
       const { url } = await start(t, issuer)
       const token = await issuer.issueToken({ scope: 'read', resource: url })
@@ -156,9 +156,9 @@ for (const [name, { start }] of Object.entries(officialVaults)) {
   })
 }
 
-describe('Tenon client, official v2 server with a tool that needs more', () => {
+describe('Tenon client, official v2 server with a tool that needs more scopes', () => {
   for (const revision of revisions) {
-    test(`asks the user for more, and keeps what it had (${revision})`, async (t) => {
+    test(`asks the user for more scopes and keeps the earlier ones (${revision})`, async (t) => {
       const issuer = await startIssuer(t)
       const { url } = await officialVaults['official v2'].start(t, issuer)
       const client = await enter(t, url, { revision, auth: oauth(browserless) })
@@ -170,7 +170,7 @@ describe('Tenon client, official v2 server with a tool that needs more', () => {
     })
   }
 
-  test('names every scope once', async (t) => {
+  test('requests every scope once', async (t) => {
     const issuer = await startIssuer(t)
     const { url } = await officialVaults['official v2'].start(t, issuer)
     const client = await enter(t, url, { auth: oauth(browserless) })
@@ -178,13 +178,13 @@ describe('Tenon client, official v2 server with a tool that needs more', () => {
     assert.equal(sentTo(issuer, 'authorize')[1].scope, 'read shred')
   })
 
-  test('asks again after another login', async (t) => {
+  test('asks for more scopes again after another login', async (t) => {
     t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
     const issuer = await startIssuer(t)
     const { url, expire } = await officialVaults['official v2'].start(t, issuer)
     const client = await enter(t, url, { auth: oauth(browserless) })
     assert.equal(await say(client, 'shred'), 'shredded')
-    // Tokens that are refused at once are not replaced.
+    // Tokens that are rejected right after they were issued are not replaced.
     t.mock.timers.setTime(Date.now() + 20_000)
     expire()
     issuer.faults.next('token', { status: 400, body: { error: 'invalid_grant' } })
@@ -194,7 +194,7 @@ describe('Tenon client, official v2 server with a tool that needs more', () => {
 })
 
 describe('Tenon client, official v1 server that is its own authorization server', () => {
-  // The proxy behind it has another name than the issuer that the client knows, which `iss` would give away.
+  // The issuer behind the proxy differs from the one that the client knows, which `iss` would reveal.
   const behind = { issParameter: false }
 
   for (const revision of handshakes) {
@@ -212,7 +212,7 @@ describe('Tenon client, official v1 server that is its own authorization server'
     })
   }
 
-  test('logs in where only the origin of the server says how, as before 2025-06-18', async (t) => {
+  test('logs in when only the origin of the server has metadata, as before 2025-06-18', async (t) => {
     const issuer = await startIssuer(t, { ...behind, requireResource: false })
     const { url, expire } = await startOwnIssuer(t, issuer, { resourceMetadata: false })
     const store = new MemoryTokenStore()
@@ -224,7 +224,7 @@ describe('Tenon client, official v1 server that is its own authorization server'
     assert.deepEqual(grantsAt(issuer), ['authorization_code', 'refresh_token'])
   })
 
-  test('redeems no code that came from another issuer than the one it went to', async (t) => {
+  test('does not redeem a code from another issuer', async (t) => {
     const issuer = await startIssuer(t)
     const { url } = await startOwnIssuer(t, issuer)
     await assert.rejects(connect(url, { auth: oauth(browserless) }), /without authorization/)
@@ -236,7 +236,7 @@ function expectedRequest(url) {
   return { scope: 'read', resource: url, code_challenge_method: 'S256' }
 }
 
-/** Connects; the client is closed with the test. */
+/** Connects a client that is closed after the test. */
 async function enter(t, url, options) {
   const client = await connect(url, options)
   t.after(() => client.close())

@@ -6,15 +6,15 @@ import { connectTenon } from './clients/tenon.js'
 import { startServer } from './support/http.js'
 import { handshakes, isAlive, program } from './support/programs.js'
 
-// The official server that exercises every feature. It is made with the official v1 package.
+// The official server that exercises every feature. It is built with the official v1 package.
 
 const file = 'node_modules/@modelcontextprotocol/server-everything/dist/index.js'
 const everything = program(file, 'stdio')
 
-/** By the word that it takes on its command line; over HTTP, with the path that it serves. */
+/** By the command line argument of the server; over HTTP, with the path that it serves. */
 const ways = { stdio: undefined, streamableHttp: '/mcp', sse: '/sse' }
 
-test('Tenon finds out that server-everything speaks 2025-11-25 at best', async (t) => {
+test('Tenon detects that server-everything supports at most 2025-11-25', async (t) => {
   const client = await connect(everything)
   t.after(() => client.close())
   assert.equal(client.revision, '2025-11-25')
@@ -22,7 +22,7 @@ test('Tenon finds out that server-everything speaks 2025-11-25 at best', async (
   assert.ok(client.getInstructions().length > 100)
 })
 
-test('Tenon ends server-everything even while its timers run', async () => {
+test('Tenon stops server-everything even while its timers run', async () => {
   const transport = new StdioClientTransport({ ...everything, shutdownMs: 300 })
   const client = await connect(transport)
   await client.callTool('toggle-simulated-logging')
@@ -33,7 +33,7 @@ test('Tenon ends server-everything even while its timers run', async () => {
 })
 
 for (const [way, path] of Object.entries(ways).filter(([, path]) => path)) {
-  test(`connect(url) finds server-everything over ${way}`, async (t) => {
+  test(`connect(url) detects server-everything over ${way}`, async (t) => {
     const server = await startServer(file, way)
     t.after(server.stop)
     const client = await connect(new URL(path, server.origin))
@@ -70,7 +70,7 @@ async function start(way) {
 }
 
 function testTools(peer, revision) {
-  test('agrees on the revision', async () => {
+  test('negotiates the revision', async () => {
     assert.equal(peer().revision, revision)
     await peer().ping()
   })
@@ -82,7 +82,7 @@ function testTools(peer, revision) {
     assert.match((await peer().call('get-sum', { a: 19, b: 23 })).text, /42/)
   })
 
-  test('receives structured content that fits its schema', async () => {
+  test('receives structured content that matches its schema', async () => {
     const { structuredContent } = await peer().call('get-structured-content', { location: 'Chicago' })
     assert.deepEqual(structuredContent, { temperature: 36, conditions: 'Light rain / drizzle', humidity: 82 })
   })
@@ -98,12 +98,12 @@ function testTools(peer, revision) {
     assert.equal(annotated.content[0].annotations.priority, 1)
   })
 
-  test('learns of unknown tools and bad arguments', async () => {
+  test('gets errors for unknown tools and invalid arguments', async () => {
     assert.equal((await peer().call('nothing', {})).isError, true)
     assert.equal((await peer().call('get-sum', { a: 'one', b: 2 })).isError, true)
   })
 
-  test('hears how far a long operation is', async () => {
+  test('receives progress of a long operation', async () => {
     const heard = []
     const onProgress = (progress) => heard.push(progress)
     await peer().call('trigger-long-running-operation', { duration: 0.3, steps: 3 }, { onProgress })
@@ -113,7 +113,7 @@ function testTools(peer, revision) {
     )
   })
 
-  test('gives up a long operation and goes on with others', async () => {
+  test('cancels a long operation and continues with others', async () => {
     const stop = new AbortController()
     const call = peer().call(
       'trigger-long-running-operation',
@@ -148,13 +148,13 @@ function testResourcesAndPrompts(peer, revision) {
     assert.deepEqual(department.values, ['Sales', 'Support'])
     const context = { arguments: { department: 'Sales' } }
     const name = await peer().complete({ ref, argument: { name: 'name', value: '' }, context })
-    // The context came with 2025-06-18; earlier it is not sent.
+    // The context was added in 2025-06-18; it is not sent before.
     assert.deepEqual(name.values, revision < '2025-06-18' ? [] : ['David', 'Eve', 'Frank'])
   })
 }
 
 function testNotifications(peer) {
-  test('hears of changes of a resource that it subscribed to', async () => {
+  test('receives updates of a subscribed resource', async () => {
     const uri = 'demo://resource/dynamic/text/1'
     await peer().subscribe(uri)
     const update = next(peer(), 'updated')
@@ -164,7 +164,7 @@ function testNotifications(peer) {
     await peer().unsubscribe(uri)
   })
 
-  test('hears log messages', async () => {
+  test('receives log messages', async () => {
     await peer().setLogLevel('debug')
     const simulated = heard(peer(), 'log', ({ data }) => /message/.test(data))
     await peer().call('toggle-simulated-logging', {})
@@ -173,7 +173,7 @@ function testNotifications(peer) {
   })
 }
 
-/** Others may come before it: over HTTP the server also logs what was asked earlier. */
+/** Other messages may come first: over HTTP the server also logs earlier requests. */
 async function heard({ events }, name, isWanted) {
   for await (const [event] of on(events, name, { signal: AbortSignal.timeout(5000) })) if (isWanted(event)) return
 }

@@ -9,7 +9,7 @@ import { startServer } from './support/http.js'
 import { handshakes, revisions } from './support/programs.js'
 import { sessions, sse, stateless } from './support/ways.js'
 
-// The published clients against a Tenon server over HTTP, on every revision that they speak.
+// The official clients against a Tenon server over HTTP, on every revision that they support.
 
 const official = {
   'official v1': { connect: connectOfficialV1, speaks: handshakes },
@@ -19,7 +19,7 @@ const official = {
 for (const [client, { connect, speaks }] of Object.entries(official)) {
   for (const way of [sessions, stateless, sse]) {
     for (const revision of speaks) {
-      // 2026-07-28 has no such transport.
+      // 2026-07-28 does not have this transport.
       if (way === sse && revision === '2026-07-28') continue
       describePair({ client, server: 'tenon', way, revision, connect: (target) => connect(target, revision) })
     }
@@ -41,7 +41,7 @@ test('the official v2 client falls back to a Tenon server without 2026-07-28', a
   await peer.close()
 })
 
-test('official clients are told that a Tenon server speaks nothing but 2026-07-28', async (t) => {
+test('official clients report a Tenon server that supports only 2026-07-28', async (t) => {
   const server = await startServer('servers/tenon.js', '--http', 'sessions', '2026-07-28')
   t.after(server.stop)
   const target = { url: new URL('/mcp', server.origin) }
@@ -65,7 +65,7 @@ test('the official v2 client sees a graceful end when a Tenon server ends a subs
   await client.close()
 })
 
-test('the official v2 client takes the answer of a tool that is slow to answer', async () => {
+test('the official v2 client accepts the streamed response of a slow tool', async () => {
   const server = new McpServer({ name: 'tenon', version: '1.0.0' })
   server.registerTool('slow', {}, () => new Promise((resolve) => setTimeout(resolve, 200, 'slow')))
   const http = await serveHttp(server, { port: 0, exit: false, streamAfterMs: 20 })

@@ -7,7 +7,7 @@ import { startServer } from './support/http.js'
 import { handshakes, revisions } from './support/programs.js'
 import { sessions, sse, stateless } from './support/ways.js'
 
-// Tenon's client over HTTP against servers made with the published packages, on every revision that they speak.
+// The Tenon client over HTTP against servers built with the official packages, on every revision that they support.
 
 describe('connect(url)', () => {
   const found = [
@@ -21,7 +21,7 @@ describe('connect(url)', () => {
     ['servers/tenon.js', 'sse', '/sse', '2025-11-25'],
   ]
   for (const [file, http, path, revision] of found) {
-    test(`finds out that ${file}, ${http}, speaks ${revision} at best`, async (t) => {
+    test(`detects that ${file}, ${http}, supports at most ${revision}`, async (t) => {
       const url = await start(t, path, file, '--http', http)
       const client = await connect(url)
       t.after(() => client.close())
@@ -30,7 +30,7 @@ describe('connect(url)', () => {
     })
   }
 
-  test('takes a URL as text, and again what it found out before', async (t) => {
+  test('accepts a URL as a string, and reuses the detected revision', async (t) => {
     const url = await start(t, '/sse', 'servers/official-v1.js', '--http', 'sse')
     for (let round = 0; round < 2; round++) {
       const client = await connect(url.href)
@@ -39,7 +39,7 @@ describe('connect(url)', () => {
     }
   })
 
-  test('finds the newest again after a connection that wanted an older revision', async (t) => {
+  test('detects the newest revision again after a connection with an earlier one', async (t) => {
     const url = await start(t, '/mcp', 'servers/official-v2.js', '--http', 'sessions')
     const older = await connect(url, { revision: '2025-06-18' })
     t.after(() => older.close())
@@ -49,7 +49,7 @@ describe('connect(url)', () => {
     assert.equal(newest.revision, '2026-07-28')
   })
 
-  test('says so when the server does not speak the only revision that it may', async (t) => {
+  test('rejects a server that does not support the configured revision', async (t) => {
     const v1 = await start(t, '/mcp', 'servers/official-v1.js', '--http', 'sessions')
     await assert.rejects(connect(v1, { revision: '2026-07-28' }), (error) => error.code === 'no-common-revision')
     const modern = await start(t, '/mcp', 'servers/official-v2.js', '--http', 'stateless', '--legacy', 'reject')
@@ -60,7 +60,7 @@ describe('connect(url)', () => {
     await client.close()
   })
 
-  test('names the attempts when nothing of MCP is there', async (t) => {
+  test('lists its attempts when the URL is not an MCP endpoint', async (t) => {
     const url = await start(t, '/nowhere', 'servers/official-v1.js', '--http', 'sse')
     await assert.rejects(connect(url), /404/)
   })
@@ -74,7 +74,7 @@ for (const [server, way, revision] of pairs) {
   describePair({ client: 'Tenon', server, way, revision, connect: (target) => connectTenon(target, revision) })
 }
 
-/** The address of a server that lives as long as the test. */
+/** Starts a server for the duration of the test and returns its URL. */
 async function start(t, path, file, ...args) {
   const server = await startServer(file, ...args)
   t.after(server.stop)

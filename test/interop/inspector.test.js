@@ -6,12 +6,12 @@ import { promisify } from 'node:util'
 import { program } from './support/programs.js'
 import { sessions, sse, stateless, stdio } from './support/ways.js'
 
-// The command line of the official Inspector against a Tenon server.
+// The command line interface of the official Inspector against a Tenon server.
 
 const run = promisify(execFile)
 const folder = 'node_modules/@modelcontextprotocol/inspector-cli/build/'
 const inspector = program(`${folder}cli.js`)
-// It looks for its own package.json from where it is started.
+// It searches for its own package.json from its working directory.
 const cwd = fileURLToPath(new URL(folder, import.meta.url))
 
 for (const way of [stdio, sessions, stateless, sse]) {
@@ -47,14 +47,14 @@ for (const way of [stdio, sessions, stateless, sse]) {
       assert.match(messages[0].content.text, /hard oak/)
     })
 
-    test('says so when there is no such tool', async () => {
+    test('reports an unknown tool', async () => {
       const call = inspect(started.target, '--method', 'tools/call', '--tool-name', 'nothing')
       await assert.rejects(call, ({ stderr }) => /nothing/.test(stderr))
     })
   })
 }
 
-/** What it prints. An option tells it Streamable HTTP from the old transport. */
+/** Runs it and returns its output. An option selects Streamable HTTP or HTTP+SSE. */
 async function inspect({ url, isSse, command, args }, ...options) {
   const target = url ? [url.href, '--transport', isSse ? 'sse' : 'http'] : [command, ...args]
   const { stdout } = await run(inspector.command, [...inspector.args, '--cli', ...target, ...options], { cwd })

@@ -5,7 +5,7 @@ import { said } from './support/asking.js'
 import { startServer } from './support/http.js'
 import { program } from './support/programs.js'
 
-// What server-everything asks of clients that declare that they can be asked, answered by Tenon's client.
+// Requests of server-everything to the client, answered by the Tenon client.
 
 const file = 'node_modules/@modelcontextprotocol/server-everything/dist/index.js'
 
@@ -13,7 +13,7 @@ const file = 'node_modules/@modelcontextprotocol/server-everything/dist/index.js
 const ways = { stdio: undefined, streamableHttp: '/mcp', sse: '/sse' }
 
 for (const way of Object.keys(ways)) {
-  describe(`Tenon client, server-everything that asks, ${way}`, () => {
+  describe(`Tenon client, server-everything with server requests, ${way}`, () => {
     const asked = []
     const answers = {
       elicit: (form) => asked.push(form) && { action: 'accept', content: { name: 'Ada' } },
@@ -35,7 +35,7 @@ for (const way of Object.keys(ways)) {
       await started?.stop()
     })
 
-    test('is offered the tools that ask', async () => {
+    test('is offered the tools that send requests to the client', async () => {
       const wanted = ['get-roots-list', 'trigger-elicitation-request', 'trigger-sampling-request']
       const names = (await peer.tools()).map(({ name }) => name)
       assert.deepEqual(
@@ -44,7 +44,7 @@ for (const way of Object.keys(ways)) {
       )
     })
 
-    test('fills in a form of every kind of field, and the defaults go with it', async () => {
+    test('fills in a form with every type of field, with defaults', async () => {
       const { content } = await peer.call('trigger-elicitation-request', {})
       assert.deepEqual(rawOf(content).content, {
         name: 'Ada',
@@ -61,7 +61,7 @@ for (const way of Object.keys(ways)) {
     })
 
     for (const action of ['decline', 'cancel']) {
-      test(`may ${action}`, async () => {
+      test(`can ${action}`, async () => {
         user.elicit = () => ({ action })
         const { content } = await peer.call('trigger-elicitation-request', {})
         assert.deepEqual(rawOf(content), { action })
@@ -69,7 +69,7 @@ for (const way of Object.keys(ways)) {
       })
     }
 
-    test('has a model write', async () => {
+    test('answers a sampling request', async () => {
       const { content } = await peer.call('trigger-sampling-request', { prompt: 'wood', maxTokens: 20 })
       assert.match(content[0].text, /"text": "A tree"/)
       const { messages, maxTokens, systemPrompt, temperature } = asked.at(-1)
@@ -77,7 +77,7 @@ for (const way of Object.keys(ways)) {
       assert.deepEqual([maxTokens, systemPrompt, temperature], [20, 'You are a helpful test server.', 0.7])
     })
 
-    test('is sent to a page', async () => {
+    test('answers a URL elicitation', async () => {
       const url = 'https://example.com/there?now=1'
       const { content } = await peer.call('trigger-url-elicitation', { url, message: 'Go', elicitationId: 'go-1' })
       assert.deepEqual(rawOf(content), { action: 'accept' })
@@ -85,7 +85,7 @@ for (const way of Object.keys(ways)) {
       assert.deepEqual([message, elicitationId, seen.href], ['Go', 'go-1', url])
     })
 
-    test('is told of a page to visit first, and calls again', async () => {
+    test('gets an error with a URL to open first, and calls again', async () => {
       const args = { url: 'https://example.com/after', errorPath: true }
       await assert.rejects(peer.call('trigger-url-elicitation', args), ({ rpcCode, data }) => {
         assert.equal(rpcCode, -32042)
@@ -94,10 +94,10 @@ for (const way of Object.keys(ways)) {
       assert.deepEqual(rawOf((await peer.call('trigger-url-elicitation', args)).content), { action: 'accept' })
     })
 
-    test('tells its roots, and others when they changed', async () => {
+    test('lists its roots, and the new ones after a change', async () => {
       assert.match(await roots(peer), /1\. Ada\s+URI: file:\/\/\/home\/ada/)
       await peer.setRoots([{ uri: 'file:///srv/wood', name: 'Wood' }])
-      // It asks again in its own time.
+      // The server requests the roots again asynchronously.
       const inVain = AbortSignal.timeout(5000)
       let listed
       do listed = await roots(peer)
@@ -117,7 +117,7 @@ async function roots(peer) {
   return (await peer.call('get-roots-list', {})).content[0].text
 }
 
-/** The answer as the server got it, which it shows at the end. */
+/** Returns the response as the server received it, which is at the end of its output. */
 function rawOf(content) {
   return JSON.parse(content.at(-1).text.replace('\nRaw result: ', ''))
 }

@@ -9,7 +9,7 @@ import { describeAsking, filled, nameAndColour, textOf } from './support/asking.
 import { handshakes, program, revisions } from './support/programs.js'
 import { sessions, sse, stateless, stdio } from './support/ways.js'
 
-// The published clients answer a Tenon server whose handlers await them, on every revision that they speak.
+// The official clients answer a Tenon server whose handlers await input, on every revision that they support.
 
 const official = {
   'official v1': { connect: connectOfficialV1, speaks: handshakes },
@@ -32,7 +32,7 @@ for (const way of [stdio, sessions, stateless]) {
   describeByHand(way)
 }
 
-test('a Tenon server checks the formats of a form that it has as JSON Schema, as those of any other', async (t) => {
+test('a Tenon server checks the formats of a form given as JSON Schema', async (t) => {
   const elicit = () => ({ action: 'accept', content: { ...filled, email: 'no address' } })
   const peer = await connectOfficialV2(program('servers/asking-tenon.js'), '2026-07-28', { elicit })
   t.after(() => peer.close())
@@ -44,10 +44,10 @@ function waysOf(revision) {
   return revision === '2025-11-25' ? [stdio, sessions, sse, stateless] : [stdio, sessions]
 }
 
-/** What only a Tenon server has. */
+/** Tests of features that only a Tenon server has. */
 function testTenon({ revision, isModern, canBeAsked, user, peer }) {
   if (!canBeAsked) return
-  test('is known for what it can be asked', async () => {
+  test('has the capabilities that the server detects', async () => {
     const forms = revision < '2025-06-18' ? [] : ['elicit']
     const [pages, tools] = revision < '2025-11-25' ? [[], []] : [['elicitUrl'], ['sampleTools']]
     const all = [...forms, ...pages, 'sample', ...tools, 'roots']
@@ -55,19 +55,19 @@ function testTenon({ revision, isModern, canBeAsked, user, peer }) {
   })
   if (revision < '2025-06-18') return
 
-  test('answers three times, and what the handler does once is done once', async () => {
+  test('answers three times, and ctx.once runs its function once', async () => {
     user.does({ elicit: () => ({ action: 'accept', content: {} }) })
     assert.equal(await textOf(peer().call('plan', { number: 1 })), 'planned 1')
     assert.equal(user.asked.length, 3)
   })
 
-  test('answers a handler that returns its questions', async () => {
+  test('answers a handler that returns its input requests', async () => {
     user.does({ elicit: nameAndColour })
     assert.equal(await textOf(peer().call('by-hand', { number: 2 })), '2 n2 red-n2')
     assert.equal(user.asked.length, 2)
   })
 
-  test('fills in a form that is wrong, and the handler is not given it', async () => {
+  test('fills in an invalid form, which is not passed to the handler', async () => {
     const far = { ...filled, length: 9 }
     const nowhere = { ...filled, email: 'ada' }
     const empty = { name: 'Ada' }
@@ -77,7 +77,7 @@ function testTenon({ revision, isModern, canBeAsked, user, peer }) {
     ]
     for (const [tool, content] of attempts) {
       user.does({ elicit: () => ({ action: 'accept', content }) })
-      // 2026-07-28: the answers are params of the call, and bad ones an error of the request.
+      // On 2026-07-28 the answers are params of the call, so invalid ones are an error of the request.
       if (isModern) {
         await assert.rejects(peer().call(tool, {}), { code: -32602, message: /inputResponses/ })
         continue
@@ -89,7 +89,7 @@ function testTenon({ revision, isModern, canBeAsked, user, peer }) {
   })
 
   if (revision < '2025-11-25') {
-    test('is shown a box to tick where its revision knows no choice of several', async () => {
+    test('is shown checkboxes on revisions without multiple choice', async () => {
       user.does({
         elicit: () => ({ action: 'accept', content: { 'tools: saw': true, 'tools: file': true, size: 'l' } }),
       })
@@ -100,7 +100,7 @@ function testTenon({ revision, isModern, canBeAsked, user, peer }) {
     return
   }
 
-  test('hears that what was to do on a page is done', async (t) => {
+  test('gets a notification when a URL elicitation is complete', async (t) => {
     if (isModern) return t.skip('2026-07-28 has no such notification')
     user.does({ elicitUrl: () => ({ action: 'accept' }) })
     const completed = once(peer().events, 'complete', { signal: AbortSignal.timeout(5000) })
@@ -108,7 +108,7 @@ function testTenon({ revision, isModern, canBeAsked, user, peer }) {
     assert.deepEqual(await completed, [user.asked[0].elicitationId])
   })
 
-  test('is sent to a page before the call can be served', async () => {
+  test('gets a URL to open before the call can be served', async () => {
     user.does({ elicitUrl: () => ({ action: 'accept' }) })
     const call = () => peer().call('locked', { number: 1 })
     if (!isModern) {
@@ -124,9 +124,9 @@ function testTenon({ revision, isModern, canBeAsked, user, peer }) {
   })
 }
 
-/** The official v2 client leaves the rounds to its user. */
+/** The official v2 client leaves the round trips to the application. */
 function describeByHand(way) {
-  describe(`official v2 client in manual mode, tenon server that asks, ${way.name}`, () => {
+  describe(`official v2 client in manual mode, Tenon server with input requests, ${way.name}`, () => {
     let started
     let client
     before(async () => {
@@ -149,7 +149,7 @@ function describeByHand(way) {
     const call = (params) => client.callTool(params, { allowInputRequired: true })
     const twice = { name: 'twice', arguments: { number: 3 } }
 
-    test('sees the questions and the state, and goes on with both', async () => {
+    test('receives the input requests and the state, and continues with both', async () => {
       const first = await call(twice)
       const [[nameKey, name]] = Object.entries(first.inputRequests)
       assert.equal(first.resultType, 'input_required')
@@ -166,7 +166,7 @@ function describeByHand(way) {
       assert.equal((await call(last)).content[0].text, '3 n3 red-n3')
     })
 
-    test('is asked again for what it left out', async () => {
+    test('is asked again for a missing answer', async () => {
       const { inputRequests, requestState } = await call({ name: 'pair' })
       const [one, two] = Object.keys(inputRequests)
       const answer = (value) => ({ action: 'accept', content: { value } })
@@ -177,7 +177,7 @@ function describeByHand(way) {
       assert.equal(last.content[0].text, 'a b')
     })
 
-    test('gets nowhere with a state that is not what it was given', async () => {
+    test('is rejected with a modified request state', async () => {
       const { inputRequests, requestState } = await call(twice)
       const inputResponses = { [Object.keys(inputRequests)[0]]: { action: 'accept', content: { name: 'n3' } } }
       const middle = requestState.length >> 1
@@ -192,7 +192,7 @@ function describeByHand(way) {
       for (const attempt of attempts) await assert.rejects(call(attempt), ({ code }) => code === -32602)
     })
 
-    test('sends an answer that is none', async () => {
+    test('is rejected with an invalid answer', async () => {
       const { inputRequests, requestState } = await call(twice)
       const inputResponses = { [Object.keys(inputRequests)[0]]: { action: 'perhaps' } }
       await assert.rejects(call({ ...twice, inputResponses, requestState }), ({ code }) => code === -32602)

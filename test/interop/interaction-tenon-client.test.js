@@ -6,7 +6,7 @@ import { page, poem } from './servers/questions.js'
 import { describeAsking, filled, nameAndColour, ordered, said, textOf } from './support/asking.js'
 import { sessions, stateless, stdio } from './support/ways.js'
 
-// Tenon's client answers an official v2 server: its input-required results, and what became of them before 2026-07-28.
+// The Tenon client answers an official v2 server: its input_required results, and server requests before 2026-07-28.
 
 for (const revision of ['2025-06-18', '2025-11-25', '2026-07-28']) {
   for (const way of [stdio, sessions, stateless]) {
@@ -27,7 +27,7 @@ function testOfficial(context) {
   else testPushed(context)
 }
 
-/** Requests of the server's own. */
+/** Tests requests sent by the server. */
 function testPushed({ revision, user, peer }) {
   test('answers requests for a form, a model and roots', async () => {
     user.does({ elicit: () => ({ action: 'accept', content: { ...filled } }), sample: () => said('Rings') })
@@ -39,7 +39,7 @@ function testPushed({ revision, user, peer }) {
   })
   if (revision < '2025-11-25') return
 
-  test('is sent to a page, and hears when all is done there', async () => {
+  test('answers a URL elicitation and gets a notification when it is complete', async () => {
     user.does({ elicitUrl: () => ({ action: 'accept' }) })
     const completed = once(peer().events, 'complete', { signal: AbortSignal.timeout(5000) })
     assert.equal(await textOf(peer().call('push-page', {})), 'accept')
@@ -47,7 +47,7 @@ function testPushed({ revision, user, peer }) {
     assert.equal(user.asked[0].elicitationId, 'bill-7')
   })
 
-  test('is told of a page to visit before the call can be served', async () => {
+  test('gets an error with a URL to open before the call can be served', async () => {
     await assert.rejects(peer().call('locked', {}), ({ code, rpcCode, data }) => {
       assert.deepEqual([code, rpcCode], ['peer', -32042])
       assert.deepEqual(data.elicitations, [{ mode: 'url', elicitationId: 'bill-8', ...page }])
@@ -56,14 +56,14 @@ function testPushed({ revision, user, peer }) {
   })
 }
 
-/** The state that the server signs, which is carried and never looked at. */
+/** Tests the state that the server signs, which the client passes on unread. */
 function testStates({ user, peer }) {
-  test('calls again later where the server asks nothing', async () => {
+  test('calls again later when the server requests no input', async () => {
     assert.equal(await textOf(peer().call('later', {})), 'ready')
     assert.equal(user.asked.length, 0)
   })
 
-  test('is refused with a state that is not what it was given', async () => {
+  test('is rejected with a modified request state', async () => {
     user.does({ elicit: nameAndColour })
     const answer = { action: 'accept', content: { name: 'n1' } }
     const params = { name: 'twice', arguments: { number: 1 }, inputResponses: { answer }, requestState: 'v1.e30.AAAA' }

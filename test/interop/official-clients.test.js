@@ -5,7 +5,7 @@ import { connectOfficialV2 } from './clients/official-v2.js'
 import { describePair } from './support/features.js'
 import { handshakes, isAlive, program, revisions } from './support/programs.js'
 
-// The published clients against a Tenon server, on every revision that they speak.
+// The official clients against a Tenon server, on every revision that they support.
 
 for (const revision of handshakes) {
   const connect = (target) => connectOfficialV1(target, revision)
@@ -32,19 +32,19 @@ test('the official v2 client falls back to a Tenon server without 2026-07-28', a
   await peer.close()
 })
 
-test('the official v1 client takes an older revision than it asked for', async () => {
+test('the official v1 client accepts an earlier revision than it requested', async () => {
   const peer = await connectOfficialV1(program('servers/tenon.js', '2025-03-26'))
   assert.equal(peer.revision, '2025-03-26')
   await peer.close()
 })
 
-test('official clients are told that a Tenon server speaks nothing but 2026-07-28', async () => {
+test('official clients report a Tenon server that supports only 2026-07-28', async () => {
   const modern = program('servers/tenon.js', '2026-07-28')
   await assert.rejects(connectOfficialV1(modern), /2026-07-28/)
   await assert.rejects(connectOfficialV2(modern, '2025-11-25'), /2026-07-28/)
 })
 
-test('a Tenon server ends by itself when the client closes its stdin', async () => {
+test('a Tenon server exits when the client closes its stdin', async () => {
   const peer = await connectOfficialV1(program('servers/tenon.js'))
   const { content } = await peer.call('pid', {})
   const started = Date.now()
@@ -54,10 +54,10 @@ test('a Tenon server ends by itself when the client closes its stdin', async () 
   assert.ok(Date.now() - started < 2000)
 })
 
-// The official clients look at notifications one turn later than at answers, and lose progress that arrives in one
-// piece with the answer; so Tenon lets progress go ahead of the answer by a
-// turn. A client that was busy meanwhile may still find both in one piece.
-test('official clients hear the progress that a tool reports just before it answers', async () => {
+// The official clients process notifications one turn later than responses, and lose progress that arrives in the same
+// chunk as the response. Tenon therefore sends progress one turn before the response. A client that was busy
+// meanwhile may still receive both in one chunk.
+test('official clients receive the progress that a tool reports just before its result', async () => {
   const peer = await connectOfficialV1(program('servers/tenon.js'))
   let heard = 0
   for (let call = 0; call < 20; call++) {

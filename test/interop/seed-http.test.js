@@ -9,7 +9,7 @@ import { buildSeed } from './seed/build.js'
 import { answerOf, post, startServer } from './support/http.js'
 import { handshakes, revisions } from './support/programs.js'
 
-// The HTTP examples of the document that this project started from, each in a process of its own.
+// The HTTP examples of the seed document, each in its own process.
 
 const clients = [
   ...revisions.map((revision) => ['Tenon', connectTenon, revision]),
@@ -47,7 +47,7 @@ describe('Streamable HTTP, without session management', () => {
   const served = serveBlock('without-sessions')
 
   for (const [client, connect, revision] of clients) {
-    test(`serves: ${client} client, ${revision}`, async (t) => {
+    test(`serves calls: ${client} client, ${revision}`, async (t) => {
       const peer = await connect({ url: served.url() }, revision)
       t.after(() => peer.close())
       assert.equal(peer.revision, revision)
@@ -57,7 +57,7 @@ describe('Streamable HTTP, without session management', () => {
     })
   }
 
-  test('gives each of 100 clients with equal request ids its own answer', async () => {
+  test('gives each of 100 clients with equal request ids its own response', async () => {
     const names = Array.from({ length: 100 }, (_, index) => `client ${index}`)
     const answers = await Promise.all(
       names.map(async (name) => {
@@ -80,7 +80,7 @@ describe('Streamable HTTP, without session management', () => {
     ['official v2', connectOfficialV2],
   ]
   for (const [client, connect] of each) {
-    test(`gives each of 100 ${client} clients, which all count from the same number, its own answer`, async () => {
+    test(`gives each of 100 ${client} clients with equal request ids its own response`, async () => {
       const peers = await Promise.all(Array.from({ length: 100 }, () => connect({ url: served.url() }, '2025-11-25')))
       const results = await Promise.all(
         peers.map((peer, index) => peer.call('meet', { name: `client ${index}`, of: peers.length })),
@@ -99,7 +99,7 @@ describe('Streamable HTTP, with session management', () => {
   const withSessions = clients.filter(([, , revision]) => revision !== '2026-07-28')
 
   for (const [client, connect, revision] of withSessions) {
-    test(`serves, and ends the session: ${client} client, ${revision}`, async (t) => {
+    test(`serves calls, and ends the session: ${client} client, ${revision}`, async (t) => {
       const peer = await connect({ url: served.url() }, revision)
       t.after(() => peer.close())
       assert.equal(peer.revision, revision)
@@ -113,10 +113,10 @@ describe('Streamable HTTP, with session management', () => {
     })
   }
 
-  // What the block answers to `server/discover`, 400 and no error of 2026-07-28, means an older server.
+  // The example answers `server/discover` with 400 and no 2026-07-28 error, which identifies a handshake server.
   const negotiating = { Tenon: connectTenon, 'official v2': (target) => connectOfficialV2(target, 'auto') }
   for (const [client, connect] of Object.entries(negotiating)) {
-    test(`is taken for a server of 2025-11-25 by the ${client} client`, async (t) => {
+    test(`is detected as a 2025-11-25 server by the ${client} client`, async (t) => {
       const peer = await connect({ url: served.url() })
       t.after(() => peer.close())
       assert.equal(peer.revision, '2025-11-25')
@@ -124,7 +124,7 @@ describe('Streamable HTTP, with session management', () => {
     })
   }
 
-  test('keeps sessions apart, and opens a stream for each', async () => {
+  test('keeps sessions separate and opens a stream for each', async () => {
     const [one, two] = await Promise.all([openSession(served.url()), openSession(served.url())])
     assert.notEqual(one, two)
     for (const id of [one, two]) {
@@ -145,7 +145,7 @@ describe('Streamable HTTP, with session management', () => {
 describe('CORS configuration', () => {
   const served = serveBlock('cors')
 
-  test('lets a page of this machine call and see its session', async () => {
+  test('lets a local page call and read its session id', async () => {
     const origin = 'http://localhost:5173'
     const allowed = await preflight(served.url(), origin)
     assert.equal(allowed.status, 204)
@@ -158,7 +158,7 @@ describe('CORS configuration', () => {
     assert.ok(response.headers.get('mcp-session-id'))
   })
 
-  test('lets a page from elsewhere call and see its session', async () => {
+  test('lets a page of another origin call and read its session id', async () => {
     const origin = 'https://app.example.com'
     assert.equal((await preflight(served.url(), origin)).status, 204)
     const response = await post(served.url(), initialize, { origin })
@@ -178,15 +178,15 @@ describe('DNS rebinding protection', () => {
   })
   after(() => server?.stop())
 
-  // Before the one session that the transport has is opened: a request that passes the check is then only without a session.
+  // The only session of the transport is not open yet: a request that passes the check only lacks a session.
   const cases = [
-    ['lets its own name pass', (host) => ({ host }), 400],
-    ['refuses a name that was made to point here', () => ({ host: 'rebound.example.com' }), 403],
-    ['refuses a name of this machine that is not listed', () => ({ host: `localhost:${port}` }), 403],
-    ['lets pages of a listed origin pass', (host) => ({ host, origin: 'https://yourdomain.com' }), 400],
-    ['refuses pages of another origin', (host) => ({ host, origin: 'https://yourdomain.com.example.com' }), 403],
-    ['refuses pages of another scheme', (host) => ({ host, origin: 'http://yourdomain.com' }), 403],
-    ['refuses pages of this machine, which are not listed', (host) => ({ host, origin: 'http://localhost:5173' }), 403],
+    ['accepts its own host name', (host) => ({ host }), 400],
+    ['rejects a rebound host name', () => ({ host: 'rebound.example.com' }), 403],
+    ['rejects an unlisted local host name', () => ({ host: `localhost:${port}` }), 403],
+    ['accepts pages of a listed origin', (host) => ({ host, origin: 'https://yourdomain.com' }), 400],
+    ['rejects pages of another origin', (host) => ({ host, origin: 'https://yourdomain.com.example.com' }), 403],
+    ['rejects pages of another scheme', (host) => ({ host, origin: 'http://yourdomain.com' }), 403],
+    ['rejects unlisted local pages', (host) => ({ host, origin: 'http://localhost:5173' }), 403],
   ]
   for (const [title, headersFor, expected] of cases) {
     test(title, async () => {
@@ -194,7 +194,7 @@ describe('DNS rebinding protection', () => {
     })
   }
 
-  test('serves', async (t) => {
+  test('serves calls', async (t) => {
     const peer = await connectTenon({ url: new URL('/mcp', server.origin) }, '2025-11-25')
     t.after(() => peer.close())
     assert.equal(peer.info.name, 'example-server')
@@ -202,7 +202,7 @@ describe('DNS rebinding protection', () => {
   })
 })
 
-/** Starts a block for the tests of a suite. */
+/** Starts an example for the tests of a suite. */
 function serveBlock(name) {
   let server
   before(async () => {
@@ -219,7 +219,7 @@ async function openSession(url) {
   return response.headers.get('mcp-session-id')
 }
 
-/** What a browser asks before a page of this origin may POST. */
+/** The preflight request of a browser before a page of this origin can POST. */
 function preflight(url, origin) {
   const headers = {
     origin,
@@ -229,7 +229,7 @@ function preflight(url, origin) {
   return fetch(url, { method: 'OPTIONS', headers })
 }
 
-/** By node:http, because fetch sets the Host header itself. */
+/** Uses node:http, because fetch sets the Host header itself. */
 async function statusOf(port, headers) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
   const accept = 'application/json, text/event-stream'

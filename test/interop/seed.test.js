@@ -11,7 +11,7 @@ import { blocks, withOurSpecifiers } from './seed/blocks.js'
 import { buildSeed } from './seed/build.js'
 import { handshakes, program, revisions } from './support/programs.js'
 
-// The examples of the document that this project started from run with other import specifiers only: here those for stdio.
+// The examples of the seed document run with changed import specifiers only; these are the ones for stdio.
 
 const seed = new URL('../../../shared/seeds/004_b1b8046a82e92d2d.txt', import.meta.url)
 
@@ -23,8 +23,8 @@ const clients = [
 
 before(buildSeed)
 
-describe('the blocks kept here', { skip: !existsSync(seed) && 'the seed document is not on this machine' }, () => {
-  test('are all that the document has', () => {
+describe('the stored examples', { skip: !existsSync(seed) && 'the seed document is not on this machine' }, () => {
+  test('are all examples of the document', () => {
     const lines = readFileSync(seed, 'utf8').split('\n')
     const fences = lines.flatMap((line, index) => (line === '```typescript' ? [index + 1] : []))
     assert.deepEqual(
@@ -34,7 +34,7 @@ describe('the blocks kept here', { skip: !existsSync(seed) && 'the seed document
   })
 
   for (const { title, file, line } of blocks) {
-    test(`are what the document says, but for import specifiers: ${title}`, () => {
+    test(`equal the document except for import specifiers: ${title}`, () => {
       const lines = readFileSync(seed, 'utf8').split('\n')
       const block = lines.slice(line, lines.indexOf('```', line))
       const kept = readFileSync(new URL(`seed/${file}`, import.meta.url), 'utf8')
@@ -50,7 +50,7 @@ test('Core Concepts, Server: connects with nothing registered', async (t) => {
   await peer.ping()
 })
 
-test('Node.js Web Crypto compatibility: runs and changes nothing that is there', async () => {
+test('Node.js Web Crypto compatibility: runs and changes nothing that exists', async () => {
   const { crypto } = globalThis
   await import('./dist/seed/web-crypto.js')
   assert.equal(globalThis.crypto, crypto)
@@ -58,7 +58,7 @@ test('Node.js Web Crypto compatibility: runs and changes nothing that is there',
 
 for (const [client, connect, revision] of clients) {
   describe(`${client} client, ${revision}`, () => {
-    test('stdio: serves as it stands', async (t) => {
+    test('stdio: serves unchanged', async (t) => {
       const peer = await connect(program('dist/seed/stdio.js'), revision)
       t.after(() => peer.close())
       assert.equal(peer.revision, revision)
@@ -112,7 +112,7 @@ function testSqlite(connect, revision) {
     let folder
     let peer
     before(async () => {
-      // The example opens database.db where it is started.
+      // The example opens database.db in its working directory.
       folder = await mkdtemp(join(tmpdir(), 'tenon-seed-'))
       peer = await connect({ ...program('seed/run.js', 'sqlite'), cwd: folder }, revision)
     })
@@ -140,7 +140,7 @@ function testSqlite(connect, revision) {
       assert.deepEqual(contents, [{ uri: 'schema://main', mimeType: 'text/plain', text: create }])
     })
 
-    test('tells what SQLite says of a bad query', async () => {
+    test('returns the SQLite error of an invalid query', async () => {
       const { isError, content } = await peer.call('query', { sql: 'SELECT * FROM nowhere' })
       assert.equal(isError, true)
       assert.match(content[0].text, /^Error: .*no such table: nowhere/)

@@ -1,5 +1,5 @@
-// Tasks of 2025-11-25 with the official v1 package, which is the only official one that has any: its client on our server,
-// and our client on its server.
+// 2025-11-25 tasks with the official v1 package, the only official one with tasks: its client with the Tenon server,
+// and the Tenon client with its server.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -14,7 +14,7 @@ import { tasks } from 'tenon/tasks'
 import * as z from 'zod'
 
 describe('official v1 client, Tenon server, tasks', () => {
-  test('creates, follows, answers and fetches', async (t) => {
+  test('creates a task, follows it, answers its request and gets the result', async (t) => {
     const client = await officialClient(t)
     const seen = []
     const stream = client.experimental.tasks.callToolStream({ name: 'print', arguments: { pages: 2 } }, undefined, {
@@ -33,7 +33,7 @@ describe('official v1 client, Tenon server, tasks', () => {
     )
   })
 
-  test('cancels', async (t) => {
+  test('cancels a task', async (t) => {
     const client = await officialClient(t)
     const params = { name: 'print', arguments: { pages: 1000 } }
     const stream = client.experimental.tasks.callToolStream(params, undefined, { task: { ttl: 60_000 } })
@@ -45,7 +45,7 @@ describe('official v1 client, Tenon server, tasks', () => {
 })
 
 describe('Tenon client, official v1 server, tasks', () => {
-  test('drives a task to its end, by a handle and by an ordinary call', async (t) => {
+  test('runs a task to its end, with a handle and with an ordinary call', async (t) => {
     const client = await ourClient(t)
     const task = await client.callToolAsTask('count', { to: 3 })
     const states = []
@@ -57,7 +57,7 @@ describe('Tenon client, official v1 server, tasks', () => {
     assert.equal(listed.length, 2)
   })
 
-  test('cancels', async (t) => {
+  test('cancels a task', async (t) => {
     const client = await ourClient(t)
     const task = await client.callToolAsTask('count', { to: 100 })
     await task.cancel()

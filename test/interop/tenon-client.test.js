@@ -5,25 +5,25 @@ import { connectTenon } from './clients/tenon.js'
 import { describePair } from './support/features.js'
 import { handshakes, isAlive, program, revisions } from './support/programs.js'
 
-// Tenon's client against servers made with the published packages, on every revision that they speak.
+// The Tenon client against servers built with the official packages, on every revision that they support.
 
-// These come first: once a connection was made, this process remembers what the server speaks.
+// These tests come first: after a connection, this process remembers the revision of the server.
 
-test('finds out that an official v1 server speaks 2025-11-25 at best', async (t) => {
+test('detects that an official v1 server supports at most 2025-11-25', async (t) => {
   const client = await connect(program('servers/official-v1.js'))
   t.after(() => client.close())
   assert.equal(client.revision, '2025-11-25')
   assert.equal((await client.callTool('greet', { name: 'Ada' })).text, 'Hello, Ada!')
 })
 
-test('finds out that an official v2 server speaks 2026-07-28', async (t) => {
+test('detects that an official v2 server supports 2026-07-28', async (t) => {
   const client = await connect(program('servers/official-v2.js'))
   t.after(() => client.close())
   assert.equal(client.revision, '2026-07-28')
   assert.equal((await client.callTool('greet', { name: 'Ada' })).text, 'Hello, Ada!')
 })
 
-test('finds the newest again after a connection that wanted an older revision', async (t) => {
+test('detects the newest revision again after a connection with an earlier one', async (t) => {
   const target = program('servers/official-v2.js')
   const older = await connect(target, { revision: '2025-06-18' })
   t.after(() => older.close())
@@ -33,12 +33,12 @@ test('finds the newest again after a connection that wanted an older revision', 
   assert.equal(newest.revision, '2026-07-28')
 })
 
-test('says so when the server does not speak the only revision that it may', async () => {
+test('rejects a server that does not support the configured revision', async () => {
   const impossible = connect(program('servers/official-v1.js'), { revision: '2026-07-28' })
   await assert.rejects(impossible, (error) => error.code === 'no-common-revision')
 })
 
-test('speaks 2026-07-28 to an official v2 server that rejects all others, and says so when it may not', async (t) => {
+test('uses 2026-07-28 with an official v2 server that rejects all others, and fails otherwise', async (t) => {
   const target = program('servers/official-v2.js', '--legacy', 'reject')
   const client = await connect(target)
   t.after(() => client.close())
@@ -47,7 +47,7 @@ test('speaks 2026-07-28 to an official v2 server that rejects all others, and sa
   await assert.rejects(impossible, (error) => error.code === 'no-common-revision' || error.rpcCode === -32022)
 })
 
-test('ends an official server that closes for nothing but force', async () => {
+test('stops an official server that only exits when killed', async () => {
   const client = await connect({ ...program('servers/official-v1.js'), shutdownMs: 200 })
   const pid = Number((await client.callTool('cling')).text)
   assert.ok(isAlive(pid))
@@ -55,7 +55,7 @@ test('ends an official server that closes for nothing but force', async () => {
   assert.ok(!isAlive(pid))
 })
 
-test('gives calls that are under way an error when it is closed', async () => {
+test('rejects pending calls when it is closed', async () => {
   const client = await connect(program('servers/official-v2.js'))
   let closing
   const onProgress = () => {

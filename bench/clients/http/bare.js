@@ -2,7 +2,7 @@ import { Agent, request as send } from 'node:http'
 import { handshake, initialize, initialized, request } from '../../messages.js'
 import { drive, revision, url } from '../drive.js'
 
-// The yardstick: the least a client with promises can do. One stringify and one parse per call, no checks.
+// The baseline: the minimum that a client with promises can do. One stringify and one parse per call, no checks.
 
 const { _meta } = request(revision, 'tools/call', {}).params
 const { hostname, port, pathname } = new URL(url)

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { answer } from '../bare-answers.js'
 import { mode, readBody, stand } from './stand.js'
 
-// The yardstick: the least an HTTP server can do. One parse and one stringify per message, no checks; a session is an
-// entry in a map.
+// The baseline: the minimum that an HTTP server can do. One parse and one stringify per message, no checks; a session
+// is an entry in a map.
 
 const sessions = new Map()
 

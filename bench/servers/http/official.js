@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readBody } from './stand.js'
 
-// How both lines of the official packages are put behind `node:http` on 2025-11-25, as their examples do it.
+// Serves both lines of the official packages with `node:http` on 2025-11-25, as in their examples.
 
 /** A server and a transport for every request. */
 export function perRequest(createServer, Transport) {

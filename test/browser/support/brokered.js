@@ -4,8 +4,8 @@ import { startAuthorizationServer } from 'tenon/testing'
 import { serveVault } from './vault.js'
 
 /**
- * An identity provider that knows one client only, and an MCP server whose broker is that client. With `localhost` as the host
- * of the broker, the provider is another site to browsers.
+ * Starts an identity provider with one client, and an MCP server whose broker is that client. With `localhost` as the
+ * host of the broker, browsers treat the provider as another site.
  */
 export async function startBrokeredVault(t, { host = '127.0.0.1', login = 'page' } = {}) {
   const port = await freePort()
@@ -27,7 +27,7 @@ export async function startBrokeredVault(t, { host = '127.0.0.1', login = 'page'
     requiredScopes: ['read'],
     secrets: ['a secret of the broker that is long enough to be one'],
     redirectSchemes: ['com.example.app'],
-    // Some providers are down on purpose.
+    // Some tests stop the provider themselves.
     onError: () => {},
   })
   await serveVault(t, auth, { port })

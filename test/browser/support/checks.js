@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { findChromium } from './chromium.js'
 
-/** Why nothing can be tested here, or false. */
+/** Why the tests are skipped, or false. */
 export const skip = skipReason()
 
 /**
- * No script ran, the browser found nothing wrong with any page, nothing left this machine, and no site was told which page
- * came before it.
+ * Asserts that no script ran, the browser reported no problem, no request left this machine, and no site got a
+ * referrer.
  *
- * @param allowed What the browser may complain of.
+ * @param allowed Problems that the browser may report.
  */
 export async function assertClean(page, allowed = []) {
-  // What the browser has to report so far comes before its answer.
+  // Reports that are still pending arrive before this response.
   await page.evaluate('undefined')
   assert.deepEqual(page.scripts, [])
   const wrong = page.complaints.filter((text) => !allowed.some((pattern) => pattern.test(text)))

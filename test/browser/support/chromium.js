@@ -7,14 +7,14 @@ import { Page } from './page.js'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** The program named by CHROMIUM, or else one on the PATH; undefined when there is none. */
+/** The program in CHROMIUM, or else one on the PATH; undefined if there is none. */
 export function findChromium() {
   if (process.env.CHROMIUM) return process.env.CHROMIUM
   const folders = (process.env.PATH ?? '').split(delimiter)
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram)
 }
 
-/** Starts a browser without windows. */
+/** Starts a headless browser. */
 export async function startChromium() {
   const browser = new Chromium(findChromium(), mkdtempSync(join(tmpdir(), 'browser-')))
   try {
@@ -27,14 +27,14 @@ export async function startChromium() {
 }
 
 /**
- * Chromium, driven by the DevTools protocol: JSON messages that end with a NUL, written to its file descriptor 3 and read
- * from 4. Emits what it reports as `${method}`, with the params and the session it belongs to.
+ * Chromium, driven by the DevTools protocol: JSON messages that end with a NUL, written to its file descriptor 3 and
+ * read from 4. Emits its events as `${method}`, with the params and the session id.
  */
 class Chromium extends EventEmitter {
   #child
   #folder
   #exited
-  /** Why it is no longer there. */
+  /** Why the browser exited. */
   #end
   #calls = new Map()
   #lastId = 0
@@ -46,9 +46,9 @@ class Chromium extends EventEmitter {
     this.#folder = folder
     this.setMaxListeners(0)
     const stdio = ['ignore', 'ignore', 'pipe', 'pipe', 'pipe']
-    // A group of its own, so that all its processes can be ended together.
+    // Its own process group, so that all its processes can be killed together.
     this.#child = spawn(program, [...flags, `--user-data-dir=${folder}`], { stdio, detached: true })
-    // A program that cannot be started ends as well.
+    // Also emitted for a program that cannot be started.
     this.#exited = once(this.#child, 'exit').then(
       ([code]) => this.#fail(`the browser ended with ${code}`),
       (error) => this.#fail(`the browser did not start (${error.code})`),
@@ -56,7 +56,7 @@ class Chromium extends EventEmitter {
     this.#child.stderr.setEncoding('utf8').on('data', (text) => {
       this.#complaints = (this.#complaints + text).slice(-2_000)
     })
-    // Whoever waits for an answer is told when the process ends.
+    // Pending commands are rejected when the process exits.
     this.#child.stdio[3].on('error', () => {})
     this.#child.stdio[4].setEncoding('utf8').on('data', (text) => this.#read(text))
   }
@@ -70,10 +70,10 @@ class Chromium extends EventEmitter {
     })
   }
 
-  /** Opens a tab in a profile that has no cookies yet; `{ profile }` opens it in that of another tab. */
+  /** Opens a tab in a new profile without cookies; `{ profile }` opens it in the profile of another tab. */
   async open(options = {}) {
     const profile = options.profile ?? (await this.send('Target.createBrowserContext')).browserContextId
-    // In a window of its own: a tab behind another would not get what is typed.
+    // In its own window: a background tab would not receive key presses.
     const target = { url: 'about:blank', browserContextId: profile, newWindow: true }
     const { targetId } = await this.send('Target.createTarget', target)
     const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true })
@@ -121,7 +121,7 @@ class Chromium extends EventEmitter {
   }
 }
 
-/** Nothing but what a test asks for leaves the browser, and no name leads anywhere. */
+/** Blocks all requests except those of the tests, and all host names. */
 const flags = [
   '--headless=new',
   '--remote-debugging-pipe',
@@ -135,7 +135,7 @@ const flags = [
   '--no-proxy-server',
   '--disable-gpu',
   '--disable-dev-shm-usage',
-  // Chromium's sandbox refuses to run as root, which containers do.
+  // The sandbox of Chromium does not run as root, which is common in containers.
   ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
 ]
 

@@ -5,10 +5,10 @@ import { replaceOpener } from './opener.js'
 import { looks } from './page.js'
 
 /**
- * Lets a client connect, up to where the browser shows the first page.
+ * Connects a client until the browser shows the first page.
  *
- * @returns `connecting` is the client once the user has agreed; `page` the tab; `start` what the client asked the system to
- *   open; `redirect` where the client waits.
+ * @returns `connecting` resolves with the client once the user has agreed; `page` is the tab; `start` the URL that the
+ *   client opened; `redirect` the URL where the client waits.
  */
 export async function begin(t, browser, url, { revision, auth = {}, profile } = {}) {
   const { opened } = await replaceOpener(t)
@@ -18,7 +18,7 @@ export async function begin(t, browser, url, { revision, auth = {}, profile } = 
   tooEarly.catch(() => {})
   const { redirect_uri: redirect, state } = Object.fromEntries(new URL(start).searchParams)
   t.after(async () => {
-    // Ends the login of a test that went elsewhere; otherwise nobody listens any more.
+    // Ends a login that the test left open; otherwise nothing listens there any more.
     await fetch(`${redirect}?error=access_denied&state=${state}`).catch(() => {})
     await connecting.then((client) => client.close()).catch(() => {})
   })
@@ -27,20 +27,20 @@ export async function begin(t, browser, url, { revision, auth = {}, profile } = 
   return { connecting, page, start, redirect }
 }
 
-/** Presses what is called so, by keyboard, and waits for the page that it leads to. */
+/** Presses the button with this name by keyboard and waits for the next page. */
 export async function choose(page, name) {
   await page.tabTo('button', name)
   await page.pressAndArrive('Enter')
 }
 
-/** What the tool says once the browser is back. */
+/** Returns the result of the tool after the login. */
 export async function whoami({ page, connecting }) {
-  // First, because a client that nobody came back to would wait for minutes.
+  // Checked first, because a client without a redirect would wait for minutes.
   assert.match(await page.text(), /Authorization granted/)
   return (await (await connecting).callTool('whoami')).text
 }
 
-/** Nothing of the page is beyond the edge, on a phone neither. */
+/** Asserts that the page does not overflow horizontally, also on a phone. */
 export async function assertFits(page) {
   for (const look of Object.keys(looks)) {
     await page.look(look)

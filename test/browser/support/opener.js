@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
 /**
- * Puts a program on the PATH under the name of the system's own way to open a page. It passes its arguments on to the test,
- * which has a browser that nobody sees.
+ * Puts a program on the PATH under the name of the system command that opens URLs. It passes its arguments to the test,
+ * which uses a headless browser.
  *
- * @returns `opened()`: the page that was asked for next.
+ * @returns `opened()`: resolves with the next URL to open.
  */
 export async function replaceOpener(t) {
   const folder = mkdtempSync(join(tmpdir(), 'opener-'))
@@ -46,7 +46,7 @@ function onlyArgument(args) {
   return args[0]
 }
 
-/** What came first is taken first, by those who wait for it or later. */
+/** A first-in, first-out queue whose items can be awaited. */
 function createQueue() {
   const waiting = []
   const present = []

@@ -9,7 +9,7 @@ const keys = {
   ArrowDown: { key: 'ArrowDown', code: 'ArrowDown', windowsVirtualKeyCode: 40 },
 }
 
-/** How the pages are looked at; the first is what a tab has unless it is told otherwise. */
+/** Viewports and colour schemes of the pages; the first one is the default. */
 export const looks = {
   light: { width: 1280, height: 800, scheme: 'light' },
   dark: { width: 1280, height: 800, scheme: 'dark' },
@@ -17,13 +17,13 @@ export const looks = {
   'phone-dark': { width: 375, height: 667, scheme: 'dark', mobile: true },
 }
 
-/** One tab. It keeps what the browser asked for, which scripts ran and what the browser found wrong. */
+/** A tab. Records the requests, the scripts that ran and the problems that the browser reported. */
 export class Page {
-  /** What was asked for, in order: `method`, `url`, `referrer`, and `status` once it is known. */
+  /** Requests in order: `method`, `url`, `referrer`, and `status` once it is known. */
   requests = []
-  /** Where the code of each script came from. Empty on our pages. */
+  /** The URL of each script that ran. Empty on pages of the library. */
   scripts = []
-  /** What the console says and what the browser calls an issue: violated policies, refused frames, missing files. */
+  /** Console messages and issues reported by the browser: policy violations, refused frames, missing files. */
   complaints = []
   #browser
   #sessionId
@@ -54,11 +54,11 @@ export class Page {
     await this.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] })
   }
 
-  /** Goes to a page as somebody who follows a link from nowhere does, and waits until it is there. */
+  /** Navigates to a page without a referrer and waits until it has loaded. */
   async visit(url) {
     await this.#arrive(async () => {
       const { errorText } = await this.send('Page.navigate', { url: String(url) })
-      // What answers with an error of its own is a page as well.
+      // An error response with a body is a page too.
       if (errorText !== undefined && errorText !== 'net::ERR_HTTP_RESPONSE_CODE_FAILURE') throw new Error(errorText)
     })
   }
@@ -74,7 +74,7 @@ export class Page {
     await this.#arrive(() => this.press(name))
   }
 
-  /** Presses the key and waits until it leads to an address that begins so, which may be no page. */
+  /** Presses the key and waits for a request whose URL starts with this prefix, which may not load a page. */
   async pressAndAsk(name, start) {
     const asked = this.#next('Network.requestWillBeSent', ({ request }) => request.url.startsWith(start))
     await this.press(name)
@@ -82,7 +82,7 @@ export class Page {
     return request.url
   }
 
-  /** Presses Tab until the focus is on what has this role and name, as a screen reader says them. */
+  /** Presses Tab until the element with this accessible role and name has the focus. */
   async tabTo(role, name) {
     const passed = []
     for (let stops = 0; stops < 20; stops++) {
@@ -100,7 +100,7 @@ export class Page {
     return found && { role: found.role?.value, name: found.name?.value.trim() }
   }
 
-  /** What a page says to people. */
+  /** Returns the visible text of the page. */
   async text() {
     return this.evaluate('document.body.innerText')
   }
@@ -113,7 +113,7 @@ export class Page {
     return this.evaluate('document.title')
   }
 
-  /** Does what leads to another page, and waits for that. */
+  /** Evaluates an expression that navigates, and waits for the next page. */
   async evaluateAndArrive(expression) {
     await this.#arrive(() => this.evaluate(expression))
   }
@@ -128,18 +128,18 @@ export class Page {
     return result.value
   }
 
-  /** What the frames in the page show. */
+  /** Returns the URLs of the frames in the page. */
   async frames() {
     const { frameTree } = await this.send('Page.getFrameTree')
     return (frameTree.childFrames ?? []).map(({ frame }) => frame.url)
   }
 
-  /** Whether something is cut off or has to be scrolled to the side. */
+  /** Returns whether the page overflows horizontally. */
   async isTooWide() {
     return this.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
   }
 
-  /** Writes a picture of the page in every look into the folder that SHOTS names, when it names one. */
+  /** Writes a screenshot of every look into the folder named by SHOTS, if set. */
   async shoot(name) {
     const folder = process.env.SHOTS
     if (!folder) return
@@ -164,7 +164,7 @@ export class Page {
     })
     this.#on('Network.responseReceived', ({ requestId, response }) => this.#answered(requestId, response))
     this.#on('Debugger.scriptParsed', ({ url, stackTrace }) => {
-      // What we evaluate ourselves has neither.
+      // Scripts evaluated by the driver have neither.
       if (url !== '' || stackTrace) this.scripts.push(url)
     })
     this.#on('Log.entryAdded', ({ entry }) => this.complaints.push(entry.text))
@@ -183,7 +183,7 @@ export class Page {
     this.#browser.on(event, (params, sessionId) => sessionId === this.#sessionId && listener(params))
   }
 
-  /** A redirect on the way is no arrival; the load event of the last page is. */
+  /** Waits for the load event of the final page, not for redirects. */
   async #arrive(leave) {
     const controller = new AbortController()
     const arrived = this.#next('Page.loadEventFired', () => true, controller.signal)

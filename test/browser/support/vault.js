@@ -3,7 +3,7 @@ import { jwtVerifier } from 'tenon/auth/server'
 import { McpServer, serveHttp } from 'tenon/server'
 import { startAuthorizationServer } from 'tenon/testing'
 
-/** An authorization server with a page where a person logs in, and an MCP server that lets in whom it let in. */
+/** Starts an authorization server with a login page, and an MCP server that accepts its tokens. */
 export async function startVault(t, options = {}) {
   const issuer = await startAuthorizationServer({ login: 'page', users: ['alice', 'bob'], ...options })
   t.after(() => issuer.close())
@@ -20,7 +20,7 @@ export async function serveVault(t, auth, options = {}) {
   return url
 }
 
-/** Somebody else's site: its only page has this content. To browsers `localhost` and `127.0.0.1` are two sites. */
+/** Starts another site with a single page. Browsers treat `localhost` and `127.0.0.1` as two sites. */
 export async function startForeignSite(t, content, host = '127.0.0.1') {
   const site = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' })

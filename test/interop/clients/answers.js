@@ -1,7 +1,8 @@
 /**
- * What a client with these answers declares, for SDKs that do not find out by themselves.
+ * Returns the capabilities of a client with these handlers, for SDKs that do not derive them.
  *
- * @param answers Any of `elicit(form, { signal })`, `elicitUrl(page, { signal })`, `sample(params, { signal })` and `roots()`.
+ * @param answers Any of `elicit(form, { signal })`, `elicitUrl(page, { signal })`, `sample(params, { signal })` and
+ *   `roots()`.
  */
 export function capabilitiesOf({ elicit, elicitUrl, sample, roots }) {
   const elicitation = { ...(elicit && { form: { applyDefaults: true } }), ...(elicitUrl && { url: {} }) }
@@ -12,7 +13,7 @@ export function capabilitiesOf({ elicit, elicitUrl, sample, roots }) {
   }
 }
 
-/** By method, how to answer a server: `(params, { signal })`. */
+/** Returns the request handlers by method: `(params, { signal })`. */
 export function methodsOf(answers) {
   return {
     ...((answers.elicit || answers.elicitUrl) && {

@@ -12,7 +12,7 @@ const askedBy = {
   'roots/list': types.ListRootsRequestSchema,
 }
 
-/** The official v1 client behind the few words the tests use. The target is a program, or `{ url, isSse }`. */
+/** The official v1 client with the interface that the tests use. The target is a program, or `{ url, isSse }`. */
 export async function connectOfficialV1(target, revision = types.LATEST_PROTOCOL_VERSION, answers = {}) {
   const client = new Client({ name: 'official-v1', version: '1.0.0' }, { capabilities: capabilitiesOf(answers) })
   for (const [method, answer] of Object.entries(methodsOf(answers))) {
@@ -69,7 +69,7 @@ function createTransport(target, revision) {
   return new (asking(target.isSse ? SSEClientTransport : StreamableHTTPClientTransport, revision))(target.url)
 }
 
-/** v1 always asks for the newest revision that it knows. This asks for another, and notes what was agreed on. */
+/** v1 always requests its newest revision. This requests another one, and records the negotiated revision. */
 function asking(Transport, revision) {
   return class extends Transport {
     agreed

@@ -10,8 +10,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { capabilitiesOf, methodsOf } from './answers.js'
 
 /**
- * The official v2 client behind the few words the tests use. The target is a program, or `{ url, isSse }`; the revision one of
- * them, or 'auto' for its own negotiation.
+ * The official v2 client with the interface that the tests use. The target is a program, or `{ url, isSse }`; the
+ * revision is a fixed one, or 'auto' for its own negotiation.
  */
 export async function connectOfficialV2(target, revision, answers = {}) {
   const capabilities = capabilitiesOf(answers)
@@ -41,7 +41,7 @@ export async function connectOfficialV2(target, revision, answers = {}) {
     call: (name, args, { signal, onProgress } = {}) =>
       client.callTool({ name, arguments: args, ...(meta && { _meta: meta }) }, { signal, onprogress: onProgress }),
     tools: async () => (await client.listTools()).tools,
-    // Without a cursor listTools() would gather every page.
+    // Without a cursor listTools() would collect all pages.
     pageOfTools: (cursor) => client.request({ method: 'tools/list', params: { cursor } }),
     resources: async () => (await client.listResources()).resources,
     templates: async () => (await client.listResourceTemplates()).resourceTemplates,
@@ -78,7 +78,7 @@ export async function connectOfficialV2(target, revision, answers = {}) {
       await client.close()
     },
     rpcCode: (error) => error.code,
-    // It shows -32002, the code of earlier revisions, as that of 2026-07-28.
+    // It reports -32002, the code of earlier revisions, as the code of 2026-07-28.
     notFoundCode: -32602,
     isCancelled: (error) => error.name === 'AbortError' || error.code === SdkErrorCode.RequestTimeout,
     isBadOutput: (error) => /does not match the tool's output schema/.test(error.message),

@@ -4,8 +4,8 @@ import { connect, SSEClientTransport, StreamableHTTPClientTransport } from 'teno
 const allLists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
 
 /**
- * Tenon's client behind the few words the tests use. The target is a program, or `{ url, isSse }`; without a revision it finds
- * out for itself.
+ * The Tenon client with the interface that the tests use. The target is a program, or `{ url, isSse }`; without a
+ * revision it negotiates one.
  */
 export async function connectTenon(target, revision, answers = {}) {
   const transport = target.url ? createTransport(target) : target
@@ -42,7 +42,7 @@ export async function connectTenon(target, revision, answers = {}) {
     ping: () => client.ping(),
     sessionId: () => transport.sessionId,
     close: () => client.close(),
-    // What the errors of this client look like.
+    // Describes the errors of this client.
     rpcCode: (error) => error.rpcCode,
     isCancelled: (error) => error.code === 'cancelled',
     isBadOutput: (error) => error.code === 'invalid-output',

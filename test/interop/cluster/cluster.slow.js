@@ -1,4 +1,4 @@
-// Four server processes, one Redis, a proxy in front, and clients that do not stop calling while processes come and go.
+// Four server processes, one Redis, a proxy in front, and clients that keep calling while processes stop and restart.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, test } from 'node:test'
@@ -15,12 +15,12 @@ const probed = { healthPath: '/healthz' }
 
 const skip = spawnSync('redis-server', ['--version']).status !== 0 && 'redis-server is not on the PATH'
 
-/** How long all processes are away in one of the tests; 180,000 tries the three minutes in real time. */
+/** How long all processes are stopped in one of the tests; set it to 180,000 to test three minutes in real time. */
 const awayMs = Number(process.env.TENON_CLUSTER_AWAY_MS ?? 3_000)
 
 describe('rolling restarts (SIGTERM) under load', { skip }, () => {
   for (const revision of ['2025-11-25', '2026-07-28']) {
-    test(`no call is lost or runs twice, and every client hears every later update (${revision})`, async (t) => {
+    test(`no call is lost or runs twice, and every client gets every later update (${revision})`, async (t) => {
       const cluster = await Cluster.start({ options: probed })
       t.after(() => cluster.close())
       const proxy = await openHttpProxy(cluster.nodes)
@@ -63,7 +63,7 @@ describe('rolling restarts (SIGTERM) under load', { skip }, () => {
 
 describe('processes that are killed (SIGKILL) under load', { skip }, () => {
   for (const revision of ['2025-11-25', '2026-07-28']) {
-    test(`calls fail with an error or succeed, never hang, never run twice; every client hears later updates (${revision})`, async (t) => {
+    test(`calls never hang or run twice, and every client gets later updates (${revision})`, async (t) => {
       const cluster = await Cluster.start({ options: probed })
       t.after(() => cluster.close())
       const proxy = await openHttpProxy(cluster.nodes)
@@ -87,7 +87,7 @@ describe('processes that are killed (SIGKILL) under load', { skip }, () => {
     })
   }
 
-  test('a call whose process was killed fails when its stream is resumed elsewhere (2025-11-25)', async (t) => {
+  test('a call whose process was killed fails when its stream is resumed on another (2025-11-25)', async (t) => {
     const cluster = await Cluster.start({ options: probed })
     t.after(() => cluster.close())
     const proxy = await openHttpProxy(cluster.nodes)
@@ -102,7 +102,7 @@ describe('processes that are killed (SIGKILL) under load', { skip }, () => {
       const id = `killed-${peer.name}`
       const node = nodeThatBegins(cluster, id)
       let outcome
-      // Now the client has an event from which it can resume.
+      // After this the client has an event id from which it can resume.
       await new Promise((onProgress) => {
         outcome = peer.call('wait', { id }, { onProgress }).then(
           (result) => ({ result }),
@@ -121,9 +121,9 @@ describe('processes that are killed (SIGKILL) under load', { skip }, () => {
   })
 })
 
-describe('a cluster that is away as a whole', { skip }, () => {
+describe('a cluster whose processes are all stopped', { skip }, () => {
   for (const revision of ['2025-11-25', '2026-07-28']) {
-    test(`every client hears updates again when it is back (${revision})`, async (t) => {
+    test(`every client gets updates again after the restart (${revision})`, async (t) => {
       const cluster = await Cluster.start({ options: probed })
       t.after(() => cluster.close())
       const proxy = await openTcpProxy(cluster.nodes)
@@ -141,7 +141,7 @@ describe('a cluster that is away as a whole', { skip }, () => {
 
 describe('other faults under load', { skip }, () => {
   for (const revision of ['2025-11-25', '2026-07-28']) {
-    test(`Redis that is away for some seconds costs no call, and every client hears later updates (${revision})`, async (t) => {
+    test(`no call is lost without Redis for seconds, and every client gets later updates (${revision})`, async (t) => {
       const { cluster, peers, load } = await underLoad(t, revision)
       await cluster.redis.kill()
       await sleep(3_000)
@@ -153,7 +153,7 @@ describe('other faults under load', { skip }, () => {
       await everyoneHears(t, cluster, peers, revision)
     })
 
-    test(`a proxy that cuts connections makes no call run twice, and every client hears later updates (${revision})`, async (t) => {
+    test(`no call runs twice behind a failing proxy, and every client gets later updates (${revision})`, async (t) => {
       const { cluster, proxy, peers, load } = await underLoad(t, revision, { openProxy: openTcpProxy })
       proxy.cutAfterBytes = 3_000
       await grow(load, 500)
@@ -179,7 +179,7 @@ describe('other faults under load', { skip }, () => {
       await everyoneHears(t, cluster, peers, revision)
     })
 
-    test(`every client hears later updates although a process hangs (SIGSTOP) (${revision})`, async (t) => {
+    test(`every client gets later updates although a process hangs (SIGSTOP) (${revision})`, async (t) => {
       const { cluster, peers, load } = await underLoad(t, revision, { options: { ...probed, keepAliveMs: 500 } })
       await load.stop()
       // By then every stream has carried comments.
@@ -191,7 +191,7 @@ describe('other faults under load', { skip }, () => {
   }
 })
 
-/** Some clients that call without pause. */
+/** Starts clients that call continuously. */
 async function underLoad(t, revision, { options = probed, clocksMs, openProxy = openHttpProxy } = {}) {
   const cluster = await Cluster.start({ options, clocksMs })
   t.after(() => cluster.close())
@@ -223,7 +223,7 @@ async function subscribeAll(peers) {
   await Promise.all(peers.flatMap((peer) => uris.map((uri) => peer.subscribe(uri))))
 }
 
-/** One process after the other ends and is started again, while calls go on. */
+/** Stops and restarts one process after the other while calls continue. */
 async function rollingRestart(cluster, load, count) {
   for (let at = 0; at < count; at++) {
     await grow(load, callCount / (restartCount + 1))
@@ -268,7 +268,7 @@ async function ranTwice(cluster, load) {
   return ids.filter((_, index) => runs[index] > 1)
 }
 
-/** Calls that are said to be done but never ran. */
+/** Returns calls that were reported as done but never ran. */
 async function didNotRun(cluster, load) {
   const runs = await cluster.runs(load.done)
   return load.done.filter((_, index) => runs[index] === 0)

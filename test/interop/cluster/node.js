@@ -1,4 +1,4 @@
-// One process of the cluster. Counts every call in Redis, so that a call that ran twice is found out.
+// One process of the cluster. Counts every call in Redis, so that a call that ran twice is detected.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { McpServer, serveHttp } from 'tenon/server'
@@ -24,7 +24,7 @@ server.registerTool('act', { inputSchema: id }, async ({ id }) => {
   await counters.incr(`ran:${id}`)
   return `did ${id}`
 })
-// Reports progress first, so that the answer is an event stream, which outlives its connection.
+// Reports progress first, so that the response is an event stream, which outlives its connection.
 server.registerTool('stream', { inputSchema: id }, async ({ id }, ctx) => {
   await counters.incr(`ran:${id}`)
   ctx.progress(1, 2)
@@ -35,7 +35,7 @@ server.registerTool('wait', { inputSchema: id }, async ({ id }, ctx) => {
   await counters.incr(`ran:${id}`)
   ctx.progress(1, 2)
   process.send({ began: id })
-  // Longer than any test waits: its process is killed, or its client told how to go on.
+  // Longer than any test waits: the process is killed, or the test finishes the call.
   await new Promise((resolve) => {
     endings.set(id, resolve)
     ctx.signal.addEventListener('abort', resolve)
@@ -71,7 +71,7 @@ process.on('message', (message) => {
   else if (message.finish) endings.get(message.finish)?.()
   else if (message === 'streams') process.send({ streams: serving.metrics.streams })
 })
-// No node outlives the test.
+// Exit with the test process.
 process.on('disconnect', () => process.exit())
 process.send({ port: serving.port })
 

@@ -4,7 +4,7 @@ import { StreamableHTTPClientTransport as V1Transport } from '@modelcontextproto
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { connect } from 'tenon/client'
 
-/** Tenon's client. `heard` counts the updates of each resource, `missed` how often it said that some may be missing. */
+/** The Tenon client. `heard` counts the updates of each resource, `missed` the updatesMissed events. */
 export async function tenonPeer(url, revision, options = {}) {
   const client = await connect(url, { revision, ...options })
   const peer = {
@@ -48,7 +48,7 @@ export async function officialV2Peer(url, revision) {
   client.setNotificationHandler('notifications/resources/updated', ({ params }) => count(heard, params.uri))
   await client.connect(new V2Transport(url))
   let isOpen = true
-  // This client leaves it to the application to listen again.
+  // With this client the application has to subscribe again.
   const keepListening = async (uri) => {
     const subscription = await client.listen({ resourceSubscriptions: [uri] })
     void subscription.closed.then(async () => {

@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { Agent, createServer, get, request } from 'node:http'
 import { connect, createServer as createTcpServer } from 'node:net'
 
-/** How often nodes are asked whether they are ready, as load balancers do. */
+/** How often the proxy checks whether nodes are ready, as load balancers do. */
 const probeMs = 50
 
 /**
- * Sends each request to the next node that is ready, on connections that it keeps open. Behaves as common load balancers do:
- * only a request that could not be sent at all goes to another node.
+ * Sends each request to the next node that is ready, on keep-alive connections. Behaves like common load balancers:
+ * only a request that could not be sent at all is sent to another node.
  */
 export async function openHttpProxy(nodes) {
   const agents = new Map()
@@ -18,7 +18,7 @@ export async function openHttpProxy(nodes) {
     for await (const chunk of incoming) chunks.push(chunk)
     pass(incoming, outgoing, Buffer.concat(chunks), nodes.length)
   })
-  // The proxy's own connections are not what is tested.
+  // The proxy's own connections are not under test.
   server.keepAliveTimeout = 120_000
 
   function next() {
@@ -88,7 +88,7 @@ export async function openHttpProxy(nodes) {
   }
 }
 
-/** Connects each new connection to the next node that takes it, and knows nothing of HTTP or of readiness. */
+/** Forwards each new connection to the next node that accepts it, without knowledge of HTTP or readiness. */
 export async function openTcpProxy(nodes, { cutAfterBytes } = {}) {
   const sockets = new Set()
   let turn = 0

@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 
-// Whatever ends the test, no process outlives it: what it started is killed on 'exit'.
+// Kills all started processes on 'exit', however the test ends.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.once(signal, () => process.exit(1))
 
 const nodeFile = new URL('./node.js', import.meta.url).pathname
 
-/** Polls until the condition holds; gives whether it did in time. */
+/** Polls until the condition holds, and returns whether it did in time. */
 export async function eventually(condition, deadlineMs = 30_000) {
   const until = Date.now() + deadlineMs
   for (;;) {
@@ -39,7 +39,7 @@ export class Cluster {
     return cluster
   }
 
-  /** Starts the node again on the port it had. */
+  /** Restarts the node on the same port. */
   async restart(node) {
     Object.assign(node, await this.#startNode(node.port))
   }
@@ -50,7 +50,7 @@ export class Cluster {
     await exited
   }
 
-  /** Number of event streams that clients have open. */
+  /** Returns the number of event streams that clients have open. */
   async streams(nodes = this.nodes) {
     const counts = await Promise.all(
       nodes.map(async ({ child }) => {
@@ -65,7 +65,7 @@ export class Cluster {
     return counts.reduce((sum, count) => sum + count, 0)
   }
 
-  /** How often each of the calls ran. */
+  /** Returns how often each of the calls ran. */
   async runs(ids) {
     if (ids.length === 0) return []
     return (await this.counters.mget(ids.map((id) => `ran:${id}`))).map((count) => Number(count ?? 0))
@@ -95,7 +95,7 @@ export class Cluster {
   }
 }
 
-/** Calls tools without pause on every client until it is stopped, and notes what became of each call. */
+/** Calls tools continuously on every client until it is stopped, and records the outcome of each call. */
 export class Load {
   done = []
   failed = new Map()

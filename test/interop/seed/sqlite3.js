@@ -1,16 +1,16 @@
 import Libsql from 'libsql'
 
-/** As much of the package sqlite3 as the seed uses, on the SQLite of libsql. */
+/** The part of the package sqlite3 that the seed uses, on top of libsql. */
 class Database {
   #file
   #opened
 
-  /** The real one opens in the background; errors show at the first use. */
+  /** The original opens in the background and reports errors on first use. */
   constructor(file) {
     this.#file = file
   }
 
-  /** Every row, also of statements that give none. */
+  /** Returns all rows, also for statements that return none. */
   all(sql, callback) {
     answer(callback, () => {
       this.#opened ??= new Libsql(this.#file)

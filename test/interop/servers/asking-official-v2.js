@@ -9,7 +9,7 @@ import * as z from 'zod'
 import { choices, form, info, measured, measuring, page, poem, text, textOf } from './questions.js'
 import { serve } from './serve-official-v2.js'
 
-// The same questions, returned. The tools with "push" in their name make requests of their own, before 2026-07-28.
+// The same input requests, returned as results. The tools with "push" in their name send requests, before 2026-07-28.
 
 const states = createRequestStateCodec({
   key: 'a key of thirty-two bytes or more',
@@ -29,7 +29,7 @@ serve(() => {
   return server
 })
 
-/** Tools with one question. */
+/** Tools with one input request. */
 function defineSingles(server) {
   const single = (name, inputSchema, question, show) =>
     server.registerTool(name, { inputSchema }, async (args, { mcpReq }) => {
@@ -61,7 +61,7 @@ function defineSingles(server) {
   })
 }
 
-/** Several questions at once, and several rounds, with what was learnt so far in a signed state. */
+/** Tools with several input requests at once and several round trips, with the state so far signed. */
 function defineSeveral(server) {
   server.registerTool('pair', { inputSchema: none }, async (_args, { mcpReq }) => {
     const { one, two } = mcpReq.inputResponses ?? {}
@@ -115,7 +115,7 @@ function definePushing(server) {
   server.registerTool('push-poem', { inputSchema: none }, async (_args, { mcpReq }) =>
     say(textOf(await mcpReq.requestSampling(poem('wood')))),
   )
-  // Not on the stream of the call: over HTTP it takes the one that clients listen on.
+  // Sent on the GET stream over HTTP, not on the stream of the call.
   server.registerTool('push-roots', { inputSchema: none }, async () =>
     say(JSON.stringify((await server.server.listRoots()).roots)),
   )

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { choices, form, info, measured, measuring, order, page, poem, text } from './questions.js'
 import { serve } from './serve-tenon.js'
 
-// Handlers that await their clients, written once for all revisions.
+// Handlers that await input of the client, written once for all revisions.
 
 const server = new McpServer(info)
 const none = z.object({})

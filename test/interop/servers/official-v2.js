@@ -13,11 +13,11 @@ function createServer({ era }) {
     ResourceTemplate,
     completable,
     updated: (uri) => {
-      // On 2026-07-28 the one that serves knows who listens to what; before, the server has to.
+      // On 2026-07-28 the handler knows the subscriptions; before, the server has to track them.
       if (era === 'modern' && notify) notify.resourceUpdated(uri)
       else if (era === 'modern' || subscribed.has(uri)) return server.server.sendResourceUpdated({ uri })
     },
-    // Over HTTP a server lives for one request there, and those that listen have others.
+    // On 2026-07-28 over HTTP a server exists for one request only, and subscribers are on other servers.
     grown: (what) => era === 'modern' && notify?.[`${what}sChanged`](),
     acts: ({ mcpReq }) => ({
       signal: mcpReq.signal,

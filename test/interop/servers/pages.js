@@ -1,4 +1,4 @@
-/** Five tools in pages of two; the last one breaks the promise of its output schema. */
+/** Five tools in pages of two; the result of the last one violates its output schema. */
 export const info = { name: 'pages', version: '1.0.0' }
 
 const object = { type: 'object' }
@@ -11,7 +11,7 @@ export const tools = [...['one', 'two', 'three', 'four'].map((name) => ({ name, 
 
 export const lie = { content: [{ type: 'text', text: 'many' }], structuredContent: { count: 'many' } }
 
-/** Where the cursor is simply the index of the next tool. */
+/** Pagination in which the cursor is the index of the next tool. */
 export function page(cursor = '0') {
   const start = Number(cursor)
   const end = start + 2

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 
-// What the servers of every SDK ask, so that one list of tests serves all pairs.
+// The input requests of the servers of every SDK, so that the same tests run for all pairs.
 
 export const info = { name: 'asker', version: '1.2.3' }
 
-/** A field of every kind that takes one value, as it goes out. */
+/** A field of every single-value type, as sent. */
 export const form = {
   type: 'object',
   properties: {
@@ -30,7 +30,7 @@ export const form = {
   required: ['name', 'email', 'site', 'day', 'at', 'length', 'finish'],
 }
 
-/** The same as an author writes it. */
+/** The same fields as an author writes them. */
 export const order = z.object({
   name: z.string().min(2).max(40).meta({ title: 'Name', description: 'As on the invoice' }),
   email: z.email(),
@@ -47,7 +47,7 @@ export const order = z.object({
   note: z.string().default('none'),
 })
 
-/** Several of a list, with titles and without, and titles as 2025-06-18 had them. */
+/** Multiple choice with and without titles, and titles in the form of 2025-06-18. */
 export const choices = {
   type: 'object',
   properties: {
@@ -71,7 +71,7 @@ export const text = (name) => ({ type: 'object', properties: { [name]: { type: '
 
 export const page = { message: 'Pay there', url: 'https://pay.example.com/bill?number=7' }
 
-/** Everything that can be said to a model but for tools. */
+/** A sampling request with every option except tools. */
 export const poem = (about) => ({
   messages: [
     { role: 'user', content: { type: 'text', text: 'A line about trees' } },
@@ -86,7 +86,7 @@ export const poem = (about) => ({
   metadata: { shop: 'asker' },
 })
 
-/** A conversation in which the model measures something first. */
+/** A sampling request in which the model calls a tool first. */
 export const measuring = {
   messages: [{ role: 'user', content: { type: 'text', text: 'How long is the plank?' } }],
   maxTokens: 50,
@@ -94,7 +94,7 @@ export const measuring = {
   toolChoice: { mode: 'auto' },
 }
 
-/** The same, once the model has called the tool. */
+/** The same request after the model has called the tool. */
 export function measured(used) {
   const uses = [used].flat().filter(({ type }) => type === 'tool_use')
   const results = uses.map(({ id }) => ({

@@ -5,7 +5,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { serveSessions } from './sessions.js'
 
-/** Over stdio, or as the command line says: `--http sessions`, `--http stateless` or `--http sse`. */
+/** Serves over stdio, or as the command line says: `--http sessions`, `--http stateless` or `--http sse`. */
 export async function serve(createServer) {
   const { http } = parseArgs({ options: { http: { type: 'string' } } }).values
   if (!http) return createServer().connect(new StdioServerTransport())

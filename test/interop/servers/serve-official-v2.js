@@ -6,9 +6,10 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { serveSessions } from './sessions.js'
 
 /**
- * Over stdio, or as the command line says: `--http sessions` or `--http stateless`. `--legacy reject` serves 2026-07-28 only.
+ * Serves over stdio, or as the command line says: `--http sessions` or `--http stateless`. `--legacy reject` serves
+ * 2026-07-28 only.
  *
- * @returns How to tell those that listen, where that is not the business of a single server.
+ * @returns Functions that notify subscribers, if a single server cannot do that.
  */
 export function serve(createServer) {
   const { http, legacy } = parseArgs({ options: { http: { type: 'string' }, legacy: { type: 'string' } } }).values
@@ -19,7 +20,7 @@ export function serve(createServer) {
   return handler.notify
 }
 
-/** 2026-07-28 by the handler, everything before by sessions, as the documentation of isLegacyRequest shows. */
+/** 2026-07-28 with the handler, earlier revisions with sessions, as in the documentation of isLegacyRequest. */
 function withSessions(createServer, modern) {
   const legacy = serveSessions(() => createServer({ era: 'legacy' }), NodeStreamableHTTPServerTransport)
   return async (request, response) => {

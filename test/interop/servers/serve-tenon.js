@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { serveHttp, serveStdio } from 'tenon/server'
 
-/** Over stdio, or as the command line says: `--http sessions`, `--http stateless` or `--http sse`. */
+/** Serves over stdio, or as the command line says: `--http sessions`, `--http stateless` or `--http sse`. */
 export async function serve(server) {
   const { http } = parseArgs({ strict: false, options: { http: { type: 'string' } } }).values
   if (http) await serveHttp(server, { sessions: http !== 'stateless', sse: http === 'sse' })

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** A listener for `node:http` that gives every session a server and a transport of its own, as the official guides do. */
+/** A `node:http` listener with its own server and transport for every session, as in the official guides. */
 export function serveSessions(createServer, Transport) {
   const transports = new Map()
   return async (request, response, parsedBody) => {

@@ -6,6 +6,6 @@ const server = new McpServer(info, { pageSize: 2 })
 for (const { name, inputSchema, outputSchema } of tools) {
   server.registerTool(name, { inputSchema, outputSchema }, () => ({ content: [] }))
 }
-// Below the checks of McpServer, which would not let the lie pass.
+// Uses the low-level server, because McpServer would reject the invalid output.
 server.server.setRequestHandler('tools/call', () => lie)
 await serve(server)

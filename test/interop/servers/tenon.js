@@ -3,7 +3,7 @@ import { completable, McpServer, ResourceTemplate } from 'tenon/server'
 import { serve } from './serve-tenon.js'
 import { defineWorkshop, info, instructions } from './workshop.js'
 
-// Revisions may be named on the command line; all of them otherwise.
+// Revisions can be given on the command line; the default is all of them.
 const { positionals: revisions } = parseArgs({
   strict: false,
   allowPositionals: true,

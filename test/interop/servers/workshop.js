@@ -3,24 +3,25 @@ import * as z from 'zod'
 export const info = { name: 'workshop', version: '1.2.3' }
 export const instructions = 'A workshop with a bit of everything.'
 
-/** A 1x1 PNG and the shortest WAV; what is in them does not matter. */
+/** A 1x1 PNG and the shortest WAV; their contents do not matter. */
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const wav = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
 
 const woods = { hard: ['oak', 'ash'], soft: ['pine', 'fir'] }
 const planks = ['oak', 'ash', 'pine', 'fir']
 
-// Some SDKs make a server for every request; what calls do to each other is kept here, for all of them.
+// Some SDKs create a server for every request, so the state shared between calls is kept here.
 let stopped = 0
 let goOn = () => {}
 const grown = new Set()
 
 /**
- * The same server in every SDK, so that one list of tests serves all pairs.
+ * Defines the same server with every SDK, so that the same tests run for all pairs.
  *
  * @param server An `McpServer` of any SDK.
- * @param sdk What differs between them: `ResourceTemplate`, `completable`, `updated(uri)`, `grown(what)` where the server does
- *   not tell of it by itself, and `acts(ctx)`, which gives `{ signal, progress(n, total, message), log(level, data) }`.
+ * @param sdk The differences between SDKs: `ResourceTemplate`, `completable`, `updated(uri)`, `grown(what)` if the
+ *   server does not notify by itself, and `acts(ctx)`, which returns `{ signal, progress(n, total, message),
+ *   log(level, data) }`.
  */
 export function defineWorkshop(server, sdk) {
   defineTools(server, sdk)

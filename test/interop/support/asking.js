@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { choices, form, page, poem } from '../servers/questions.js'
 
-/** What differs between servers that ask; stepsDown as in features.js. */
+/** Differences between servers that send input requests; stepsDown as in features.js. */
 const servers = {
   tenon: { file: 'servers/asking-tenon.js', stepsDown: true },
   'official v2': { file: 'servers/asking-official-v2.js', stepsDown: false },
 }
 
-/** What a user fills in. Fields with a default are left alone. */
+/** Answers of a user. Fields with a default are left out. */
 export const filled = {
   name: 'Ada',
   email: 'ada@example.com',
@@ -19,21 +19,21 @@ export const filled = {
   finish: 'wax',
 }
 
-/** The same with the defaults of the form. */
+/** The same answers with the defaults of the form. */
 export const ordered = { ...filled, planks: 4, gift: false, wood: 'oak', note: 'none' }
 
 const home = { uri: 'file:///home/ada', name: 'Ada' }
 
 /**
- * Everything that one server can ask of one client, on one revision.
+ * Tests every kind of input request of one server to one client, on one revision.
  *
- * @param pair `client` and `server` by name, `connect(target, answers)`, the `revision` that it must land on, and the `way`
- *   between them (ways.js).
- * @param more Tests that only this pair has; takes what the others are given.
+ * @param pair `client` and `server` by name, `connect(target, answers)`, the expected `revision`, and the `way` between
+ *   them (ways.js).
+ * @param more Tests for this pair only; gets the same context as the others.
  */
 export function describeAsking({ client, server: serverName, connect, revision, way, note = '' }, more) {
   const server = servers[serverName]
-  describe(`${client} client, ${serverName} server that asks, ${way.name}, ${revision}${note}`, () => {
+  describe(`${client} client, ${serverName} server with input requests, ${way.name}, ${revision}${note}`, () => {
     const user = createUser()
     let started
     let peer
@@ -48,7 +48,7 @@ export function describeAsking({ client, server: serverName, connect, revision, 
     beforeEach(() => user.forget())
 
     const isModern = revision >= '2026-07-28'
-    // Before 2026-07-28 a client without a session cannot be called back.
+    // Before 2026-07-28 a server cannot send requests to a client without a session.
     const canBeAsked = way.hasSessions || isModern
     const context = {
       revision,
@@ -60,7 +60,7 @@ export function describeAsking({ client, server: serverName, connect, revision, 
       target: () => started.target,
       connect,
     }
-    test('agrees on the revision', () => assert.equal(peer.revision, revision))
+    test('negotiates the revision', () => assert.equal(peer.revision, revision))
     testMissing(context)
     if (canBeAsked) testAll(context)
     else testNoSession(context)
@@ -80,7 +80,7 @@ function testAll(context) {
   testNewerQuestions(context)
 }
 
-/** Somebody who answers; each test says how. What was asked is noted. */
+/** A user whose answers are set by each test, and who records the requests. */
 function createUser() {
   const ways = {}
   const asked = []
@@ -97,7 +97,7 @@ function createUser() {
       sample: via('sample'),
       roots: () => [home],
     },
-    /** From now on; kinds that are not named are not expected. */
+    /** Sets the answers; kinds that are not named are not expected. */
     does: (how) => Object.assign(ways, how),
     forget: () => {
       asked.length = 0
@@ -107,7 +107,7 @@ function createUser() {
 }
 
 function testModels({ user, peer }) {
-  test('has a model write, with all that the server says to it', async () => {
+  test('answers a sampling request with all its options', async () => {
     user.does({ sample: () => said('Grain runs deep', 'm-1') })
     assert.equal(await textOf(peer().call('poem', { about: 'oak' })), 'm-1: Grain runs deep')
     const [{ _meta, ...params }] = user.asked
@@ -116,11 +116,11 @@ function testModels({ user, peer }) {
 }
 
 function testRoots({ isModern, user, peer }) {
-  test('tells its roots, and others when they changed', async () => {
+  test('lists its roots, and the new ones after a change', async () => {
     assert.deepEqual(JSON.parse(await textOf(peer().call('roots', {}))), [home])
     const next = [{ uri: 'file:///srv/wood', name: 'Wood' }, { uri: 'file:///tmp' }]
     await peer().setRoots(next)
-    // Over HTTP a call may overtake the notification; servers that remember roots then still have the old ones.
+    // Over HTTP a call may overtake the notification; servers that cache roots then still have the old ones.
     const inVain = AbortSignal.timeout(5000)
     let listed
     do listed = JSON.parse(await textOf(peer().call('roots', {})))
@@ -131,7 +131,7 @@ function testRoots({ isModern, user, peer }) {
 }
 
 function testForms({ revision, server, user, peer }) {
-  test('shows a form with every kind of field, and the server gets what was filled in, with defaults', async () => {
+  test('shows a form with every type of field, and the server gets the answers with defaults', async () => {
     user.does({ elicit: () => ({ action: 'accept', content: { ...filled } }) })
     const answer = JSON.parse(await textOf(peer().call('form', {})))
     assert.deepEqual(answer, { action: 'accept', content: ordered })
@@ -140,26 +140,26 @@ function testForms({ revision, server, user, peer }) {
     assert.deepEqual(requestedSchema, server.stepsDown && revision < '2025-11-25' ? olderForm() : form)
   })
 
-  test('changes what has a default', async () => {
+  test('changes fields that have a default', async () => {
     const content = { ...filled, planks: 20, gift: true, wood: 'pine', note: '' }
     user.does({ elicit: () => ({ action: 'accept', content }) })
     assert.deepEqual(JSON.parse(await textOf(peer().call('form', {}))), { action: 'accept', content })
   })
 
   for (const action of ['decline', 'cancel']) {
-    test(`may ${action}`, async () => {
+    test(`can ${action}`, async () => {
       user.does({ elicit: () => ({ action }) })
       assert.deepEqual(JSON.parse(await textOf(peer().call('form', {}))), { action })
     })
   }
 
-  test('agrees where there is nothing to fill in', async () => {
+  test('accepts a form without fields', async () => {
     user.does({ elicit: () => ({ action: 'accept', content: {} }) })
     assert.equal(await textOf(peer().call('agree', {})), 'accept')
     assert.deepEqual(user.asked[0].requestedSchema, { type: 'object', properties: {} })
   })
 
-  test('is asked by a prompt and by a resource', async () => {
+  test('answers input requests of a prompt and of a resource', async () => {
     user.does({ elicit: () => ({ action: 'accept', content: { name: 'Ada' } }) })
     const { messages } = await peer().prompt('greeting')
     assert.equal(messages[0].content.text, 'Hello, Ada!')
@@ -171,7 +171,7 @@ function testForms({ revision, server, user, peer }) {
 }
 
 function testSequences({ user, peer }) {
-  test('is asked twice, the second time about the first answer', async () => {
+  test('answers two requests, the second based on the first answer', async () => {
     user.does({ elicit: nameAndColour })
     assert.equal(await textOf(peer().call('twice', { number: 7 })), '7 n7 red-n7')
     assert.deepEqual(
@@ -180,14 +180,14 @@ function testSequences({ user, peer }) {
     )
   })
 
-  test('declines the second question', async () => {
+  test('declines the second request', async () => {
     user.does({
       elicit: (form) => (form.message.startsWith('Name') ? nameAndColour(form) : { action: 'decline' }),
     })
     assert.equal(await textOf(peer().call('twice', { number: 7 })), 'decline')
   })
 
-  test('is asked by many calls at once, and no answer goes astray', async () => {
+  test('answers requests of many concurrent calls without mixing them up', async () => {
     user.does({ elicit: nameAndColour })
     const numbers = Array.from({ length: 10 }, (_, index) => index)
     const texts = await Promise.all(numbers.map((number) => textOf(peer().call('twice', { number }))))
@@ -197,7 +197,7 @@ function testSequences({ user, peer }) {
     )
   })
 
-  test('is asked two things at the same time', async () => {
+  test('answers two requests at the same time', async () => {
     const both = meeting(2)
     const values = { 'One?': 'first', 'Two?': 'second' }
     user.does({
@@ -213,7 +213,7 @@ function testSequences({ user, peer }) {
 }
 
 function testEnds({ isModern, user, peer }) {
-  test('takes a question back from the user when the call is given up', async () => {
+  test('aborts the prompt of the user when the call is cancelled', async () => {
     const stop = new AbortController()
     const takenBack = new Promise((resolve, reject) => {
       user.does({
@@ -235,7 +235,7 @@ function testEnds({ isModern, user, peer }) {
     assert.equal(await textOf(peer().call('twice', { number: 1 })), '1 n1 red-n1')
   })
 
-  test('says so when it cannot answer', async () => {
+  test('reports that it cannot answer', async () => {
     user.does({
       elicit: () => {
         throw new Error('The screen is broken')
@@ -246,7 +246,7 @@ function testEnds({ isModern, user, peer }) {
     else assert.equal((await call).isError, true)
   })
 
-  test('is not asked for ever', async () => {
+  test('limits the number of input requests of a call', async () => {
     user.does({ elicit: () => ({ action: 'accept', content: { value: 'yes' } }) })
     const hasFailed = await peer()
       .call('forever', {})
@@ -259,16 +259,16 @@ function testEnds({ isModern, user, peer }) {
   })
 }
 
-/** What came with 2025-11-25. */
+/** Tests features added in 2025-11-25. */
 function testNewerQuestions({ isModern, user, peer }) {
-  test('chooses several of a list', async () => {
+  test('selects several options of a list', async () => {
     user.does({ elicit: () => ({ action: 'accept', content: { tools: ['saw', 'file'], size: 'l' } }) })
     const content = { tools: ['saw', 'file'], size: 'l', days: ['mon'] }
     assert.deepEqual(JSON.parse(await textOf(peer().call('choose', {}))), { action: 'accept', content })
     assert.deepEqual(user.asked[0].requestedSchema, choices)
   })
 
-  test('is sent to a page, and goes there or not', async () => {
+  test('accepts, declines and cancels a URL elicitation', async () => {
     for (const action of ['accept', 'decline', 'cancel']) {
       user.does({ elicitUrl: () => ({ action }) })
       assert.equal(await textOf(peer().call('page', {})), action)
@@ -278,7 +278,7 @@ function testNewerQuestions({ isModern, user, peer }) {
     assert.equal(typeof elicitationId, isModern ? 'undefined' : 'string')
   })
 
-  test('has a model use a tool, and go on with what the tool gave', async () => {
+  test('answers a sampling request with a tool call, then with the result of the tool', async () => {
     const use = { type: 'tool_use', id: 'use-1', name: 'measure', input: {} }
     user.does({
       sample: ({ messages }) => {
@@ -294,7 +294,7 @@ function testNewerQuestions({ isModern, user, peer }) {
     assert.deepEqual(user.asked[0].toolChoice, { mode: 'auto' })
   })
 
-  test('is asked for a form, a page, a model and roots at the same time', async () => {
+  test('answers a form, a URL, a sampling and a roots request at the same time', async () => {
     const all = meeting(3)
     const then = (answer) => async () => {
       await all()
@@ -310,9 +310,9 @@ function testNewerQuestions({ isModern, user, peer }) {
   })
 }
 
-/** A client that declares nothing. */
+/** Tests a client without capabilities. */
 function testMissing({ isModern, peer, target, connect }) {
-  test('is not asked for what it did not declare', async (t) => {
+  test('gets no requests for capabilities that it did not declare', async (t) => {
     const mute = await connect(target(), {})
     t.after(() => mute.close())
     for (const tool of ['form', 'page', 'poem', 'roots']) {
@@ -324,7 +324,7 @@ function testMissing({ isModern, peer, target, connect }) {
 }
 
 function testNoSession({ peer }) {
-  test('cannot be called back, and is told so', async () => {
+  test('gets an error for input requests without a session', async () => {
     for (const tool of ['form', 'poem', 'roots']) {
       const { isError, content } = await peer().call(tool, { about: 'oak' })
       assert.equal(isError, true)
@@ -333,7 +333,7 @@ function testNoSession({ peer }) {
   })
 }
 
-/** 2025-06-18 had titles in a list of their own, and defaults for booleans only. */
+/** The form as in 2025-06-18: titles in a separate list, and defaults for booleans only. */
 function olderForm() {
   const { default: _planks, ...planks } = form.properties.planks
   const { default: _wood, ...wood } = form.properties.wood
@@ -343,13 +343,13 @@ function olderForm() {
   return { ...form, properties: { ...form.properties, planks, wood, note, finish: { ...finish, ...names } } }
 }
 
-/** "Name of 7?" is n7, "Colour of n7?" is red-n7. */
+/** Answers "Name of 7?" with n7 and "Colour of n7?" with red-n7. */
 export function nameAndColour({ message }) {
   const [, what, of] = /^(\w+) of (\w+)\?$/.exec(message)
   return { action: 'accept', content: what === 'Name' ? { name: `n${of}` } : { colour: `red-${of}` } }
 }
 
-/** Lets nobody go before that many have come. */
+/** Holds all callers until the given number has arrived. */
 function meeting(size) {
   let goOn
   const complete = new Promise((resolve) => {

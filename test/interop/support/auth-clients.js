@@ -5,8 +5,8 @@ import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/s
 import { followRedirect, redirectUrl } from './auth.js'
 
 /**
- * The official clients as a host would use them. `open(provider, url)` gives a client and its transport, not yet connected;
- * `finish(transport, params)` redeems what the user came back with.
+ * The official clients as used by a host. `open(provider, url)` returns a client and its transport, not yet connected;
+ * `finish(transport, params)` redeems the authorization code.
  */
 export const officialClients = {
   'official v1': {
@@ -39,7 +39,7 @@ function speakingV2(versionNegotiation) {
   }
 }
 
-/** What the official clients want of a host, in memory. The user is sent along by `fetch`. */
+/** The provider interface of the official clients, in memory. `fetch` acts as the browser of the user. */
 export class HostProvider {
   redirectUrl = redirectUrl
   clientMetadata = {
@@ -106,9 +106,9 @@ export class HostProvider {
 }
 
 /**
- * Connects; when the client says that the user has to agree first, redeems what they came back with and connects again.
+ * Connects; if the client reports that consent is needed, redeems the code and connects again.
  *
- * @returns The client, which is closed with the test, and the transport it has.
+ * @returns The client, which is closed after the test, and its transport.
  */
 export async function logIn(t, { open, finish }, provider, url) {
   const first = open(provider, url)

@@ -13,14 +13,14 @@ import { McpServer, serveHttp } from 'tenon/server'
 import { serveSessions } from '../servers/sessions.js'
 import { metadataOf } from './auth.js'
 
-// Servers that let nobody in without a token of the issuer. Each has the tools `whoami`, which says whom the token stands for
-// and what it allows, and `shred`, which where the package has a way to say so needs the scope `shred` as well.
+// Servers that require a token of the issuer. Each has the tools `whoami`, which returns the subject and scopes of the
+// token, and `shred`, which also requires the scope `shred` if the package supports that.
 
 const info = { name: 'vault', version: '1.0.0' }
 const requiredScopes = ['read']
 const scopesSupported = ['read', 'shred']
 
-/** @returns Where it is. */
+/** @returns The URL of the server. */
 export async function startTenonVault(t, issuer, auth = {}) {
   const server = new McpServer(info)
   server.registerTool('whoami', {}, (_args, ctx) => whoIs(ctx.auth.subject, ctx.auth.scopes))
@@ -45,8 +45,8 @@ export async function startTenonVault(t, issuer, auth = {}) {
 }
 
 /**
- * Made with the official packages; `start(t, issuer, options)` gives the URL and `expire()`, from which on the tokens that
- * were used so far are past their time. `metadataUrlInChallenge: false` leaves it to the client to find the metadata.
+ * Servers built with the official packages; `start(t, issuer, options)` returns the URL and `expire()`, which expires
+ * all tokens used so far. With `metadataUrlInChallenge: false` the client has to discover the metadata.
  */
 export const officialVaults = {
   'official v1': { start: startV1 },
@@ -67,9 +67,9 @@ async function startV1(t, issuer, { metadataUrlInChallenge = true } = {}) {
 }
 
 /**
- * The server is its own authorization server, by `mcpAuthRouter`, which has everything done by the issuer behind it.
+ * A server that is its own authorization server, with `mcpAuthRouter` as a proxy for the issuer behind it.
  *
- * @param options `resourceMetadata: false` is how servers were before 2025-06-18: their own origin says where to log in.
+ * @param options `resourceMetadata: false` serves authorization metadata at the own origin, as before 2025-06-18.
  */
 export async function startOwnIssuer(t, issuer, { resourceMetadata = true } = {}) {
   const app = express()
@@ -98,7 +98,7 @@ export async function startOwnIssuer(t, issuer, { resourceMetadata = true } = {}
   return { url, expire }
 }
 
-/** The proxy leaves it to others to remember who registered. */
+/** The proxy does not store registered clients. */
 class RememberingProxy extends ProxyOAuthServerProvider {
   #known = new Map()
 
@@ -163,7 +163,7 @@ function bearerOptions(url, metadataUrlInChallenge) {
   return { requiredScopes, expectedResource: new URL(url), ...(metadataUrlInChallenge && { resourceMetadataUrl }) }
 }
 
-/** The interface that both packages have. */
+/** The verifier interface of both packages. */
 function createVerifier(issuer, audience, invalid) {
   const verify = jwtVerifier({ issuer: issuer.issuer, audience, clockToleranceSec: 0 })
   const seen = new Set()

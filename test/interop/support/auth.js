@@ -1,16 +1,16 @@
 import { startAuthorizationServer } from 'tenon/testing'
 
-/** Where users come back to. Nobody listens: the tests read where the page sends them. */
+/** The redirect URL. Nothing listens there: the tests read the redirect itself. */
 export const redirectUrl = 'http://127.0.0.1:7/callback'
 
-/** An authorization server that lives as long as the test and lets its only user in at once. */
+/** Starts an authorization server for the duration of the test that logs in its only user automatically. */
 export async function startIssuer(t, options = {}) {
   const issuer = await startAuthorizationServer({ login: 'auto', ...options })
   t.after(() => issuer.close())
   return issuer
 }
 
-/** The page, or one that it leads to, sends the user back at once; a person would see it in a browser. */
+/** Follows redirects until the user is sent back; stands in for a browser. */
 export async function followRedirect(page) {
   const response = await fetch(page, { redirect: 'manual' })
   const location = response.headers.get('location')
@@ -19,17 +19,17 @@ export async function followRedirect(page) {
   return next.href.startsWith(redirectUrl) ? next : followRedirect(next)
 }
 
-/** What was sent to an endpoint, in order. */
+/** Returns the parameters sent to an endpoint, in order. */
 export function sentTo(issuer, endpoint) {
   return issuer.requests.filter((request) => request.endpoint === endpoint).map(({ params }) => params)
 }
 
-/** By what the tokens so far were had. */
+/** Returns the grant types of all token requests so far. */
 export function grantsAt(issuer) {
   return sentTo(issuer, 'token').map(({ grant_type }) => grant_type)
 }
 
-/** The metadata of the issuer, as those who run a server copy it. */
+/** Fetches the metadata of the issuer, as server operators copy it. */
 export async function metadataOf(issuer) {
   const { origin, pathname } = new URL(issuer.issuer)
   const path = pathname === '/' ? '' : pathname

@@ -6,10 +6,10 @@ import { isAlive } from './programs.js'
 import { sse, stdio } from './ways.js'
 
 /**
- * What servers answer differently, each within the rules of its time.
+ * Differences between servers, each allowed by the specification of its time.
  *
  * - unknownTool, badArguments: a JSON-RPC error, or a result with `isError`.
- * - stepsDown: whether a client of an old revision is spared what its revision does not know.
+ * - stepsDown: whether a client of an earlier revision gets only what its revision defines.
  */
 export const servers = {
   tenon: {
@@ -39,10 +39,10 @@ export const servers = {
 }
 
 /**
- * One client against one server on one revision: everything both of them can do.
+ * Tests one client against one server on one revision, with every feature of both.
  *
- * @param pair `client` and `server` by name, `connect(target)`, the `revision` that it must land on, and the `way` between
- *   them (ways.js).
+ * @param pair `client` and `server` by name, `connect(target)`, the expected `revision`, and the `way` between them
+ *   (ways.js).
  */
 export function describePair({ client, server: serverName, connect, revision, way = stdio, note = '' }) {
   const server = servers[serverName]
@@ -72,7 +72,7 @@ export function describePair({ client, server: serverName, connect, revision, wa
 }
 
 function testOpening({ revision, peer }) {
-  test('agrees on the revision and learns who the server is', () => {
+  test('negotiates the revision and gets the server info', () => {
     const { info, capabilities, instructions } = peer()
     assert.equal(peer().revision, revision)
     assert.equal(info.name, 'workshop')
@@ -84,7 +84,7 @@ function testOpening({ revision, peer }) {
     assert.deepEqual(capabilities.logging, {})
   })
 
-  test('is there when it is asked', async () => {
+  test('answers a ping', async () => {
     await peer().ping()
   })
 }
@@ -101,29 +101,29 @@ function testTools({ revision, server, peer }) {
     assert.equal(add.outputSchema?.properties.result.type, hasStructure ? 'number' : undefined)
   })
 
-  test('calls a tool that answers with text', async () => {
+  test('calls a tool that returns text', async () => {
     const { content, isError } = await peer().call('greet', { name: 'Ada' })
     assert.deepEqual(content, [{ type: 'text', text: 'Hello, Ada!' }])
     assert.ok(!isError)
   })
 
-  test('calls a tool that answers with structured content', async () => {
+  test('calls a tool that returns structured content', async () => {
     const { content, structuredContent } = await peer().call('add', { a: 19, b: 23 })
     assert.deepEqual(content, [{ type: 'text', text: '{"result":42}' }])
     assert.deepEqual(structuredContent, hasStructure ? { result: 42 } : undefined)
   })
 
-  test('learns that a tool failed, in its own words', async () => {
+  test('gets the error message of a failed tool', async () => {
     const { content, isError } = await peer().call('fail', {})
     assert.equal(isError, true)
     assert.deepEqual(content, [{ type: 'text', text: 'The saw is blunt' }])
   })
 
-  test('learns that there is no such tool', async () => {
+  test('gets an error for an unknown tool', async () => {
     await assertFails(peer(), server.unknownTool(revision), peer().call('nothing', {}), /nothing/)
   })
 
-  test('learns that arguments do not fit', async () => {
+  test('gets an error for invalid arguments', async () => {
     await assertFails(
       peer(),
       server.badArguments(revision),
@@ -132,7 +132,7 @@ function testTools({ revision, server, peer }) {
     )
   })
 
-  test('receives every kind of content of its revision', async () => {
+  test('receives every type of content of its revision', async () => {
     const { content } = await peer().call('show', {})
     const audio = server.stepsDown && revision < '2025-03-26' ? 'text' : 'audio'
     const link = server.stepsDown && revision < '2025-06-18' ? 'text' : 'resource_link'
@@ -143,13 +143,13 @@ function testTools({ revision, server, peer }) {
     assert.equal(content[2].resource.text, 'A workshop')
   })
 
-  test('sends and receives a long text with every kind of character', async () => {
+  test('sends and receives a long text with all kinds of characters', async () => {
     const name = 'Zoë 木 \u{1fa9a} "\\\n\u2028 '.repeat(50_000)
     const { content } = await peer().call('greet', { name })
     assert.ok(content[0].text === `Hello, ${name}!`)
   })
 
-  test('has many calls under way at once, and each gets its own answer', async () => {
+  test('runs many calls at once, each with its own response', async () => {
     const numbers = Array.from({ length: 100 }, (_, index) => index)
     const results = await Promise.all(numbers.map((n) => peer().call('add', { a: n, b: n })))
     assert.deepEqual(
@@ -160,7 +160,7 @@ function testTools({ revision, server, peer }) {
 }
 
 function testLongCalls({ revision, server, way, forgets, peer }) {
-  test('hears how far a call is', async () => {
+  test('receives progress of a call', async () => {
     const heard = []
     const onProgress = (progress) => {
       heard.push(progress)
@@ -188,7 +188,7 @@ function testLongCalls({ revision, server, way, forgets, peer }) {
 }
 
 function testResources({ revision, server, forgets, peer }) {
-  test('lists resources, those of templates too', async () => {
+  test('lists resources, including those of templates', async () => {
     const resources = await peer().resources()
     assert.deepEqual(resources.map(({ uri }) => uri).slice(0, 6), [
       'shop://about',
@@ -206,7 +206,7 @@ function testResources({ revision, server, forgets, peer }) {
     )
   })
 
-  test('reads text, bytes and what a template gives', async () => {
+  test('reads text, binary data and resources of a template', async () => {
     const about = await peer().read('shop://about')
     assert.deepEqual(about.contents, [{ uri: 'shop://about', mimeType: 'text/plain', text: 'A workshop' }])
     const picture = await peer().read('shop://picture')
@@ -215,12 +215,12 @@ function testResources({ revision, server, forgets, peer }) {
     assert.deepEqual(plank.contents, [{ uri: 'shop://plank/oak', text: 'A plank of oak' }])
   })
 
-  test('learns that there is no such resource', async () => {
+  test('gets an error for an unknown resource', async () => {
     const code = peer().notFoundCode ?? server.notFound(revision)
     await assert.rejects(peer().read('shop://nothing'), (error) => peer().rpcCode(error) === code)
   })
 
-  test('hears of changes of a resource while it is subscribed', { skip: forgets }, async () => {
+  test('receives updates of a resource while it is subscribed', { skip: forgets }, async () => {
     const heard = []
     const listener = (uri) => heard.push(uri)
     peer().events.on('updated', listener)
@@ -232,7 +232,7 @@ function testResources({ revision, server, forgets, peer }) {
     await update
     await peer().unsubscribe('shop://about')
     await peer().call('touch', { uri: 'shop://about' })
-    // When this one is heard, whatever was sent before has arrived.
+    // When this update arrives, everything sent before has arrived too.
     await peer().subscribe('shop://plank/oak')
     const last = next(peer(), 'updated')
     await peer().call('touch', { uri: 'shop://plank/oak' })
@@ -266,7 +266,7 @@ function testPrompts({ revision, peer }) {
     ])
   })
 
-  test('learns that there is no such prompt, or that an argument is missing', async () => {
+  test('gets an error for an unknown prompt or a missing argument', async () => {
     const isInvalidParams = (error) => peer().rpcCode(error) === -32602
     await assert.rejects(peer().prompt('nothing', {}), isInvalidParams)
     await assert.rejects(peer().prompt('plan', { kind: 'hard' }), isInvalidParams)
@@ -285,9 +285,9 @@ function testPrompts({ revision, peer }) {
     assert.deepEqual(wood.values, ['ash'])
   })
 
-  // 2025-06-18 completion: the arguments that are settled already came with that revision.
+  // Arguments that are already set were added to completion requests in 2025-06-18.
   const skip = revision < '2025-06-18' && `${revision} has no completion context`
-  test('completes in the light of other arguments', { skip }, async () => {
+  test('completes based on other arguments', { skip }, async () => {
     const { values } = await peer().complete({
       ref: { type: 'ref/prompt', name: 'plan' },
       argument: { name: 'wood', value: '' },
@@ -298,7 +298,7 @@ function testPrompts({ revision, peer }) {
 }
 
 function testNotifications({ revision, forgets, peer }) {
-  test('hears log messages from the level that it asked for', { skip: forgets }, async () => {
+  test('receives log messages from the requested level', { skip: forgets }, async () => {
     await peer().setLogLevel('warning')
     assert.deepEqual(await chatter(peer()), [
       { level: 'warning', data: { said: 'warning' } },
@@ -312,9 +312,9 @@ function testNotifications({ revision, forgets, peer }) {
     )
   })
 
-  test('hears that lists changed, and finds the new items', { skip: forgets }, async () => {
+  test('receives list changes and finds the new items', { skip: forgets }, async () => {
     const honoured = await peer().hearChanges()
-    // Only there does one ask for it, and is told what one will hear.
+    // Only 2026-07-28 has a subscription and an acknowledgement for this.
     if (revision === '2026-07-28') {
       const all = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
       assert.deepEqual(honoured, all)
@@ -333,7 +333,7 @@ function testNotifications({ revision, forgets, peer }) {
 }
 
 function testPages(connect, { revision, server, way }) {
-  describe('with a list in pages', () => {
+  describe('with a paginated list', () => {
     let started
     let peer
     before(async () => {
@@ -345,7 +345,7 @@ function testPages(connect, { revision, server, way }) {
       await started?.stop()
     })
 
-    test('turns them one by one, or all at once', async () => {
+    test('reads the pages one by one or all at once', async () => {
       const sizes = []
       let cursor
       do {
@@ -359,7 +359,7 @@ function testPages(connect, { revision, server, way }) {
     })
 
     const skip = server.stepsDown && revision < '2025-06-18' && `${revision} has no output schemas`
-    test('refuses structured content that its schema does not allow', { skip }, async () => {
+    test('rejects structured content that violates the schema', { skip }, async () => {
       await peer.tools()
       await assert.rejects(peer.call('liar', {}), (error) => peer.isBadOutput(error))
     })
@@ -376,7 +376,7 @@ function testEnd({ revision, way, peer, target }) {
     })
     return
   }
-  // 2024-11-05 ended a session with its stream; the id is in an address that only the transport knows.
+  // 2024-11-05 ends a session with its stream; its id is in a URL that only the transport knows.
   const skip = way === sse && 'the old transport shows no session'
   test('leaves no session behind', { skip }, async () => {
     const id = peer().sessionId()
@@ -399,12 +399,12 @@ async function assertFails(peer, how, call, words) {
   assert.match(content[0].text, words)
 }
 
-/** The next event of a kind; a test that waits in vain fails with its name. */
+/** Waits for the next event of a kind; a test that waits in vain fails with its name. */
 function next(peer, event) {
   return once(peer.events, event, { signal: AbortSignal.timeout(5000) })
 }
 
-/** All log messages of a call of the tool that logs. The last one is an error, which every level lets pass. */
+/** Returns all log messages of a call of the logging tool. The last one is an error, which passes every level. */
 async function chatter(peer) {
   const heard = []
   const last = new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// Preloaded with `node --import` into servers that choose their port themselves: whatever they ask for, they get a free one
-// of this machine only, tell it to the process that started them, and end with it.
+// Preloaded with `node --import` into servers that choose their own port: gives them a free port on localhost, reports
+// it to the parent process, and exits with the parent.
 import { Server } from 'node:net'
 
 const { listen } = Server.prototype

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 const freePort = new URL('free-port.js', import.meta.url).href
 
 /**
- * Starts a server of this folder that listens for HTTP, on a free port.
+ * Starts an HTTP server of this folder on a free port.
  *
- * @returns Its `origin`, its `pid`, what it wrote to stderr so far, and `stop()`, which waits until it is gone.
+ * @returns Its `origin`, its `pid`, its stderr output so far, and `stop()`, which waits until it has exited.
  */
 export async function startServer(file, ...args) {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
@@ -16,7 +16,7 @@ export async function startServer(file, ...args) {
   child.stderr.on('data', (chunk) => {
     said += chunk
   })
-  // What is not read would stop a server that talks a lot.
+  // Unread output would block a server that writes a lot.
   child.stdout.resume()
   const exited = once(child, 'exit')
   const early = exited.then(([code]) => {
@@ -38,7 +38,7 @@ async function stop(child, exited) {
   clearTimeout(force)
 }
 
-/** POSTs one message as a client does that has only `fetch`. */
+/** POSTs one message like a client that only has `fetch`. */
 export function post(url, message, headers = {}) {
   return fetch(url, {
     method: 'POST',
@@ -51,7 +51,7 @@ export function post(url, message, headers = {}) {
   })
 }
 
-/** The answer in a response, be it JSON or the last event of a stream. */
+/** Returns the response message, from JSON or from the last event of a stream. */
 export async function answerOf(response) {
   const text = await response.text()
   if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return JSON.parse(text)

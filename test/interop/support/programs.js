@@ -1,15 +1,15 @@
 import { fileURLToPath } from 'node:url'
 
-/** How to start one of the servers of this folder, as every SDK takes it. */
+/** Returns the command of a server of this folder, in the form that every SDK accepts. */
 export function program(file, ...args) {
   return { command: process.execPath, args: [fileURLToPath(new URL(`../${file}`, import.meta.url)), ...args] }
 }
 
-/** Every revision with a handshake, and the one without. */
+/** All handshake revisions, and 2026-07-28. */
 export const handshakes = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
 export const revisions = [...handshakes, '2026-07-28']
 
-/** Whether a process with this id is there. */
+/** Returns whether a process with this id exists. */
 export function isAlive(pid) {
   try {
     process.kill(pid, 0)

@@ -2,10 +2,10 @@ import { startServer } from './http.js'
 import { program } from './programs.js'
 
 /**
- * The ways to reach a server. Each has `start(file)`, which gives a `target` to connect to and `stop()`.
+ * The transports to reach a server. Each has `start(file)`, which returns a `target` to connect to and `stop()`.
  *
- * - isOrdered: what was sent before an answer has arrived before it, and requests arrive in the order they were made.
- * - hasSessions: what a client of a revision with a handshake said before is remembered.
+ * - isOrdered: messages sent before a response arrive before it, and requests arrive in the order of sending.
+ * - hasSessions: the server keeps the state of a client of a handshake revision.
  */
 export const stdio = {
   name: 'stdio',
@@ -17,10 +17,10 @@ export const stdio = {
 /** Streamable HTTP with sessions. */
 export const sessions = overHttp('sessions', '/mcp', { hasSessions: true })
 
-/** Streamable HTTP where every request stands alone. */
+/** Streamable HTTP with independent requests. */
 export const stateless = overHttp('stateless', '/mcp', { hasSessions: false })
 
-/** The two endpoints of 2024-11-05. */
+/** HTTP+SSE of 2024-11-05. */
 export const sse = overHttp('sse', '/sse', { hasSessions: true })
 
 function overHttp(name, path, facts) {

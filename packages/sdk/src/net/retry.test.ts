@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { retryAfterMs } from './retry.ts'
 
-describe('Retries', () => {
+describe('retryAfterMs', () => {
   it('reads Retry-After as seconds or as a date', () => {
     expect(retryAfterMs('2')).toBe(2_000)
     expect(retryAfterMs(' 0 ')).toBe(0)

@@ -76,15 +76,15 @@ describe('sampling request validation', () => {
 
   it.each([
     ['mixes results with other content', [assistant(use('1')), user(result('1'), text('x'))], '[1] mixes tool_result'],
-    ['leaves a use without a result', [assistant(use('1'), use('2')), user(result('1'))], '[0] has a tool_use without'],
-    ['ends with a use', [user(text('x')), assistant(use('1'))], '[1] has a tool_use without a tool_result'],
+    ['has a use without a result', [assistant(use('1'), use('2')), user(result('1'))], '[0] has a tool_use without'],
+    ['ends with a tool use', [user(text('x')), assistant(use('1'))], '[1] has a tool_use without a tool_result'],
     [
       'puts another message before the result',
       [assistant(use('1')), user(text('x')), user(result('1'))],
       '[0] has a tool',
     ],
     [
-      'has a result of nothing',
+      'has a result without a tool use',
       [user(result('1'))],
       '[0] has a tool_result without a tool_use in the message before it',
     ],
@@ -94,18 +94,18 @@ describe('sampling request validation', () => {
       '[1] has a tool_result without a tool_use',
     ],
     [
-      'answers a use twice',
+      'answers a tool use twice',
       [assistant(use('1')), user(result('1'), result('1'))],
       '[1].content[1] has the id of another',
     ],
     [
-      'gives two uses one id',
+      'has two tool uses with the same id',
       [assistant(use('1'), use('1')), user(result('1'))],
       '[0].content[1] has the id of another',
     ],
-    ['lets the user use a tool', [user(use('1'))], '[0].content[0]: only the assistant uses tools'],
+    ['has a tool use in a user message', [user(use('1'))], '[0].content[0]: only the assistant uses tools'],
     [
-      'lets the assistant give results',
+      'has a tool result in an assistant message',
       [assistant(result('1'))],
       '[0].content[0]: only the user gives results of tools',
     ],
@@ -164,7 +164,7 @@ describe('sampling for peers of 2025-06-18 and earlier', () => {
     ])
   })
 
-  it('reduces an answer to one block, or joins its texts', () => {
+  it('reduces an answer to one block, or joins its text blocks', () => {
     expect(singleContent(image)).toBe(image)
     expect(singleContent([image])).toBe(image)
     expect(singleContent([text('a'), text('b')])).toEqual(text('a\n\nb'))

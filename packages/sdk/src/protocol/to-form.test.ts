@@ -10,7 +10,7 @@ import { OfficialSchema } from '../testing/official-schemas.ts'
 import { toForm } from './to-form.ts'
 
 const formOf = (schema: SchemaLike) => toForm(compileSchema(schema, 'input').json)
-/** The one field that a property becomes. */
+/** Converts a schema with one property to a form and returns its field. */
 const fieldOf = (json: unknown) => toForm({ type: 'object', properties: { field: json } }).properties.field
 const faultOf = (schema: SchemaLike): SchemaError => {
   try {
@@ -226,15 +226,15 @@ describe('converting a schema to a form', () => {
       { anyOf: [{ const: 'a' }, { type: 'string', enum: ['b'] }] },
       { type: 'string', enum: ['a', 'b'] },
     ],
-    ['an integer below', { type: 'integer', exclusiveMaximum: 5 }, { type: 'integer', maximum: 4 }],
+    ['an integer with an exclusive maximum', { type: 'integer', exclusiveMaximum: 5 }, { type: 'integer', maximum: 4 }],
     [
-      'an integer between',
+      'an integer with inclusive and exclusive limits',
       { type: 'integer', exclusiveMinimum: 0.5, minimum: -3, exclusiveMaximum: 4.5, maximum: 9 },
       { type: 'integer', minimum: 1, maximum: 4 },
     ],
     ['a multiple of one', { type: 'number', multipleOf: 1 }, { type: 'integer' }],
     [
-      'an integer as wide as can be',
+      'an integer limited to safe integers',
       { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
       { type: 'integer' },
     ],
@@ -265,7 +265,7 @@ describe('schemas that cannot become a form', () => {
     ['an object', z.object({ a: z.string() }), 'A form cannot contain nested objects'],
     ['a record', z.record(z.string(), z.string()), 'A form cannot contain nested objects'],
     [
-      'a list of texts',
+      'a list of strings',
       z.array(z.string()),
       'A form supports arrays only as a multiple choice. Make items an enum of strings.',
     ],
@@ -288,14 +288,14 @@ describe('schemas that cannot become a form', () => {
     ['a condition', { type: 'string', if: {} }, 'does not support if'],
     ['an encoding', { type: 'string', contentEncoding: 'base64' }, 'does not support contentEncoding'],
     ['an empty choice', { enum: [] }, 'supports only choices of strings'],
-    ['names that are too few', { enum: ['a', 'b'], enumNames: ['A'] }, 'needs one name per value of enum'],
+    ['too few enumNames', { enum: ['a', 'b'], enumNames: ['A'] }, 'needs one name per value of enum'],
     ['an unknown reference', { $ref: '#/$defs/none' }, 'cannot resolve the reference "#/$defs/none"'],
     ['a remote reference', { $ref: 'https://a.b/c' }, 'cannot resolve the reference "https://a.b/c"'],
     ['a reference to itself', { $ref: '#/properties/field' }, 'cannot resolve the reference'],
     ['a reference to the form', { $ref: '#' }, 'cannot contain nested objects'],
-    ['a reference that is no URI', { $ref: '#/%' }, 'cannot resolve the reference'],
+    ['a reference that is not a URI', { $ref: '#/%' }, 'cannot resolve the reference'],
     ['a default of another type', { type: 'string', default: 1 }, 'The default must be a string'],
-    ['a default that is no choice', { enum: ['a'], default: 'b' }, 'The default must be one of ["a"]'],
+    ['a default that is not a choice', { enum: ['a'], default: 'b' }, 'The default must be one of ["a"]'],
     ['a default out of range', { type: 'integer', minimum: 2, default: 1 }, 'The default must be 2 or more'],
   ])('refuses %s', (_, json, message) => {
     expect(() => fieldOf(json)).toThrow(SchemaError)
@@ -308,7 +308,7 @@ describe('schemas that cannot become a form', () => {
     ['a record', z.record(z.string(), z.string()), 'A form cannot have additional properties'],
     ['a number of properties', { type: 'object', minProperties: 1 }, 'A form does not support minProperties'],
     [
-      'a field that is nowhere',
+      'a required field without a schema',
       { type: 'object', required: ['a'] },
       'Field "a": A form must describe every required field',
     ],

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { UriTemplate } from './uri-template.ts'
 
 describe('matching a URI template', () => {
-  // Backtracking would outlive the test timeout here by ages; finishing at all is the proof.
+  // Backtracking would exceed the test timeout by far, so it is enough that these tests finish.
   it.each([
     '{v}',
     '{+v}',
@@ -19,7 +19,7 @@ describe('matching a URI template', () => {
   ])('terminates when %s is repeated a hundred times against 10,000 hostile characters [RES-014]', (expression) => {
     const many = Array.from({ length: 99 }, (_, index) => expression.replace('v', `v${index}`))
     for (const joint of ['', 'a']) {
-      // One can only fail at its end, after every choice before it; the other only at its start.
+      // The first template can only fail at its end, after every choice before it; the second only at its start.
       const failsLast = new UriTemplate(`${many.join(joint)}{+x}!`)
       const failsFirst = new UriTemplate(`{x:1}!${many.join(joint)}`)
       for (const piece of ['a', '/a', ',a', '.a#', '?v0=a&v0', '%61']) {
@@ -48,13 +48,13 @@ describe('matching a URI template', () => {
   })
 })
 
-/** The match as a plain object, so that it compares with literals. */
+/** Returns the match as a plain object, so that it can be compared with literals. */
 function plainMatch(template: string, uri: string) {
   const result = new UriTemplate(template).match(uri)
   return result && Object.fromEntries(Object.entries(result))
 }
 
-/** A small deterministic generator: random(n) gives an integer below n. */
+/** A small deterministic generator: random(n) returns an integer below n. */
 function createRandom(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -63,7 +63,7 @@ function createRandom(seed: number): (below: number) => number {
   }
 }
 
-/** Leftmost-shortest by trying everything; fine for a handful of characters. */
+/** Finds the leftmost-shortest match by exhaustive search, which is fast enough for a few characters. */
 function searchSplit(parts: string[], uri: string): Record<string, string> | undefined {
   const [part, ...others] = parts
   if (part === undefined) return uri === '' ? {} : undefined

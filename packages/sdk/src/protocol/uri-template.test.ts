@@ -4,7 +4,7 @@ import { type TemplateValue, UriTemplate } from './uri-template.ts'
 const expand = (template: string, values: Record<string, TemplateValue | undefined>) =>
   new UriTemplate(template).expand(values)
 
-/** The match as a plain object, so that it compares with literals. */
+/** Returns the match as a plain object, so that it can be compared with literals. */
 function match(template: string, uri: string) {
   const result = new UriTemplate(template).match(uri)
   return result && Object.fromEntries(Object.entries(result))
@@ -179,7 +179,7 @@ const sections: Record<string, [template: string, uri: string][]> = {
 
 describe('URI template expansion', () => {
   for (const [section, rows] of Object.entries(sections)) {
-    it.each(rows)(`expands as RFC 6570 section ${section} says: %s gives %s [RES-014]`, (template, uri) => {
+    it.each(rows)(`expands as in RFC 6570 section ${section}: %s gives %s [RES-014]`, (template, uri) => {
       expect(expand(template, values)).toBe(uri)
     })
   }
@@ -416,7 +416,7 @@ describe('URI template matching', () => {
     for (const operator of ['', '+', '#', '.', '/', ';', '?', '&']) {
       const template = new UriTemplate(`x://h{${operator}one,two}~{${operator}three:9}~{${operator}many*}`)
       for (let round = 0; round < 200; round++) {
-        // Unencoded by some operator, hence ambiguous: the separators themselves, and the literal between.
+        // Excludes characters that some operator leaves unencoded and that are ambiguous: separators and the literal.
         const text = (max?: number) => randomText(random, max).replace(/[,.~#]/g, '_')
         const given = { one: text(), two: text(), three: text(9), many: [text(), text(), text()] }
         const uri = template.expand(given)
@@ -427,7 +427,7 @@ describe('URI template matching', () => {
 })
 
 describe('URI templates and hostile input', () => {
-  // Backtracking would outlive the test timeout here by ages; finishing at all is the proof.
+  // Backtracking would exceed the test timeout by far, so it is enough that these tests finish.
   const length = 10_000
 
   it('CVE-2026-0621: matches exploded variables in linear time [RES-014]', () => {
@@ -452,7 +452,7 @@ describe('URI templates and hostile input', () => {
     expect(match(`{x}${'a'.repeat(4999)}b{y}`, `${'a'.repeat(9998)}bc`)).toEqual({ x: 'a'.repeat(4999), y: 'c' })
   })
 
-  it('matches a hostile URI completely [RES-014]', () => {
+  it('returns all values of a hostile URI that matches [RES-014]', () => {
     const names = Array.from({ length: 100 }, (_, index) => `v${index}`)
     const template = new UriTemplate(names.map((name) => `{/${name}*}`).join(''))
     const result = template.match('/a'.repeat(length / 2))!
@@ -468,7 +468,7 @@ describe('URI templates and hostile input', () => {
   })
 })
 
-/** A small deterministic generator: random(n) gives an integer below n. */
+/** A small deterministic generator: random(n) returns an integer below n. */
 function createRandom(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -480,6 +480,6 @@ function createRandom(seed: number): (below: number) => number {
 function randomText(random: (below: number) => number, max = 12): string {
   const alphabet = [...'abcXYZ019-_:/?[]@!$&\'()*+;= %"<>\\^`{|}\n\u007fé€😀']
   const text = Array.from({ length: 1 + random(max) }, () => alphabet[random(alphabet.length)]).join('')
-  // Reserved expansion passes a triplet through as already encoded, so it does not come back as it was.
+  // Reserved expansion treats a triplet as already encoded, so it would not match back to the same text.
   return text.replace(/%(?=[0-9A-Fa-f]{2})/g, '_')
 }

@@ -2,7 +2,7 @@ import type { Builder } from './compile.ts'
 import type { SchemaIssue } from './json-schema.ts'
 import type { Check, Run, Shape } from './run.ts'
 
-/** The checks of the keywords that apply other subschemas to the same value. */
+/** Builds the checks of the keywords that apply other subschemas to the same value. */
 export function branchChecks(builder: Builder): Check[] {
   const branches = (keyword: string) => builder.many(keyword).map(([, shape]) => shape)
   const checks = branches('allOf').map(
@@ -25,7 +25,7 @@ function anyOfCheck(branches: Shape[]): Check {
     for (let index = 0; index < branches.length; index++) {
       if (!run.attempt(branches[index]!, value, seen)) continue
       matches = true
-      // All branches have to be tried only where somebody asks what they evaluate.
+      // Further branches matter only if the caller collects evaluated members.
       if (!seen) break
     }
     return matches || explainBranches(branches, value, run)
@@ -68,7 +68,7 @@ function conditionChecks(builder: Builder): Check[] {
   ]
 }
 
-/** Reports why no branch matches: the one that comes closest where there is one, else what each of them wants. */
+/** Reports why no branch matches: the issues of the closest branch if there is one, else the first issue of each. */
 function explainBranches(branches: Shape[], value: unknown, run: Run): false {
   if (run.done) return false
   const attempts = branches.map((shape) => run.explain(shape, value))
@@ -84,7 +84,7 @@ function explainBranches(branches: Shape[], value: unknown, run: Run): false {
 
 const MAX_WISHES = 5
 
-/** The attempt with the fewest issues among those that fit at the top, unless several have as few. */
+/** Returns the attempt with the fewest issues among those without an issue at the top level, unless several tie. */
 function findClosest(attempts: SchemaIssue[][]): SchemaIssue[] | undefined {
   const fitting = attempts.filter((issues) => issues.length > 0 && issues.every(({ path }) => path !== ''))
   const fewest = Math.min(...fitting.map(({ length }) => length))

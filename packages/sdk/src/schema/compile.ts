@@ -8,17 +8,17 @@ import { SchemaError } from './schema-error.ts'
 import { arrayChecks, numberChecks, objectChecks, testRest, textChecks, valueChecks } from './value-checks.ts'
 import { KINDS, keysOf, OTHER } from './values.ts'
 
-/** What the checks of one subschema are built from. */
+/** Reads the keywords of one subschema while its checks are built. */
 export interface Builder {
   /** Whether `format` is checked. */
   formats: boolean
-  /** A keyword's value, when the dialect knows that keyword. */
+  /** Returns the value of a keyword, if the dialect supports that keyword. */
   get<T>(keyword: string): T | undefined
-  /** The subschema of a keyword. */
+  /** Returns the subschema of a keyword. */
   one(keyword: string): Shape | undefined
-  /** The subschemas of a keyword, with their keys. */
+  /** Returns the subschemas of a keyword, with their keys. */
   many(keyword: string): [key: string, shape: Shape][]
-  /** A regular expression of the schema; undefined if it is left out of the check. */
+  /** Compiles a regular expression of the schema. Returns undefined if it is skipped. */
   pattern(source: string, keyword: string): Pattern | undefined
 }
 
@@ -28,7 +28,7 @@ export function compileRoot(library: Library, formats: boolean, maxPatternLength
   const patterns = new Map<string, Pattern>()
   const compilation = { library, formats, reached, patterns, pool: new PatternPool(), maxPatternLength }
   for (let filled = 0; filled < reached.size; ) {
-    // The set grows while it is walked: a chain of references may be longer than the call stack.
+    // The set grows during the iteration. Recursion could overflow the call stack on a long chain of references.
     for (const place of reached) if (place.shape.checks.length === 0) fillShape(compilation, place)
     filled = reached.size
     for (const place of library.dynamic.values()) reached.add(place)
@@ -79,7 +79,7 @@ function fillShape(compilation: Compilation, place: Place): void {
   }
 }
 
-/** Stands for what was left out of a subschema: it may match or not, and may have evaluated any member. */
+/** Stands for the skipped parts of a subschema: they may match or not, and may have evaluated any member. */
 const skipCheck: Check = (value, run, seen) => {
   run.doubts++
   if (!seen || typeof value !== 'object' || value === null) return true
@@ -92,7 +92,7 @@ function bitsOf(type: string): number {
   return type === 'number' ? 0b110 : 1 << KINDS.indexOf(type)
 }
 
-/** Checks the members that nothing else has evaluated. */
+/** Checks the members that no other keyword has evaluated. */
 function closeWith(rest: Shape, checks: Check<never>[]): Check<object> {
   return (value, run, outer) => {
     const seen: Seen = new Set()
@@ -142,7 +142,7 @@ function referenceCheck({ library, reached }: Compilation, place: Place, keyword
   if (!found) return []
   const { place: target, name } = found
   reached.add(target)
-  // A $dynamicRef acts like $ref unless what it names is itself dynamic.
+  // A $dynamicRef acts like $ref unless its target is dynamic.
   if (keyword === '$ref' || library.dynamic.get(name) !== target) {
     place.inPlace.push(target)
     return [(value, run, seen) => run.enter(target.base, target.shape, value, seen)]
@@ -158,7 +158,7 @@ function referenceCheck({ library, reached }: Compilation, place: Place, keyword
   ]
 }
 
-/** Refuses a schema that would be applied to one value without end, such as `{ $ref: '#' }`. */
+/** Rejects a schema that would be applied to one value endlessly, such as `{ $ref: '#' }`. */
 function refuseEndlessReferences(places: Iterable<Place>): void {
   const path = [...places]
   const isOpen = new Map<Place, boolean>()
@@ -172,7 +172,7 @@ function refuseEndlessReferences(places: Iterable<Place>): void {
     for (const next of place.inPlace) {
       if (isOpen.get(next)) {
         throw new SchemaError(
-          'The schema refers to itself without end; move the reference below properties or items',
+          'The schema refers to itself endlessly. Move the reference below properties or items.',
           next.at,
         )
       }

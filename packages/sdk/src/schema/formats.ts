@@ -1,4 +1,4 @@
-/** The formats that can be checked, each in time linear in the length of the text. */
+/** The formats that can be checked, each in time linear in the length of the string. */
 export const formats: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['email', isEmail],
   ['uri', isUri],
@@ -11,7 +11,7 @@ export const formats: ReadonlyMap<string, (text: string) => boolean> = new Map([
 ])
 
 function isDate(text: string): boolean {
-  // A day that its month does not have becomes another date.
+  // `Date` moves a day that the month does not have to another date.
   return /^\d{4}-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00Z`).toJSON()?.startsWith(text) === true
 }
 

@@ -1,7 +1,7 @@
 import type { SchemaIssue } from './json-schema.ts'
 import type { StandardIssue } from './standard.ts'
 
-/** Issues as one line that a person or a model can act on. Short, however long the names are that somebody sent. */
+/** Formats issues as one line for a person or a model. The line is bounded, however long the property names are. */
 export function describeIssues(issues: readonly StandardIssue[]): string {
   const lines = issues.slice(0, 20).map(({ message, path = [] }) => {
     const where = path.map((part) => String(typeof part === 'object' ? part.key : part).slice(0, 100)).join('.')
@@ -11,7 +11,7 @@ export function describeIssues(issues: readonly StandardIssue[]): string {
   return lines.join('; ').slice(0, 4_000) + more
 }
 
-/** The issues of a JSON Schema check, whose paths are JSON Pointers, in the form of the others. */
+/** Converts the issues of a JSON Schema check, whose paths are JSON Pointers, to Standard Schema issues. */
 export function toStandardIssues(issues: readonly SchemaIssue[]): StandardIssue[] {
   return issues.map(({ message, path }) => ({ message, path: pointerPath(path) }))
 }

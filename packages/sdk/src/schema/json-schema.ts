@@ -8,41 +8,41 @@ export { SchemaError } from './schema-error.ts'
 /** A JSON Schema object. */
 export type JsonSchema = { [keyword: string]: unknown }
 
-/** One thing that is wrong with a value. */
+/** An issue of a value. */
 export interface SchemaIssue {
-  /** JSON Pointer into the value; `''` is the root. A missing property is named by its own path. */
+  /** JSON Pointer into the value; `''` is the root. The path of a missing property includes its name. */
   path: string
   message: string
 }
 
-/** Checks a value: its issues (at most 20), or `undefined` when it is valid. */
+/** Checks a value. Returns its issues (at most 20), or `undefined` if it is valid. */
 export type JsonSchemaCheck = (value: unknown) => SchemaIssue[] | undefined
 
 export interface CompileOptions {
-  /** Other schemas a `$ref` may name, by absolute URI. Nothing is ever fetched. Default: none. */
+  /** Other schemas that a `$ref` may point to, by absolute URI. They are never fetched. Default: none. */
   documents?: Record<string, JsonSchema | boolean>
-  /** Check the formats email, uri, date, time, date-time, uuid, ipv4 and ipv6. Default: false, `format` only annotates. */
+  /** Checks the formats email, uri, date, time, date-time, uuid, ipv4 and ipv6. Default: false (`format` annotates). */
   formats?: boolean
-  /** Levels of nesting a value may have; a deeper one is an issue. Default: 256. */
+  /** The maximum nesting depth of a value. A deeper value has an issue. Default: 256. */
   maxDepth?: number
-  /** Steps one check may take; one that needs more ends with an issue. Default: 10,000,000. */
+  /** The maximum number of steps of one check. A check that needs more ends with an issue. Default: 10,000,000. */
   maxSteps?: number
-  /** Levels of nesting a schema may have. Default: 128. */
+  /** The maximum nesting depth of a schema. Default: 128. */
   maxSchemaDepth?: number
-  /** Subschemas a schema may have, together with every document it refers to. Default: 10,000. */
+  /** The maximum number of subschemas, including those of every document that the schema refers to. Default: 10,000. */
   maxSubschemas?: number
-  /** Characters a `pattern` may have. Default: 1,000. */
+  /** The maximum length of a `pattern` in characters. Default: 1,000. */
   maxPatternLength?: number
   /**
-   * Called for each part of the schema that cannot be used, such as a keyword with a wrong value, an unknown reference or
-   * an unsupported pattern. That part is then left out of the check instead of failing the compilation. Values are
-   * never refused because something was left out.
+   * Called for each part of the schema that cannot be used, such as a keyword with a wrong value, an unknown reference
+   * or an unsupported pattern. That part is then skipped instead of failing the compilation. Values are never rejected
+   * because of a skipped part.
    */
   onSkip?: (reason: SchemaError) => void
 }
 
 /**
- * Compiles a JSON Schema once, to check values against it many times.
+ * Compiles a JSON Schema once, so that many values can be checked against it.
  *
  * Dialects: 2020-12 (also when there is no `$schema`) and draft-07. A property whose value is `undefined` counts as
  * absent, as it does in `JSON.stringify`.
@@ -52,7 +52,7 @@ export interface CompileOptions {
  * check({ age: 'ten' }) // [{ path: '/age', message: 'must be an integer, got string' }]
  * ```
  *
- * @throws SchemaError when the schema is malformed, over a limit, or refers to something that is not at hand
+ * @throws SchemaError if the schema is malformed, exceeds a limit, or refers to a schema that is not available
  */
 export function compileJsonSchema(
   schema: JsonSchema | boolean,

@@ -3,7 +3,7 @@ import { KINDS, show } from './values.ts'
 
 const words = (text: string) => new Set(text.split(' '))
 
-/** Keywords whose subschemas apply to the value at hand, not to its members. */
+/** Keywords whose subschemas apply to the same value, not to its members. */
 export const IN_PLACE = words('allOf anyOf oneOf not if then else dependencies dependentSchemas')
 
 const ONE_SCHEMA = words(
@@ -31,30 +31,30 @@ const RULES: [keywords: string, wanted: string, isSound: (value: unknown) => boo
   ['$anchor $dynamicAnchor', 'a name of letters, digits and -._', (value) => /^[a-z_][-\w.]*$/i.test(String(value))],
   ['uniqueItems readOnly writeOnly deprecated', 'true or false', (value) => typeof value === 'boolean'],
   ['minimum maximum exclusiveMinimum exclusiveMaximum', 'a number', Number.isFinite],
-  ['multipleOf', 'a number above 0', (value) => Number.isFinite(value) && (value as number) > 0],
+  ['multipleOf', 'a number greater than 0', (value) => Number.isFinite(value) && (value as number) > 0],
   [
     'minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties',
-    'a whole number, 0 or more',
+    'an integer of 0 or more',
     (value) => Number.isInteger(value) && (value as number) >= 0,
   ],
-  // An empty tuple is against the metaschema, but zod writes it and its meaning is plain.
+  // The metaschema forbids an empty tuple, but zod generates it and its meaning is clear.
   ['enum examples prefixItems', 'an array', Array.isArray],
   ['allOf anyOf oneOf', 'a non-empty array', (value) => Array.isArray(value) && value.length > 0],
   ['properties patternProperties dependentSchemas $defs definitions', 'an object', isObject],
-  ['required', 'an array of property names, each of them once', isNames],
+  ['required', 'an array of unique property names', isNames],
   [
     'dependentRequired',
-    'an object with arrays of property names, each of them once',
+    'an object with arrays of unique property names',
     (value) => isObject(value) && Object.values(value).every(isNames),
   ],
   [
     'dependencies',
-    'an object with schemas or arrays of property names, each of them once',
+    'an object with schemas or arrays of unique property names',
     (value) => isObject(value) && Object.values(value).every((part) => !Array.isArray(part) || isNames(part)),
   ],
   [
     'type',
-    `one or several of ${KINDS.join(', ')}`,
+    `one or more of ${KINDS.join(', ')}`,
     (value) => {
       const types = [value].flat()
       return types.length > 0 && isSet(types) && types.every((type) => KINDS.includes(type as string))
@@ -73,21 +73,21 @@ const WITHOUT_RULE = words(
     'unevaluatedItems unevaluatedProperties contentSchema',
 )
 
-/** Whether JSON Schema gives this name a meaning. */
+/** Whether JSON Schema defines this keyword. */
 export function isKeyword(name: string): boolean {
   return RULE_OF.has(name) || WITHOUT_RULE.has(name)
 }
 
-/** Says what is wrong with the value of a keyword, if anything is. */
+/** Describes what is wrong with the value of a keyword. Returns undefined if it is valid. */
 export function faultOf(keyword: string, value: unknown, draft07: boolean): string | undefined {
   if (keyword === 'items' && Array.isArray(value) && !draft07) {
-    return 'items must be a schema; use prefixItems for a tuple, or name draft-07 in $schema'
+    return 'items must be a schema. Use prefixItems for a tuple, or set $schema to draft-07.'
   }
   const [, wanted, isSound] = RULE_OF.get(keyword) ?? []
   return isSound?.(value) === false ? `${keyword} must be ${wanted}, not ${show(value)}` : undefined
 }
 
-/** The subschemas a keyword holds, with their keys where there are several. */
+/** Returns the subschemas of a keyword, with their keys if there are several. */
 export function subschemasOf(keyword: string, value: unknown): [key: string | undefined, schema: unknown][] {
   if (MANY_SCHEMAS.has(keyword) || (keyword === 'items' && Array.isArray(value))) {
     return Object.entries(value as object).filter(

@@ -5,25 +5,25 @@ import type { Shape } from './run.ts'
 import { SchemaError } from './schema-error.ts'
 import { ALL_TYPES, equal, escapeToken, isDeeper, show } from './values.ts'
 
-/** A subschema at its place: the same object used twice is two places, each with its own base URI. */
+/** A subschema at one location. An object that is used twice is two places, each with its own base URI. */
 export interface Place {
   schema: JsonSchema | boolean
-  /** A JSON Pointer from the root of its document; in a document that was handed in, after `uri#`. */
+  /** A JSON Pointer from the root of the document, prefixed with `uri#` in a document of the caller. */
   at: string
-  /** The URI that its references start from: of the closest schema around it that has one. */
+  /** The base URI of its references: that of the closest enclosing schema that has one. */
   base: string
-  /** Whether it has a URI of its own, inside of a schema with another one. */
+  /** Whether it has its own URI inside a schema with another one. */
   embedded: boolean
   /** Whether its dialect is draft-07; 2020-12 otherwise. */
   draft07: boolean
   depth: number
-  /** The keywords that its dialect knows, with their values. */
+  /** The keywords that its dialect supports, with their values. */
   keywords: Map<string, unknown>
-  /** The subschemas of each keyword, with their keys where there are several. */
+  /** The subschemas of each keyword, with their keys if there are several. */
   parts: Map<string, [key: string | undefined, place: Place][]>
-  /** The places that are applied to the same value as this one. */
+  /** The places that apply to the same value as this one. */
   inPlace: Place[]
-  /** Whether a part of it cannot be used and is left out of the check. */
+  /** Whether an unusable part of it is skipped. */
   isPartial: boolean
   shape: Shape
 }
@@ -35,12 +35,12 @@ interface LibraryOptions {
   onSkip: ((reason: SchemaError) => void) | undefined
 }
 
-/** All the schemas at hand: the one to compile, what is embedded in it and the caller's documents. */
+/** All available schemas: the one to compile, those embedded in it, and the documents of the caller. */
 export class Library {
   readonly root: Place
-  /** What a `$dynamicRef` may end at, by URI and anchor. */
+  /** The possible targets of a `$dynamicRef`, by URI and anchor. */
   readonly dynamic = new Map<string, Place>()
-  /** By their `at`, by URI and by anchor. */
+  /** By pointer (`at`), by URI and by anchor. */
   readonly #places = new Map<string, Place>()
   readonly #documents: Map<string, unknown>
   readonly #maxDepth: number
@@ -58,7 +58,7 @@ export class Library {
     this.root = this.#visit(schema, '', { base: ANONYMOUS, draft07: false, depth: -1 })
   }
 
-  /** Runs a step of the compilation. If it finds a part that cannot be used, that part is left out where allowed. */
+  /** Runs a step of the compilation. If it fails on an unusable part, that part is skipped if the caller allows it. */
   attempt<T>(place: Place, step: () => T): T | undefined {
     try {
       return step()
@@ -70,21 +70,21 @@ export class Library {
     }
   }
 
-  /** Finds what a reference names. */
+  /** Finds the target of a reference. */
   resolve(from: Place, keyword: string, reference: string): { place: Place; name: string } {
     const at = `${from.at}/${keyword}`
     const [uri, fragment] = parseUri(reference, from.base, at)
     const root = this.#rootOf(uri)
     if (!root) {
       throw new SchemaError(
-        `${show(reference)} is not in this schema or in documents, and network references are never fetched; ` +
-          'put the schema into $defs or hand it in with the documents option',
+        `${show(reference)} is not in this schema or in documents, and network references are never fetched. ` +
+          'Put the schema into $defs or pass it in the documents option.',
         at,
       )
     }
     const name = `${root.base}#${fragment}`
     const place = fragment.startsWith('/') ? this.#follow(root, fragment, at) : this.#places.get(name)
-    if (!place) throw new SchemaError(`${keyword} ${show(reference)} points at nothing; add what it names`, at)
+    if (!place) throw new SchemaError(`${keyword} ${show(reference)} points to nothing. Add its target.`, at)
     return { place, name }
   }
 
@@ -93,7 +93,7 @@ export class Library {
     const { draft07 } = this.root
     for (const [key, document] of this.#documents) {
       if (this.#places.has(name)) break
-      // Where no document has this URI, it may be an `$id` somewhere inside of one.
+      // If no document has this URI, it may be an `$id` inside one of them.
       const wanted = key === uri || !this.#documents.has(uri)
       if (wanted && !this.#places.has(`${key}#`)) this.#visit(document, `${key}#`, { base: key, draft07, depth: -1 })
     }
@@ -112,8 +112,8 @@ export class Library {
       around = this.#places.get(pointer) ?? around
     }
     if (around.at === pointer) return around
-    // A schema below a keyword nobody knows, which the first walk passed by.
-    if (!isSchema(value)) throw new SchemaError('The reference leads to no schema', at)
+    // A schema below an unknown keyword, which the first walk skips.
+    if (!isSchema(value)) throw new SchemaError('The reference does not point to a schema', at)
     return this.#visit(value, pointer, around)
   }
 
@@ -146,17 +146,17 @@ export class Library {
     return place
   }
 
-  /** Finds out by which URI and anchor a schema is known. */
+  /** Registers a schema by its URI and its anchor. */
   #identify(place: Place, keywords: JsonSchema, outerBase: string): void {
     const { at, depth, draft07 } = place
     this.#name(at, place)
-    // In draft-07 a $ref makes everything beside it meaningless, $id included.
+    // In draft-07 a $ref disables everything beside it, including $id.
     const id = draft07 && keywords.$ref !== undefined ? undefined : keywords.$id
     const [base, anchor] = typeof id === 'string' ? parseUri(id, outerBase, at) : [outerBase, '']
     place.base = base
     place.embedded = depth > 0 && base !== outerBase
     if (place.embedded || depth === 0) this.#name(`${base}#`, place)
-    if (anchor !== '' && !draft07) throw new SchemaError('$id must not have a fragment; use $anchor', at)
+    if (anchor !== '' && !draft07) throw new SchemaError('$id must not have a fragment. Use $anchor instead.', at)
     if (anchor !== '' && !anchor.startsWith('/')) this.#name(`${base}#${anchor}`, place)
   }
 
@@ -198,7 +198,7 @@ export class Library {
 
 const ANONYMOUS = 'schema:///'
 
-/** A schema that is too large or too deep, which leaving out a part would not mend. */
+/** A schema that is too large or too deep. Skipping a part would not help. */
 class LimitError extends SchemaError {}
 
 /** The keywords whose meaning depends on another one. */
@@ -210,7 +210,7 @@ const DEPENDENTS: Record<string, string> = {
   minContains: 'contains',
 }
 
-/** Leaves a keyword out, and one that would mean something else without it. */
+/** Removes a keyword, and the keyword whose meaning depends on it. */
 function dropKeyword(keyword: string, { keywords, parts }: Place): void {
   for (const name of [keyword, DEPENDENTS[keyword]!]) {
     keywords.delete(name)
@@ -226,20 +226,20 @@ function isDraft07(uri: unknown, inherited: boolean, at: string): boolean {
   if (uri === undefined) return inherited
   const [, dialect] = /^https?:\/\/json-schema\.org\/(draft-07|draft\/2020-12)\/schema#?$/.exec(String(uri)) ?? []
   if (dialect) return dialect === 'draft-07'
-  throw new SchemaError(`$schema ${show(uri)} is an unsupported dialect; use 2020-12 or draft-07`, at)
+  throw new SchemaError(`$schema ${show(uri)} is an unsupported dialect. Use 2020-12 or draft-07.`, at)
 }
 
 function parseUri(reference: string, base: string | undefined, at: string): [uri: string, fragment: string] {
   try {
     const [path, fragment = ''] = reference.split('#')
-    // A URN cannot be a base for others, but the empty reference is the base itself.
+    // A URN cannot be the base of a relative reference, but an empty reference is the base itself.
     const uri = base !== undefined && path === '' ? base : new URL(path!, base).href
     return [uri, decodeURIComponent(fragment)]
   } catch (cause) {
-    throw new SchemaError(`${show(reference)} is no URI that can be resolved here`, at, { cause })
+    throw new SchemaError(`${show(reference)} is not a URI that can be resolved here`, at, { cause })
   }
 }
 
 function tooDeep(what: string, limit: number, at: string): LimitError {
-  return new LimitError(`${what} is nested deeper than ${limit} levels; raise maxSchemaDepth`, at)
+  return new LimitError(`${what} is nested deeper than ${limit} levels. Raise maxSchemaDepth.`, at)
 }

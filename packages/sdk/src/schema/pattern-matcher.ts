@@ -1,9 +1,9 @@
-/** Takes steps from a budget; true when it is used up. */
+/** Takes steps from a budget. Returns true when the budget is used up. */
 export interface Budget {
   spend(steps: number): boolean
 }
 
-/** What all patterns of a schema share: how many states they may have, and how much they may remember. */
+/** The limits that all patterns of a schema share: the number of states, and the size of the cache. */
 export class PatternPool {
   readonly #matchers: Matcher[] = []
   #statesLeft = MAX_STATES
@@ -20,7 +20,7 @@ export class PatternPool {
     this.#matchers.push(matcher)
   }
 
-  /** Called when a matcher remembers more numbers. */
+  /** Called when a matcher caches more numbers. */
   remember(numbers: number): void {
     this.#remembered += numbers
     if (this.#remembered <= MAX_REMEMBERED) return
@@ -32,7 +32,7 @@ export class PatternPool {
 /** Adds the states of one part of a pattern in front of the state `next`, and returns the first of them. */
 export type Part = (program: Program, next: number) => number
 
-/** What a state does. `AtStart` and `AtEnd` are seen from where matching starts: a lookbehind starts at its end. */
+/** The operation of a state. A lookbehind is matched from its end, so `AtStart` there means the end of the text. */
 export const Op = {
   Match: 0,
   Set: 1,
@@ -44,11 +44,11 @@ export const Op = {
   Look: 7,
 } as const
 
-/** A pattern, or the inside of a lookaround, as the states of a nondeterministic automaton. */
+/** A pattern, or the content of a lookaround, as the states of a nondeterministic automaton. */
 export class Program {
   readonly ops: number[] = []
   readonly next: number[] = []
-  /** The other way of a split, the index of a set, or the index of a lookaround. */
+  /** The second branch of a split, the index of a set, or the index of a lookaround. */
   readonly other: number[] = []
   /** Whether the text is read from its end to its beginning. */
   readonly backward: boolean
@@ -65,7 +65,7 @@ export class Program {
   }
 
   add(part: Part, next: number): number {
-    // Counted here and not per state: a part without states can be repeated a billion times.
+    // Counted here and not per state, because a part without states can be repeated a billion times.
     this.#pool.takeState()
     return part(this, next)
   }
@@ -84,7 +84,7 @@ export class Program {
       this.next[loop] = body
       first = min === 0 ? loop : body
     } else {
-      // Each optional copy is inside of the one before: `x{1,3}` is `x(x(x)?)?`.
+      // Each optional copy is nested in the previous one: `x{1,3}` is `x(x(x)?)?`.
       for (let copy = min; copy < max; copy++) first = this.state(Op.Split, this.add(part, first), next)
     }
     for (let copy = max === Infinity ? 1 : 0; copy < min; copy++) first = this.add(part, first)
@@ -92,21 +92,21 @@ export class Program {
   }
 }
 
-/** A state of the deterministic automaton, which is made while texts are matched. */
+/** A state of the deterministic automaton, which is built while texts are matched. */
 interface Node {
-  /** The states of the program that are alive. */
+  /** The active states of the program. */
   readonly states: readonly number[]
   /** Whether a match ends here. */
   readonly matches: boolean
-  /** Whether the rest of the text makes no difference. */
+  /** Whether the rest of the text cannot change the result. */
   readonly isDecided: boolean
-  /** Whether a match ends here if the text does; undefined when not known, or not the same for each text. */
+  /** Whether a match ends here if the text does. Undefined if unknown, or if it depends on the text. */
   matchesAtEnd: boolean | undefined
-  /** What follows, for each class of characters. */
+  /** The next node for each class of characters. */
   readonly next: (Node | undefined)[]
 }
 
-/** What the machines of one pattern share: its character sets and its lookarounds. */
+/** The parts that the machines of one pattern share: its character sets and its lookarounds. */
 export class Matcher {
   readonly unicode: boolean
   readonly looks: { machine: Machine; negative: boolean }[] = []
@@ -115,7 +115,7 @@ export class Matcher {
   readonly #sets = new Map<string, number>()
   #tests: ((char: string) => boolean)[] | undefined
   #testsCost = 0
-  /** Characters that are in the same sets are one class. A class is a number above 0. */
+  /** Characters that are in the same sets form one class. A class is a number above 0. */
   readonly asciiClasses = new Int32Array(128)
   readonly #others = new Map<number, number>()
   readonly #classes = new Map<string, number>()
@@ -128,7 +128,7 @@ export class Matcher {
     pool.join(this)
   }
 
-  /** The index of a character set, which is written as in a regular expression. */
+  /** Returns the index of a character set, which is written as in a regular expression. */
   set(source: string): number {
     const index = this.#sets.get(source) ?? this.#sets.size
     this.#sets.set(source, index)
@@ -156,11 +156,11 @@ export class Matcher {
   forget(): void {
     for (const machine of this.#machines) machine.forget()
     this.#others.clear()
-    // The classes are in use until the text at hand is matched.
+    // The classes are in use until the current text is matched.
     this.#isStale = true
   }
 
-  /** The class of a character that is not among the `asciiClasses`. */
+  /** Returns the class of a character that is not among the `asciiClasses`. */
   classOf(code: number, budget: Budget): number {
     return this.#others.get(code) ?? this.#classify(code, budget)
   }
@@ -214,8 +214,9 @@ export class Matcher {
 }
 
 /**
- * Runs a program over a text: all ways to match at once, so no text is read twice. The sets of states that are alive
- * together become the nodes of a deterministic automaton, which is kept, so most characters take one lookup.
+ * Runs a program over a text. All alternatives are followed at once, so no character is read twice. Each set of states
+ * that are active together becomes a node of a deterministic automaton. Nodes are cached, so most characters take one
+ * lookup.
  */
 class Machine {
   readonly #matcher: Matcher
@@ -224,9 +225,9 @@ class Machine {
   /** Whether a match may begin anywhere, or only where matching starts. */
   readonly #anywhere: boolean
   readonly #nodes = new Map<string, Node>()
-  /** The node to begin with, inside of the text and at its start. */
+  /** The first node when matching starts inside the text, and at its start. */
   #starts: [inside?: Node, atStart?: Node] = []
-  // What one closure over the states needs. Nothing calls back, so one of each is enough.
+  // Buffers for one closure over the states. The closure is not reentrant, so one of each is enough.
   readonly #marks: Uint32Array
   #mark = 0
   #states: number[] = []
@@ -251,7 +252,7 @@ class Machine {
     let at = from
     let node = this.#begin(text, at, budget)
     while (true) {
-      // Most characters are ASCII and lead to a node that is known. Class 0 leads nowhere.
+      // Most characters are ASCII and lead to a cached node. Class 0 has no next node.
       while (!backward && at < end && !node.isDecided) {
         const code = text.charCodeAt(at)
         const next = code < 128 ? node.next[asciiClasses[code]!] : undefined
@@ -265,7 +266,7 @@ class Machine {
       at += (code > 0xffff ? 2 : 1) * (backward ? -1 : 1)
       const charClass = (code < 128 && asciiClasses[code]) || matcher.classOf(code, budget)
       node = node.next[charClass] ?? this.#advance(node, charClass, text, at, budget)
-      // Asked on each turn: what is known already takes time as well, and the class of a character may be new.
+      // Checked on each turn, because cached steps take time as well and the class of a character may be new.
       if (budget.spend(1 + this.#takeWork())) return false
     }
     const matches = node.matches || (at === end && this.#endsIn(node, text, at, budget))
@@ -308,7 +309,7 @@ class Machine {
     this.#open()
     const isStart = text.length === 0
     for (const state of node.states) this.#follow(state, isStart, true, text, at, budget)
-    // A node can be met both at the start and elsewhere.
+    // A node can be reached both at the start and elsewhere.
     if (!this.#dependsOnText && !isStart) node.matchesAtEnd = this.#matches
     return this.#matches
   }
@@ -321,7 +322,7 @@ class Machine {
     this.#dependsOnText = false
   }
 
-  /** Collects the states that can be reached without a character. */
+  /** Collects the states that can be reached without reading a character. */
   #follow(first: number, isStart: boolean, isEnd: boolean, text: string, at: number, budget: Budget): void {
     const { ops, next, other } = this.#program
     const open = [first]
@@ -349,7 +350,7 @@ class Machine {
     return (isWord(text.charCodeAt(at - 1)) !== isWord(text.charCodeAt(at))) === (op === Op.Boundary)
   }
 
-  /** The node for the states collected. */
+  /** Returns the node for the collected states. */
   #share(): Node {
     const states = this.#matches ? [] : this.#states
     const key = this.#matches ? 'match' : states.join()
@@ -357,7 +358,7 @@ class Machine {
     if (known) return known
     this.#work += NODE_SIZE
     this.#matcher.pool.remember(states.length + NODE_SIZE)
-    // Without states, a search still goes on if it depends on the text whether the pattern can begin at a place.
+    // Without states, a search continues if the text decides whether the pattern can begin at a position.
     const isDecided = this.#matches || (states.length === 0 && !(this.#anywhere && this.#dependsOnText))
     const node: Node = { states, matches: this.#matches, isDecided, matchesAtEnd: undefined, next: [] }
     this.#nodes.set(key, node)
@@ -371,26 +372,26 @@ class Machine {
   }
 }
 
-/** Steps that one state costs when a node is not known yet. */
+/** The cost in steps of one state when its node is not cached. */
 const MISS_COST = 4
-/** Steps that it costs to begin with a text. */
+/** The cost in steps of starting on a text. */
 const START_COST = 2
-/** Steps that it costs to test one character with one regular expression. */
+/** The cost in steps of testing one character with one regular expression. */
 const REGEXP_COST = 20
-/** Steps that it costs to compile one set of characters, when the first character is looked up in it. */
+/** The cost in steps of compiling one character set, when the first character is looked up in it. */
 const SET_COST = 100
 /** The same for a set with a Unicode property such as `\p{L}`. */
 const PROPERTY_SET_COST = 4_000
-/** Steps that it costs to forget what a pattern remembers. */
+/** The cost in steps of clearing the cache of a pattern. */
 const FORGET_COST = 100
-/** States that all patterns of a schema may have together. */
+/** The maximum number of states of all patterns of a schema. */
 const MAX_STATES = 200_000
-/** Numbers that all patterns of a schema may remember together, of their nodes, classes and characters. */
+/** The maximum number of cached numbers of all patterns of a schema: of their nodes, classes and characters. */
 const MAX_REMEMBERED = 50_000
-/** What a node takes in memory and in work beside its states. */
+/** The memory and work that a node takes in addition to its states. */
 const NODE_SIZE = 16
 
-/** The code point that ends before an index. */
+/** Returns the code point that ends before an index. */
 function codeBefore(text: string, at: number): number {
   const pair = at > 1 ? text.codePointAt(at - 2)! : 0
   return pair > 0xffff ? pair : text.charCodeAt(at - 1)

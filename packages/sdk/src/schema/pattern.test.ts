@@ -118,7 +118,7 @@ describe('the cost of a pattern', () => {
     expect(budget.turnsAfterEnd).toBeLessThan(3)
   })
 
-  test('stops when the budget is used up, also where the rest of the pattern is known [JSON-014]', () => {
+  test('stops when the budget is used up, also when the remaining states are cached [JSON-014]', () => {
     const own = compile('^[^@]+@')
     const text = 'ā'.repeat(100_000)
     own.test(text, unlimited)
@@ -127,7 +127,7 @@ describe('the cost of a pattern', () => {
     expect(budget.spent).toBeLessThan(10_100)
   })
 
-  test('charges at least 20 steps for each regular expression a new character is tested with [JSON-014]', () => {
+  test('charges at least 20 steps for each regular expression that tests a new character [JSON-014]', () => {
     const sets = Array.from({ length: 50 }, (_, index) => `[a${String.fromCharCode(0x100 + index)}]`)
     const own = compile(sets.join(''))
     own.test(ideographs(1), unlimited)
@@ -136,7 +136,7 @@ describe('the cost of a pattern', () => {
     expect(budget.spent).toBeGreaterThan(50 * 20 * 1_000)
   })
 
-  test('charges 1,000 steps for the first use of a Unicode property [JSON-014]', () => {
+  test('charges more than 1,000 steps for the first use of a Unicode property [JSON-014]', () => {
     const pattern = Array.from({ length: 50 }, (_, index) => `[\\p{L}${String.fromCharCode(0x2200 + index)}]`).join('')
     expect(stepsOf(`${pattern}@`, '例')).toBeGreaterThan(50 * 1_000)
   })
@@ -214,8 +214,8 @@ function toNative(pattern: string): RegExp | undefined {
 }
 
 /**
- * Whether the text contains a match that begins at a code point, as ECMA-262 has it (RegExpBuiltinExec). V8 also tries to
- * match between the two halves of a surrogate pair.
+ * Whether the text contains a match that begins at a code point, as ECMA-262 specifies (RegExpBuiltinExec). V8 also
+ * tries to match between the two halves of a surrogate pair.
  */
 function matches({ source, unicode }: RegExp, text: string): boolean {
   const sticky = new RegExp(source, unicode ? 'uy' : 'y')
@@ -234,7 +234,7 @@ function ideographs(count: number): string {
 function createBudget(steps: number) {
   return {
     spent: 0,
-    /** How often something was still spent when the budget was used up already. */
+    /** How often steps were taken after the budget was used up. */
     turnsAfterEnd: 0,
     spend(taken: number) {
       if (this.spent > steps) this.turnsAfterEnd++
@@ -246,7 +246,7 @@ function createBudget(steps: number) {
 
 type Random = () => number
 
-/** A generator of pseudo-random numbers (xorshift), so that a failure can be repeated. */
+/** A pseudo-random number generator (xorshift), so that a failure can be reproduced. */
 function createRandom(seed: number): Random {
   let state = seed
   return () => {

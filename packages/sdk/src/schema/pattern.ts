@@ -4,13 +4,13 @@ import { show } from './values.ts'
 
 /** A compiled `pattern`. */
 export interface Pattern {
-  /** Whether the text contains a match. False as well when the budget runs out, which the budget then knows. */
+  /** Whether the text contains a match. Also false if the budget runs out, which the budget records. */
   test(text: string, budget: Budget): boolean
 }
 
 /**
- * Compiles a pattern of a schema. It means what `new RegExp(source, 'u')` means, but a state machine matches it: the work
- * grows with the length of the text times the size of the pattern at most, and every step is taken from a budget. A
+ * Compiles a pattern of a schema. It has the meaning of `new RegExp(source, 'u')`, but is matched by a state machine:
+ * the work is at most proportional to the length of the text times the size of the pattern, and uses up a budget. A
  * backtracking engine needs exponential time for some patterns, and cannot be interrupted.
  */
 export function compilePattern(source: string, maxLength: number, pool: PatternPool, at: string): Pattern {
@@ -26,7 +26,7 @@ export function compilePattern(source: string, maxLength: number, pool: PatternP
   }
 }
 
-/** Old patterns escape characters that need no escape, such as `\-`, which the u flag forbids. */
+/** Old patterns contain escapes that are not needed, such as `\-`, which the u flag forbids. */
 function isUnicode(source: string, at: string): boolean {
   for (const flags of ['u', '']) {
     try {
@@ -44,11 +44,11 @@ const GROUP = /\((?:(\?<?[=!])|\?(?:<[^>]*>|:)|(\?))?/y
 const BACKREFERENCE = /\\(?:([1-9]\d*)|k<[^>]*>)/y
 const CLASS = '\\[(?:\\\\.|[^\\]\\\\])*\\]'
 const ESCAPES = '\\\\u[\\da-fA-F]{4}|\\\\x[\\da-fA-F]{2}|\\\\c[a-zA-Z]|\\\\(?!c).|.'
-/** One character or set of characters. With the u flag, two escaped surrogates are one character. */
+/** Matches one character or set of characters. With the u flag, two escaped surrogates are one character. */
 const UNICODE_SET = new RegExp(`${CLASS}|\\\\[pPu]\\{[^}]*\\}|\\\\u[dD][89abAB]..\\\\u[dD][c-fC-F]..|${ESCAPES}`, 'suy')
 const PLAIN_SET = new RegExp(`${CLASS}|\\\\[0-3][0-7]{0,2}|\\\\[4-7][0-7]?|${ESCAPES}`, 'sy')
 
-/** Reads a pattern that is known to be valid. */
+/** Parses a pattern that is known to be valid. */
 class Parser {
   readonly #source: string
   readonly #unicode: boolean
@@ -114,7 +114,7 @@ class Parser {
       )
     }
     const [token] = this.#accept(this.#unicode ? UNICODE_SET : PLAIN_SET)!
-    // Without the u flag a `\c` before anything but a letter is a backslash and a c.
+    // Without the u flag, `\c` before anything but a letter is a backslash and a c.
     const set = this.#matcher.set(token === '\\' ? '\\\\' : token)
     return (program, next) => program.state(Op.Set, next, set)
   }
@@ -150,7 +150,7 @@ class Parser {
   }
 }
 
-/** In a lookbehind, which is matched from its end to its beginning, `^` comes last and `$` first. */
+/** A lookbehind is matched from its end to its beginning, so `^` comes last and `$` first. */
 function anchorOp(anchor: string, backward: boolean): number {
   if (anchor === '\\b') return Op.Boundary
   if (anchor === '\\B') return Op.NoBoundary

@@ -128,7 +128,7 @@ describe('remote references', () => {
   })
 })
 
-/** Documents by path on one host, which a fetch answers with. */
+/** Creates a fetch that serves documents by path on one host. */
 function library(documents: Record<string, unknown>) {
   const fetched: string[] = []
   const logged: string[] = []

@@ -5,28 +5,28 @@ import { SchemaError } from './schema-error.ts'
 import { show } from './values.ts'
 
 export interface RemoteRefOptions {
-  /** Makes the requests. Pass `guardedFetch()` of `tenon/auth/server`, which refuses private addresses. */
+  /** Sends the requests. Pass `guardedFetch()` of `tenon/auth/server`, which rejects private addresses. */
   fetch: (
     url: string,
     init: { redirect: 'error'; signal: AbortSignal; headers: { accept: string } },
   ) => Promise<Response>
-  /** The hosts that may be asked, such as `schemas.example.com`. */
+  /** The hosts that documents may be fetched from, such as `schemas.example.com`. */
   allowedHosts: readonly string[]
-  /** The longest document, in characters. Default 262,144. */
+  /** The maximum length of a document in characters. Default 262,144. */
   maxDocumentLength?: number | undefined
-  /** How many documents may be fetched. Default 20. */
+  /** The maximum number of documents. Default 20. */
   maxDocuments?: number | undefined
-  /** How long one document may take. Default 10,000. */
+  /** The time limit for one document. Default 10,000. */
   timeoutMs?: number | undefined
-  /** Told about each document before it is fetched. Default: written to the console as a warning. */
+  /** Called before each document is fetched. Default: writes a warning to the console. */
   log?: ((message: string) => void) | undefined
 }
 
 /**
- * Fetches the schemas that a JSON Schema refers to over https, and returns the schema with them in its `$defs`. Nothing else in
- * this library ever fetches a schema.
+ * Fetches the schemas that a JSON Schema refers to over https, and returns the schema with them in its `$defs`. Only
+ * this function fetches schemas.
  *
- * @throws SchemaError when a reference is not allowed, or its document cannot be used
+ * @throws SchemaError if a reference is not allowed, or its document cannot be used
  */
 export async function resolveRemoteRefs(schema: JsonSchema, options: RemoteRefOptions): Promise<JsonSchema> {
   const { maxDocuments = 20 } = options
@@ -47,7 +47,7 @@ export async function resolveRemoteRefs(schema: JsonSchema, options: RemoteRefOp
     : { ...schema, $defs: { ...(schema.$defs as object), ...Object.fromEntries(documents) } }
 }
 
-/** The documents that a schema refers to by an absolute URI. Adds the URIs of the schemas in it to `ids`. */
+/** Returns the documents that a schema refers to by an absolute URI. Adds the URIs of the schemas in it to `ids`. */
 function findReferences(schema: JsonSchema, ids: Set<string>): string[] {
   const found: string[] = []
   const open: [value: unknown, base: string | undefined][] = [[schema, undefined]]
@@ -64,7 +64,7 @@ function findReferences(schema: JsonSchema, ids: Set<string>): string[] {
   return found
 }
 
-/** Keywords whose values are data, in which a `$ref` means nothing. */
+/** Keywords whose values are data, so that a `$ref` in them is not a reference. */
 const DATA = new Set(['const', 'enum', 'default', 'examples'])
 
 function toDocumentUri(reference: string, base: string | undefined): string | undefined {
@@ -78,7 +78,7 @@ async function fetchSchema(uri: string, options: RemoteRefOptions): Promise<Json
   const { fetch, allowedHosts, maxDocumentLength = 262_144, timeoutMs = 10_000, log = console.warn } = options
   const url = new URL(uri)
   if (url.username !== '' || url.password !== '') {
-    throw new SchemaError(`A remote schema of ${url.host} is not allowed: its URL has a user name or a password`)
+    throw new SchemaError(`A remote schema of ${url.host} is not allowed: its URL contains a user name or password`)
   }
   if (url.protocol !== 'https:' || !allowedHosts.includes(url.host)) {
     throw new SchemaError(`The remote schema ${show(uri)} is not allowed. Use https: and add its host to allowedHosts.`)
@@ -104,7 +104,7 @@ async function fetchSchema(uri: string, options: RemoteRefOptions): Promise<Json
   return parseSchema(uri, text)
 }
 
-/** Reads the body, and stops when it is too long: then the result is undefined. */
+/** Reads the body. Stops and returns undefined if it is too long. */
 async function readText({ body }: Response, maxLength: number): Promise<string | undefined> {
   const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = body?.getReader()
   const decoder = new TextDecoder()
@@ -114,7 +114,7 @@ async function readText({ body }: Response, maxLength: number): Promise<string |
     text += decoder.decode(value, { stream: !done })
     if (done) return text.length <= maxLength ? text : undefined
   }
-  // The document is refused in any case, so a failure to end the stream changes nothing.
+  // The document is rejected in any case, so a failure to end the stream does not matter.
   void reader?.cancel().catch(() => {})
   return undefined
 }
@@ -128,6 +128,6 @@ function parseSchema(uri: string, text: string): JsonSchema {
   }
   if (!isObject(document)) throw new SchemaError(`The remote schema ${show(uri)} is not an object`)
   const id = typeof document.$id === 'string' ? toDocumentUri(document.$id, uri) : uri
-  if (id !== uri) throw new SchemaError(`The remote schema ${show(uri)} has another $id: ${show(document.$id)}`)
+  if (id !== uri) throw new SchemaError(`The remote schema ${show(uri)} has a different $id: ${show(document.$id)}`)
   return { ...document, $id: uri }
 }

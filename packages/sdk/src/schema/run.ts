@@ -1,26 +1,26 @@
 import type { JsonSchemaCheck, SchemaIssue } from './json-schema.ts'
 import { ALL_TYPES, escapeToken, KINDS, typeIndexOf } from './values.ts'
 
-/** A compiled subschema. One that a reference leads to exists before it is filled. */
+/** A compiled subschema. The target of a reference exists before it is filled. */
 export interface Shape {
   /** One bit for each kind of value that is allowed. */
   types: number
-  /** What else is checked, for each kind of value. */
+  /** The other checks, for each kind of value. */
   checks: readonly (readonly Check<never>[])[]
 }
 
-/** One part of a subschema: true when the value is valid. `seen` collects what it evaluated, for `unevaluated*`. */
+/** Checks one part of a subschema: true if the value is valid. `seen` collects evaluated members for `unevaluated*`. */
 export type Check<Value = unknown> = (value: Value, run: Run, seen: Seen | undefined) => boolean
 
-/** Keys or indexes of the members that were evaluated. */
+/** Keys or indexes of the evaluated members. */
 export type Seen = Set<string | number>
 
-/** The check of a whole schema, as its users call it. */
+/** Creates the check of a whole schema. */
 export function createRunner(shape: Shape, base: string, maxDepth: number, maxSteps: number): JsonSchemaCheck {
   let idle: Run | undefined
   return (value) => {
     const run = idle ?? new Run(base, maxDepth, maxSteps)
-    // Taken while in use: a getter inside the value may call this very check again.
+    // Taken out while in use, because a getter inside the value may call the same check again.
     idle = undefined
     const issues = run.finish(test(shape, value, run, undefined))
     idle = run
@@ -32,7 +32,7 @@ function test(shape: Shape, value: unknown, run: Run, seen: Seen | undefined): b
   const kind = typeIndexOf(value)
   const checks = shape.checks[kind]!
   if (run.spend(1 + checks.length + (typeof value === 'string' ? value.length >> 5 : 0))) return false
-  // A value of the wrong type has no use for further complaints.
+  // If the type is wrong, further issues would not help.
   if (!((shape.types >> kind) & 1)) return !run.done && run.fail(describeTypes(shape.types, value))
   return testAll(checks, value, run, seen)
 }
@@ -47,7 +47,7 @@ export function testAll(checks: readonly Check<never>[], value: unknown, run: Ru
   return valid
 }
 
-/** Checks a member of the value at hand. Most have nothing but a type, which takes no call. */
+/** Checks a member of the current value. Most members only have a type, which takes no call. */
 export function testMember(shape: Shape, value: unknown, key: string | number, run: Run): boolean {
   const kind = typeIndexOf(value)
   if ((shape.types >> kind) & 1 && shape.checks[kind]!.length === 0) return true
@@ -56,7 +56,7 @@ export function testMember(shape: Shape, value: unknown, key: string | number, r
 
 function describeTypes(types: number, value: unknown): string {
   if (types === 0) return 'is not allowed'
-  // Every integer is a number, so it is named only where other numbers are not allowed.
+  // Every integer is a number, so it is named only if other numbers are not allowed.
   const names = KINDS.filter((_, kind) => (types >> kind) & 1 && !(kind === 2 && types & 2))
   const labels = names.map((name) => (name === 'null' ? name : `${/^[aio]/.test(name) ? 'an' : 'a'} ${name}`))
   const isNumber = typeof value === 'number' && (names.includes('integer') || !Number.isFinite(value))
@@ -65,11 +65,11 @@ function describeTypes(types: number, value: unknown): string {
   return `must be ${labels.join(', ').replace(/, (?=[^,]*$)/, ' or ')}, got ${got}`
 }
 
-/** What one check of one value keeps track of. Reused between checks, so that a valid value costs no allocation. */
+/** The state of one check of one value. It is reused between checks, so that a valid value costs no allocation. */
 export class Run {
-  /** The URIs of the schemas entered on the way here, outermost first: the dynamic scope. */
+  /** The URIs of the schemas that were entered, outermost first: the dynamic scope. */
   readonly scope: string[]
-  /** How often a part of a schema was met that is left out. A match is certain if this did not change on the way. */
+  /** Counts the skipped parts of schemas that were reached. A match is certain only if this did not change. */
   doubts = 0
   readonly #maxDepth: number
   readonly #maxSteps: number
@@ -87,44 +87,44 @@ export class Run {
     this.#maxSteps = maxSteps
   }
 
-  /** True when looking further would report nothing more. */
+  /** True if further checks would report nothing more. */
   get done(): boolean {
     return this.#quiet > 0 || this.#halt !== undefined || (this.#issues?.length ?? 0) >= MAX_ISSUES
   }
 
-  /** True when the whole check has ended, because it takes too many steps or goes too deep. */
+  /** True if the whole check has ended, because it takes too many steps or is too deep. */
   get isHalted(): boolean {
     return this.#halt !== undefined
   }
 
-  /** Reports an issue with the value at hand, or below it. */
+  /** Reports an issue with the current value, or below it. */
   fail(message: string, below = ''): false {
     if (this.done) return false
     const path = this.#path() + below
     this.#issues ??= []
     this.#issues.push({ path, message })
-    // Keys can be long, and a union may look at the issues of many branches.
+    // Keys can be long, and a union may collect the issues of many branches.
     this.spend(ISSUE_COST + (path.length >> 3))
     return false
   }
 
-  /** Reports an issue with a member of the value at hand. */
+  /** Reports an issue with a member of the current value. */
   failAt(key: string | number, message: string): false {
     return !this.done && this.fail(message, `/${escapeToken(key)}`)
   }
 
-  /** Takes steps from the budget; true when it is used up. */
+  /** Takes steps from the budget. Returns true if the budget is used up. */
   spend(steps: number): boolean {
     this.#steps += steps
     return this.#steps > this.#maxSteps && !this.#stop('takes too many steps to check')
   }
 
-  /** Takes the steps of a walk over this many keys from the budget; true when it is used up. */
+  /** Takes the steps of an iteration over this many keys from the budget. Returns true if the budget is used up. */
   spendKeys(count: number): boolean {
     return this.spend(count + Math.max(0, count - FEW_KEYS) * MORE_KEY_COST)
   }
 
-  /** Whether a value this many levels below the one at hand can still be checked. */
+  /** Whether a value this many levels below the current one can still be checked. */
   reaches(levels: number): boolean {
     return this.#depth + levels <= this.#maxDepth || this.#stop(TOO_DEEP)
   }
@@ -137,7 +137,7 @@ export class Run {
     return valid
   }
 
-  /** Checks the value at hand against another subschema. */
+  /** Checks the current value against another subschema. */
   apply(shape: Shape, value: unknown, seen: Seen | undefined): boolean {
     if (this.#hops >= MAX_HOPS) return this.#stop(TOO_DEEP)
     this.#hops++
@@ -154,7 +154,7 @@ export class Run {
     return valid
   }
 
-  /** Like `apply`, reporting nothing; what it evaluates counts only when it matches. */
+  /** Like `apply`, but reports nothing. Evaluated members count only if the value matches. */
   attempt(shape: Shape, value: unknown, seen?: Seen): boolean {
     const inner: Seen | undefined = seen && new Set()
     this.#quiet++
@@ -165,7 +165,7 @@ export class Run {
     return true
   }
 
-  /** Like `descend`, reporting nothing. */
+  /** Like `descend`, but reports nothing. */
   attemptAt(shape: Shape, value: unknown, key: string | number): boolean {
     this.#quiet++
     const matches = this.descend(shape, value, key)
@@ -173,7 +173,7 @@ export class Run {
     return matches
   }
 
-  /** The issues a subschema has with the value at hand, their paths relative to it. */
+  /** Returns the issues that a subschema has with the current value. Their paths are relative to it. */
   explain(shape: Shape, value: unknown): SchemaIssue[] {
     const outer = this.#issues
     this.#issues = []
@@ -185,7 +185,7 @@ export class Run {
     return found.map(({ path, message }) => ({ path: path.slice(here), message }))
   }
 
-  /** Ends the check and makes the run ready for the next one. */
+  /** Ends the check and resets the run for the next one. */
   finish(valid: boolean): SchemaIssue[] | undefined {
     this.#steps = this.doubts = 0
     if (valid && !this.#halt) return undefined
@@ -194,10 +194,10 @@ export class Run {
     return issues
   }
 
-  // Ends the whole check, even where a `not` or an `anyOf` would swallow an ordinary failure.
+  // Ends the whole check, even where a `not` or an `anyOf` would ignore an ordinary failure.
   #stop(message: string): false {
     this.#halt ??= { path: this.#path(), message }
-    // Whatever is still under way ends at its next step.
+    // Running checks end at their next step.
     this.#steps = Number.POSITIVE_INFINITY
     return false
   }
@@ -211,13 +211,13 @@ export class Run {
 }
 
 const MAX_ISSUES = 20
-/** Steps that it costs to write an issue. */
+/** The cost in steps of writing an issue. */
 const ISSUE_COST = 20
-/** A larger object is a hash table for the engine, so each further key costs more steps. */
+/** The engine stores a larger object as a hash table, so each further key costs more steps. */
 export const FEW_KEYS = 1_000
 export const MORE_KEY_COST = 10
 const TOO_DEEP = 'is nested too deep to check'
 
-// Subschemas applied to one and the same value, summed over the path to it. Together with `maxDepth` this keeps the
-// call stack far from its end.
+// Subschemas that apply to the same value, summed over the path to it. Together with `maxDepth` this prevents a stack
+// overflow.
 const MAX_HOPS = 768

@@ -1,7 +1,7 @@
-/** A schema that cannot be used: says what is wrong, where it is (a JSON Pointer into the schema) and the way out. */
+/** A schema that cannot be used. The message says what is wrong, where (a JSON Pointer into the schema), and a fix. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError'
-  /** Where in the schema; `''` is its root. Inside another document the pointer follows its URI and a `#`. */
+  /** The location in the schema; `''` is the root. In another document, its URI and a `#` precede the pointer. */
   readonly pointer: string
 
   constructor(message: string, pointer = '', options?: ErrorOptions) {

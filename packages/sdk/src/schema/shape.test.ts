@@ -153,7 +153,7 @@ const libraries: [string, Kinds, (shape: Kinds) => StandardSchema][] = [
   ['zod 3', kinds3, (shape) => z3.object(shape as never) as never],
 ]
 
-describe.each(libraries)('a shape of %s accepts and returns what z.object does', (_library, kinds, object) => {
+describe.each(libraries)('a shape of %s accepts and returns the same values as z.object', (_library, kinds, object) => {
   test.each(Object.entries(kinds))('behaves like z.object for %s', async (_kind, schema) => {
     const fields = readShape({ a: schema })
     const whole = object({ a: schema })['~standard']
@@ -188,7 +188,7 @@ test.each([
   },
 )
 
-test('requires a key that another library requires, also if that is only known later', async () => {
+test('requires a key that another library requires, also if it checks asynchronously', async () => {
   const later: StandardSchema = {
     '~standard': {
       version: 1,

@@ -2,26 +2,26 @@ import { isThenable, toPromise } from '../util/maybe-async.ts'
 import { define, isObject, type JsonObject } from '../util/objects.ts'
 import type { StandardIssue, StandardResult, StandardSchema } from './standard.ts'
 
-/** One property of a shape, with what happens when a value does not have it. */
+/** One property of a shape, and how its absence is handled. */
 export interface Field {
   readonly name: string
   readonly schema: StandardSchema
-  /** Whether a value without the property is refused even if the schema accepts `undefined`. */
+  /** Whether a value without the property is rejected even if the schema accepts `undefined`. */
   readonly isRequired: boolean
-  /** Whether an absent property stays absent, whatever the schema makes of `undefined`. */
+  /** Whether an absent property stays absent, even if the schema converts `undefined` to a value. */
   readonly staysAbsent: boolean
-  /** Whether an absent property is fine even if the schema refuses `undefined`. */
+  /** Whether an absent property is accepted even if the schema rejects `undefined`. */
   readonly ignoresIssues: boolean
-  /** Whether a property that is `undefined` afterwards is kept. */
+  /** Whether a property is kept if its checked value is `undefined`. */
   readonly keepsUndefined: 'never' | 'if-present' | 'always'
 }
 
-/** Reads a shape once, so that it checks values as `z.object(shape)` of the same version of zod would. */
+/** Reads a shape once, so that it checks values like `z.object(shape)` of the same version of zod. */
 export function readShape(shape: Record<string, StandardSchema>): Field[] {
   return Object.entries(shape).map(([name, schema]) => ({ name, schema, ...readField(schema) }))
 }
 
-/** Checks each property by itself. The result has the properties of the shape only. */
+/** Checks each property separately. The result contains only the properties of the shape. */
 export function validateShape(
   fields: readonly Field[],
   given: unknown,
@@ -35,13 +35,13 @@ export function validateShape(
     : joinResults(fields, given, results as StandardResult<unknown>[])
 }
 
-/** What we need to know of zod: in version 4 how a schema takes part in an object, in version 3 that it is one. */
+/** The internals of zod that are used: in version 4 how a schema behaves in an object, in version 3 its type name. */
 export interface ZodSchema {
   _zod?: { optin?: 'optional' | 'defaulted'; optout?: 'optional'; version?: { minor: number } }
   _def?: { typeName?: string }
 }
 
-// zod is asked, because a trial with undefined would run the checks of its user.
+// Reads the internals of zod, because a trial with undefined would run user-defined checks.
 function readField(schema: StandardSchema): Omit<Field, 'name' | 'schema'> {
   const { _zod, _def } = schema as ZodSchema
   if (!_zod) {
@@ -55,7 +55,7 @@ function readField(schema: StandardSchema): Omit<Field, 'name' | 'schema'> {
   }
   const { optin, optout, version } = _zod
   const isOptionalOut = optout === 'optional'
-  // Before 4.5, "optional" also stood for schemas with a default, which supply a value.
+  // Before 4.5, "optional" also covered schemas with a default, which supply a value.
   const tellsDefaults = (version?.minor ?? 0) >= 5
   return {
     isRequired: optin === undefined,
@@ -95,7 +95,7 @@ function acceptsUndefined(schema: StandardSchema): boolean {
   try {
     const result = schema['~standard'].validate(undefined)
     if (!isThenable(result)) return result.issues === undefined
-    // An asynchronous check cannot be awaited here. Its failure is of no interest either.
+    // An asynchronous check cannot be awaited here, and its failure does not matter.
     toPromise(result).catch(() => {})
   } catch {
     // A check that throws for undefined does not accept it.

@@ -1,8 +1,8 @@
 import type { JsonSchema } from './json-schema.ts'
 
 /**
- * The parts of the Standard Schema interface (standardschema.dev) that we use: any library that offers it can check
- * values here, and none is a dependency.
+ * The parts of the Standard Schema interface (standardschema.dev) that are used. Every library that implements it can
+ * check values here, and none is a dependency.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -10,7 +10,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
     readonly types?: { readonly input: Input; readonly output: Output } | undefined
-    /** Standard JSON Schema: newer versions of the libraries can describe themselves. */
+    /** Standard JSON Schema: newer versions of the libraries can describe their schemas as JSON Schema. */
     readonly jsonSchema?: {
       readonly input: (options: { target: string }) => Record<string, unknown>
       readonly output: (options: { target: string }) => Record<string, unknown>
@@ -27,12 +27,12 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** Several schemas by property name, such as `{ a: z.number(), b: z.number() }`. */
+/** Schemas by property name, such as `{ a: z.number(), b: z.number() }`. */
 export interface SchemaShape {
   readonly [property: string]: StandardSchema
 }
 
-/** Whatever can describe and check a value: a Standard Schema, a shape of them, or a JSON Schema. */
+/** A schema that describes and checks a value: a Standard Schema, a shape of them, or a JSON Schema. */
 export type SchemaLike = StandardSchema | SchemaShape | JsonSchema
 
 type OutputOf<S> = S extends { readonly '~standard': { readonly types?: infer T } }
@@ -49,10 +49,10 @@ type InputOf<S> = S extends { readonly '~standard': { readonly types?: infer T }
 type OptionalWhereUndefined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: T[K]
 }
-/** The intersection makes editors show the properties and not the names of these types. */
+/** The intersection makes editors show the properties instead of the names of these types. */
 type Flat<T> = { [K in keyof T]: T[K] } & {}
 
-/** What a checked value is, as a handler receives it. */
+/** The type of a checked value, as a handler receives it. */
 export type InferOutput<S> = S extends StandardSchema
   ? OutputOf<S>
   : S extends SchemaShape
@@ -61,7 +61,7 @@ export type InferOutput<S> = S extends StandardSchema
       ? Record<string, unknown>
       : Record<string, never>
 
-/** What a value must be before it is checked, as a caller gives it. */
+/** The type of a value before it is checked, as a caller passes it. */
 export type InferInput<S> = S extends StandardSchema
   ? InputOf<S>
   : S extends SchemaShape

@@ -154,7 +154,7 @@ describe('Standard Schema libraries', () => {
     ['without conversion', () => Effect.Struct({ a: Effect.String })],
     ['inside of a shape', () => ({ a: Effect.String })],
     ['that checks only', () => Effect.toStandardSchemaV1(Effect.Struct({ a: Effect.String }))],
-    ['that describes only', () => Effect.toStandardJSONSchemaV1(Effect.Struct({ a: Effect.String }))],
+    ['that only describes itself', () => Effect.toStandardJSONSchemaV1(Effect.Struct({ a: Effect.String }))],
   ])('refuses an Effect schema %s and names the calls that convert it', (_what, make) => {
     expect(() => compileSchema(make() as never, 'input')).toThrow(
       'Schema.toStandardSchemaV1(Schema.toStandardJSONSchemaV1(schema))',
@@ -188,7 +188,7 @@ function treeOfJson(): StandardSchema {
   return describing({ type: 'object', properties: { next: { $ref: '#' } } })
 }
 
-/** A schema of no known library that accepts everything and describes itself. */
+/** A schema of an unknown library that accepts everything and describes itself. */
 function describing(json: JsonSchema): StandardSchema {
   return homemade((value) => ({ value }), json)
 }

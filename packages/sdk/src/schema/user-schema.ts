@@ -13,18 +13,18 @@ import {
 import { escapeToken } from './values.ts'
 import { isOptional, zodToJsonSchema } from './zod.ts'
 
-/** A schema ready for use: its JSON Schema for the wire, and one check. */
+/** A compiled schema: its JSON Schema for the wire, and its check. */
 export interface UserSchema {
   readonly json: JsonSchema
   readonly validate: Validate
-  /** The schema of one property, where the user gave one that can be told apart. */
+  /** Returns the schema of one property, if the schema has separate ones. */
   property(name: string): unknown
 }
 
-/** Input: what callers send. Output: what handlers return. They differ where a schema has defaults or transforms. */
+/** Input: what callers send. Output: what handlers return. They differ if a schema has defaults or transforms. */
 export type Direction = 'input' | 'output'
 
-/** Whatever schema the user gave, compiled once. Throws a `SchemaError` that names what is wrong. */
+/** Compiles a schema of any supported kind. Throws a `SchemaError` that describes the problem. */
 export function compileSchema(schema: SchemaLike, direction: Direction): UserSchema {
   if (isStandardSchema(schema)) return fromStandard(schema, direction)
   if (isEffectSchema(schema)) throw new SchemaError(`This Effect schema is not a Standard Schema. ${EFFECT_WAY}`)
@@ -44,19 +44,19 @@ function isEffectSchema(value: unknown): boolean {
   return isObjectLike && ('~effect/Schema/Schema' in value || Symbol.for('effect/Schema') in value)
 }
 
-/** A JSON Schema that would check nothing is far more often a slip than a wish. */
+/** Rejects a JSON Schema that would check nothing, which is usually a mistake. */
 function refuseLookalikes(schema: JsonObject): void {
   const effect = Object.entries(schema).find(([, member]) => isEffectSchema(member) && !isStandardSchema(member))
   if (effect) throw new SchemaError(`The Effect schema ${effect[0]} is not a Standard Schema. ${EFFECT_WAY}`)
   const stranger = Object.entries(schema).find(([, member]) => isStandardSchema(member))
   if (stranger) {
     throw new SchemaError(
-      `${stranger[0]} is a schema of a library, and others beside it are not; use one kind for all of them`,
+      `${stranger[0]} is a schema of a library, but other properties are not. Use one kind of schema for all.`,
     )
   }
   if (!Object.keys(schema).some(isKeyword)) {
     throw new SchemaError(
-      `${Object.keys(schema).join(', ')}: no keyword of JSON Schema is among these; properties go into { type: 'object', properties }`,
+      `The schema has no keyword of JSON Schema, only ${Object.keys(schema).join(', ')}. Put properties into { type: 'object', properties }.`,
     )
   }
 }
@@ -92,14 +92,14 @@ function fromShape(shape: Record<string, StandardSchema>, direction: Direction):
   }
 }
 
-/** Whether the published schema lets a property be absent. */
+/** Whether the published schema allows a property to be absent. */
 function mayBeAbsent({ schema, isRequired }: Field, direction: Direction): boolean {
   const { _zod, _def } = schema as ZodSchema
   if (_zod) return _zod[direction === 'input' ? 'optin' : 'optout'] !== undefined
   return _def?.typeName ? isOptional(schema, direction) : !isRequired
 }
 
-/** A reference to a property: a JSON Pointer token (RFC 6901) inside of a URI fragment, where encodeURI keeps a `#`. */
+/** Returns a reference to a property: a JSON Pointer token (RFC 6901) in a URI fragment. encodeURI keeps a `#`. */
 function propertyRef(name: string): string {
   return `#/properties/${encodeURI(escapeToken(name)).replaceAll('#', '%23')}`
 }
@@ -117,7 +117,7 @@ function toJsonSchema(schema: StandardSchema, direction: Direction): JsonSchema 
   throw new SchemaError(`This ${vendor} schema cannot describe itself as JSON Schema. ${way}`)
 }
 
-/** How the schemas of a library are made to describe themselves. */
+/** How to make the schemas of a library describe themselves as JSON Schema. */
 const WAYS: Record<string, string> = {
   valibot: 'Wrap it with toStandardJsonSchema from @valibot/to-json-schema.',
   effect: EFFECT_WAY,
@@ -129,7 +129,7 @@ function withoutDialect(schema: JsonSchema): JsonSchema {
   return rest
 }
 
-/** References inside a schema that becomes a part of another must start from the new root. */
+/** Rewrites the references in a schema that becomes a part of another, so that they start from the new root. */
 function moveRefs(value: unknown, base: string): unknown {
   if (Array.isArray(value)) return value.map((item) => moveRefs(item, base))
   if (!isObject(value)) return value
@@ -143,7 +143,7 @@ function moveRefs(value: unknown, base: string): unknown {
 
 export type Validate = (value: unknown) => StandardResult<unknown> | Promise<StandardResult<unknown>>
 
-/** The check of any schema. Unlike `compileSchema` it does not need the schema to describe itself as JSON Schema. */
+/** Creates the check of any schema. Unlike `compileSchema`, it does not need the schema to convert to JSON Schema. */
 export function createValidator(schema: SchemaLike): Validate {
   if (isStandardSchema(schema)) return (value) => schema['~standard'].validate(value)
   if (!isObject(schema)) throw new SchemaError('A schema must be an object')

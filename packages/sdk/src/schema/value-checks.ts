@@ -6,7 +6,7 @@ import { has, isMultiple, keysOf, show, toCanonical } from './values.ts'
 
 type ObjectCheck = Check<JsonObject>
 
-/** The checks of the keywords for objects. */
+/** Builds the checks of the keywords for objects. */
 export function objectChecks(builder: Builder): ObjectCheck[] {
   return [
     ...membersChecks(builder),
@@ -22,7 +22,7 @@ export function testRest(shape: Shape, item: unknown, key: string | number, run:
   return testMember(shape, item, key, run)
 }
 
-// V8 needs no lookup for this call inside of a for-in loop, unlike for Object.hasOwn.
+// Inside a for-in loop V8 needs no lookup for this call, unlike for Object.hasOwn.
 const ownProperty = Object.prototype.hasOwnProperty
 
 interface Property {
@@ -31,7 +31,7 @@ interface Property {
   shape: Shape | undefined
 }
 
-/** `properties`, `required`, `patternProperties` and `additionalProperties`, in one walk over the value. */
+/** Checks `properties`, `required`, `patternProperties` and `additionalProperties` in one pass over the value. */
 function membersChecks(builder: Builder): ObjectCheck[] {
   const required = builder.get<string[]>('required') ?? []
   const isRequired = new Set(required)
@@ -44,7 +44,7 @@ function membersChecks(builder: Builder): ObjectCheck[] {
     const pattern = builder.pattern(source, 'patternProperties')
     return pattern ? [{ pattern, shape }] : []
   })
-  // A key that no pattern matches may match one that is left out.
+  // A key that no pattern matches may match a skipped pattern.
   const rest = patterns.length < sources.length ? undefined : builder.one('additionalProperties')
   if (named.size === 0 && patterns.length === 0 && !rest) return []
   return [
@@ -89,7 +89,7 @@ function membersChecks(builder: Builder): ObjectCheck[] {
   ]
 }
 
-/** All keys are listed before the first of them is looked at, so they cost the same if the walk ends early. */
+/** All keys are listed before the first one is checked, so they cost the same if the iteration ends early. */
 function leaveEarly(value: JsonObject, run: Run): false {
   if (!run.isHalted) run.spendKeys(Object.keys(value).length)
   return false
@@ -144,7 +144,7 @@ function dependentChecks(builder: Builder): ObjectCheck[] {
 
 type ArrayCheck = Check<unknown[]>
 
-/** The checks of the keywords for arrays. */
+/** Builds the checks of the keywords for arrays. */
 export function arrayChecks(builder: Builder): ArrayCheck[] {
   return [
     ...sizeChecks<unknown[]>(builder, 'Items', ['item', 'items'], (value) => value.length),
@@ -155,7 +155,7 @@ export function arrayChecks(builder: Builder): ArrayCheck[] {
 }
 
 function itemsChecks(builder: Builder): ArrayCheck[] {
-  // In draft-07 a tuple is in items, and what follows it in additionalItems.
+  // In draft-07 a tuple is in items, and the items after it in additionalItems.
   const oldTuple = Array.isArray(builder.get('items'))
   const prefix = builder.many(oldTuple ? 'items' : 'prefixItems').map(([, shape]) => shape)
   const rest = builder.one(oldTuple ? 'additionalItems' : 'items')
@@ -192,7 +192,7 @@ function containsChecks(builder: Builder): ArrayCheck[] {
         seen?.add(index)
       }
       const most = run.doubts > doubts ? Number.POSITIVE_INFINITY : max
-      return testSize(count, min, most, ['item of the wanted kind', 'items of the wanted kind'], run)
+      return testSize(count, min, most, ['matching item', 'matching items'], run)
     },
   ]
 }
@@ -204,7 +204,7 @@ const uniqueCheck: ArrayCheck = (value, run) => {
   return repeated === -1 || run.fail(`must not have equal items; item ${repeated} repeats an earlier one`)
 }
 
-/** The checks of the keywords for values as a whole. */
+/** Builds the checks of the keywords for values of any type. */
 export function valueChecks(builder: Builder): Check[] {
   const constant = builder.get('const')
   const values = builder.get<unknown[]>('enum')
@@ -219,7 +219,7 @@ export function valueChecks(builder: Builder): Check[] {
 
 const MAX_SHOWN = 10
 
-/** For the values in a schema, whose size and depth are bounded already. */
+/** For the values in a schema, whose size and depth are already bounded. */
 const UNBOUNDED = { spend: () => false, reaches: () => true }
 
 function oneOf(values: unknown[], message: string): Check {
@@ -262,7 +262,7 @@ export function textChecks(builder: Builder): Check<string>[] {
   return checks
 }
 
-/** JSON Schema counts code points, which take one or two units; most strings need no counting. */
+/** Counts code points, as JSON Schema does. They take one or two units, so most strings need no counting. */
 function countCodePoints(text: string, min: number, max: number, run: Run): number {
   const { length } = text
   if ((length >= min * 2 && length <= max) || run.spend(length)) return length
@@ -271,7 +271,7 @@ function countCodePoints(text: string, min: number, max: number, run: Run): numb
   return count
 }
 
-/** The check of a pair of keywords such as `minItems` and `maxItems`. */
+/** Builds the check of a pair of keywords such as `minItems` and `maxItems`. */
 export function sizeChecks<Value>(
   builder: Builder,
   what: string,

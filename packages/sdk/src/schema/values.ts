@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from '../util/objects.ts'
 
-/** The types of JSON Schema. A value's kind is its index here; what JSON cannot say is `OTHER`. */
+/** The types of JSON Schema. The kind of a value is its index here, or `OTHER` if JSON cannot represent the value. */
 export const KINDS = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object']
 export const OTHER = 7
-/** One bit for each type. A value that JSON cannot say, such as the Infinity that `1e400` becomes, has none of them. */
+/** One bit for each type. A value that JSON cannot represent has none, such as the Infinity that `1e400` becomes. */
 export const ALL_TYPES = 2 ** OTHER - 1
 
 export function typeIndexOf(value: unknown): number {
@@ -14,7 +14,7 @@ export function typeIndexOf(value: unknown): number {
   return typeof value === 'object' ? (Array.isArray(value) ? 5 : 6) : OTHER
 }
 
-/** Whether an object has a property of its own; `undefined` counts as absent, as in `JSON.stringify`. */
+/** Whether an object has an own property; `undefined` counts as absent, as in `JSON.stringify`. */
 export function has(object: JsonObject, key: string): boolean {
   return object[key] !== undefined && Object.hasOwn(object, key)
 }
@@ -23,21 +23,21 @@ export function keysOf(object: JsonObject): string[] {
   return Object.keys(object).filter((key) => object[key] !== undefined)
 }
 
-/** A value as short JSON text, for messages. */
+/** Returns a value as short JSON text, for messages. */
 export function show(value: unknown): string {
   const text = (isDeeper(value, MAX_SHOWN_DEPTH) ? '…' : JSON.stringify(value)) ?? String(value)
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
 
-/** What bounds the work on one value. */
+/** The limits of the work on one value. */
 interface Bounds {
-  /** Takes steps from the budget; true when it is used up. */
+  /** Takes steps from the budget. Returns true if the budget is used up. */
   spend(steps: number): boolean
-  /** Whether a value this many levels below the one at hand can still be checked. */
+  /** Whether a value this many levels below the current one can still be checked. */
   reaches(levels: number): boolean
 }
 
-/** JSON text with sorted keys, equal for equal values. */
+/** Returns JSON text with sorted keys, equal for equal values. */
 export function toCanonical(value: unknown, bounds: Bounds, depth = 1): string {
   if (!bounds.reaches(depth) || bounds.spend(1)) return ''
   if (Array.isArray(value)) return `[${value.map((item) => toCanonical(item, bounds, depth + 1))}]`
@@ -54,7 +54,7 @@ function toText(text: string, bounds: Bounds): string {
   return bounds.spend(text.length >> 3) ? '' : JSON.stringify(text)
 }
 
-/** Deep equality of JSON values. Values nested too deep to compare count as different. */
+/** Deep equality of JSON values. Values that are nested too deeply to compare count as different. */
 export function equal(a: unknown, b: unknown, depth = 0): boolean {
   if (a === b) return true
   if (depth > MAX_COMPARED_DEPTH) return false
@@ -72,7 +72,7 @@ export function isDeeper(value: unknown, limit: number): boolean {
   return limit === 0 || Object.values(value).some((item) => isDeeper(item, limit - 1))
 }
 
-/** Whether a number is a multiple of another one, by their decimal digits: 0.3 is a multiple of 0.1. */
+/** Whether a number is a multiple of another one. Compares decimal digits: 0.3 is a multiple of 0.1. */
 export function isMultiple(value: number, step: number, bounds: Pick<Bounds, 'spend'>): boolean {
   if (Number.isSafeInteger(value) && Number.isSafeInteger(step)) return value % step === 0
   const [digits, exponent] = toDecimal(value)
@@ -82,7 +82,7 @@ export function isMultiple(value: number, step: number, bounds: Pick<Bounds, 'sp
   return (digits * 10n ** BigInt(exponent - shift)) % (stepDigits * 10n ** BigInt(stepExponent - shift)) === 0n
 }
 
-/** A key as a JSON Pointer token. */
+/** Escapes a key as a JSON Pointer token. */
 export function escapeToken(key: string | number): string {
   return String(key).replaceAll('~', '~0').replaceAll('/', '~1')
 }

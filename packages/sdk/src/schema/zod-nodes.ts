@@ -2,13 +2,13 @@ import { isObject, type JsonObject } from '../util/objects.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { SchemaError } from './schema-error.ts'
 
-/** A zod schema of any version, as the conversion sees it. */
+/** A zod schema of any version, in the form that the conversion uses. */
 export type ZodNode = { meta: JsonSchema } & (
   | { kind: 'json'; json: JsonSchema; optional?: boolean }
   | {
       kind: 'wrapper'
       inner: object
-      /** On which sides it may be left out, where that differs from what is inside. */
+      /** On which sides the value may be absent, if that differs from the inner schema. */
       optional?: Direction[]
       nullable?: boolean
       default?: () => unknown
@@ -19,7 +19,7 @@ export type ZodNode = { meta: JsonSchema } & (
   | {
       kind: 'object'
       shape: Record<string, object>
-      /** The schema of other keys, or whether there may be any; undefined: they are let in, but not out. */
+      /** The schema of other keys, or whether they are allowed. Undefined: allowed in the input, not in the output. */
       extra: object | boolean | undefined
     }
   | { kind: 'record'; key: object; value: object; keys: string[] | undefined; exhaustive: boolean }
@@ -40,7 +40,7 @@ export function readZod(schema: object): ZodNode {
   const four = version4(schema)
   if (four) return { meta: readMeta4(schema), ...(READ[four.type as string] ?? refuse)(four, schema) }
   const three = version3(schema)
-  if (!three) throw new SchemaError('A part of the zod schema is no zod schema')
+  if (!three) throw new SchemaError('A part of the zod schema is not a zod schema')
   const { description } = three
   const type = String(three.typeName).slice('Zod'.length).toLowerCase()
   const read = READ_3[type] ?? READ[type] ?? refuse
@@ -137,7 +137,7 @@ const READ: Record<string, Read> = {
   transform: () => ({ kind: 'transform' }),
 }
 
-/** What zod 3 has of its own, by its type names in lower case and without `Zod`. */
+/** The types that only zod 3 has, by their names in lower case and without `Zod`. */
 const READ_3: Record<string, Read> = {
   string: (def) => json(toText((def.checks as Check3[]).map(toTextCheck))),
   number: (def) => json(toNumber((def.checks as Check3[]).map(toNumberCheck))),
@@ -190,7 +190,7 @@ function typeOf(values: unknown[]): JsonSchema {
   return types.size === 1 ? { type: [...types][0] } : {}
 }
 
-/** The values of a TypeScript enum, which also maps its numbers back to their names. */
+/** Returns the values of a TypeScript enum, which also maps its numbers back to their names. */
 function enumValues(entries: JsonObject): unknown[] {
   return Object.keys(entries)
     .filter((key) => typeof entries[entries[key] as string] !== 'number')
@@ -214,10 +214,10 @@ function keyNames4(key: object): string[] | undefined {
   return values instanceof Set && values.size > 0 ? [...values].map(String) : undefined
 }
 
-// zod 3 keeps transforms inside of its effects; here they are a step of their own, as in zod 4.
+// zod 3 keeps transforms inside its effects. Here they are a separate step, as in zod 4.
 const TRANSFORM_3 = { _zod: { def: { type: 'transform' } } }
 
-/** Checks of zod 4: those of the schema itself, when it is a check such as `z.email()`, then those added to it. */
+/** Returns the checks of zod 4: of the schema itself, if it is a check such as `z.email()`, then those added to it. */
 function checksOf4(def: Def): Def[] {
   const added = (def.checks ?? []) as { _zod: { def: Def } }[]
   return [...(def.check === undefined ? [] : [def]), ...added.map((check) => check._zod.def)]
@@ -227,7 +227,7 @@ interface Check3 extends Def {
   kind: string
 }
 
-/** A check of zod 3, as zod 4 would have it. */
+/** Converts a check of zod 3 to the form of zod 4. */
 function toTextCheck({ kind, value, regex, version, local }: Check3): Def {
   if (kind === 'min') return { minimum: value }
   if (kind === 'max') return { maximum: value }
@@ -281,11 +281,11 @@ function toText(checks: Def[]): JsonSchema {
 }
 
 function formatOf({ format, local }: Def): string | undefined {
-  // A local time has no offset, which RFC 3339 and so the format asks for.
+  // A local time has no offset, which RFC 3339 and therefore the format requires.
   return format === 'datetime' && local === true ? undefined : FORMATS[format as string]
 }
 
-/** The tightest of the length checks, as keywords that end in `Length` or `Items`. */
+/** Returns the strictest length checks, as keywords that end in `Length` or `Items`. */
 function toLimits(checks: Def[], what: 'Length' | 'Items'): JsonSchema {
   return withoutEmpty({
     [`min${what}`]: Math.max(...numbers(checks.map(({ minimum, length }) => length ?? minimum))),
@@ -293,7 +293,7 @@ function toLimits(checks: Def[], what: 'Length' | 'Items'): JsonSchema {
   })
 }
 
-/** A schema without keywords that say nothing: undefined, infinite or an empty array. */
+/** Returns a schema without keywords that have no effect: undefined, infinite or an empty array. */
 export function withoutEmpty(json: JsonSchema): JsonSchema {
   const entries = Object.entries(json).filter(([, value]) =>
     Array.isArray(value) ? value.length > 0 : value !== undefined && Math.abs(value as number) !== Infinity,
@@ -306,7 +306,7 @@ function numbers(values: unknown[]): number[] {
 }
 
 function toPatterns(patterns: unknown[]): JsonSchema {
-  // JSON Schema has no flags, so a pattern that needs them is left to zod.
+  // JSON Schema has no flags, so only zod checks a pattern that needs them.
   const [pattern, ...rest] = patterns
     .filter((pattern) => pattern instanceof RegExp)
     .filter(({ flags }) => !/[imsv]/.test(flags))

@@ -4,7 +4,7 @@ import { z as z4 } from 'zod/v4'
 import { compileJsonSchema, type JsonSchema, SchemaError } from './json-schema.ts'
 import { zodToJsonSchema } from './zod.ts'
 
-/** One schema for each zod, and values that tell apart what it means. */
+/** One schema for each zod version, and values that show its meaning. */
 type Case = [name: string, zod3: z3.ZodTypeAny, zod4: z4.ZodType, values: unknown[]]
 
 const cases: Case[] = [

@@ -5,11 +5,12 @@ import { escapeToken } from './values.ts'
 import { isZod, readZod, withoutEmpty, type ZodNode } from './zod-nodes.ts'
 
 /**
- * The JSON Schema (2020-12) of a zod schema that cannot describe itself: zod 3, its `zod/v4` subpath, zod 4.0 and 4.1.
- * `input` describes what the schema accepts, `output` what it returns; the result of a transform is `{}`.
+ * Returns the JSON Schema (2020-12) of a zod schema that cannot describe itself: zod 3, its `zod/v4` subpath, zod 4.0
+ * and 4.1. `input` describes the values that the schema accepts, `output` those that it returns. The result of a
+ * transform is `{}`.
  *
- * @returns undefined when the object is no zod schema
- * @throws SchemaError when a part of it has no JSON form, such as a Map or a bigint
+ * @returns undefined if the object is not a zod schema
+ * @throws SchemaError if a part of it has no JSON form, such as a Map or a bigint
  */
 export function zodToJsonSchema(schema: unknown, io: 'input' | 'output'): JsonSchema | undefined {
   if (!isZod(schema)) return undefined
@@ -21,10 +22,10 @@ export function zodToJsonSchema(schema: unknown, io: 'input' | 'output'): JsonSc
 interface Conversion {
   io: 'input' | 'output'
   root: object
-  /** Schemas that are being converted or were; one that refers back to itself has a reference. */
+  /** Schemas that are or were being converted. A recursive one has a reference. */
   visits: Map<object, { open: boolean; reference?: string }>
   definitions: { [name: string]: JsonSchema }
-  /** Definitions that have a name already. */
+  /** The number of definitions that have a name. */
   names: number
   depth: number
 }
@@ -41,7 +42,7 @@ function convert(conversion: Conversion, schema: object, path: string): JsonSche
 function convertAfresh(conversion: Conversion, schema: object, path: string): JsonSchema {
   if (++conversion.depth > MAX_DEPTH) {
     throw new SchemaError(
-      `The zod schema is nested deeper than ${MAX_DEPTH} levels; let z.lazy return one object`,
+      `The zod schema is nested deeper than ${MAX_DEPTH} levels. Return the same object from z.lazy each time.`,
       path,
     )
   }
@@ -67,7 +68,7 @@ function convertNode(conversion: Conversion, node: ZodNode, path: string): JsonS
     case 'refused':
     case 'undefined':
       throw new SchemaError(
-        `zod's ${node.name} has no JSON form; describe what goes over the wire, as a string or number`,
+        `zod's ${node.name} has no JSON form. Use a type that JSON can represent, such as a string or a number.`,
         path,
       )
     case 'wrapper':
@@ -146,7 +147,7 @@ function convertRecord(conversion: Conversion, node: Node<'record'>, path: strin
   })
 }
 
-/** A schema of keys, which in JSON are strings; undefined when any string will do. */
+/** Returns the schema of keys, which are strings in JSON. Undefined if any string is valid. */
 function toNames(json: JsonSchema): JsonSchema | undefined {
   if (json.type === 'number' || json.type === 'integer') return { pattern: '^-?\\d+(?:\\.\\d+)?$' }
   const { type, ...rest } = json
@@ -155,7 +156,7 @@ function toNames(json: JsonSchema): JsonSchema | undefined {
 }
 
 function convertUnion(conversion: Conversion, { options }: Node<'union'>, path: string): JsonSchema {
-  // JSON says undefined by leaving a property out, which is the object's affair.
+  // In JSON an undefined value is an absent property, which the enclosing object handles.
   const defined = options.filter((option) => readZod(option).kind !== 'undefined')
   const anyOf = defined.map((option, index) => convert(conversion, option, `${path}/anyOf/${index}`))
   if (anyOf.length === 0) return { not: {} }
@@ -164,7 +165,7 @@ function convertUnion(conversion: Conversion, { options }: Node<'union'>, path: 
 
 function convertIntersection(conversion: Conversion, node: Node<'intersection'>, path: string): JsonSchema {
   const sides = [node.left, node.right].map((side, index) => convert(conversion, side, `${path}/allOf/${index}`))
-  // A closed side would refuse the keys of the other one, so only the whole can be closed.
+  // A closed side would reject the keys of the other side, so only the intersection can be closed.
   const opened = sides.map((side) =>
     Object.fromEntries(
       Object.entries(side).filter(
@@ -180,12 +181,12 @@ function isClosed(json: JsonSchema): boolean {
 }
 
 function pipeSide(node: Node<'pipe'>, io: 'input' | 'output'): object {
-  // What a preprocess step accepts is unknown; what it makes of it is the best description there is.
+  // The input of a preprocess step is unknown, so its output is the best description available.
   const startsWithTransform = readZod(node.in).kind === 'transform'
   return io === 'output' || startsWithTransform ? node.out : node.in
 }
 
-/** Whether a property with this schema may be left out. */
+/** Whether a property with this schema may be absent. */
 export function isOptional(schema: object, io: 'input' | 'output', depth = 0): boolean {
   const node = readZod(schema)
   if (depth > MAX_DEPTH) return false

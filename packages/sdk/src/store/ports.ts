@@ -4,19 +4,20 @@ import { McpError } from '../errors.ts'
  * Stores the messages of streams so that a client can resume one after a disconnect. The method names are those of the
  * official SDK.
  *
- * Every method may return a value or a promise. Anyone who knows an event id can replay its stream, so the caller of the store
- * checks first that the stream belongs to the client.
+ * Every method may return a value or a promise. Anyone who knows an event id can replay its stream, so the caller of
+ * the store checks first that the stream belongs to the client.
  */
 export interface EventStore {
   /**
    * Stores one message of a stream and returns its event id. Ids are unique within the store, even after a stream was
-   * forgotten. The message is JSON text, or empty text for the event that opens a stream; a JSON value is returned as one.
+   * forgotten. The message is JSON text, or empty text for the event that opens a stream; a JSON value is returned as
+   * one.
    */
   storeEvent(streamId: string, message: unknown): string | Promise<string>
   /**
-   * Replays the messages of the same stream that were stored after the event, in order, and returns the stream id. Awaits
-   * each `send` before the next. Messages that are stored during the replay may be left out. Throws `UnknownEventError` if
-   * the id is unknown or has expired, or if the replay would have a gap.
+   * Replays the messages of the same stream that were stored after the event, in order, and returns the stream id.
+   * Awaits each `send` before the next. Messages that are stored during the replay may be left out. Throws
+   * `UnknownEventError` if the id is unknown or has expired, or if the replay would have a gap.
    */
   replayEventsAfter(lastEventId: string, to: EventReceiver): string | Promise<string>
   /**
@@ -60,8 +61,8 @@ export interface SessionStore {
   /** Creates or replaces a session. It expires after `ttlMs` without another `set` or `touch`. */
   set(record: SessionRecord, ttlMs: number): void | Promise<void>
   /**
-   * Replaces a record in one atomic step if it still equals `before`. Returns false, and does nothing, if it was changed or
-   * removed. In a store without this method, one of two simultaneous changes may be lost.
+   * Replaces a record in one atomic step if it still equals `before`. Returns false, and does nothing, if it was
+   * changed or removed. In a store without this method, one of two simultaneous changes may be lost.
    */
   replace?(record: SessionRecord, ttlMs: number, before: SessionRecord): boolean | Promise<boolean>
   /** Restarts the time to live. Returns false if the session does not exist. */
@@ -71,15 +72,15 @@ export interface SessionStore {
 }
 
 /**
- * Stores text values with a time to live, such as the codes and tokens that an authorization server issued. Every method may
- * return a value or a promise.
+ * Stores text values with a time to live, such as the codes and tokens that an authorization server issued. Every
+ * method may return a value or a promise.
  */
 export interface ValueStore {
   /** Returns a value, or undefined if it does not exist. */
   get(key: string): string | undefined | Promise<string | undefined>
   /** Creates or replaces a value. It expires after `ttlMs`. */
   set(key: string, value: string, ttlMs: number): void | Promise<void>
-  /** Returns a value and removes it in one atomic step: of several simultaneous callers, in any process, one gets it. */
+  /** Returns a value and removes it atomically: of several simultaneous callers, in any process, one gets it. */
   take(key: string): string | undefined | Promise<string | undefined>
   /** Removes a value. */
   delete(key: string): void | Promise<void>
@@ -147,8 +148,8 @@ export interface TaskLimits {
 }
 
 /**
- * Stores tasks and hands them to workers. When a promise resolves, the change is durable and survives a crash of the process,
- * as far as the store itself outlives the process.
+ * Stores tasks and hands them to workers. When a promise resolves, the change is durable and survives a crash of the
+ * process, as far as the store itself outlives the process.
  */
 export interface TaskStore {
   /** Stores a new task with version 1. Throws `overloaded` if the limits leave no room for it. */
@@ -156,8 +157,8 @@ export interface TaskStore {
   /** Returns a task, or undefined if it does not exist. */
   get(id: string): Promise<TaskEntry | undefined>
   /**
-   * Replaces the entry whose version is one less, atomically with everything in `options`. Returns false, and does nothing,
-   * if there is no such entry because another writer was faster or the task is gone.
+   * Replaces the entry whose version is one less, atomically with everything in `options`. Returns false, and does
+   * nothing, if there is no such entry because another writer was faster or the task is gone.
    */
   replace(entry: TaskEntry, options?: TaskWriteOptions): Promise<boolean>
   /** Returns the notes of a task in order; an empty list if the task does not exist. */
@@ -167,13 +168,13 @@ export interface TaskStore {
   /** Returns the number of open tasks of an owner, or of all owners. Reads a counter, so the cost is constant. */
   countOpen(owner?: string): Promise<number>
   /**
-   * Runs ready tasks. Owners take turns; within one owner the order is roughly oldest first. One worker at a time runs a
-   * task, whatever processes share the store. If that process dies, or does not renew its lease within `leaseMs`, another
-   * worker runs the task again. When `run` resolves, the task is no longer ready, unless it was made ready in the meantime.
-   * When `run` rejects, the task is retried after a delay.
+   * Runs ready tasks. Owners take turns; within one owner the order is roughly oldest first. One worker at a time runs
+   * a task, whatever processes share the store. If that process dies, or does not renew its lease within `leaseMs`,
+   * another worker runs the task again. When `run` resolves, the task is no longer ready, unless it was made ready in
+   * the meantime. When `run` rejects, the task is retried after a delay.
    */
   work(run: RunTask, options: WorkOptions): Promise<TaskStoreWorker>
-  /** Calls the listener for every change of a task and every `publish`, by any process. Returns a function that stops it. */
+  /** Calls the listener for every change of a task and every `publish`, by any process. Returns a function to stop. */
   watch(listener: (id: string, text?: string) => void): Promise<() => void>
   /** Sends text about a task to all watchers. It is not stored. */
   publish(id: string, text: string): void | Promise<void>
@@ -196,7 +197,7 @@ export interface WorkOptions {
   concurrency: number
   /** How many of them may belong to one owner, so that long tasks do not block other owners. Default `concurrency`. */
   maxPerOwner?: number | undefined
-  /** How long a worker may go without renewing its lease before another takes over. It renews about three times as often. */
+  /** How long a lease lasts without renewal before another worker takes over. Workers renew it three times as often. */
   leaseMs: number
   /** Called with errors of the store. The worker continues. */
   onError(error: unknown): void
@@ -217,8 +218,8 @@ export interface KnownTask {
 }
 
 /**
- * Stores the ids of the open tasks of a client, so that it can resume them after a restart. Use one store for each server and
- * user. Every method may return a value or a promise.
+ * Stores the ids of the open tasks of a client, so that it can resume them after a restart. Use one store for each
+ * server and user. Every method may return a value or a promise.
  */
 export interface TaskIdStore {
   /** Adds a task. */

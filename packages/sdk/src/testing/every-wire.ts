@@ -19,11 +19,11 @@ import { record, Transcript } from './transcript.ts'
 
 export type WireTransport = 'memory' | 'stdio' | 'http' | 'http-stateless' | 'sse'
 
-/** A client and a server that are connected, and what they said. Closes itself with `await using`. */
+/** A connected client and server, and the transcript of their messages. Closes itself with `await using`. */
 export interface Pair {
   readonly client: Client
   readonly transcript: Transcript
-  /** Closes both ends; throws when a message was not what the official schema of the revision wants. */
+  /** Closes both ends. Throws if a message violates the official schema of the revision. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -31,43 +31,43 @@ export interface Pair {
 export interface Wire {
   readonly revision: Revision
   readonly transport: WireTransport
-  /** Such as `2025-06-18, stdio`. */
+  /** For example `2025-06-18, stdio`. */
   readonly name: string
   connect(server: Connectable, options?: ClientOptions): Promise<Pair>
-  /** The two ends of a fresh connection to the server, for tests that speak for themselves. */
+  /** Opens a connection to the server. Returns the transport of the client, for tests that send their own messages. */
   open(server: Connectable): Promise<Transport>
 }
 
 export interface WireOptions {
   revisions?: readonly RevisionId[] | undefined
   transports?: readonly WireTransport[] | undefined
-  /** A folder with the official `<revision>.json` schemas; every message is checked against them. */
+  /** A folder with the official `<revision>.json` schemas. Every message is checked against them. */
   schemas?: string | undefined
 }
 
-/** The worlds a test body should hold in: every revision over every transport. */
+/** Returns every combination of a revision and a transport, to run a test on each. */
 export function wires(options: WireOptions = {}): Wire[] {
   const transports = options.transports ?? ['memory', 'stdio']
   return chooseRevisions(options.revisions).flatMap((revision) =>
     transports
-      // The old transport has sessions of its own kind, and 2026-07-28 has none.
+      // HTTP+SSE has its own kind of sessions, and 2026-07-28 has no sessions.
       .filter((transport) => transport !== 'sse' || !revision.lacks('initialize'))
       .map((transport) => createWire(revision, transport, options.schemas)),
   )
 }
 
-/** The part of a test runner that is needed: vitest's, Jest's or node:test's `it`. */
+/** The part of a test runner that is needed: `it` of vitest, Jest or node:test. */
 export interface TestRunner {
   (title: string, body: () => Promise<void>): unknown
   skip(title: string, body?: () => Promise<void>): unknown
 }
 
 export interface EveryWireOptions extends WireOptions {
-  /** Why a wire cannot hold, if so; it becomes part of the skipped test's title. */
+  /** Returns the reason to skip a wire, if there is one. The reason becomes part of the title of the skipped test. */
   skip?: (wire: Wire) => string | undefined
 }
 
-/** One test body, run on every wire. */
+/** Runs one test on every wire. */
 export function everyWire(
   it: TestRunner,
   title: string,
@@ -110,12 +110,12 @@ async function connectPair(
     async [Symbol.asyncDispose]() {
       await client.close()
       if (judge && judge.problems.length > 0)
-        throw new Error(`Not as the schema of ${revision.id} wants:\n${judge.problems.join('\n')}`)
+        throw new Error(`Messages violate the schema of ${revision.id}:\n${judge.problems.join('\n')}`)
     },
   }
 }
 
-/** The real stdio transport and framing, over pipes within the process. */
+/** Uses the real stdio transport and framing, over pipes inside the process. */
 async function openPipes(server: Connectable): Promise<Transport> {
   const toServer = new PassThrough()
   const toClient = new PassThrough()
@@ -123,7 +123,7 @@ async function openPipes(server: Connectable): Promise<Transport> {
   return new PipeTransport(toServer, toClient)
 }
 
-/** A real server on a port of its own, which ends with the connection. */
+/** Starts a real server on its own port, which closes with the connection. */
 async function openHttp(server: Connectable, options: HttpOptions): Promise<Transport> {
   const http = await serveHttp(server as McpServer, { port: 0, exit: false, graceMs: 1_000, ...options })
   const transport = options.sse

@@ -4,7 +4,7 @@ import { Judge, OfficialSchema } from './official-schemas.ts'
 
 const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, '2025-11-25')
 
-describe.skipIf(!schema)('checks by the official schema', () => {
+describe.skipIf(!schema)('checks against the official schema', () => {
   it('reports nothing for a valid conversation', () => {
     const judge = new Judge(schema!)
     judge.hear({ from: 'client', message: { jsonrpc: '2.0', id: 1, method: 'tools/list' } })

@@ -13,7 +13,7 @@ import { compileJsonSchema, type JsonSchema, type JsonSchemaCheck } from '../sch
 import { isObject } from '../util/objects.ts'
 import type { Line } from './transcript.ts'
 
-/** Requests whose answer has no name of its own in the schemas. */
+/** Requests whose result has no definition of its own in the schemas. */
 const emptyResults: ReadonlySet<string> = new Set([
   'ping',
   'logging/setLevel',
@@ -21,17 +21,17 @@ const emptyResults: ReadonlySet<string> = new Set([
   'resources/unsubscribe',
 ])
 
-/** Stands for any request that wants to be a task, and whose answer is one (2025-11-25). */
+/** Stands for any request that asks for a task and gets one (2025-11-25). */
 const asTask = 'as a task'
 
-/** The official JSON Schema of one revision, as a judge of messages. */
+/** The official JSON Schema of one revision, which checks messages. */
 export class OfficialSchema {
   readonly #document: JsonSchema
   readonly #definitions: Record<string, JsonSchema>
   readonly #byMethod = new Map<string, string>()
   readonly #checks = new Map<string, JsonSchemaCheck>()
 
-  /** Undefined when the folder has no schema for this revision. */
+  /** Returns undefined if the folder has no schema for this revision. */
   static load(folder: string, revision: RevisionId): OfficialSchema | undefined {
     const file = join(folder, `${revision}.json`)
     if (!existsSync(file)) return undefined
@@ -49,7 +49,7 @@ export class OfficialSchema {
     }
   }
 
-  /** What is wrong with a message, or undefined. `method` is that of the request a response answers. */
+  /** Describes what is wrong with a message, if anything. For a response, `method` is that of its request. */
   problem(message: RpcMessage, method?: string): string | undefined {
     const name = this.#nameFor(message, method)
     if (name === undefined) return undefined
@@ -64,7 +64,7 @@ export class OfficialSchema {
     if (emptyResults.has(method)) return 'EmptyResult'
     if (method === asTask) return 'CreateTaskResult'
     const result = this.#byMethod.get(method)?.replace(/Request$/, 'Result')
-    // Since 2026-07-28 a response has a name too, and allows for results that ask for input.
+    // Since 2026-07-28 responses have definitions too, which allow results that ask for input.
     return [`${result}Response`, `${result}`].find((name) => this.#definitions[name])
   }
 
@@ -80,7 +80,7 @@ export class OfficialSchema {
 
 const loaded = new Map<string, OfficialSchema>()
 
-/** Checks a conversation message by message; collects what is wrong with either side. */
+/** Checks a conversation message by message, and collects the problems of both sides. */
 export class Judge {
   readonly problems: string[] = []
   readonly #schema: OfficialSchema
@@ -95,7 +95,7 @@ export class Judge {
   hear({ from, message }: Line): void {
     for (const each of [message].flat()) {
       if (isObject(each)) this.#one(from, each)
-      else this.problems.push(`${from} sent ${JSON.stringify(each)}, which is no message`)
+      else this.problems.push(`${from} sent ${JSON.stringify(each)}, which is not a message`)
     }
   }
 
@@ -109,7 +109,7 @@ export class Judge {
     const asker = this.#methods[from === 'client' ? 'server' : 'client']
     const id = (message as { id?: unknown }).id
     const method = 'method' in message ? undefined : isRequestId(id) ? asker.get(id) : undefined
-    // JSON-RPC wants `id: null` where the request could not be read; the older schemas have no form for that.
+    // JSON-RPC uses `id: null` if the request could not be read. The older schemas do not allow that.
     if ('error' in message && id === null) return
     const isTask =
       method !== undefined && isObject((message as RpcResponse).result?.task) && this.#wantsTask.has(`${id}`)

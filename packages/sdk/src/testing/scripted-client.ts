@@ -11,11 +11,11 @@ export interface ScriptOptions {
   /** Default 2026-07-28. */
   revision?: RevisionId | undefined
   capabilities?: ClientCapabilities | undefined
-  /** The identity that a server in this process sees. */
+  /** The identity that a server in the same process sees. */
   auth?: TestIdentity | undefined
 }
 
-/** A client that says exactly what it is told to, right or wrong, and shows every answer as it came. */
+/** A client that sends exactly what a test asks for, valid or not, and returns every response unchanged. */
 export class ScriptedClient {
   readonly transcript = new Transcript()
   readonly #transport: Transport
@@ -32,7 +32,7 @@ export class ScriptedClient {
     this.#options = { revision, capabilities }
   }
 
-  /** Over a transport of your own, or in memory to a server. Nothing is said yet. */
+  /** Connects through a transport, or in memory to a server. Sends nothing yet. */
   static async connect(target: Connectable | Transport, options: ScriptOptions = {}): Promise<ScriptedClient> {
     const transport = 'start' in target ? target : await connectInMemory(target, options.auth)
     const client = new ScriptedClient(transport, options)
@@ -41,7 +41,7 @@ export class ScriptedClient {
     return client
   }
 
-  /** Shakes hands where the revision has that; otherwise nothing. */
+  /** Performs the handshake if the revision has one. */
   async open(): Promise<RpcResponse | undefined> {
     const { revision, capabilities } = this.#options
     if (this.#isStateless) return undefined
@@ -55,12 +55,12 @@ export class ScriptedClient {
     return answer
   }
 
-  /** A well-formed request of the revision; resolves with the whole response. */
+  /** Sends a valid request of the revision. Resolves with the whole response. */
   request(method: string, params: Params = {}): Promise<RpcResponse> {
     return this.send({ jsonrpc: '2.0', id: this.#nextId++, method, params: this.params(params) })
   }
 
-  /** Params as the revision wants them: since 2026-07-28 they say who is calling. */
+  /** Adds what the revision requires to params: since 2026-07-28 they identify the client. */
   params(params: Params = {}): Params {
     if (!this.#isStateless) return params
     const meta = {
@@ -71,7 +71,7 @@ export class ScriptedClient {
     return { ...params, _meta: { ...meta, ...(params._meta as object) } }
   }
 
-  /** Any message at all; resolves with the answer to its id. */
+  /** Sends any message. Resolves with the response to its id. */
   send(message: unknown): Promise<RpcResponse> {
     const { id } = message as { id?: unknown }
     const answer = this.next((received) => !Array.isArray(received) && !('method' in received) && received.id === id)
@@ -83,13 +83,13 @@ export class ScriptedClient {
     this.say({ jsonrpc: '2.0', method, ...(params && { params }) })
   }
 
-  /** Any message at all, without waiting. */
+  /** Sends any message without waiting. */
   say(message: unknown): void {
     this.transcript.add('client', message)
     this.#transport.send(message as RpcMessage)
   }
 
-  /** The next message that fits; notifications and requests of the server too. */
+  /** Resolves with the next message that matches, including notifications and requests of the server. */
   next(wants: (message: RpcMessage | RpcMessage[]) => boolean): Promise<RpcMessage | RpcMessage[]> {
     return new Promise((resolve) => {
       const entry = {

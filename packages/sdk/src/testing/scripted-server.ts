@@ -3,17 +3,17 @@ import type { ClientTransport } from '../protocol/transport.ts'
 import { InMemoryTransport } from '../transport/memory/memory.ts'
 import { Transcript } from './transcript.ts'
 
-/** What a scripted server does with a request: a whole answer without jsonrpc and id, or undefined for silence. */
+/** How a scripted server answers a request: a whole response without jsonrpc and id, or undefined for no response. */
 export type ScriptedAnswer = { result: unknown } | { error: unknown } | undefined
 
-/** A server that answers exactly what it is told to, right or wrong. Hand `transport` to a client. */
+/** A server that answers exactly what a test asks for, valid or not. Pass `transport` to a client. */
 export class ScriptedServer {
   readonly transcript = new Transcript()
-  /** The client's end. */
+  /** The transport of the client. */
   readonly transport: ClientTransport
   readonly #own: InMemoryTransport
 
-  /** @param answers By method; `'*'` takes the rest. Methods without an answer get -32601. */
+  /** @param answers By method; `'*'` handles all others. Methods without an answer get the error -32601. */
   constructor(answers: Record<string, (params: Params, request: RpcRequest) => ScriptedAnswer>) {
     const [theirs, ours] = InMemoryTransport.createLinkedPair()
     this.transport = theirs
@@ -30,13 +30,13 @@ export class ScriptedServer {
     void ours.start()
   }
 
-  /** Any message at all. */
+  /** Sends any message. */
   say(message: unknown): void {
     this.transcript.add('server', message)
     this.#own.send(message as RpcMessage)
   }
 
-  /** Ends as a server that went away does. */
+  /** Closes the connection, like a server that exits. */
   async close(): Promise<void> {
     await this.#own.close()
   }

@@ -1,13 +1,13 @@
 import type { RpcMessage } from '../jsonrpc/message.ts'
 import type { LinkTransport } from '../jsonrpc/transport.ts'
 
-/** One message of a conversation, seen from the client. */
+/** One message of a conversation, as the client sees it. */
 export interface Line {
   readonly from: 'client' | 'server'
   readonly message: RpcMessage | RpcMessage[]
 }
 
-/** What was said on a wire, in order. */
+/** The messages on a wire, in order. */
 export class Transcript {
   readonly lines: Line[] = []
   readonly #onLine: ((line: Line) => void)[] = []
@@ -22,12 +22,12 @@ export class Transcript {
     this.#onLine.push(listener)
   }
 
-  /** Messages of one side, without the envelopes of batches. */
+  /** Returns the messages of one side, with batches flattened. */
   from(side: Line['from']): RpcMessage[] {
     return this.lines.filter((line) => line.from === side).flatMap((line) => line.message)
   }
 
-  /** A text to read aloud, or to keep in a file: `→` is the client, `←` the server. */
+  /** Formats the conversation for people and files: `→` is the client, `←` the server. */
   toString(): string {
     return this.lines
       .map(({ from, message }) => `${from === 'client' ? '→' : '←'} ${JSON.stringify(message)}`)
@@ -35,13 +35,13 @@ export class Transcript {
   }
 }
 
-/** Notes down everything that passes a client's transport. Call it before connecting. */
+/** Records every message on the transport of a client. Call it before connecting. */
 export function record(transport: LinkTransport, transcript = new Transcript()): Transcript {
   const { send, sendText, sendRequest } = transport
   let isNoted = false
   transport.send = (message) => {
     transcript.add('client', message)
-    // A transport may pass it on to its own sendText; it was said once.
+    // A transport may call its own sendText. The message is recorded once.
     isNoted = true
     try {
       return send.call(transport, message)
@@ -60,7 +60,7 @@ export function record(transport: LinkTransport, transcript = new Transcript()):
     transport.sendRequest = (text, request) => {
       const { length } = transcript.lines
       const sent = sendRequest.call(transport, text, request)
-      // Transports whose `send` was replaced send requests by it, too.
+      // A transport whose `send` was replaced also sends requests with it.
       if (transcript.lines.length === length) transcript.add('client', JSON.parse(text))
       return sent
     }

@@ -1,8 +1,8 @@
 /**
- * Waits for the work, but rejects as soon as the signal aborts. The work itself goes on, for example because a `fetch` ignores
- * its signal or because a DNS lookup cannot be cancelled.
+ * Waits for the work, but rejects as soon as the signal aborts. The work itself continues, for example because a
+ * `fetch` ignores its signal or because a DNS lookup cannot be cancelled.
  *
- * @param toError Makes the error of the reason that the signal was aborted with. Default: the reason itself.
+ * @param toError Converts the abort reason to an error. Default: the reason itself.
  */
 export function untilAborted<T>(
   work: PromiseLike<T>,

@@ -1,6 +1,6 @@
 import { Counter } from './counter.ts'
 
-/** Whom limits count a call for: its principal, or the address that an anonymous call comes from. */
+/** The account that limits count a call for: its principal, or the address of an anonymous caller. */
 export interface Account {
   readonly name: string
   readonly isAddress: boolean
@@ -11,13 +11,13 @@ interface Caller {
   readonly peer?: string | undefined
 }
 
-/** Undefined where neither is known: then only the limits for all callers apply. */
+/** Returns undefined if neither is known. Then only the limits for all callers apply. */
 export function accountOf({ principal, peer }: Caller): Account | undefined {
   if (principal !== undefined) return { name: principal, isAddress: false }
   return peer === undefined ? undefined : { name: networkOf(peer), isAddress: true }
 }
 
-/** Counts by account; principals and addresses are kept apart. */
+/** Counts by account. Principals and addresses are separate. */
 export class AccountCounter {
   readonly #principals = new Counter()
   readonly #addresses = new Counter()
@@ -36,7 +36,7 @@ export class AccountCounter {
 }
 
 /**
- * Returns the name under which limits count an address. Whoever has an IPv6 address has at least a /64 of them, so these count
+ * Returns the name under which limits count an address. A user of IPv6 has at least a /64 of addresses, so these count
  * as one. An address may come from a header, so the name is bounded.
  */
 export function networkOf(peer: string): string {
@@ -52,7 +52,10 @@ export function networkOf(peer: string): string {
   return groups.slice(0, 4).map(withoutZeros).join(':')
 }
 
-/** The network with the most bytes, of which there is at least one. Limits take from it first, so that it costs others nothing. */
+/**
+ * Returns the network with the most bytes; there must be at least one. Limits evict from it first, so that other
+ * networks are not affected.
+ */
 export function heaviestNetwork(
   entries: Iterable<{ readonly network: string | undefined; readonly bytes: number }>,
 ): string | undefined {

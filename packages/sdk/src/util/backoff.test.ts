@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { backoffMs, defaultBackoff } from './backoff.ts'
 
 describe('backoff', () => {
-  it('waits a random time below a growing bound, so that clients spread out [CACHE-011]', () => {
+  it('returns a random delay below a growing maximum, so that clients do not retry together [CACHE-011]', () => {
     const backoff = { ...defaultBackoff, initialDelayMs: 100, growth: 3, maxDelayMs: 500 }
     const waits = (attempt: number) => Array.from({ length: 500 }, () => backoffMs(backoff, attempt))
     for (const [attempt, bound] of [100, 300, 500, 500].entries()) {

@@ -13,7 +13,7 @@ export interface Backoff {
 
 export const defaultBackoff: Backoff = { initialDelayMs: 200, maxDelayMs: 10_000, growth: 2, maxRetries: 5 }
 
-/** A random delay up to the current maximum (full jitter), so that clients that failed together do not retry together. */
+/** Returns a random delay up to the current maximum (full jitter), so that clients do not retry in unison. */
 export function backoffMs({ initialDelayMs, maxDelayMs, growth }: Backoff, attempt: number): number {
   return random.fraction() * Math.min(maxDelayMs, initialDelayMs * growth ** attempt)
 }

@@ -1,8 +1,9 @@
 const strict = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Strict UTF-8 on Node; null when it is none. `toString` puts U+FFFD where bytes are wrong and is much faster than a strict
- * decoder for short texts; so only a text with that character, which may also be there rightly, is decoded again.
+ * Decodes UTF-8 strictly, on Node. Returns null if it is invalid. `toString` replaces invalid bytes with U+FFFD and is
+ * much faster than a strict decoder for short texts. So only a text that contains this character, which may also be
+ * valid, is decoded again.
  */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   const text = asBuffer(bytes).toString('utf8')
@@ -15,8 +16,8 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 }
 
 /**
- * Collects what arrives in pieces. Small pieces are copied together: kept as they are, each would cost a hundred times its
- * size, and a peer chooses how small they are.
+ * Collects bytes that arrive in pieces. Small pieces are copied together: each would otherwise cost a hundred times its
+ * size, and the peer chooses how small they are.
  */
 export class ByteCollector {
   readonly #pieces: Uint8Array[] = []
@@ -26,7 +27,7 @@ export class ByteCollector {
 
   push(chunk: Uint8Array): void {
     this.length += chunk.length
-    // Nearly everything comes in one piece, or in large ones.
+    // Most messages arrive in one piece, or in large ones.
     if (this.#pieces.length === 0 || chunk.length >= largePiece) {
       this.#flush()
       this.#pieces.push(chunk)
@@ -40,7 +41,7 @@ export class ByteCollector {
     this.#used += chunk.length
   }
 
-  /** All of it. */
+  /** Returns all bytes. */
   take(): Uint8Array {
     this.#flush()
     return joinBytes(this.#pieces, this.length)
@@ -55,7 +56,7 @@ export class ByteCollector {
 
 const largePiece = 4_096
 
-/** @param length Of all of them together. */
+/** @param length The length of all chunks together. */
 export function joinBytes(chunks: readonly Uint8Array[], length: number): Uint8Array {
   if (chunks.length === 1) return chunks[0]!
   const joined = new Uint8Array(length)

@@ -1,4 +1,4 @@
-/** Counts by name; what is not counted costs nothing. Undefined is nobody in particular, and not counted. */
+/** Counts by name. A count of zero takes no memory. An undefined name is not counted. */
 export class Counter {
   readonly #counts = new Map<string, number>()
 

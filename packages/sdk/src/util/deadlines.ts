@@ -1,7 +1,7 @@
 import { clock } from './clock.ts'
 import { scheduler, type Timer } from './scheduler.ts'
 
-/** One timer for any number of deadlines. It checks them at intervals. */
+/** Uses one timer for any number of deadlines, and checks them at intervals. */
 export class Deadlines {
   readonly #waiting = new Map<() => void, number>()
   readonly #ms: number
@@ -11,7 +11,7 @@ export class Deadlines {
     this.#ms = ms
   }
 
-  /** Calls `onLate`, unless it is deleted in time. */
+  /** Calls `onLate` at the deadline, unless it is deleted before. */
   add(onLate: () => void): void {
     this.#waiting.set(onLate, clock.now() + this.#ms)
     this.#timer ??= scheduler.setInterval(() => this.#look(), Math.max(5, Math.min(1_000, this.#ms / 4)))

@@ -4,7 +4,7 @@ export interface Deferred<T> {
   reject(error: unknown): void
 }
 
-/** A promise that is settled from outside. */
+/** Creates a promise that is settled from outside. */
 export function deferred<T>(): Deferred<T> {
   let resolve!: Deferred<T>['resolve']
   let reject!: Deferred<T>['reject']

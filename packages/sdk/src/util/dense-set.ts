@@ -1,11 +1,11 @@
-/** Something that can be in a bag: it remembers its place there. */
+/** An item of a `DenseSet`, which stores its index there. */
 export interface DenseSetItem {
   place: number
 }
 
 /**
- * What comes and goes all the time. A `Set` with as much coming and going leaves a chain of outgrown tables behind, which
- * keeps garbage alive until the next full collection; this keeps one array.
+ * A set for items that are added and deleted all the time. Under this load a `Set` leaves a chain of outgrown tables
+ * behind, which keeps garbage alive until the next full collection. A `DenseSet` keeps one array.
  */
 export class DenseSet<T extends DenseSetItem> {
   readonly #items: T[] = []
@@ -27,7 +27,7 @@ export class DenseSet<T extends DenseSetItem> {
     last.place = item.place
   }
 
-  /** As they are now: what comes or goes meanwhile does not disturb whoever walks through them. */
+  /** Returns a copy, so that adding and deleting does not affect an iteration over it. */
   all(): T[] {
     return [...this.#items]
   }

@@ -1,11 +1,11 @@
 type Listener<T> = (event: T) => void
 
-/** A typed event source of a few lines; `on` returns the way to stop listening. */
+/** A minimal typed event emitter. `on` returns a function that removes the listener. */
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<Listener<never>>>()
   readonly #onError: (error: unknown) => void
 
-  /** @param onError Takes what a listener throws, so that one bad listener stops neither the others nor us. */
+  /** @param onError Receives errors that listeners throw. They affect neither other listeners nor the emitter. */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError
   }

@@ -1,5 +1,5 @@
 /**
- * True if a host is this machine, by its address or as `localhost`, which no name server can change.
+ * True if a host is this machine: a loopback address or `localhost`, which name servers cannot redefine.
  *
  * @param host As in `URL.hostname`, or an address to listen on (`::1` without brackets).
  */

@@ -1,11 +1,11 @@
 export type JsonObject = Record<string, unknown>
 
-/** A JSON object: not null, not an array. */
+/** Whether a value is a JSON object: not null, not an array. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A copy without some keys. Own keys only, so a `__proto__` member stays data. */
+/** Returns a copy without some keys. Copies own keys only, so a `__proto__` member stays data. */
 export function omit<T extends object>(source: T, keys: readonly string[]): T {
   const copy: JsonObject = {}
   for (const key of Object.keys(source)) {
@@ -14,7 +14,7 @@ export function omit<T extends object>(source: T, keys: readonly string[]): T {
   return copy as T
 }
 
-/** A copy with just some keys, where present. */
+/** Returns a copy with some keys only, if present. */
 export function pick<T extends object>(source: T, keys: readonly string[]): T {
   const copy: JsonObject = {}
   for (const key of keys) {
@@ -23,7 +23,7 @@ export function pick<T extends object>(source: T, keys: readonly string[]): T {
   return copy as T
 }
 
-/** Set an own property, also for the key `__proto__`, which plain assignment would treat as the prototype. */
+/** Sets an own property, also for the key `__proto__`, which plain assignment would treat as the prototype. */
 export function define(target: JsonObject, key: string, value: unknown): void {
   if (key === '__proto__') {
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })

@@ -4,7 +4,7 @@ export function worksOnlyInRequests(): boolean {
   return navigator?.userAgent === 'Cloudflare-Workers'
 }
 
-/** True on Node and runtimes that are compatible with it, where `node:http` is there without an import. */
+/** True on Node and compatible runtimes, where `node:http` is available without an import. */
 export function usesNodeHttp(): boolean {
   return typeof process === 'object' && process.versions?.node !== undefined && 'getBuiltinModule' in process
 }

@@ -7,18 +7,18 @@ const ivBytes = 12
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
 /**
- * Seals small values so that a peer can carry them but neither read nor change them (AES-256-GCM, WebCrypto, so that it
- * runs on every runtime). The first key seals; every key opens, which allows rotation.
+ * Encrypts small values so that a peer can store them but neither read nor change them (AES-256-GCM with WebCrypto, so
+ * that it runs on every runtime). The first key encrypts; every key decrypts, which allows rotation.
  */
 export class Sealer {
   readonly #keys: () => Promise<CryptoKey[]>
 
-  /** @param secrets Shared between nodes, newest first. Without any, a random key that lives as long as the process. */
+  /** @param secrets Shared between nodes, newest first. Default: a random key, valid until the process exits. */
   constructor(secrets: readonly (string | Uint8Array)[] = []) {
     this.#keys = lazy(() => Promise.all((secrets.length > 0 ? secrets : [randomKey()]).map(importKey)))
   }
 
-  /** @param purpose What the value is for; it opens only for the same purpose. */
+  /** @param purpose What the value is for. It can be opened only for the same purpose. */
   async seal(value: unknown, purpose: string): Promise<string> {
     const [key] = await this.#keys()
     const iv = random.bytes(ivBytes)
@@ -30,7 +30,7 @@ export class Sealer {
     return toBase64Url(whole)
   }
 
-  /** The value, or undefined when it was not sealed by us for this purpose. */
+  /** Returns the value, or undefined if it was not sealed with one of the keys for this purpose. */
   async open(token: string, purpose: string): Promise<unknown> {
     const whole = fromBase64Url(token)
     if (!whole || whole.length <= ivBytes) return undefined
@@ -40,7 +40,7 @@ export class Sealer {
         const text = await crypto.subtle.decrypt(algorithm, key, whole.subarray(ivBytes))
         return JSON.parse(new TextDecoder().decode(text))
       } catch {
-        // Not sealed with this key; the next may fit.
+        // Not sealed with this key. Try the next one.
       }
     }
     return undefined
@@ -66,7 +66,7 @@ function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
     const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
-    // The last character may have bits to spare; only one way to write them is ours.
+    // The last character may have unused bits. Only the canonical encoding is accepted.
     return toBase64Url(bytes) === text ? bytes : undefined
   } catch {
     return undefined

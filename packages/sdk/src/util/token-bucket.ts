@@ -1,4 +1,4 @@
-/** A token bucket: `burst` at once, then `perSecond`. Time is handed in, so that it needs no timer. */
+/** A token bucket: `burst` calls at once, then `perSecond`. The caller passes the time, so it needs no timer. */
 export class TokenBucket {
   #tokens: number
   #last: number
@@ -12,9 +12,9 @@ export class TokenBucket {
     this.#last = now
   }
 
-  /** True when one may pass now. */
+  /** Takes a token. Returns false if there is none. */
   take(now: number): boolean {
-    // A clock that was set back refills nothing, and takes nothing away.
+    // If the clock was set back, no tokens are added or removed.
     if (now > this.#last) {
       this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#last) / 1000) * this.#perSecond)
     }
@@ -24,7 +24,7 @@ export class TokenBucket {
     return true
   }
 
-  /** Milliseconds until one may pass. */
+  /** Returns the milliseconds until a token is available. */
   wait(now: number): number {
     const tokens = this.#tokens + ((now - this.#last) / 1000) * this.#perSecond
     return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) / this.#perSecond) * 1000)
@@ -32,8 +32,9 @@ export class TokenBucket {
 }
 
 /**
- * A token bucket for each of many callers. The least recently seen callers are forgotten, and start again with a full
- * bucket. A lookup allocates nothing: callers move from the older half to the recent one, which becomes the older when full.
+ * A token bucket for each of many callers. The least recently seen callers are evicted, and start again with a full
+ * bucket. A lookup allocates nothing: callers move from the older half to the recent one, which becomes the older half
+ * when it is full.
  */
 export class TokenBuckets {
   readonly #burst: number
@@ -52,7 +53,7 @@ export class TokenBuckets {
     return this.#recent.get(caller) ?? this.#remember(caller, now)
   }
 
-  /** How many callers are remembered. */
+  /** The number of callers in memory. */
   get size(): number {
     return this.#recent.size + this.#older.size
   }

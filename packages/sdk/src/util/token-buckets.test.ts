@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { TokenBucket, TokenBuckets } from './token-bucket.ts'
 
-describe('Buckets', () => {
+describe('TokenBuckets', () => {
   it('keeps one bucket per caller', () => {
     const buckets = new TokenBuckets(1, 1, 10)
     expect(buckets.of('a', 0)).toBe(buckets.of('a', 0))
@@ -19,7 +19,7 @@ describe('Buckets', () => {
   })
 })
 
-describe('Bucket', () => {
+describe('TokenBucket', () => {
   it('neither refills nor drains when the clock is set back', () => {
     const bucket = new TokenBucket(2, 1, 10_000)
     expect(bucket.take(10_000)).toBe(true)

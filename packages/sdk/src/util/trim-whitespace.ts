@@ -1,4 +1,4 @@
-/** Without spaces and tabs at the ends. HTTP knows no other blanks, and `trim` would also take those of Unicode away. */
+/** Removes spaces and tabs at both ends. HTTP has no other whitespace, and `trim` would also remove that of Unicode. */
 export function trimWhitespace(text: string): string {
   if (!isBlank(text.charCodeAt(0)) && !isBlank(text.charCodeAt(text.length - 1))) return text
   return text.replace(/^[ \t]+|[ \t]+$/g, '')

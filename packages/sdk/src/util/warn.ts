@@ -1,6 +1,6 @@
 const given = new Set<string>()
 
-/** A developer warning, once per process and key. Goes to stderr, never to stdout. */
+/** Prints a developer warning once per process and key. Writes to stderr, never to stdout. */
 export function warnOnce(key: string, message: string): void {
   if (given.has(key)) return
   given.add(key)

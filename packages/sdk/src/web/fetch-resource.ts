@@ -8,9 +8,9 @@ export interface FetchResourceOptions extends WebOptions {
 }
 
 /**
- * Fetches an `https:` resource from the web, instead of with `client.readResource`. Servers list such resources if clients can
- * fetch them directly (2026-07-28 resources, `https://`). The server chooses the URL, so `fetchResource` connects only to public
- * addresses, and sends no credentials.
+ * Fetches an `https:` resource from the web, instead of with `client.readResource`. Servers list such resources if
+ * clients can fetch them directly (2026-07-28 resources, `https://`). The server chooses the URL, so `fetchResource`
+ * connects only to public addresses, and sends no credentials.
  *
  * @example
  * const { contents } = uri.startsWith('https:') ? await fetchResource(uri) : await client.readResource(uri)

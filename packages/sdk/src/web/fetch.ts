@@ -4,8 +4,8 @@ import { usesNodeHttp } from '../util/runtime.ts'
 
 export interface WebOptions {
   /**
-   * Sends the requests, one at a time and without following redirects. Default: on Node, a client that connects to public
-   * addresses only; elsewhere, the global `fetch` without credentials.
+   * Sends the requests, one at a time and without following redirects. Default: on Node, a client that connects to
+   * public addresses only; elsewhere, the global `fetch` without credentials.
    */
   fetch?: FetchLike | undefined
   /** The time limit for the whole download. Default 10,000. */

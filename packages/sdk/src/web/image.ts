@@ -9,8 +9,8 @@ export interface ImageFacts {
 }
 
 /**
- * Detects the type, the size and the number of frames of an image from its bytes, without decompressing it. Undefined if it is
- * none of the four types, or damaged.
+ * Detects the type, the size and the number of frames of an image from its bytes, without decompressing it. Undefined
+ * if it has none of the four types, or is damaged.
  */
 export function readImage(bytes: Uint8Array): ImageFacts | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -25,7 +25,7 @@ export function readImage(bytes: Uint8Array): ImageFacts | undefined {
   }
 }
 
-/** PNG specification, 5 and 11; `acTL` has the number of frames of an animated PNG. */
+/** PNG specification, 5 and 11. `acTL` contains the number of frames of an animated PNG. */
 function readPng(view: DataView): ImageFacts | undefined {
   if (view.byteLength < 8 || view.getUint32(0) !== 0x89504e47 || view.getUint32(4) !== 0x0d0a1a0a) return undefined
   if (textAt(view, 12) !== 'IHDR') return undefined

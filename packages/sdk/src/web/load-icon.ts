@@ -10,8 +10,8 @@ export interface LoadIconOptions extends WebOptions {
   /** Other origins that icons may come from, such as `https://cdn.example.com`. Default: none. */
   trustedOrigins?: readonly string[] | undefined
   /**
-   * Allows SVG. Files with scripts, event handlers, external styles or references to other documents are always rejected. Show it in
-   * an `<img>`, never inline. Default false.
+   * Allows SVG. Files with scripts, event handlers, external styles or references to other documents are always
+   * rejected. Show it in an `<img>`, never inline. Default false.
    */
   allowSvg?: boolean | undefined
   /** The maximum size of the file. Default 262,144. */
@@ -33,9 +33,9 @@ export interface LoadedIcon {
 }
 
 /**
- * Loads an icon of a server. Both its metadata and its bytes are untrusted, so only `data:` URLs and `https:` URLs of the
- * server's origin or a trusted one are loaded, without credentials and without redirects to other origins. The type is detected
- * from the content (PNG, JPEG, WebP, and SVG if allowed), and bytes, dimensions and frames are limited.
+ * Loads an icon of a server. Both its metadata and its bytes are untrusted, so only `data:` URLs and `https:` URLs of
+ * the server's origin or a trusted one are loaded, without credentials and without redirects to other origins. The type
+ * is detected from the content (PNG, JPEG, WebP, and SVG if allowed), and bytes, dimensions and frames are limited.
  *
  * @throws McpError with the code `invalid-response` if the icon violates one of these rules.
  *

@@ -7,7 +7,7 @@ const elements = [
   'fe(?!Image)[A-Z][A-Za-z]+',
 ].join('|')
 
-/** Forbidden content. Files with it are rejected, not sanitized: mistakes of a sanitizer are found by attackers. */
+/** Forbidden content. Files with it are rejected, not sanitized, because attackers find the gaps of a sanitizer. */
 const forbidden: readonly [string, RegExp][] = [
   ['a document type or entities', /<!(?!--)(?!\[CDATA\[)/],
   ['character references or entities', /&(?!(?:amp|lt|gt|quot|apos);)/],
@@ -24,7 +24,7 @@ const forbidden: readonly [string, RegExp][] = [
   ['script URLs', /(?:java|vb)script\s*:/i],
 ]
 
-/** More than an icon needs. Copies are limited, because copies of copies grow exponentially. */
+/** More than an icon needs. Copies are limited, because nested copies grow exponentially. */
 const maxElements = 5_000
 const maxCopies = 20
 

@@ -135,7 +135,7 @@ describe('caching hints of a server', () => {
   it('never reveals results to callers without permission, public or not [CACHE-022]', async () => {
     for (const cacheScope of ['public', 'private'] as const) {
       const server = serverWith({ cache: { ttlMs: 60_000, cacheScope } })
-      // Access is decided by the application, here for each request; neither scope gets round it.
+      // The application decides about access per request; neither scope bypasses that.
       server.use(({ method, ctx }, next) => {
         if (method === 'resources/read' && ctx.meta['com.example/key'] !== 'right') throw new Error('not for you')
         return next()

@@ -252,12 +252,12 @@ describe('the cache of a client', () => {
     expect((await client.listTools().all()).map(({ name }) => name)).toEqual(['1/1', '1/2'])
     generation = 2
     await vi.advanceTimersByTimeAsync(20)
-    // The first page is still kept and leads to a cursor that the server no longer knows.
+    // The cached first page leads to a cursor that the server no longer knows.
     const names = client
       .listTools()
       .all()
       .then((tools) => tools.map(({ name }) => name))
-    // Whatever this one gives, the next begins anew.
+    // Whatever this iteration returns, the next one starts over.
     await names.catch(() => undefined)
     expect((await client.listTools().all()).map(({ name }) => name)).toEqual(['2/1', '2/2'])
     await client.close()
@@ -306,7 +306,7 @@ describe('the cache of a client', () => {
   })
 })
 
-/** A server that counts: each answer has a number of its own, and the time that it may be kept. */
+/** Creates a server that numbers its responses and sets their TTL. */
 function counting(ttlMs: unknown, extra: Record<string, unknown> = {}) {
   let count = 0
   const hints = { resultType: 'complete', ...(ttlMs !== undefined && { ttlMs }), cacheScope: 'private', ...extra }

@@ -11,7 +11,7 @@ import { pretend, requests, since } from '../server/features/support.ts'
 const object = { type: 'object' }
 const structured = since('2025-06-18')
 
-/** A client of a server that lists these tools and answers every call with this result. */
+/** Connects a client to a server that lists the given tools and answers every call with the given result. */
 async function facing(
   revision: RevisionId,
   tools: unknown,
@@ -168,7 +168,7 @@ describe('tool results', () => {
 
     it('follows the dialect that the schema names, or 2020-12 [JSON-001, JSON-002, JSON-005]', async () => {
       const draft7 = { $schema: 'http://json-schema.org/draft-07/schema#' }
-      // A list of items belongs to draft-07, prefixItems to 2020-12; each means nothing to the other.
+      // An array as items belongs to draft-07, prefixItems to 2020-12; each dialect ignores the other keyword.
       const cases: [object, object, boolean][] = [
         [draft7, { items: [{ type: 'string' }] }, false],
         [draft7, { prefixItems: [{ type: 'string' }] }, true],

@@ -35,7 +35,7 @@ function leadsSomewhere(page: string, link: string): boolean {
   return anchor === undefined || anchorsOf(target).includes(anchor)
 }
 
-/** The anchors that GitHub gives to headings. */
+/** Returns the anchors that GitHub generates for headings. */
 function anchorsOf(page: string): string[] {
   const headings = [...withoutCode(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading!)
   return headings.map((heading) =>
@@ -46,7 +46,7 @@ function anchorsOf(page: string): string[] {
   )
 }
 
-/** Comments in shell snippets look like headings. */
+/** Removes code blocks, because comments in shell snippets look like headings. */
 function withoutCode(page: string): string {
   return readFileSync(join(root, page), 'utf8').replace(/^```[\s\S]*?^```/gm, '')
 }

@@ -12,7 +12,7 @@ const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `do
 
 interface Snippet {
   page: string
-  /** The name in its first line (`// server.ts`), so that a later snippet of the page can start it; or a number. */
+  /** The name in the first line (`// server.ts`), so that a later snippet of the page can start it; or a number. */
   file: string
   code: string
 }
@@ -44,7 +44,7 @@ describe('TypeScript snippets of the README and the docs', () => {
     it(`run without an error: ${page}, ${file}`, async () => {
       const cwd = join(folder, slug(page))
       const run = promisify(execFile)(process.execPath, [file.replace('.ts', '.js')], { cwd, timeout: 15_000 })
-      // Servers end when their stdin does.
+      // Servers exit when their stdin ends.
       run.child.stdin?.end()
       await run
     })

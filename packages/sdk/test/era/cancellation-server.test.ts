@@ -12,7 +12,7 @@ import { testServer } from './support.ts'
 
 const sampling = { messages: [], maxTokens: 1 }
 
-/** A server's link to a scripted client that has shaken hands. */
+/** Connects a server to a scripted client that has completed the handshake, and returns both ends. */
 async function link(revision: RevisionId) {
   const [ours, theirs] = InMemoryTransport.createLinkedPair()
   const own = await testServer().server.connect(theirs)
@@ -182,7 +182,7 @@ describe('requests sent by a server', () => {
     expect((await call).code).toBe('cancelled')
     const cancelled = await heard(caller.transcript, 'server', 'notifications/cancelled')
     expect(cancelled.params).toEqual({ requestId: asked.id, reason: 'No longer needed' })
-    // The answer that still comes changes nothing.
+    // A late response has no effect.
     caller.say({
       jsonrpc: '2.0',
       id: asked.id,
@@ -248,7 +248,7 @@ describe('requests sent by a server', () => {
     const asked = await heard(server.transcript, 'client', 'tools/call')
     server.say({ jsonrpc: '2.0', id: asked.id, method: 'sampling/createMessage', params: sampling })
     await started.opened
-    // The server cancels its own request, which has the number of the client's call.
+    // The server cancels its own request, whose id equals that of the client's call.
     server.say({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: asked.id } })
     await client.ping()
     expect(isStopped).toBe(true)

@@ -11,7 +11,7 @@ import { testServer } from './support.ts'
 
 const sampling = { messages: [], maxTokens: 1 }
 
-/** Why nothing is said about a request that is given up, if so. */
+/** Returns a skip reason for wires that close the stream instead of sending a cancellation. */
 function closesInstead(transport: string, era: string): string | undefined {
   return transport === 'http' && era === 'stateless' ? 'closing the stream says it' : undefined
 }
@@ -108,7 +108,7 @@ describe('a client that cancels', () => {
       ])
       expect(seen.signal?.aborted).toBe(true)
       expect(seen.signal?.reason).toBe('Enough')
-      // The handler has ended by now; nothing was answered.
+      // The handler has ended by now without a response.
       await pair.client.ping()
       expect(said(pair.transcript, 'server').filter(({ id }) => id === asked.id)).toEqual([])
     },
@@ -222,7 +222,7 @@ describe('a client that cancels', () => {
     }
   })
 
-  it('cancels reads, prompts, lists and subscriptions on 2026-07-28 [CANC-012, CANC-013]', async () => {
+  it('cancels reads, prompts, lists and custom requests on 2026-07-28 [CANC-012, CANC-013]', async () => {
     const server = scripted(modern, { '*': () => undefined })
     const client = await scriptedClient(server)
     for (const call of [

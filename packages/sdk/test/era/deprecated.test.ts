@@ -6,7 +6,7 @@ import { handshakeRevisions, modern } from '../kit/revisions.ts'
 const info = { name: 'new', version: '1' }
 const sample = () => Promise.reject(new Error('not called'))
 
-/** What is warned of, in a process that has not warned yet. */
+/** Returns the warnings of a process that has not warned yet. */
 async function warnings(
   run: (fresh: { Client: typeof Client; McpServer: typeof McpServer }) => void,
 ): Promise<string[]> {

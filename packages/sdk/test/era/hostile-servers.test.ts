@@ -31,7 +31,7 @@ describe('servers that use names of Object.prototype', () => {
     },
   )
 
-  it.each(allRevisions)('lists tools, prompts and resources with such names like any other (%s)', async (revision) => {
+  it.each(allRevisions)('lists tools, prompts and resources with these names like any other (%s)', async (revision) => {
     const tools = keys.map((name) => ({ name, inputSchema: { type: 'object' }, outputSchema: { type: 'object' } }))
     const server = scripted(revision, {
       'tools/list': () => shaped(revision, { tools }),
@@ -48,7 +48,7 @@ describe('servers that use names of Object.prototype', () => {
     await client.close()
   })
 
-  it.each(allRevisions)('is not confused by such members of a result (%s)', async (revision) => {
+  it.each(allRevisions)('is not confused by members of a result with these names (%s)', async (revision) => {
     const hostile = JSON.parse('{"__proto__":{"polluted":true},"constructor":"x","text":"forged","toString":"y"}')
     const content = [{ type: 'text', text: 'real' }]
     const server = scripted(revision, { 'tools/call': () => shaped(revision, { ...hostile, content }) })
@@ -140,7 +140,7 @@ describe('servers that change', () => {
     await client.close()
   })
 
-  it('checks output even if the server reports a tool change meanwhile', async () => {
+  it('checks output even if the server reports a tool change in the meantime', async () => {
     const server = scripted(modern, {
       'tools/list': () =>
         shaped(modern, {
@@ -198,7 +198,7 @@ describe('servers that continue after the client is closed', () => {
       try {
         server.say({ jsonrpc: '2.0', ...message } as never)
       } catch {
-        // The transport may say that it is closed.
+        // The transport may throw because it is closed.
       }
     }
     send({ method: 'notifications/tools/list_changed' })

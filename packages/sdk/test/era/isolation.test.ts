@@ -9,7 +9,7 @@ import { allRevisions, modern } from '../kit/revisions.ts'
 import type { Said } from '../kit/transcript.ts'
 import { testServer } from './support.ts'
 
-/** Answers late and out of order, so that a mix-up has its chance. */
+/** Creates a server that answers late and out of order, so that mixed-up responses would show. */
 function shuffler(): McpServer {
   const server = new McpServer({ name: 'shuffler', version: '1' })
   let waiting: (() => void)[] = []
@@ -52,7 +52,7 @@ describe('one server with many clients', () => {
         }),
       ),
     )
-    // The ids were indeed the same: every client counts from 1.
+    // The ids are indeed equal: every client counts from 1.
     expect([...ids.values()].reduce((sum, count) => sum + count)).toBe(1000)
     expect(Math.max(...ids.values())).toBe(50)
     await Promise.all(clients.map((client) => client.close()))
@@ -155,7 +155,7 @@ describe('one connection with both eras', () => {
       const legacy = (id: string, method: string, params: Record<string, unknown> = {}) =>
         caller.send({ jsonrpc: '2.0', id, method, params }) as Promise<Said>
       const revision: RevisionId = '2025-06-18'
-      // A modern request before, between and after the handshake.
+      // A stateless request before, between and after the handshake.
       const before = (await caller.request('tools/call', { name: 'who' })) as Said
       const [greeting, between] = (await Promise.all([
         legacy('init', 'initialize', {
@@ -210,12 +210,12 @@ describe('one connection with both eras', () => {
     expect(((await caller.request('ping')) as Said).error?.code).toBe(-32601)
     expect((await legacy('ping', 'ping')).result).toEqual({})
     expect((await legacy('disc', 'server/discover')).error?.code).toBe(-32601)
-    // The session wants log messages, the self-describing request did not ask for any.
+    // The session requested log messages; the stateless request did not.
     await caller.request('tools/call', { name: 'chatty' })
     expect(caller.transcript.toString()).not.toContain('notifications/message')
     await legacy('chat', 'tools/call', { name: 'chatty' })
     expect(caller.transcript.toString()).toContain('notifications/message')
-    // The session subscribed; the listener did not ask for this resource.
+    // The session subscribed; the listener did not request this resource.
     await legacy('sub', 'resources/subscribe', { uri: 'note://a' })
     const acknowledged = caller.nextNotification('notifications/subscriptions/acknowledged')
     caller.say({

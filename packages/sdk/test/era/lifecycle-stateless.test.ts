@@ -92,7 +92,7 @@ describe('a server of 2026-07-28', () => {
     await using two = await ScriptedClient.connect(server)
     await using three = await ScriptedClient.connect(make())
     const first = (await one.request('tools/list')) as Said
-    // Position is in the cursor and nowhere else: asking again without it starts over, on any connection.
+    // The position is only in the cursor: a request without it starts over, on any connection.
     expect(names((await one.request('tools/list')) as Said)).toEqual(['a', 'b'])
     const second = (await two.request('tools/list', { cursor: first.result!.nextCursor })) as Said
     const third = (await three.request('tools/list', { cursor: second.result!.nextCursor })) as Said
@@ -156,7 +156,7 @@ describe('a client and its server process', () => {
     }
     const client = await connect(transport)
     const pids = new Set<string>()
-    // Several conversations, one after the other and at once, with a cancelled one between.
+    // Several conversations, sequential and concurrent, with a cancelled one in between.
     for (let conversation = 0; conversation < 3; conversation++) {
       const stop = new AbortController()
       const given = client.callTool('pid', {}, { signal: stop.signal }).catch(() => undefined)

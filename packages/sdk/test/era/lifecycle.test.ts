@@ -140,7 +140,7 @@ describe('the handshake', () => {
         server.registerTool(`later-${Math.random()}`.replace('.', ''), {}, () => 'x')
         server.sendResourceUpdated('note://a')
         server.sendPromptListChanged()
-        // The changes go out after a timer, so the answer to a later ping alone would prove nothing.
+        // Change notifications are sent after a timer, so the response to a later ping alone would prove nothing.
         await new Promise((resolve) => setTimeout(resolve, 10))
         await caller.request('ping')
       }
@@ -260,7 +260,7 @@ describe('negotiated revision and capabilities', () => {
     ]) {
       expect((await errorOf(call())).code).toBe('capability-missing')
     }
-    // It asks again what is on offer, and nothing else.
+    // It sends server/discover again, and nothing else.
     expect(new Set(methodsOf(server.transcript, 'client'))).toEqual(new Set(['server/discover']))
     await client.close()
   })

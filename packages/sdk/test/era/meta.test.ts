@@ -234,7 +234,7 @@ describe('validation of _meta by a server', () => {
       const answer = (await caller.request(method, params)) as Said
       expect(answer.result?._meta?.[metaKeys.serverInfo], method).toEqual({ name: 'test-server', version: '3.2.1' })
     }
-    // A failed tool is a result too.
+    // A tool error is a result too.
     const failed = (await caller.request('tools/call', { name: 'echo', arguments: {} })) as Said
     expect(failed.result).toMatchObject({ isError: true, _meta: { [metaKeys.serverInfo]: { name: 'test-server' } } })
   })

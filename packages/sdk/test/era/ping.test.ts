@@ -120,7 +120,7 @@ describe('ping', () => {
 describe('periodic client pings', () => {
   afterEach(() => vi.useRealTimers())
 
-  /** A server that answers pings as long as `answers` says so, and counts them. */
+  /** Creates a server that counts pings and answers those for which `answers` returns true. */
   function pinged(revision: RevisionId, answers: (count: number) => boolean) {
     const seen = { count: 0 }
     const answer = (result: Record<string, unknown>) => () => (answers(++seen.count) ? { result } : undefined)
@@ -177,7 +177,7 @@ describe('periodic client pings', () => {
       'timeout: The server did not answer a ping (1 of 3)',
       'timeout: The server did not answer a ping (2 of 3)',
     ])
-    // The third is answered, so that counting starts again.
+    // The third ping is answered, so counting starts over.
     await vi.advanceTimersByTimeAsync(2_900)
     expect(errors.at(-1)?.message).toContain('(2 of 3)')
     expect(client.state).toBe('ready')

@@ -151,7 +151,7 @@ describe('progress from a server', () => {
     await caller.request('tools/list')
     const before = said(caller.transcript, 'server', 'notifications/progress').length
     expect(before).toBeLessThan(100)
-    // Longer than the held value would have waited.
+    // Longer than the delay of the throttled value.
     await new Promise((resolve) => setTimeout(resolve, 80))
     await caller.request('tools/list')
     expect(said(caller.transcript, 'server', 'notifications/progress').length).toBe(before)
@@ -255,7 +255,7 @@ describe('progress at a client', () => {
 
   it('reports a listener that throws and completes the call', async () => {
     const server = scripted(modern, { 'tools/call': () => undefined })
-    // Over a transport that passes on what its handler throws, as a stream callback would.
+    // Uses a transport that rethrows errors of its handler, as a stream callback would.
     const { transport } = server
     const thrown: unknown[] = []
     const start = transport.start.bind(transport)

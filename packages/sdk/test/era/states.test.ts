@@ -131,7 +131,7 @@ describe('closing while connecting', () => {
   it('does not restart the server process', async () => {
     const servers: ScriptedServer[] = []
     const transport = new RestartableTransport((start) => {
-      // The first says nothing; a second would be greeted with success.
+      // The first start never answers; a second one would succeed.
       const server = start === 1 ? new ScriptedServer({ '*': () => undefined }) : scripted('2025-11-25')
       servers.push(server)
       return server.transport
@@ -153,7 +153,7 @@ describe('closing while connecting', () => {
 })
 
 describe('restartable servers', () => {
-  /** Each start is a server of its own; `kill` ends the newest. */
+  /** Creates a transport that starts a new server each time; `kill` ends the latest. */
   function restartable(make = () => testServer().server) {
     const inner: Transport[] = []
     const transport = new RestartableTransport(async () => {
@@ -277,7 +277,7 @@ describe('restartable servers', () => {
     await kill()
     await reached('reconnecting')
     await client.close()
-    // Longer than the first wait before a restart.
+    // Longer than the first delay before a restart.
     await time.advance(400)
     expect(transport.starts).toBe(1)
     expect(changes.at(-1)?.state).toBe('closed')

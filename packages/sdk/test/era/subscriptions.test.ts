@@ -16,7 +16,7 @@ import { connected, inMemory, testServer, watchStates } from './support.ts'
 const onlyModern = { revisions: [modern] }
 const acknowledgement = 'notifications/subscriptions/acknowledged'
 
-/** A server with one of each, whose changes go out soon. */
+/** Creates a server with one item of each kind and a short list_changed delay. */
 function changing(): McpServer {
   const server = new McpServer({ name: 's', version: '1' }, { listChangedDelayMs: 0 })
   server.registerTool('t', {}, () => 'x')
@@ -43,7 +43,7 @@ function listen(caller: ScriptedClient, id: string | number, notifications: Reco
   return acknowledged as Promise<Said>
 }
 
-/** Changes wait for a timer of 0 ms; after this one they are out. */
+/** Waits until change notifications, which are delayed by a timer of 0 ms, have been sent. */
 async function settled(caller: ScriptedClient): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 10))
   await caller.request('tools/list')
@@ -216,7 +216,7 @@ describe('subscriptions/listen at a server', () => {
         .map(({ method }) => method)
         .sort(),
     ).toEqual(['notifications/resources/updated', acknowledgement, 'notifications/tools/list_changed'])
-    // Neither a notification nor an answer for the one that ended.
+    // Neither a notification nor a response for the subscription that ended.
     expect(said(caller.transcript, 'server').filter(({ id }) => id === 'a')).toEqual([])
   })
 
@@ -312,7 +312,7 @@ describe('a client that subscribes', () => {
       await client.ping()
       expect(events.sort()).toEqual(['note://a', 'tools'])
       await subscription.close()
-      // On HTTP, closing its stream says it.
+      // Over HTTP the client closes the stream instead.
       if (wire.transport !== 'http') {
         const cancelled = await heard(transcript, 'client', 'notifications/cancelled')
         expect(cancelled.params?.requestId).toBe(asked.id)
@@ -440,7 +440,7 @@ describe('a client that subscribes', () => {
     await client.close()
   })
 
-  it.each(handshakeRevisions)('asks again after a lost connection of %s too', async (revision) => {
+  it.each(handshakeRevisions)('subscribes again after a lost connection on %s', async (revision) => {
     const server = changing()
     const starts: ReturnType<typeof record>[] = []
     const inner: { close(): Promise<void> }[] = []

@@ -4,7 +4,7 @@ import { InMemoryTransport } from 'tenon/testing'
 import * as z from 'zod'
 import { gate } from '../kit/gate.ts'
 
-/** A server with a tool that says who calls, one that echoes and one that waits for `release` or cancellation. */
+/** Creates a server with tools that return the caller, echo, or wait for `release` or cancellation. */
 export function testServer(options: McpServerOptions = {}) {
   const server = new McpServer({ name: 'test-server', version: '3.2.1' }, options)
   const started = gate()
@@ -37,7 +37,7 @@ export async function inMemory(server: McpServer): Promise<Transport> {
   return ours
 }
 
-/** Every change of state, in order, and a way to wait for one. */
+/** Records every state change in order, and waits for one. */
 export function watchStates(client: Client) {
   const changes: StateChange[] = []
   const waiting = new Set<() => void>()
@@ -57,7 +57,7 @@ export function watchStates(client: Client) {
   return { changes, reached }
 }
 
-/** Every non-empty choice from a list. */
+/** Returns every non-empty subset of a list. */
 export function subsets<T>(items: readonly T[]): T[][] {
   const sets: T[][] = [[]]
   for (const item of items) for (const set of [...sets]) sets.push([...set, item])

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Follows a promise without waiting for it. */
+/** Tracks the outcome of a promise without awaiting it. */
 function watch(promise: PromiseLike<unknown>) {
   const state: { outcome: unknown } = { outcome: 'pending' }
   promise.then(
@@ -53,8 +53,8 @@ const cancelId = {
   '2026-07-28': ' [LIFE-016, CANC-012]',
 }
 
-describe.each(allRevisions)('requests of a client of %s', (revision) => {
-  it('end after 60 seconds without an answer, unless told otherwise [LIFE-014]', async () => {
+describe.each(allRevisions)('requests of a client on %s', (revision) => {
+  it('time out after 60 seconds by default [LIFE-014]', async () => {
     const { client } = await clientOf(revision)
     const call = watch(client.callTool('x'))
     const read = watch(client.readResource('a://b'))
@@ -67,7 +67,7 @@ describe.each(allRevisions)('requests of a client of %s', (revision) => {
     await client.close()
   })
 
-  it(`tell the server when they time out, and wait no more${cancelId[revision]}`, async () => {
+  it(`send a cancellation when they time out, and ignore a late response${cancelId[revision]}`, async () => {
     const { client, server } = await clientOf(revision)
     const call = watch(client.callTool('x', {}, { timeoutMs: 100 }))
     await vi.advanceTimersByTimeAsync(100)
@@ -84,7 +84,7 @@ describe.each(allRevisions)('requests of a client of %s', (revision) => {
     await client.close()
   })
 
-  it(`have a timeout each, or one for all of a client, or none${revision === '2024-11-05' ? '' : ' [LIFE-017]'}`, async () => {
+  it(`have a timeout per request, per client, or none${revision === '2024-11-05' ? '' : ' [LIFE-017]'}`, async () => {
     const { client } = await clientOf(revision, { request: { timeoutMs: 5_000 } })
     const short = watch(client.callTool('x', {}, { timeoutMs: 10 }))
     const usual = watch(client.callTool('x'))
@@ -105,7 +105,7 @@ describe.each(allRevisions)('requests of a client of %s', (revision) => {
     await client.close()
   })
 
-  it(`start their clock anew with progress, and only their own${revision === '2024-11-05' ? '' : ' [LIFE-018]'}`, async () => {
+  it(`restart their timeout on their own progress only${revision === '2024-11-05' ? '' : ' [LIFE-018]'}`, async () => {
     const { client, server, tell } = await clientOf(revision)
     const fed = watch(client.callTool('fed', {}, { timeoutMs: 100 }))
     const starved = watch(client.callTool('starved', {}, { timeoutMs: 100 }))
@@ -127,7 +127,7 @@ describe.each(allRevisions)('requests of a client of %s', (revision) => {
     await client.close()
   })
 
-  it(`end at the total limit, however much progress comes${revision === '2024-11-05' ? '' : ' [LIFE-019]'}`, async () => {
+  it(`end at the total timeout, regardless of progress${revision === '2024-11-05' ? '' : ' [LIFE-019]'}`, async () => {
     const { client, server, tell } = await clientOf(revision)
     const capped = watch(client.callTool('x', {}, { timeoutMs: 100, maxTotalTimeoutMs: 250 }))
     const usual = watch(client.callTool('x', {}, { timeoutMs: 100 }))
@@ -145,7 +145,7 @@ describe.each(allRevisions)('requests of a client of %s', (revision) => {
     await feed(10)
     expect(capped.outcome).toMatchObject({ code: 'timeout', timeoutMs: 250 })
     expect((capped.outcome as Error).message).toContain('maxTotalTimeoutMs')
-    // Without a limit of one's own, ten times the timeout.
+    // The default total is ten times the timeout.
     await feed(740)
     expect(usual.outcome).toBe('pending')
     await feed(10)
@@ -158,7 +158,7 @@ describe.each(allRevisions)('requests of a client of %s', (revision) => {
     await client.close()
   })
 
-  it('leave no timer behind once answered', async () => {
+  it('leave no timer behind after the response', async () => {
     const server = scripted(revision, { 'tools/call': () => shaped(revision, { content: [] }) })
     const client = await scriptedClient(server, { revision })
     await client.callTool('x', {}, { timeoutMs: 50 })
@@ -169,7 +169,7 @@ describe.each(allRevisions)('requests of a client of %s', (revision) => {
   })
 })
 
-describe.each(handshakeRevisions)('requests of a server to a client of %s', (revision) => {
+describe.each(handshakeRevisions)('requests of a server to a client on %s', (revision) => {
   const later = revision !== '2024-11-05'
 
   it(`time out and are cancelled${later ? ' [LIFE-014, LIFE-015, LIFE-017]' : ' [LIFE-014]'}`, async () => {
@@ -189,7 +189,7 @@ describe.each(handshakeRevisions)('requests of a server to a client of %s', (rev
     await caller.close()
   })
 
-  it(`are kept alive by progress, up to the limit${later ? ' [LIFE-018, LIFE-019]' : ''}`, async () => {
+  it(`are extended by progress, up to the total timeout${later ? ' [LIFE-018, LIFE-019]' : ''}`, async () => {
     const { link, caller } = await linkOf(revision)
     const call = watch(
       link.request(
@@ -212,7 +212,7 @@ describe.each(handshakeRevisions)('requests of a server to a client of %s', (rev
 })
 
 describe('a timeout', () => {
-  it('says which method it was and how long it waited', async () => {
+  it('names the method and the duration', async () => {
     const { client } = await clientOf(modern)
     const failed = errorOf<TimeoutError>(client.callTool('x', {}, { timeoutMs: 123 }))
     await vi.advanceTimersByTimeAsync(123)
@@ -223,7 +223,7 @@ describe('a timeout', () => {
     await client.close()
   })
 
-  it('and an AbortSignal do not get into each other’s way: the first one wins', async () => {
+  it('and an AbortSignal are independent: the first one wins', async () => {
     const { client, server } = await clientOf(modern)
     const stop = new AbortController()
     const call = errorOf(client.callTool('x', {}, { timeoutMs: 100, signal: stop.signal }))
@@ -239,7 +239,7 @@ describe('a timeout', () => {
     await client.close()
   })
 
-  it('of 2026-07-28 frees the handler on the server [LIFE-016, CANC-005]', async () => {
+  it('aborts the handler on the server on 2026-07-28 [LIFE-016, CANC-005]', async () => {
     const { server, started, seen } = testServer()
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
     await server.connect(theirs)

@@ -18,7 +18,7 @@ const calls: Record<string, (client: Client) => Promise<unknown>> = {
 }
 
 describe.each(handshakeRevisions)('an input_required result on %s', (revision) => {
-  it.each(Object.keys(calls))('rejects %s, because the revision has no such result', async (method) => {
+  it.each(Object.keys(calls))('rejects %s, because the revision does not have that result type', async (method) => {
     const server = scripted(revision, { [method]: () => ({ result: question }) })
     let asked = 0
     const elicit = () => {

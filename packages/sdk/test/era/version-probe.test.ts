@@ -163,7 +163,7 @@ describe('the version probe', () => {
     server.say({ jsonrpc: '2.0', id: probe.id, result: discovery([modern]) })
     await connecting
     expect(client.revision).toBe(modern)
-    // The handshake is answered too, after all; it no longer counts.
+    // The handshake is answered late and no longer counts.
     server.say({ jsonrpc: '2.0', id: greeting.id, result: initialized('2025-11-25') })
     await client.ping()
     expect(client.revision).toBe(modern)

@@ -13,7 +13,7 @@ import { subsets, testServer } from './support.ts'
 const newestHandshake: RevisionId = '2025-11-25'
 const clientInfo = { name: 'script', version: '1' }
 
-/** What the rules of both eras lead to; undefined when there is nothing in common that they can find. */
+/** Returns the revision that both eras' rules lead to, or undefined when they find none in common. */
 function expected(client: readonly RevisionId[], server: readonly RevisionId[]): RevisionId | undefined {
   const newest = (ids: readonly RevisionId[]) => [...ids].sort().at(-1)
   if (client.includes(modern)) return newest(client.filter((id) => server.includes(id)))
@@ -55,7 +55,7 @@ describe('negotiation between every set of client revisions and every set of ser
     })
   }
 
-  it('tells a client without 2026-07-28 clearly that the server supports nothing else', async () => {
+  it('names the versions of a server that supports only 2026-07-28 to a client without it', async () => {
     const { server } = testServer({ revisions: [modern] })
     for (const own of subsets(handshakeRevisions)) {
       const { client, connecting } = await open(server, own)

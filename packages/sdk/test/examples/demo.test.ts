@@ -43,7 +43,7 @@ describe('the demo server', () => {
   })
 })
 
-/** Forms came with 2025-06-18. */
+/** Returns whether the revision is older than forms, which were added in 2025-06-18. */
 function isOld(revision: string): boolean {
   return revision < '2025-06-18'
 }

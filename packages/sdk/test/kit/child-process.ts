@@ -81,7 +81,7 @@ export async function killed(child: ChildProcess): Promise<void> {
   await exit
 }
 
-/** Whether a process exists. A zombie, which ended but was not waited for yet, does not count. */
+/** Returns whether a process exists. A zombie, which exited but was not reaped yet, does not count. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -1,10 +1,10 @@
 /**
- * Ends this process when the one that started it is gone, however that ended. The channel to it closes then: IPC for `fork`, the
- * pipe of stdin for `spawn` and `execFile`. Neither keeps this process alive.
+ * Ends this process when its parent is gone for any reason. The channel to the parent closes then: IPC for `fork`, the
+ * stdin pipe for `spawn` and `execFile`. Neither keeps this process alive.
  */
 export function endWithParent() {
   if (process.channel) {
-    // Also when it is this process that hangs up, because its work is done: so nothing is said of failure.
+    // Sets no error code, because this process may also have disconnected itself after finishing its work.
     process.on('disconnect', () => process.exit())
     return
   }

@@ -3,7 +3,7 @@ export interface Gate<T = void> {
   open(value: T): void
 }
 
-/** A promise that the test resolves when it is time. */
+/** Creates a promise that the test resolves by hand. */
 export function gate<T = void>(): Gate<T> {
   let open!: (value: T) => void
   const opened = new Promise<T>((resolve) => {

@@ -7,28 +7,28 @@ import { schemas } from './official-schemas.ts'
 import { modern } from './revisions.ts'
 
 export interface PeerOptions {
-  /** Sent with every request, over those that the revision wants. */
+  /** Headers for every request; they override those of the revision. */
   headers?: Record<string, string>
   capabilities?: Record<string, unknown>
 }
 
 export interface RequestOptions {
   id?: string | number
-  /** Undefined leaves one out. */
+  /** Set a header to undefined to omit it. */
   headers?: Record<string, string | undefined>
 }
 
 export const both = 'application/json, text/event-stream'
 
 /**
- * A client of one revision that says exactly what it is told, with the headers that the revision wants. What the server says
- * is checked against the official schema when it is done with.
+ * A raw HTTP client with the headers of one revision. Messages from the server are validated with the official schema
+ * when the client is disposed.
  */
 export class Peer {
   readonly revision: RevisionId
   readonly door: SendHttp
   sessionId: string | undefined
-  /** The answer to `initialize`. */
+  /** The response to `initialize`. */
   opening: Answer | undefined
   readonly #options: PeerOptions
   readonly #judge: Judge | undefined
@@ -43,14 +43,14 @@ export class Peer {
     this.#judge = schema && new Judge(schema)
   }
 
-  /** Shakes hands where the revision has that. */
+  /** Creates a client and completes the handshake on revisions that have one. */
   static async open(where: string | SendHttp, revision: RevisionId, options: PeerOptions = {}): Promise<Peer> {
     const peer = new Peer(where, revision, options)
     if (revision !== modern) await peer.initialize()
     return peer
   }
 
-  /** The same session from somewhere else. */
+  /** Returns a client with the same session at another place. */
   at(where: string | SendHttp, headers: Record<string, string> = {}): Peer {
     const peer = new Peer(where, this.revision, { ...this.#options, headers: { ...this.#options.headers, ...headers } })
     peer.sessionId = this.sessionId
@@ -92,7 +92,7 @@ export class Peer {
     return this.request('tools/call', { name, arguments: args, ...(meta && { _meta: meta }) }, rest)
   }
 
-  /** Calls a tool for its text. */
+  /** Calls a tool and returns its text. */
   async textOf(name: string, args: Record<string, unknown> = {}): Promise<string | undefined> {
     return (await (await this.call(name, args)).response()).result?.content?.[0]?.text
   }
@@ -101,7 +101,7 @@ export class Peer {
     return this.post({ jsonrpc: '2.0', method, ...(params && { params }) })
   }
 
-  /** One message, or several where the revision has batches. */
+  /** Posts one message, or several on revisions with batches. */
   async post(message: Message | Message[], headers: Record<string, string | undefined> = {}): Promise<Answer> {
     this.#judge?.hear({ from: 'client', message: message as never })
     const mirrored = this.revision === modern && !Array.isArray(message) ? mirror(message) : {}
@@ -112,7 +112,7 @@ export class Peer {
     return this.send('GET', { accept: 'text/event-stream', 'content-type': undefined, ...headers })
   }
 
-  /** Goes on with a stream after one of its events. */
+  /** Resumes a stream after one of its events. */
   resume(lastEventId: string): Promise<Answer> {
     return this.get({ 'last-event-id': lastEventId })
   }
@@ -134,7 +134,7 @@ export class Peer {
       ...(body !== undefined && { body }),
     })
     answer.onMessage = (message) => {
-      // The transport pages allow a refusal without id, for which the older schemas have no form.
+      // The transport specification allows an error without an id, which the older schemas do not include.
       if (answer.status < 400 || 'id' in message) this.#judge?.hear({ from: 'server', message: message as never })
     }
     this.#answers.push(answer)
@@ -149,7 +149,7 @@ export class Peer {
   #headers(): Record<string, string> {
     const headers: Record<string, string> = { accept: both, 'content-type': 'application/json' }
     if (this.sessionId !== undefined) headers['mcp-session-id'] = this.sessionId
-    // 2025-03-26 has no such header yet; afterwards it follows the handshake.
+    // The header was added after 2025-03-26; handshake revisions send it after the handshake.
     if (this.revision === modern || (this.sessionId !== undefined && this.revision > '2025-03-26')) {
       headers['mcp-protocol-version'] = this.revision
     }

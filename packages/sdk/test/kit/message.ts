@@ -1,4 +1,4 @@
-/** Any JSON-RPC message as it was on the wire. */
+/** Any JSON-RPC message as sent on the wire. */
 export interface Message {
   jsonrpc?: unknown
   id?: unknown

@@ -20,7 +20,7 @@ if (schemas === undefined) {
   })
 }
 
-/** A folder of your choice, one beside the repository, or that of scripts/official-schemas.js (see there). */
+/** Looks in `TENON_SCHEMAS`, beside the repository, and in the cache of scripts/official-schemas.js. */
 function findSchemas(): string | undefined {
   const fetched = fileURLToPath(new URL('../../../../node_modules/.cache/official-schemas', import.meta.url))
   const beside = fileURLToPath(new URL('../../../../../shared/spec/schema', import.meta.url))

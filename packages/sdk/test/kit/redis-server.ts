@@ -5,18 +5,18 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Whether `redis-server` is on the path; when it is not, what needs it is skipped, and that is said. */
+/** Whether `redis-server` is on the path. Without it, tests that need it are skipped. */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0
 if (!hasRedis) console.warn('Tests of the Redis store are skipped: redis-server is not on the PATH.')
 
 export interface RedisServerOptions {
-  /** When the log of changes is written to disk. Default: there is no log. */
+  /** When the append-only log is written to disk. Default: no log. */
   appendfsync?: 'always' | 'everysec' | undefined
-  /** One node that is a whole cluster. Default false. */
+  /** Starts a cluster with a single node. Default false. */
   isCluster?: boolean | undefined
 }
 
-/** A Redis of its own, in a directory of its own. */
+/** A Redis process with its own directory. */
 export class RedisServer {
   readonly port: number
   readonly directory: string
@@ -41,7 +41,7 @@ export class RedisServer {
     return `redis://127.0.0.1:${this.port}`
   }
 
-  /** Starts it, or starts it again with what it wrote to disk. */
+  /** Starts Redis, or restarts it with the data on disk. */
   async start(): Promise<void> {
     const { appendfsync, isCluster } = this.#options
     const log = appendfsync ? ['--appendonly', 'yes', '--appendfsync', appendfsync] : []
@@ -72,8 +72,8 @@ export class RedisServer {
 }
 
 /**
- * Ends Redis and removes its directory when this process is gone, however that ended: the pipe to the watchdog closes then. It has
- * a process group of its own, so that an interrupt from the terminal does not end it before it has done its duty.
+ * Ends Redis and removes its directory when this process exits for any reason, because the pipe to the watchdog then
+ * closes. The watchdog has its own process group so that an interrupt from the terminal does not end it first.
  */
 function watch(pid: number, directory: string): ChildProcess {
   const script = 'cat >/dev/null; kill -9 "$0"; rm -rf "$1"'

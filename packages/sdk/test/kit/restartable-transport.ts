@@ -1,6 +1,6 @@
 import type { ClientTransport, Transport } from 'tenon/client'
 
-/** Over which a connection can be made again: each start asks for a new one, as a child process would be started. */
+/** A transport that can be restarted: each start opens a new connection, like starting a child process. */
 export class RestartableTransport implements Transport {
   onmessage?: Transport['onmessage']
   onclose?: Transport['onclose']

@@ -12,7 +12,7 @@ export const handshakeRevisions: readonly RevisionId[] = revisionIds.filter((id)
 /** Oldest first. */
 export const allRevisions: readonly RevisionId[] = [...handshakeRevisions, modern]
 
-/** Registers one test body for each of these revisions. */
+/** Registers a test for each of the given revisions. */
 export function eachRevision<R extends RevisionId>(
   which: readonly R[],
   title: string,
@@ -22,7 +22,7 @@ export function eachRevision<R extends RevisionId>(
   for (const revision of which) run(`${revision}: ${title}`, () => body(revision))
 }
 
-/** Registers one test body for every revision, or for some. */
+/** Registers a test for every revision, or for the given ones. */
 export function everyRevision(
   title: string,
   body: (revision: RevisionId) => Promise<void>,

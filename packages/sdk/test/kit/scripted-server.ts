@@ -31,7 +31,7 @@ export function initialized(protocolVersion: string, capabilities: ServerCapabil
   return { protocolVersion, capabilities, serverInfo: { name: 'scripted', version: '1' } }
 }
 
-/** A scripted server of one revision: it greets as that revision does, the rest is yours. */
+/** Creates a scripted server that completes the handshake or discovery of a revision and then uses `answers`. */
 export function scripted(revision: RevisionId, answers: Answers = {}, capabilities = everything): ScriptedServer {
   const greeting: Answers =
     revision === modern
@@ -46,7 +46,7 @@ export async function scriptedClient(server: ScriptedServer, options: ClientOpti
   return client
 }
 
-/** A result in the form of the revision. */
+/** Returns a result in the format of the revision. */
 export function shaped(revision: RevisionId, result: Record<string, unknown>): { result: Record<string, unknown> } {
   return { result: revision === modern ? { resultType: 'complete', ...result } : result }
 }

@@ -1,7 +1,7 @@
 import { type Answer, overHttp, type SendHttp } from './http-client.ts'
 import type { Message } from './message.ts'
 
-/** A client of the old transport: a stream to listen on, and an address to post to that the stream names. */
+/** A client of the HTTP+SSE transport: a stream to listen on, whose first event names the URL to post to. */
 export class SseClient {
   readonly stream: Answer
   readonly endpoint: string
@@ -33,7 +33,7 @@ export class SseClient {
     return answer
   }
 
-  /** Asks, and gives what the stream answers. */
+  /** Sends a request and returns the response from the stream. */
   async request(id: string | number, method: string, params: Record<string, unknown> = {}): Promise<Message> {
     await this.post({ jsonrpc: '2.0', id, method, params })
     return this.answerTo(id)
@@ -60,7 +60,7 @@ export class SseClient {
   }
 }
 
-/** The messages of a stream whose first event is an address. */
+/** Returns the messages of a stream whose first event is an endpoint. */
 export function responses({ events }: Answer): Message[] {
   return events.flatMap(({ event, data }) => (event === 'message' && data ? JSON.parse(data) : []))
 }

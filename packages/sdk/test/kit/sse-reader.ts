@@ -1,4 +1,4 @@
-/** An event of an SSE stream, with the fields that it had. */
+/** An event of an SSE stream with the fields that were present. */
 export interface SseEvent {
   event?: string
   id?: string
@@ -6,7 +6,7 @@ export interface SseEvent {
   retry?: number
 }
 
-/** Cuts the bytes of an SSE stream into events; an event that is not complete yet stays for the next chunk. */
+/** Parses the bytes of an SSE stream into events; an incomplete event is kept for the next chunk. */
 export class SseReader {
   /** The comment lines so far. */
   readonly comments: string[] = []

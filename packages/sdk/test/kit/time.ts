@@ -9,11 +9,11 @@ export function movableDate(): { advance(ms: number): void } {
 
 export interface MovableTimers extends Disposable {
   advance(ms: number): Promise<void>
-  /** Goes on in steps of ten seconds until a promise settles. */
+  /** Advances in steps of ten seconds until a promise settles. */
   advanceUntil<T>(promise: Promise<T>): Promise<T>
 }
 
-/** Lets a test move timers and clocks forward; otherwise they keep real time. Use limits of half a minute or more. */
+/** Lets a test advance timers and clocks; otherwise they run in real time. Use limits of half a minute or more. */
 export function movableTimers(): MovableTimers {
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],

@@ -1,6 +1,6 @@
 import type { Transcript } from 'tenon/testing'
 
-/** A message as it was on the wire, whatever kind it is. */
+/** A message of any kind as sent on the wire. */
 export interface Said {
   id?: string | number | null
   method?: string
@@ -11,7 +11,7 @@ export interface Said {
 
 export type Side = 'client' | 'server'
 
-/** All that one side said, or what it said of one method. */
+/** Returns all messages of one side, or those with the given method. */
 export function said(transcript: Transcript, side: Side, method?: string): Said[] {
   const all = transcript.from(side) as Said[]
   return method === undefined ? all : all.filter((message) => message.method === method)
@@ -21,7 +21,7 @@ export function methodsOf(transcript: Transcript, side: Side): string[] {
   return said(transcript, side).flatMap(({ method }) => method ?? [])
 }
 
-/** The first message of this method, now or later. */
+/** Waits for the nth message with the given method; earlier messages count. */
 export function heard(transcript: Transcript, side: Side, method: string, nth = 1): Promise<Said> {
   return new Promise((resolve) => {
     const look = () => {

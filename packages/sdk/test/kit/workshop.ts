@@ -4,7 +4,7 @@ import { modern } from './revisions.ts'
 
 export const onlyModern: McpServerOptions = { revisions: [modern] }
 
-/** A server with one of each, whose changes go out soon. */
+/** Creates a server with one item of each kind and a short list_changed delay. */
 export function workshop(options: McpServerOptions = {}): McpServer {
   const server = new McpServer({ name: 'workshop', version: '1.0.0' }, { listChangedDelayMs: 0, ...options })
   server.registerTool('echo', { inputSchema: { type: 'object', properties: { text: { type: 'string' } } } }, (args) =>
@@ -21,10 +21,10 @@ export function workshop(options: McpServerOptions = {}): McpServer {
   return server
 }
 
-/** Wants progress, so that the answer becomes a stream. */
+/** Requests progress, so that the response is a stream. */
 export const withProgress = { meta: { progressToken: 'p' } }
 
-/** A tool that says on its stream that it has begun, and answers when the gate is opened or the caller is gone. */
+/** Registers a tool that reports its start on the stream, and returns when the gate opens or the caller disconnects. */
 export function registerSlow(server: McpServer, name = 'slow') {
   const finish = gate<string>()
   const aborted = gate<unknown>()

@@ -6,7 +6,7 @@ import { guardedFetch } from '../../src/net/guarded-fetch.ts'
 import { deferred } from '../../src/util/deferred.ts'
 import { failure, json, listen, local, refusal, site } from './guarded-fetch-support.ts'
 
-/** Stands for any public site. */
+/** A fetch that answers like any public site. */
 const anywhere = async () => Response.json({ ok: true })
 
 describe('the address policy of guardedFetch', () => {
@@ -31,7 +31,7 @@ describe('the address policy of guardedFetch', () => {
     '224.0.0.1',
     '240.0.0.1',
     '255.255.255.255',
-    // Other ways to write 127.0.0.1 and 169.254.169.254.
+    // Other notations of 127.0.0.1 and 169.254.169.254.
     '2130706433',
     '0x7f000001',
     '0x7f.0.0.1',
@@ -105,7 +105,7 @@ describe('the address policy of guardedFetch', () => {
   })
 
   it.each(['10.1.2.3', '192.168.0.1', '100.64.1.1', '[fd12::1]', 'idp.internal', 'idp'])(
-    'allows %s only if private networks are allowed, and says how',
+    'allows %s only with allowPrivate, and names that option in the error',
     async (host) => {
       const error = await refusal(guardedFetch({ fetch: anywhere })(`https://${host}/`))
       expect(error.message).toContain('allowPrivate')
@@ -139,13 +139,13 @@ describe('the address policy of guardedFetch', () => {
     ['/relative', 'url'],
     ['https://', 'url'],
     ['https://[::1%25eth0]/', 'url'],
-  ])('refuses %s, whatever is allowed [SEC-002, SEC-006]', async (url, rule) => {
+  ])('refuses %s even with allowPrivate and allowLoopback [SEC-002, SEC-006]', async (url, rule) => {
     const fetch = guardedFetch({ fetch: anywhere, allowPrivate: true, allowLoopback: 'http' })
     expect((await refusal(fetch(url))).rule).toBe(rule)
   })
 
   it.each(['http://127.0.0.1/', 'http://127.8.9.1:8080/', 'http://[::1]/', 'http://localhost:3000/'])(
-    'allows %s without TLS only if that is allowed [SEC-002]',
+    'allows %s without TLS only with allowLoopback "http" [SEC-002]',
     async (url) => {
       expect((await refusal(guardedFetch({ fetch: anywhere })(url))).message).toContain("allowLoopback: 'http'")
       expect((await refusal(guardedFetch({ fetch: anywhere, allowLoopback: true })(url))).rule).toBe('scheme')
@@ -223,7 +223,7 @@ describe('host names', () => {
     )
     const fetch = guardedFetch({ allowLoopback: true, resolve: async () => ['127.0.0.1'] })
     const error = await failure(fetch(`https://as.example:${port}/token`, { method: 'POST', body: 'code=s3cret' }))
-    // The name is in the clear in the first message of TLS, the request is not.
+    // The first message of TLS contains the host name in clear text, but not the request.
     const bytes = (await hello.promise).toString('latin1')
     expect(bytes).toContain('as.example')
     expect(bytes).not.toContain('POST')

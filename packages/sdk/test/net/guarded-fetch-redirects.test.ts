@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { guardedFetch } from '../../src/net/guarded-fetch.ts'
 import { json, local, refusal, site } from './guarded-fetch-support.ts'
 
-/** Sends every request on to the same place. */
+/** Redirects every request to the same URL. */
 const redirectTo =
   (location: string, status = 302): RequestListener =>
   (_, response) =>

@@ -6,7 +6,7 @@ import type { GuardedFetchOptions } from '../../src/net/guarded-fetch.ts'
 
 export const local: GuardedFetchOptions = { allowLoopback: 'http' }
 
-/** The error of a request that must fail. */
+/** Returns the error of a request that must fail. */
 export async function failure(work: Promise<unknown>): Promise<Error> {
   return work.then(
     () => expect.fail('nothing was refused'),
@@ -26,7 +26,7 @@ export async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A site on this machine that remembers what it was asked. */
+/** Starts a site on this machine that records its requests. */
 export async function site(handler: RequestListener) {
   const seen: { request: IncomingMessage; body: string }[] = []
   const server = createServer(async (request, response) => {

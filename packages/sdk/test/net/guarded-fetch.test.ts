@@ -37,7 +37,7 @@ describe('guarded responses', () => {
     expect((await refusal(guardedFetch({ ...local, maxBytes: 999 })(origin))).rule).toBe('size')
   })
 
-  it('refuses a compressed response by name', async () => {
+  it('asks for an uncompressed response and refuses a compressed one', async () => {
     const { origin, seen } = await site(
       (_, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('x'),
     )
@@ -46,10 +46,10 @@ describe('guarded responses', () => {
   })
 
   it.each([
-    ['drips', 'drip'],
+    ['sends a few bytes at a time', 'drip'],
     ['stops after the head', 'stop'],
-    ['says nothing', 'silent'],
-  ])('gives up on a server that %s', async (_, how) => {
+    ['sends no response', 'silent'],
+  ])('times out on a server that %s', async (_, how) => {
     const ended = deferred<void>()
     const { origin } = await site((_, response) => {
       response.on('close', () => ended.resolve())

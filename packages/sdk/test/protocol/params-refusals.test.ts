@@ -38,7 +38,7 @@ const ask = { message: 'Where?', requestedSchema: form }
 const oneOfLevels = 'one of debug, info, notice, warning, error, critical, alert, emergency'
 const oneOfStatuses = 'one of working, input_required, completed, failed, cancelled'
 
-/** What each check says, by topic: method, params, sentence. */
+/** The expected problems by topic: method, params, message. */
 const refusals: Record<string, [method: string, params: object, problem: string][]> = {
   'an initialize request without version, capabilities or client info [LIFE-002] [RPC-028]': [
     ['initialize', {}, 'params.protocolVersion must be a string, got nothing'],

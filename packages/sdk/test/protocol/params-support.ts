@@ -42,7 +42,7 @@ export const form = {
 export const answer = { action: 'accept' as const, content: { env: 'live' } }
 export const hello = { role: 'user' as const, content: { type: 'text' as const, text: 'Hello' } }
 
-/** Per method the least that is valid, then richer examples. */
+/** The minimal valid params of each method, followed by richer examples. */
 export const examples: Examples = {
   initialize: [{ protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info }],
   ping: [{}],

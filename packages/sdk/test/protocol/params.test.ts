@@ -72,10 +72,10 @@ describe.skipIf(!schemas).each(revisions)('params checks compared with the offic
       for (const key of Object.keys(example)) {
         const rest: JsonObject = { ...example }
         delete rest[key]
-        // What 2026-07-28 requires of _meta is looked at where the caller is identified, not here; the id of a
-        // cancellation may be absent in 2025-11-25, and so everywhere.
+        // The _meta that 2026-07-28 requires is checked where the caller is identified, not here. The id of a
+        // cancellation is optional in 2025-11-25, and therefore in every revision.
         if (key === '_meta' || key === 'requestId' || schema.accepts(method, rest)) continue
-        // 2025-11-25 requires an elicitation id that no other revision has.
+        // Only 2025-11-25 requires an elicitation id.
         if (key === 'elicitationId' && method === 'elicitation/create') continue
         expect(check(method, rest), key).toBeDefined()
       }
@@ -92,7 +92,7 @@ describe.skipIf(!schemas).each(revisions)('params checks compared with the offic
   })
 })
 
-/** Copies of the value with one part of it, at any depth, replaced by something of another kind. */
+/** Yields copies of the value with one part, at any depth, replaced by a value of another type. */
 function* mutantsOf<T extends object>(value: T): Generator<T> {
   for (const [key, member] of Object.entries(value)) {
     const put = (other: unknown): T =>
@@ -114,7 +114,7 @@ function loadSchema(revision: string) {
     if (typeof method === 'string') params.set(method, properties?.params ?? {})
   }
 
-  /** The examples of a method, cut down to the members this revision knows. */
+  /** Returns the examples of a method, reduced to the members of this revision. */
   function examplesOf(method: string): JsonObject[] {
     const known = membersOf(params.get(method) ?? {})
     const found: JsonObject[] = []
@@ -129,7 +129,7 @@ function loadSchema(revision: string) {
 
   function metaFor(method: string): JsonObject {
     if (revision !== '2026-07-28') return { progressToken: 1 }
-    // There roots/list is a question inside a result: nobody reports progress on it, and its _meta is free.
+    // On 2026-07-28 roots/list is part of a result: it has no progress, and its _meta is free.
     return method === 'roots/list' ? {} : { ...modernMeta, progressToken: 1 }
   }
 
@@ -146,7 +146,7 @@ function loadSchema(revision: string) {
     return fits(params.get(method) ?? {}, value)
   }
 
-  /** The few keywords the official schemas use; formats are left alone. */
+  /** Supports the few keywords that the official schemas use, without formats. */
   function fits(node: JsonObject, value: unknown): boolean {
     const s = resolve(node)
     if ('const' in s && s.const !== value) return false

@@ -1,4 +1,4 @@
-// One definition, a thousand clients of mixed revisions at once, a hundred interleaved calls each. Prints what came of it.
+// One server, a thousand concurrent clients of mixed revisions, a hundred interleaved calls each. Prints the outcome.
 import { revisionIds } from 'tenon'
 import { connect } from 'tenon/client'
 import { McpServer } from 'tenon/server'
@@ -12,12 +12,12 @@ const calls = 100
 const server = new McpServer({ name: 'many', version: '1.0.0' })
 const inputSchema = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
 server.registerTool('echo', { inputSchema }, async ({ text }) => {
-  // Answers overtake each other.
+  // Makes responses arrive out of order.
   if (text.length % 3 === 0) await new Promise((resolve) => setImmediate(resolve))
   return text
 })
 
-// Compiled code and tables that grew are on the heap too: let them settle before measuring.
+// Warm up: compiled code and grown tables are on the heap too.
 for (let times = 0; times < 2; times++) await round(clients)
 const before = await heap()
 const { wrong, answered } = await round(clients)
@@ -42,7 +42,7 @@ async function round(count) {
   return { wrong, answered }
 }
 
-/** The least of several looks: what a timer or a microtask still holds is not kept for good. */
+/** Returns the minimum of several measurements, because timers and microtasks hold memory only for a moment. */
 async function heap() {
   let least = Number.POSITIVE_INFINITY
   for (let times = 0; times < 10; times++) {

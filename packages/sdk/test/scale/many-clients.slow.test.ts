@@ -5,7 +5,7 @@ import { runNode } from '../kit/child-process.ts'
 const fixture = fileURLToPath(new URL('./many-clients.fixture.js', import.meta.url))
 
 describe('one server object', () => {
-  it('serves 1,000 clients of mixed revisions at once, mixes up no response and frees their memory [VER-030, LIFE-023]', async () => {
+  it('serves 1,000 concurrent clients of mixed revisions, sends each its own responses and frees their memory [VER-030, LIFE-023]', async () => {
     const stdout = await runNode(['--expose-gc', fixture])
     const seen = JSON.parse(stdout)
     expect(seen.answered).toBe(100_000)

@@ -1,7 +1,7 @@
-// Many tasks, each followed by a client of its own, all in one process:
+// Runs many tasks, each followed by its own client, all in one process:
 // node polled-tasks.fixture.js <memory | sqlite file | redis URL> <poll | follow> <tasks> <deadline in seconds>
-// `poll` asks by tasks/get as often as the server says; `follow` is task.result() of our client.
-// Prints how many finished, and how fast. It runs the built package, as users do.
+// `poll` sends tasks/get at the interval that the server asks for; `follow` uses task.result() of the client.
+// Prints how many tasks finished, and how fast. Runs the built package, as users do.
 import { connect } from 'tenon/client'
 import { McpServer } from 'tenon/server'
 import { redisStore } from 'tenon/stores/redis'

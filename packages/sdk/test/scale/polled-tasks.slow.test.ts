@@ -8,7 +8,7 @@ import { hasRedis, RedisServer } from '../kit/redis-server.ts'
 
 const fixture = fileURLToPath(new URL('./polled-tasks.fixture.js', import.meta.url))
 
-/** The fixture gives up after 90 seconds; before commits went by time, about ten tasks a second finished. */
+/** The fixture times out after 90 seconds. Before commits were scheduled by time, about ten tasks a second finished. */
 async function run(name: string, where: string, mode: 'poll' | 'follow'): Promise<void> {
   const stdout = await runNode([fixture, where, mode, '5000', '90'])
   const { finished, wrong, perSecond, polls } = JSON.parse(stdout)
@@ -17,7 +17,7 @@ async function run(name: string, where: string, mode: 'poll' | 'follow'): Promis
 }
 
 describe.each(['poll', 'follow'] as const)(
-  'five thousand tasks in one process, each with a client that has to %s',
+  '5,000 tasks in one process, each with a client in the mode "%s"',
   (mode) => {
     it('all finish (memory)', () => run('memory', 'memory', mode))
 

@@ -1,5 +1,6 @@
-// Ten thousand tasks at once through one connection: node --expose-gc tasks.fixture.js <sqlite file | redis URL>.
-// Prints what came of it. It is the built package, as users run it.
+// Runs ten thousand concurrent tasks through one connection:
+// node --expose-gc tasks.fixture.js <sqlite file | redis URL>
+// Prints the outcome. Runs the built package, as users do.
 import { McpServer } from 'tenon/server'
 import { redisStore } from 'tenon/stores/redis'
 import { sqliteStore } from 'tenon/stores/sqlite'
@@ -50,7 +51,7 @@ const _meta = {
 }
 let nextId = 1
 
-// Compiled code and tables that grew are on the heap too: let them settle before measuring.
+// Warm up: compiled code and grown tables are on the heap too.
 await round(1_000)
 const before = await heap()
 const { completed, wrong, createdMs, endedMs } = await round(count)
@@ -89,7 +90,7 @@ async function round(size) {
   return { completed, wrong, createdMs, endedMs }
 }
 
-/** The least of several looks: what a timer or a microtask still holds is not kept for good. */
+/** Returns the minimum of several measurements, because timers and microtasks hold memory only for a moment. */
 async function heap() {
   let least = Number.POSITIVE_INFINITY
   for (let times = 0; times < 10; times++) {

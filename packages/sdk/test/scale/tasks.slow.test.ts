@@ -8,7 +8,7 @@ import { hasRedis, RedisServer } from '../kit/redis-server.ts'
 
 const fixture = fileURLToPath(new URL('./tasks.fixture.js', import.meta.url))
 
-/** The fixture is a process of its own, so that nothing but the tasks is on its heap. */
+/** The fixture runs in a separate process, so that only the tasks are on its heap. */
 async function runMany(name: string, where: string): Promise<void> {
   const stdout = await runNode(['--expose-gc', fixture, where])
   const seen = JSON.parse(stdout)
@@ -22,15 +22,15 @@ async function runMany(name: string, where: string): Promise<void> {
   expect(seen.after / seen.before).toBeLessThan(1.25)
 }
 
-describe('ten thousand tasks that are created at once', () => {
-  it('all complete, and nothing of them stays in memory (SQLite)', async () => {
+describe('10,000 tasks that are created at once', () => {
+  it('all complete and free their memory (SQLite)', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'tenon-many-'))
     await runMany('SQLite', join(folder, 'tasks.db'))
     await rm(folder, { recursive: true, force: true })
   }, 120_000)
 
   it.skipIf(!hasRedis)(
-    'all complete, and nothing of them stays in memory (Redis)',
+    'all complete and free their memory (Redis)',
     async () => {
       const redis = await RedisServer.start()
       try {

@@ -3,8 +3,8 @@ import { compileJsonSchema, type JsonSchema } from '../../src/schema/json-schema
 import { isValid, refusal } from './json-schema-support.ts'
 
 describe('JSON Schema limits', () => {
-  test('refuses a schema that refers to itself without end [JSON-014]', () => {
-    const endless = 'refers to itself without end'
+  test('refuses a schema that refers to itself endlessly [JSON-014]', () => {
+    const endless = 'refers to itself endlessly'
     expect(refusal({ $ref: '#' }).message).toContain(endless)
     expect(refusal({ anyOf: [{ type: 'string' }, { $ref: '#' }] }).message).toContain(endless)
     const ring = { $ref: '#/$defs/a', $defs: { a: { not: { $ref: '#/$defs/b' } }, b: { $ref: '#/$defs/a' } } }
@@ -13,7 +13,7 @@ describe('JSON Schema limits', () => {
     expect(dynamic(1)).toEqual([{ path: '', message: 'is nested too deep to check' }])
   })
 
-  test('reports a value nested too deep, even below `not` [JSON-014]', () => {
+  test('reports a value that is nested too deeply, even below `not` [JSON-014]', () => {
     const tooDeep = [expect.objectContaining({ message: 'is nested too deep to check' })]
     const list = { type: 'array', items: { $ref: '#' } }
     expect(compileJsonSchema(list)(nested(255))).toBe(undefined)
@@ -116,7 +116,7 @@ describe('the steps of one check', () => {
     expect(walks()).toBeLessThan(15)
   })
 
-  test('counts the length of a text whose characters are counted [JSON-014]', () => {
+  test('counts the length of a string whose characters are counted [JSON-014]', () => {
     const anyOf = each(100, (index) => ({ maxLength: 10 + index }))
     expect(compileJsonSchema({ anyOf }, { maxSteps: 1_000_000 })('😀'.repeat(50_000))).toContainEqual(tooManySteps)
     expect(compileJsonSchema({ minLength: 1, maxLength: 200_000 }, { maxSteps: 10_000 })('😀'.repeat(50_000))).toBe(
@@ -151,7 +151,7 @@ describe('the steps of one check', () => {
     expect(compileJsonSchema({ items }, { maxSteps: 400_000 })(value)).toBe(undefined)
   })
 
-  test('takes few steps for long texts and common patterns', () => {
+  test('takes few steps for long strings and common patterns', () => {
     const check = (pattern: string, value: unknown) => compileJsonSchema({ pattern }, { maxSteps: 1_200_000 })(value)
     const text = 'a'.repeat(1_000_000)
     expect(check('^[a-z]+$', text)).toBe(undefined)
@@ -210,7 +210,7 @@ describe('JSON Schema formats', () => {
   })
 
   test('checks formats in linear time', () => {
-    // With quadratic checks this would take longer than a test may.
+    // With quadratic checks this test would exceed its timeout.
     for (const format of Object.keys(samples)) {
       for (const part of ['a', '1.', ':', 'a.', '@', '%20', '"']) {
         expect(() => compileJsonSchema({ format }, { formats: true })(`http://${part.repeat(100_000)}`)).not.toThrow()
@@ -224,12 +224,12 @@ function wide(properties: number): JsonSchema {
   return Object.fromEntries(Array.from({ length: properties }, (_, index) => [`key${index}`, index]))
 }
 
-/** A text of a and b without a period. */
+/** A string of a and b without a period. */
 function disorder(length: number): string {
   return Array.from({ length }, (_, index) => 'ab'[(Math.imul(index ^ (index >>> 3), 0x9e3779b1) >>> 17) & 1]).join('')
 }
 
-/** A check that walks over all properties of an object. */
+/** A check that iterates over all properties of an object. */
 const COUNTED = { additionalProperties: true, minProperties: 1 }
 
 function each<T>(count: number, make: (index: number) => T): T[] {
@@ -265,7 +265,7 @@ function unions(depth: number): JsonSchema[] {
   return depth === 0 ? [{ type: 'string' }] : [{ anyOf: unions(depth - 1) }, { anyOf: unions(depth - 1) }]
 }
 
-/** A chain of references to schemas with URIs of their own, and a dynamic reference at its end. */
+/** A chain of references to schemas with their own URIs, and a dynamic reference at its end. */
 function chain(length: number): JsonSchema {
   const schemas: JsonSchema = { end: { $id: 'urn:end', $dynamicAnchor: 'x', type: 'number' } }
   for (let index = 0; index < length; index++) {

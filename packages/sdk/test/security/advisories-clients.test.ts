@@ -16,7 +16,7 @@ describe('redirects', () => {
   ]
 
   it.each(rims)(
-    'GHSA-9g45-5xwm-f3wc: sends no header of the caller to another origin (%s) [SESS-004]',
+    'GHSA-9g45-5xwm-f3wc: does not send headers of the caller to another origin (%s) [SESS-004]',
     async (_, rim) => {
       await using thief = await script((received) => received.status(200))
       const headers = { 'x-api-key': 'secret', cookie: 'a=secret', authorization: 'Bearer secret' }
@@ -36,7 +36,7 @@ describe('redirects', () => {
   )
 
   it.each([301, 302, 303, 307, 308])(
-    'vercel/ai #20578, adcp-client #2427: sends no secret, code or verifier after a redirect (%i) of the token endpoint [AUTH-097]',
+    'vercel/ai #20578, adcp-client #2427: does not send secrets, codes or verifiers after a redirect (%i) of the token endpoint [AUTH-097]',
     async (status) => {
       await using thief = await Site.start(() => ({ body: { access_token: 'x', token_type: 'Bearer' } }))
       const clients = [{ client_id: 'machine', client_secret: 'hush', redirect_uris: ['http://127.0.0.1:7/callback'] }]
@@ -61,7 +61,7 @@ describe('redirects', () => {
     'https://metadata.google.internal/',
     'file:///etc/passwd',
   ])(
-    'vercel/ai #20578, adcp-client #2427: follows no metadata redirect to %s, and contacts no such address [SEC-001, SEC-003]',
+    'vercel/ai #20578, adcp-client #2427: does not follow a metadata redirect to %s or connect to that address [SEC-001, SEC-003]',
     async (place) => {
       await using gate = await Gate.start({ authorizationServers: [] })
       const user = new User()
@@ -80,8 +80,8 @@ describe('untrusted metadata', () => {
   it.each([
     ['another server', 'https://bank.example/mcp'],
     ['another path', (url: URL) => `${url.origin}/other`],
-    ['a path that begins alike', (url: URL) => `${url.href}2`.replace('/mcp2', '/mc')],
-    ['nothing', undefined],
+    ['a path with the same prefix', (url: URL) => `${url.href}2`.replace('/mcp2', '/mc')],
+    ['an unnamed resource', undefined],
   ])('GHSA-33f5-2c5q-wgwj: does not use metadata of %s [AUTH-034]', async (_, resource) => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -98,7 +98,7 @@ describe('untrusted metadata', () => {
     'data:text/html,<script>alert(1)</script>',
     'vbscript:x',
     'file:///etc/passwd',
-  ])('CVE-2025-58444: opens no page at %s [SEC-004]', async (page) => {
+  ])('CVE-2025-58444: does not open a page at %s [SEC-004]', async (page) => {
     await using as = await startAuthorizationServer()
     as.faults.always('metadata', { patch: { authorization_endpoint: page } })
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
@@ -110,7 +110,7 @@ describe('untrusted metadata', () => {
 })
 
 describe('the browser', () => {
-  /** An opener in the place of the real one, which notes what it is given and then fails. */
+  /** Replaces the program that opens the browser with one that records its arguments and then fails. */
   function opener() {
     const folder = mkdtempSync(joinPath(tmpdir(), 'opener-'))
     const { PATH } = process.env
@@ -153,7 +153,7 @@ describe('the browser', () => {
       await fetch(`${searchParams.get('redirect_uri')}?${refusal}`)
       expect(await failure).toBeInstanceOf(AuthError)
       expect(given()).toHaveLength(1)
-      // The same is shown to the user, who may paste it into a terminal.
+      // The user sees the same URL, and may paste it into a terminal.
       for (const url of [given()[0], page]) {
         expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/authorize\?[^\s"'`$();|<>\\]*$/)
       }
@@ -161,7 +161,7 @@ describe('the browser', () => {
     },
   )
 
-  it('CVE-2025-62800: shows nothing of the redirect in the browser', async () => {
+  it('CVE-2025-62800: does not show parameters of the redirect in the browser', async () => {
     const waiting = await waitForRedirect()
     const hostile = encodeURIComponent('<script>alert("zebra")</script><img src=x onerror=zebra>')
     const query = `error=${hostile}&error_description=${hostile}&state=${hostile}`
@@ -177,7 +177,7 @@ describe('the browser', () => {
   })
 })
 
-describe('a client of a server process', () => {
+describe('a client of a stdio server', () => {
   it('CVE-2026-63119, GHSA-74gp-qhv5-v493, openclaw #119379: survives a line that is too long', async () => {
     const command = { command: node, args: [fixture('bad-server.js')], maxMessageBytes: 1_000_000 }
     const env = { HUGE: String(8 * 1024 * 1024) }

@@ -17,7 +17,7 @@ import { as, auth, call, plain, watched } from './advisories-support.ts'
 
 describe('responses', () => {
   it.each([...sessionRevisions, modern] as const)(
-    'CVE-2026-25536, GHSA-w2fm-25vw-vh7f: sends each response to its caller when many use one id at once (%s)',
+    'CVE-2026-25536, GHSA-w2fm-25vw-vh7f: sends each response to its caller when many callers use the same id concurrently (%s)',
     async (revision) => {
       const server = workshop()
       const all = gate()
@@ -40,7 +40,7 @@ describe('responses', () => {
     },
   )
 
-  it('CVE-2025-53365: survives responses to clients that have gone away', async () => {
+  it('CVE-2025-53365: survives responses to clients that have disconnected', async () => {
     const errors: unknown[] = []
     const server = workshop({ onError: (error) => errors.push(error) })
     const slow = registerSlow(server)
@@ -84,7 +84,7 @@ describe('scopes', () => {
     expect(ran).toEqual([])
   })
 
-  it('CVE-2026-11719: checks the scopes of a tool however it is called [AUTH-007]', async () => {
+  it('CVE-2026-11719: checks the scopes of a tool for every way to call it [AUTH-007]', async () => {
     const deleted: unknown[] = []
     const server = workshop()
     server.registerTool('delete', {}, (_, ctx) => {
@@ -155,7 +155,7 @@ describe('messages', () => {
     await handler.close()
   })
 
-  it('CVE-2026-67432: refuses messages that are too large, declared or not', async () => {
+  it('CVE-2026-67432: refuses a message that is too large and serves later ones', async () => {
     const { server, ran } = watched()
     await using http = await serve(server)
     const headers = { ...plain, 'content-length': String(5 * 1024 * 1024) }
@@ -193,18 +193,18 @@ describe('messages', () => {
   const differing = [
     [
       'CVE-2026-27896',
-      'that differ in case, or fold to the same',
+      'that differ only in case or case folding',
       '"Name":"revision","NAME":"revision"',
       '"Method":"tools/list","METHOD":"tools/list","param\u017f":{"name":"revision"},"Param\u017f":{}',
     ],
     [
       'GHSA-q382-vc8q-7jhj',
-      'with a NUL in them',
+      'that contain a NUL character',
       '"name\\u0000":"revision","\\u0000name":"revision"',
       '"method\\u0000":"tools/list","params\\u0000":{"name":"revision"}',
     ],
   ] as const
-  it.each(differing)('%s: does not read keys %s as keys of another name', async (_, __, inner, outer) => {
+  it.each(differing)('%s: does not confuse keys %s with protocol keys', async (_, __, inner, outer) => {
     const { server, ran } = watched()
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, '2025-11-25')
@@ -219,7 +219,7 @@ describe('messages', () => {
     expect(ran).toEqual(['echo', 'echo'])
   })
 
-  it('GHSA-q382-vc8q-7jhj: refuses duplicate keys, so that neither the first nor the last wins', async () => {
+  it('GHSA-q382-vc8q-7jhj: refuses duplicate keys instead of using the first or the last', async () => {
     const { server, ran } = watched()
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, '2025-11-25')
@@ -236,7 +236,7 @@ describe('messages', () => {
   })
 })
 
-describe('a server process on stdio', () => {
+describe('a stdio server', () => {
   it('typescript-sdk PR 2239, GHSA-74gp-qhv5-v493, openclaw #119379, CVE-2026-63119: survives a line that is too long', async () => {
     const options = { stdio: { maxMessageBytes: 100_000 } }
     await using server = await RawProcess.start('2025-11-25', options)
@@ -257,8 +257,8 @@ describe('a server process on stdio', () => {
   })
 })
 
-describe('a server of 2026-07-28 only', () => {
-  it('CVE-2026-67430: keeps nothing of a call after its response', async () => {
+describe('a server that supports only 2026-07-28', () => {
+  it('CVE-2026-67430: keeps no state of a call after its response', async () => {
     await using http = await serve(workshop(onlyModern))
     await using peer = new Peer(http.url, modern)
     for (let count = 0; count < 20; count++) await peer.textOf('echo')

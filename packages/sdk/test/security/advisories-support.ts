@@ -1,7 +1,7 @@
 import type { AuthInfo, TokenVerifier } from 'tenon/auth/server'
 import { workshop } from '../kit/workshop.ts'
 
-/** A workshop that notes which of its tools ran. */
+/** Creates a workshop server that records which of its tools ran. */
 export function watched() {
   const ran: unknown[] = []
   const server = workshop()
@@ -12,7 +12,7 @@ export function watched() {
   return { server, ran }
 }
 
-/** Everybody's token is their name; scopes come after a plus. */
+/** Accepts tokens of the form `subject+scope+scope`. */
 export const verify: TokenVerifier = async (token): Promise<AuthInfo> => {
   const [subject, ...scopes] = token.split('+')
   return { clientId: 'app', scopes, subject }

@@ -22,7 +22,7 @@ describe('web pages', () => {
     'csharp-sdk #1520',
   ].join(', ')
 
-  /** Every way to serve, with no option set. */
+  /** Every way to serve, with default options. */
   const ways: Record<string, (server: McpServer) => Promise<{ door: SendHttp } & AsyncDisposable>> = {
     serveHttp: async (server) => {
       const http = await serve(server)
@@ -46,7 +46,7 @@ describe('web pages', () => {
   }
 
   it.each(Object.keys(ways))(
-    `${rebinding}: refuses a rebound host name at %s without any option [HTTP-003, HTTP-004]`,
+    `${rebinding}: refuses a rebound host name at %s with default options [HTTP-003, HTTP-004]`,
     async (name) => {
       const { server, ran } = watched()
       await using way = await ways[name]!(server)
@@ -69,7 +69,7 @@ describe('web pages', () => {
   )
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', undefined])(
-    'CVE-2026-33252: runs no tool for a request of the type %s, which browsers send without preflight [HTTP-003]',
+    'CVE-2026-33252: does not run a tool for a request of type %s, which browsers send without preflight [HTTP-003]',
     async (type) => {
       const { server, ran } = watched()
       await using http = await serve(server)
@@ -83,7 +83,7 @@ describe('web pages', () => {
     },
   )
 
-  it('CVE-2026-34237, CVE-2026-33010, php-sdk #280: lets a page read no response, stream or session id', async () => {
+  it('CVE-2026-34237, CVE-2026-33010, php-sdk #280: does not let a page read responses, streams or session ids', async () => {
     await using http = await serve(workshop(), { sse: true })
     const way = overHttp(http.url)
     const origin = new URL(http.url).origin
@@ -123,7 +123,7 @@ describe('web pages', () => {
     }
   })
 
-  it('CVE-2026-59950, GHSA-2jhq-9cjp-44gp: opens no WebSocket', async () => {
+  it('CVE-2026-59950, GHSA-2jhq-9cjp-44gp: refuses WebSocket upgrades', async () => {
     await using http = await serve(workshop(), { sse: true })
     const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
     const key = { 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' }
@@ -199,7 +199,7 @@ describe('sessions', () => {
     },
   )
 
-  it('GHSA-9pj6-vhgr-3mwh: opens no session without a token, and a limited number with one', async () => {
+  it('GHSA-9pj6-vhgr-3mwh: refuses a session without a required token, and limits the number of sessions', async () => {
     await using closed = await serve(workshop(), { auth })
     await using stranger = new Peer(closed.url, '2025-11-25')
     for (let count = 0; count < 20; count++) {

@@ -7,7 +7,7 @@ import { modern } from '../kit/revisions.ts'
 import { serve } from '../kit/serve-http.ts'
 import { workshop } from '../kit/workshop.ts'
 
-/** Who has the token `alice` is Alice; counts how often it was asked. */
+/** Accepts the tokens `alice` and `bob`, and records every token that was verified. */
 function checked() {
   const seen: string[] = []
   const verify = (token: string): AuthInfo | undefined => {
@@ -25,10 +25,10 @@ async function statuses(url: string, token: string, count: number): Promise<numb
 }
 
 describe('a flood of bad tokens', () => {
-  // So slow that nothing comes back while the test runs.
+  // So slow that no token is refilled while the test runs.
   const slow = 0.001
 
-  it('refuses a flood of bad tokens by address before it checks any', async () => {
+  it('limits bad tokens by address, and does not verify tokens beyond the limit', async () => {
     const { seen, auth } = checked()
     await using http = await serve(workshop(), { auth, rateLimit: { perSecond: 1_000, addressPerSecond: 0.5 } })
     const found = await statuses(http.url, 'guess', 8)
@@ -37,7 +37,7 @@ describe('a flood of bad tokens', () => {
     expect(seen.length).toBe(found.filter((status) => status === 401).length)
   })
 
-  it('does not limit callers with good tokens when only callers are counted', async () => {
+  it('limits callers with valid tokens separately from bad tokens if there is no limit by address', async () => {
     const { auth } = checked()
     await using http = await serve(workshop(), { auth, rateLimit: { perSecond: slow, burst: 2 } })
     expect(await statuses(http.url, 'guess', 5)).toEqual([401, 401, 401, 401, 401])
@@ -45,7 +45,7 @@ describe('a flood of bad tokens', () => {
     expect(await statuses(http.url, 'bob', 3)).toEqual([200, 200, 429])
   })
 
-  it('refuses a limit that makes no sense', async () => {
+  it('refuses a limit of zero', async () => {
     await expect(serve(workshop(), { rateLimit: { perSecond: 1, addressPerSecond: 0 } })).rejects.toThrow(
       /addressPerSecond/,
     )
@@ -61,7 +61,7 @@ describe('large unfinished request bodies', () => {
     'content-length: 200000',
   ]
 
-  /** Sends half of a body and returns the connection; `answer` settles with what the server said before it closed. */
+  /** Sends half of a body and returns the connection. `answer` resolves with the response when the server closes it. */
   function half(url: string): { answer: Promise<string>; socket: Socket } {
     const socket = connectSocket(Number(new URL(url).port), '127.0.0.1')
     let text = ''

@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tenon-leftovers-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 describe('a test process that is killed', () => {
-  it.skipIf(!hasRedis)('leaves no redis-server and no directory behind', async () => {
+  it.skipIf(!hasRedis)('leaves no redis-server process or directory behind', async () => {
     const program = await bundle('redis', '../kit/redis-server.ts', (from) => [
       `import { RedisServer } from ${from}`,
       `const server = await RedisServer.start()`,
@@ -29,9 +29,9 @@ describe('a test process that is killed', () => {
     await eventually(async () => !existsSync(directory))
   })
 
-  it('leaves none of the processes behind that it forked or whose output it reads', async () => {
+  it('leaves no processes behind that it forked or whose output it reads', async () => {
     const helper = JSON.stringify(fileURLToPath(new URL('../kit/end-with-parent.js', import.meta.url)))
-    // Each listens on a port for as long as it lives.
+    // Each process listens on a port while it runs.
     const listens = (tell: string) => [
       `import { endWithParent } from ${helper}`,
       `import { createServer } from 'node:net'`,
@@ -62,7 +62,7 @@ function write(name: string, lines: string[]): string {
   return path
 }
 
-/** Our helpers are TypeScript, which a child cannot run as it is. */
+/** Bundles a test module, because a child process cannot run TypeScript directly. */
 async function bundle(name: string, module: string, lines: (from: string) => string[]): Promise<string> {
   const from = JSON.stringify(fileURLToPath(new URL(module, import.meta.url)))
   const outfile = join(folder, `${name}.bundle.mjs`)

@@ -3,7 +3,7 @@ import { deferred } from '../../src/util/deferred.ts'
 
 export const ready = { isReady: true }
 
-/** A `run` that remembers what it was called for. */
+/** A `run` function that records its calls. */
 export class Runs {
   readonly ids: string[] = []
   readonly done: Promise<void>

@@ -31,7 +31,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     await server.close()
   })
 
-  /** On a prefix that nothing else uses. */
+  /** Opens a store with an unused prefix. */
   const open = (options: Partial<RedisStoreOptions> = {}): RedisStore => {
     prefix = `faults-${count++}`
     return again({ prefix, ...options })
@@ -48,7 +48,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
   }
 
   describe('when something is lost', () => {
-    it('runs a task whose job was never added, as when its creator died', async () => {
+    it('runs a task whose job was never added because its creator crashed', async () => {
       const { tasks } = open()
       await tasks.create(entry('one'), ready)
       await tasks.create(entry('a:b%c'), ready)
@@ -62,7 +62,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       await worker.stop()
     })
 
-    it('does not run a task because of a job that came late', async () => {
+    it('does not run a task because of a late job', async () => {
       const { tasks } = open()
       const runs = new Runs(2)
       const worker = await tasks.work(runs.run, options({ concurrency: 1 }))
@@ -77,7 +77,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       await queue.close()
     })
 
-    it('runs a task at once that waits after a failure, when it becomes ready again', async () => {
+    it('runs a task that waits after a failure immediately when it becomes ready again', async () => {
       const { tasks } = open()
       const last = deferred<void>()
       const run: RunTask = async (id) => {
@@ -88,7 +88,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       const first = await tasks.work(run, options())
       await eventually(async () => (await redis.zcard(`{${prefix}}:tasks:delayed`)) === 1)
       await first.stop()
-      // For longer than the test would wait. BullMQ keeps a count in the lower twelve bits.
+      // Longer than the test would wait. BullMQ keeps a counter in the lower twelve bits.
       await redis.zadd(`{${prefix}}:tasks:delayed`, (Date.now() + 3_600_000) * 4096, 't-one')
       const second = await tasks.work(run, options())
       await tasks.replace(entry('one', { version: 2 }), ready)
@@ -96,7 +96,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       await second.stop()
     })
 
-    it('aborts the signal of a run whose lease is gone, and runs the task again', async () => {
+    it('aborts the signal of a run whose lease is lost, and runs the task again', async () => {
       const { tasks } = open()
       const aborted = deferred<unknown>()
       const twice = deferred<void>()
@@ -117,7 +117,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       await worker.stop()
     })
 
-    it('does a change once, and says so, when its answer was lost with the connection', async () => {
+    it('applies a change once and reports success when its response was lost with the connection', async () => {
       const proxy = await startProxy(server.port)
       const { tasks } = open({ url: proxy.url })
       await tasks.create(entry('one'), { notes: ['1'] })
@@ -132,8 +132,8 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     })
   })
 
-  describe('with Redis started again', () => {
-    it('has all tasks still, and goes on with them', { timeout: 60_000 }, async () => {
+  describe('when Redis restarts', () => {
+    it('keeps all tasks and continues to run them', { timeout: 60_000 }, async () => {
       const own = await other({ appendfsync: 'always' })
       const errors: unknown[] = []
       const { tasks, bus } = open({ url: own.url, onError: (error) => void errors.push(error) })
@@ -143,7 +143,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       const all = deferred<void>()
       const run: RunTask = async (id) => {
         await new Promise((resolve) => setTimeout(resolve, 5))
-        // A run is over when what it did is kept.
+        // A run has ended when its result is stored.
         if (!(await tasks.replace(entry(id, { version: 2, isOpen: false })))) return
         ran.add(id)
         if (ran.size === 100) half.resolve()
@@ -167,7 +167,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       await worker.stop()
     })
 
-    it('stops and closes while Redis is away', { timeout: 60_000 }, async () => {
+    it('stops and closes while Redis is unavailable', { timeout: 60_000 }, async () => {
       const own = await other()
       const store = open({ url: own.url })
       const begun = deferred<void>()
@@ -187,7 +187,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       await store.close()
     })
 
-    it('stops and closes when Redis was never there', { timeout: 60_000 }, async () => {
+    it('stops and closes when Redis was never available', { timeout: 60_000 }, async () => {
       const own = await other()
       await own.kill()
       const store = open({ url: own.url })
@@ -197,7 +197,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       await Promise.all([expect(created).rejects.toThrow(), store.close()])
     })
 
-    it('aborts what runs when Redis is away for longer than the lease, because others may run it', async () => {
+    it('aborts running tasks when Redis is away longer than the lease, because others may run them', async () => {
       const own = await other()
       const { tasks } = open({ url: own.url })
       const aborted = deferred<void>()
@@ -216,7 +216,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       await aborted.promise
     })
 
-    it('takes up work when Redis comes only after the worker', { timeout: 60_000 }, async () => {
+    it('starts working when Redis starts after the worker', { timeout: 60_000 }, async () => {
       const own = await other()
       await own.kill()
       const { tasks } = open({ url: own.url })
@@ -230,7 +230,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     })
   })
 
-  it('leaves nothing behind of tasks that expired', async () => {
+  it('leaves nothing behind of expired tasks', async () => {
     const { tasks } = open()
     const expiresAt = Date.now() + 500
     for (const id of ['one', 'two', 'three'])
@@ -243,13 +243,13 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     await worker.stop()
   })
 
-  it('is refused without a prefix, which tells the servers on one Redis apart', () => {
+  it('requires a prefix, which separates the servers on one Redis', () => {
     for (const options of [{}, { prefix: '' }, { prefix: 'a{b}' }, { prefix: 5 }, undefined]) {
       expect(() => redisStore(options as never)).toThrow(/redisStore\(\{ prefix \}\) must be text without braces/)
     }
   })
 
-  it('sees nothing of another server on the same Redis that has another prefix', async () => {
+  it('is isolated from a server with another prefix on the same Redis', async () => {
     const one = open()
     const other = open()
     await one.sessions.set({ id: 'same', state: 'of one', createdAt: 1 }, 60_000)
@@ -271,7 +271,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     expect([await other.tasks.countOpen(), await other.tasks.list('somebody', { limit: 10 })]).toEqual([0, []])
     await one.bus.publish('same', 'of one')
     await one.tasks.replace(entry('same', { version: 2 }), { isReady: true })
-    // What comes later through the same connections shows that the rest would have come by now.
+    // Messages sent later on the same connections have arrived, so earlier ones would have arrived too.
     await other.bus.publish('same', 'of other')
     await other.tasks.create(entry('own'), { isReady: true })
     await eventually(async () => heard.length >= 2 && runs.length > 0)
@@ -280,7 +280,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     await worker.stop()
   })
 
-  it('leaves of expired tasks no more than there are living ones, also where nobody works', async () => {
+  it('keeps no more expired tasks than live ones, even without a worker', async () => {
     const { tasks } = open()
     const expiresAt = Date.now() + 300
     for (let index = 0; index < 50; index++) await tasks.create(entry(`old ${index}`, { expiresAt }))
@@ -291,7 +291,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     expect(await redis.zcard(`{${prefix}}:expiry`)).toBe(0)
   })
 
-  it('works with a client of the user, and leaves it open', async () => {
+  it('works with a client passed by the user, and leaves it open', async () => {
     const own = new Redis(server.url)
     onTestFinished(() => own.disconnect())
     const store = open({ url: undefined, connection: own })
@@ -304,7 +304,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     expect(await own.ping()).toBe('PONG')
   })
 
-  it('works with options for a connection', async () => {
+  it('works with connection options', async () => {
     const { sessions } = open({ url: undefined, connection: { host: '127.0.0.1', port: server.port, db: 3 } })
     await sessions.set({ id: 'one', state: 1, createdAt: 2 }, 60_000)
     const third = new Redis(server.url, { db: 3 })
@@ -312,7 +312,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     expect(await third.exists(`{${prefix}}:session:one`)).toBe(1)
   })
 
-  it('works with a cluster', { timeout: 60_000 }, async () => {
+  it('works with a Redis cluster', { timeout: 60_000 }, async () => {
     const own = await other({ isCluster: true })
     const node = new Redis(own.url)
     await node.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
@@ -336,7 +336,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     await worker.stop()
   })
 
-  it('runs ten thousand tasks', { timeout: 120_000 }, async () => {
+  it('runs 10,000 tasks', { timeout: 120_000 }, async () => {
     const { tasks } = open()
     const total = 10_000
     const runs = new Runs(total)
@@ -356,17 +356,17 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     console.log(`Redis: ${perSecond(begun - created)} created, ${perSecond(ended - begun)} run a second`)
   })
 
-  it('says which package is missing, and what to do', async () => {
+  it('names the missing package and the command to install it', async () => {
     const missing: string = 'a-package-that-is-not-there'
     await expect(load(() => import(missing), 'bullmq')).rejects.toThrow('npm install ioredis bullmq')
   })
 
-  it('refuses prefixes that would spread its keys over a cluster', () => {
+  it('rejects prefixes with braces, which would spread its keys over a cluster', () => {
     for (const wrong of ['', 'a{b}', '}']) expect(() => redisStore({ prefix: wrong })).toThrow('without braces')
   })
 })
 
-/** Passes everything on to Redis, except for answers that it shall lose together with the connection. */
+/** Forwards everything to Redis, except for responses that are to be lost together with the connection. */
 async function startProxy(port: number): Promise<{ url: string; lost: number; loseNextAnswer(): void }> {
   let isLosing = false
   const sockets = new Set<Socket>()

@@ -32,7 +32,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     await server.close()
   })
 
-  /** On a prefix that nothing else uses. */
+  /** Opens a store with an unused prefix. */
   const open = (options: Partial<RedisStoreOptions> = {}): RedisStore => {
     prefix = `faults-${count++}`
     return again({ prefix, ...options })
@@ -63,7 +63,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
     })
     afterAll(() => rmSync(folder, { recursive: true }))
 
-    /** @param leaseMs Of the tasks that it works for. Default: it does not work. */
+    /** @param leaseMs Lease of the tasks that it runs. Default: it runs none. */
     const start = async (leaseMs = 0): Promise<ChildProcess> => {
       const child = fork(program, [server.url, prefix, `${leaseMs}`])
       onTestFinished(() => void child.kill('SIGKILL'))
@@ -71,7 +71,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       return child
     }
 
-    it('runs again what a process that was killed had begun, and nothing that was over', async () => {
+    it('reruns the tasks that a killed process had started, and none that had finished', async () => {
       const { tasks } = open()
       const child = await start(500)
       const told: Array<{ begun?: string; over?: string }> = []
@@ -82,7 +82,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       })
       for (const id of ['one', 'two', 'slow 1', 'slow 2']) await tasks.create(entry(id), ready)
       await begun.promise
-      // Behind those that are over by now, so that their ends are known to Redis when the process dies.
+      // The other tasks have finished by now, and Redis knows it before the process is killed.
       await eventually(async () => (await redis.zcard(`{${prefix}}:due`)) === 2)
       const runs = new Runs(2)
       const worker = await tasks.work(runs.run, options({ leaseMs: 500 }))
@@ -92,7 +92,7 @@ describe.skipIf(!hasRedis)('redisStore', () => {
       await worker.stop()
     })
 
-    it('starts and hears of what another process made ready', async () => {
+    it('runs and watches tasks that another process made ready', async () => {
       const { tasks } = open()
       const runs = new Runs(1)
       const worker = await tasks.work(runs.run, options())

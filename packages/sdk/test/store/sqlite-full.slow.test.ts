@@ -8,14 +8,14 @@ import { describe, expect, it } from 'vitest'
 
 const fixture = fileURLToPath(new URL('./fixtures/full-disk.js', import.meta.url))
 
-/** A disk of 2 MiB that only one process sees, and that is gone with it. Not everyone may have one. */
+/** A disk of 2 MiB that only one process sees and that disappears with it. Mounting it needs permissions. */
 const mount = 'mount -t tmpfs -o size=2m tmpfs "$0"'
 const hasDisk = spawnSync('unshare', ['--mount', 'sh', '-c', mount, tmpdir()]).status === 0
 if (!hasDisk) console.warn('The test of a full disk is skipped: no small disk can be mounted.')
 
-describe('a SQLite store on a disk that is full', () => {
+describe('a SQLite store on a full disk', () => {
   it.skipIf(!hasDisk)(
-    'refuses what it cannot keep, has all that it promised, and goes on when there is room',
+    'rejects writes that do not fit, keeps everything that it confirmed, and continues when there is space',
     async () => {
       const folder = mkdtempSync(join(tmpdir(), 'tenon-full-'))
       try {

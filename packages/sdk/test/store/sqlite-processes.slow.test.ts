@@ -10,7 +10,7 @@ import { openDatabase } from '../../src/store/sqlite/database.ts'
 import { exited, killed } from '../kit/child-process.ts'
 import { Children, Sayings } from './fixtures/sqlite-children.ts'
 
-/** The owner of everything may write anywhere, so somebody else tries. */
+/** Root can write anywhere, so the test runs as another user. */
 const nobody = process.getuid?.() === 0 ? 65_534 : undefined
 const hasSqlite = process.getBuiltinModule?.('node:sqlite') !== undefined
 
@@ -31,7 +31,7 @@ const entry = (id: string): TaskEntry => ({
 })
 const ready = { isReady: true }
 
-/** What the counters must say. */
+/** Computes the expected values of the counters. */
 const countTasks = `
   SELECT owner, sum(is_open) AS open, sum(1 - is_open) AS finished,
     sum(length(CAST(summary AS BLOB)) + length(CAST(body AS BLOB))
@@ -39,8 +39,8 @@ const countTasks = `
   FROM task GROUP BY owner ORDER BY owner`
 const taskIds = (count: number) => Array.from({ length: count }, (_, index) => `task ${index}`)
 
-describe('a SQLite file that several processes share', () => {
-  it('gives each of 1,000 tasks to one of two workers, once', async () => {
+describe('a SQLite file shared by several processes', () => {
+  it('gives each of 1,000 tasks to one of two workers exactly once', async () => {
     const path = children.newFile()
     const store = sqliteStore(path)
     const says = new Sayings()
@@ -58,13 +58,13 @@ describe('a SQLite file that several processes share', () => {
     await store.close()
   }, 60_000)
 
-  it('loses no task when one of the workers is killed in the middle', async () => {
+  it('loses no task when one of the workers is killed while running', async () => {
     const path = children.newFile()
     const store = sqliteStore(path)
     const [lastWords, says] = [new Sayings(), new Sayings()]
     const [victim, survivor] = [lastWords, says].map((hears) => hears.hear(children.start(path, 'work', '10')))
     const ids: string[] = []
-    // Until both are in the middle of it: on a busy machine one may start much later than the other.
+    // Wait until both are working: on a busy machine one may start much later than the other.
     while (lastWords.all.length === 0 || says.all.length <= 50) {
       const more = Array.from({ length: 20 }, (_, index) => `task ${ids.length + index}`)
       ids.push(...more)
@@ -78,13 +78,13 @@ describe('a SQLite file that several processes share', () => {
     expect(await exited(survivor!)).toBe(0)
     const versions = (await store.tasks.list('parent', { limit: 100_000 })).map(({ version }) => version)
     expect(versions.length).toBe(ids.length)
-    // Twice was only run what the dead one had in hands, which is eight at most.
+    // Only the tasks that the killed worker was running are run twice, eight at most.
     expect(versions.every((version) => version === 2 || version === 3)).toBe(true)
     expect(versions.filter((version) => version === 3).length).toBeLessThanOrEqual(8)
     await store.close()
   }, 60_000)
 
-  it('takes the task from a process that is stopped, and tells it so when it goes on', async () => {
+  it('takes the task from a suspended process, and aborts it there when the process continues', async () => {
     const path = children.newFile()
     const store = sqliteStore(path)
     const says = new Sayings()
@@ -102,7 +102,7 @@ describe('a SQLite file that several processes share', () => {
     await store.close()
   }, 60_000)
 
-  it('has everything that was promised before a process was killed', async () => {
+  it('keeps everything that was confirmed before a process was killed', async () => {
     const path = children.newFile()
     const child = children.start(path, 'create', 'mine')
     const printed: string[] = []
@@ -129,7 +129,7 @@ describe('a SQLite file that several processes share', () => {
     await store.close()
   }, 60_000)
 
-  it('counts right after processes that race were killed in the middle of their commits', async () => {
+  it('has correct counters after concurrent processes were killed during their commits', async () => {
     for (let round = 0; round < 5; round++) {
       const path = children.newFile()
       const lines = await Promise.all(
@@ -151,7 +151,7 @@ describe('a SQLite file that several processes share', () => {
     }
   }, 60_000)
 
-  it('can be made by many processes at the same moment', async () => {
+  it('can be created by many processes at the same time', async () => {
     const path = children.newFile()
     const starters = Array.from({ length: 6 }, (_, index) => children.start(path, 'burst', `p${index}`))
     expect(await Promise.all(starters.map(exited))).toEqual([0, 0, 0, 0, 0, 0])
@@ -160,7 +160,7 @@ describe('a SQLite file that several processes share', () => {
     await store.close()
   }, 60_000)
 
-  it('is refused where nothing can be written', async () => {
+  it('is rejected when it is not writable', async () => {
     const closed = join(children.folder, 'closed')
     mkdirSync(closed)
     await sqliteStore(join(closed, 'old.db')).close()
@@ -178,7 +178,7 @@ describe('a SQLite file that several processes share', () => {
   }, 60_000)
 
   it.skipIf(hasSqlite)(
-    `says what to install where the runtime has no SQLite${hasSqlite ? ' (skipped: this one has)' : ''}`,
+    `names the package to install on a runtime without SQLite${hasSqlite ? ' (skipped: this one has)' : ''}`,
     async () => {
       await children.build('alone', new URL('file:///nowhere/store.js').href)
       const says = new Sayings()
@@ -188,7 +188,7 @@ describe('a SQLite file that several processes share', () => {
     60_000,
   )
 
-  it('tells every process what the others change and say', async () => {
+  it('notifies every process of changes and messages of the others', async () => {
     const path = children.newFile()
     const store = sqliteStore(path)
     const says = new Sayings()
@@ -207,7 +207,7 @@ describe('a SQLite file that several processes share', () => {
   }, 60_000)
 })
 
-/** What a child prints until it is killed, which happens after so many lines. */
+/** Returns the lines that a child prints until it is killed, which happens after `count` lines. */
 async function linesOf(child: ChildProcess, count: number): Promise<string[]> {
   const printed: string[] = []
   const lines = createInterface({ input: child.stdout! })

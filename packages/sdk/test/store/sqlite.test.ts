@@ -25,7 +25,7 @@ const advance = (ms: number) => {
 
 const runner = { describe, it, expect }
 
-/** Opens a store and gives a part of it; what the suites know is the part. */
+/** Opens a store and returns one part of it, which is what the suites test. */
 function driverOf<T extends object>(part: (store: SqliteStore) => T, pathOf: () => string = newFile) {
   const opened = new Map<T, { store: SqliteStore; path: string }>()
   const open = (path: string) => {
@@ -89,7 +89,7 @@ describe('writes of sqliteStore', () => {
       isKept = true
     })
     const giveUpAt = performance.now() + 5_000
-    // Microtasks only: neither a timer nor setImmediate gets a turn.
+    // Microtasks only: neither timers nor setImmediate callbacks run.
     while (!isKept && performance.now() < giveUpAt) await store.tasks.get('other')
     expect(isKept).toBe(true)
     await kept
@@ -119,14 +119,14 @@ describe('sqliteStore, when the clock is set back', () => {
 })
 
 describe('the file of sqliteStore', () => {
-  it('is made for its owner only, with everything beside it', async () => {
+  it('is readable only by its owner, including the files beside it', async () => {
     const path = newFile()
     await using store = opened(path)
     await store.tasks.create(entry('one'))
     for (const end of ['', '-wal', '-shm']) expect((statSync(path + end).mode & 0o777).toString(8)).toBe('600')
   })
 
-  it('has everything when it is opened again', async () => {
+  it('still contains everything when it is opened again', async () => {
     const path = newFile()
     const before = opened(path)
     await before.tasks.create(entry('one', { createdAt: 5 }), { notes: ['1'], isReady: true })
@@ -150,7 +150,7 @@ describe('the file of sqliteStore', () => {
     expect(ran).toBe('one')
   })
 
-  it('writes what waits before it closes, answers nothing afterwards, and closes twice', async () => {
+  it('flushes pending writes on close, rejects later calls, and can be closed twice', async () => {
     const path = newFile()
     const store = opened(path)
     const creating = store.tasks.create(entry('one'))
@@ -169,7 +169,7 @@ describe('the file of sqliteStore', () => {
     expect((await again.tasks.get('one'))?.id).toBe('one')
   })
 
-  it('is refused when it is no database, and is left as it is', () => {
+  it('is rejected and left unchanged if it is not a database', () => {
     const path = newFile()
     const text = 'This is a diary.\n'.repeat(1000)
     writeFileSync(path, text)
@@ -177,7 +177,7 @@ describe('the file of sqliteStore', () => {
     expect(readFileSync(path, 'utf8')).toBe(text)
   })
 
-  it('is refused when it is damaged', async () => {
+  it('is rejected if it is damaged', async () => {
     const path = newFile()
     const store = opened(path)
     await store.tasks.create(entry('one'))
@@ -188,7 +188,7 @@ describe('the file of sqliteStore', () => {
     expect(refusal(path)).toMatch(/restore a backup, or delete it to start with an empty store\.$/)
   })
 
-  it('is refused when it belongs to another program, and is left as it is', () => {
+  it('is rejected and left unchanged if it belongs to another program', () => {
     const path = newFile()
     const other = openDatabase(path)
     other.exec('CREATE TABLE diary (day TEXT); PRAGMA user_version = 1')
@@ -203,7 +203,7 @@ describe('the file of sqliteStore', () => {
     expect(names).toEqual(['diary'])
   })
 
-  it('is refused when a newer version made it', async () => {
+  it('is rejected if a newer version created it', async () => {
     const path = newFile()
     await opened(path).close()
     const newer = openDatabase(path)
@@ -212,7 +212,7 @@ describe('the file of sqliteStore', () => {
     expect(refusal(path)).toMatch(/was created by a newer version of this library/)
   })
 
-  it('is refused when a folder is in its place, or its folder is none or not there', () => {
+  it('is rejected if its path is a folder, or its folder is a file or does not exist', () => {
     const place = join(folder, 'place')
     mkdirSync(place)
     expect(refusal(place)).toMatch(/^Cannot (open|use) the store .*place": /)
@@ -222,7 +222,7 @@ describe('the file of sqliteStore', () => {
     expect(refusal(join(folder, 'nowhere', 'store.db'))).toMatch(/^Cannot open the store .*: ENOENT/)
   })
 
-  it('does not grow with what is over', async () => {
+  it('does not grow with expired data', async () => {
     const path = newFile()
     await using store = opened(path, { maxEventAgeMs: 1000 })
     for (let round = 0; round < 5; round++) {
@@ -235,7 +235,7 @@ describe('the file of sqliteStore', () => {
       }
       await store.tasks.publish('x', 'all of it is written')
       advance(60_000)
-      // What is over goes with the next changes, some at a time.
+      // Expired data is removed with later changes, some at a time.
       for (let times = 0; times < 5; times++) await store.tasks.publish('x', 'later')
     }
     const left = openDatabase(path)
@@ -246,7 +246,7 @@ describe('the file of sqliteStore', () => {
     left.close()
   })
 
-  it('forgets events after their time', async () => {
+  it('drops events after maxEventAgeMs', async () => {
     await using store = opened(newFile(), { maxEventAgeMs: 1000 })
     const old = await store.events.storeEvent('a', '1')
     advance(600)
@@ -256,7 +256,7 @@ describe('the file of sqliteStore', () => {
     expect(await store.events.replayEventsAfter(young, { send: () => {} })).toBe('a')
   })
 
-  it('takes the other changes of a moment when one of them is bad', async () => {
+  it('commits the other changes of a batch when one of them is invalid', async () => {
     await using store = opened(newFile())
     const bad = entry('bad', { body: undefined as unknown as string })
     const results = await Promise.allSettled([
@@ -270,7 +270,7 @@ describe('the file of sqliteStore', () => {
     expect(await store.tasks.countOpen('somebody')).toBe(2)
   })
 
-  it('ends the work on a task whose time is over', async () => {
+  it('aborts the run of a task that expires', async () => {
     await using store = opened(newFile())
     const aborted = new Promise<string>((resolve) => {
       const run = (id: string, signal: AbortSignal) =>
@@ -288,8 +288,8 @@ describe('the file of sqliteStore', () => {
   })
 })
 
-describe('the pause after a failure', () => {
-  it('grows with every failure in a row, up to half a minute', () => {
+describe('the retry delay after a failure', () => {
+  it('grows with every consecutive failure, up to 30 seconds', () => {
     expect([1, 2, 3, 4, 9, 10, 500].map(retryDelayMs)).toEqual([100, 200, 400, 800, 25_600, 30_000, 30_000])
   })
 })

@@ -7,7 +7,7 @@ import { z } from 'zod'
 const config = { execution: { taskSupport: 'required' } } as const
 
 for (const revision of ['2025-11-25', '2026-07-28'] as const) {
-  it(`a question that is asked again has another key, and is answered again [XTASK-023] (${revision})`, async () => {
+  it(`a question that is asked again gets a new key and is answered again [XTASK-023] (${revision})`, async () => {
     const server = new McpServer({ name: 'asker', version: '1.0.0' }, { tasks: tasks({ pollIntervalMs: 20 }) })
     const age = z.object({ age: z.number() })
     server.registerTool('age', config, (_args, ctx) => {

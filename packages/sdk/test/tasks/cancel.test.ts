@@ -4,7 +4,7 @@ import { gate } from '../kit/gate.ts'
 
 import { always, everyDialect, everyTask, legacy, modern } from './support.ts'
 
-/** A tool that says when it begins, is told to stop, and ends when the test says so. */
+/** Creates a tool that reports its start and its abort, and ends when the test says so. */
 function stubborn() {
   const began = gate()
   const stopped = gate<unknown>()
@@ -30,7 +30,7 @@ function stubborn() {
 
 describe('cancelling', () => {
   everyTask(
-    'ends a task that works before the answer comes, and tells its handler to stop [TASK-042] [TASK-043] [XTASK-028]',
+    'ends a working task before the response is sent, and aborts its handler [TASK-042] [TASK-043] [XTASK-028]',
     async (world) => {
       const tool = stubborn()
       const peer = await world.peer(await world.serve(tool.define))
@@ -48,7 +48,7 @@ describe('cancelling', () => {
   )
 
   for (const how of ['done', 'throw']) {
-    everyTask(`stays, though the handler ends all the same (${how}) [TASK-044] [TASK-020]`, async (world) => {
+    everyTask(`is final even when the handler still finishes (${how}) [TASK-044] [TASK-020]`, async (world) => {
       const tool = stubborn()
       const peer = await world.peer(await world.serve(tool.define))
       const id = await peer.start('stubborn')
@@ -57,29 +57,26 @@ describe('cancelling', () => {
       const before = await peer.state(id)
       tool.finish(how)
       await tool.ended
-      // Another task goes its whole way meanwhile.
+      // Another task runs to completion in the meantime.
       await peer.result(await peer.start('quick'))
       expect(await peer.state(id)).toEqual(before)
     })
   }
 
-  everyTask(
-    'ends a task that waits for an answer, which then counts for nothing [TASK-042] [TASK-020]',
-    async (world) => {
-      const peer = await world.peer(await world.serve(stubborn().define))
-      const id = await peer.start('ask')
-      const [question] = await peer.questions(id)
-      expect((await peer.cancel(id)).error).toBeUndefined()
-      await question!.answer({ action: 'accept', content: {} })
-      await peer.result(await peer.start('quick'))
-      const { result } = await peer.request('tasks/get', { taskId: id })
-      expect(result).toMatchObject({ status: 'cancelled' })
-      expect(result).not.toHaveProperty('inputRequests')
-    },
-  )
+  everyTask('ends a task that waits for input, and ignores a later answer [TASK-042] [TASK-020]', async (world) => {
+    const peer = await world.peer(await world.serve(stubborn().define))
+    const id = await peer.start('ask')
+    const [question] = await peer.questions(id)
+    expect((await peer.cancel(id)).error).toBeUndefined()
+    await question!.answer({ action: 'accept', content: {} })
+    await peer.result(await peer.start('quick'))
+    const { result } = await peer.request('tasks/get', { taskId: id })
+    expect(result).toMatchObject({ status: 'cancelled' })
+    expect(result).not.toHaveProperty('inputRequests')
+  })
 
   everyTask(
-    'of a task that has ended is refused on 2025-11-25 [TASK-041]',
+    'of a finished task is rejected on 2025-11-25 [TASK-041]',
     async (world) => {
       const peer = await world.peer(await world.serve(stubborn().define))
       const completed = await peer.start('quick')
@@ -99,7 +96,7 @@ describe('cancelling', () => {
   )
 
   everyTask(
-    'of a task that has ended is acknowledged on 2026-07-28, and changes nothing [XTASK-028]',
+    'of a finished task is acknowledged on 2026-07-28 without effect [XTASK-028]',
     async (world) => {
       const peer = await world.peer(await world.serve(stubborn().define))
       const id = await peer.start('quick')
@@ -113,7 +110,7 @@ describe('cancelling', () => {
     { revisions: [modern] },
   )
 
-  everyTask('by many at once succeeds for one of them on 2025-11-25 [TASK-041] [TASK-042]', async (world) => {
+  everyTask('concurrently succeeds for one caller on 2025-11-25 [TASK-041] [TASK-042]', async (world) => {
     const tool = stubborn()
     const server = await world.serve(tool.define)
     const peers = [await world.peer(server), await world.peer(server)]
@@ -127,7 +124,7 @@ describe('cancelling', () => {
   })
 
   everyDialect(
-    'is what tasks/cancel does: the notification about the request does nothing to its task [CANC-004]',
+    'requires tasks/cancel: notifications/cancelled for the request does not affect its task [CANC-004]',
     async (world) => {
       const tool = stubborn()
       const peer = await world.peer(await world.serve(tool.define))
@@ -143,7 +140,7 @@ describe('cancelling', () => {
   )
 
   everyDialect(
-    'gives whoever waits for the result an error [TASK-025]',
+    'answers a pending tasks/result with an error [TASK-025]',
     async (world) => {
       const tool = stubborn()
       const server = await world.serve(tool.define)
@@ -158,7 +155,7 @@ describe('cancelling', () => {
     { revisions: [legacy] },
   )
 
-  everyDialect('of a task that no worker has begun keeps it from ever running [TASK-043]', async (world) => {
+  everyDialect('of a task that no worker has started prevents it from running [TASK-043]', async (world) => {
     let runs = 0
     const define = (server: McpServer) =>
       void server.registerTool('count', always, () => {

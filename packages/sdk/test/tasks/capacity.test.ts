@@ -19,7 +19,7 @@ function echo(server: McpServer): void {
 const unknownCode = -32602
 
 describe('the poll interval', () => {
-  everyDialect('grows while many tasks are open, and falls back when they have ended', async (world) => {
+  everyDialect('grows while many tasks are open, and shrinks when they have finished', async (world) => {
     const store = new MemoryTaskStore()
     const entries = Array.from({ length: 2_000 }, (_, index) => openEntry(`open ${index}`))
     for (const entry of entries) await store.create(entry)
@@ -34,7 +34,7 @@ describe('the poll interval', () => {
 
 describe('tasks of one caller', () => {
   everyTask(
-    'do not keep those of another waiting, however many and long they are',
+    'do not delay those of another caller, however many and long they are',
     async (world) => {
       const release = gate()
       const define = (server: McpServer) => {
@@ -61,7 +61,7 @@ describe('tasks of one caller', () => {
   )
 
   everyTask(
-    'are forgotten when too many have finished, those that finished first go first',
+    'are deleted when too many have finished, starting with the one that finished first',
     async (world) => {
       const server = await world.serve(echo, { maxFinishedPerCaller: 3 })
       const ann = await world.peer(server, { user: 'ann' })
@@ -84,7 +84,7 @@ describe('tasks of one caller', () => {
   )
 
   everyTask(
-    'are bounded in bytes: large results push out older ones, and what does not fit is refused',
+    'are limited in bytes: large results evict older ones, and a task that does not fit is rejected',
     async (world) => {
       const server = await world.serve(echo, { maxBytesPerCaller: 50_000 })
       const peer = await world.peer(server, { user: 'ann' })
@@ -107,7 +107,7 @@ describe('tasks of one caller', () => {
 
 describe('a client that polls too fast', () => {
   everyDialect(
-    'is refused for a moment, and other callers are not [XTASK-012] [TASK-054]',
+    'is rate limited without affecting other callers [XTASK-012] [TASK-054]',
     async (world) => {
       const server = await world.serve(echo, { server: { limits: { taskRequests: { perSecond: 20, burst: 5 } } } })
       const fast = await world.peer(server, { user: 'fast' })
@@ -126,7 +126,7 @@ describe('a client that polls too fast', () => {
     { channels: ['http'] },
   )
 
-  it('gets its results all the same if it is ours: it waits and tries again [XTASK-012]', async () => {
+  it('backs off and retries when it uses the client of this library [XTASK-012]', async () => {
     const { lab } = labServer({ pollIntervalMs: 20 }, { limits: { taskRequests: { perSecond: 20, burst: 1 } } })
     await using client = await connect(lab, { tasks: true, revisions: [legacy] })
     const tasks = await Promise.all(Array.from({ length: 5 }, () => client.callToolAsTask('must')))
@@ -142,7 +142,7 @@ describe('the documentation', () => {
     expect(page('tasks')).toContain('Unauthenticated callers share one owner, so treat the task id as a secret')
   })
 
-  it('names the longest time to live and the number of open tasks that a caller may have [TASK-051]', async () => {
+  it('states the longest TTL and the number of open tasks per caller [TASK-051]', async () => {
     const limits = page('limits')
     expect(limits).toMatch(/Open tasks per caller [^|]*\| 1,000 \|/)
     expect(limits).toMatch(/Open tasks in total \| 100,000 \|/)
@@ -155,7 +155,7 @@ describe('the documentation', () => {
 })
 
 describe('tasks/list', () => {
-  it('of an anonymous session reads one page of its own summaries, whatever other sessions have', async () => {
+  it('of an anonymous session reads one page of its own summaries, regardless of other sessions', async () => {
     const store = new MemoryTaskStore()
     const read: unknown[] = []
     const list: TaskStore['list'] = async (...args) => {
@@ -180,9 +180,9 @@ describe('tasks/list', () => {
   })
 })
 
-describe('a client that follows many tasks', () => {
+describe('a client that watches many tasks', () => {
   everyWire(
-    'listens to all of them over a few streams, and does not poll [XTASK-035]',
+    'shares a few streams between all of them, and does not poll [XTASK-035]',
     async (wire) => {
       const { lab } = labServer({ pollIntervalMs: 60_000 })
       const release = gate()

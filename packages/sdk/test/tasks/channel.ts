@@ -9,17 +9,17 @@ import { schemas } from '../kit/official-schemas.ts'
 
 type Body = Record<string, unknown>
 
-/** A way to a server, on which a client says exactly what it is told. */
+/** A raw connection to a server. */
 export interface Channel {
   request(method: string, params: Body): Promise<Message>
   say(message: Message): Promise<void>
-  /** What the server said without being asked, in order. */
+  /** Messages from the server that are not responses, in order. */
   readonly heard: Message[]
-  /** Waits for something that the server will say. */
+  /** Waits for a message from the server. */
   until<T>(look: (heard: Message[]) => T | undefined): Promise<T>
   readonly problems: string[]
   close(): Promise<void>
-  /** Over HTTP only. */
+  /** Set over HTTP only. */
   readonly peer?: Peer
 }
 
@@ -61,7 +61,7 @@ export async function openHttp(
     revision,
     { headers, capabilities },
   )
-  // 2025-11-25: what belongs to no request comes on a stream of its own.
+  // On 2025-11-25, messages that belong to no request arrive on a separate stream.
   if (revision !== '2026-07-28') follow(await peer.get(), heard)
   return {
     peer,
@@ -85,7 +85,7 @@ export async function openHttp(
   }
 }
 
-/** Takes in what comes on a stream, from its beginning on. */
+/** Records the messages of a stream from its start. */
 function follow(answer: Answer, heard: Heard): void {
   let seen = 0
   const take = () => {
@@ -97,7 +97,7 @@ function follow(answer: Answer, heard: Heard): void {
   take()
 }
 
-/** What was said on a channel, held against the official schemas where they are to be had. */
+/** Records the messages of a channel and validates them with the official schemas when those are available. */
 class Heard {
   readonly messages: Message[] = []
   readonly problems: string[] = []
@@ -146,7 +146,7 @@ class Heard {
 
   #officialProblem(message: Message, method: string | undefined): string | undefined {
     const { result } = message
-    // The schema does not say which answer is one to a call that asks for a task: a task is judged as one.
+    // The schema has no response type for a task-augmented call, so the task is validated on its own.
     if (method === 'tools/call' && result?.task) {
       return this.#schema?.problem({ ...message, result: result.task } as never, 'tasks/get')
     }
@@ -160,7 +160,7 @@ function isOfTasks(method: string | undefined, { result, params }: Message): boo
   return result !== undefined && (result.resultType === 'task' || method?.startsWith('tasks/') === true)
 }
 
-/** Tasks extension, schema of the draft: each status brings its own along, and nothing else. */
+/** Validates with the draft schema of the tasks extension: each status has its own fields and no others. */
 function extensionProblem(method: string, { result, params }: Message): string | undefined {
   const shape =
     method === 'tools/call'

@@ -13,8 +13,8 @@ import { ask, type Body, clientOf, done, gone, oldServer, oldTask, taskful } fro
 
 afterEach(() => void vi.useRealTimers())
 
-describe('2025-11-25', () => {
-  it('calls nothing as a task where the server did not say that it may [TASK-003] [TASK-005]', async () => {
+describe('a client of 2025-11-25', () => {
+  it('does not create tasks when the server did not declare them for tools/call [TASK-003] [TASK-005]', async () => {
     const server = oldServer({}, 'required', { ...everything, tasks: { list: {}, cancel: {} } })
     await using client = await clientOf(server)
     await client.listTools()
@@ -26,7 +26,7 @@ describe('2025-11-25', () => {
   })
 
   it.each([undefined, 'forbidden', 'sometimes'])(
-    'calls no tool as a task whose taskSupport is %s [TASK-006]',
+    'does not create a task for a tool whose taskSupport is %s [TASK-006]',
     async (support) => {
       const server = oldServer({}, support ?? '')
       await using client = await clientOf(server)
@@ -37,7 +37,7 @@ describe('2025-11-25', () => {
     },
   )
 
-  it('calls a tool as a task where it wants that, and either way where it may be so [TASK-008] [TASK-009]', async () => {
+  it('creates a task if the tool requires it, or on request if optional [TASK-008] [TASK-009]', async () => {
     const answers = {
       'tasks/get': () => ({ result: oldTask({ status: 'completed' }) }),
       'tasks/result': () => ({ result: done }),
@@ -56,7 +56,7 @@ describe('2025-11-25', () => {
     expect(asTask).toMatchObject({ task: { ttl: 5_000 } })
   })
 
-  it('looks again at a tool when the list has changed [TASK-009]', async () => {
+  it('reads taskSupport again after tools/list_changed [TASK-009]', async () => {
     let taskSupport = 'optional'
     const list = () => ({
       result: { tools: [{ name: 'report', inputSchema: { type: 'object' }, execution: { taskSupport } }] },
@@ -79,7 +79,7 @@ describe('2025-11-25', () => {
     expect([first, second, third]).toEqual([undefined, undefined, {}])
   })
 
-  it('asks for the result at once when something is needed, once, and goes on looking [TASK-024] [TASK-028] [TASK-032]', async () => {
+  it('requests tasks/result once on input_required, and still polls [TASK-024] [TASK-028] [TASK-032]', async () => {
     let status = 'input_required'
     const server: ScriptedServer = oldServer({
       'tasks/get': () => ({ result: oldTask({ status }) }),
@@ -102,7 +102,7 @@ describe('2025-11-25', () => {
     expect(states).toEqual(['working', 'input_required', 'completed'])
   })
 
-  it('needs no notification of a status, and takes those that come [TASK-037]', async () => {
+  it('does not depend on status notifications, but processes them [TASK-037]', async () => {
     let status = 'working'
     const server = oldServer({
       'tasks/get': () => ({ result: oldTask({ status, pollInterval: 20 }) }),
@@ -118,7 +118,7 @@ describe('2025-11-25', () => {
     expect((await handle.result()).text).toBe('done')
   })
 
-  it('takes the result where the server forgets the task as soon as it gave it', async () => {
+  it('accepts the result when the server deletes the task right after returning it', async () => {
     let isGone = false
     const server = oldServer({
       'tasks/get': () => (isGone ? gone : { result: oldTask({ status: 'input_required' }) }),
@@ -131,7 +131,7 @@ describe('2025-11-25', () => {
     expect((await client.callTool('report')).text).toBe('done')
   })
 
-  it('gives the error that the call would have had', async () => {
+  it('rejects with the error of the task', async () => {
     const error = { code: -32603, message: 'Internal error' }
     const server = oldServer({
       'tasks/get': () => ({ result: oldTask({ status: 'failed', statusMessage: 'No paper' }) }),
@@ -142,7 +142,7 @@ describe('2025-11-25', () => {
     expect(said(server.transcript, 'client', 'tasks/result')).toHaveLength(1)
   })
 
-  it('hears of progress for as long as the task goes on', async () => {
+  it('reports progress until the task ends', async () => {
     let status = 'working'
     const server = oldServer({
       'tasks/get': () => ({ result: oldTask({ status }) }),
@@ -159,14 +159,14 @@ describe('2025-11-25', () => {
     await call
   })
 
-  it('gives the model what the server has for it before there is a result', async () => {
+  it('exposes the immediate response for the model before there is a result', async () => {
     const _meta = { 'io.modelcontextprotocol/model-immediate-response': 'It takes a while.' }
     const server = oldServer({ 'tools/call': () => ({ result: { task: oldTask(), _meta } }) })
     await using client = await clientOf(server)
     expect((await client.callToolAsTask('report')).immediateResponse).toBe('It takes a while.')
   })
 
-  it('takes a plain result from a server that changed its mind', async () => {
+  it('accepts a plain result for a task-augmented call', async () => {
     await using client = await clientOf(oldServer({ 'tools/call': () => ({ result: done }) }))
     const handle = await client.callToolAsTask('report')
     expect(handle.id).toBeUndefined()
@@ -174,7 +174,7 @@ describe('2025-11-25', () => {
     expect((await client.callTool('report')).text).toBe('done')
   })
 
-  it('cancels nothing where the server does not let it [TASK-004]', async () => {
+  it('does not cancel when the server did not declare tasks.cancel [TASK-004]', async () => {
     const capabilities = { ...everything, tasks: { requests: { tools: { call: {} } } } }
     await using client = await clientOf(oldServer({}, 'required', capabilities))
     const handle = await client.callToolAsTask('report')
@@ -182,7 +182,7 @@ describe('2025-11-25', () => {
   })
 })
 
-it('is asked on any stream, also that of the session [TASK-033]', async () => {
+it('a client accepts questions on any stream, including the session stream [TASK-033]', async () => {
   const { http, asked } = await withSessionStream()
   await using _http = http
   await using client = await connect(http.url, { revision: legacy, handlers: { elicit: () => accept() } })
@@ -201,7 +201,7 @@ function answerTo(server: ScriptedServer, id: number): Promise<Body> {
   })
 }
 
-/** A server of 2025-11-25 over HTTP that asks on the stream of the session, and not on that of the request. */
+/** Starts a 2025-11-25 server over HTTP that asks on the session stream instead of the request stream. */
 async function withSessionStream() {
   const asked = gate<Body>()
   let session: ServerResponse | undefined

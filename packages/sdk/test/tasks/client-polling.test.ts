@@ -22,13 +22,13 @@ import {
 
 const complete = (more: Body): ScriptedAnswer => ({ result: { resultType: 'complete', ...more } })
 
-/** A server of 2026-07-28 that makes a task of every call, and no streams. */
+/** Creates a 2026-07-28 server that turns every call into a task and has no streams. */
 function taskServer(answers: Answers, created: Body = {}): ScriptedServer {
   const call = { 'tools/call': () => ({ result: { resultType: 'task', ...task(created) } }) }
   return scripted(modern, { ...call, ...answers }, taskful[modern])
 }
 
-/** Gives the answers one after another, and the last for ever. */
+/** Returns the answers one after another, and then repeats the last one. */
 function sequence(...answers: ScriptedAnswer[]): () => ScriptedAnswer {
   let next = 0
   return () => answers[Math.min(next++, answers.length - 1)]
@@ -38,7 +38,7 @@ afterEach(() => void vi.useRealTimers())
 
 describe('polling', () => {
   it.each([legacy, modern] as const)(
-    'is as slow as the server wishes, also when its wish changes (%s) [TASK-023] [XTASK-011]',
+    'follows the interval of the server, also when it changes (%s) [TASK-023] [XTASK-011]',
     async (revision) => {
       const wish = (ms: number) => (revision === modern ? { pollIntervalMs: ms } : { pollInterval: ms })
       const look = sequence(
@@ -55,7 +55,7 @@ describe('polling', () => {
       const looks = () => said(server.transcript, 'client', 'tasks/get').length
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
       const result = errorOf(handle.result())
-      // Up to a tenth is added, so that clients do not ask in step.
+      // Up to ten percent jitter is added so that clients do not poll in step.
       await vi.advanceTimersByTimeAsync(4_999)
       expect(looks()).toBe(0)
       await vi.advanceTimersByTimeAsync(502)
@@ -71,7 +71,7 @@ describe('polling', () => {
     },
   )
 
-  it('ends with the last state, and with the error that the task failed of [XTASK-013]', async () => {
+  it('ends with the last state and the error of a failed task [XTASK-013]', async () => {
     const error = { code: -32603, message: 'Out of paper', data: { tray: 2 } }
     const server = taskServer({
       'tasks/get': sequence(complete(task()), complete(task({ status: 'failed', error, statusMessage: 'No paper' }))),
@@ -88,7 +88,7 @@ describe('polling', () => {
     expect(await errorOf(client.callTool('report'))).toMatchObject({ rpcCode: -32603 })
   })
 
-  it('takes trouble within the server for passing', async () => {
+  it('retries after an internal error of the server', async () => {
     const trouble = { error: { code: -32603, message: 'Internal error' } }
     const server = taskServer({
       'tasks/get': sequence(trouble, trouble, complete(task({ status: 'completed', result: done }))),
@@ -97,7 +97,7 @@ describe('polling', () => {
     expect((await client.callTool('report')).text).toBe('done')
   })
 
-  it('gives a task up that the server does not keep any longer, and knows how long it would [XTASK-019]', async () => {
+  it('ends when the server has deleted the task, and tracks its TTL [XTASK-019]', async () => {
     const server = taskServer({ 'tasks/get': sequence(complete(task({ ttlMs: 900 })), gone) }, { ttlMs: 500 })
     await using client = await clientOf(server)
     const handle = await client.callToolAsTask('report')
@@ -107,7 +107,7 @@ describe('polling', () => {
   })
 
   it.each([legacy, modern] as const)(
-    'takes a task for cancelled that is forgotten after it was cancelled (%s) [TASK-045] [XTASK-030]',
+    'treats a task that disappears after tasks/cancel as cancelled (%s) [TASK-045] [XTASK-030]',
     async (revision) => {
       let isGone = false
       const answers = {
@@ -134,14 +134,14 @@ describe('polling', () => {
     ['a result that is none', task({ status: 'completed', result: 'done' })],
     ['no error', task({ status: 'failed' })],
     ['questions that are none', task({ status: 'input_required', inputRequests: { a: { method: 'tools/call' } } })],
-  ])('refuses an answer with %s', async (_, body) => {
+  ])('rejects a response with %s', async (_, body) => {
     const server = taskServer({ 'tasks/get': () => complete(body), 'tasks/cancel': () => complete({}) })
     await using client = await clientOf(server)
     expect((await errorOf(client.callTool('report'))).code).toBe('invalid-response')
   })
 })
 
-describe('a task where none belongs', () => {
+describe('an unexpected task', () => {
   it('is an invalid response [XTASK-005]', async () => {
     const created = () => ({ result: { resultType: 'task', ...task() } })
     const server = taskServer({
@@ -158,14 +158,14 @@ describe('a task where none belongs', () => {
     expect(said(server.transcript, 'client', 'tasks/get').length).toBeGreaterThan(0)
   })
 
-  it('is one also to a call of a client that takes no tasks [XTASK-005]', async () => {
+  it('is an invalid response for a client with tasks: false [XTASK-005]', async () => {
     await using client = await clientOf(taskServer({}), { tasks: false })
     expect((await errorOf(client.callTool('report'))).code).toBe('invalid-response')
   })
 })
 
 describe('questions of a task', () => {
-  it('are answered once each, though they are seen many times [XTASK-022]', async () => {
+  it('are answered once each, even when they are listed many times [XTASK-022]', async () => {
     const asks = (...keys: string[]) => {
       const inputRequests = Object.fromEntries(keys.map((key) => [key, ask(key)]))
       return complete(task({ status: 'input_required', inputRequests }))
@@ -196,7 +196,7 @@ describe('questions of a task', () => {
     ])
   })
 
-  it('are taken back, and not answered, when the server has others [XTASK-024]', async () => {
+  it('are aborted and not answered when the server replaces them [XTASK-024]', async () => {
     const old = gate<AbortSignal>()
     const asks = (key: string) => complete(task({ status: 'input_required', inputRequests: { [key]: ask(key) } }))
     let isNew = false
@@ -226,7 +226,7 @@ describe('questions of a task', () => {
     expect(updates).toEqual([{ new: accept() }])
   })
 
-  it('that this client did not declare end the call, and the task with it', async () => {
+  it('that the client did not declare end the call and cancel the task', async () => {
     const inputRequests = { a: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } } }
     const server = taskServer({
       'tasks/get': () => complete(task({ status: 'input_required', inputRequests })),
@@ -238,7 +238,7 @@ describe('questions of a task', () => {
     expect(said(server.transcript, 'client', 'tasks/update')).toEqual([])
   })
 
-  it('have an end', async () => {
+  it('are limited by maxRounds', async () => {
     let number = 0
     const server = taskServer({
       'tasks/get': () =>
@@ -253,7 +253,7 @@ describe('questions of a task', () => {
   })
 })
 
-describe('streams of changes', () => {
+describe('task subscriptions', () => {
   const acknowledge = (server: ScriptedServer, id: unknown, taskIds: string[]) => {
     const _meta = { 'io.modelcontextprotocol/subscriptionId': id }
     server.say({
@@ -263,7 +263,7 @@ describe('streams of changes', () => {
     })
   }
 
-  it('are asked for with the id of the task, and make asking rare [XTASK-035]', async () => {
+  it('name the task and replace most polling [XTASK-035]', async () => {
     const server = taskServer({ 'tasks/get': () => complete(task()), 'subscriptions/listen': () => undefined })
     await using client = await clientOf(server)
     const handle = await client.callToolAsTask('report')
@@ -271,7 +271,7 @@ describe('streams of changes', () => {
     const { id, params } = await heard(server.transcript, 'client', 'subscriptions/listen')
     expect(params?.notifications).toEqual({ taskIds: ['t1'] })
     acknowledge(server, id, ['t1'])
-    // It may have changed before the server began to tell.
+    // The task may have changed before the subscription started, so the client reads it once.
     await heard(server.transcript, 'client', 'tasks/get')
     const _meta = { 'io.modelcontextprotocol/subscriptionId': id }
     const last = { ...task({ status: 'completed', result: done }), _meta }
@@ -285,7 +285,7 @@ describe('streams of changes', () => {
     await heard(server.transcript, 'client', 'notifications/cancelled')
   })
 
-  it('that the server grants for other tasks only are not relied on', async () => {
+  it('are not relied on when the server does not grant the task', async () => {
     const server = taskServer({
       'tasks/get': sequence(complete(task()), complete(task()), complete(task({ status: 'completed', result: done }))),
       'subscriptions/listen': () => undefined,

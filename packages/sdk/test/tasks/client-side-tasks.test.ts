@@ -20,7 +20,7 @@ const requestedSchema = { type: 'object', properties: { sure: { type: 'boolean' 
 const form = (more: Body = {}) => ({ message: 'Sure?', requestedSchema, ...more })
 const written = { role: 'assistant' as const, model: 'm', content: { type: 'text' as const, text: 'Hello' } }
 
-/** A server that asks by hand. */
+/** A scripted server that sends raw questions. */
 class Asker {
   readonly server: ScriptedServer = scripted(legacy)
   #next = 100
@@ -48,7 +48,7 @@ async function asker(handlers: ClientHandlers, options: ClientOptions = {}) {
   return { asker, client, [Symbol.asyncDispose]: () => client.close() }
 }
 
-/** A user who answers when told to. */
+/** Creates handlers whose user answers when the test says so. */
 function slowUser(options: ClientHandlers['tasks'] = true) {
   const answer = gate()
   const stopped = gate()
@@ -63,8 +63,8 @@ function slowUser(options: ClientHandlers['tasks'] = true) {
   return { handlers, answer: () => answer.open(), stopped: stopped.opened }
 }
 
-describe('a client that answers as a task', () => {
-  it('says for which questions, on 2025-11-25 and nowhere else [TASK-001] [TASK-002]', async () => {
+describe('a client that answers questions as tasks', () => {
+  it('declares the supported requests on 2025-11-25 only [TASK-001] [TASK-002]', async () => {
     const declared = async (handlers: ClientHandlers, revision: (typeof allRevisions)[number] = legacy) => {
       const server = new McpServer({ name: 's', version: '1' })
       server.registerTool('who', {}, (_, { caller }) => JSON.stringify(caller.capabilities.tasks ?? null))
@@ -83,7 +83,7 @@ describe('a client that answers as a task', () => {
     }
   })
 
-  it('answers with the task at once, and with the result when it is asked for [TASK-012] [TASK-013] [TASK-018] [TASK-021]', async () => {
+  it('answers with a task at once, and with the result on tasks/result [TASK-012] [TASK-013] [TASK-018] [TASK-021]', async () => {
     const { handlers, answer } = slowUser()
     await using world = await asker(handlers)
     const created = await world.asker.ask('elicitation/create', form({ task: { ttl: 9_000 } }))
@@ -100,7 +100,7 @@ describe('a client that answers as a task', () => {
     expect((await world.asker.ask('tasks/get', { taskId })).result).toMatchObject({ taskId, status: 'completed' })
   })
 
-  it('lets the result wait until there is one [TASK-025] [TASK-026] [TASK-027]', async () => {
+  it('keeps tasks/result pending until there is a result [TASK-025] [TASK-026] [TASK-027]', async () => {
     const { handlers, answer } = slowUser()
     await using world = await asker(handlers)
     const taskId = await world.asker.create()
@@ -116,7 +116,7 @@ describe('a client that answers as a task', () => {
     expect(order).toEqual(['get', 'result'])
   })
 
-  it('tells the error that the question would have had, and why it failed [TASK-025] [TASK-047]', async () => {
+  it('returns the error of the question and the reason of the failure [TASK-025] [TASK-047]', async () => {
     const elicit = () => {
       throw new ProtocolError(-32050, 'The user is asleep', { until: 8 })
     }
@@ -130,13 +130,13 @@ describe('a client that answers as a task', () => {
     })
   })
 
-  it('refuses a question that is none before there is a task', async () => {
+  it('rejects a malformed question without creating a task', async () => {
     await using world = await asker(slowUser().handlers)
     expect((await world.asker.ask('elicitation/create', { task: {} })).error?.code).toBe(-32602)
     expect((await world.asker.ask('tasks/list')).result?.tasks).toEqual([])
   })
 
-  it('ignores the wish for a task where it did not say that it has them [TASK-015]', async () => {
+  it('ignores task augmentation that it did not declare [TASK-015]', async () => {
     await using world = await asker({ elicit: () => accept() })
     expect((await world.asker.ask('elicitation/create', form({ task: {} }))).result).toEqual(accept())
     expect((await world.asker.ask('tasks/list')).error?.code).toBe(-32601)
@@ -148,7 +148,7 @@ describe('a client that answers as a task', () => {
     expect((await half.asker.ask('elicitation/create', form({ task: {} }))).result).toEqual(accept())
   })
 
-  it('stops what is cancelled before it says so, and leaves it cancelled [TASK-020] [TASK-042] [TASK-043] [TASK-044]', async () => {
+  it('aborts a cancelled task before it responds, and keeps it cancelled [TASK-020] [TASK-042] [TASK-043] [TASK-044]', async () => {
     const { handlers, answer, stopped } = slowUser()
     await using world = await asker(handlers)
     const taskId = await world.asker.create()
@@ -161,7 +161,7 @@ describe('a client that answers as a task', () => {
     expect((await world.asker.ask('tasks/cancel', { taskId })).error?.code).toBe(-32602)
   })
 
-  it('cancels nothing that is over [TASK-041]', async () => {
+  it('rejects cancelling a finished task [TASK-041]', async () => {
     await using world = await asker({ tasks: true, elicit: () => accept() })
     const taskId = await world.asker.create()
     await world.asker.ask('tasks/result', { taskId })
@@ -169,7 +169,7 @@ describe('a client that answers as a task', () => {
     expect(error).toEqual({ code: -32602, message: 'The task cannot be cancelled: it is already completed' })
   })
 
-  it('knows no other tasks, and lists its own in pages [TASK-017] [TASK-038] [TASK-039] [TASK-040] [TASK-046] [TASK-050]', async () => {
+  it('rejects unknown task ids, and lists its own tasks in pages [TASK-017] [TASK-038] [TASK-039] [TASK-040] [TASK-046] [TASK-050]', async () => {
     await using world = await asker({ tasks: true, elicit: () => accept() })
     const ids: string[] = []
     for (let number = 0; number < 60; number++) ids.push(await world.asker.create())
@@ -186,7 +186,7 @@ describe('a client that answers as a task', () => {
     }
   })
 
-  it('keeps a task no longer than it may, whatever its status [TASK-022]', async () => {
+  it('deletes a task when its TTL expires, whatever its status [TASK-022]', async () => {
     const { handlers, stopped } = slowUser({ maxTtlMs: 30 })
     await using world = await asker(handlers)
     const { result } = await world.asker.ask('elicitation/create', form({ task: { ttl: 99_999 } }))
@@ -196,7 +196,7 @@ describe('a client that answers as a task', () => {
     expect((await world.asker.ask('tasks/get', { taskId })).error?.code).toBe(-32602)
   })
 
-  it('keeps no more of them than it may; those that ended make room [TASK-055]', async () => {
+  it('limits the number of tasks; finished tasks are evicted [TASK-055]', async () => {
     const { handlers, answer } = slowUser({ maxTasks: 2 })
     await using world = await asker(handlers)
     const [one] = [await world.asker.create(), await world.asker.create()]
@@ -208,21 +208,21 @@ describe('a client that answers as a task', () => {
     expect((await world.asker.ask('tasks/get', { taskId: one })).error?.code).toBe(-32602)
   })
 
-  it('ignores what a request about a task says in its metadata [TASK-030]', async () => {
+  it('ignores related-task metadata in a request about a task [TASK-030]', async () => {
     await using world = await asker({ tasks: true, elicit: () => accept() })
     const [one, two] = [await world.asker.create(), await world.asker.create()]
     const _meta = { [relatedKey]: { taskId: two } }
     expect((await world.asker.ask('tasks/get', { taskId: one, _meta })).result).toMatchObject({ taskId: one })
   })
 
-  it('refuses options that are none', () => {
+  it('rejects invalid options', () => {
     const { handlers } = slowUser({ maxTasks: 0 })
     const make = () => new Client({ name: 'test', version: '1' }, { handlers })
     expect(make).toThrow('handlers.tasks.maxTasks must be greater than 0')
   })
 })
 
-describe('a handler that asks for a task', () => {
+describe('a handler that asks with a task', () => {
   const taskServer = () => {
     const server = new McpServer({ name: 's', version: '1' })
     server.registerTool('ask', {}, async (_, ctx) => {
@@ -239,7 +239,7 @@ describe('a handler that asks for a task', () => {
   const handlers: ClientHandlers = { tasks: { pollIntervalMs: 20 }, elicit: () => accept(), sample: () => written }
 
   everyWire(
-    'gets the answer of a client that has them, and of any other [TASK-003] [TASK-011]',
+    'gets an answer from clients with and without task support [TASK-003] [TASK-011]',
     async (wire) => {
       await using pair = await wire.connect(taskServer(), { handlers })
       expect((await pair.client.callTool('ask')).text).toBe(`${wire.revision.asks.includes('form')} Hello`)
@@ -254,12 +254,12 @@ describe('a handler that asks for a task', () => {
     { schemas: undefined },
   )
 
-  it('asks as always where the client did not say that it has them [TASK-003]', async () => {
+  it('asks without a task when the client did not declare tasks [TASK-003]', async () => {
     await using client = await connected(taskServer(), { revision: legacy, handlers: { ...handlers, tasks: false } })
     expect((await client.callTool('ask')).text).toBe('true Hello')
   })
 
-  it('asks how it stands as often as the client wishes, and no further than its own time [TASK-023]', async () => {
+  it('polls at the interval of the client until its own timeout [TASK-023]', async () => {
     const { handlers: slow, stopped } = slowUser({ pollIntervalMs: 20 })
     const server = new McpServer({ name: 's', version: '1' })
     server.registerTool('ask', {}, async (_, ctx) => {

@@ -12,7 +12,7 @@ export const accept = (content: Record<string, string | number | boolean> = { su
   content,
 })
 
-/** Tools that take their time, in the ways in which tools do. */
+/** Creates a server with tools that run as tasks in different ways. */
 export function labServer(options: TasksOptions = {}, server: McpServerOptions = {}) {
   const lab = new McpServer(
     { name: 'lab', version: '1.0.0' },

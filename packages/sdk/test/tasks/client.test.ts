@@ -22,12 +22,12 @@ import { accept, extensionId, labServer, legacy, modern } from './client-support
 
 const handlers: ClientHandlers = { elicit: () => accept() }
 
-/** The official schemas of results do not know tasks. */
+/** Registers a test without schema validation, because the official result schemas do not include tasks. */
 function eachDialect(title: string, body: (wire: Wire) => Promise<void>, revisions = [legacy, modern] as const): void {
   everyWire(title, (wire) => body(withTasks(wire)), { revisions, schemas: undefined })
 }
 
-/** Every call may become a task. */
+/** Lets every call become a task. */
 function withTasks(wire: Wire): Wire {
   return { ...wire, connect: (server, options) => wire.connect(server, { tasks: true, ...options }) }
 }
@@ -44,18 +44,15 @@ async function statesOf(task: TaskHandle): Promise<TaskSnapshot['status'][]> {
 }
 
 describe('a call that becomes a task', () => {
-  eachDialect(
-    'is driven to its end by callTool, which takes plain results as well [TASK-009] [XTASK-004]',
-    async (wire) => {
-      await using pair = await wire.connect(labServer().lab, { handlers })
-      expect((await pair.client.callTool('must')).text).toBe('a task: true')
-      expect((await pair.client.callTool('plain')).text).toBe('a task: false')
-      expect((await pair.client.callTool('steps', { name: 'Ann' })).text).toBe('Ann accept true')
-    },
-  )
+  eachDialect('is awaited by callTool, which also accepts plain results [TASK-009] [XTASK-004]', async (wire) => {
+    await using pair = await wire.connect(labServer().lab, { handlers })
+    expect((await pair.client.callTool('must')).text).toBe('a task: true')
+    expect((await pair.client.callTool('plain')).text).toBe('a task: false')
+    expect((await pair.client.callTool('steps', { name: 'Ann' })).text).toBe('Ann accept true')
+  })
 
   eachDialect(
-    'has its questions answered by the handlers that any question goes to [TASK-032] [XTASK-020] [XTASK-021]',
+    'has its questions answered by the regular input handlers [TASK-032] [XTASK-020] [XTASK-021]',
     async (wire) => {
       const asked: string[] = []
       const elicit: ClientHandlers['elicit'] = ({ message }, { server }) => {
@@ -69,7 +66,7 @@ describe('a call that becomes a task', () => {
     },
   )
 
-  eachDialect('gives a handle with its states and its result [TASK-008] [XTASK-013]', async (wire) => {
+  eachDialect('returns a handle with its states and its result [TASK-008] [XTASK-013]', async (wire) => {
     const { lab, release, started } = labServer()
     await using pair = await wire.connect(lab)
     const task = await pair.client.callToolAsTask('wait', {}, { ttlMs: 60_000 })
@@ -85,7 +82,7 @@ describe('a call that becomes a task', () => {
     expect((await task.result()).text).toBe('waited')
   })
 
-  eachDialect('tells what the server says of it', async (wire) => {
+  eachDialect('exposes the status messages of the server', async (wire) => {
     const told = gate()
     await using pair = await wire.connect(labServer().lab, {
       handlers: { elicit: () => told.opened.then(() => accept()) },
@@ -100,7 +97,7 @@ describe('a call that becomes a task', () => {
     expect(task.status).toBe('completed')
   })
 
-  eachDialect('has a result also when the tool failed', async (wire) => {
+  eachDialect('has a result when the tool failed', async (wire) => {
     await using pair = await wire.connect(labServer().lab)
     expect(await pair.client.callTool('broken')).toMatchObject({ isError: true, content: [{ text: 'No paper' }] })
     const task = await pair.client.callToolAsTask('broken')
@@ -108,21 +105,18 @@ describe('a call that becomes a task', () => {
     expect(task.status).toBe(wire.revision.id === legacy ? 'failed' : 'completed')
   })
 
-  eachDialect(
-    'is an event each time that it stands otherwise, with the tool that it is a call of [TASK-052]',
-    async (wire) => {
-      await using pair = await wire.connect(labServer().lab)
-      const changes: TaskStatusChange[] = []
-      pair.client.on('task', (change) => changes.push(change))
-      await pair.client.callTool('must')
-      expect(changes.map(({ tool }) => tool)).toEqual(changes.map(() => 'must'))
-      expect(new Set(changes.map(({ taskId }) => taskId)).size).toBe(1)
-      expect(changes[0]!.status).toBe('working')
-      expect(changes.at(-1)!.status).toBe('completed')
-    },
-  )
+  eachDialect('emits an event for each status change, with the name of the tool [TASK-052]', async (wire) => {
+    await using pair = await wire.connect(labServer().lab)
+    const changes: TaskStatusChange[] = []
+    pair.client.on('task', (change) => changes.push(change))
+    await pair.client.callTool('must')
+    expect(changes.map(({ tool }) => tool)).toEqual(changes.map(() => 'must'))
+    expect(new Set(changes.map(({ taskId }) => taskId)).size).toBe(1)
+    expect(changes[0]!.status).toBe('working')
+    expect(changes.at(-1)!.status).toBe('completed')
+  })
 
-  eachDialect('asks each of its questions once, however many handles there are [XTASK-022]', async (wire) => {
+  eachDialect('asks each question once, however many handles there are [XTASK-022]', async (wire) => {
     let asked = 0
     const elicit = () => {
       asked++
@@ -136,29 +130,26 @@ describe('a call that becomes a task', () => {
     expect(asked).toBe(1)
   })
 
-  eachDialect(
-    'may be left alone while it asks, and is asked about anew by whoever comes back [TASK-035]',
-    async (wire) => {
-      const shown = gate()
-      let asked = 0
-      const elicit: ClientHandlers['elicit'] = (_form, { signal }) => {
-        if (++asked > 1) return accept()
-        shown.open()
-        return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('Nobody asks'))))
-      }
-      await using pair = await wire.connect(labServer().lab, { handlers: { elicit } })
-      pair.client.on('error', () => {})
-      const task = await pair.client.callToolAsTask('steps', { name: 'Ann' })
-      for await (const { status } of task) {
-        if (status !== 'input_required') continue
-        await shown.opened
-        break
-      }
-      expect((await task.result()).text).toBe('Ann accept true')
-    },
-  )
+  eachDialect('can be abandoned while it asks, and asks again when it is resumed [TASK-035]', async (wire) => {
+    const shown = gate()
+    let asked = 0
+    const elicit: ClientHandlers['elicit'] = (_form, { signal }) => {
+      if (++asked > 1) return accept()
+      shown.open()
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('Nobody asks'))))
+    }
+    await using pair = await wire.connect(labServer().lab, { handlers: { elicit } })
+    pair.client.on('error', () => {})
+    const task = await pair.client.callToolAsTask('steps', { name: 'Ann' })
+    for await (const { status } of task) {
+      if (status !== 'input_required') continue
+      await shown.opened
+      break
+    }
+    expect((await task.result()).text).toBe('Ann accept true')
+  })
 
-  eachDialect('can be come back to by another client that knows its id [XTASK-013]', async (wire) => {
+  eachDialect('can be resumed by another client with its id [XTASK-013]', async (wire) => {
     const { lab, release } = labServer()
     let id: string
     {
@@ -172,7 +163,7 @@ describe('a call that becomes a task', () => {
     expect((await task.result()).text).toBe('waited')
   })
 
-  eachDialect('that nobody knows fails with what the server says', async (wire) => {
+  eachDialect('with an unknown id fails with the error of the server', async (wire) => {
     await using pair = await wire.connect(labServer().lab)
     const task = pair.client.resumeTask('nobody')
     expect(await errorOf(task.result())).toMatchObject({ name: 'PeerError', rpcCode: -32602 })
@@ -180,8 +171,8 @@ describe('a call that becomes a task', () => {
   })
 })
 
-describe('giving up', () => {
-  eachDialect('cancels a task by its handle [TASK-045] [XTASK-030]', async (wire) => {
+describe('cancelling and timeouts', () => {
+  eachDialect('a handle cancels its task [TASK-045] [XTASK-030]', async (wire) => {
     const { lab, started, stopped } = labServer()
     await using pair = await wire.connect(lab)
     const task = await pair.client.callToolAsTask('wait')
@@ -195,10 +186,10 @@ describe('giving up', () => {
     expect(await statesOf(task)).toEqual(['cancelled'])
   })
 
-  eachDialect('a call that became a task cancels the task, and not the request [XTASK-029]', async (wire) => {
+  eachDialect('aborting a call that became a task cancels the task, not the request [XTASK-029]', async (wire) => {
     const { lab, started, stopped } = labServer()
     await using pair = await wire.connect(lab)
-    // The tool is called as a task on both revisions.
+    // The tool runs as a task on both revisions.
     const isLegacy = wire.revision.id === legacy
     const stop = new AbortController()
     const params = { name: 'wait', arguments: {}, ...(isLegacy && { task: {} }) }
@@ -214,7 +205,7 @@ describe('giving up', () => {
     expect(said(pair.transcript, 'client', 'tasks/cancel')).toHaveLength(1)
   })
 
-  eachDialect('waits for a task no longer than it is told to, and then has it cancelled', async (wire) => {
+  eachDialect('a timeout rejects the call and cancels the task', async (wire) => {
     const { lab, stopped } = labServer()
     await using pair = await wire.connect(lab)
     const task = wire.revision.id === legacy ? { task: {} } : {}
@@ -223,7 +214,7 @@ describe('giving up', () => {
     await stopped
   })
 
-  eachDialect('waits no longer in all than it is told to, whatever the news', async (wire) => {
+  eachDialect('maxTotalTimeoutMs limits the call regardless of status updates', async (wire) => {
     const { lab, stopped } = labServer()
     await using pair = await wire.connect(lab)
     const task = wire.revision.id === legacy ? { task: {} } : {}
@@ -232,7 +223,7 @@ describe('giving up', () => {
     await stopped
   })
 
-  eachDialect('does not count the time that a user thinks', async (wire) => {
+  eachDialect('the time of the user does not count towards the timeout', async (wire) => {
     const elicit = () => new Promise<ReturnType<typeof accept>>((resolve) => setTimeout(() => resolve(accept()), 400))
     await using pair = await wire.connect(labServer().lab, { handlers: { elicit } })
     const task = wire.revision.id === legacy ? { task: {} } : {}
@@ -240,7 +231,7 @@ describe('giving up', () => {
     expect((await call).text).toBe('Ann accept true')
   })
 
-  eachDialect('ends with the client', async (wire) => {
+  eachDialect('closing the client ends the call', async (wire) => {
     const { lab, started } = labServer()
     const pair = await wire.connect(lab)
     const task = await pair.client.callToolAsTask('wait')
@@ -251,9 +242,9 @@ describe('giving up', () => {
   })
 })
 
-describe('what is declared', () => {
+describe('the declared capabilities', () => {
   everyWire(
-    'is the extension on every request of 2026-07-28 where it is turned on, and nowhere else [XTASK-001]',
+    'include the extension in every 2026-07-28 request when tasks are enabled, and nowhere else [XTASK-001]',
     async (wire) => {
       await using pair = await wire.connect(labServer().lab, { handlers: { ...handlers, tasks: true }, tasks: true })
       await pair.client.listTools()
@@ -264,7 +255,7 @@ describe('what is declared', () => {
     },
   )
 
-  eachDialect('by default is said where a task is wanted, and nowhere else [VER-036] [XTASK-001]', async (wire) => {
+  eachDialect('include the extension by default only in requests for a task [VER-036] [XTASK-001]', async (wire) => {
     await using pair = await wire.connect(labServer().lab, { handlers, tasks: undefined })
     await pair.client.callTool('steps', { name: 'Ann' })
     const isDeclared = () =>
@@ -279,7 +270,7 @@ describe('what is declared', () => {
     expect(others).toEqual(wire.revision.id === modern ? ['tools/call', 'subscriptions/listen'] : [])
   })
 
-  it('keeps other extensions on older revisions, and nothing of tasks where they are not wanted', async () => {
+  it('keep other extensions, and omit tasks when they are disabled', async () => {
     const { lab } = labServer()
     lab.registerTool('who', {}, (_, { caller }) => JSON.stringify(caller.capabilities))
     const capabilities = { extensions: { 'com.example/x': {} } }
@@ -292,7 +283,7 @@ describe('what is declared', () => {
     expect(await declared({ revision: modern, tasks: false, capabilities })).toEqual(capabilities)
   })
 
-  eachDialect('is not used where it is turned off', async (wire) => {
+  eachDialect('do not include tasks when they are disabled', async (wire) => {
     await using pair = await wire.connect(labServer().lab, { handlers, tasks: false })
     const task = await pair.client.callToolAsTask('steps', { name: 'Ann' })
     expect(task.id).toBeUndefined()
@@ -301,7 +292,7 @@ describe('what is declared', () => {
 })
 
 describe('servers without tasks', () => {
-  everyWire('are called as always, behind the same handle [TASK-003]', async (wire) => {
+  everyWire('are called without a task, with the same handle [TASK-003]', async (wire) => {
     const server = new McpServer({ name: 'plain', version: '1.0.0' })
     const release = gate()
     server.registerTool('wait', {}, () => release.opened.then(() => 'waited'))
@@ -323,7 +314,7 @@ describe('servers without tasks', () => {
     expect(hung.status).toBe('cancelled')
   })
 
-  it('of revisions without tasks have none to resume', async () => {
+  it('on revisions without tasks reject resumeTask', async () => {
     for (const revision of handshakeRevisions.slice(0, 3)) {
       await using client = await connected(labServer().lab, { revision })
       expect(await errorOf(client.resumeTask('t1').result())).toBeInstanceOf(CapabilityError)
@@ -332,7 +323,7 @@ describe('servers without tasks', () => {
 })
 
 describe('listTasks', () => {
-  it('gives the tasks that the server keeps', async () => {
+  it('returns the tasks of the server', async () => {
     await using client = await connected(labServer().lab, { revision: legacy })
     const task = await client.callToolAsTask('must')
     await task.result()
@@ -340,7 +331,7 @@ describe('listTasks', () => {
     expect((await client.listTasks()).tasks).toHaveLength(1)
   })
 
-  it('says why where there is no such list', async () => {
+  it('rejects with the reason when the server has no list', async () => {
     await using client = await connected(labServer().lab, { revision: modern })
     const error = await errorOf(client.listTasks())
     expect(error).toBeInstanceOf(CapabilityError)
@@ -350,8 +341,8 @@ describe('listTasks', () => {
   })
 })
 
-describe('over HTTP', () => {
-  it('hears of changes on a stream that names the task, rather than asking all the time [XTASK-035]', async () => {
+describe('a client over HTTP', () => {
+  it('receives changes on a stream for the task instead of polling [XTASK-035]', async () => {
     const { lab, release, started } = labServer({ pollIntervalMs: 3_600_000 })
     await using http = await serveHttp(lab, { port: 0, exit: false })
     await using client = await connect(http.url, { handlers, tasks: true })
@@ -363,7 +354,7 @@ describe('over HTTP', () => {
     expect((await client.callTool('steps', { name: 'Ann' })).text).toBe('Ann accept true')
   })
 
-  it('names the task in a header of everything that is asked about it [XTASK-038]', async () => {
+  it('names the task in a header of every request about it [XTASK-038]', async () => {
     const { lab } = labServer()
     await using http = await serveHttp(lab, { port: 0, exit: false })
     const names = new Map<string, Set<string | null>>()
@@ -383,13 +374,13 @@ describe('over HTTP', () => {
     expect(names.get('tasks/cancel')).toEqual(new Set([other.id]))
   })
 
-  it('goes on when the server is out of reach for a moment', async () => {
+  it('recovers when the server is temporarily unreachable', async () => {
     const { lab, release } = labServer()
     await using http = await serveHttp(lab, { port: 0, exit: false })
     for (const revision of [legacy, modern] as const) {
       let failures = 4
       const flaky: typeof fetch = (url, init) => {
-        // Nothing is told unasked, so it has to ask.
+        // Without server streams the client has to poll.
         if (init?.method === 'GET') return Promise.resolve(new Response(null, { status: 405 }))
         const body = String(init?.body)
         if (body.includes('"subscriptions/listen"')) return Promise.reject(new TypeError('fetch failed'))
@@ -405,7 +396,7 @@ describe('over HTTP', () => {
     }
   })
 
-  it('goes on in a new session when the server forgets the old one', async () => {
+  it('continues in a new session when the server drops the old one', async () => {
     const { lab, release } = labServer()
     await using http = await serveHttp(lab, { port: 0, exit: false })
     const transport = new StreamableHTTPClientTransport(http.url)

@@ -15,7 +15,7 @@ const tools = (server: McpServer) => {
 }
 
 describe('servers that share a store', () => {
-  everyTask('run the tasks of each other, and any of them answers [XTASK-009]', async (world) => {
+  everyTask('run the tasks of each other, and each of them can answer [XTASK-009]', async (world) => {
     const ran: string[] = []
     const define = (name: string) => (server: McpServer) =>
       void server.registerTool('where', always, () => {
@@ -32,7 +32,7 @@ describe('servers that share a store', () => {
     expect(ran).toEqual(['worker'])
   })
 
-  everyTask('take the answer at one to what was asked at another', async (world) => {
+  everyTask('accept an answer in one process to a question of another', async (world) => {
     const [one, other] = [await world.serve(tools), await world.serve(tools)]
     const [atOne, atOther] = [await world.peer(one), await world.peer(other)]
     const id = await atOne.start('ask')
@@ -43,7 +43,7 @@ describe('servers that share a store', () => {
     expect(await atOne.textOf(id)).toBe('accept')
   })
 
-  everyTask('stop what runs at one when it is cancelled at another [TASK-043]', async (world) => {
+  everyTask('abort a task in one process when it is cancelled in another [TASK-043]', async (world) => {
     const began = gate()
     const stopped = gate()
     const define = (server: McpServer) =>
@@ -64,7 +64,7 @@ describe('servers that share a store', () => {
   })
 
   everyTask(
-    'tell the session at one what happens at another [TASK-036] [TASK-028]',
+    'notify a session in one process about a task in another [TASK-036] [TASK-028]',
     async (world) => {
       const define = (server: McpServer) =>
         void server.registerTool('talk', always, async (_, ctx) => {
@@ -84,7 +84,7 @@ describe('servers that share a store', () => {
   )
 
   everyTask(
-    'tell who listens at one what happens at another [XTASK-034]',
+    'notify a listen stream in one process about a task in another [XTASK-034]',
     async (world) => {
       const [door, worker] = [await world.serve(tools, { concurrency: 0 }), await world.serve(tools)]
       await world.peer(worker)
@@ -101,7 +101,7 @@ describe('servers that share a store', () => {
 })
 
 describe('a server that closes', () => {
-  everyTask('hands back what does not end in time, and another goes on from what was noted', async (world) => {
+  everyTask('requeues unfinished tasks, and another server continues from the stored steps', async (world) => {
     const done: string[] = []
     const began = gate()
     const define = (name: string, finish: Promise<unknown>) => (server: McpServer) =>
@@ -126,7 +126,7 @@ describe('a server that closes', () => {
     expect(done).toEqual(['one'])
   })
 
-  everyTask('waits for what ends in time', async (world) => {
+  everyTask('waits for tasks that finish within the drain time', async (world) => {
     const began = gate()
     const finish = gate<string>()
     const define = (server: McpServer) =>
@@ -145,7 +145,7 @@ describe('a server that closes', () => {
   })
 
   everyTask(
-    'hands back a call that became a task as well',
+    'requeues a call that was promoted to a task',
     async (world) => {
       const define = (name: string, finish: Promise<unknown>) => (server: McpServer) =>
         void server.registerTool(
@@ -167,9 +167,9 @@ describe('a server that closes', () => {
   )
 })
 
-describe('a task that takes its process with it', () => {
+describe('a task whose process dies', () => {
   everyTask(
-    'is given up after so many attempts, and says why [TASK-047]',
+    'fails after maxAttempts attempts, with the reason [TASK-047]',
     async (world) => {
       let begins = 0
       const died = gateEach()
@@ -200,7 +200,7 @@ describe('a task that takes its process with it', () => {
   )
 
   everyTask(
-    'goes on as long as it gets any further; and a run that was given up writes nothing more',
+    'is retried while it makes progress, and an abandoned run cannot write anything more',
     async (world) => {
       const died = gateEach()
       const late = gate()
@@ -233,7 +233,7 @@ describe('a task that takes its process with it', () => {
   )
 })
 
-/** Told each time that a process is to die. */
+/** Signals each time a process should die. */
 function gateEach() {
   let waiting = gate()
   return {
@@ -245,7 +245,7 @@ function gateEach() {
   }
 }
 
-/** A store whose worker lets go of a task when its process dies, as the store sees it. */
+/** Wraps a store so that its worker drops a task when the process is simulated to die. */
 function mortal(store: TaskStore, died: ReturnType<typeof gateEach>): TaskStore {
   const work = (run: Parameters<TaskStore['work']>[0], options: WorkOptions) =>
     store.work(async (id, signal) => {

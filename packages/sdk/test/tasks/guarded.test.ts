@@ -7,7 +7,7 @@ type Body = Record<string, unknown>
 
 const capabilities = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
 
-/** A server behind a layer that knows who calls, and a way to call it as somebody. */
+/** Creates a handler behind an authentication layer, and a function that calls it with given credentials. */
 function place() {
   const store = new MemoryTaskStore()
   const server = new McpServer({ name: 'vault', version: '1.0.0' }, { tasks: tasks({ store }) })
@@ -48,12 +48,12 @@ function place() {
 
 const user = { issuer: 'https://as.example', clientId: 'app', scopes: ['read', 'write'] }
 
-describe('a task of somebody', () => {
+describe('a task of an authenticated user', () => {
   it.each([
     ['another subject', { ...user, subject: 'ann' }, { ...user, subject: 'bob' }],
     ['another issuer', { ...user, subject: 'ann' }, { ...user, subject: 'ann', issuer: 'https://other.example' }],
     ['another address', { ...user, extra: { email: 'a@x' } }, { ...user, extra: { email: 'b@x' } }],
-  ])('CVE-2026-52870: is not there for %s with the same client [TASK-049, XTASK-039]', async (_, ann, bob) => {
+  ])('CVE-2026-52870: does not exist for %s with the same client [TASK-049, XTASK-039]', async (_, ann, bob) => {
     const { as, close } = place()
     const { body } = await as(ann)('tools/call', { name: 'wipe' })
     const { taskId } = body.result as { taskId: string }
@@ -66,7 +66,7 @@ describe('a task of somebody', () => {
     await close()
   })
 
-  it('is as secret as its tool: who may not call that may not see, answer or cancel it', async () => {
+  it('cannot be seen, answered or cancelled without the scopes of its tool', async () => {
     const { as, close } = place()
     const ann = { ...user, subject: 'ann' }
     const { taskId } = (await as(ann)('tools/call', { name: 'wipe' })).body.result as { taskId: string }
@@ -112,7 +112,7 @@ describe('a task of somebody', () => {
     await close()
   })
 
-  it('is kept without the token, whatever a layer in front of us left on the request', async () => {
+  it('is stored without the token, whatever an outer layer left on the request', async () => {
     const { store, as, close } = place()
     const { body } = await as({ ...user, subject: 'ann', token: 'secret-token' })('tools/call', { name: 'wipe' })
     const { taskId } = body.result as { taskId: string }
@@ -126,7 +126,7 @@ describe('a task of somebody', () => {
     ['a JWT', { iss: 'https://as.example', sub: 'ann', scopes: ['write'] }],
     ['a user name', { user: 'ann', password: 'secret-token', scopes: ['write'] }],
     ['a user id', { userId: 7, sessionClaims: { secret: 'secret-token' }, scopes: ['write'] }],
-  ])('knows its user as other calls do, also from %s, and keeps no secret beside it', async (_, auth) => {
+  ])('runs with the identity from %s, and stores no secrets', async (_, auth) => {
     const { store, as, close } = place()
     const { body } = await as(auth)('tools/call', { name: 'whoami' })
     const { taskId } = body.result as { taskId: string }

@@ -10,7 +10,7 @@ import { always, everyDialect, everyTask, legacy, modern, relatedTask, World } f
 const form = z.object({ sure: z.boolean() })
 const yes = { action: 'accept', content: { sure: true } }
 
-/** A tool with one question, and how often it ran. */
+/** Creates tools with questions, and records their runs. */
 function asking() {
   const runs: string[] = []
   const define = (server: McpServer) => {
@@ -38,7 +38,7 @@ function asking() {
 
 describe('a question of a task', () => {
   everyTask(
-    'waits in its record until it is answered, and then the task goes on [TASK-031] [TASK-028] [XTASK-015] [XTASK-025]',
+    'is stored until it is answered, and then the task continues [TASK-031] [TASK-028] [XTASK-015] [XTASK-025]',
     async (world) => {
       const { define } = asking()
       const peer = await world.peer(await world.serve(define))
@@ -55,7 +55,7 @@ describe('a question of a task', () => {
     { channels: ['memory', 'http'] },
   )
 
-  everyTask('may be declined, or left without an answer', async (world) => {
+  everyTask('may be declined or cancelled', async (world) => {
     const peer = await world.peer(await world.serve(asking().define))
     for (const action of ['decline', 'cancel']) {
       const id = await peer.start('ask')
@@ -65,7 +65,7 @@ describe('a question of a task', () => {
     }
   })
 
-  everyTask('may be refused with an error, which the handler is told', async (world) => {
+  everyTask('may be answered with an error, which the handler receives', async (world) => {
     const peer = await world.peer(await world.serve(asking().define))
     const id = await peer.start('ask')
     const [question] = await peer.questions(id)
@@ -74,7 +74,7 @@ describe('a question of a task', () => {
   })
 
   everyTask(
-    'is open beside others until the last is answered, in whatever order [TASK-031] [XTASK-015] [XTASK-027]',
+    'stays open next to others until all are answered, in any order [TASK-031] [XTASK-015] [XTASK-027]',
     async (world) => {
       const { define, runs } = asking()
       const peer = await world.peer(await world.serve(define))
@@ -96,7 +96,7 @@ describe('a question of a task', () => {
     },
   )
 
-  everyTask('is put to models and for folders as well, one after another [SDK-013]', async (world) => {
+  everyTask('may be elicitation, sampling and roots, one after another [SDK-013]', async (world) => {
     const server = await world.serve((made) => {
       made.registerTool('all', always, async (_, ctx) => {
         const { action } = await ctx.elicit('Sure?', form)
@@ -123,7 +123,7 @@ describe('a question of a task', () => {
     expect(JSON.parse(outcome.result!.content![0]!.text)).toEqual(['accept', text, [{ uri: 'file:///a' }]])
   })
 
-  everyTask('may send the user to a page [SDK-013]', async (world) => {
+  everyTask('may be a URL elicitation [SDK-013]', async (world) => {
     const server = await world.serve((made) => {
       made.registerTool('page', always, async (_, ctx) => (await ctx.elicitUrl('Pay', 'https://pay.example/1')).action)
     })
@@ -136,7 +136,7 @@ describe('a question of a task', () => {
     expect(await peer.textOf(id)).toBe('accept')
   })
 
-  everyDialect('that the client cannot be asked ends the task as it would end the call', async (world) => {
+  everyDialect('that the client does not support ends the task as it would end the call', async (world) => {
     const { define } = asking()
     const server = await world.serve(define)
     const peer = await world.peer(server, { capabilities: {} })
@@ -151,7 +151,7 @@ describe('a question of a task', () => {
     expect((await peer.state(id)).status).toBe('failed')
   })
 
-  everyDialect('is asked so often and no more', async (world) => {
+  everyDialect('is limited by maxRounds', async (world) => {
     const server = await world.serve(
       (made) => {
         made.registerTool('endless', always, async (_, ctx) => {
@@ -174,7 +174,7 @@ describe('a question of a task', () => {
 
 describe('answers', () => {
   everyTask(
-    'that do not fit are refused, and the question stays open [XTASK-025]',
+    'that do not match are rejected, and the question stays open [XTASK-025]',
     async (world) => {
       const peer = await world.peer(await world.serve(asking().define))
       const id = await peer.start('ask')
@@ -190,7 +190,7 @@ describe('answers', () => {
   )
 
   everyTask(
-    'that do not fit are told to the handler where the client is called back',
+    'that do not match are an error for the handler on 2025-11-25',
     async (world) => {
       const peer = await world.peer(await world.serve(asking().define))
       const id = await peer.start('ask')
@@ -202,7 +202,7 @@ describe('answers', () => {
   )
 
   everyTask(
-    'to what was not asked, or was answered before, are ignored [XTASK-025] [XTASK-026]',
+    'to questions that were not asked or already answered are ignored [XTASK-025] [XTASK-026]',
     async (world) => {
       const { define, runs } = asking()
       const peer = await world.peer(await world.serve(define))
@@ -221,7 +221,7 @@ describe('answers', () => {
       await update({ [one!.key]: { action: 'decline' } })
       await update({ [one!.key]: { action: 'nonsense' }, [other!.key]: yes, unknown: 5 })
       expect(await peer.textOf(id)).toBe('accept accept')
-      // And after the end.
+      // The same after the task has finished.
       await update({ [one!.key]: { action: 'decline' } })
       expect(await peer.textOf(id)).toBe('accept accept')
     },
@@ -229,7 +229,7 @@ describe('answers', () => {
   )
 
   everyTask(
-    'by two at once count once',
+    'from two clients at the same time count once',
     async (world) => {
       const { define, runs } = asking()
       const server = await world.serve(define)
@@ -250,44 +250,41 @@ describe('answers', () => {
 })
 
 describe('the keys of questions', () => {
-  everyDialect(
-    'are never used again in the life of a task, though its handler names them alike [XTASK-023]',
-    async (world) => {
-      const server = await world.serve((made) => {
-        made.registerTool('by-hand', always, (_, ctx) => {
-          const round = (ctx.requestState as number | undefined) ?? 0
-          const content = acceptedContent(ctx.inputResponses, 'ok', form)
-          if (round > 0 && !content) return `round ${round} had no answer`
-          if (round === 3) return 'three answers'
-          const ok = inputRequired.elicit({ message: `Round ${round}?`, requestedSchema: form })
-          return inputRequired({ inputRequests: { ok }, requestState: round + 1 })
-        })
-        let runs = 0
-        made.registerTool('fickle', always, async (_, ctx) => {
-          runs++
-          const { action } = await ctx.elicit(runs < 3 ? `Take ${runs}?` : 'Take?', form)
-          return action
-        })
+  everyDialect('are unique in a task, even when its handler uses the same names [XTASK-023]', async (world) => {
+    const server = await world.serve((made) => {
+      made.registerTool('by-hand', always, (_, ctx) => {
+        const round = (ctx.requestState as number | undefined) ?? 0
+        const content = acceptedContent(ctx.inputResponses, 'ok', form)
+        if (round > 0 && !content) return `round ${round} had no answer`
+        if (round === 3) return 'three answers'
+        const ok = inputRequired.elicit({ message: `Round ${round}?`, requestedSchema: form })
+        return inputRequired({ inputRequests: { ok }, requestState: round + 1 })
       })
-      const peer = await world.peer(server)
-      for (const [tool, text, count] of [
-        ['by-hand', 'three answers', 3],
-        ['fickle', 'accept', 3],
-      ] as const) {
-        const keys: string[] = []
-        const { result } = await peer.drive(await peer.start(tool), ({ key }) => {
-          keys.push(key)
-          return yes
-        })
-        expect(result?.content?.[0]?.text).toBe(text)
-        expect(keys).toHaveLength(count)
-        expect(new Set(keys).size).toBe(count)
-      }
-    },
-  )
+      let runs = 0
+      made.registerTool('fickle', always, async (_, ctx) => {
+        runs++
+        const { action } = await ctx.elicit(runs < 3 ? `Take ${runs}?` : 'Take?', form)
+        return action
+      })
+    })
+    const peer = await world.peer(server)
+    for (const [tool, text, count] of [
+      ['by-hand', 'three answers', 3],
+      ['fickle', 'accept', 3],
+    ] as const) {
+      const keys: string[] = []
+      const { result } = await peer.drive(await peer.start(tool), ({ key }) => {
+        keys.push(key)
+        return yes
+      })
+      expect(result?.content?.[0]?.text).toBe(text)
+      expect(keys).toHaveLength(count)
+      expect(new Set(keys).size).toBe(count)
+    }
+  })
 })
 
-describe('a handler that asks by hand', () => {
+describe('a handler that returns questions', () => {
   everyTask('gets its state and its answers in the next run', async (world) => {
     const seen: unknown[] = []
     const server = await world.serve((made) => {
@@ -307,7 +304,7 @@ describe('a handler that asks by hand', () => {
     expect(seen).toEqual([undefined, { n: 1 }])
   })
 
-  everyTask('may keep state without a question, and runs again with it', async (world) => {
+  everyTask('may return state without a question, and runs again with it', async (world) => {
     const server = await world.serve((made) => {
       made.registerTool('count', always, (_, ctx) => {
         const count = ((ctx.requestState as number | undefined) ?? 0) + 1
@@ -319,8 +316,8 @@ describe('a handler that asks by hand', () => {
   })
 })
 
-describe('what is done once', () => {
-  everyTask('is done once, however many questions follow', async (world) => {
+describe('ctx.once in a task', () => {
+  everyTask('runs once, however many questions follow', async (world) => {
     const done: string[] = []
     const step = (name: string) => () => {
       done.push(name)
@@ -347,8 +344,8 @@ describe('what is done once', () => {
   })
 })
 
-describe('two who wait for the result of one task', () => {
-  it('are each asked where they are, and the first answer counts [TASK-031]', async () => {
+describe('several tasks/result requests for one task', () => {
+  it('on two connections are each asked, and the first answer counts [TASK-031]', async () => {
     await using world = new World(legacy, 'memory', 'memory')
     const server = await world.serve(asking().define)
     const [first, second] = [await world.peer(server), await world.peer(server)]
@@ -361,7 +358,7 @@ describe('two who wait for the result of one task', () => {
     expect(await first!.textOf(id)).toBe('accept true')
   })
 
-  it('on one connection are asked once, and again when the one who was asked waits no longer [TASK-031]', async () => {
+  it('on one connection are asked once, and again when the first request is cancelled [TASK-031]', async () => {
     await using world = new World(legacy, 'memory', 'memory')
     const peer = await world.peer(await world.serve(asking().define))
     const id = await peer.start('ask')
@@ -380,7 +377,7 @@ describe('two who wait for the result of one task', () => {
     expect((await waiting).result?.content?.[0]?.text).toBe('accept true')
   })
 
-  it('both get it, and the one who has waited twice is asked once', async () => {
+  it('on one connection all get the result, and the question is asked once', async () => {
     await using world = new World(legacy, 'memory', 'memory')
     const finish = gate()
     const server = await world.serve((made) => {
@@ -406,7 +403,7 @@ interface KeptBody {
   questions: object
 }
 
-/** Waits until the record of a task is so. */
+/** Waits until the stored record of a task fulfils the condition. */
 async function kept(
   store: Awaited<ReturnType<World['openStore']>>,
   id: string,

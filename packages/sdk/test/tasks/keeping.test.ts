@@ -12,9 +12,9 @@ const tools = (server: McpServer) => {
 }
 const unknown = { code: -32602, message: 'Task not found (it may have expired)' }
 
-describe('the time of a task', () => {
+describe('the TTL of a task', () => {
   everyTask(
-    'is what the client wishes, as far as the server lets it [TASK-022] [TASK-011] [TASK-056]',
+    'is the one that the client requests, up to the maximum of the server [TASK-022] [TASK-011] [TASK-056]',
     async (world) => {
       const server = await world.serve(tools, { ttlMs: 60_000, maxTtlMs: 120_000 })
       const peer = await world.peer(server)
@@ -32,7 +32,7 @@ describe('the time of a task', () => {
     { revisions: [legacy] },
   )
 
-  everyTask('is over for what still works: it is stopped and forgotten [TASK-022] [XTASK-019]', async (world) => {
+  everyTask('also applies to a working task, which is aborted and deleted [TASK-022] [XTASK-019]', async (world) => {
     const stopped = gate()
     const server = await world.serve(
       (made) => {
@@ -56,7 +56,7 @@ describe('the time of a task', () => {
     if (!world.isModern) expect((await peer.request('tasks/list')).result?.tasks).toEqual([])
   })
 
-  everyTask('is over for what has ended, or waits for an answer [TASK-022] [XTASK-019] [TASK-057]', async (world) => {
+  everyTask('also applies to finished and waiting tasks [TASK-022] [XTASK-019] [TASK-057]', async (world) => {
     const peer = await world.peer(await world.serve(tools, { ttlMs: 1_500 }))
     const ids = [await peer.start('quick'), await peer.start('ask')]
     for (const id of ids) await forgotten(peer, id)
@@ -66,7 +66,7 @@ describe('the time of a task', () => {
 
 describe('the list of tasks', () => {
   everyTask(
-    'has every task of its client, the oldest first, in pages [TASK-038] [TASK-039] [TASK-040]',
+    'contains every task of the client in pages, oldest first [TASK-038] [TASK-039] [TASK-040]',
     async (world) => {
       const peer = await world.peer(await world.serve(tools))
       const ids: string[] = []
@@ -92,7 +92,7 @@ describe('the list of tasks', () => {
   )
 
   everyTask(
-    'takes no cursor that it did not give out [TASK-046]',
+    'rejects a cursor that it did not issue [TASK-046]',
     async (world) => {
       const peer = await world.peer(await world.serve(tools))
       await peer.start('quick')
@@ -105,9 +105,9 @@ describe('the list of tasks', () => {
   )
 })
 
-describe('a task of somebody else', () => {
+describe('a task of another caller', () => {
   everyDialect(
-    'is a task that is not there, in every way [TASK-049] [XTASK-039]',
+    'does not exist for any task method [TASK-049] [XTASK-039]',
     async (world) => {
       const server = await world.serve(tools)
       const ann = await world.peer(server, { user: 'ann' })
@@ -129,7 +129,7 @@ describe('a task of somebody else', () => {
         const { result } = await ann.request('tasks/list')
         expect((result!.tasks as Body[]).map(({ taskId }) => taskId)).toEqual([id])
       }
-      // Another session of hers is hers as well.
+      // Another session of the same user has access.
       const again = await world.peer(server, { user: 'ann' })
       expect((await again.state(id)).status).toBe('input_required')
       expect(await again.drive(id, () => ({ action: 'decline' }))).toMatchObject({ result: {} })
@@ -138,7 +138,7 @@ describe('a task of somebody else', () => {
     { channels: ['http'] },
   )
 
-  it('without a name is listed in the session that created it, and nowhere else [TASK-049] [TASK-050]', async () => {
+  it('that is anonymous is listed only in the session that created it [TASK-049] [TASK-050]', async () => {
     await using world = new World(legacy, 'memory', 'http')
     const server = await world.serve(tools)
     const [one, other] = [await world.peer(server), await world.peer(server)]
@@ -146,11 +146,11 @@ describe('a task of somebody else', () => {
     const listed = async (peer: TaskPeer) => (await peer.request('tasks/list')).result?.tasks as Body[]
     expect((await listed(one!)).map(({ taskId }) => taskId)).toEqual([id])
     expect(await listed(other!)).toEqual([])
-    // Who knows the id has the task.
+    // The id alone gives access to an anonymous task.
     expect((await other!.state(id)).taskId).toBe(id)
   })
 
-  it('without a name is listed for nobody where there are no sessions [TASK-049] [TASK-050]', async () => {
+  it('that is anonymous is not listed without sessions [TASK-049] [TASK-050]', async () => {
     await using world = new World(legacy, 'memory', 'http')
     const server = await world.serve(tools)
     const url = await world.url(server, { sessions: false })
@@ -174,7 +174,7 @@ describe('a task of somebody else', () => {
 
 describe('limits', () => {
   everyTask(
-    'keep a caller from having more tasks open than it may; those that ended do not count [TASK-055]',
+    'apply to the open tasks of a caller; finished tasks do not count [TASK-055]',
     async (world) => {
       const server = await world.serve(tools, { maxOpenPerCaller: 3 })
       const ann = await world.peer(server, { user: 'ann' })
@@ -191,7 +191,7 @@ describe('limits', () => {
     { channels: ['http'], stores: ['memory', 'SQLite'] },
   )
 
-  it('of tasks() are checked when it is made', async () => {
+  it('of tasks() are validated when it is created', async () => {
     await using world = new World(modern, 'memory', 'memory')
     for (const options of [
       { ttlMs: 0 },
@@ -210,9 +210,9 @@ describe('limits', () => {
   })
 })
 
-describe('those who keep books', () => {
+describe('onEvent', () => {
   everyTask(
-    'are told of everything that happens to a task, by whom and with what [TASK-058]',
+    'reports every event of a task, with its tool and its principal [TASK-058]',
     async (world) => {
       const { events, onEvent, until } = eventLog()
       const server = await world.serve(
@@ -252,7 +252,7 @@ describe('those who keep books', () => {
   )
 })
 
-/** Asks until the task is not there any more. */
+/** Polls until the task no longer exists. */
 async function forgotten(peer: TaskPeer, taskId: string): Promise<void> {
   for (;;) {
     const { error } = await peer.request('tasks/get', { taskId })

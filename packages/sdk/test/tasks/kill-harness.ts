@@ -15,38 +15,38 @@ const modernMeta = {
   },
 }
 
-/** The writes of a task that is not disturbed: create, begin, two steps, the question, its answer, begin, three steps, end. */
+/** The writes of an undisturbed task: create, start, two steps, question, answer, start, three steps, end. */
 export const writes = 11
 
 export interface Lane {
-  /** What the servers are told besides the folder. */
+  /** Arguments of the server processes after the folder. */
   readonly args: readonly string[]
-  /** The same store, seen from here. */
+  /** The same store, opened in this process. */
   readonly store: TaskStore
 }
 
-/** What became of one task whose server was killed. */
+/** The outcome of one task whose server was killed. */
 export interface KillReport {
   readonly run: string
   readonly at: number
   readonly when: 'before' | 'after'
   readonly wasKilled: boolean
-  /** How the task ended, and with what. */
+  /** The final status of the task. */
   readonly status: string
   readonly text: string
-  /** What each step gave, each time that it was executed. */
+  /** The value of each execution of each step. */
   readonly effects: Readonly<Record<string, string[]>>
-  /** Values that were noted for each step. */
+  /** The values that were stored for each step. */
   readonly noted: Readonly<Record<string, string[]>>
-  /** Tasks that there are for this run. */
+  /** The number of tasks of this run. */
   readonly tasks: number
-  /** How often a worker began with it. */
+  /** How often a worker started the task. */
   readonly begins: number
 }
 
-/** `npm run chaos` does it a thousand times. */
+/** `npm run chaos` runs it a thousand times. */
 export const kills = Number(process.env.TENON_KILLS ?? 200)
-/** So many pairs of servers at a time: mostly they wait for each other's leases. */
+/** The number of server pairs that run in parallel. They mostly wait for the leases of each other. */
 export const lanes = 2
 
 export async function killEverywhere(open: (lane: number) => Lane): Promise<string[]> {
@@ -70,10 +70,10 @@ export async function killEverywhere(open: (lane: number) => Lane): Promise<stri
   return problems
 }
 
-export const title = `loses and doubles nothing when a server is killed at any write, ${kills} times`
+export const title = `loses and duplicates nothing when a server is killed at any write, ${kills} times`
 export const options = { timeout: kills * 5_000 }
 
-/** Two servers over one store, each of which may die, and is started again. */
+/** Two servers with one store; a server that dies is restarted. */
 export class KillLane {
   readonly #folder = mkdtempSync(join(tmpdir(), 'tenon-kill-'))
   readonly #lane: Lane
@@ -126,7 +126,7 @@ export class KillLane {
     this.#servers[index].catch(() => {})
   }
 
-  /** Calls until there is a task: when its server dies the client cannot know whether there is one, and looks. */
+  /** Calls until there is a task. After a crash the client does not know whether one was created, so it looks it up. */
   async #create(run: string): Promise<string> {
     for (;;) {
       try {
@@ -212,7 +212,7 @@ interface Mortal {
   readonly url: string
 }
 
-/** What is wrong with how a task went, in words. */
+/** Returns the problems of a run as text. */
 export function problemsOf(report: KillReport): string[] {
   const { at, when, status, text, effects, noted, tasks, wasKilled, run, begins } = report
   const problems: string[] = []
@@ -220,13 +220,13 @@ export function problemsOf(report: KillReport): string[] {
   if (!wasKilled) say('no server was killed')
   if (status !== 'completed') say(`the task is ${status}: ${text}`)
   if (tasks !== 1) say(`there are ${tasks} tasks`)
-  // On a machine that is busy elsewhere a worker may be silent for so long that its task is given to another.
+  // On a busy machine a worker can be silent for so long that another takes over its task.
   let takenOver = begins - beginsAfter(at, when)
   if (takenOver < 0) say(`it was begun ${begins} times only`)
   for (const step of steps) {
     const values = noted[step] ?? []
     if (values.length !== 1) say(`${step} was noted ${values.length} times`)
-    // What was done and not yet noted when the process died is done again; nothing else is.
+    // A step that was executed but not stored when the process died is executed again; no other step is.
     const allowed = when === 'before' && step === stepOf(at) ? 2 : 1
     const executed = effects[step]?.length ?? 0
     if (executed < allowed || executed - allowed > takenOver)
@@ -237,14 +237,14 @@ export function problemsOf(report: KillReport): string[] {
   return problems
 }
 
-/** Two when nobody dies in a run: until the question, and after it. The second and the seventh write begin a run. */
+/** Returns 2 without a crash in a run: before and after the question. Writes 2 and 7 start a run. */
 function beginsAfter(at: number, when: 'before' | 'after'): number {
   const isInRun = (at > 2 && at < 5) || (at > 7 && at < 11)
   const isAtEdge = when === 'after' ? at === 2 || at === 7 : at === 5 || at === 11
   return isInRun || isAtEdge ? 3 : 2
 }
 
-/** The step that a write notes. */
+/** Returns the step that a write stores. */
 function stepOf(write: number): string | undefined {
   return ({ 3: 'one', 4: 'two', 8: 'three', 9: 'four', 10: 'five' } as Record<number, string>)[write]
 }

@@ -7,7 +7,7 @@ import type { Message } from '../kit/message.ts'
 
 import { always, everyDialect, everyTask, legacy, modern, relatedTask, World } from './support.ts'
 
-/** A tool that is over when the test says so. */
+/** Registers a tool that finishes when the test says so. */
 function registerGated(server: McpServer) {
   const finish = gate<string>()
   server.registerTool('gated', always, async () => finish.opened)
@@ -30,7 +30,7 @@ const tools = (server: McpServer) => {
   server.registerTool('liar', { outputSchema: { n: z.number() }, ...always }, () => ({ n: 'one' }) as never)
 }
 
-/** What the caller gets when no task is made of the same call. */
+/** Returns the response to the same call without a task. */
 async function plainly(world: World, server: McpServer, name: string, args: Record<string, unknown>) {
   const peer = await world.peer(server, { hasTasks: false })
   return peer.plain(name, args)
@@ -43,7 +43,7 @@ function withoutRelated({ result }: Pick<Message, 'result'>) {
 
 describe('a task', () => {
   everyTask(
-    'is the answer while the work goes on, works, and is completed with what the call would have given [TASK-012] [TASK-013] [TASK-018] [TASK-025] [TASK-026] [XTASK-002] [XTASK-007] [XTASK-009] [XTASK-014] [XTASK-016]',
+    'is returned while the work continues, and completes with the result of the call [TASK-012] [TASK-013] [TASK-018] [TASK-025] [TASK-026] [XTASK-002] [XTASK-007] [XTASK-009] [XTASK-014] [XTASK-016]',
     async (world) => {
       let finish: (text: string) => void = () => {}
       const server = await world.serve((made) => {
@@ -74,7 +74,7 @@ describe('a task', () => {
   )
 
   everyTask(
-    'gives what the call gives, with structured content or without [TASK-025] [TASK-027] [XTASK-016]',
+    'returns the same result as the call, with and without structured content [TASK-025] [TASK-027] [XTASK-016]',
     async (world) => {
       const server = await world.serve(tools)
       const peer = await world.peer(server)
@@ -94,7 +94,7 @@ describe('a task', () => {
   )
 
   everyTask(
-    'fails with the error that the call would have had, and says so [TASK-025] [TASK-046] [TASK-047] [XTASK-017]',
+    'fails with the same error as the call, and states it [TASK-025] [TASK-046] [TASK-047] [XTASK-017]',
     async (world) => {
       const server = await world.serve(tools)
       const peer = await world.peer(server)
@@ -107,7 +107,7 @@ describe('a task', () => {
   )
 
   everyTask(
-    'that ends in a failure of the tool has failed on 2025-11-25, and is completed on 2026-07-28 [TASK-048] [XTASK-016] [XTASK-018]',
+    'whose tool reports an error is failed on 2025-11-25, completed on 2026-07-28 [TASK-048] [XTASK-016] [XTASK-018]',
     async (world) => {
       const peer = await world.peer(await world.serve(tools))
       for (const [name, text] of [
@@ -123,7 +123,7 @@ describe('a task', () => {
     },
   )
 
-  everyDialect('tells its times, how long it is kept and how often to ask [TASK-021] [XTASK-008]', async (world) => {
+  everyDialect('reports its timestamps, TTL and poll interval [TASK-021] [XTASK-008]', async (world) => {
     const before = Date.now()
     const server = await world.serve(tools, { ttlMs: 60_000, pollIntervalMs: 70 })
     const peer = await world.peer(server)
@@ -142,20 +142,17 @@ describe('a task', () => {
     expect(Date.parse(ended.lastUpdatedAt)).toBeGreaterThanOrEqual(Date.parse(created.lastUpdatedAt))
   })
 
-  everyDialect(
-    'has an id of the server that nobody else has or guesses [TASK-017] [TASK-050] [XTASK-039]',
-    async (world) => {
-      const peer = await world.peer(await world.serve(tools))
-      const ids = await Promise.all(Array.from({ length: 200 }, () => peer.start('echo', { text: 'a' })))
-      expect(new Set(ids).size).toBe(200)
-      // 192 random bits; none of the characters is the same in all of them.
-      for (const id of ids) expect(id).toMatch(/^[\w-]{32}$/)
-      for (let place = 0; place < 32; place++) expect(new Set(ids.map((id) => id[place])).size).toBeGreaterThan(10)
-    },
-  )
+  everyDialect('has a unique and unguessable id from the server [TASK-017] [TASK-050] [XTASK-039]', async (world) => {
+    const peer = await world.peer(await world.serve(tools))
+    const ids = await Promise.all(Array.from({ length: 200 }, () => peer.start('echo', { text: 'a' })))
+    expect(new Set(ids).size).toBe(200)
+    // 192 random bits; no position has the same character in all ids.
+    for (const id of ids) expect(id).toMatch(/^[\w-]{32}$/)
+    for (let place = 0; place < 32; place++) expect(new Set(ids.map((id) => id[place])).size).toBeGreaterThan(10)
+  })
 
   everyTask(
-    'goes the ways that tasks may go, and no further once it has ended [TASK-019] [TASK-020]',
+    'follows the allowed transitions, and does not change after it has ended [TASK-019] [TASK-020]',
     async (world) => {
       const server = await world.serve((made) => {
         made.registerTool('ask', always, async (_, ctx) => {
@@ -203,7 +200,7 @@ describe('a task', () => {
     },
   )
 
-  it('is named by the taskId of the request, whatever else a client says [TASK-030]', async () => {
+  it('is identified by the taskId of the request, regardless of its metadata [TASK-030]', async () => {
     await using world = new World(legacy, 'memory', 'memory')
     const peer = await world.peer(await world.serve(tools))
     const [one, other] = [await peer.start('echo', { text: 'one' }), await peer.start('echo', { text: 'other' })]
@@ -222,25 +219,22 @@ const ways: Readonly<Record<string, readonly string[]>> = {
   input_required: ['working', 'completed', 'failed', 'cancelled'],
 }
 
-describe('what is not there', () => {
-  everyTask(
-    'is answered with -32602, whichever way it is asked for [TASK-046] [XTASK-031] [XTASK-032]',
-    async (world) => {
-      const peer = await world.peer(await world.serve(tools))
-      const answers = [
-        await peer.request('tasks/get', { taskId: 'none' }),
-        await peer.request('tasks/cancel', { taskId: 'none' }),
-        world.isModern
-          ? await peer.request('tasks/update', { taskId: 'none', inputResponses: {} })
-          : await peer.request('tasks/result', { taskId: 'none' }),
-      ]
-      for (const { error } of answers) {
-        expect(error).toEqual({ code: -32602, message: 'Task not found (it may have expired)' })
-      }
-    },
-  )
+describe('an unknown task', () => {
+  everyTask('is answered with -32602 by every task method [TASK-046] [XTASK-031] [XTASK-032]', async (world) => {
+    const peer = await world.peer(await world.serve(tools))
+    const answers = [
+      await peer.request('tasks/get', { taskId: 'none' }),
+      await peer.request('tasks/cancel', { taskId: 'none' }),
+      world.isModern
+        ? await peer.request('tasks/update', { taskId: 'none', inputResponses: {} })
+        : await peer.request('tasks/result', { taskId: 'none' }),
+    ]
+    for (const { error } of answers) {
+      expect(error).toEqual({ code: -32602, message: 'Task not found (it may have expired)' })
+    }
+  })
 
-  it('is said of a store that fails as an error of the server, without a word about its inside [TASK-046]', async () => {
+  it('is not reported when the store fails: the client gets an internal error without details [TASK-046]', async () => {
     for (const revision of [legacy, modern] as const) {
       await using world = new World(revision, 'memory', 'memory')
       const store = await world.openStore()

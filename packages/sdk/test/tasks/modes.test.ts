@@ -33,7 +33,7 @@ async function lab(revision: typeof legacy | typeof modern, options: ServerOptio
 }
 
 describe('a client of 2025-11-25', () => {
-  it('gets a task for each call that asks for one, where the tool lets it [TASK-011] [TASK-012]', async () => {
+  it('gets a task for each call that requests one, if the tool supports it [TASK-011] [TASK-012]', async () => {
     await using made = await lab(legacy)
     const peer = await made.world.peer(made.server)
     for (const name of ['optional', 'required', 'never', 'always', 'required-never', 'required-late']) {
@@ -41,7 +41,7 @@ describe('a client of 2025-11-25', () => {
     }
   })
 
-  it('gets a plain result for a call that does not ask for a task [TASK-011]', async () => {
+  it('gets a plain result for a call that does not request a task [TASK-011]', async () => {
     await using made = await lab(legacy, { policy: 'always' })
     const peer = await made.world.peer(made.server)
     for (const name of ['silent', 'forbidden', 'optional', 'never', 'always']) {
@@ -49,7 +49,7 @@ describe('a client of 2025-11-25', () => {
     }
   })
 
-  it('is refused an ordinary call with -32600 where the server requires tasks [TASK-016]', async () => {
+  it('gets -32600 for a plain call when the server requires tasks [TASK-016]', async () => {
     await using made = await lab(legacy, { requireTasks: true })
     const peer = await made.world.peer(made.server)
     for (const name of ['optional', 'never', 'always']) {
@@ -64,7 +64,7 @@ describe('a client of 2025-11-25', () => {
     expect((await peer.plain('required')).error?.code).toBe(-32601)
   })
 
-  it('is told what to tell the model as soon as there is a task [TASK-014]', async () => {
+  it('gets the immediate response for the model together with the task [TASK-014]', async () => {
     await using made = await lab(legacy)
     const immediateResponse = 'The report is being written.'
     const execution = { taskSupport: 'optional' } as const
@@ -77,7 +77,7 @@ describe('a client of 2025-11-25', () => {
     expect((await client.callToolAsTask('report')).immediateResponse).toBe(immediateResponse)
   })
 
-  it('is refused a malformed wish for a task, with -32602 [TASK-011]', async () => {
+  it('gets -32602 for a malformed task request [TASK-011]', async () => {
     await using made = await lab(legacy)
     const peer = await made.world.peer(made.server)
     for (const task of [true, 5, [], null, { ttl: '1s' }, { ttl: null }]) {
@@ -85,7 +85,7 @@ describe('a client of 2025-11-25', () => {
     }
   })
 
-  it('is refused a task of a tool that has none, with -32601 [TASK-007]', async () => {
+  it('gets -32601 when it requests a task for a tool without task support [TASK-007]', async () => {
     await using made = await lab(legacy)
     const peer = await made.world.peer(made.server)
     for (const name of ['silent', 'forbidden']) {
@@ -93,7 +93,7 @@ describe('a client of 2025-11-25', () => {
     }
   })
 
-  it('is refused a plain call of a tool that wants to be a task, with -32601 [TASK-010]', async () => {
+  it('gets -32601 for a plain call of a tool that requires a task [TASK-010]', async () => {
     await using made = await lab(legacy)
     const peer = await made.world.peer(made.server)
     for (const name of ['required', 'required-never', 'required-late']) {
@@ -103,14 +103,14 @@ describe('a client of 2025-11-25', () => {
     }
   })
 
-  it('that names a tool which does not exist hears that, task or not', async () => {
+  it('gets the same error for an unknown tool, with and without a task', async () => {
     await using made = await lab(legacy)
     const peer = await made.world.peer(made.server)
     expect((await peer.call('none')).error).toEqual((await peer.plain('none')).error)
     expect((await peer.call('none')).error?.code).toBe(-32602)
   })
 
-  it('is told of its own kind of tasks: all that may be one, the list and the cancelling [TASK-001] [TASK-002] [TASK-004] [XTASK-041]', async () => {
+  it('sees the task capabilities of its revision: tools/call, list and cancel [TASK-001] [TASK-002] [TASK-004] [XTASK-041]', async () => {
     await using made = await lab(legacy)
     const client = await ScriptedClient.connect(made.server, { revision: legacy })
     const { result } = (await client.open()) as Message
@@ -120,7 +120,7 @@ describe('a client of 2025-11-25', () => {
     await client.close()
   })
 
-  it('sees in the list of tools what each says of tasks [TOOL-047]', async () => {
+  it('sees taskSupport in the list of tools [TOOL-047]', async () => {
     await using made = await lab(legacy)
     const peer = await made.world.peer(made.server)
     const { tools: listed } = (await peer.request('tools/list')).result as unknown as {
@@ -135,7 +135,7 @@ describe('a client of 2025-11-25', () => {
     expect(said.silent).toBeUndefined()
   })
 
-  it('gets no task because it declares the extension [XTASK-041]', async () => {
+  it('gets no task by declaring the extension [XTASK-041]', async () => {
     await using made = await lab(legacy, { policy: 'always' })
     const peer = await made.world.peer(made.server, { capabilities: { extensions: { [extensionId]: {} } } })
     expect(textOf(await peer.plain('always'))).toBe('no task')
@@ -145,7 +145,7 @@ describe('a client of 2025-11-25', () => {
 })
 
 describe('a client of 2026-07-28', () => {
-  it('gets what the server decides: a task, or none [XTASK-002] [XTASK-007]', async () => {
+  it('gets a task or a plain result as the server decides [XTASK-002] [XTASK-007]', async () => {
     await using made = await lab(modern, { policy: { afterMs: 60_000 } })
     const peer = await made.world.peer(made.server)
     for (const name of ['silent', 'forbidden', 'optional', 'never']) {
@@ -155,13 +155,13 @@ describe('a client of 2026-07-28', () => {
     for (const name of ['always', 'required', 'required-never']) {
       expect(await peer.textOf(await peer.start(name))).toBe('a task')
     }
-    // It was over before it had to become one, and is a task all the same.
+    // It finished before its threshold, and is a task anyway because the tool requires one.
     const { result } = await peer.plain('required-late')
     expect(result).toMatchObject({ resultType: 'task', status: 'completed' })
     expect(await peer.textOf(result?.taskId as string)).toBe('no task')
   })
 
-  it('gets tasks as the options of the server say, where the tool says nothing', async () => {
+  it('follows the policy of the server when the tool has none', async () => {
     for (const [policy, resultType] of [['always', 'task'] as const, ['never', 'complete'] as const]) {
       await using made = await lab(modern, { policy })
       const peer = await made.world.peer(made.server)
@@ -169,7 +169,7 @@ describe('a client of 2026-07-28', () => {
     }
   })
 
-  it('without the extension gets no task, whatever its other requests say [XTASK-003]', async () => {
+  it('without the extension gets no task, regardless of its other requests [XTASK-003]', async () => {
     await using made = await lab(modern, { policy: 'always' })
     const peer = await made.world.peer(made.server)
     await peer.start('always')
@@ -182,7 +182,7 @@ describe('a client of 2026-07-28', () => {
     await peer.start('always')
   })
 
-  it('without the extension is told what to declare by a tool that is always a task [XTASK-006]', async () => {
+  it('without the extension gets an error that names it from a tool that requires a task [XTASK-006]', async () => {
     await using made = await lab(modern)
     const peer = await made.world.peer(made.server, { hasTasks: false })
     for (const name of ['required', 'required-never', 'required-late']) {
@@ -194,7 +194,7 @@ describe('a client of 2026-07-28', () => {
     }
   })
 
-  it('without the extension may not ask for tasks, also those that are there [XTASK-033]', async () => {
+  it('without the extension cannot access tasks, not even existing ones [XTASK-033]', async () => {
     await using made = await lab(modern)
     const peer = await made.world.peer(made.server)
     const taskId = await peer.start('always')
@@ -214,7 +214,7 @@ describe('a client of 2026-07-28', () => {
     expect(await peer.textOf(taskId)).toBe('a task')
   })
 
-  it('is told of the extension, and not of the tasks that were before [XTASK-001] [XTASK-041]', async () => {
+  it('sees the extension, and not the task capabilities of 2025-11-25 [XTASK-001] [XTASK-041]', async () => {
     await using made = await lab(modern)
     const peer = await made.world.peer(made.server)
     const { capabilities } = (await peer.request('server/discover')).result as { capabilities: Record<string, unknown> }
@@ -224,7 +224,7 @@ describe('a client of 2026-07-28', () => {
     for (const tool of listed) expect(tool).not.toHaveProperty('execution')
   })
 
-  it('that declares the tasks of 2025-11-25 has declared nothing [XTASK-041]', async () => {
+  it('gets no task by declaring the capabilities of 2025-11-25 [XTASK-041]', async () => {
     await using made = await lab(modern, { policy: 'always' })
     const capabilities = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
     const peer = await made.world.peer(made.server, { hasTasks: false, capabilities })
@@ -233,7 +233,7 @@ describe('a client of 2026-07-28', () => {
     expect((await peer.request('tasks/get', { taskId: 'a' })).error?.code).toBe(-32021)
   })
 
-  it('may send the `task` of 2025-11-25, and it changes nothing [XTASK-040]', async () => {
+  it('may send the `task` of 2025-11-25 without effect [XTASK-040]', async () => {
     await using made = await lab(modern)
     const peer = await made.world.peer(made.server)
     for (const name of ['silent', 'forbidden', 'never']) {
@@ -245,7 +245,7 @@ describe('a client of 2026-07-28', () => {
     expect(result).toMatchObject({ resultType: 'task', ttlMs: 3_600_000 })
   })
 
-  it('finds neither tasks/result nor tasks/list [XTASK-040]', async () => {
+  it('has neither tasks/result nor tasks/list [XTASK-040]', async () => {
     await using made = await lab(modern)
     const peer = await made.world.peer(made.server)
     const taskId = await peer.start('always')
@@ -255,7 +255,7 @@ describe('a client of 2026-07-28', () => {
 })
 
 describe('clients of both revisions', () => {
-  it('are served by one server at once: those of 2025-11-25 may still get and cancel their tasks [XTASK-042]', async () => {
+  it('are served by one server: those of 2025-11-25 can still get and cancel their tasks [XTASK-042]', async () => {
     await using made = await lab(legacy, { concurrency: 0 })
     const older = await made.world.peer(made.server, { revision: legacy })
     const newer = await made.world.peer(made.server, { revision: modern })
@@ -266,7 +266,7 @@ describe('clients of both revisions', () => {
     expect((await older.state(kept)).status).toBe('working')
   })
 
-  it('see the same task, each in its own words', async () => {
+  it('see the same task, each in the format of its revision', async () => {
     await using made = await lab(legacy)
     const older = await made.world.peer(made.server, { revision: legacy })
     const newer = await made.world.peer(made.server, { revision: modern })
@@ -282,7 +282,7 @@ describe('clients of both revisions', () => {
 
 describe('revisions before tasks', () => {
   for (const revision of ['2024-11-05', '2025-03-26', '2025-06-18'] as const) {
-    it(`${revision}: every call is answered when it is done, and the augmentation is ignored [TASK-015]`, async () => {
+    it(`${revision}: every call returns a plain result, and task augmentation is ignored [TASK-015]`, async () => {
       await using made = await lab(legacy, { policy: 'always' })
       const peer = await TaskPeer.open(made.server, revision, {})
       for (const name of ['silent', 'optional', 'always', 'required']) {
@@ -306,7 +306,7 @@ describe('a server without tasks', () => {
     return server
   }
 
-  it('declares none, ignores the augmentation and has no method for tasks [TASK-004] [TASK-015]', async () => {
+  it('declares no tasks, ignores task augmentation and has no task methods [TASK-004] [TASK-015]', async () => {
     const server = bare()
     const client = await ScriptedClient.connect(server, { revision: legacy })
     const { result } = (await client.open()) as Message
@@ -321,7 +321,7 @@ describe('a server without tasks', () => {
     await server.close()
   })
 
-  it('gives no task to a client that could take one [XTASK-001]', async () => {
+  it('returns no task to a client that supports them [XTASK-001]', async () => {
     const server = bare()
     const peer = await TaskPeer.open(server, modern, { extensions: { [extensionId]: {} } })
     const discovered = await peer.request('server/discover')

@@ -25,9 +25,9 @@ export interface Outcome {
   error?: Message['error']
 }
 
-/** A question that a task has for its client, however it came. */
+/** A question from a task, sent as a request or listed in the task. */
 export interface Question {
-  /** Where questions have names that the client sees. */
+  /** The key of the question on revisions that have one. */
   key: string
   method: string
   params: Body
@@ -41,11 +41,11 @@ export interface StartOptions {
   meta?: Body
 }
 
-/** A client that speaks of tasks as its revision does, and says nothing by itself. */
+/** A raw client with the task methods of its revision. */
 export class TaskPeer {
   readonly channel: Channel
   readonly #isModern: boolean
-  /** The `tasks/result` that is open for a task (2025-11-25). */
+  /** The pending `tasks/result` request of each task (2025-11-25). */
   readonly #waiting = new Map<string, Promise<Message>>()
   readonly #taken = new Set<unknown>()
 
@@ -67,7 +67,7 @@ export class TaskPeer {
     return new TaskPeer(channel, revision)
   }
 
-  /** What the server said that the official schemas do not allow. */
+  /** Messages from the server that the official schemas reject. */
   get problems(): string[] {
     return this.channel.problems
   }
@@ -76,7 +76,7 @@ export class TaskPeer {
     return this.channel.request(method, params)
   }
 
-  /** Calls a tool and wants a task, where clients can want that. */
+  /** Calls a tool and requests a task on revisions where clients can. */
   call(name: string, args: Body = {}, { ttlMs, meta }: StartOptions = {}): Promise<Message> {
     return this.request('tools/call', {
       name,
@@ -86,12 +86,12 @@ export class TaskPeer {
     })
   }
 
-  /** Calls a tool without a word about tasks. */
+  /** Calls a tool without task augmentation. */
   plain(name: string, args: Body = {}): Promise<Message> {
     return this.request('tools/call', { name, arguments: args })
   }
 
-  /** Calls a tool that becomes a task. */
+  /** Calls a tool that becomes a task, and returns the task id. */
   async start(name: string, args: Body = {}, options: StartOptions = {}): Promise<string> {
     return (await this.create(name, args, options)).taskId
   }
@@ -100,7 +100,7 @@ export class TaskPeer {
     return this.toState(await this.call(name, args, options))
   }
 
-  /** The task in an answer that has one. */
+  /** Returns the task in a response. */
   toState({ result, error }: Message): TaskState {
     const task = (this.#isModern ? result : (result?.task ?? result)) as Body | undefined
     if (typeof task?.taskId !== 'string') throw new Error(`This is no task: ${JSON.stringify(result ?? error)}`)
@@ -112,7 +112,7 @@ export class TaskPeer {
     return this.toState(await this.request('tasks/get', { taskId: id }))
   }
 
-  /** Asks until the task stands so. */
+  /** Polls until the task has one of the statuses. */
   async until(id: string, ...statuses: string[]): Promise<TaskState> {
     for (;;) {
       const state = await this.state(id)
@@ -122,12 +122,12 @@ export class TaskPeer {
     }
   }
 
-  /** Waits until so many questions are open. */
+  /** Waits until `count` questions are open. */
   questions(id: string, count = 1): Promise<Question[]> {
     return this.#isModern ? this.#modernQuestions(id, count) : this.#legacyQuestions(id, count)
   }
 
-  /** What became of the task in the end. */
+  /** Waits for the outcome of the task. */
   async result(id: string): Promise<Outcome> {
     if (!this.#isModern) {
       const { result, error } = await this.wait(id)
@@ -143,7 +143,7 @@ export class TaskPeer {
     return (await this.result(id)).result?.content?.[0]?.text
   }
 
-  /** Answers every question until the task is over. */
+  /** Answers every question until the task ends. */
   async drive(id: string, answer: (question: Question) => Body): Promise<Outcome> {
     const result = this.result(id)
     for (;;) {
@@ -158,14 +158,14 @@ export class TaskPeer {
     return this.request('tasks/cancel', { taskId: id })
   }
 
-  /** `tasks/result`, once for each task. */
+  /** Sends `tasks/result`, once per task. */
   wait(id: string): Promise<Message> {
     const waiting = this.#waiting.get(id) ?? this.request('tasks/result', { taskId: id })
     this.#waiting.set(id, waiting)
     return waiting
   }
 
-  /** Notifications of one method so far. */
+  /** Returns the notifications received so far with the given method. */
   heard(method: string): Message[] {
     return this.channel.heard.filter((message) => message.method === method)
   }
@@ -230,7 +230,7 @@ function isFinal(status: string): boolean {
   return ['completed', 'failed', 'cancelled'].includes(status)
 }
 
-/** Between two looks at a task, as `pollInterval` wants. */
+/** Waits between two polls, following `pollInterval`. */
 function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 5))
 }

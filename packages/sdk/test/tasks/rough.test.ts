@@ -12,7 +12,7 @@ function serverWith(options: TasksOptions, reported: unknown[] = []): McpServer 
 }
 
 describe('a call that becomes a task', () => {
-  it('asks each question once, however close the question and the change come', async () => {
+  it('asks each question once, even when it is promoted while it asks', async () => {
     const server = serverWith({})
     const config = { inputSchema: { ms: z.number() }, execution: { taskSupport: 'optional' } } as const
     server.registerTool('two', { ...config, taskPolicy: { afterMs: 15 } }, async ({ ms }, ctx) => {
@@ -36,7 +36,7 @@ describe('a call that becomes a task', () => {
 })
 
 describe('tasks', () => {
-  it('go on when whoever keeps books fails', async () => {
+  it('continue when onEvent throws', async () => {
     const reported: unknown[] = []
     const failing = (event: TaskEvent) => {
       throw new Error(`no ${event.type}`)
@@ -49,7 +49,7 @@ describe('tasks', () => {
     await server.close()
   })
 
-  it('that have ended make room in memory for new ones, and open ones are not pushed out', async () => {
+  it('that have finished are evicted from memory for new ones, and open ones are not', async () => {
     const store = new MemoryTaskStore({ maxTasks: 10 })
     const server = serverWith({ store })
     server.registerTool('work', required, () => 'done')
@@ -64,7 +64,7 @@ describe('tasks', () => {
     await server.close()
   })
 
-  it('run when the store that could not be worked with at first can be', async () => {
+  it('run after a store that failed at first recovers', async () => {
     const inner = new MemoryTaskStore()
     let failures = 1
     const store: TaskStore = {
@@ -101,7 +101,7 @@ describe('tasks', () => {
     { concurrency: -1 },
     { policy: { afterMs: 1e12 } },
     { policy: 'sometimes' },
-  ])('refuse options that make no sense: %j', (options) => {
+  ])('reject invalid options: %j', (options) => {
     expect(() => tasks(options as unknown as TasksOptions)).toThrow(/tasks\(\{ \w+ \}\) must be/)
   })
 
@@ -114,11 +114,11 @@ describe('tasks', () => {
     [{ onEvent: 'log' }, 'tasks({ onEvent }) must be a function, not "log".'],
     [{ requireTasks: 1 }, 'tasks({ requireTasks }) must be a boolean, not 1.'],
     [true, 'tasks() takes an options object, for example tasks({ ttlMs: 60_000 }), not true.'],
-  ])('say what is wrong with the options %j', (options, message) => {
+  ])('report what is wrong with the options %j', (options, message) => {
     expect(() => tasks(options as unknown as TasksOptions)).toThrow(message)
   })
 
-  it.each([{ afterMs: 1e12 }, { afterMs: '5' }, {}, null, 'sometimes'])('refuse the policy %j of a tool', (policy) => {
+  it.each([{ afterMs: 1e12 }, { afterMs: '5' }, {}, null, 'sometimes'])('reject the policy %j of a tool', (policy) => {
     const register = () => serverWith({}).registerTool('odd', { taskPolicy: policy as never }, () => 'x')
     expect(register).toThrow(/Tool "odd": taskPolicy must be 'always', 'never' or \{ afterMs \}/)
   })

@@ -15,7 +15,7 @@ export const taskful: Record<string, ServerCapabilities> = {
   [modern]: { ...everything, extensions: { [extensionId]: {} } },
 }
 
-/** A task of 2026-07-28, t1 unless told otherwise. */
+/** Creates a task of 2026-07-28 with the id t1 by default. */
 export const task = (more: Body = {}) => ({
   taskId: 't1',
   status: 'working',
@@ -24,7 +24,7 @@ export const task = (more: Body = {}) => ({
   pollIntervalMs: 20,
   ...more,
 })
-/** The same in the words of 2025-11-25. */
+/** Creates the same task in the format of 2025-11-25. */
 export const oldTask = (more: Body = {}) => ({
   taskId: 't1',
   status: 'working',
@@ -40,7 +40,7 @@ export function ask(message: string) {
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema } }
 }
 
-/** A server of 2025-11-25 with one tool. */
+/** Creates a 2025-11-25 server with one tool. */
 export function oldServer(
   answers: Answers,
   taskSupport: string | undefined = 'required',

@@ -7,7 +7,7 @@ import type { Message } from '../kit/message.ts'
 import type { Body, TaskPeer } from './peer.ts'
 import { always, everyTask, extensionId, legacy, modern, relatedTask, World } from './support.ts'
 
-/** A tool that tells how far it is in every way there is, step by step as the test says. */
+/** Creates a tool that reports progress and logs step by step, as the test says. */
 function talkative() {
   const steps = [gate(), gate()]
   const late = gate()
@@ -33,7 +33,7 @@ function talkative() {
 const loud = { progressToken: 'p', 'io.modelcontextprotocol/logLevel': 'debug' }
 
 describe('a handler that runs as a task', () => {
-  everyTask('knows its id, and says how it stands in words that anyone may ask for', async (world) => {
+  everyTask('knows its id and sets a status message that tasks/get returns', async (world) => {
     const said = gate()
     const finish = gate()
     const server = await world.serve((made) => {
@@ -65,7 +65,7 @@ describe('a handler that runs as a task', () => {
 
 describe('a session of 2025-11-25', () => {
   everyTask(
-    'hears of every new status of its task, which is told as a whole [TASK-036] [TASK-029]',
+    'receives every status change of its task, with the whole task [TASK-036] [TASK-029]',
     async (world) => {
       const { define } = talkative()
       const peer = await world.peer(await world.serve(define))
@@ -84,7 +84,7 @@ describe('a session of 2025-11-25', () => {
   )
 
   everyTask(
-    'is sent progress under the token of the call, and logs, until the task has ended; each names the task [TASK-028] [PROG-011]',
+    'receives progress and logs with the related task until the task has ended [TASK-028] [PROG-011]',
     async (world) => {
       const { define, steps, late } = talkative()
       const peer = await world.peer(await world.serve(define))
@@ -112,7 +112,7 @@ describe('a session of 2025-11-25', () => {
     { revisions: [legacy], channels: ['memory', 'http'] },
   )
 
-  it('finds no related task in what names its task already [TASK-029]', async () => {
+  it('gets no related-task metadata where the message already names the task [TASK-029]', async () => {
     await using world = new World(legacy, 'memory', 'memory')
     const peer = await world.peer(await world.serve(talkative().define))
     const taskId = await peer.start('ask')
@@ -127,7 +127,7 @@ describe('a session of 2025-11-25', () => {
 
 describe('a client of 2026-07-28', () => {
   everyTask(
-    'is sent neither progress nor logs of a task, whatever the call asked for [XTASK-037]',
+    'receives neither progress nor logs of a task, even when the call requested them [XTASK-037]',
     async (world) => {
       const { define, steps, late } = talkative()
       const peer = await world.peer(await world.serve(define))
@@ -146,7 +146,7 @@ describe('a client of 2026-07-28', () => {
   )
 
   everyTask(
-    'that listens hears how its task stands and of each change, as tasks/get would tell it [XTASK-034]',
+    'that listens receives the current state and every change, as tasks/get returns them [XTASK-034]',
     async (world) => {
       const peer = await world.peer(await world.serve(talkative().define))
       const id = await peer.start('ask')
@@ -168,7 +168,7 @@ describe('a client of 2026-07-28', () => {
     { revisions: [modern], channels: ['memory', 'http'] },
   )
 
-  it('is told which tasks it will hear of: its own, and no others [XTASK-035] [XTASK-039]', async () => {
+  it('can subscribe to its own tasks only, and the acknowledgement names them [XTASK-035] [XTASK-039]', async () => {
     await using world = new World(modern, 'memory', 'http')
     const server = await world.serve(talkative().define)
     const [ann, bob] = [await world.peer(server, { user: 'ann' }), await world.peer(server, { user: 'bob' })]
@@ -184,7 +184,7 @@ describe('a client of 2026-07-28', () => {
     expect((nothing.params!.notifications as Body).taskIds).toEqual([])
   })
 
-  it('without the extension may not listen for tasks, and is told what to declare [XTASK-036]', async () => {
+  it('without the extension cannot subscribe to tasks, and the error names it [XTASK-036]', async () => {
     await using world = new World(modern, 'memory', 'memory')
     const server = await world.serve(talkative().define)
     for (const channel of ['memory', 'http'] as const) {
@@ -199,7 +199,7 @@ describe('a client of 2026-07-28', () => {
     }
   })
 
-  it('that listens for other things hears nothing of tasks', async () => {
+  it('that subscribes to other notifications receives none about tasks', async () => {
     await using world = new World(modern, 'memory', 'memory')
     const server = await world.serve(talkative().define)
     const peer = await world.peer(server)
@@ -212,7 +212,7 @@ describe('a client of 2026-07-28', () => {
   })
 })
 
-/** Listens, and gives the acknowledgement. */
+/** Subscribes and waits for the acknowledgement. */
 function listen(peer: TaskPeer, taskIds: string[] | undefined): Promise<Message> {
   const method = 'notifications/subscriptions/acknowledged'
   const before = peer.heard(method).length

@@ -20,10 +20,10 @@ export type Channel = 'memory' | 'http'
 export const extensionId = 'io.modelcontextprotocol/tasks'
 export const relatedTask = 'io.modelcontextprotocol/related-task'
 
-/** A tool whose calls are tasks wherever they may be. */
+/** Options of a tool that always runs as a task where it can. */
 export const always = { execution: { taskSupport: 'optional' as const }, taskPolicy: 'always' as const }
 
-/** Everything that a client can be asked for. */
+/** Client capabilities for every kind of question. */
 export const askable: Capabilities = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },
@@ -43,15 +43,15 @@ export interface ServerOptions extends TasksOptions {
 
 export interface PeerSetup {
   capabilities?: Capabilities | undefined
-  /** False: the client says nothing of tasks. */
+  /** False: the client does not declare tasks. */
   hasTasks?: boolean | undefined
-  /** Who it is, over HTTP. */
+  /** The user name sent over HTTP. */
   user?: string | undefined
   channel?: Channel | undefined
   revision?: TaskRevision | undefined
 }
 
-/** One test body in every world: both kinds of tasks, in every store, over every channel that it asks for. */
+/** Registers a test for both task protocols, every store and the given channels. */
 export function everyTask(title: string, body: (world: World) => Promise<void>, options: WorldOptions = {}): void {
   const { revisions = [legacy, modern], stores = ['memory', 'SQLite', 'Redis'], channels = ['memory'] } = options
   for (const revision of revisions) {
@@ -71,7 +71,7 @@ export function everyTask(title: string, body: (world: World) => Promise<void>, 
   }
 }
 
-/** The same where it is the protocol that matters, and not the store. */
+/** Registers a test that depends on the protocol and not on the store. */
 export function everyDialect(title: string, body: (world: World) => Promise<void>, options: WorldOptions = {}): void {
   everyTask(title, body, { stores: ['memory'], ...options })
 }
@@ -84,7 +84,7 @@ afterAll(async () => {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
 })
 
-/** Servers that share one store, and clients of them. Everything closes itself at the end. */
+/** Servers that share one store, and their clients. Disposing it closes everything. */
 export class World {
   readonly revision: TaskRevision
   readonly isModern: boolean
@@ -96,7 +96,7 @@ export class World {
   readonly #servers: McpServer[] = []
   readonly #peers: TaskPeer[] = []
   readonly #serving = new Map<McpServer, ReturnType<typeof serve>>()
-  /** What servers reported as errors of their own. A test that expects some empties it. */
+  /** Errors that servers reported. A test that expects errors has to remove them. */
   readonly errors: unknown[] = []
 
   constructor(revision: TaskRevision, store: StoreName, channel: Channel) {
@@ -106,7 +106,7 @@ export class World {
     this.#store = store
   }
 
-  /** One more way to the store of this world, as another process would have it. */
+  /** Opens the store of this world again, as another process would. */
   async openStore(): Promise<TaskStore> {
     if (this.#store === 'memory') return this.#memory
     const opened = this.#store === 'SQLite' ? sqliteStore(this.#file) : await this.#openRedis()
@@ -114,7 +114,7 @@ export class World {
     return opened.tasks
   }
 
-  /** A server of its own over the store that all share. */
+  /** Creates a server on the shared store. */
   async serve(define: (server: McpServer) => void, { server, ...options }: ServerOptions = {}): Promise<McpServer> {
     const store = options.store ?? (await this.openStore())
     const made = new McpServer(
@@ -140,7 +140,7 @@ export class World {
     return peer
   }
 
-  /** Where it is served by HTTP, with the name of the caller in a header. */
+  /** Serves over HTTP with the name of the caller in a header, and returns the URL. */
   async url(server: McpServer, options: ServeHttpOptions = {}): Promise<string> {
     const serving =
       this.#serving.get(server) ?? serve(server, { principal: (request) => request.header('x-user'), ...options })
@@ -168,7 +168,7 @@ export class World {
   }
 }
 
-/** What happened to tasks, and the way to wait for it. */
+/** Records task events and waits for them. */
 export function eventLog() {
   const events: TaskEvent[] = []
   const watchers = new Set<() => void>()

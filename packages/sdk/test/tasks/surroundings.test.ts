@@ -14,7 +14,7 @@ const tools = (server: McpServer) => {
 }
 
 describe('middleware', () => {
-  everyDialect('runs around the work, in the task, and not around the call that becomes one', async (world) => {
+  everyDialect('runs once, inside the task, and not around the call that creates it', async (world) => {
     const seen: string[] = []
     const server = await world.serve((made) => {
       tools(made)
@@ -32,7 +32,7 @@ describe('middleware', () => {
 })
 
 describe('a mounted server', () => {
-  everyDialect('has its tools run as tasks of the server that it is mounted in', async (world) => {
+  everyDialect('runs its tools as tasks of the outer server', async (world) => {
     const shop = new McpServer({ name: 'shop', version: '1.0.0' })
     tools(shop)
     const server = await world.serve((made) => void made.mount(shop, { prefix: 'shop' }))
@@ -54,7 +54,7 @@ describe('a token', () => {
   }
 
   everyDialect(
-    'is known to the handler in the task, and is not kept [TASK-049]',
+    'gives the handler of a task its identity, and is not stored [TASK-049]',
     async (world) => {
       const finish = gate()
       let created = 0
@@ -83,7 +83,7 @@ describe('a token', () => {
       expect(kept).not.toContain('Bearer')
       finish.open()
       expect(JSON.parse((await ann.textOf(id))!)).toEqual(['ann', ['files'], null])
-      // Whoever may not use the tool is told so at once, and there is no task.
+      // A caller without the scope is rejected at once, and no task is created.
       const params = { name: 'who', arguments: {}, ...(!world.isModern && { task: {} }) }
       const refused = await low.channel.peer!.request('tools/call', params)
       expect(refused.status).toBe(403)
@@ -96,8 +96,8 @@ describe('a token', () => {
   )
 })
 
-describe('over HTTP', () => {
-  it('what is asked about a task names it in a header, as the body does [TASK-053] [HDR-009]', async () => {
+describe('tasks over HTTP', () => {
+  it('require the task id in a header and in the body [TASK-053] [HDR-009]', async () => {
     await using world = new World(modern, 'memory', 'http')
     const peer = await world.peer(await world.serve(tools))
     const taskId = await peer.start('echo', { text: 'a' })
@@ -111,7 +111,7 @@ describe('over HTTP', () => {
     }
   })
 
-  it('how a task stands is told without a stream [TASK-034] [TASK-053]', async () => {
+  it('are read without a stream [TASK-034] [TASK-053]', async () => {
     for (const revision of [legacy, modern] as const) {
       await using world = new World(revision, 'memory', 'http')
       const peer = await world.peer(await world.serve(tools))
@@ -123,7 +123,7 @@ describe('over HTTP', () => {
     }
   })
 
-  it('a client may leave the stream of tasks/result, and come back for the question and the result [TASK-035]', async () => {
+  it('keep the question and the result for a client that closed the tasks/result stream [TASK-035]', async () => {
     await using world = new World(legacy, 'memory', 'http')
     const server = await world.serve(tools)
     const peer = await world.peer(server, { user: 'ann' })
@@ -138,7 +138,7 @@ describe('over HTTP', () => {
     expect(await again.textOf(id)).toBe('decline')
   })
 
-  it('a session must be known, also for what is asked about tasks [TASK-053]', async () => {
+  it('require a known session [TASK-053]', async () => {
     await using world = new World(legacy, 'memory', 'http')
     const peer = await world.peer(await world.serve(tools))
     const taskId = await peer.start('echo', { text: 'a' })
@@ -151,14 +151,14 @@ describe('over HTTP', () => {
 })
 
 describe('tasks()', () => {
-  it('belongs to one server', async () => {
+  it('can be passed to one server only', async () => {
     const runtime = tasks()
     const first = new McpServer({ name: 'a', version: '1' }, { tasks: runtime })
     expect(() => new McpServer({ name: 'b', version: '1' }, { tasks: runtime })).toThrow('belongs to one server')
     await first.close()
   })
 
-  it('works by default in memory, for whoever serves', async () => {
+  it('uses the memory store by default', async () => {
     const server = new McpServer({ name: 'a', version: '1' }, { tasks: tasks() })
     tools(server)
     const serving = await serve(server)

@@ -38,7 +38,7 @@ class MemoryIds {
 
 describe('the ids of open tasks', () => {
   everyWire(
-    'are kept until the task ends or is cancelled, and found again by another client [XTASK-013]',
+    'are stored until the task ends or is cancelled, and can be resumed [XTASK-013]',
     async (wire) => {
       const ids = new MemoryIds()
       const { lab } = labServer()
@@ -68,7 +68,7 @@ describe('the ids of open tasks', () => {
   )
 
   everyWire(
-    'are forgotten when the server does not know the task any more [XTASK-013]',
+    'are deleted when the server no longer knows the task [XTASK-013]',
     async (wire) => {
       const ids = new MemoryIds()
       ids.add({ taskId: 'expired', tool: 'wait', createdAt: 1 })
@@ -80,7 +80,7 @@ describe('the ids of open tasks', () => {
     { revisions: [legacy, modern], schemas: undefined },
   )
 
-  it('that a killed process kept in a file lead its successor to the result [XTASK-013]', async () => {
+  it('stored in a file by a killed process let another process resume the task [XTASK-013]', async () => {
     const { lab, release } = labServer()
     lab.registerTool('quick', always, () => 'quick')
     await using serving = await serve(lab)
@@ -102,7 +102,7 @@ describe('the ids of open tasks', () => {
   })
 
   everyWire(
-    'are gone from the store when resumeTasks() is called right after the result',
+    'are deleted before resumeTasks() returns after the result',
     async (wire) => {
       class SlowIds extends MemoryIds {
         override async delete(taskId: string): Promise<void> {
@@ -120,7 +120,7 @@ describe('the ids of open tasks', () => {
     { revisions: [legacy, modern], schemas: undefined },
   )
 
-  it('cannot be resumed without a store, which is said', async () => {
+  it('cannot be resumed without a store, and the error names the option', async () => {
     const { lab } = labServer()
     await using serving = await serve(lab)
     await using client = await connect(serving.url, { tasks: true })

@@ -7,16 +7,16 @@ import type { Body } from './peer.ts'
 import { everyTask, modern, type WorldOptions } from './support.ts'
 
 const optional = { execution: { taskSupport: 'optional' as const } }
-/** Longer than any test takes. */
+/** Longer than any test. */
 const patient = { ...optional, taskPolicy: { afterMs: 60_000 } }
 const hasty = { ...optional, taskPolicy: { afterMs: 10 } }
 const options: WorldOptions = { revisions: [modern] }
 const form = z.object({ sure: z.boolean() })
 const yes = { action: 'accept', content: { sure: true } }
 
-describe('a call that becomes a task when it takes longer', () => {
+describe('a call that becomes a task after a threshold', () => {
   everyTask(
-    'is answered plainly when it does not [XTASK-002] [XTASK-007]',
+    'returns a plain result when it finishes earlier [XTASK-002] [XTASK-007]',
     async (world) => {
       const server = await world.serve((made) => void made.registerTool('quick', patient, () => 'quick'))
       const peer = await world.peer(server)
@@ -29,7 +29,7 @@ describe('a call that becomes a task when it takes longer', () => {
   )
 
   everyTask(
-    'goes on as a task, and its handler notices nothing but that [XTASK-002] [XTASK-009]',
+    'continues as a task in the same run of the handler [XTASK-002] [XTASK-009]',
     async (world) => {
       const finish = gate()
       let runs = 0
@@ -54,7 +54,7 @@ describe('a call that becomes a task when it takes longer', () => {
   )
 
   everyTask(
-    'asks in the ordinary way before it is one [XTASK-010]',
+    'asks with input_required before it is a task [XTASK-010]',
     async (world) => {
       const server = await world.serve((made) => {
         made.registerTool('ask', patient, async (_, ctx) => (await ctx.elicit('Sure?', form)).action)
@@ -76,12 +76,12 @@ describe('a call that becomes a task when it takes longer', () => {
   )
 
   everyTask(
-    'keeps what was answered and done before it was one, and asks the rest as a task [XTASK-010] [XTASK-023]',
+    'keeps answers and ctx.once values when it becomes a task, and asks the rest as a task [XTASK-010] [XTASK-023]',
     async (world) => {
       const done: string[] = []
       const finish = gate()
       const server = await world.serve((made) => {
-        // Long enough for the first question to be asked before it is a task.
+        // Long enough to ask the first question before it becomes a task.
         made.registerTool('long', { ...optional, taskPolicy: { afterMs: 400 } }, async (_, ctx) => {
           const first = await ctx.once('first', () => done.push('first'))
           const one = await ctx.elicit('One?', form)
@@ -115,7 +115,7 @@ describe('a call that becomes a task when it takes longer', () => {
   )
 
   everyTask(
-    'is cancelled as any task, and its handler told',
+    'is cancelled like any task, and its handler is aborted',
     async (world) => {
       const stopped = gate<unknown>()
       const server = await world.serve((made) => {
@@ -135,7 +135,7 @@ describe('a call that becomes a task when it takes longer', () => {
   )
 
   everyTask(
-    'tells progress and logs until it is one, and none from then on [XTASK-037]',
+    'sends progress and logs until it becomes a task, and none afterwards [XTASK-037]',
     async (world) => {
       const finish = gate()
       const server = await world.serve((made) => {
@@ -160,7 +160,7 @@ describe('a call that becomes a task when it takes longer', () => {
   )
 
   everyTask(
-    'is an error, and its handler stopped, when its caller may have no more tasks',
+    'is an error, and its handler is aborted, when the caller has too many tasks',
     async (world) => {
       const stopped = gate()
       const server = await world.serve(
@@ -188,7 +188,7 @@ describe('a call that becomes a task when it takes longer', () => {
   )
 
   everyTask(
-    'is stopped with its request while it is none',
+    'is aborted with its request before it becomes a task',
     async (world) => {
       const began = gate()
       const stopped = gate()

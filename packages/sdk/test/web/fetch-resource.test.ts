@@ -7,9 +7,9 @@ const answering = (body: string | Uint8Array<ArrayBuffer>, headers: Record<strin
   fetch: async () => new Response(body, { status, headers }),
 })
 
-describe('a resource on the web', () => {
+describe('fetchResource', () => {
   it.each(['text/plain; charset=utf-8', 'application/json', 'image/svg+xml', 'application/ld+json'])(
-    'can be fetched without its server, as text (%s) [RES-029]',
+    'fetches text without the MCP server (%s) [RES-029]',
     async (type) => {
       expect(await fetchResource(uri, answering('hé', { 'content-type': type }))).toEqual({
         contents: [{ uri, mimeType: type.split(';')[0], text: 'hé' }],
@@ -17,7 +17,7 @@ describe('a resource on the web', () => {
     },
   )
 
-  it('can be fetched without its server, as bytes [RES-029]', async () => {
+  it('fetches binary data without the MCP server [RES-029]', async () => {
     const bytes = Uint8Array.from({ length: 20_000 }, (_, index) => index % 256)
     const { contents } = await fetchResource(uri, answering(bytes, { 'content-type': 'application/pdf' }))
     expect(contents).toEqual([{ uri, mimeType: 'application/pdf', blob: Buffer.from(bytes).toString('base64') }])
@@ -26,20 +26,20 @@ describe('a resource on the web', () => {
   })
 
   it.each(['http://example.com/', 'file:///etc/passwd', 'note://a', 'javascript:alert(1)', ''])(
-    'is not fetched when its URI is %j',
+    'rejects the URI %j',
     async (bad) => {
       await expect(fetchResource(bad)).rejects.toMatchObject({ code: 'invalid-argument' })
     },
   )
 
   it.each(['127.0.0.1', '192.168.1.1', '169.254.169.254', '[::1]', 'localhost'])(
-    'is not fetched from %s, which is no public address',
+    'rejects %s, which is not a public address',
     async (host) => {
       await expect(fetchResource(`https://${host}/`)).rejects.toMatchObject({ code: 'http', outcome: 'not-sent' })
     },
   )
 
-  it('is bounded, and an error is no resource', async () => {
+  it('limits the size, and rejects error responses', async () => {
     await expect(fetchResource(uri, { ...answering('x'.repeat(11), {}), maxBytes: 10 })).rejects.toThrow(
       'larger than 10',
     )
@@ -49,7 +49,7 @@ describe('a resource on the web', () => {
     })
   })
 
-  it('is asked for without credentials', async () => {
+  it('sends no credentials', async () => {
     const asked: Record<string, string>[] = []
     const fetch = async (_url: string, { headers }: { headers: Record<string, string> }) => {
       asked.push(headers)

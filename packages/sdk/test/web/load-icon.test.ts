@@ -12,7 +12,7 @@ interface Asked {
 
 type Answer = { status?: number; headers?: Record<string, string>; body?: Uint8Array }
 
-/** A web that answers as it is told, and remembers what it was asked. */
+/** A fake `fetch` with the given responses that records its requests. */
 function web(answers: Record<string, Answer>) {
   const asked: Asked[] = []
   const fetch: NonNullable<LoadIconOptions['fetch']> = async (url, { headers, redirect }) => {
@@ -32,11 +32,11 @@ describe('an icon', () => {
   it.each([
     ['a PNG', png(48, 32), 'image/png', 'image/png'],
     ['a JPEG', jpeg(48, 32), 'image/jpeg', 'image/jpeg'],
-    ['a JPEG by its other name', jpeg(48, 32), 'image/jpg', 'image/jpeg'],
+    ['a JPEG declared as image/jpg', jpeg(48, 32), 'image/jpg', 'image/jpeg'],
     ['a lossy WebP', webp.lossy(48, 32), 'image/webp', 'image/webp'],
     ['a lossless WebP', webp.lossless(48, 32), 'image/webp', 'image/webp'],
     ['an extended WebP', webp.extended(48, 32), 'image/webp', 'image/webp'],
-  ])('may be %s [ICON-002, ICON-003, ICON-007]', async (_name, bytes, declared, actual) => {
+  ])('can be %s [ICON-002, ICON-003, ICON-007]', async (_name, bytes, declared, actual) => {
     const expected = { mimeType: actual, width: 48, height: 32 }
     expect(await load(bytes, {}, declared)).toMatchObject(expected)
     expect(await load(bytes)).toMatchObject(expected)
@@ -45,7 +45,7 @@ describe('an icon', () => {
     expect(Buffer.from(inline.bytes).equals(bytes)).toBe(true)
   })
 
-  it('may be an SVG, if the application allows it [ICON-003, ICON-009]', async () => {
+  it('can be an SVG if the application allows it [ICON-003, ICON-009]', async () => {
     await expect(load(svg(), {}, 'image/svg+xml')).rejects.toThrow('SVG is not allowed (allowSvg)')
     const drawing = svg(undefined, '<?xml version="1.0" encoding="UTF-8"?>\n<!-- a logo -->')
     expect(await load(drawing, { allowSvg: true }, 'image/svg+xml')).toMatchObject({ mimeType: 'image/svg+xml' })
@@ -62,7 +62,7 @@ describe('an icon', () => {
       'xlink',
       '<g xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:svg="http://www.w3.org/2000/svg"><use xlink:href="#a"/></g>',
     ],
-  ])('may be an SVG with %s [ICON-009]', async (_name, content) => {
+  ])('can be an SVG with %s [ICON-009]', async (_name, content) => {
     expect(await load(svg(content), { allowSvg: true })).toMatchObject({ mimeType: 'image/svg+xml' })
   })
 
@@ -110,7 +110,7 @@ describe('an icon', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('may be redirected within its origin, a few times [ICON-005]', async () => {
+  it('follows a few redirects within its origin [ICON-005]', async () => {
     const steps = web({
       [src]: { status: 301, headers: { location: '/b' } },
       'https://mcp.example.com/b': { status: 307, headers: { location: 'c?x' } },
@@ -135,18 +135,18 @@ describe('an icon', () => {
     ['a GIF', Buffer.from('GIF89a\x01\0\x01\0\0\0\0;', 'latin1')],
     ['text', Buffer.from('hello')],
     ['nothing', Buffer.alloc(0)],
-    ['a cut PNG', png(48, 48).subarray(0, 20)],
-    ['a cut JPEG', jpeg(48, 48).subarray(0, 24)],
+    ['a truncated PNG', png(48, 48).subarray(0, 20)],
+    ['a truncated JPEG', jpeg(48, 48).subarray(0, 24)],
     ['a JPEG without a frame', Buffer.from([0xff, 0xd8, 0xff, 0xd9])],
-    ['a cut WebP', webp.extended(48, 48).subarray(0, 26)],
+    ['a truncated WebP', webp.extended(48, 48).subarray(0, 26)],
     ['a PNG without width', png(0, 48)],
     ['HTML that mentions svg', Buffer.from('<html><svg></svg></html>')],
-  ])('is refused when it is %s, whatever it is called [ICON-007]', async (_name, bytes) => {
+  ])('is rejected if it is %s, whatever its declared type [ICON-007]', async (_name, bytes) => {
     await expect(load(bytes, { allowSvg: true }, 'image/png')).rejects.toThrow('not a PNG, JPEG, WebP or SVG')
     await expect(loadIcon({ src: dataUrl(bytes, 'image/png') }, { allowSvg: true })).rejects.toThrow('rejected')
   })
 
-  it('is refused when its metadata says otherwise than its content [ICON-007]', async () => {
+  it('is rejected if its declared type differs from its content [ICON-007]', async () => {
     await expect(load(png(1, 1), {}, 'image/jpeg')).rejects.toThrow(
       'declared type is "image/jpeg", but it is image/png',
     )
@@ -164,13 +164,13 @@ describe('an icon', () => {
     ['large WebP', webp.extended(16_000, 16_000), '16000 × 16000 pixels'],
     ['large lossless WebP', webp.lossless(16_384, 1), '16384 × 1 pixels'],
     ['PNG of many frames', png(1, 1, { frames: 1_000_000 }), '1000000 frames'],
-    ['PNG of more frames than it says', png(1, 1, { frames: 2, controls: 61 }), '61 frames'],
+    ['PNG with more frames than declared', png(1, 1, { frames: 2, controls: 61 }), '61 frames'],
     ['WebP of many frames', webp.extended(1, 1, 61), '61 frames'],
-  ])('is refused when it is a %s [ICON-008]', async (_name, bytes, why) => {
+  ])('is rejected if it is a %s [ICON-008]', async (_name, bytes, why) => {
     await expect(load(bytes)).rejects.toThrow(why)
   })
 
-  it('is refused when it is a large file, before all of it is read [ICON-008, ICON-009]', async () => {
+  it('is rejected if the file is too large, before all of it is read [ICON-008, ICON-009]', async () => {
     const large = Buffer.concat([png(1, 1), Buffer.alloc(300_000)])
     await expect(load(large)).rejects.toThrow('larger than 262144 bytes')
     await expect(loadIcon({ src: dataUrl(large, 'image/png') })).rejects.toThrow('larger than 262144 bytes')
@@ -189,7 +189,7 @@ describe('an icon', () => {
     expect(read).toBeLessThan(1_000_000)
   })
 
-  it('can have limits of its own [ICON-009]', async () => {
+  it('can have custom limits [ICON-009]', async () => {
     await expect(load(png(65, 1), { maxDimension: 64 })).rejects.toThrow('more than 64 on a side (maxDimension)')
     await expect(load(png(1, 1, { frames: 2 }), { maxFrames: 1 })).rejects.toThrow('more than 1 (maxFrames)')
     await expect(load(png(1, 1), { maxBytes: 20 })).rejects.toThrow('20 bytes')
@@ -210,35 +210,35 @@ describe('an icon', () => {
     ['a hexadecimal character reference', svg('<rect style="fill:&#x75;rl(https://evil.example.com/x)"/>')],
     ['a character reference in a style', svg('<style>&#64;import "https://evil.example.com/a.css"</style>')],
     ['an entity that is not predefined', svg('<text>&copy;</text>')],
-    ['a comment in the word of a style', svg('<style>@im<!-- -->port "https://evil.example.com/a.css"</style>')],
-    ['CDATA in the word of a style', svg('<style>@im<![CDATA[port "https://evil.example.com/a.css"]]></style>')],
-    ['an element in the word of a style', svg('<style type="text/css">@im<g/>port "//evil.example.com/a"</style>')],
+    ['a comment within a style keyword', svg('<style>@im<!-- -->port "https://evil.example.com/a.css"</style>')],
+    ['CDATA within a style keyword', svg('<style>@im<![CDATA[port "https://evil.example.com/a.css"]]></style>')],
+    ['an element within a style keyword', svg('<style type="text/css">@im<g/>port "//evil.example.com/a"</style>')],
     ['a link that reports clicks', svg('<a href="#x" ping="https://evil.example.com/"><g/></a>')],
-    ['HTML by a prefix', svg('<h:form xmlns:h="http://www.w3.org/1999/xhtml" action="//evil.example.com"/>')],
-    ['HTML by the prefix of SVG', svg('<svg:meta xmlns:svg="http://www.w3.org/1999/xhtml" http-equiv="refresh"/>')],
-    ['HTML by the default namespace', svg('<title xmlns="http://www.w3.org/1999/xhtml"/>')],
+    ['HTML with a prefix', svg('<h:form xmlns:h="http://www.w3.org/1999/xhtml" action="//evil.example.com"/>')],
+    ['HTML with the prefix of SVG', svg('<svg:meta xmlns:svg="http://www.w3.org/1999/xhtml" http-equiv="refresh"/>')],
+    ['HTML as the default namespace', svg('<title xmlns="http://www.w3.org/1999/xhtml"/>')],
     ['HTML without a namespace', svg('<meta http-equiv="refresh" content="0;https://evil.example.com/"/>')],
     ['a foreign namespace', svg('<g xmlns:h="http://www.w3.org/1999/xhtml"/>')],
-    ['a picture as a filter', svg('<filter><feImage href="#a"/></filter>')],
-    ['a picture', svg('<image href="data:image/png;base64,AAAA"/>')],
+    ['an image filter', svg('<filter><feImage href="#a"/></filter>')],
+    ['an image', svg('<image href="data:image/png;base64,AAAA"/>')],
     ['an imported style', svg('<style>@import "https://evil.example.com/a.css"</style>')],
     ['an escaped style', svg('<style>@\\69mport "x"</style>')],
-    ['a fill from elsewhere', svg('<g fill="url(https://evil.example.com/#a)"/>')],
+    ['a fill from another origin', svg('<g fill="url(https://evil.example.com/#a)"/>')],
     ['an animated reference', svg('<set attributeName="href" to="x"/>')],
     ['another encoding', svg('', '<?xml version="1.0" encoding="UTF-7"?>')],
     ['bytes that are not UTF-8', Buffer.concat([svg(), Buffer.from([0xff])])],
     ['very many elements', svg('<g/>'.repeat(10_001))],
-    ['copies of copies', svg('<use href="#a"/>'.repeat(21))],
-  ])('is refused when it is an SVG with %s [ICON-007, ICON-009]', async (_name, bytes) => {
+    ['too many use elements', svg('<use href="#a"/>'.repeat(21))],
+  ])('is rejected if it is an SVG with %s [ICON-007, ICON-009]', async (_name, bytes) => {
     await expect(load(bytes, { allowSvg: true, maxBytes: 1_000_000 })).rejects.toThrow(/the SVG|not a PNG/)
   })
 
   it.each([
-    ['elsewhere', 'https://evil.example.com/icon'],
-    ['at another port', 'https://mcp.example.com:8443/icon'],
-    ['at a subdomain', 'https://cdn.mcp.example.com/icon'],
-    ['at a name that ends like that of the server', 'https://evilmcp.example.com/icon'],
-  ])('is refused when it is %s, unless that origin is trusted [ICON-010]', async (_name, other) => {
+    ['on another domain', 'https://evil.example.com/icon'],
+    ['on another port', 'https://mcp.example.com:8443/icon'],
+    ['on a subdomain', 'https://cdn.mcp.example.com/icon'],
+    ['on a domain with the same suffix', 'https://evilmcp.example.com/icon'],
+  ])('is rejected if it is %s, unless that origin is trusted [ICON-010]', async (_name, other) => {
     const { asked, fetch } = web({ [other]: { body: png(1, 1) } })
     await expect(loadIcon({ src: other }, { serverUrl, fetch })).rejects.toThrow('trustedOrigins')
     expect(asked).toEqual([])
@@ -247,12 +247,12 @@ describe('an icon', () => {
     expect(await loadIcon({ src: other }, { trustedOrigins, fetch })).toMatchObject({ width: 1 })
   })
 
-  it('of a server without a URL comes from a data: URL or a trusted origin only [ICON-010]', async () => {
+  it('of a server without a URL is loaded only from a data: URL or a trusted origin [ICON-010]', async () => {
     await expect(loadIcon({ src }, web({}))).rejects.toThrow('no serverUrl was given')
   })
 
   it.each(['127.0.0.1', '10.0.0.1', '169.254.169.254', '[::1]'])(
-    'is not loaded from %s, which is no public address',
+    'is not loaded from %s, which is not a public address',
     async (host) => {
       const { asked, fetch } = web({})
       await expect(

@@ -9,11 +9,11 @@ function uint32(value: number): Buffer {
 }
 
 function chunk(type: string, data: Uint8Array): Buffer {
-  // Nobody here looks at the checksum.
+  // The checksum is not verified.
   return Buffer.concat([uint32(data.length), ascii(type), data, Buffer.alloc(4)])
 }
 
-/** A PNG of this size; animated if it has frames. */
+/** Creates a PNG of this size, animated if it has frames. */
 export function png(width: number, height: number, { frames = 0, controls = 0 } = {}): Buffer {
   const header = Buffer.concat([uint32(width), uint32(height), Buffer.from([8, 6, 0, 0, 0])])
   return Buffer.concat([

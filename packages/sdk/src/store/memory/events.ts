@@ -18,8 +18,8 @@ export interface MemoryEventStoreOptions {
 }
 
 /**
- * Keeps events in the memory of this process. They are lost when it exits. Methods are synchronous unless a receiver returns
- * a promise. At a limit the oldest event is dropped; a stream can then be resumed from the events that remain.
+ * Keeps events in the memory of this process. They are lost when it exits. Methods are synchronous unless a receiver
+ * returns a promise. At a limit the oldest event is dropped; a stream can then be resumed from the events that remain.
  */
 export class MemoryEventStore implements EventStore {
   readonly #maxEvents: number
@@ -189,7 +189,7 @@ interface StoredEvent {
   next: StoredEvent | undefined
 }
 
-/** Replays up to `last`, the newest event at the start, so that a receiver that stores events does not make it endless. */
+/** Replays up to `last`, the newest event at the start, so that a receiver that stores events cannot prolong it. */
 function replay(from: StoredEvent, last: StoredEvent, to: EventReceiver): string | Promise<string> {
   for (let event = from; event !== last; ) {
     event = following(event)

@@ -21,16 +21,16 @@ sessionStoreContract(runner, 'MemorySessionStore', { open: () => new MemorySessi
 valueStoreContract(runner, 'MemoryValueStore', { open: () => new MemoryValueStore({ now }), advance })
 busContract(runner, 'MemoryBus', { open: () => new MemoryBus(), close: (bus) => bus.close?.() })
 
-// The suites must suit drivers that answer later, and stores of users that know no `forget`.
-eventStoreContract(runner, 'A store that answers later', {
+// The suites must also work with asynchronous drivers, and with stores that do not implement `forget`.
+eventStoreContract(runner, 'An asynchronous event store', {
   open: async () => later(new MemoryEventStore()),
   forgets: false,
 })
-sessionStoreContract(runner, 'A store that answers later', {
+sessionStoreContract(runner, 'An asynchronous session store', {
   open: async () => laterSessions(new MemorySessionStore({ now })),
   advance: async (ms) => advance(ms),
 })
-busContract(runner, 'A bus of two ends', { open: () => laterBus(new MemoryBus()), join: async (bus) => laterBus(bus) })
+busContract(runner, 'A two-ended bus', { open: () => laterBus(new MemoryBus()), join: async (bus) => laterBus(bus) })
 
 describe('MemoryValueStore', () => {
   it('drops the oldest values at maxValues and at maxBytes', () => {
@@ -133,7 +133,7 @@ describe('MemoryEventStore', () => {
     expect(store.usage).toEqual({ streams: 0, events: 0, bytes: 0 })
   })
 
-  it('stays consistent whatever is dropped in whatever order', () => {
+  it('stays consistent for any order of stored and dropped events', () => {
     const store = new MemoryEventStore({ maxEvents: 40, maxEventsPerStream: 12, maxBytes: 400 })
     const told = new Map<string, Array<{ id: string; text: string }>>()
     let seed = 7
@@ -329,7 +329,7 @@ function laterSessions(store: SessionStore): SessionStore {
   }
 }
 
-/** Another end of a bus, at which every message arrives a turn late. */
+/** Another end of a bus, at which every message arrives one turn of the event loop later. */
 function laterBus(bus: Bus): Bus {
   return {
     publish: (topic, message) => turn().then(() => bus.publish(topic, message)),

@@ -9,7 +9,10 @@ export interface MemorySessionStoreOptions {
   now?: (() => number) | undefined
 }
 
-/** Keeps sessions in the memory of this process. They are lost when it exits. Expired ones are removed on access, without timers. */
+/**
+ * Keeps sessions in the memory of this process. They are lost when it exits. Expired ones are removed on access,
+ * without timers.
+ */
 export class MemorySessionStore implements SessionStore {
   readonly #maxSessions: number
   readonly #now: () => number

@@ -14,7 +14,10 @@ export interface MemoryValueStoreOptions {
 /** Number of `set` calls between two sweeps for expired values. */
 const valuesBetweenSweeps = 1_000
 
-/** Keeps values in the memory of this process. They are lost when it exits. Expired ones are removed on access, without timers. */
+/**
+ * Keeps values in the memory of this process. They are lost when it exits. Expired ones are removed on access, without
+ * timers.
+ */
 export class MemoryValueStore implements ValueStore {
   readonly #maxValues: number
   readonly #maxBytes: number

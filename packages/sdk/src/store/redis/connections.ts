@@ -11,13 +11,13 @@ export interface ConnectionOptions {
   /** The URL of Redis. Default `redis://127.0.0.1:6379`. */
   url?: string | undefined
   /**
-   * Your own ioredis client or cluster, which the store uses for commands and never closes, or options for a new client.
-   * Default: a new client with the defaults of ioredis.
+   * Your own ioredis client or cluster, which the store uses for commands and never closes, or options for a new
+   * client. Default: a new client with the defaults of ioredis.
    */
   connection?: Redis | Cluster | RedisOptions | undefined
 }
 
-/** The connections of a store: one for commands, and separate ones for subscriptions and workers, which would block it. */
+/** The connections of a store: one for commands, and separate ones for blocking uses (subscriptions and workers). */
 export class Connections {
   readonly #options: ConnectionOptions
   readonly #scripts: readonly Script[]
@@ -33,7 +33,10 @@ export class Connections {
     this.#report = report
   }
 
-  /** Returns the connection for commands. They fail if Redis is unavailable for some time (`maxRetriesPerRequest` of ioredis). */
+  /**
+   * Returns the connection for commands. They fail if Redis is unavailable for some time (`maxRetriesPerRequest` of
+   * ioredis).
+   */
   commands(): Promise<Client> {
     if (this.#isClosed) return Promise.reject(new McpError('closed', 'The store is closed'))
     this.#commands ??= this.#open().then((client) => this.#prepare(client))

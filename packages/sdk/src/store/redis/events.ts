@@ -87,8 +87,8 @@ const storeEvent: Script = {
   lua: `${clock}
 local streamId, kind, content, maxEvents, maxAgeMs = unpack(ARGV)
 local at = now()
--- One counter for all streams, so that the ids of a forgotten stream are not used again. It follows the time, so that ids
--- are not used again either if Redis loses the counter.
+-- One counter for all streams, so that the ids of a forgotten stream are not used again. It follows the time, so that
+-- ids are not used again either if Redis loses the counter.
 local number = text(math.max(tonumber(redis.call('GET', KEYS[3]) or 0) + 1, at * 1000))
 redis.call('SET', KEYS[3], number)
 redis.call('XADD', KEYS[1], 'MAXLEN', maxEvents, number .. '-0', kind, content)

@@ -1,6 +1,6 @@
 /**
- * The names of all keys and channels in Redis. All have the same hash tag, because scripts access several keys at once, which
- * in a cluster must be on one node. BullMQ requires the same.
+ * The names of all keys and channels in Redis. All have the same hash tag, because scripts access several keys at once,
+ * which in a cluster must be on one node. BullMQ requires the same.
  */
 export class Keys {
   /** The prefix of every name. */

@@ -18,7 +18,7 @@ export async function runScript(client: Client, script: Script, ...args: Array<s
   return commands[commandOf(script.name)]?.(...args)
 }
 
-/** Lua functions: the clock of Redis, which all processes share, and numbers as text, which Lua would write as 1.7e+12. */
+/** Lua functions: the clock of Redis, which all processes share, and numbers as text, not in the form 1.7e+12. */
 export const clock = `
 local function now()
   local time = redis.call('TIME')

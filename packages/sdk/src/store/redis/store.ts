@@ -14,9 +14,9 @@ import { RedisValueStore } from './values.ts'
 /** Options of `redisStore()`. */
 export interface RedisStoreOptions extends ConnectionOptions {
   /**
-   * The prefix of all keys and channels. It is written in braces, so that all keys are on one node of a cluster. Use the same
-   * prefix for all processes of a server and a different one for each server: processes with the same prefix share sessions,
-   * tasks, events and the bus.
+   * The prefix of all keys and channels. It is written in braces, so that all keys are on one node of a cluster. Use
+   * the same prefix for all processes of a server and a different one for each server: processes with the same prefix
+   * share sessions, tasks, events and the bus.
    */
   prefix: string
   /** Limits of event streams. */
@@ -32,13 +32,13 @@ export interface RedisStore {
   readonly events: EventStore
   readonly values: ValueStore
   readonly bus: Bus
-  /** Closes all connections that the store opened. Stop the workers first, or their running tasks run again elsewhere. */
+  /** Closes all connections of the store. Stop the workers first, or their running tasks run again elsewhere. */
   close(): Promise<void>
 }
 
 /**
- * Creates stores for tasks, sessions, events and values, and a message bus, in Redis 6.2 or newer. It connects on first use.
- * Install `ioredis`, and `bullmq` for tasks.
+ * Creates stores for tasks, sessions, events and values, and a message bus, in Redis 6.2 or newer. It connects on first
+ * use. Install `ioredis`, and `bullmq` for tasks.
  *
  * @example
  * ```ts

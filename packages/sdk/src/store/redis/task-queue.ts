@@ -24,8 +24,8 @@ const lowestPriority = 2_097_152
 const longestRetryMs = 30_000
 
 /**
- * The BullMQ queue. A task has at most one job, so that BullMQ gives it to one worker at a time. Adding the job of a task that
- * already has one does nothing.
+ * The BullMQ queue. A task has at most one job, so that BullMQ gives it to one worker at a time. Adding the job of a
+ * task that already has one does nothing.
  */
 export class TaskQueue {
   /** The key of delayed jobs. */
@@ -53,8 +53,8 @@ export class TaskQueue {
 
   /**
    * Adds the job of a task soon, in a batch with others. If that fails, workers detect the missing job.
-   * @param openCount Open tasks of its owner. The more there are, the lower the priority, so that the first task of one owner
-   * does not wait for the thousandth of another.
+   * @param openCount Open tasks of its owner. The more there are, the lower the priority, so that the first task of one
+   * owner does not wait for the thousandth of another.
    */
   add(id: string, openCount: number): void {
     this.#pending.set(id, Math.min(Math.max(openCount, 1), lowestPriority))
@@ -102,7 +102,10 @@ export class TaskQueue {
   }
 }
 
-/** Returns a job id that BullMQ accepts: not a number, without colons, and distinct from its own keys. Scripts build it the same way. */
+/**
+ * Returns a job id that BullMQ accepts: not a number, without colons, and distinct from its own keys. Scripts build it
+ * the same way.
+ */
 export function jobIdOf(id: string): string {
   return `t-${id.replaceAll('%', '%25').replaceAll(':', '%3A')}`
 }

@@ -5,8 +5,8 @@ import { clock, type Script } from './scripts.ts'
 export const graceMs = 1000
 
 /**
- * The keys of a task expire with it, but lists and counters do not. So `kept` records for each id where it was counted, until
- * it is subtracted: when the task changes, when it is removed, or some time after it expired.
+ * The keys of a task expire with it, but lists and counters do not. So `kept` records for each id where it was counted,
+ * until it is subtracted: when the task changes, when it is removed, or some time after it expired.
  */
 const index = `${clock}
 local function add(root, owner, bytes)
@@ -60,8 +60,8 @@ end
 `
 
 /**
- * Writes an entry and what goes with it. A ready task is in `due` until a run ends, and `ready` counts how often it became
- * ready: a run has handled it only if the count is still the same as when the run started.
+ * Writes an entry and what goes with it. A ready task is in `due` until a run ends, and `ready` counts how often it
+ * became ready: a run has handled it only if the count is still the same as when the run started.
  */
 const put = `${index}
 local root, id, owner, listed, version, createdAt, expiresAt, isOpen, summary, body, operation, isReady, message, noteCount,
@@ -131,8 +131,8 @@ end
 `
 
 /**
- * Keys: task, notes, due. Returns 1 and the number of open tasks of the owner; 0 if a task with this id exists; or a negative
- * number, the position of the exceeded limit in `overloads`.
+ * Keys: task, notes, due. Returns 1 and the number of open tasks of the owner; 0 if a task with this id exists; or a
+ * negative number, the position of the exceeded limit in `overloads`.
  */
 export const createTask: Script = {
   name: 'create-task',
@@ -159,8 +159,8 @@ return done(1)
 export const overloads: readonly Overload[] = ['open-per-owner', 'open', 'bytes-per-owner', 'bytes']
 
 /**
- * Keys: task, notes, due, delayed jobs. Returns 0 (not replaced), 1 (replaced) or 2 (replaced, and its job is delayed), and
- * the number of open tasks of the owner.
+ * Keys: task, notes, due, delayed jobs. Returns 0 (not replaced), 1 (replaced) or 2 (replaced, and its job is delayed),
+ * and the number of open tasks of the owner.
  */
 export const replaceTask: Script = {
   name: 'replace-task',
@@ -218,7 +218,7 @@ return countOpen(KEYS[1])
 `,
 }
 
-/** Keys: task, due. Returns how often the task became ready, and its owner; nothing if it does not exist or is not ready. */
+/** Keys: task, due. Returns how often the task became ready, and its owner; nothing if it is gone or not ready. */
 export const takeTask: Script = {
   name: 'take-task',
   keys: 2,
@@ -242,8 +242,9 @@ return 0
 }
 
 /**
- * Keys: due. Checks due tasks and returns their number, then the id of each task without a job and the number of open tasks of
- * its owner. Tasks with a job are checked again later, because a crash may lose the job before the task is marked as done.
+ * Keys: due. Checks due tasks and returns their number, then the id of each task without a job and the number of open
+ * tasks of its owner. Tasks with a job are checked again later, because a crash may lose the job before the task is
+ * marked as done.
  */
 export const sweepTasks: Script = {
   name: 'sweep-tasks',

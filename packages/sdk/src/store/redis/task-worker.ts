@@ -36,9 +36,9 @@ const postponeMs = 250
 const sweepCount = 200
 
 /**
- * Runs the tasks of BullMQ jobs. The lock of a job is the lease of its task. It is renewed here and not by BullMQ, which
- * tracks locks by job: if a job came back to the process that had lost it, the end of the first run would stop the renewal of
- * the second.
+ * Runs the tasks of BullMQ jobs. The lock of a job is the lease of its task. It is renewed here and not by BullMQ,
+ * which tracks locks by job: if a job came back to the process that had lost it, the end of the first run would stop
+ * the renewal of the second.
  */
 export class RedisTaskWorker implements TaskStoreWorker {
   readonly #setup: TaskWorkerSetup
@@ -129,8 +129,8 @@ export class RedisTaskWorker implements TaskStoreWorker {
   }
 
   /**
-   * Runs after the job was removed: if the task becomes ready in between, a new job can be added. If the process crashes in
-   * between, the task is still ready and a sweep finds it.
+   * Runs after the job was removed: if the task becomes ready in between, a new job can be added. If the process
+   * crashes in between, the task is still ready and a sweep finds it.
    */
   #finish(id: string, taken: Taken): void {
     if (taken === null) return
@@ -177,7 +177,7 @@ export class RedisTaskWorker implements TaskStoreWorker {
     run.controller.abort(new McpError('cancelled', 'Another worker has taken over the task'))
   }
 
-  /** Adds missing jobs of ready tasks, for example after a crash of the process that created them, and removes expired tasks. */
+  /** Adds missing jobs of ready tasks, for example after their creator crashed, and removes expired tasks. */
   #sweep(): void {
     if (this.#isSweeping) return
     this.#isSweeping = true

@@ -21,10 +21,10 @@ import { countOpenTasks, createTask, listTasks, overloads, replaceTask } from '.
 import { RedisTaskWorker } from './task-worker.ts'
 
 /**
- * Stores tasks in Redis and runs them through BullMQ. Every change is one script, so it is atomic. It includes whether the
- * task is ready, and jobs are created from that as often as necessary. Data that Redis loses is lost: configure it to write
- * its log before it answers (`appendonly yes`, `appendfsync always`) if tasks must survive the loss of a machine, and not to
- * evict keys (`maxmemory-policy noeviction`).
+ * Stores tasks in Redis and runs them through BullMQ. Every change is one script, so it is atomic. It includes whether
+ * the task is ready, and jobs are created from that as often as necessary. Data that Redis loses is lost: configure it
+ * to write its log before it answers (`appendonly yes`, `appendfsync always`) if tasks must survive the loss of a
+ * machine, and not to evict keys (`maxmemory-policy noeviction`).
  */
 export class RedisTaskStore implements TaskStore {
   readonly #connections: Connections

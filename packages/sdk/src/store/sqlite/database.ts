@@ -23,7 +23,10 @@ export interface Database {
   close(): void
 }
 
-/** Opens a file with `node:sqlite`, or with the package `libsql` if the runtime has no SQLite. New files are readable by their owner only. */
+/**
+ * Opens a file with `node:sqlite`, or with the package `libsql` if the runtime has no SQLite. New files are readable by
+ * their owner only.
+ */
 export function openDatabase(path: string): Database {
   const open = findDriver()
   try {

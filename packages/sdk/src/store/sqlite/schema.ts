@@ -16,11 +16,11 @@ const count = (row: 'new' | 'old', sign: '+' | '-') => `
 /**
  * The migrations: each leads from one version of the schema to the next. Never change a released one.
  *
- * `job` has a row for every task that is ready or running. `due_at` is when a worker may take it: immediately, after a retry
- * delay, or when the lease of the current worker expires. So one index finds the next task to run.
+ * `job` has a row for every task that is ready or running. `due_at` is when a worker may take it: immediately, after a
+ * retry delay, or when the lease of the current worker expires. So one index finds the next task to run.
  *
- * `usage` and `total` count tasks and bytes. Triggers update them in the transaction that changes a task, whichever process
- * runs it.
+ * `usage` and `total` count tasks and bytes. Triggers update them in the transaction that changes a task, whichever
+ * process runs it.
  *
  * `change` notifies other processes. Its newest row is never removed, because numbers continue from it.
  */
@@ -121,8 +121,8 @@ export function prepareSchema(database: Database, path: string, { survivesPowerL
   try {
     database.exec('PRAGMA busy_timeout = 5000')
     checkOwner(database, path)
-    // With WAL, readers do not wait for writers and a transaction is one write to the log. Commits survive a crash of the
-    // process in both modes; FULL also waits for the disk, so that they survive a power failure.
+    // With WAL, readers do not wait for writers and a transaction is one write to the log. Commits survive a crash of
+    // the process in both modes; FULL also waits for the disk, so that they survive a power failure.
     retryWhileBusy(() => database.prepare('PRAGMA journal_mode = WAL').get())
     database.exec(`PRAGMA synchronous = ${survivesPowerLoss ? 'FULL' : 'NORMAL'}`)
     migrate(database, path)

@@ -11,8 +11,8 @@ import { WriteBatch } from './write-batch.ts'
 /** Options of `sqliteStore()`. */
 export interface SqliteStoreOptions {
   /**
-   * Waits until every change is on disk. Without it, changes survive a crash of the process, but the last moments before a
-   * power failure may be lost. The file stays consistent in either case. Default false.
+   * Waits until every change is on disk. Without it, changes survive a crash of the process, but the last moments
+   * before a power failure may be lost. The file stays consistent in either case. Default false.
    */
   survivesPowerLoss?: boolean | undefined
   /** How long events are kept so that streams can be resumed. Default 5 minutes. */
@@ -28,11 +28,12 @@ export interface SqliteStore {
   readonly events: EventStore
   readonly values: ValueStore
   /**
-   * For clients: stores the ids of open tasks, so that a client can resume them after a restart (`taskIds` of `connect`).
+   * For clients: stores the ids of open tasks, so that a client can resume them after a restart (`taskIds` of
+   * `connect`).
    * @param server Identifies the server, and the user if there are several. For example, the URL of the server.
    */
   taskIds(server: string): TaskIdStore
-  /** Writes pending changes and closes the file. Stop the workers first: other processes take over tasks that still run. */
+  /** Writes pending changes and closes the file. Stop the workers first, or other processes take over running tasks. */
   close(): Promise<void>
 }
 

@@ -83,8 +83,8 @@ export class TtlTable {
 }
 
 /**
- * Removes the oldest rows of a table. Rows are removed in the order of their numbers, so that the rest has no gaps, and the
- * newest row is never removed. Returns true if there may be more to remove.
+ * Removes the oldest rows of a table. Rows are removed in the order of their numbers, so that the rest has no gaps, and
+ * the newest row is never removed. Returns true if there may be more to remove.
  */
 export type Trim = (untilMs: number, limit: number) => boolean
 

@@ -16,8 +16,8 @@ interface PendingWrite {
 }
 
 /**
- * Group commit: changes within a few milliseconds share one transaction, because the commit costs most. A promise resolves
- * after the commit of its change, so a change that was confirmed survives a crash of the process.
+ * Group commit: changes within a few milliseconds share one transaction, because the commit costs most. A promise
+ * resolves after the commit of its change, so a change that was confirmed survives a crash of the process.
  */
 export class WriteBatch {
   readonly #database: Database
@@ -50,8 +50,8 @@ export class WriteBatch {
   }
 
   /**
-   * Commits pending changes that have waited long enough. Readers call it, because thousands of polls can block the event
-   * loop for hundreds of milliseconds, and the tasks they poll for must progress meanwhile.
+   * Commits pending changes that have waited long enough. Readers call it, because thousands of polls can block the
+   * event loop for hundreds of milliseconds, and the tasks they poll for must progress meanwhile.
    */
   commitIfDue(): void {
     if (this.#pending.length > 0 && clock.monotonic() - this.#pendingSince >= longestWaitMs) this.#writeBatch()

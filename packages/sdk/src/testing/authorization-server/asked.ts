@@ -2,15 +2,15 @@ import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { isSubset, type Params, toScopes } from '../../auth/server/params.ts'
 import type { Settings } from './options.ts'
 
-/** The scopes that a request names, or else those that `otherwise` does. */
+/** Returns the requested scopes, or those of `otherwise` if the request names none. */
 export function askedScope(params: Params, otherwise: string | undefined, settings: Settings): string[] {
   const scope = toScopes(params.get('scope') ?? otherwise)
   const unknown = scope.filter((name) => !isScope(name, settings))
-  if (unknown.length > 0) throw new OAuthError('invalid_scope', `There is no scope ${unknown.join(' ')}`)
+  if (unknown.length > 0) throw new OAuthError('invalid_scope', `Unknown scope: ${unknown.join(' ')}`)
   return scope
 }
 
-/** The servers that a request wants tokens for (RFC 8707). */
+/** Returns the resources that a request wants tokens for (RFC 8707). */
 export function askedResource(params: Params, settings: Settings): string[] {
   return checkResource(params.all('resource'), settings)
 }
@@ -19,18 +19,18 @@ export function checkResource(asked: string[], { requireResource, resources }: S
   if (asked.length === 0 && requireResource) throw new OAuthError('invalid_target', 'resource is missing')
   for (const resource of asked) {
     const isAbsolute = URL.canParse(resource) && !resource.includes('#')
-    if (!isAbsolute) throw new OAuthError('invalid_target', 'resource is an absolute URI without fragment')
+    if (!isAbsolute) throw new OAuthError('invalid_target', 'resource must be an absolute URI without a fragment')
     if (resources.length > 0 && !resources.includes(resource)) {
-      throw new OAuthError('invalid_target', `There is no resource ${resource}`)
+      throw new OAuthError('invalid_target', `Unknown resource: ${resource}`)
     }
   }
   return asked
 }
 
-/** The same, out of those that were granted. */
+/** Like `askedResource`, limited to the granted resources. */
 export function narrowedResource(params: Params, granted: readonly string[], settings: Settings): readonly string[] {
   const asked = askedResource(params, settings)
-  if (!isSubset(asked, granted)) throw new OAuthError('invalid_target', 'resource is not one that was granted')
+  if (!isSubset(asked, granted)) throw new OAuthError('invalid_target', 'resource was not granted')
   return asked.length > 0 ? asked : granted
 }
 

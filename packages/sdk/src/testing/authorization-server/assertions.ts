@@ -4,7 +4,7 @@ import { guarded } from './guarded.ts'
 import { signingAlgorithms } from './keys.ts'
 import type { Settings } from './options.ts'
 
-/** The claims of a JWT that somebody else signed; throws unless it is in time and all that is expected of it. */
+/** Returns the claims of a JWT of another issuer. Throws if it has expired or does not match the expected claims. */
 export async function verifyAssertion(
   assertion: string,
   keys: JSONWebKeySet | string,

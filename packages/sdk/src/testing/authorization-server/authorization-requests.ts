@@ -5,7 +5,7 @@ import type { RegisteredClient } from './clients.ts'
 import type { Settings } from './options.ts'
 import type { Family, Grant } from './tokens.ts'
 
-/** A request for authorization that is in order. */
+/** A valid authorization request. */
 export interface AuthorizationRequest {
   readonly client: RegisteredClient
   readonly redirectUri: string
@@ -13,25 +13,25 @@ export interface AuthorizationRequest {
   readonly scope: readonly string[]
   readonly resource: readonly string[]
   readonly codeChallenge: string
-  /** RFC 9449 section 10: the code works with this key only. */
+  /** RFC 9449 section 10: the code can be redeemed only with this key. */
   readonly jkt: string | undefined
-  /** Comes back in the ID token. */
+  /** Returned in the ID token. */
   readonly nonce: string | undefined
 }
 
-/** What a code was given for. */
+/** An authorization code and the grant that it stands for. */
 export interface Code {
   readonly request: AuthorizationRequest
   readonly grant: Grant
   readonly expiresAt: number
-  /** What came of it. */
+  /** The tokens that were issued for the code. */
   family: Family | undefined
 }
 
 const codeSeconds = 60
 const ticketSeconds = 600
 
-/** Requests between their beginning and the code: those that wait for a person, and those that were granted. */
+/** Authorization requests that wait for the user, and the codes of those that were granted. */
 export class AuthorizationRequests {
   readonly #settings: Settings
   readonly #waiting = new Map<string, { request: AuthorizationRequest; expiresAt: number }>()
@@ -41,14 +41,14 @@ export class AuthorizationRequests {
     this.#settings = settings
   }
 
-  /** The ticket by which the page's answer finds its request. */
+  /** Stores a request until the user decides. Returns the ticket that the form submits. */
   wait(request: AuthorizationRequest): string {
     const ticket = random.uuid()
     this.#waiting.set(ticket, { request, expiresAt: this.#settings.now() + ticketSeconds * 1_000 })
     return ticket
   }
 
-  /** Works once. */
+  /** Returns the request of a ticket. A ticket can be used once. */
   resume(ticket: string): AuthorizationRequest | undefined {
     const found = this.#waiting.get(ticket)
     this.#waiting.delete(ticket)
@@ -62,20 +62,20 @@ export class AuthorizationRequests {
     return code
   }
 
-  /** Takes a code in. It works once; when it comes again, what came of it ends too (OAuth 2.1 section 4.1.3). */
+  /** Redeems a code. It can be used once; if it is used again, its tokens are revoked too (OAuth 2.1 section 4.1.3). */
   useCode(code: string, proof: CodeProof): { family: Family; request: AuthorizationRequest } {
     const held = this.#codes.get(code)
-    if (!held || held.request.client.client_id !== proof.clientId) throw invalidGrant('There is no such code')
+    if (!held || held.request.client.client_id !== proof.clientId) throw invalidGrant('Unknown code')
     if (held.family) held.family.isRevoked = true
-    if (held.family) throw invalidGrant('The code was used before; its tokens have ended')
-    // A code that failed its checks is used up as well.
+    if (held.family) throw invalidGrant('The code was already used. Its tokens were revoked.')
+    // A code that fails these checks cannot be used again either.
     held.family = { grant: held.grant, isRevoked: false }
     const { request } = held
     if (held.expiresAt <= this.#settings.now()) throw invalidGrant('The code has expired')
-    // OAuth 2.1 has no redirect_uri here; who sends it as OAuth 2.0 did is held to it.
+    // OAuth 2.1 has no redirect_uri here. If a client sends one, as in OAuth 2.0, it must match.
     const isOtherUri = proof.redirectUri !== undefined && proof.redirectUri !== request.redirectUri
-    if (isOtherUri) throw invalidGrant('redirect_uri is not the one of the request')
-    if (s256(proof.codeVerifier) !== request.codeChallenge) throw invalidGrant('code_verifier is not the right one')
+    if (isOtherUri) throw invalidGrant('redirect_uri does not match the authorization request')
+    if (s256(proof.codeVerifier) !== request.codeChallenge) throw invalidGrant('code_verifier does not match')
     if (request.jkt !== undefined && request.jkt !== proof.jkt) throw invalidGrant('The code is bound to another key')
     return { family: held.family, request }
   }

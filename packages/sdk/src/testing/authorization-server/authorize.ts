@@ -15,7 +15,7 @@ export const authorize: Endpoint = async (call, state) => {
     const ticket = call.method === 'POST' ? call.params.get('ticket') : undefined
     return await (ticket === undefined ? begin(call, state) : decide(ticket, call.params, state))
   } catch (error) {
-    // Where to send the user back to is not known for certain, so nobody is sent anywhere (OAuth 2.1 section 4.1.2.1).
+    // The redirect URI is not trusted yet, so the error is shown instead of redirected (OAuth 2.1 section 4.1.2.1).
     if (error instanceof OAuthError) return errorPage(error)
     throw error
   }
@@ -26,7 +26,7 @@ async function begin({ params }: Call, state: State): Promise<EndpointResponse> 
   const redirectUri = chooseRedirectUri(client.redirect_uris, params.get('redirect_uri'), client.application_type)
   const way = { redirectUri, state: params.all('state')[0] }
   try {
-    if (state.faults.authorizationError) throw new OAuthError(state.faults.authorizationError, 'As the test wants it')
+    if (state.faults.authorizationError) throw new OAuthError(state.faults.authorizationError, 'Injected fault')
     const request = { ...way, ...readRequest(client, params, state) }
     if (state.settings.login === 'page') return loginPage(request, state.requests.wait(request), state.settings.users)
     const { users } = state.settings
@@ -38,15 +38,14 @@ async function begin({ params }: Call, state: State): Promise<EndpointResponse> 
   }
 }
 
-/** What a person said on the page. */
+/** Handles the decision of the user on the login page. */
 function decide(ticket: string, params: Params, state: State): EndpointResponse {
   const request = state.requests.resume(ticket)
-  if (!request)
-    throw new OAuthError('invalid_request', 'This page was answered before, or has waited too long. Start again.')
+  if (!request) throw new OAuthError('invalid_request', 'This page was already submitted or has expired. Start again.')
   if (params.get('decision') !== 'allow')
-    return refuse(request, new OAuthError('access_denied', 'The user said no'), state)
+    return refuse(request, new OAuthError('access_denied', 'The user denied access'), state)
   const user = state.settings.users.find((name) => name === params.get('user'))
-  if (user === undefined) return refuse(request, new OAuthError('access_denied', 'There is no such user'), state)
+  if (user === undefined) return refuse(request, new OAuthError('access_denied', 'Unknown user'), state)
   const scope = request.scope.filter((name) => params.all('scope').includes(name))
   return allow(request, user, scope, state)
 }
@@ -56,16 +55,16 @@ function readRequest(
   params: Params,
   { settings }: State,
 ): Omit<AuthorizationRequest, 'redirectUri' | 'state'> {
-  // A repeated one is an error.
+  // Throws if the parameter is repeated.
   params.get('state')
   if (params.require('response_type') !== 'code')
-    throw new OAuthError('unsupported_response_type', 'response_type is code')
+    throw new OAuthError('unsupported_response_type', 'response_type must be code')
   if (!client.grant_types.includes('authorization_code')) {
     throw new OAuthError('unauthorized_client', 'The client is not registered for the grant type authorization_code')
   }
   const codeChallenge = params.require('code_challenge')
   if (params.get('code_challenge_method') !== 'S256') {
-    throw new OAuthError('invalid_request', 'code_challenge_method is S256')
+    throw new OAuthError('invalid_request', 'code_challenge_method must be S256')
   }
   return {
     client,
@@ -96,7 +95,7 @@ function sendBack(way: WayBack, answer: Record<string, string>, { settings, issu
   const params = {
     ...answer,
     ...(way.state !== undefined && { state: way.state }),
-    // RFC 9207: in every answer, errors too.
+    // RFC 9207: in every response, also in errors.
     ...(settings.issParameter && { iss: issuer }),
     ...faults.redirect,
   }

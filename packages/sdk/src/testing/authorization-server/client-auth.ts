@@ -9,7 +9,7 @@ import type { RegisteredClient } from './clients.ts'
 import type { Call } from './http.ts'
 import type { State } from './state.ts'
 
-/** The client that sent the request, once it has proved to be it; undefined when the request names none. */
+/** Authenticates the client of a request. Returns undefined if the request names no client. */
 export async function findClient(call: Call, state: State): Promise<RegisteredClient | undefined> {
   try {
     return await identify(call, state)
@@ -18,10 +18,10 @@ export async function findClient(call: Call, state: State): Promise<RegisteredCl
   }
 }
 
-/** The same, where there must be one. */
+/** Like `findClient`, but requires a client. */
 export async function authenticate(call: Call, state: State): Promise<RegisteredClient> {
   const client = await findClient(call, state)
-  if (!client) throw invalidClient('The request does not say which client it is from')
+  if (!client) throw invalidClient('The request names no client')
   return client
 }
 
@@ -34,25 +34,25 @@ async function identify(call: Call, state: State): Promise<RegisteredClient | un
     throw invalidClient(`The client is registered for ${expected}, not for ${claim.method}`)
   if (!state.settings.tokenEndpointAuthMethods.includes(expected)) throw invalidClient(`${expected} is not supported`)
   if (expected === 'private_key_jwt') await checkAssertion(claim, client, state)
-  else if (expected !== 'none' && claim.proof !== client.client_secret) throw invalidClient('The secret is wrong')
+  else if (expected !== 'none' && claim.proof !== client.client_secret) throw invalidClient('Wrong client secret')
   return client
 }
 
-/** RFC 7523 section 3; the audience is the issuer alone, so that an assertion for one server is of no use at another. */
+/** RFC 7523 section 3. The audience must be the issuer alone, so that an assertion is useless at another server. */
 async function checkAssertion(
   { clientId, proof }: ClientCredentials,
   client: RegisteredClient,
   state: State,
 ): Promise<void> {
   const keys = client.jwks ?? client.jwks_uri
-  if (keys === undefined) throw invalidClient('The client has registered no keys')
+  if (keys === undefined) throw invalidClient('The client has not registered any keys')
   const expected = { issuer: clientId, subject: clientId, audience: state.issuer, requiredClaims: ['jti'] }
   const claims = await verifyAssertion(proof, keys, state.settings, expected).catch((error: Error) => {
-    throw invalidClient(`The assertion is not good: ${error.message}`)
+    throw invalidClient(`Invalid assertion: ${error.message}`)
   })
   if (Array.isArray(claims.aud) && claims.aud.length > 1)
-    throw invalidClient('aud of the assertion is the issuer alone')
+    throw invalidClient('The assertion must have the issuer as its only audience')
   const name = `${clientId} ${claims.jti}`
-  if (state.usedAssertions.has(name)) throw invalidClient('The assertion was used before')
+  if (state.usedAssertions.has(name)) throw invalidClient('The assertion was already used')
   state.usedAssertions.add(name)
 }

@@ -5,24 +5,24 @@ import { random } from '../../util/random.ts'
 import { guarded } from './guarded.ts'
 import { allGrantTypes, type ClientAuthMethod, type Settings } from './options.ts'
 
-/** A client as RFC 7591 describes it. */
+/** Client metadata (RFC 7591). */
 export interface ClientMetadata {
-  /** Made up when absent. */
+  /** Default: generated. */
   client_id?: string | undefined
-  /** Made up when absent and the client authenticates with one. */
+  /** Default: generated if the client authenticates with a secret. */
   client_secret?: string | undefined
   client_name?: string | undefined
   redirect_uris?: readonly string[] | undefined
   /** Default `none` without a secret and keys, else `client_secret_basic` or `private_key_jwt`. */
   token_endpoint_auth_method?: ClientAuthMethod | undefined
-  /** Default all that there are. */
+  /** Default: all supported grant types. */
   grant_types?: readonly string[] | undefined
   application_type?: 'native' | 'web' | undefined
-  /** What it gets when it asks for no scope. */
+  /** The scopes that it gets if it requests none. */
   scope?: string | undefined
   jwks?: JSONWebKeySet | undefined
   jwks_uri?: string | undefined
-  /** It gets no tokens but those that are bound to its key. */
+  /** Whether it only gets tokens that are bound to its key. */
   dpop_bound_access_tokens?: boolean | undefined
 }
 
@@ -33,7 +33,7 @@ export interface RegisteredClient extends ClientMetadata {
   readonly grant_types: readonly string[]
 }
 
-/** Who may ask for tokens: clients that were registered, and those whose id is the address of a document about them. */
+/** The known clients: registered ones, and those whose ID is the URL of a client ID metadata document. */
 export class Clients {
   readonly #settings: Settings
   readonly #registered = new Map<string, RegisteredClient>()
@@ -71,7 +71,7 @@ export class Clients {
     if (this.#settings.clientIdMetadataDocuments && isDocumentUrl(clientId)) {
       return (await this.#documents.find(clientId)) as RegisteredClient
     }
-    throw invalidClient('There is no such client')
+    throw invalidClient('Unknown client')
   }
 }
 

@@ -6,10 +6,10 @@ import type { Call } from './http.ts'
 import { signingAlgorithms } from './keys.ts'
 import type { Settings } from './options.ts'
 
-/** How far a proof's time may be from ours, either way. */
+/** The maximum difference between the time of a proof and the clock of the server. */
 const windowSeconds = 60
 
-/** Proofs of possession of a key (RFC 9449), as token requests carry them. */
+/** DPoP proofs of token requests (RFC 9449). */
 export class Proofs {
   readonly #settings: Settings
   readonly #seen = new Set<string>()
@@ -20,34 +20,35 @@ export class Proofs {
     if (settings.dpopNonce) this.rotateNonce()
   }
 
-  /** What the next proof has to carry. */
+  /** The nonce that the next proof must contain. */
   get nonce(): string | undefined {
     return this.#nonce
   }
 
-  /** Proofs with the nonce so far are sent back for the new one. */
+  /** Changes the nonce. Proofs with the old one are rejected. */
   rotateNonce(): void {
     this.#nonce = random.uuid()
   }
 
   /**
-   * The thumbprint of the key that the request proves to have; undefined when it does not claim any. RFC 9449 section 4.3.
+   * Returns the thumbprint of the key whose possession the request proves, or undefined if it contains no proof.
+   * RFC 9449 section 4.3.
    *
-   * @param address Where the request went to, without query.
+   * @param address The URL of the request, without query.
    */
   async check(call: Call, address: string): Promise<string | undefined> {
     const [proof, ...others] = call.headerValues('dpop')
     if (proof === undefined || this.#settings.dpop === false) return undefined
-    if (others.length > 0) throw invalid('There is more than one DPoP header')
+    if (others.length > 0) throw invalid('The request has more than one DPoP header')
     const jwk = keyOf(proof)
     const claims = await this.#verify(proof)
-    if (claims.htm !== call.method) throw invalid(`htm is not ${call.method}`)
-    if (!isSameAddress(claims.htu, address)) throw invalid(`htu is not ${address}`)
-    if (Math.abs((claims.iat ?? 0) - this.#settings.now() / 1_000) > windowSeconds) throw invalid('iat is not now')
+    if (claims.htm !== call.method) throw invalid(`htm must be ${call.method}`)
+    if (!isSameAddress(claims.htu, address)) throw invalid(`htu must be ${address}`)
+    if (Math.abs((claims.iat ?? 0) - this.#settings.now() / 1_000) > windowSeconds) throw invalid('iat is not current')
     if (this.#nonce !== undefined && claims.nonce !== this.#nonce) throw useNonce()
     const thumbprint = await calculateJwkThumbprint(jwk)
     if (typeof claims.jti !== 'string' || this.#seen.has(`${thumbprint} ${claims.jti}`)) {
-      throw invalid('jti is missing, or was there before')
+      throw invalid('jti is missing or was already used')
     }
     this.#seen.add(`${thumbprint} ${claims.jti}`)
     return thumbprint
@@ -64,12 +65,12 @@ export class Proofs {
       })
       return payload
     } catch (error) {
-      throw invalid(error instanceof Error ? error.message : 'The proof is no JWT')
+      throw invalid(error instanceof Error ? error.message : 'The proof is not a JWT')
     }
   }
 }
 
-/** That it is a public key, and the one that signed, is checked with the signature. */
+/** The signature check verifies that it is a public key, and the one that signed. */
 function keyOf(proof: string): JsonObject {
   const { jwk } = headerOf(proof)
   if (!isObject(jwk)) throw invalid('The header has no jwk')
@@ -80,11 +81,11 @@ function headerOf(proof: string): { jwk?: unknown } {
   try {
     return decodeProtectedHeader(proof)
   } catch {
-    throw invalid('The proof is no JWT')
+    throw invalid('The proof is not a JWT')
   }
 }
 
-/** RFC 9449 section 4.3, 9: without query and fragment, and normalised. */
+/** RFC 9449 section 4.3, 9: compared without query and fragment, and normalized. */
 function isSameAddress(htu: unknown, address: string): boolean {
   if (typeof htu !== 'string' || !URL.canParse(htu)) return false
   const url = new URL(htu)
@@ -96,5 +97,5 @@ function invalid(description: string): OAuthError {
 }
 
 function useNonce(): OAuthError {
-  return new OAuthError('use_dpop_nonce', 'The proof needs the nonce of the DPoP-Nonce header')
+  return new OAuthError('use_dpop_nonce', 'The proof must contain the nonce of the DPoP-Nonce header')
 }

@@ -4,58 +4,58 @@ import { scheduler } from '../../util/scheduler.ts'
 import type { EndpointName } from './state.ts'
 
 /**
- * What goes wrong with a request.
+ * A fault to inject into a request.
  *
- * - `hang`: no answer. `reset`: the connection breaks before anything happened. `lose-reply`: what was asked for happens,
- *   then the connection breaks.
- * - `server-error`: a bare 500. `html`: a page with status 200. `huge`: the right answer, made 100 MB large. `trickle`: the
- *   right answer, one byte at a time.
- * - An object changes the right answer, or gives another one: see `AlteredReply`.
+ * - `hang`: no response. `reset`: the connection breaks before the request is handled. `lose-reply`: the request is
+ *   handled, then the connection breaks.
+ * - `server-error`: an empty 500. `html`: a page with status 200. `huge`: the correct response, padded to 100 MB.
+ *   `trickle`: the correct response, one byte at a time.
+ * - An object changes or replaces the correct response: see `AlteredReply`.
  */
 export type Fault = 'hang' | 'reset' | 'lose-reply' | 'server-error' | 'html' | 'huge' | 'trickle' | AlteredReply
 
 export interface AlteredReply {
-  /** With `status` or `body` nothing that was asked for happens; this is the answer. */
+  /** With `status` or `body` the request is not handled. This is the response. */
   status?: number | undefined
-  /** Text as it is; anything else becomes JSON. */
+  /** A string is sent unchanged, other values as JSON. */
   body?: unknown
   headers?: Record<string, string> | undefined
-  /** Members of the right answer to replace; those that are undefined are left out. */
+  /** Members of the correct response to replace. Undefined removes a member. */
   patch?: Record<string, unknown> | undefined
-  /** The answer comes that much later. */
+  /** Delays the response. */
   delayMs?: number | undefined
-  /** The answer waits for this. */
+  /** Delays the response until this resolves. */
   until?: PromiseLike<unknown> | undefined
 }
 
-/** Everything that can be made to go wrong. */
+/** The faults that can be injected. */
 export class Faults {
-  /** Parameters of redirects to replace, or with null to leave out: `{ iss: 'https://other.example' }`, `{ state: null }`. */
+  /** Parameters of redirects to replace. Null removes one: `{ iss: 'https://other.example' }`, `{ state: null }`. */
   redirect: Record<string, string | null> = {}
-  /** Whoever asks for authorization gets this error, such as `access_denied`. */
+  /** Authorization requests fail with this error, such as `access_denied`. */
   authorizationError: string | undefined
-  /** Users grant these scopes, whatever was asked for. */
+  /** Users grant these scopes, whatever the request asks for. */
   grantedScope: string | undefined
-  /** Access tokens are past their time when they come, although the answer says otherwise. */
+  /** Access tokens have already expired when they are issued, although the response says otherwise. */
   expiredTokens = false
-  /** No answer has a refresh token in it. */
+  /** Responses contain no refresh token. */
   noRefreshToken = false
   readonly #next = new Map<EndpointName, Fault[]>()
   readonly #always = new Map<EndpointName, Fault>()
 
-  /** Happens to the next request to this endpoint. Called again, to the one after. */
+  /** Applies to the next request to this endpoint. A second call applies to the request after that. */
   next(endpoint: EndpointName, fault: Fault): void {
     const waiting = this.#next.get(endpoint) ?? []
     this.#next.set(endpoint, [...waiting, fault])
   }
 
-  /** Happens to every request to this endpoint that `next` says nothing about; undefined ends it. */
+  /** Applies to every request to this endpoint without a fault of `next`. Undefined removes it. */
   always(endpoint: EndpointName, fault: Fault | undefined): void {
     if (fault === undefined) this.#always.delete(endpoint)
     else this.#always.set(endpoint, fault)
   }
 
-  /** All is well again. */
+  /** Removes all faults. */
   clear(): void {
     this.#next.clear()
     this.#always.clear()
@@ -72,7 +72,7 @@ export class Faults {
   }
 }
 
-/** What becomes of a request: an answer, with the body perhaps in pieces, or none. */
+/** The outcome of a request: a response, whose body may come in pieces, or none. */
 export type Outcome = (Omit<EndpointResponse, 'body'> & { body: string | AsyncIterable<Uint8Array> }) | 'hang' | 'reset'
 
 export async function withFault(fault: Fault | undefined, answer: () => Promise<EndpointResponse>): Promise<Outcome> {
@@ -119,7 +119,7 @@ function inPieces(reply: EndpointResponse, cut: (text: string) => AsyncIterable<
   return { ...reply, body: cut(reply.body) }
 }
 
-/** The same JSON, after a hundred million spaces. */
+/** Yields the same JSON after a hundred million spaces. */
 async function* padded(text: string): AsyncIterable<Uint8Array> {
   const piece = Buffer.alloc(1_000_000, ' ')
   for (let sent = 0; sent < 100; sent++) yield piece

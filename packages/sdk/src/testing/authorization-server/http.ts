@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { OAuthError } from '../../auth/server/oauth-error.ts'
 import { isForm, Params } from '../../auth/server/params.ts'
 
-/** One request, read to its end. */
+/** One request with its whole body. */
 export interface Call {
   readonly method: string
-  /** Path and query, as they came. */
+  /** Path and query, unchanged. */
   readonly url: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** All values of a header, where Node's own view would join or drop some. */
+  /** Returns all values of a header, some of which Node would join or drop. */
   headerValues(name: string): string[]
   /** From the query of a GET, or the form of a POST. */
   readonly params: Params

@@ -12,10 +12,10 @@ import {
   SignJWT,
 } from 'jose'
 
-/** What assertions and proofs of others may be signed with: asymmetric only. */
+/** The algorithms accepted for assertions and proofs: asymmetric only. */
 export const signingAlgorithms: string[] = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA', 'Ed25519']
 
-/** The keys that this server signs with: the newest signs, all of them are published. */
+/** The signing keys of this server. The newest one signs, all are published. */
 export class Keys {
   readonly #algorithm: string
   #published: JSONWebKeySet = { keys: [] }
@@ -52,7 +52,7 @@ export class Keys {
     return new SignJWT(claims).setProtectedHeader({ alg: this.#algorithm, kid, ...header }).sign(key)
   }
 
-  /** The claims of a token that this server signed; throws when it is none or `options` are not met. */
+  /** Returns the claims of a token that this server signed. Throws if it is not valid or `options` are not met. */
   async verify(token: string, options: JWTVerifyOptions): Promise<JWTPayload> {
     const { payload } = await jwtVerify(token, createLocalJWKSet(this.#published), {
       algorithms: [this.#algorithm],

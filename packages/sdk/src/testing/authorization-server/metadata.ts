@@ -6,7 +6,7 @@ export function addressOf(endpoint: Exclude<EndpointName, 'metadata'>, issuer: s
   return `${issuer}/${endpoint}`
 }
 
-/** Paths at which the metadata is served. */
+/** Returns the paths at which the metadata is served. */
 export function metadataPaths({ settings }: State): string[] {
   const { metadata, issuerPath } = settings
   const has = (...forms: string[]) => forms.includes(metadata)

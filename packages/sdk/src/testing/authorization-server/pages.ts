@@ -6,7 +6,7 @@ import { escapeHtml } from '../../auth/server/page.ts'
 import { isLoopbackRedirect } from '../../auth/server/redirect-uris.ts'
 import type { AuthorizationRequest } from './authorization-requests.ts'
 
-/** Where a person says who it is and what the client may do. Plain HTML: a form, no script. */
+/** The page where the user logs in and decides what the client may do. Plain HTML: a form, no script. */
 export function loginPage(request: AuthorizationRequest, ticket: string, users: readonly string[]): EndpointResponse {
   const { client, redirectUri, scope, resource } = request
   const name = client.client_name ?? client.client_id
@@ -32,12 +32,12 @@ ${scope.length > 0 ? `<fieldset><legend>It may</legend>${scope.map((it) => choic
 export function errorPage({ errorCode, message, status }: OAuthError): EndpointResponse {
   return page(
     status === 401 ? 400 : status,
-    'This does not work',
+    'Authorization failed',
     `<p>${escapeHtml(message)}</p><p class="note"><code>${escapeHtml(errorCode)}</code></p>`,
   )
 }
 
-/** 2026-07-28 authorization security, localhost redirect URI risks: a document proves nothing about who listens here. */
+/** 2026-07-28 authorization security, localhost redirect URI risks: a document does not prove which program listens. */
 function isUnprovable({ client, redirectUri }: AuthorizationRequest): boolean {
   return isDocumentUrl(client.client_id) && isLoopbackRedirect(redirectUri)
 }
@@ -96,7 +96,7 @@ ${content}
   const headers = {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',
-    // No form-action: browsers would apply it to the redirect to the client as well.
+    // No form-action: browsers would also apply it to the redirect to the client.
     'content-security-policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; frame-ancestors 'none'`,
     'referrer-policy': 'no-referrer',
     'x-frame-options': 'DENY',

@@ -24,17 +24,17 @@ function parsed(body: string): JsonObject {
     const metadata: unknown = JSON.parse(body)
     if (isObject(metadata)) return metadata
   } catch {
-    // Said below.
+    // The error below covers this.
   }
-  throw invalid('The body is no JSON object')
+  throw invalid('The body is not a JSON object')
 }
 
 function checked(metadata: JsonObject, settings: Settings): ClientMetadata {
-  // Both are for the server to choose.
+  // The server chooses both.
   const { client_id: _id, client_secret: _secret, ...wanted } = metadata
   checkTexts(wanted)
   const grantTypes = wanted.grant_types ?? ['authorization_code']
-  if (!isTexts(grantTypes)) throw invalid('grant_types is a list of names')
+  if (!isTexts(grantTypes)) throw invalid('grant_types must be an array of strings')
   const hasRedirects = grantTypes.includes('authorization_code')
   return {
     ...wanted,
@@ -49,12 +49,12 @@ function methodOf(
   settings: Settings,
 ): ClientAuthMethod {
   const methods = settings.tokenEndpointAuthMethods
-  // RFC 7591 section 2: client_secret_basic unless it says otherwise.
+  // RFC 7591 section 2: client_secret_basic is the default.
   if (wanted === undefined) return methods.includes('client_secret_basic') ? 'client_secret_basic' : methods[0]!
   const method = methods.find((name) => name === wanted)
-  if (method === undefined) throw invalid(`token_endpoint_auth_method is one of ${methods.join(', ')}`)
+  if (method === undefined) throw invalid(`token_endpoint_auth_method must be one of ${methods.join(', ')}`)
   const hasKeys = jwks !== undefined || jwks_uri !== undefined
-  if (method === 'private_key_jwt' && !hasKeys) throw invalid('private_key_jwt needs jwks or jwks_uri')
+  if (method === 'private_key_jwt' && !hasKeys) throw invalid('private_key_jwt requires jwks or jwks_uri')
   return method
 }
 

@@ -1,7 +1,7 @@
 import { authenticate } from './client-auth.ts'
 import type { Endpoint } from './state.ts'
 
-/** RFC 7009. The answer is the same whether there was such a token or not. */
+/** RFC 7009. The response is the same whether the token existed or not. */
 export const revoke: Endpoint = async (call, state) => {
   const client = await authenticate(call, state)
   await state.tokens.revoke(call.params.require('token'), client.client_id)

@@ -30,9 +30,9 @@ import type { Endpoint, EndpointName, State } from './state.ts'
 import { token } from './token.ts'
 import { Tokens } from './tokens.ts'
 
-/** A request that came, as it came: with its secrets, because this is a tool for tests. */
+/** A request as it was received, with its secrets, because this is a tool for tests. */
 export interface ReceivedRequest {
-  /** Undefined where nothing is served. */
+  /** Undefined if no endpoint has this path. */
   readonly endpoint: EndpointName | undefined
   readonly method: string
   /** Path and query. */
@@ -41,7 +41,7 @@ export interface ReceivedRequest {
   /** From the query or the form. */
   readonly params: Record<string, string>
   readonly body: string
-  /** Of the answer, once there is one. */
+  /** The status of the response, once it is sent. */
   status?: number | undefined
 }
 
@@ -50,48 +50,48 @@ export interface TokenDescription {
   sub?: string | undefined
   /** Default none. */
   scope?: string | undefined
-  /** The server, or servers, that it is for. Default: the issuer. */
+  /** The server or servers that it is for. Default: the issuer. */
   resource?: string | readonly string[] | undefined
   /** Default `test-client`. */
   clientId?: string | undefined
-  /** In seconds; less than nothing for a token whose time is over. Default that of the options. */
+  /** The lifetime in seconds; negative for an expired token. Default: that of the options. */
   expiresIn?: number | undefined
   /** The thumbprint of the key that it is bound to (RFC 9449). */
   jkt?: string | undefined
-  /** Claims to add, or to replace. */
+  /** Claims to add or replace. */
   claims?: JWTPayload | undefined
 }
 
-/** An authorization server that runs. */
+/** A running authorization server. */
 export interface TestAuthorizationServer {
   readonly issuer: string
-  /** Everything that came, in order. */
+  /** All received requests, in order. */
   readonly requests: ReceivedRequest[]
-  /** The public half of its keys. */
+  /** Its public keys. */
   readonly jwks: JSONWebKeySet
   readonly faults: Faults
-  /** Adds a client; what is not said is made up. */
+  /** Adds a client. Missing members are generated. */
   registerClient(client?: ClientMetadata): RegisteredClient
-  /** Forgets a client: from now on its id is unknown. */
+  /** Removes a client. Its ID is unknown from now on. */
   removeClient(clientId: string): void
-  /** An access token, without a login. */
+  /** Creates an access token without a login. */
   issueToken(token?: TokenDescription): Promise<string>
   /**
-   * Any JWT at all, signed by this server: an ID token, an ID-JAG, a workload's. `iss`, `iat`, `exp` and `jti` are there unless
-   * the claims have others.
+   * Signs any JWT with the key of this server: an ID token, an ID-JAG, a workload token. `iss`, `iat`, `exp` and `jti`
+   * are added unless the claims contain them.
    */
   signJwt(claims: JWTPayload, header?: Partial<JWTHeaderParameters>): Promise<string>
-  /** Signs with a new key from now on; the keys so far stay published. */
+  /** Signs with a new key from now on. The old keys stay published. */
   rotateKeys(): Promise<void>
-  /** With `dpopNonce`: proofs need another one from now on. */
+  /** With `dpopNonce`: changes the nonce that proofs must contain. */
   rotateDpopNonce(): void
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
- * Starts an OAuth 2.1 authorization server on 127.0.0.1, for development and tests. It keeps everything in memory and asks
- * for no passwords: never let others reach it.
+ * Starts an OAuth 2.1 authorization server on 127.0.0.1, for development and tests. It keeps everything in memory and
+ * asks for no passwords, so never make it reachable from other machines.
  *
  * @example
  * await using as = await startAuthorizationServer({ login: 'page', users: ['alice', 'bob'] })
@@ -192,12 +192,12 @@ async function serve(
   if (outcome === 'hang') return
   if (outcome === 'reset') return void request.socket.resetAndDestroy()
   received.status = outcome.status
-  // Pages that a browser shows are nobody else's to read.
+  // Other origins must not read the pages that a browser shows.
   const extra = route?.name === 'authorize' ? {} : corsHeaders
   await send({ ...outcome, headers: { ...extra, ...outcome.headers } }, response)
 }
 
-/** Clients in browsers may use every endpoint, as they may at most authorization servers. */
+/** Clients in browsers can use every endpoint, as at most authorization servers. */
 const corsHeaders = {
   'access-control-allow-origin': '*',
   'access-control-allow-headers': 'authorization, content-type, dpop, mcp-protocol-version',
@@ -218,7 +218,7 @@ async function answer(call: Call, route: Route | undefined, state: State): Promi
   }
 }
 
-/** The request was too large, or whoever sent it went away. */
+/** Ends a request that was too large, or whose sender disconnected. */
 function giveUp(error: unknown, response: ServerResponse): void {
   if (error instanceof OAuthError && !response.headersSent) void send(error.toResponse(), response)
   else response.destroy()
@@ -245,7 +245,7 @@ function signJwt(claims: JWTPayload, header: Partial<JWTHeaderParameters> | unde
 function listen(http: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     http.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === 'EADDRINUSE' ? `port ${port} is taken; 0 is any that is free` : cause.message
+      const why = cause.code === 'EADDRINUSE' ? `port ${port} is in use. Pass 0 for a free one.` : cause.message
       reject(new McpError('listen-failed', `The authorization server cannot listen: ${why}`, { cause }))
     })
     http.listen(port, '127.0.0.1', () => resolve((http.address() as AddressInfo).port))
@@ -254,7 +254,7 @@ function listen(http: Server, port: number): Promise<number> {
 
 async function closeAll(http: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => http.close(() => resolve()))
-  // Some may be left hanging on purpose.
+  // Some requests may hang on purpose.
   http.closeAllConnections()
   await closed
 }

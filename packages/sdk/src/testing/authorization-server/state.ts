@@ -10,10 +10,10 @@ import type { Tokens } from './tokens.ts'
 
 export type EndpointName = 'metadata' | 'jwks' | 'authorize' | 'token' | 'register' | 'introspect' | 'revoke'
 
-/** What answers the requests to one endpoint. */
+/** Handles the requests to one endpoint. */
 export type Endpoint = (call: Call, state: State) => EndpointResponse | Promise<EndpointResponse>
 
-/** Everything that one authorization server knows. */
+/** The state of one authorization server. */
 export interface State {
   readonly settings: Settings
   readonly issuer: string
@@ -22,7 +22,7 @@ export interface State {
   readonly requests: AuthorizationRequests
   readonly tokens: Tokens
   readonly proofs: Proofs
-  /** Assertions of clients that have come, which do not work again. */
+  /** Client assertions that were used and cannot be used again. */
   readonly usedAssertions: Set<string>
   readonly faults: Faults
 }

@@ -7,15 +7,15 @@ interface Issue {
   readonly family: Family
   readonly client: RegisteredClient | undefined
   readonly jkt: string | undefined
-  /** Less than was granted. */
+  /** A subset of the granted scopes. */
   readonly scope?: readonly string[] | undefined
   readonly resource?: readonly string[] | undefined
-  /** Comes back in the ID token. */
+  /** Returned in the ID token. */
   readonly nonce?: string | undefined
   readonly withRefreshToken?: boolean | undefined
 }
 
-/** The answer of the token endpoint (OAuth 2.1 section 3.2.3), with an ID token where the scope has `openid`. */
+/** The response of the token endpoint (OAuth 2.1 section 3.2.3), with an ID token if the scope contains `openid`. */
 export async function replyWithTokens(issue: Issue, state: State): Promise<EndpointResponse> {
   const { family, jkt } = issue
   const { tokens, settings } = state
@@ -37,7 +37,7 @@ function hasRefreshToken({ family, client, withRefreshToken }: Issue, { settings
   return settings.refreshTokens === 'always'
 }
 
-/** RFC 9449 section 5: a public client's refresh token is bound to its key; another client proves itself anyway. */
+/** RFC 9449 section 5: the refresh token of a public client is bound to its key. Other clients authenticate anyway. */
 function refreshTokenFor({ family, client, jkt }: Issue, { tokens }: State): string {
   return tokens.issueRefreshToken(family, client?.token_endpoint_auth_method === 'none' ? jkt : undefined)
 }

@@ -32,14 +32,14 @@ async function answer(call: Call, state: State): Promise<EndpointResponse> {
   const { params } = call
   const grantType = params.require('grant_type')
   const handler = state.settings.grantTypes.includes(grantType) ? grants.get(grantType) : undefined
-  if (!handler) throw new OAuthError('unsupported_grant_type', `There is no grant type ${grantType}`)
+  if (!handler) throw new OAuthError('unsupported_grant_type', `Unsupported grant type: ${grantType}`)
   const client = await findClient(call, state)
   if (client && !client.grant_types.includes(grantType)) {
     throw new OAuthError('unauthorized_client', `The client is not registered for the grant type ${grantType}`)
   }
   const jkt = await state.proofs.check(call, addressOf('token', state.issuer))
   if (jkt === undefined && (state.settings.dpop === 'required' || client?.dpop_bound_access_tokens)) {
-    throw new OAuthError('invalid_dpop_proof', 'A DPoP proof is missing')
+    throw new OAuthError('invalid_dpop_proof', 'The request has no DPoP proof')
   }
   return handler({ params, client, jkt }, state)
 }

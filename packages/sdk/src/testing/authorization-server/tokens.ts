@@ -5,7 +5,7 @@ import type { Faults } from './faults.ts'
 import type { Keys } from './keys.ts'
 import type { Settings } from './options.ts'
 
-/** What somebody may do, by which client, and where. */
+/** A user's permission: which scopes, for which client and resources. */
 export interface Grant {
   readonly sub: string
   readonly clientId: string
@@ -14,7 +14,7 @@ export interface Grant {
   readonly resource: readonly string[]
 }
 
-/** All tokens that come from one login. They end together. */
+/** All tokens of one login. They are revoked together. */
 export interface Family {
   readonly grant: Grant
   isRevoked: boolean
@@ -22,7 +22,7 @@ export interface Family {
 
 interface RefreshToken {
   readonly family: Family
-  /** Of a public client's: the key that it works with (RFC 9449 section 5). */
+  /** For a public client: the key that the token is bound to (RFC 9449 section 5). */
   readonly jkt: string | undefined
   readonly expiresAt: number
   isUsed: boolean
@@ -43,7 +43,7 @@ interface AccessTokenOptions {
   readonly claims?: JWTPayload | undefined
 }
 
-/** Every token that was given out. */
+/** All issued tokens. */
 export class Tokens {
   readonly #settings: Settings
   readonly #issuer: string
@@ -65,7 +65,7 @@ export class Tokens {
     return Math.floor(this.#settings.now() / 1_000)
   }
 
-  /** A JWT as RFC 9068 describes it. */
+  /** Issues a JWT access token (RFC 9068). */
   issueAccessToken(family: Family, options: AccessTokenOptions): Promise<string> {
     const { scope, resource, jkt, expiresIn = this.#settings.accessTokenSeconds } = options
     const jti = random.uuid()
@@ -74,7 +74,7 @@ export class Tokens {
     const payload = {
       iss: this.#issuer,
       sub: family.grant.sub,
-      // RFC 9068 section 3: without a resource it is for a default one.
+      // RFC 9068 section 3: without a resource, the audience is a default.
       aud: resource.length > 1 ? [...resource] : (resource[0] ?? this.#issuer),
       client_id: family.grant.clientId,
       ...(scope.length > 0 && { scope: scope.join(' ') }),
@@ -95,16 +95,17 @@ export class Tokens {
   }
 
   /**
-   * What a refresh token is good for. With rotation it works once: when it comes again, either the client or a thief has the
-   * newer one, and as nobody knows who, all tokens of the login end (RFC 9700 section 4.14.2).
+   * Returns the login of a refresh token. With rotation a token can be used once. If it is used again, either the
+   * client or an attacker has the newer one. The server cannot tell which, so it revokes all tokens of the login
+   * (RFC 9700 section 4.14.2).
    */
   findRefreshToken(token: string, clientId: string, jkt: string | undefined): Family {
     const held = this.#refresh.get(token)
-    if (!held || held.family.grant.clientId !== clientId) throw invalidGrant('There is no such refresh token')
+    if (!held || held.family.grant.clientId !== clientId) throw invalidGrant('Unknown refresh token')
     const { family } = held
     if (held.isUsed) {
       family.isRevoked = true
-      throw invalidGrant('The refresh token was used before; all tokens of this login have ended')
+      throw invalidGrant('The refresh token was already used. All tokens of this login were revoked.')
     }
     if (family.isRevoked) throw invalidGrant('The refresh token was revoked')
     if (held.expiresAt <= this.now) throw invalidGrant('The refresh token has expired')
@@ -112,13 +113,13 @@ export class Tokens {
     return family
   }
 
-  /** With rotation, it does not work again. */
+  /** Marks a token as used, so that with rotation it cannot be used again. */
   markUsed(token: string): void {
     const held = this.#refresh.get(token)
     if (held) held.isUsed = this.#settings.rotateRefreshTokens
   }
 
-  /** A token that is good right now; undefined for any other. */
+  /** Returns a token that is currently valid. Undefined for any other. */
   async inspect(token: string): Promise<Inspected | undefined> {
     const held = this.#refresh.get(token)
     if (held) return this.#inspectRefreshToken(held)
@@ -134,7 +135,7 @@ export class Tokens {
     }
   }
 
-  /** Ends an access token, or with a refresh token everything from the same login. Others' tokens stay as they are. */
+  /** Revokes an access token, or all tokens of a login if given a refresh token. Ignores tokens of other clients. */
   async revoke(token: string, clientId: string): Promise<void> {
     const found = await this.inspect(token)
     if (found?.family.grant.clientId !== clientId) return

@@ -2,15 +2,15 @@ import type { Bus } from '../../store/ports.ts'
 import { type Driver, type TestRunner, testsOf } from './suite.ts'
 
 export interface BusDriver extends Driver<Bus> {
-  /** Another end of the same bus, as another process has it. Default: the tests talk and listen at one end. */
+  /** Opens a second end of the same bus, as in another process. Default: the tests publish and listen at one end. */
   join?(bus: Bus): Bus | Promise<Bus>
 }
 
-/** The suite that every bus passes. */
+/** The test suite that every bus must pass. */
 export function busContract(runner: TestRunner, name: string, driver: BusDriver): void {
   const { expect } = runner
   const it = testsOf(runner, driver)
-  /** Runs with an end to talk at and an end to listen at. */
+  /** Runs with an end to publish at and an end to listen at. */
   const withEnds = async (near: Bus, body: (far: Bus) => Promise<void>) => {
     const far = driver.join ? await driver.join(near) : near
     try {
@@ -21,7 +21,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
   }
 
   runner.describe(`${name}, a bus`, () => {
-    it('carries messages in order and unchanged', async (near) => {
+    it('delivers messages in order and unchanged', async (near) => {
       await withEnds(near, async (far) => {
         const ear = new Ear()
         await far.subscribe('topic', ear.listener)
@@ -32,7 +32,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
       })
     })
 
-    it('lets a publisher hear itself', async (bus) => {
+    it('delivers messages to the publisher too', async (bus) => {
       const ear = new Ear()
       await bus.subscribe('topic', ear.listener)
       await bus.publish('topic', 'one')
@@ -40,7 +40,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
       expect(ear.heard).toEqual(['one'])
     })
 
-    it('tells every listener, each as often as it subscribed', async (near) => {
+    it('notifies every listener, once for each of its subscriptions', async (near) => {
       await withEnds(near, async (far) => {
         const [once, twice] = [new Ear(), new Ear()]
         await far.subscribe('topic', once.listener)
@@ -66,7 +66,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
       })
     })
 
-    it('tells a listener nothing after it stopped, and the others everything', async (near) => {
+    it('notifies a listener no more after it unsubscribed, but still notifies others', async (near) => {
       await withEnds(near, async (far) => {
         const [leaving, staying] = [new Ear(), new Ear()]
         const stop = await far.subscribe('topic', leaving.listener)
@@ -82,7 +82,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
       })
     })
 
-    it('takes up a topic again that everyone had left', async (near) => {
+    it('can subscribe again to a topic that all listeners left', async (near) => {
       await withEnds(near, async (far) => {
         const stop = await far.subscribe('topic', new Ear().listener)
         stop()
@@ -95,7 +95,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
       })
     })
 
-    it('tells all listeners the same order when one of them publishes', async (bus) => {
+    it('delivers messages in the same order to all listeners when one of them publishes', async (bus) => {
       const [early, late] = [new Ear(), new Ear()]
       await bus.subscribe('topic', early.listener)
       await bus.subscribe('topic', (message) => {
@@ -110,7 +110,7 @@ export function busContract(runner: TestRunner, name: string, driver: BusDriver)
   })
 }
 
-/** A listener that can be waited for. */
+/** A listener that tests can wait for. */
 export class Ear {
   readonly heard: string[] = []
   #wanted = 0

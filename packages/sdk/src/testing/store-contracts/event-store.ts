@@ -8,7 +8,7 @@ export interface EventStoreDriver extends Driver<EventStore> {
 }
 
 /**
- * The suite that every event store passes.
+ * The test suite that every event store must pass.
  *
  * ```ts
  * import { describe, expect, it } from 'vitest'
@@ -20,7 +20,7 @@ export function eventStoreContract(runner: TestRunner, name: string, driver: Eve
   const it = testsOf(runner, driver)
 
   runner.describe(`${name}, an event store`, () => {
-    it('replays what came after an event, in order [SSE-016]', async (store) => {
+    it('replays the events after an event id, in order [SSE-016]', async (store) => {
       const ids = await storeAll(store, 'a/1', ['"one"', '"two"', '"three"', '"four"'])
       expect((await replayAfter(store, ids[1])).events).toEqual([
         [ids[2], '"three"'],
@@ -33,7 +33,7 @@ export function eventStoreContract(runner: TestRunner, name: string, driver: Eve
       expect(await replayAfter(store, ids[1])).toEqual({ streamId: 'a/1', events: [] })
     })
 
-    it('replays as often as it is asked to, and what came since', async (store) => {
+    it('replays repeatedly, including events stored since', async (store) => {
       const [first] = await storeAll(store, 'a/1', ['"one"', '"two"'])
       const before = await replayAfter(store, first)
       expect(await replayAfter(store, first)).toEqual(before)
@@ -41,17 +41,17 @@ export function eventStoreContract(runner: TestRunner, name: string, driver: Eve
       expect((await replayAfter(store, first)).events).toEqual([...before.events, [later, '"three"']])
     })
 
-    it('knows from an event id which stream it belongs to [SSE-014]', async (store) => {
+    it('returns the stream of an event id [SSE-014]', async (store) => {
       const ids = await storeInTurn(store, similarStreams, 2)
       for (const { id, streamId } of ids) expect((await replayAfter(store, id)).streamId).toBe(streamId)
     })
 
-    it('gives ids that are unique across all streams [SSE-013]', async (store) => {
+    it('creates ids that are unique across all streams [SSE-013]', async (store) => {
       const ids = (await storeInTurn(store, similarStreams, 20)).map(({ id }) => id)
       expect(new Set(ids).size).toBe(similarStreams.length * 20)
     })
 
-    it('gives ids that fit into an HTTP header and into a line of an event stream', async (store) => {
+    it('creates ids that are valid in an HTTP header and in a line of an event stream', async (store) => {
       for (const id of await storeAll(store, 'a-Z_0.9~/1', ['', '"one"'])) expect(/^[\x21-\x7e]+$/.test(id)).toBe(true)
     })
 
@@ -64,21 +64,21 @@ export function eventStoreContract(runner: TestRunner, name: string, driver: Eve
       }
     })
 
-    it('gives back text, empty text and JSON values as they came', async (store) => {
+    it('returns strings, empty strings and JSON values unchanged', async (store) => {
       const message = { jsonrpc: '2.0', method: 'x', params: { list: [1, null, 'ü\n\u2028'], deep: { yes: true } } }
       const messages = ['', JSON.stringify(message), 'ü\r\n "', message, [message, 1], null, 0, false]
       const [first] = await storeAll(store, 'a/1', ['', ...messages])
       expect((await replayAfter(store, first)).events.map(([, given]) => given)).toEqual(messages)
     })
 
-    it('refuses an id that it never gave, and sends nothing', async (store) => {
+    it('rejects an unknown id and sends nothing', async (store) => {
       const [id = ''] = await storeAll(store, 'a/1', ['"one"', '"two"'])
       for (const wrong of ['', '/', 'a/1', 'a/1/', 'nothing', `${id}0`, `0${id}`, ` ${id}`, `${id}/1`, '__proto__/1']) {
         expect(await outcomeOf(store, wrong)).toEqual(refused)
       }
     })
 
-    it('waits for the receiver before it sends the next one', async (store) => {
+    it('waits for the receiver before it sends the next event', async (store) => {
       const [first] = await storeAll(store, 'a/1', ['', '"one"', '"two"', '"three"'])
       const steps: unknown[] = []
       const send = async (_id: string, message: unknown) => {
@@ -90,7 +90,7 @@ export function eventStoreContract(runner: TestRunner, name: string, driver: Eve
       expect(steps).toEqual(['"one"', '"two"', '"three"'].flatMap((message) => ['begin', message, 'end']))
     })
 
-    it('stops when the receiver fails, with its error', async (store) => {
+    it('stops with the error of the receiver when the receiver fails', async (store) => {
       const [first] = await storeAll(store, 'a/1', ['', '"one"', '"two"', '"three"'])
       const failure = new Error('gone')
       const sent: unknown[] = []
@@ -102,7 +102,7 @@ export function eventStoreContract(runner: TestRunner, name: string, driver: Eve
       expect(sent).toEqual(['"one"', '"two"'])
     })
 
-    it('keeps a thousand events of one stream', async (store) => {
+    it('keeps 1,000 events of one stream', async (store) => {
       const messages = Array.from({ length: 1000 }, (_, index) => `{"n":${index}}`)
       const ids = await storeAll(store, 'a/1', messages)
       const expected = ids.map((id, index) => [id, messages[index]])
@@ -110,7 +110,7 @@ export function eventStoreContract(runner: TestRunner, name: string, driver: Eve
       expect((await replayAfter(store, ids[499])).events).toEqual(expected.slice(500))
     })
 
-    it('loses and mixes up nothing when events are stored at the same time', async (store) => {
+    it('loses and mixes up nothing when events are stored concurrently', async (store) => {
       const one = await store.storeEvent('a/1', '')
       const two = await store.storeEvent('a/2', '')
       const jobs = Array.from({ length: 100 }, (_, index) => ({
@@ -128,7 +128,7 @@ export function eventStoreContract(runner: TestRunner, name: string, driver: Eve
   })
 }
 
-/** Ids of which one begins like the other, and one that looks like an event id. */
+/** Ids that are prefixes of each other, and one that looks like an event id. */
 export const similarStreams = ['a', 'a/1', 'a/1/1', 'a/10', 'ab', 'b/1']
 
 export const refused = { unknown: true, events: [] }
@@ -140,7 +140,7 @@ export function forgetting(it: Test<EventStore>, expect: TestRunner['expect']): 
     return [...streams]
   }
 
-  it('forgets a stream, but not those whose ids only begin alike', async (store) => {
+  it('deletes a stream, but not those whose ids have the same prefix', async (store) => {
     const stored = await storeInTurn(store, similarStreams, 3)
     await store.forget?.('a/1')
     expect(await left(store, stored)).toEqual(['a', 'a/10', 'ab', 'b/1'])
@@ -150,19 +150,19 @@ export function forgetting(it: Test<EventStore>, expect: TestRunner['expect']): 
     )
   })
 
-  it('forgets all streams of a session', async (store) => {
+  it('deletes all streams of a session', async (store) => {
     const stored = await storeInTurn(store, similarStreams, 3)
     await store.forget?.('a')
     expect(await left(store, stored)).toEqual(['ab', 'b/1'])
   })
 
-  it('takes a prefix as it is, whatever signs it holds', async (store) => {
+  it('treats a prefix literally, whatever characters it contains', async (store) => {
     const stored = await storeInTurn(store, ['a/1', 'a%/1', 'a_/1', 'ax/1'], 1)
     for (const prefix of ['a%', 'a_', '*', '%', '', 'nothing']) await store.forget?.(prefix)
     expect(await left(store, stored)).toEqual(['a/1', 'ax/1'])
   })
 
-  it('knows no event of a forgotten stream, and gives none of its ids again [SSE-013]', async (store) => {
+  it('rejects event ids of a deleted stream and never reuses them [SSE-013]', async (store) => {
     const before = await storeAll(store, 'a/1', ['"one"', '"two"'])
     await store.forget?.('a/1')
     const after = await storeAll(store, 'a/1', ['"three"', '"four"'])
@@ -184,7 +184,7 @@ export interface Stored {
   message: string
 }
 
-/** Some events for each stream, one stream after the other in every round. */
+/** Stores events in rounds, one for each stream in every round. */
 export async function storeInTurn(store: EventStore, streams: string[], rounds: number): Promise<Stored[]> {
   const stored: Stored[] = []
   for (let round = 0; round < rounds; round++) {
@@ -204,7 +204,7 @@ export async function replayAfter(store: EventStore, id = ''): Promise<{ streamI
   return { streamId, events }
 }
 
-/** Whether the store refuses the id as unknown, and what it had sent by then. Other failures are thrown. */
+/** Returns whether the store rejects the id as unknown, and what it sent before. Throws other errors. */
 export async function outcomeOf(store: EventStore, id: string): Promise<{ unknown: boolean; events: Replayed }> {
   const events: Replayed = []
   const error = await errorOf(() => store.replayEventsAfter(id, { send: (...event) => void events.push(event) }))

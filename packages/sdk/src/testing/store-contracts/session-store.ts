@@ -2,23 +2,23 @@ import type { SessionRecord, SessionStore } from '../../store/ports.ts'
 import { type Driver, type TestRunner, testsOf } from './suite.ts'
 
 export interface SessionStoreDriver extends Driver<SessionStore> {
-  /** Lets time pass for the store: moves the clock it was given, or waits. */
+  /** Advances the time of the store: moves the clock that it uses, or waits. */
   advance(ms: number): void | Promise<void>
 }
 
-/** The suite that every session store passes. It lets about six seconds pass, where that means to wait. */
+/** The test suite that every session store must pass. It advances the time by about six seconds. */
 export function sessionStoreContract(runner: TestRunner, name: string, driver: SessionStoreDriver): void {
   const { expect } = runner
   const it = testsOf(runner, driver)
 
   runner.describe(`${name}, a session store`, () => {
-    it('gives back what was set', async (store) => {
+    it('returns what was set', async (store) => {
       const records = [sessionRecord('one'), { id: 'two', state: null, createdAt: 0 }, sessionRecord('__proto__')]
       for (const record of records) await store.set(record, 60_000)
       for (const record of records) expect(await store.get(record.id)).toEqual(record)
     })
 
-    it('does not know a session that was never set', async (store) => {
+    it('returns undefined for an unknown session', async (store) => {
       await store.set(sessionRecord('one'), 60_000)
       for (const id of ['', 'on', 'one1', 'ONE', 'one/', 'constructor']) {
         expect(await store.get(id)).toBe(undefined)
@@ -34,7 +34,7 @@ export function sessionStoreContract(runner: TestRunner, name: string, driver: S
       expect(await store.get('one')).toEqual(next)
     })
 
-    it('replaces a record only if it is still what it was', async (store) => {
+    it('replaces a record only if it is unchanged', async (store) => {
       if (!store.replace) return
       const first = sessionRecord('one')
       await store.set(first, 60_000)
@@ -48,7 +48,7 @@ export function sessionStoreContract(runner: TestRunner, name: string, driver: S
       expect(await store.get('one')).toBe(undefined)
     })
 
-    it('keeps and gives copies', async (store) => {
+    it('stores and returns copies', async (store) => {
       const record = sessionRecord('one')
       await store.set(record, 60_000)
       record.principal = 'somebody else'
@@ -60,7 +60,7 @@ export function sessionStoreContract(runner: TestRunner, name: string, driver: S
       expect(await store.get('one')).toEqual(sessionRecord('one'))
     })
 
-    it('forgets a session after its time to live, and only that one', async (store) => {
+    it('drops a session after its TTL, and only that one', async (store) => {
       await store.set(sessionRecord('long'), 60_000)
       await store.set(sessionRecord('short'), 1000)
       await driver.advance(1100)
@@ -70,7 +70,7 @@ export function sessionStoreContract(runner: TestRunner, name: string, driver: S
       expect(await store.get('long')).toEqual(sessionRecord('long'))
     })
 
-    it('keeps a session that is touched or set in time, as it is', async (store) => {
+    it('keeps a session unchanged that is touched or set in time', async (store) => {
       await store.set(sessionRecord('touched'), 1000)
       await store.set(sessionRecord('set'), 1000)
       await driver.advance(600)
@@ -84,7 +84,7 @@ export function sessionStoreContract(runner: TestRunner, name: string, driver: S
       expect(await store.get('set')).toBe(undefined)
     })
 
-    it('does not keep a session alive because it is read', async (store) => {
+    it('does not extend the TTL when a session is read', async (store) => {
       await store.set(sessionRecord('one'), 1000)
       await driver.advance(600)
       await store.get('one')
@@ -92,14 +92,14 @@ export function sessionStoreContract(runner: TestRunner, name: string, driver: S
       expect(await store.get('one')).toBe(undefined)
     })
 
-    it('takes the id of an expired session for a new one', async (store) => {
+    it('accepts the id of an expired session for a new one', async (store) => {
       await store.set(sessionRecord('one'), 1000)
       await driver.advance(1100)
       await store.set({ id: 'one', state: 'new', createdAt: 5 }, 60_000)
       expect(await store.get('one')).toEqual({ id: 'one', state: 'new', createdAt: 5 })
     })
 
-    it('deletes once, and nothing else', async (store) => {
+    it('deletes a session once, and no other', async (store) => {
       await store.set(sessionRecord('one'), 60_000)
       await store.set(sessionRecord('one1'), 60_000)
       expect(await store.delete('one')).toBe(true)
@@ -109,7 +109,7 @@ export function sessionStoreContract(runner: TestRunner, name: string, driver: S
       expect(await store.get('one1')).toEqual(sessionRecord('one1'))
     })
 
-    it('takes many sessions at the same time', async (store) => {
+    it('stores many sessions concurrently', async (store) => {
       const records = Array.from({ length: 100 }, (_, index) => sessionRecord(`s${index}`))
       await Promise.all(records.map(async (record) => store.set(record, 60_000)))
       expect(await Promise.all(records.map(async ({ id }) => store.get(id)))).toEqual(records)

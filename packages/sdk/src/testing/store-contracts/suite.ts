@@ -1,20 +1,20 @@
-/** The three functions of a test runner that the suites use; those of vitest, jest and bun fit. */
+/** The functions of a test runner that the suites use. Those of vitest, jest and bun fit. */
 export interface TestRunner {
   describe(name: string, body: () => void): unknown
   it(title: string, body: () => Promise<void>): unknown
   expect(value: unknown): { toBe(expected: unknown): unknown; toEqual(expected: unknown): unknown }
 }
 
-/** How to get what is tested, once for every test, and how to get rid of it. */
+/** Opens the tested object before each test, and closes it afterwards. */
 export interface Driver<T> {
-  /** Gives an empty one. */
+  /** Opens an empty one. */
   open(): T | Promise<T>
   close?(opened: T): void | Promise<void>
 }
 
 export type Test<T> = (title: string, body: (opened: T) => Promise<void>) => void
 
-/** The runner's `it`, with a fresh driver for every test. */
+/** Returns the `it` of the runner, which opens the driver for every test. */
 export function testsOf<T>(runner: TestRunner, driver: Driver<T>): Test<T> {
   return (title, body) => {
     runner.it(title, async () => {

@@ -5,7 +5,7 @@ import { clock } from '../../util/clock.ts'
 import { isRefused, options, Runs, ready, type Suite } from './task-store-suite.ts'
 
 export function keeping({ it, expect, entry }: Suite): void {
-  it('gives back what was created', async (near, far) => {
+  it('returns what was created', async (near, far) => {
     const entries = [
       entry('one'),
       entry('two', { owner: 'user ü "\n', isOpen: false, body: '{"list":[1,null,"ü\\n\u2028"]}' }),
@@ -16,7 +16,7 @@ export function keeping({ it, expect, entry }: Suite): void {
     for (const one of entries) expect(await far.get(one.id)).toEqual(one)
   })
 
-  it('does not know a task that was never created', async (near, far) => {
+  it('returns undefined for an unknown task', async (near, far) => {
     await near.create(entry('one'), { notes: ['1'] })
     for (const id of ['', 'on', 'one1', 'ONE', 'one ', '%', 'constructor']) {
       expect(await far.get(id)).toBe(undefined)
@@ -26,7 +26,7 @@ export function keeping({ it, expect, entry }: Suite): void {
     }
   })
 
-  it('refuses a second task of the same id, and leaves the first as it is', async (near, far) => {
+  it('rejects a second task with the same id and leaves the first unchanged', async (near, far) => {
     const first = entry('one')
     await near.create(first, { notes: ['1'] })
     expect(await isRefused(far.create(entry('one', { owner: 'somebody else' }), { notes: ['2'] }))).toBe(true)
@@ -34,7 +34,7 @@ export function keeping({ it, expect, entry }: Suite): void {
     expect(await near.notes('one')).toEqual(['1'])
   })
 
-  it('replaces the whole entry when its version follows', async (near, far) => {
+  it('replaces the whole entry if its version is the next one', async (near, far) => {
     await near.create(entry('one'))
     const second = entry('one', { version: 2, isOpen: false, body: '"second"', expiresAt: 253_402_300_799_999 })
     expect(await far.replace(second)).toBe(true)
@@ -44,7 +44,7 @@ export function keeping({ it, expect, entry }: Suite): void {
     expect(await far.get('one')).toEqual(third)
   })
 
-  it('does nothing when the version does not follow', async (near, far) => {
+  it('changes nothing if the version is not the next one', async (near, far) => {
     await near.create(entry('one'), { notes: ['1'] })
     const second = entry('one', { version: 2, body: '"second"' })
     await near.replace(second)
@@ -61,7 +61,7 @@ export function keeping({ it, expect, entry }: Suite): void {
     await worker.stop()
   })
 
-  it('lets exactly one of many replace a version, with its notes', async (near, far) => {
+  it('lets exactly one of many concurrent replacements of a version succeed, with its notes', async (near, far) => {
     await near.create(entry('one'))
     const expected: string[] = []
     for (let version = 2; version < 12; version++) {
@@ -80,7 +80,7 @@ export function keeping({ it, expect, entry }: Suite): void {
     expect(await far.notes('one')).toEqual(expected)
   })
 
-  it('gives all notes in order, each task its own', async (near, far) => {
+  it('returns all notes in order, separately for each task', async (near, far) => {
     const texts = ['"ü\\n"', '', ' ', '{"a":1}', '"same"', '"same"']
     await near.create(entry('one'), { notes: texts.slice(0, 2) })
     await near.create(entry('two'), { notes: ['2'] })
@@ -94,7 +94,7 @@ export function keeping({ it, expect, entry }: Suite): void {
     expect(await near.notes('two')).toEqual(['2'])
   })
 
-  it('takes many tasks at the same time', async (near, far) => {
+  it('stores many tasks concurrently', async (near, far) => {
     const entries = Array.from({ length: 200 }, (_, index) => entry(`task ${index}`))
     await Promise.all(entries.map((one, index) => (index % 2 ? near : far).create(one, { notes: [one.id] })))
     expect(await Promise.all(entries.map(({ id }) => near.get(id)))).toEqual(entries)
@@ -106,7 +106,7 @@ export function listing({ it, expect, entry }: Suite): void {
   const ids = async (store: TaskStore, owner: string, limit = 100) =>
     (await store.list(owner, { limit })).map(({ id }) => id)
 
-  it('lists the tasks of an owner, the oldest first, and by id where they are of one age', async (near, far) => {
+  it('lists the tasks of an owner, oldest first, then by id', async (near, far) => {
     for (const [id, createdAt] of [
       ['new', 3000],
       ['b', 2000],
@@ -134,7 +134,7 @@ export function listing({ it, expect, entry }: Suite): void {
     expect(await far.countOpen('nobody')).toBe(0)
   })
 
-  it('goes on after any task, also one that is gone', async (near, far) => {
+  it('continues a list after any task, even a deleted one', async (near, far) => {
     for (let index = 0; index < 7; index++) {
       await near.create(entry(`t${index}`, { createdAt: 1000 * Math.floor(index / 2) }))
     }
@@ -152,7 +152,7 @@ export function listing({ it, expect, entry }: Suite): void {
     expect(between.map(({ id }) => id)).toEqual(['t4'])
   })
 
-  it('lists no task that is in no list, and each under the name it was given', async (near, far) => {
+  it('lists each task under the name it was given, and not if it has none', async (near, far) => {
     await near.create(entry('unlisted', { listedFor: null }))
     await near.create(entry('session', { listedFor: 'session 1' }))
     await near.create(entry('empty', { listedFor: '' }))
@@ -189,7 +189,7 @@ export function limiting({ it, expect, entry, driver }: Suite): void {
     return error instanceof McpError && error.code === 'overloaded'
   }
 
-  it('refuses a task when its owner has too many open, and keeps those of others', async (near, far) => {
+  it('rejects a task when its owner has too many open tasks, without effect on others', async (near, far) => {
     const limits = within({ maxOpenPerOwner: 2 })
     await near.create(entry('a1', { owner: 'a' }), limits)
     await far.create(entry('a2', { owner: 'a' }), limits)
@@ -201,7 +201,7 @@ export function limiting({ it, expect, entry, driver }: Suite): void {
     expect([await far.countOpen('a'), await far.countOpen('b'), await far.countOpen()]).toEqual([2, 1, 3])
   })
 
-  it('refuses a task when too many of all owners are open', async (near, far) => {
+  it('rejects a task when all owners together have too many open tasks', async (near, far) => {
     const limits = within({ maxOpen: 2 })
     await near.create(entry('a', { owner: 'a' }), limits)
     await far.create(entry('b', { owner: 'b' }), limits)
@@ -209,7 +209,7 @@ export function limiting({ it, expect, entry, driver }: Suite): void {
     expect(await near.countOpen()).toBe(2)
   })
 
-  it('lets exactly as many of those who race be created as there is room for', async (near, far) => {
+  it('admits exactly as many of several concurrent tasks as the limit allows', async (near, far) => {
     const limits = within({ maxOpenPerOwner: 10 })
     const tries = Array.from({ length: 30 }, (_, index) =>
       isOverloaded((index % 2 ? near : far).create(entry(`t${index}`), limits)),
@@ -230,7 +230,7 @@ export function limiting({ it, expect, entry, driver }: Suite): void {
     expect([await near.countOpen('somebody'), await near.countOpen()]).toEqual([1, 1])
   })
 
-  it('removes the tasks of an owner that finished first when there are too many', async (near, far) => {
+  it('removes the oldest finished tasks of an owner when there are too many', async (near, far) => {
     const limits = within({ maxFinishedPerOwner: 2 })
     for (const id of ['a', 'b', 'c', 'open']) await near.create(entry(id), limits)
     await near.create(entry('other', { owner: 'other', isOpen: false }), limits)
@@ -244,7 +244,7 @@ export function limiting({ it, expect, entry, driver }: Suite): void {
     expect(await ids(near, 'other')).toEqual(['other'])
   })
 
-  it('removes the tasks that finished first when there are too many in all', async (near, far) => {
+  it('removes the oldest finished tasks of all owners when there are too many', async (near, far) => {
     const limits = within({ maxFinished: 2 })
     for (const id of ['a', 'b', 'c']) {
       await near.create(entry(id, { owner: id }), limits)
@@ -258,7 +258,7 @@ export function limiting({ it, expect, entry, driver }: Suite): void {
     ])
   })
 
-  it('removes finished tasks that take too many bytes, and refuses what still does not fit', async (near, far) => {
+  it('removes finished tasks that use too many bytes, and rejects what still does not fit', async (near, far) => {
     const limits = within({ maxBytesPerOwner: 10_000 })
     const large = JSON.stringify('x'.repeat(4_000))
     for (const id of ['a', 'b', 'c']) {
@@ -276,7 +276,7 @@ export function limiting({ it, expect, entry, driver }: Suite): void {
     expect(await ids(near, 'somebody')).toEqual(['more'])
   })
 
-  it('keeps the task that just finished, however large it is', async (near, far) => {
+  it('keeps the task that has just finished, however large it is', async (near, far) => {
     const limits = within({ maxBytesPerOwner: 1_000, maxBytes: 1_000, maxFinished: 1, maxFinishedPerOwner: 1 })
     await near.create(entry('small'), limits)
     const body = JSON.stringify('x'.repeat(4_000))
@@ -286,7 +286,7 @@ export function limiting({ it, expect, entry, driver }: Suite): void {
     expect(await ids(far, 'somebody')).toEqual(['next'])
   })
 
-  it('counts right whoever creates, changes, gives away, reopens and removes at the same time', async (near, far) => {
+  it('has correct counters after concurrent creates, changes, transfers, reopens and removals', async (near, far) => {
     const limits = within({ maxFinishedPerOwner: 5 })
     const owners = ['a', 'b', '']
     const at = (list: readonly string[], index: number) => list[index % list.length]!
@@ -319,7 +319,7 @@ export function limiting({ it, expect, entry, driver }: Suite): void {
 export function expiring({ it, expect, entry, driver }: Suite): void {
   const soon = () => (driver.now?.() ?? clock.now()) + 1000
 
-  it('knows no task after its time, and keeps the others', async (near, far) => {
+  it('returns undefined for an expired task, and keeps the others', async (near, far) => {
     const expiresAt = soon()
     await near.create(entry('short', { expiresAt }), { notes: ['1'] })
     await near.create(entry('long', { expiresAt: expiresAt + 60_000 }), { notes: ['2'] })
@@ -336,7 +336,7 @@ export function expiring({ it, expect, entry, driver }: Suite): void {
     }
   })
 
-  it('goes by the time that the last change set', async (near, far) => {
+  it('uses the expiry time of the last change', async (near, far) => {
     const expiresAt = soon()
     for (const id of ['longer', 'forever', 'shorter']) await near.create(entry(id, { expiresAt }))
     await far.replace(entry('longer', { version: 2, expiresAt: expiresAt + 60_000 }))
@@ -350,7 +350,7 @@ export function expiring({ it, expect, entry, driver }: Suite): void {
     expect(await near.get('sooner')).toBe(undefined)
   })
 
-  it('takes the id of an expired task for a new one, and none of its notes', async (near, far) => {
+  it('accepts the id of an expired task for a new one, without the old notes', async (near, far) => {
     await near.create(entry('one', { expiresAt: soon() }), { notes: ['old'] })
     await driver.advance(1100)
     const again = entry('one', { owner: 'somebody else' })
@@ -360,7 +360,7 @@ export function expiring({ it, expect, entry, driver }: Suite): void {
     expect(await near.countOpen('somebody')).toBe(0)
   })
 
-  it('does not run a task after its time', async (near, far) => {
+  it('does not run an expired task', async (near, far) => {
     await near.create(entry('short', { expiresAt: soon() }), ready)
     await driver.advance(1100)
     const runs = new Runs()

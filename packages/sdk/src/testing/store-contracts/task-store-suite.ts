@@ -3,23 +3,23 @@ import { clock } from '../../util/clock.ts'
 import type { Driver, TestRunner } from './suite.ts'
 
 export interface TaskStoreDriver extends Driver<TaskStore> {
-  /** Lets time pass for the store: moves the clock it was given, or waits. */
+  /** Advances the time of the store: moves the clock that it uses, or waits. */
   advance(ms: number): void | Promise<void>
   /** The clock of the store, in milliseconds. Default: the system clock. */
   now?(): number
   /**
-   * The same store once more, as another process has it; given to `close` like the first one. Closing it while it works
-   * stands for the death of its process. Default: the tests use one end, and leave out what needs two.
+   * Opens the same store again, as in another process. The suite closes it with `close`, like the first one. Closing it
+   * while it works simulates a crash of its process. Default: the tests use one end, and skip what needs two.
    */
   join?(store: TaskStore): TaskStore | Promise<TaskStore>
 }
 
 export interface Suite {
-  /** @param far Another end of the store, or the same one where the driver knows no other. */
+  /** @param far Another end of the store, or the same one if the driver has no `join`. */
   it(title: string, body: (near: TaskStore, far: TaskStore) => Promise<void>): void
   readonly expect: TestRunner['expect']
   readonly driver: TaskStoreDriver
-  /** A task of the owner `somebody`. A new one is made a second after the one before it, unless told otherwise. */
+  /** Creates a task of the owner `somebody`. By default each one is created a second after the previous one. */
   entry(id: string, other?: Partial<TaskEntry>): TaskEntry
 }
 
@@ -75,14 +75,14 @@ export async function isRefused(promise: Promise<unknown>): Promise<boolean> {
   )
 }
 
-/** A `run` that remembers what was run and can be waited for. */
+/** A `run` function that records its calls, and that tests can wait for. */
 export class Runs {
-  /** In which they began. */
+  /** The ids in the order in which the runs began. */
   readonly order: string[] = []
-  /** Tasks that were begun while they ran. */
+  /** Tasks that began while they were already running. */
   readonly overlaps: string[] = []
   running = 0
-  /** The most that ran at a time. */
+  /** The maximum number of concurrent runs. */
   most = 0
   readonly #work: RunTask
   readonly #runningIds = new Set<string>()
@@ -109,7 +109,7 @@ export class Runs {
     }
   }
 
-  /** How often a task was begun. */
+  /** How often a task began to run. */
   count(id: string): number {
     return this.order.filter((one) => one === id).length
   }
@@ -118,7 +118,7 @@ export class Runs {
     return this.#until(() => this.order.includes(id))
   }
 
-  /** Until so many runs of a task have ended, well or not. */
+  /** Waits until this many runs of a task have ended, successfully or not. */
   over(id: string, times = 1): Promise<void> {
     return this.#until(() => (this.#ended.get(id) ?? 0) >= times)
   }
@@ -137,7 +137,7 @@ export class Runs {
   }
 }
 
-/** A listener that can be waited for. */
+/** A listener that tests can wait for. */
 export class TaskEar {
   readonly heard: Array<{ id: string; said: string | undefined }> = []
   #next = 0
@@ -148,7 +148,7 @@ export class TaskEar {
     this.#wake?.()
   }
 
-  /** Until the task is heard of, after everything that was waited for before. */
+  /** Waits for a notification of the task, after all that were waited for before. */
   async hearing(id: string): Promise<void> {
     for (;;) {
       for (; this.#next < this.heard.length; ) if (this.heard[this.#next++]?.id === id) return

@@ -4,7 +4,7 @@ import { entriesOf, type Suite, type TaskStoreDriver, testsOf } from './task-sto
 import { watching } from './task-watchers.ts'
 import { dying, stopping, takingTurns, working, workingAgain } from './task-workers.ts'
 
-/** The suite that every task store passes. It lets about four seconds pass, where that means to wait. */
+/** The test suite that every task store must pass. It advances the time by about four seconds. */
 export function taskStoreContract(runner: TestRunner, name: string, driver: TaskStoreDriver): void {
   const suite: Suite = { it: testsOf(runner, driver), expect: runner.expect, driver, entry: entriesOf(driver) }
 

@@ -2,7 +2,7 @@ import { deferred } from '../../util/deferred.ts'
 import { type Suite, TaskEar } from './task-store-suite.ts'
 
 export function watching({ it, expect, entry }: Suite): void {
-  it('hears of every change, here and there', async (near, far) => {
+  it('notifies watchers of every change, in the same process and in others', async (near, far) => {
     const ears = [new TaskEar(), new TaskEar()]
     await near.watch(ears[0]!.listener)
     await far.watch(ears[1]!.listener)
@@ -14,18 +14,19 @@ export function watching({ it, expect, entry }: Suite): void {
     for (const ear of ears) await ear.hearing('__proto__')
   })
 
-  it('hears nothing of a change that was not made', async (near, far) => {
+  it('does not notify watchers of a change that was not made', async (near, far) => {
     const ear = new TaskEar()
-    await near.create(entry('one'))
     await far.watch(ear.listener)
+    await near.create(entry('one'))
+    await ear.hearing('one')
     await near.replace(entry('one', { version: 7 }))
     await near.replace(entry('nothing', { version: 2 }))
     await near.create(entry('two'))
     await ear.hearing('two')
-    expect(ear.heard.filter(({ id }) => id === 'nothing')).toEqual([])
+    expect(ear.heard.map(({ id }) => id)).toEqual(['one', 'two'])
   })
 
-  it('shows a change to who heard of it', async (near, far) => {
+  it('makes a change readable before it notifies watchers of it', async (near, far) => {
     const versions: Array<Promise<number | undefined>> = []
     const done = deferred<void>()
     await far.watch((id) => {
@@ -40,7 +41,7 @@ export function watching({ it, expect, entry }: Suite): void {
     expect(seen).toEqual(seen.toSorted((one, other) => one! - other!))
   })
 
-  it('carries what is said, in order and unchanged', async (near, far) => {
+  it('delivers published messages to watchers in order and unchanged', async (near, far) => {
     const ears = [new TaskEar(), new TaskEar()]
     await near.watch(ears[0]!.listener)
     await far.watch(ears[1]!.listener)
@@ -53,7 +54,7 @@ export function watching({ it, expect, entry }: Suite): void {
     }
   })
 
-  it('tells each listener until it stops', async (near, far) => {
+  it('notifies each watcher until it stops', async (near, far) => {
     const [leaving, staying] = [new TaskEar(), new TaskEar()]
     const stop = await far.watch(leaving.listener)
     await far.watch(staying.listener)
@@ -67,7 +68,7 @@ export function watching({ it, expect, entry }: Suite): void {
     expect(staying.heard.map(({ said }) => said)).toEqual(['1', '2'])
   })
 
-  it('keeps nothing of what is said', async (near, far) => {
+  it('does not store published messages', async (near, far) => {
     const one = entry('one')
     await near.create(one)
     await near.publish('one', 'early')

@@ -3,7 +3,7 @@ import { scheduler } from '../../util/scheduler.ts'
 import { options, Runs, ready, type Suite } from './task-store-suite.ts'
 
 export function working({ it, expect, entry }: Suite): void {
-  it('runs what is ready, once, and nothing else', async (near, far) => {
+  it('runs each ready task once, and no others', async (near, far) => {
     await near.create(entry('before'), ready)
     await near.create(entry('waiting'))
     await near.create(entry('not'), { isReady: false, notes: ['1'] })
@@ -23,7 +23,7 @@ export function working({ it, expect, entry }: Suite): void {
     await worker.stop()
   })
 
-  it('runs a task that has ended when it is made ready all the same', async (near, far) => {
+  it('runs a finished task that is made ready', async (near, far) => {
     const runs = new Runs()
     const worker = await near.work(runs.run, options())
     await far.create(entry('one', { isOpen: false }), ready)
@@ -31,7 +31,7 @@ export function working({ it, expect, entry }: Suite): void {
     await worker.stop()
   })
 
-  it('shows a run what was changed before it', async (near, far) => {
+  it('makes earlier changes visible to a run', async (near, far) => {
     const seen: unknown[] = []
     const runs = new Runs(async (id) => {
       seen.push((await near.get(id))?.version, await near.notes(id))
@@ -44,7 +44,7 @@ export function working({ it, expect, entry }: Suite): void {
     await worker.stop()
   })
 
-  it('runs as many at a time as it may, and no more', async (near, far) => {
+  it('runs as many tasks at a time as concurrency allows, and no more', async (near, far) => {
     const gate = deferred<void>()
     const full = deferred<void>()
     const runs = new Runs(() => {
@@ -61,7 +61,7 @@ export function working({ it, expect, entry }: Suite): void {
     await worker.stop()
   })
 
-  it('begins with the oldest, about', async (near, far) => {
+  it('starts roughly with the oldest task', async (near, far) => {
     const ids = Array.from({ length: 200 }, (_, index) => `t${index}`)
     for (const id of ids) await near.create(entry(id), ready)
     const runs = new Runs()
@@ -73,7 +73,7 @@ export function working({ it, expect, entry }: Suite): void {
     await worker.stop()
   })
 
-  it('gives each of many tasks to one of two workers, once', async (near, far) => {
+  it('gives each of many tasks to one of two workers exactly once', async (near, far) => {
     const runs = new Runs(() => new Promise((resolve) => scheduler.setTimeout(resolve, 0)))
     const workers = [await near.work(runs.run, options()), await far.work(runs.run, options())]
     const ids = Array.from({ length: 300 }, (_, index) => `t${index}`)
@@ -83,10 +83,10 @@ export function working({ it, expect, entry }: Suite): void {
     expect(runs.order.toSorted()).toEqual(ids.toSorted())
   })
 
-  it('keeps a task that takes longer than the lease with the worker that runs it', async (near, far) => {
+  it('keeps a task that takes longer than its lease on the worker that runs it', async (near, far) => {
     const runs = new Runs((id, signal) => {
       signals.push(signal)
-      // Much longer than a busy machine stops for, so that the lease can be renewed in time.
+      // Much longer than a busy machine may stall, so that the lease can be renewed in time.
       return new Promise((resolve) => scheduler.setTimeout(resolve, id === 'long' ? 5_000 : 0))
     })
     const signals: AbortSignal[] = []
@@ -103,7 +103,7 @@ export function working({ it, expect, entry }: Suite): void {
 }
 
 export function takingTurns({ it, expect, entry }: Suite): void {
-  it('takes turns between owners, however many tasks one of them has', async (near, far) => {
+  it('alternates between owners, however many tasks one of them has', async (near, far) => {
     const many = Array.from({ length: 30 }, (_, index) => `many ${index}`)
     const few = Array.from({ length: 3 }, (_, index) => `few ${index}`)
     for (const id of many) await near.create(entry(id, { owner: 'many' }), ready)
@@ -115,7 +115,7 @@ export function takingTurns({ it, expect, entry }: Suite): void {
     await worker.stop()
   })
 
-  it('leaves room for others beside the long tasks of one owner', async (near, far) => {
+  it('leaves capacity for others beside the long tasks of one owner', async (near, far) => {
     const gate = deferred<void>()
     let most = 0
     let running = 0
@@ -140,7 +140,7 @@ export function takingTurns({ it, expect, entry }: Suite): void {
 }
 
 export function workingAgain({ it, expect, entry }: Suite): void {
-  it('runs a task again that was made ready while it ran, and not before that run is over', async (near, far) => {
+  it('reruns a task that was made ready while it ran, after that run ended', async (near, far) => {
     const begun = deferred<void>()
     const gate = deferred<void>()
     const runs = new Runs(() => {
@@ -153,7 +153,7 @@ export function workingAgain({ it, expect, entry }: Suite): void {
     for (let version = 2; version < 10; version++) {
       await (version % 2 ? near : far).replace(entry('one', { version }), ready)
     }
-    // Another task, made ready later, shows that the first could have been run by now.
+    // Another task, made ready later, shows that the first one could have run by now.
     await near.create(entry('other'), ready)
     await runs.begun('other')
     expect(runs.order).toEqual(['one', 'other'])
@@ -166,7 +166,7 @@ export function workingAgain({ it, expect, entry }: Suite): void {
     expect(runs.overlaps).toEqual([])
   })
 
-  it('never runs a task twice at a time, however often it is made ready', async (near, far) => {
+  it('never runs a task twice at the same time, however often it is made ready', async (near, far) => {
     const runs = new Runs(() => new Promise((resolve) => scheduler.setTimeout(resolve, 0)))
     const workers = [await near.work(runs.run, options()), await far.work(runs.run, options())]
     await near.create(entry('one'), ready)
@@ -181,7 +181,7 @@ export function workingAgain({ it, expect, entry }: Suite): void {
     expect(runs.overlaps).toEqual([])
   })
 
-  it('runs a task again when it failed, and others meanwhile', async (near, far) => {
+  it('reruns a failed task, and runs others meanwhile', async (near, far) => {
     const errors: unknown[] = []
     const failure = new Error('no luck')
     const runs = new Runs(async (id) => {
@@ -198,7 +198,7 @@ export function workingAgain({ it, expect, entry }: Suite): void {
     expect(errors.length > 0 && errors.every((error) => error === failure)).toBe(true)
   })
 
-  it('does not run a task once more because it had failed before it went well', async (near, far) => {
+  it('does not rerun a task that succeeded after a failure', async (near, far) => {
     const runs = new Runs(async (id) => {
       const count = runs.count(id)
       if ((id === 'one' && count < 2) || (id === 'slow' && count < 4)) throw new Error('no luck')
@@ -208,7 +208,7 @@ export function workingAgain({ it, expect, entry }: Suite): void {
     await runs.over('one')
     await far.replace(entry('one', { version: 2 }), ready)
     await runs.over('one', 2)
-    // By its fourth run any pause that the first task had is long over.
+    // When it has run four times, any delay of the first task is over.
     await near.create(entry('slow'), ready)
     await runs.over('slow', 4)
     expect(runs.count('one')).toBe(2)
@@ -217,7 +217,7 @@ export function workingAgain({ it, expect, entry }: Suite): void {
 }
 
 export function stopping({ it, expect, entry }: Suite): void {
-  it('stops when what runs is over, takes no more, and leaves the rest to others', async (near, far) => {
+  it('stops when its running tasks end, takes no more, and leaves the rest to others', async (near, far) => {
     const gate = deferred<void>()
     const first = new Runs(() => gate.promise)
     const worker = await near.work(first.run, options({ concurrency: 1 }))
@@ -242,7 +242,7 @@ export function stopping({ it, expect, entry }: Suite): void {
     await other.stop()
   })
 
-  it('works for several workers of one process, each for itself', async (near) => {
+  it('supports several independent workers in one process', async (near) => {
     const [one, other] = [new Runs(), new Runs()]
     const first = await near.work(one.run, options())
     const second = await near.work(other.run, options())
@@ -255,7 +255,7 @@ export function stopping({ it, expect, entry }: Suite): void {
 }
 
 export function dying({ it, expect, entry, driver }: Suite): void {
-  it('gives what a worker ran to another when it is not heard of any more', async (near) => {
+  it('gives the tasks of a worker that disappeared to another one', async (near) => {
     const far = await driver.join!(near)
     const lost = new Runs(() => new Promise(() => {}))
     await far.work(lost.run, options({ leaseMs: 300 }))
@@ -274,7 +274,7 @@ export function dying({ it, expect, entry, driver }: Suite): void {
     await worker.stop()
   })
 
-  it('has everything still when it is opened again', async (near) => {
+  it('still has everything when it is opened again', async (near) => {
     const far = await driver.join!(near)
     const [one, two] = [entry('one'), entry('two')]
     await far.create(one, { notes: ['1'] })

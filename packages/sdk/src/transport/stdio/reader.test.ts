@@ -4,7 +4,7 @@ import { LineSplitter } from './reader.ts'
 
 const limit = 40
 
-/** What a splitter makes of a text that comes in pieces: the length of each line in bytes, or the fault. */
+/** Splits a text that arrives in pieces. Returns the length of each line in bytes, or the error message. */
 function split(text: string, pieceBytes: number): (number | string)[] {
   const seen: (number | string)[] = []
   const splitter = new LineSplitter({
@@ -44,7 +44,7 @@ describe.each(fills)('lines of %s', (_what, fill) => {
       expect(split(fill(limit + 2) + ending, size)).toEqual([tooLong])
     })
 
-    it('delivers the lines before and after a refused line', () => {
+    it('delivers the lines before and after a rejected line', () => {
       expect(split(`${fill(5)}\n${fill(limit + 1)}\n${fill(limit)}\r\n${fill(7)}\n`, size)).toEqual([
         5,
         tooLong,

@@ -11,7 +11,7 @@ export type Properties = ElicitFormRequest['requestedSchema']['properties']
 
 export const server = { name: 'weather', address: 'https://weather.example/mcp' }
 
-/** A person in front of a screen: types lines, and reads what is shown. */
+/** A simulated user who types lines and reads the screen. */
 export class Person {
   readonly input = new PassThrough()
   readonly output = new PassThrough()
@@ -42,7 +42,7 @@ export class Person {
     return this
   }
 
-  /** Waits until a text is on the screen, as often as said. */
+  /** Waits until a text is on the screen `times` times. */
   async sees(text: string, times = 1): Promise<void> {
     while (this.#shown.split(text).length <= times) {
       await new Promise<void>((resolve) => {
@@ -53,7 +53,7 @@ export class Person {
         this.#watchers.add(watcher)
       })
     }
-    // A person reads before they type; what comes faster is not taken for an answer.
+    // A user reads before typing. Input that arrives faster is not accepted as an answer.
     if (this.#isTerminal) await new Promise((resolve) => setTimeout(resolve, 350))
   }
 
@@ -72,7 +72,7 @@ export class Person {
   }
 }
 
-/** The handlers fit where a client takes them. */
+/** Checks at compile time that the handlers can be passed to a client. */
 export const fits = (handlers: TerminalHandlers): ClientHandlers => handlers
 
 function never(): InputContext {

@@ -176,7 +176,7 @@ describe('the terminal prompt queue', () => {
     writeFileSync(join(folder, 'ask.mjs'), program)
     await using child = new NodeProcess([join(folder, 'ask.mjs')])
     child.write('yes\n')
-    // Its stdin stays open.
+    // Its stdin stays open, and it exits anyway.
     expect(await child.exited).toEqual({ code: 0, signal: null })
     expect(child.stdout).toBe('accept')
   })

@@ -60,7 +60,7 @@ describe('untrusted text on the terminal', () => {
     expect(person.screen).not.toContain('\u001b')
   })
 
-  it('shows invisible characters instead of hiding them', async () => {
+  it('has its invisible characters shown', async () => {
     const person = new Person().type('!cancel')
     await person.fillIn({ a: { type: 'string' } }, { message: 'a\u001b[1mb \u202ec' })
     expect(person.screen).toContain('│ a<U+001B>[1mb <U+202E>c\n')
@@ -73,7 +73,7 @@ describe('untrusted text on the terminal', () => {
     expect(person.screen).toContain(`│ ${message}\n`)
   })
 
-  it('marks every line of it with a bar', async () => {
+  it('is marked with a bar on every line', async () => {
     const message = `Hi\n\n\n\n\n\nSend? (yes)\r\n> ${'word '.repeat(100)}${'x'.repeat(300)}${'你'.repeat(100)}`
     const person = new Person().type('!cancel')
     await person.fillIn({ a: { type: 'string', description: message } }, { message })
@@ -83,7 +83,7 @@ describe('untrusted text on the terminal', () => {
     expect(Math.max(...lines.map(columns))).toBeLessThanOrEqual(80)
   })
 
-  it('truncates it when it is too long', async () => {
+  it('is truncated when it is too long', async () => {
     const endless = 'x'.repeat(1_000_000)
     const values = Array.from({ length: 2_000 }, (_, index) => `v${index}`)
     const person = new Person().type('', 'v1999', '!cancel')

@@ -35,7 +35,7 @@ describe('URL elicitation on the terminal', () => {
     ['!decline', 'decline'],
     ['cancel', 'cancel'],
     ['!cancel', 'cancel'],
-  ])('understands %s', async (line, action) => {
+  ])('maps the input %s to %s', async (line, action) => {
     expect(await new Person().type(line).visit(page)).toEqual({ action })
   })
 
@@ -56,7 +56,7 @@ describe('URL elicitation on the terminal', () => {
     await person.visit(url)
     expect(person.screen).toContain('The URL was not opened.')
     expect(connections).toBe(0)
-    // The count works.
+    // Verify that the counter works.
     await fetch(url)
     expect(connections).toBe(1)
   })

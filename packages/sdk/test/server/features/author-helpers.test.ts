@@ -21,8 +21,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('a list of suggestions', () => {
-  everyWire('is searched, and the most relevant come first [COMP-007]', async (wire) => {
+describe('completion from a list of values', () => {
+  everyWire('matches the typed text and returns the most relevant values first [COMP-007]', async (wire) => {
     const server = new McpServer(info)
     const languages = ['javascript', 'typescript', 'scheme', 'script']
     const argsSchema = { language: completable(z.string(), languages), other: z.string() }
@@ -43,9 +43,9 @@ describe('a list of suggestions', () => {
   })
 })
 
-describe('an update of a part', () => {
+describe('an update with partOf', () => {
   for (const revision of ['2025-11-25', '2026-07-28'] as const) {
-    it(`is told to those who subscribed to the whole (${revision}) [RES-020]`, async () => {
+    it(`notifies the subscribers of the containing resource (${revision}) [RES-020]`, async () => {
       const inner = new McpServer(info)
       inner.registerResource('folder', 'notes://all', {}, () => 'x')
       inner.registerResource('secret', 'notes://all/secret', { requiredScopes: ['admin'] }, () => 'x')
@@ -78,7 +78,7 @@ describe('a state handle', () => {
     return server
   }
 
-  it('gives the state back to the caller, and tells nothing of it [TOOL-049]', async () => {
+  it('returns the state to the caller without revealing its contents [TOOL-049]', async () => {
     await using client = await connect(createServer(), { auth: { subject: 'ann' } })
     const { text: cart } = await client.callTool('fill')
     expect(atob(cart.replaceAll('-', '+').replaceAll('_', '/'))).not.toContain('tea')
@@ -86,7 +86,7 @@ describe('a state handle', () => {
     expect((await client.callTool('show', { cart })).text).toBe('tea')
   })
 
-  it('is refused to another caller, and when it was changed or made up, by a tool error [TOOL-049]', async () => {
+  it('is rejected with a tool error for another caller, or when it was modified or forged [TOOL-049]', async () => {
     const server = createServer()
     await using ann = await connect(server, { auth: { subject: 'ann' } })
     await using bob = await connect(server, { auth: { subject: 'bob' } })
@@ -106,7 +106,7 @@ describe('a state handle', () => {
     }
   })
 
-  it('expires with a tool error that says so [TOOL-049]', async () => {
+  it('is rejected with a tool error after it expires [TOOL-049]', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     await using client = await connect(createServer({ ttlMs: 1_000 }))
     const { text: cart } = await client.callTool('fill')
@@ -115,7 +115,7 @@ describe('a state handle', () => {
     expect(result).toMatchObject({ isError: true, text: 'The state handle has expired. Start again.' })
   })
 
-  it('is good in every process that shares the key, and in no other', async () => {
+  it('works in every process that has the key, and in no other', async () => {
     await using first = await connect(createServer({ stateKey }))
     await using second = await connect(createServer({ stateKey }))
     await using other = await connect(createServer({ stateKey: 'o'.repeat(32) }))
@@ -124,18 +124,18 @@ describe('a state handle', () => {
     expect((await other.callTool('show', { cart })).isError).toBe(true)
   })
 
-  it('refuses short keys, and states that are too large', async () => {
+  it('rejects short keys and states that are too large', async () => {
     expect(() => stateHandles({ stateKey: 'short' })).toThrow(/32 random/)
     await using client = await connect(createServer({ maxStateBytes: 3 }))
     expect((await client.callTool('fill')).text).toContain('the limit is 3')
   })
 })
 
-describe('a link of URL elicitation', () => {
+describe('a URL elicitation link', () => {
   const links = elicitationLinks({ stateKey, ttlMs: 1_000 })
   const ann = { subject: 'ann', issuer: 'https://as.example' }
 
-  /** The link that a call of this user makes. */
+  /** Creates the link in a call of the given user. */
   async function linkFor(auth: { subject?: string; issuer?: string }, page = 'https://example.com/connect?a=1 2') {
     const server = new McpServer(info)
     server.registerTool('link', {}, (_args, ctx) => links.create(page, ctx, { account: 7 }))
@@ -143,13 +143,13 @@ describe('a link of URL elicitation', () => {
     return await client.callTool('link')
   }
 
-  it('opens for the user it was made for, with its data [ELIC-040]', async () => {
+  it('opens for the user it was created for and returns its data [ELIC-040]', async () => {
     const { text: url } = await linkFor(ann)
     expect(await links.verify(url, ann)).toEqual({ account: 7 })
     expect(url).not.toContain('account')
   })
 
-  it('does not open for others, elsewhere, later, or when it was changed [ELIC-040]', async () => {
+  it('is rejected for another user, another URL, after expiry, or when it was modified [ELIC-040]', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { text } = await linkFor(ann)
     const changed = (change: (url: URL) => void) => {
@@ -175,13 +175,13 @@ describe('a link of URL elicitation', () => {
     await expect(links.verify(text, ann)).rejects.toThrow(/has expired/)
   })
 
-  it('cannot be made for a caller who is not known', async () => {
+  it('cannot be created for an unauthenticated caller', async () => {
     expect((await linkFor({})).text).toContain('ctx.auth has no subject')
   })
 })
 
 describe('the roots of a client', () => {
-  everyWire('bound what a tool may read [ROOT-009]', async (wire) => {
+  everyWire('limit which files a tool may read [ROOT-009]', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('read', { inputSchema: { path: z.string() } }, async ({ path }, ctx) => {
       if (!isWithinRoots(path, await ctx.roots())) throw new ToolError('Outside of the roots')
@@ -194,7 +194,7 @@ describe('the roots of a client', () => {
 })
 
 describe('filterLog', () => {
-  everyWire('lets the operator redact and drop log messages, by caller [LOG-016]', async (wire) => {
+  everyWire('lets the operator redact and drop log messages per caller [LOG-016]', async (wire) => {
     const server = new McpServer(info, {
       filterLog: (message, ctx) => {
         if (message.logger === 'internal') return undefined
@@ -215,7 +215,7 @@ describe('filterLog', () => {
   })
 })
 
-describe('a lint at registration', () => {
+describe('a warning at registration', () => {
   let warn: MockInstance<typeof console.warn>
   const warnings = () => warn.mock.calls.map(([text]) => String(text))
 
@@ -224,10 +224,10 @@ describe('a lint at registration', () => {
     warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
   })
 
-  /** Warnings are given once per process, so each test loads the library anew. */
+  /** Imports the library again: each warning is given once per process. */
   const fresh = async () => (await import('tenon/server')).McpServer
 
-  it('warns of extensions without a reversed domain name [VER-039]', async () => {
+  it('is given for an extension name without a reverse-DNS prefix [VER-039]', async () => {
     const Fresh = await fresh()
     for (let times = 0; times < 2; times++) {
       new Fresh(info, { capabilities: { extensions: { 'example.com/x': {}, 'acme/y': {}, 'com.example/z': {} } } })
@@ -240,7 +240,7 @@ describe('a lint at registration', () => {
     ])
   })
 
-  it('warns of _meta prefixes that are not in reverse-DNS order [META-004]', async () => {
+  it('is given for a _meta prefix that is not in reverse-DNS order [META-004]', async () => {
     const server = new (await fresh())(info)
     server.registerTool('t', { _meta: { 'shop.example.org/a': 1, 'org.example.shop/a': 1, plain: 1 } }, () => 'x')
     server.registerPrompt('p', { _meta: { 'example.io/a': 1 } }, () => 'x')
@@ -252,7 +252,7 @@ describe('a lint at registration', () => {
     ])
   })
 
-  it('warns of sensitive arguments that headers repeat [HDR-046]', async () => {
+  it('is given for a sensitive argument that is mirrored in a header [HDR-046]', async () => {
     const server = new (await fresh())(info)
     const field = (header: string) => ({ type: 'string', 'x-mcp-header': header })
     const properties = { apiKey: field('Key'), region: field('Region'), tokenCount: field('Count') }
@@ -260,7 +260,7 @@ describe('a lint at registration', () => {
     expect(warnings()).toEqual([expect.stringContaining('Tool "t": the argument "apiKey" looks like a secret')])
   })
 
-  it('warns of embedded resources on a server without resources [TOOL-027]', async () => {
+  it('is given for embedded resources on a server without resources [TOOL-027]', async () => {
     const Fresh = await fresh()
     const embed = () => ({ content: [{ type: 'resource' as const, resource: { uri: 'a://b', text: 'x' } }] })
     const withResources = new Fresh(info)
@@ -277,7 +277,7 @@ describe('a lint at registration', () => {
     expect(warnings()).toEqual([expect.stringContaining('Tool "embed" embeds a resource')])
   })
 
-  it('warns of forms with URLs in them [ELIC-042]', async () => {
+  it('is given for a form that contains a URL [ELIC-042]', async () => {
     const server = new (await fresh())(info)
     const schema = z.object({ name: z.string().describe('See https://example.com/help') })
     server.registerTool(

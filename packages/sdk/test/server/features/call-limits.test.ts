@@ -31,11 +31,11 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('the limit of tool calls', () => {
-  everyWire('answers with an error result that says when to try again [TOOL-043]', async (wire) => {
+describe('the rate limit of tool calls', () => {
+  everyWire('answers with an error result that says when to retry [TOOL-043]', async (wire) => {
     const server = createServer({ toolCalls: { perSecond: 0.001, burst: 2 } })
     await using pair = await wire.connect(server)
-    // Over HTTP an anonymous caller is an address, which counts as ten callers.
+    // Over HTTP an anonymous caller is identified by its address, and an address gets ten times the limit.
     const allowed = wire.transport === 'http' ? 20 : 2
     for (let call = 0; call < allowed; call++) expect((await pair.client.callTool('echo')).text).toBe('echo')
     const limited = await pair.client.callTool('echo')
@@ -43,7 +43,7 @@ describe('the limit of tool calls', () => {
     expect(limited.text).toMatch(/^Rate limit exceeded: try again in \d+ ms\.$/)
   })
 
-  it('lets the caller go on after the time that it said [TOOL-043]', async () => {
+  it('allows calls again after the announced delay [TOOL-043]', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 })
     const client = await script(createServer(twoCalls), '2025-11-25')
     const call = async () => (await ask(client, 'tools/call', { name: 'echo' })).result
@@ -58,7 +58,7 @@ describe('the limit of tool calls', () => {
     await client.close()
   })
 
-  it('answers a call that asks for a task with an error', async () => {
+  it('answers a task-augmented call with an error', async () => {
     const client = await script(createServer(twoCalls), '2025-11-25')
     for (let call = 0; call < 2; call++) await ask(client, 'tools/call', { name: 'echo' })
     const { error } = await ask(client, 'tools/call', { name: 'echo', task: {} })
@@ -66,7 +66,7 @@ describe('the limit of tool calls', () => {
     await client.close()
   })
 
-  it('counts calls of a principal over all of its connections, and apart from those of others', async () => {
+  it('counts the calls of a principal across all of its connections, separately from other principals', async () => {
     const server = createServer(twoCalls)
     const callAs = async (subject: string) => {
       await using client = await connect(server, { auth: { subject } })
@@ -76,7 +76,7 @@ describe('the limit of tool calls', () => {
     expect(await callAs('bob')).toBe(false)
   })
 
-  it('counts calls of anonymous connections apart from each other', async () => {
+  it('counts each anonymous connection separately', async () => {
     const server = createServer(twoCalls)
     for (let connection = 0; connection < 3; connection++) {
       await using client = await connect(server)
@@ -84,7 +84,7 @@ describe('the limit of tool calls', () => {
     }
   })
 
-  it('counts anonymous HTTP requests without a session together, and allows ten times as many', async () => {
+  it('counts anonymous HTTP requests without a session together, with ten times the limit', async () => {
     const handler = createMcpHandler(createServer(twoCalls))
     vi.useFakeTimers({ toFake: ['Date'] })
     for (let call = 0; call < 20; call++) expect(await isLimited(handler)).toBe(false)
@@ -101,7 +101,7 @@ describe('the limit of tool calls', () => {
     await handler.close(0)
   })
 
-  it('holds for the handlers of a bare server too', async () => {
+  it('applies to the handlers of a low-level server', async () => {
     const server = new Server(info, { capabilities: { tools: {} }, limits: { toolCalls: { perSecond: 1, burst: 1 } } })
     server.setRequestHandler('tools/call', () => ({ content: [] }))
     const client = await ScriptedClient.connect(server)
@@ -118,7 +118,7 @@ describe('the limit of tool calls', () => {
     expect((await client.callTool('in_echo')).isError).toBe(true)
   })
 
-  it('allows 10,000 calls at once by default, and is off with false', async () => {
+  it('allows a burst of 10,000 calls by default and is disabled with false', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     for (const [limits, last] of [
       [{}, true],
@@ -135,7 +135,7 @@ describe('the limit of tool calls', () => {
     }
   })
 
-  it('refuses a rate that allows nothing when the server is made', () => {
+  it('rejects an invalid rate when the server is created', () => {
     const text = { perSecond: '5' as never }
     for (const toolCalls of [{ perSecond: 0 }, { perSecond: 5, burst: 0 }, { perSecond: Number.NaN }, text]) {
       expect(() => new McpServer(info, { limits: { toolCalls } })).toThrow(
@@ -149,9 +149,9 @@ function request(id: string) {
   return { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'echo' } }
 }
 
-describe('the limit of completions', () => {
+describe('the rate limit of completions', () => {
   for (const revision of revisionIds) {
-    it(`answers with an error that says when to try again (${revision}) [COMP-009]`, async () => {
+    it(`answers with an error that says when to retry (${revision}) [COMP-009]`, async () => {
       const client = await script(createServer(twoCalls), revision)
       for (let call = 0; call < 2; call++) {
         expect((await ask(client, 'completion/complete', completion)).result.completion.values).toEqual(['python'])
@@ -163,7 +163,7 @@ describe('the limit of completions', () => {
   }
 })
 
-/** Calls a tool without a session and says whether the limit refused it. */
+/** Calls a tool without a session and returns whether the limit rejected the call. */
 async function isLimited(handler: McpHandler, address = ''): Promise<boolean> {
   const headers = {
     'content-type': 'application/json',

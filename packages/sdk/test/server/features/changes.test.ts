@@ -23,7 +23,7 @@ async function watch(wire: Wire, server: McpServer) {
   await listenToAll(pair.client)
   const count = () =>
     Object.fromEntries(kinds.map((kind) => [kind, notes(pair.transcript, `notifications/${kind}/list_changed`).length]))
-  /** Waits until every kind was told, and long enough to hear of a second time. */
+  /** Waits for a notification of every kind, and then long enough to notice a duplicate. */
   const told = async () => {
     await vi.waitFor(() => expect(Math.min(...Object.values(count()))).toBeGreaterThan(0), { interval: 2 })
     await settle(15)
@@ -100,7 +100,7 @@ describe('list_changed', () => {
     expect(count()).toEqual({ tools: 1, prompts: 1, resources: 1 })
   })
 
-  everyWire('becomes an event of the client, after which its lists are fresh', async (wire) => {
+  everyWire('is emitted as an event of the client, after the cached lists are invalidated', async (wire) => {
     const { server } = createServer({ cache: { ttlMs: 60_000 } })
     await using pair = await wire.connect(server)
     const { client } = pair
@@ -132,7 +132,7 @@ describe('list_changed', () => {
   )
 
   everyWire(
-    'is not sent for a feature that came after the capabilities were told [TOOL-042, PROMPT-015, RES-022]',
+    'is not sent for a feature that was added after the capabilities were announced [TOOL-042, PROMPT-015, RES-022]',
     async (wire) => {
       const server = new McpServer(info, { listChangedDelayMs: 1 })
       const { pair, count } = await watch(wire, server)
@@ -146,7 +146,7 @@ describe('list_changed', () => {
     },
   )
 
-  it('goes only to listen streams that asked for it on 2026-07-28 [TOOL-041, PROMPT-014, RES-021]', async () => {
+  it('is sent only to listen streams that requested it on 2026-07-28 [TOOL-041, PROMPT-014, RES-021]', async () => {
     const { server } = createServer()
     await using asks = await script(server, '2026-07-28')
     await using silent = await script(server, '2026-07-28')
@@ -173,7 +173,7 @@ describe('list_changed', () => {
     expect(heard(silent)).toEqual([0, 0, 0])
   })
 
-  it('reaches every client of every revision', async () => {
+  it('is sent to every client of every handshake revision', async () => {
     const { server } = createServer()
     const clients = await Promise.all(
       revisionIds.filter((id) => id < '2026-07-28').map((revision) => script(server, revision)),
@@ -187,7 +187,7 @@ describe('list_changed', () => {
 })
 
 describe('handles', () => {
-  everyWire('change what is called while clients are connected [SDK-010]', async (wire) => {
+  everyWire('apply updates while clients are connected [SDK-010]', async (wire) => {
     const { server, tool, prompt, resource, template } = createServer()
     await using pair = await wire.connect(server)
     const { client } = pair
@@ -214,7 +214,7 @@ describe('handles', () => {
     await expect(client.callTool('tool')).rejects.toMatchObject({ rpcCode: -32602 })
   })
 
-  it('say whether they are enabled', () => {
+  it('report whether they are enabled', () => {
     const { tool } = createServer()
     expect([tool.name, tool.enabled]).toEqual(['tool', true])
     tool.disable()
@@ -223,7 +223,7 @@ describe('handles', () => {
     expect(tool.enabled).toBe(true)
   })
 
-  it('keep the place of an item in the list', async () => {
+  it('keep the position of an item in the list', async () => {
     const server = new McpServer(info)
     const [a] = ['a', 'b', 'c'].map((name) => server.registerTool(name, {}, () => 'x'))
     a!.disable()
@@ -237,7 +237,7 @@ describe('handles', () => {
     ])
   })
 
-  it('refuse an update with a schema that cannot be used, and change nothing', async () => {
+  it('reject an update with an unusable schema without changing anything', async () => {
     const { server, tool } = createServer()
     expect(() => tool.update({ inputSchema: { type: 'array' } })).toThrow(/must have type "object"/)
     await using client = await script(server, '2026-07-28')
@@ -251,20 +251,20 @@ describe('handles', () => {
     )
   }
 
-  it('of something removed bring nothing back', async () => {
+  it('of a removed item do not bring it back', async () => {
     const { server, tool } = createServer()
     tool.remove()
     for (const change of [() => tool.enable(), () => tool.update({ description: 'ghost' })]) {
       try {
         change()
       } catch {
-        // To refuse is as good as to do nothing.
+        // Throwing is as good as doing nothing.
       }
     }
     expect(await names(server)).toEqual([])
   })
 
-  it('of something removed do not touch what took its name', async () => {
+  it('of a removed item do not affect a new item with the same name', async () => {
     const { server, tool } = createServer()
     tool.remove()
     server.registerTool('tool', { description: 'second' }, () => 'second')
@@ -272,7 +272,7 @@ describe('handles', () => {
       try {
         change()
       } catch {
-        // To refuse is as good as to do nothing.
+        // Throwing is as good as doing nothing.
       }
     }
     expect(await names(server)).toEqual(['tool second'])
@@ -280,7 +280,7 @@ describe('handles', () => {
 })
 
 describe('registration while clients are connected', () => {
-  everyWire('makes new things usable at once, of kinds that were there [SDK-010]', async (wire) => {
+  everyWire('makes new items usable at once for capabilities declared at connect time [SDK-010]', async (wire) => {
     const { server } = createServer()
     await using pair = await wire.connect(server)
     server.registerTool('more', {}, () => 'more')
@@ -291,7 +291,7 @@ describe('registration while clients are connected', () => {
     expect((await pair.client.readResource('a://more')).contents).toHaveLength(1)
   })
 
-  it.each(revisionIds)('makes new kinds of things usable on %s', async (revision) => {
+  it.each(revisionIds)('makes items of a new kind usable on %s', async (revision) => {
     const server = new McpServer(info)
     await using client = await script(server, revision)
     expect((await ask(client, 'tools/list')).error?.code).toBe(-32601)

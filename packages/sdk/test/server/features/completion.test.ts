@@ -45,14 +45,14 @@ const promptRef = { type: 'ref/prompt' as const, name: 'review' }
 const templateRef = { type: 'ref/resource' as const, uri: 'repo://{owner}/{name}' }
 
 describe('completion', () => {
-  everyWire('is declared where the revision has a word for it [COMP-001]', async (wire) => {
+  everyWire('is declared on revisions that have the capability [COMP-001]', async (wire) => {
     await using pair = await wire.connect(createServer())
     const { completions } = pair.client.getServerCapabilities()!
     expect(completions).toEqual(wire.revision.id === '2024-11-05' ? undefined : {})
   })
 
   everyWire(
-    'is not declared, and does not exist, where nothing can be completed [COMP-001, COMP-006]',
+    'is not declared, and the method does not exist, when nothing can be completed [COMP-001, COMP-006]',
     async (wire) => {
       const server = new McpServer(info)
       server.registerPrompt('review', { argsSchema: { code: z.string() } }, () => 'x')
@@ -79,7 +79,7 @@ describe('completion', () => {
     expect(second?.params).toMatchObject({ ref: templateRef, argument: { name: 'owner', value: 'al' } })
   })
 
-  everyWire('keeps the order its author gave', async (wire) => {
+  everyWire('keeps the order of the values that the handler returned', async (wire) => {
     const server = new McpServer(info)
     const ranked = ['zebra', 'apple', 'mango']
     server.registerPrompt('p', { argsSchema: { x: completable(z.string(), () => ranked) } }, () => 'x')
@@ -91,7 +91,7 @@ describe('completion', () => {
     expect(completed.values).toEqual(ranked)
   })
 
-  everyWire('knows the arguments that were settled before, since 2025-06-18 [COMP-003, SDK-014]', async (wire) => {
+  everyWire('passes the arguments that are already filled in, since 2025-06-18 [COMP-003, SDK-014]', async (wire) => {
     await using pair = await wire.connect(createServer())
     const { client, transcript } = pair
     const knows = wire.revision.id >= '2025-06-18'
@@ -106,7 +106,7 @@ describe('completion', () => {
     expect(name.values).toEqual([knows ? 'of ada' : 'of undefined'])
   })
 
-  everyWire('sends at most 100 values and says how many there are [COMP-004, COMP-005]', async (wire) => {
+  everyWire('sends at most 100 values and the total count [COMP-004, COMP-005]', async (wire) => {
     const server = new McpServer(info)
     const many = Array.from({ length: 250 }, (_, index) => `v${index}`)
     const sizes: Record<string, () => string[] | { values: string[]; total?: number; hasMore?: boolean }> = {
@@ -130,7 +130,7 @@ describe('completion', () => {
     expect(await complete('none')).toEqual({ values: [], total: 0, hasMore: false })
   })
 
-  everyWire('has nothing to say about an argument that nobody completes', async (wire) => {
+  everyWire('returns no values for an argument without a completer', async (wire) => {
     await using pair = await wire.connect(createServer())
     const { client } = pair
     expect((await client.complete({ ref: promptRef, argument: { name: 'code', value: 'x' } })).values).toEqual([])
@@ -138,7 +138,7 @@ describe('completion', () => {
     expect((await client.complete({ ref: plain, argument: { name: 'x', value: '' } })).values).toEqual([])
   })
 
-  it.each(revisionIds)('refuses what is unknown or malformed on %s [COMP-006]', async (revision) => {
+  it.each(revisionIds)('rejects unknown references and malformed requests on %s [COMP-006]', async (revision) => {
     await using client = await script(createServer(), revision)
     const argument = { name: 'language', value: '' }
     const bad = [
@@ -156,7 +156,7 @@ describe('completion', () => {
     for (const params of bad) expect((await ask(client, 'completion/complete', params)).error?.code).toBe(-32602)
   })
 
-  everyWire('hides what went wrong inside, and tells it to onError [COMP-006]', async (wire) => {
+  everyWire('hides internal errors and reports them to onError [COMP-006]', async (wire) => {
     const onError = vi.fn()
     const server = createServer(onError)
     const thrown = new Error('password=hunter2')
@@ -174,7 +174,7 @@ describe('completion', () => {
     expect(pair.transcript.toString()).not.toContain('hunter2')
   })
 
-  it('can be given by name for schemas that cannot carry it', async () => {
+  it('can be configured by argument name for schemas that cannot carry a completer', async () => {
     const server = new McpServer(info)
     const argsSchema = { type: 'object', properties: { day: { type: 'string' }, hour: { type: 'string' } } }
     server.registerPrompt('plan', { argsSchema, complete: { day: (typed) => [`${typed}day`] } }, () => 'x')
@@ -213,7 +213,7 @@ describe('a client', () => {
     await expect(call).rejects.toMatchObject({ code: 'capability-missing' })
   })
 
-  it('asks a server of 2024-11-05, which could not declare it', async () => {
+  it('asks a server of 2024-11-05, a revision without the completions capability', async () => {
     const server = pretend(
       '2024-11-05',
       { prompts: {} },
@@ -241,7 +241,7 @@ describe('a client', () => {
     expect(requests(server.transcript, 'completion/complete')).toEqual([])
   })
 
-  it.each(revisionIds)('says so when the answer has no values, on %s', async (revision) => {
+  it.each(revisionIds)('rejects a completion result without values on %s', async (revision) => {
     const server = pretend(
       revision,
       { completions: {} },

@@ -14,7 +14,7 @@ const server = new McpServer({ name: 'x', version: '1' })
 const client = await connect(server)
 `
 
-/** Mistakes, and what the compiler must say about each of them. */
+/** Mistakes in user code, and the message that the compiler must give for each. */
 const mistakes: [what: string, code: string, message: RegExp][] = [
   ['a result with a misspelt content', "server.registerTool('a', {}, () => ({ contents: [] }))", /contents/],
   [
@@ -95,7 +95,7 @@ const mistakes: [what: string, code: string, message: RegExp][] = [
   ],
 ]
 
-/** Types as an editor shows them. */
+/** Types as an editor displays them. */
 const shown: [what: string, code: string, type: string][] = [
   [
     'the arguments of a shape',
@@ -125,7 +125,7 @@ describe('the compiler', () => {
     output = await compile([...mistakes, ...shown].map(([, code]) => code))
   }, 120_000)
 
-  it.each(mistakes)('names the field that is wrong in %s', (_what, code, message) => {
+  it.each(mistakes)('names the incorrect field in %s', (_what, code, message) => {
     const diagnostics = diagnosticsOf(code)
     expect(diagnostics).toMatch(message)
     expect(diagnostics).not.toContain('InputRequired')
@@ -136,7 +136,7 @@ describe('the compiler', () => {
     expect(diagnosticsOf(code)).toContain(`Type '${type}' is not assignable to type 'never'`)
   })
 
-  /** The lines about one of the snippets, each of which has a line of its own. */
+  /** Returns the diagnostics of one snippet. Each snippet is on its own line. */
   function diagnosticsOf(code: string): string {
     const line = [...mistakes, ...shown].findIndex(([, snippet]) => snippet === code) + preamble.split('\n').length
     const found = output.split(/\n(?=\S)/).filter((text) => text.includes(`snippet.ts(${line},`))

@@ -23,7 +23,7 @@ const info = { name: 'vault', version: '1.0.0' }
 const requiredScopes = ['take']
 const eras = ['2025-11-25', '2026-07-28'] as const
 
-/** One guarded item of every kind. */
+/** Registers one guarded item of every kind. */
 function addItems(server: McpServer, scheme: string): McpServer {
   const execution = { taskSupport: 'optional' } as const
   server.registerTool('take', { requiredScopes, execution }, () => 'taken')
@@ -38,7 +38,7 @@ function addItems(server: McpServer, scheme: string): McpServer {
   return server
 }
 
-/** The guarded items of the server itself, and those of a server that is mounted in it. */
+/** Creates a server with guarded items of its own and with those of a mounted server. */
 function createVault(options: McpServerOptions = {}): McpServer {
   const server = addItems(new McpServer(info, { tasks: tasks(), ...options }), 'vault')
   return server.mount(addItems(new McpServer({ ...info, name: 'annex' }), 'annex'), { prefix: 'annex' })
@@ -51,7 +51,7 @@ interface Row {
   revisions?: readonly string[]
 }
 
-/** Every method that can name a guarded item. Tasks are below: their ids are only known when they exist. */
+/** Every method that can name a guarded item. Tasks are tested below because their ids are created at run time. */
 const rows: Row[] = [
   { prefix: '', scheme: 'vault' },
   { prefix: 'annex_', scheme: 'annex' },
@@ -102,7 +102,7 @@ const cases = eras.flatMap((revision) =>
     .map((row) => ({ ...row, revision, task: 'task' in row.params ? ' as a task' : '' })),
 )
 
-/** The answer to a request; for a listen, which stays open, its acknowledgement. */
+/** Returns the response to a request; for a listen, which stays open, its acknowledgement. */
 async function answerTo(client: ScriptedClient, { method, params }: Row) {
   if (method !== 'subscriptions/listen') return ask(client, method, params)
   const acknowledged = client.nextNotification('notifications/subscriptions/acknowledged')
@@ -120,7 +120,7 @@ async function openAs(server: McpServer, revision: (typeof eras)[number], scopes
   return client
 }
 
-/** Tokens are the scopes that they carry. */
+/** Serves with a verifier that reads the scopes directly from the token. */
 async function serve(server: McpServer) {
   const verify = (token: string) => ({ subject: 'ann', scopes: token.split('+') })
   const authorizationServers = ['https://issuer.example']
@@ -130,7 +130,7 @@ async function serve(server: McpServer) {
 
 describe('a guarded item', () => {
   for (const row of cases) {
-    it(`is refused to callers without its scope: ${row.method}${row.task}, ${row.kind} (${row.revision}) [TOOL-043, COMP-009]`, async () => {
+    it(`rejects callers without its scope: ${row.method}${row.task}, ${row.kind} (${row.revision}) [TOOL-043, COMP-009]`, async () => {
       await using poor = await openAs(createVault(), row.revision, ['look'])
       const { error } = await answerTo(poor, row)
       expect(error).toMatchObject({ code: -32_000, data: { error: 'insufficient_scope', scopes: ['take'] } })
@@ -144,7 +144,7 @@ describe('a guarded item', () => {
   }
 
   for (const revision of eras) {
-    it(`answers every method with 403 and the scope over HTTP (${revision}) [TOOL-043, COMP-009]`, async () => {
+    it(`answers every method with 403 and its scope over HTTP (${revision}) [TOOL-043, COMP-009]`, async () => {
       await using http = await serve(createVault())
       await using client = await connect(http.url, { revision, auth: bearer('look') })
       for (const row of cases.filter((row) => row.revision === revision)) {
@@ -155,14 +155,14 @@ describe('a guarded item', () => {
       }
     })
 
-    it(`is refused to callers without an identity in memory (${revision})`, async () => {
+    it(`rejects unauthenticated callers in memory (${revision})`, async () => {
       await using client = await connect(createVault(), { revision })
       await expect(client.callTool('take')).rejects.toThrow(/pass `auth` to connect\(\)/)
       await using other = await connect(createVault(), { revision, auth: { scopes: ['take'] } })
       expect((await other.callTool('take')).text).toBe('taken')
     })
 
-    it(`keeps its updates from sessions that may no longer read it (${revision})`, async () => {
+    it(`does not send its updates to sessions that may no longer read it (${revision})`, async () => {
       const server = createVault()
       const open = server.registerResource('news', 'vault://news', {}, () => 'news')
       await using client = await openAs(server, revision, ['look'])
@@ -181,7 +181,7 @@ describe('a guarded item', () => {
     })
   }
 
-  it('keeps its tasks from callers without its scope (2026-07-28) [XTASK-039]', async () => {
+  it('hides its tasks from callers without its scope (2026-07-28) [XTASK-039]', async () => {
     const server = createVault({ tasks: tasks({ policy: 'always' }) })
     for (const name of ['take', 'annex_take']) {
       await using rich = await openAs(server, '2026-07-28', ['take'])
@@ -198,7 +198,7 @@ describe('a guarded item', () => {
     await server.close()
   })
 
-  it('keeps its tasks from callers without its scope (2025-11-25) [TASK-049]', async () => {
+  it('hides its tasks from callers without its scope (2025-11-25) [TASK-049]', async () => {
     const server = createVault()
     await using rich = await openAs(server, '2025-11-25', ['take'])
     const { task } = (await ask(rich, 'tools/call', { name: 'take', arguments: {}, task: {} })).result
@@ -212,7 +212,7 @@ describe('a guarded item', () => {
     await server.close()
   })
 
-  it('keeps its tasks out of the task list of callers without its scope after the tool was removed [TASK-049]', async () => {
+  it('hides its tasks in task lists of callers without its scope after the tool was removed [TASK-049]', async () => {
     const server = new McpServer(info, { tasks: tasks() })
     const tool = server.registerTool('take', { requiredScopes, execution: { taskSupport: 'optional' } }, () => 'taken')
     await using rich = await openAs(server, '2025-11-25', ['take'])
@@ -224,7 +224,7 @@ describe('a guarded item', () => {
     await server.close()
   })
 
-  describe.each(eras)('of which a template matches other spellings of the URI (%s)', (revision) => {
+  describe.each(eras)('with a template that matches other spellings of its URI (%s)', (revision) => {
     function createNotes() {
       const server = new McpServer(info)
       const exact = server.registerResource('plan', "notes://private/the'plan", { requiredScopes }, () => 'secret')
@@ -244,7 +244,7 @@ describe('a guarded item', () => {
       "notes://private/%2e/the'plan",
       "notes://private/the'plan?",
       "notes://private/the'plan#top",
-    ])('is refused to callers without its scope as %s [TOOL-043]', async (uri) => {
+    ])('rejects callers without its scope for %s [TOOL-043]', async (uri) => {
       const { exact, server } = createNotes()
       const listen = { notifications: { resourceSubscriptions: [uri] } }
       const subscribing: [string, Record<string, unknown>] =
@@ -260,7 +260,7 @@ describe('a guarded item', () => {
       expect((await ask(poor, 'resources/read', { uri })).result.contents).toMatchObject([{ text: 'template' }])
     })
 
-    it('leaves other URIs to the template', async () => {
+    it('does not affect other URIs of the template', async () => {
       await using poor = await openAs(createNotes().server, revision, ['look'])
       for (const uri of ['notes://private/other', 'notes://public/pl%61n', 'notes://private/the%2527plan']) {
         expect((await ask(poor, 'resources/read', { uri })).result.contents).toMatchObject([{ uri, text: 'template' }])
@@ -268,7 +268,7 @@ describe('a guarded item', () => {
     })
   })
 
-  it('is not available to a caller whose scopes are a text that contains the name of the scope', async () => {
+  it('rejects a caller whose scopes are a string that contains the name of the scope', async () => {
     await expect(connect(createVault(), { auth: { scopes: 'mistake' as never } })).rejects.toThrow(
       /pass an identity, not a token/,
     )
@@ -290,7 +290,7 @@ describe('lists', () => {
   const richAuth = { subject: 'ann', scopes: ['take'] }
 
   for (const revision of eras) {
-    it(`show guarded items to every caller, but not the resources that a guarded template lists (${revision})`, async () => {
+    it(`show guarded items to every caller, but not the resources of a guarded template (${revision})`, async () => {
       const server = createVault()
       await using poor = await connect(server, { revision, auth: poorAuth })
       await using rich = await connect(server, { revision, auth: richAuth })
@@ -298,7 +298,7 @@ describe('lists', () => {
       expect(await listAll(rich)).toMatchObject({ resources: expect.arrayContaining(['vault://box/7']) })
     })
 
-    it(`leave guarded items out for callers without the scope with hideUnauthorized (${revision}) [TOOL-004]`, async () => {
+    it(`omit guarded items for callers without the scope with hideUnauthorized (${revision}) [TOOL-004]`, async () => {
       const server = createVault({ hideUnauthorized: true })
       for (let round = 0; round < 2; round++) {
         await using poor = await connect(server, { revision, auth: poorAuth })
@@ -310,7 +310,7 @@ describe('lists', () => {
     })
   }
 
-  it('leave out single items with hideUnauthorized of the item, also where the server is mounted', async () => {
+  it('omit single items that set hideUnauthorized, also when the server is mounted', async () => {
     const inner = new McpServer(info)
     inner.registerTool('secret', { requiredScopes, hideUnauthorized: true }, () => 'x')
     inner.registerTool('guarded', { requiredScopes }, () => 'x')
@@ -326,7 +326,7 @@ describe('lists', () => {
     }
   })
 
-  it('hide the items of mounted servers too where the outer server hides', async () => {
+  it('omit the items of mounted servers when the outer server sets hideUnauthorized', async () => {
     const inner = addItems(new McpServer(info), 'inner')
     const outer = new McpServer(info, { hideUnauthorized: true }).mount(inner, { prefix: 'in' })
     await using poor = await connect(outer, { auth: poorAuth })
@@ -336,7 +336,7 @@ describe('lists', () => {
 
 describe('on stdio', () => {
   everyPipe(
-    'guarded items are open to the local user, who has no token [AUTH-004]',
+    'guarded items are available to the local user, who has no token [AUTH-004]',
     async (wire) => {
       await using pair = await wire.connect(createVault())
       expect((await pair.client.callTool('take')).text).toBe('taken')
@@ -344,7 +344,7 @@ describe('on stdio', () => {
     { transports: ['stdio'] },
   )
 
-  it('guarded items are checked against the identity that the server was given [AUTH-004]', async () => {
+  it('guarded items are checked against the identity that was passed to the server [AUTH-004]', async () => {
     for (const [scopes, outcome] of [
       [['look'], { error: { data: { scopes: ['take'] } } }],
       [['take'], { result: { content: [{ text: 'taken' }] } }],

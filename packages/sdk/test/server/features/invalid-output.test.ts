@@ -10,7 +10,7 @@ const bytes = Buffer.from('bytes')
 const circular: Record<string, unknown> = { list: [{}] }
 circular.list = [{ self: circular }]
 
-/** Results that the wire cannot carry, and the place that the error must name. */
+/** Results that cannot be serialized, and the path that the error must name. */
 const wrong: [string, unknown, string][] = [
   ['a Buffer as image data', { content: [{ type: 'image', mimeType: 'a/b', data: bytes }] }, 'content[0].data must be'],
   [
@@ -56,12 +56,12 @@ const wrong: [string, unknown, string][] = [
 
 afterEach(() => vi.restoreAllMocks())
 
-describe('a tool that returns what cannot be sent', () => {
+describe('a tool that returns a result that cannot be sent', () => {
   const cases = wrong.flatMap(([what, result, place]) => {
     return ['2025-11-25', '2026-07-28'].map((revision) => [what, revision, result, place] as const)
   })
 
-  it.each(cases)('gets an error that names the tool and the field: %s (%s)', async (_, revision, result, place) => {
+  it.each(cases)('yields an error that names the tool and the field: %s (%s)', async (_, revision, result, place) => {
     const onError = vi.fn()
     const server = new McpServer(info, { onError })
     server.registerTool('report', {}, () => result as never)
@@ -79,7 +79,7 @@ describe('a tool that returns what cannot be sent', () => {
   })
 
   for (const revision of ['2025-03-26', '2025-11-25', '2026-07-28'] as const) {
-    it(`is answered with an error where the value hides beside valid content (${revision})`, async () => {
+    it(`is answered with an error when the value is next to valid content (${revision})`, async () => {
       const onError = vi.fn()
       const server = new McpServer(info, { onError })
       const content = [{ type: 'text', text: 'x' }]
@@ -95,7 +95,7 @@ describe('a tool that returns what cannot be sent', () => {
     })
   }
 
-  it('does not take the other answers of a batch with it, and is named', async () => {
+  it('is answered with an error that names it, without affecting the other responses of a batch', async () => {
     const server = new McpServer(info, { onError: () => {} })
     server.registerTool('bad', {}, () => ({ content: [{ type: 'text', text: 'x' }], _meta: { n: 1n } }) as never)
     server.registerTool('good', {}, () => 'good')
@@ -111,7 +111,7 @@ describe('a tool that returns what cannot be sent', () => {
     )
   })
 
-  it('is answered on a transport that writes JSON by itself', async () => {
+  it('is answered on a transport that serializes JSON itself', async () => {
     const server = new McpServer(info, { onError: () => {} })
     server.registerTool('bad', {}, () => ({ content: [{ type: 'text', text: 'x' }], _meta: { n: 1n } }) as never)
     const sent: string[] = []
@@ -131,14 +131,14 @@ describe('a tool that returns what cannot be sent', () => {
     expect(sent[0]).toContain('The result of tools/call \\"bad\\" cannot be sent: _meta.n is a BigInt')
   })
 
-  it('keeps the message to itself with maskErrors', async () => {
+  it('is answered without details when maskErrors is set', async () => {
     const server = new McpServer(info, { maskErrors: true, onError: () => {} })
     server.registerTool('report', {}, () => ({ content: [{ type: 'txt' }] }) as never)
     await using client = await connect(server)
     expect(await client.callTool('report')).toMatchObject({ isError: true, text: 'Tool "report" failed' })
   })
 
-  it('fails as a task too, instead of working for ever', async () => {
+  it('fails the task instead of leaving it in the working status', async () => {
     const server = new McpServer(info, { tasks: tasks(), onError: () => {} })
     const config = { execution: { taskSupport: 'required' } } as const
     server.registerTool('report', config, () => ({ content: [{ type: 'text', text: 'x' }], _meta: { n: 1n } }) as never)
@@ -148,7 +148,7 @@ describe('a tool that returns what cannot be sent', () => {
   })
 })
 
-describe('a prompt or resource that returns what cannot be sent', () => {
+describe('a prompt or resource that returns a result that cannot be sent', () => {
   const messages = (content: unknown, role = 'user') => ({ messages: [{ role, content }] })
   const prompts: [string, unknown, string][] = [
     ['a Buffer as data', messages({ type: 'image', mimeType: 'a/b', data: bytes }), 'messages[0].content.data'],
@@ -157,7 +157,7 @@ describe('a prompt or resource that returns what cannot be sent', () => {
     ['content as text', messages('hello'), 'messages[0].content must be an object'],
     ['a BigInt', { ...messages({ type: 'text', text: 'x' }), _meta: { n: 1n } }, '_meta.n is a BigInt'],
   ]
-  it.each(prompts)('gets an error that names the prompt and the field: %s', async (_, result, place) => {
+  it.each(prompts)('is answered with an error that names the prompt and the field: %s', async (_, result, place) => {
     const server = new McpServer(info, { onError: () => {} })
     server.registerPrompt('ask', {}, () => result as never)
     for (const revision of ['2025-11-25', '2026-07-28'] as const) {
@@ -178,7 +178,7 @@ describe('a prompt or resource that returns what cannot be sent', () => {
     ['no uri', { contents: [{ text: 'x' }] }, 'contents[0].uri'],
     ['a circular value', { contents: [{ uri: 'a://b', text: 'x', _meta: circular }] }, 'is a circular reference'],
   ]
-  it.each(reads)('gets an error that names the resource and the field: %s', async (_, result, place) => {
+  it.each(reads)('is answered with an error that names the resource and the field: %s', async (_, result, place) => {
     const server = new McpServer(info, { onError: () => {} })
     server.registerResource('r', 'a://b', {}, () => result as never)
     for (const revision of ['2025-11-25', '2026-07-28'] as const) {
@@ -197,7 +197,7 @@ describe('a thrown value that is not an error', () => {
     ['an array', [1], 'Tool "t" threw an array instead of an Error'],
     ['undefined', undefined, 'Tool "t" threw undefined instead of an Error'],
     ['text', 'Out of tea', 'Out of tea'],
-  ])('gives a useful message without its contents: %s', async (_, thrown, text) => {
+  ])('results in a useful message that does not include its contents: %s', async (_, thrown, text) => {
     const server = new McpServer(info)
     server.registerTool('t', {}, () => {
       throw thrown
@@ -207,7 +207,7 @@ describe('a thrown value that is not an error', () => {
   })
 })
 
-describe('registration refuses', () => {
+describe('registration rejects', () => {
   const server = new McpServer(info)
   const slips: [string, () => unknown, RegExp][] = [
     [
@@ -263,7 +263,7 @@ describe('registration refuses', () => {
 })
 
 describe('progress and logs', () => {
-  it('do not warn when the caller has cancelled', async () => {
+  it('do not warn after the caller has cancelled', async () => {
     vi.resetModules()
     const { McpServer: FreshServer } = await import('tenon/server')
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
@@ -287,7 +287,7 @@ describe('progress and logs', () => {
     await client.close()
   })
 
-  it('warn once per process when they come after the answer, and are not sent', async () => {
+  it('warn once per process when they are reported after the response, and are not sent', async () => {
     vi.resetModules()
     const { McpServer: FreshServer } = await import('tenon/server')
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})

@@ -23,7 +23,7 @@ function createServer(options: ConstructorParameters<typeof McpServer>[1] = {}) 
   return server
 }
 
-/** Keeps the level that each call asks for. */
+/** Records the log level of each call. */
 function levelKeeper(levels: unknown[], capabilities: ServerCapabilities = { logging: {} }) {
   const server = new Server(info, { capabilities: { tools: {}, ...capabilities } })
   server.setRequestHandler('tools/call', (params) => {
@@ -36,33 +36,30 @@ function levelKeeper(levels: unknown[], capabilities: ServerCapabilities = { log
 afterEach(() => vi.restoreAllMocks())
 
 describe('log levels', () => {
-  it('are the eight of syslog, in rising severity [LOG-002]', () => {
+  it('are the eight levels of syslog, in increasing severity [LOG-002]', () => {
     expect(loggingLevels).toEqual(everyLevel)
   })
 
-  everyWire(
-    'let through what is at or above the one that was asked for [LOG-002, LOG-003, LOG-004, LOG-009]',
-    async (wire) => {
-      await using pair = await wire.connect(createServer())
-      const heard: string[] = []
-      pair.client.on('log', ({ level }) => heard.push(level))
-      for (const [index, level] of everyLevel.entries()) {
-        heard.length = 0
-        await pair.client.setLoggingLevel(level)
-        await pair.client.callTool('shout')
-        expect(heard).toEqual(everyLevel.slice(index))
-      }
-      const sets = requests(pair.transcript, 'logging/setLevel')
-      expect(sets).toHaveLength(wire.revision.id === '2026-07-28' ? 0 : 8)
-    },
-  )
+  everyWire('filter out messages below the requested level [LOG-002, LOG-003, LOG-004, LOG-009]', async (wire) => {
+    await using pair = await wire.connect(createServer())
+    const heard: string[] = []
+    pair.client.on('log', ({ level }) => heard.push(level))
+    for (const [index, level] of everyLevel.entries()) {
+      heard.length = 0
+      await pair.client.setLoggingLevel(level)
+      await pair.client.callTool('shout')
+      expect(heard).toEqual(everyLevel.slice(index))
+    }
+    const sets = requests(pair.transcript, 'logging/setLevel')
+    expect(sets).toHaveLength(wire.revision.id === '2026-07-28' ? 0 : 8)
+  })
 
   const listeners: Record<string, (client: Client, hear: (level: string) => void) => void> = {
     'the log event': (client, hear) => client.on('log', ({ level }) => hear(level)),
     'a notification handler': (client, hear) => client.setNotificationHandler(message, ({ level }) => hear(`${level}`)),
   }
   for (const [name, listen] of Object.entries(listeners)) {
-    everyWire(`are info and above for a client that listens with ${name} and sets none [LOG-009]`, async (wire) => {
+    everyWire(`default to info for a client that listens with ${name} and sets no level [LOG-009]`, async (wire) => {
       await using pair = await wire.connect(createServer())
       const heard: string[] = []
       listen(pair.client, (level) => heard.push(level))
@@ -82,7 +79,7 @@ describe('log levels', () => {
     expect(levels).toEqual([undefined, 'info', undefined])
   })
 
-  it('that the client was given win over the default for listeners', async () => {
+  it('passed as a client option take precedence over the default for listeners', async () => {
     const levels: unknown[] = []
     await using client = await connect(levelKeeper(levels), { logLevel: 'alert' })
     client.on('log', () => {})
@@ -100,12 +97,12 @@ describe('log levels', () => {
     expect(levels).toEqual([undefined])
   })
 
-  it.each(handshakes)('are set by a request with an empty result on %s [LOG-003]', async (revision) => {
+  it.each(handshakes)('are set by logging/setLevel, which has an empty result, on %s [LOG-003]', async (revision) => {
     await using client = await script(createServer(), revision)
     for (const level of everyLevel) expect((await ask(client, 'logging/setLevel', { level })).result).toEqual({})
   })
 
-  it.each(handshakes)('that do not exist are refused on %s [LOG-002, LOG-007]', async (revision) => {
+  it.each(handshakes)('that do not exist are rejected on %s [LOG-002, LOG-007]', async (revision) => {
     await using client = await script(createServer(), revision)
     await ask(client, 'logging/setLevel', { level: 'alert' })
     for (const level of ['verbose', 'INFO', '', 3, null, undefined]) {
@@ -116,7 +113,7 @@ describe('log levels', () => {
   })
 
   it.each(revisionIds)(
-    'that do not exist are refused by the client, which goes on as before, on %s [LOG-002]',
+    'that do not exist are rejected by the client, which stays usable, on %s [LOG-002]',
     async (revision) => {
       await using client = await connect(createServer(), { revision })
       const refused = client.setLoggingLevel('verbose' as LoggingLevel)
@@ -125,7 +122,7 @@ describe('log levels', () => {
     },
   )
 
-  it.each(handshakes)('belong to one client and not to another on %s [LOG-004]', async (revision) => {
+  it.each(handshakes)('are set per client on %s [LOG-004]', async (revision) => {
     const server = createServer()
     await using one = await script(server, revision)
     await using two = await script(server, revision)
@@ -137,7 +134,7 @@ describe('log levels', () => {
     expect(notes(two.transcript, message)).toHaveLength(2)
   })
 
-  it.each(handshakes)('are info and above before anyone asked, on %s [LOG-005]', async (revision) => {
+  it.each(handshakes)('default to info before the client sets one, on %s [LOG-005]', async (revision) => {
     await using client = await script(createServer(), revision)
     await ask(client, 'tools/call', { name: 'shout' })
     expect(notes(client.transcript, message).map(({ params }) => params.level)).toEqual(everyLevel.slice(1))
@@ -145,7 +142,7 @@ describe('log levels', () => {
 })
 
 describe('log messages', () => {
-  everyWire('carry level, data of any kind, and a logger where there is one [LOG-006]', async (wire) => {
+  everyWire('carry a level, data of any type and an optional logger [LOG-006]', async (wire) => {
     const server = new McpServer(info)
     const values = ['text', 7, true, null, [1, [2]], { deep: { list: [null] } }]
     server.registerTool('log', {}, (_args, ctx) => {
@@ -162,7 +159,7 @@ describe('log messages', () => {
     ])
   })
 
-  everyWire('always have data, also when a handler logs undefined [LOG-006]', async (wire) => {
+  everyWire('always have data, even when a handler logs undefined [LOG-006]', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('log', {}, (_args, ctx) => {
       ctx.log.error(undefined)
@@ -173,7 +170,7 @@ describe('log messages', () => {
     for (const { params } of notes(pair.transcript, message)) expect(params).toHaveProperty('data')
   })
 
-  it.each(revisionIds)('that are no JSON do not break the request on %s', async (revision) => {
+  it.each(revisionIds)('that cannot be serialized do not break the request on %s', async (revision) => {
     const onError = vi.fn()
     const server = new McpServer(info, { onError })
     const loop: Record<string, unknown> = {}
@@ -192,7 +189,7 @@ describe('log messages', () => {
     expect(onError).toHaveBeenCalledTimes(2)
   })
 
-  everyWire('come before the response of their request, and never after it [LOG-009]', async (wire) => {
+  everyWire('are sent before the response of their request and never after it [LOG-009]', async (wire) => {
     const server = new McpServer(info)
     let late: (() => void) | undefined
     server.registerTool('log', {}, (_args, ctx) => {
@@ -210,7 +207,7 @@ describe('log messages', () => {
     expect(JSON.stringify(said[logged + 1])).toContain('done')
   })
 
-  everyWire('reach the application, to be shown, filtered and kept [LOG-014]', async (wire) => {
+  everyWire('are delivered to the application, which can show, filter and store them [LOG-014]', async (wire) => {
     await using pair = await wire.connect(createServer(), { logLevel: 'alert' })
     const kept: unknown[] = []
     const stop = pair.client.on('log', (entry) => kept.push(entry))
@@ -225,7 +222,7 @@ describe('log messages', () => {
     expect(kept).toHaveLength(2)
   })
 
-  it.each(revisionIds)('that are malformed are left out with a warning, on %s [LOG-002]', async (revision) => {
+  it.each(revisionIds)('that are malformed are dropped with a warning on %s [LOG-002]', async (revision) => {
     const server = pretend(revision, { logging: {} }, {})
     await using client = await connect(server.transport, { revision })
     const heard: unknown[] = []
@@ -241,26 +238,23 @@ describe('log messages', () => {
     expect(warnings).toHaveLength(4)
   })
 
-  everyWire(
-    'reach the client with the data and the logger name as the handler gave them [LOG-017, LOG-018]',
-    async (wire) => {
-      const server = new McpServer({ name: 'logs', version: '1.0.0' })
-      const data = { order: 7, items: ['a', null, { deep: true }], note: 'ünï' }
-      server.registerTool('log', {}, (_, ctx) => {
-        ctx.log.warning(data, 'shop.orders')
-        ctx.log.info('plain', 'shop.orders')
-        return 'done'
-      })
-      await using pair = await wire.connect(server, { logLevel: 'debug' })
-      await pair.client.callTool('log')
-      expect(notes(pair.transcript, message).map(({ params }) => params)).toMatchObject([
-        { level: 'warning', logger: 'shop.orders', data },
-        { level: 'info', logger: 'shop.orders', data: 'plain' },
-      ])
-    },
-  )
+  everyWire('arrive with the data and the logger name that the handler passed [LOG-017, LOG-018]', async (wire) => {
+    const server = new McpServer({ name: 'logs', version: '1.0.0' })
+    const data = { order: 7, items: ['a', null, { deep: true }], note: 'ünï' }
+    server.registerTool('log', {}, (_, ctx) => {
+      ctx.log.warning(data, 'shop.orders')
+      ctx.log.info('plain', 'shop.orders')
+      return 'done'
+    })
+    await using pair = await wire.connect(server, { logLevel: 'debug' })
+    await pair.client.callTool('log')
+    expect(notes(pair.transcript, message).map(({ params }) => params)).toMatchObject([
+      { level: 'warning', logger: 'shop.orders', data },
+      { level: 'info', logger: 'shop.orders', data: 'plain' },
+    ])
+  })
 
-  everyWire('of one request are limited [LOG-013]', async (wire) => {
+  everyWire('of one request are rate limited [LOG-013]', async (wire) => {
     vi.spyOn(console, 'warn').mockImplementation(() => {})
     await using pair = await wire.connect(createServer(), { logLevel: 'debug' })
     await pair.client.callTool('flood', { count: 5_000 })
@@ -272,7 +266,7 @@ describe('log messages', () => {
     )
   })
 
-  it.each(handshakes)('outside of any request are limited too, on %s [LOG-013]', async (revision) => {
+  it.each(handshakes)('outside of a request are rate limited on %s [LOG-013]', async (revision) => {
     vi.spyOn(console, 'warn').mockImplementation(() => {})
     const server = createServer()
     await using client = await script(server, revision)
@@ -285,7 +279,7 @@ describe('log messages', () => {
   })
 
   it.each(handshakes)(
-    'outside of any request go to every session that wants them, on %s [LOG-004, LOG-006]',
+    'outside of a request are sent to every session whose level includes them, on %s [LOG-004, LOG-006]',
     async (revision) => {
       const server = createServer()
       await using one = await script(server, revision)
@@ -309,7 +303,7 @@ describe('the logging capability', () => {
     expect(pair.client.getServerCapabilities()?.logging).toEqual({})
   })
 
-  everyWire('is not declared by one that was told not to, and then nothing is logged [LOG-001]', async (wire) => {
+  everyWire('is not declared when logging is disabled, and then nothing is logged [LOG-001]', async (wire) => {
     const server = createServer({ logging: false })
     await using pair = await wire.connect(server, { logLevel: 'debug' })
     expect(pair.client.getServerCapabilities()).not.toHaveProperty('logging')
@@ -320,7 +314,7 @@ describe('the logging capability', () => {
   })
 
   it.each(revisionIds)(
-    'is needed by the bare server as well: without it nothing is logged on %s [LOG-001]',
+    'is required by the low-level server: without it nothing is logged on %s [LOG-001]',
     async (revision) => {
       const server = new Server(info)
       server.setRequestHandler('example/log', (_params, ctx) => {
@@ -335,12 +329,12 @@ describe('the logging capability', () => {
     },
   )
 
-  it.each(handshakes)('is needed for logging/setLevel on %s [LOG-001]', async (revision) => {
+  it.each(handshakes)('is required for logging/setLevel on %s [LOG-001]', async (revision) => {
     await using client = await script(createServer({ logging: false }), revision)
     expect((await ask(client, 'logging/setLevel', { level: 'info' })).error?.code).toBe(-32601)
   })
 
-  it.each(revisionIds)('is looked at by the client before it asks, on %s', async (revision) => {
+  it.each(revisionIds)('is checked by the client before it sends logging/setLevel, on %s', async (revision) => {
     const server = pretend(revision, {}, {})
     await using client = await connect(server.transport, { revision })
     await expect(client.setLoggingLevel('info')).rejects.toMatchObject({ code: 'capability-missing' })
@@ -350,7 +344,7 @@ describe('the logging capability', () => {
 describe('logging on 2026-07-28', () => {
   const revision = '2026-07-28'
 
-  it('sends nothing for a request that does not ask for it, whatever others ask [LOG-008]', async () => {
+  it('sends nothing for a request without a log level, whatever other requests ask for [LOG-008]', async () => {
     await using client = await script(createServer(), revision)
     const asking = ask(client, 'tools/call', { name: 'shout', _meta: { [metaKeys.logLevel]: 'emergency' } })
     await Promise.all([asking, ask(client, 'tools/call', { name: 'shout' })])
@@ -358,7 +352,7 @@ describe('logging on 2026-07-28', () => {
     expect(notes(client.transcript, message)).toHaveLength(1)
   })
 
-  it('lets a handler know that nobody listens [LOG-008]', async () => {
+  it('lets a handler detect that the request has no log level [LOG-008]', async () => {
     const server = new McpServer(info)
     server.registerTool('can', {}, (_args, ctx) => String(ctx.can('log')))
     await using client = await script(server, revision)
@@ -368,7 +362,7 @@ describe('logging on 2026-07-28', () => {
     expect(await can({ [metaKeys.logLevel]: 'info' })).toBe('true')
   })
 
-  it('refuses a level that does not exist [LOG-011]', async () => {
+  it('rejects a level that does not exist [LOG-011]', async () => {
     await using client = await script(createServer(), revision)
     for (const level of ['verbose', 'INFO', '', 3, null]) {
       const { error } = await ask(client, 'tools/call', { name: 'shout', _meta: { [metaKeys.logLevel]: level } })
@@ -377,12 +371,12 @@ describe('logging on 2026-07-28', () => {
     expect(notes(client.transcript, message)).toEqual([])
   })
 
-  it('has no logging/setLevel [LOG-012]', async () => {
+  it('does not have logging/setLevel [LOG-012]', async () => {
     await using client = await script(createServer(), revision)
     expect((await ask(client, 'logging/setLevel', { level: 'info' })).error?.code).toBe(-32601)
   })
 
-  it('never logs on a listen stream [LOG-010]', async () => {
+  it('never sends log messages on a listen stream [LOG-010]', async () => {
     const server = createServer()
     await using client = await script(server, revision)
     const acknowledged = client.nextNotification('notifications/subscriptions/acknowledged')

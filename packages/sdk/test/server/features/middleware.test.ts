@@ -15,7 +15,7 @@ function createServer() {
 }
 
 describe('middleware', () => {
-  everyWire('runs outermost first, and back the other way', async (wire) => {
+  everyWire('runs from the outermost to the innermost, and back', async (wire) => {
     const order: string[] = []
     const server = createServer()
     for (const name of ['a', 'b', 'c']) {
@@ -31,7 +31,7 @@ describe('middleware', () => {
     expect(order).toEqual(['a in tools/call', 'b in tools/call', 'c in tools/call', 'c out', 'b out', 'a out'])
   })
 
-  everyWire('may rewrite what goes in and what comes out', async (wire) => {
+  everyWire('can rewrite requests and results', async (wire) => {
     const server = createServer()
     server.use(async (_request, next) => ({ ...(await next()), _meta: { 'example.com/seen': true } }))
     server.use(({ params, method }, next) =>
@@ -49,7 +49,7 @@ describe('middleware', () => {
     expect(result._meta).toMatchObject({ 'example.com/seen': true })
   })
 
-  everyWire('may answer by itself, or refuse', async (wire) => {
+  everyWire('can answer a request itself, or reject it', async (wire) => {
     const server = createServer()
     server.use(({ params }, next) => {
       const { text } = (params.arguments ?? {}) as { text?: string }
@@ -67,7 +67,7 @@ describe('middleware', () => {
     expect(pair.transcript.toString()).not.toContain('secret')
   })
 
-  everyWire('sees lists as well, and who is calling', async (wire) => {
+  everyWire('also runs for list requests, and receives the caller', async (wire) => {
     const server = createServer()
     server.use(async ({ method, ctx }, next) => {
       const result = await next()
@@ -95,7 +95,7 @@ describe('middleware', () => {
 })
 
 describe('custom methods and notifications', () => {
-  everyWire('work beside the features of a server', async (wire) => {
+  everyWire('work alongside the features of a server', async (wire) => {
     const server = createServer()
     const heard: unknown[] = []
     server.server.setRequestHandler('example/double', (params, ctx) => {
@@ -115,7 +115,7 @@ describe('custom methods and notifications', () => {
     await expect(client.request('example/unknown')).rejects.toMatchObject({ rpcCode: -32601 })
   })
 
-  it.each(revisionIds)('that fail are told to onError, and to the peer only that they did, on %s', async (revision) => {
+  it.each(revisionIds)('that throw are reported to onError; the peer gets a generic error, on %s', async (revision) => {
     const onError = vi.fn()
     const server = new Server(info, { onError })
     server.setRequestHandler('example/fail', () => {
@@ -130,7 +130,7 @@ describe('custom methods and notifications', () => {
     expect(onError.mock.calls.map(([error]) => error.message)).toEqual(['secret too', 'secret'])
   })
 
-  it.each(handshakes)('a client answers custom requests of a server on %s', async (revision) => {
+  it.each(handshakes)('from a server are answered by a client on %s', async (revision) => {
     const server = createServer()
     const { link, client } = await linked(server, revision)
     client.setRequestHandler('example/ask', (params) => ({ answer: params.n }))
@@ -166,7 +166,7 @@ describe('the low-level server', () => {
     return server
   }
 
-  everyWire('leaves every handler to its author, on every revision [SDK-012]', async (wire) => {
+  everyWire('leaves every handler to the application on every revision [SDK-012]', async (wire) => {
     await using pair = await wire.connect(createLow())
     const { client } = pair
     const [tool] = (await client.listTools()).tools
@@ -177,20 +177,20 @@ describe('the low-level server', () => {
     expect((await client.readResource('low://x')).contents).toEqual([{ uri: 'low://x', text: 'low' }])
   })
 
-  it.each(revisionIds)('has no method that nobody handles, on %s [SDK-012]', async (revision) => {
+  it.each(revisionIds)('answers -32601 to a method without a handler on %s [SDK-012]', async (revision) => {
     await using client = await script(createLow(), revision)
     for (const method of ['prompts/list', 'prompts/get', 'completion/complete', 'resources/list']) {
       expect((await ask(client, method, { name: 'x' })).error?.code).toBe(-32601)
     }
   })
 
-  it.each(revisionIds)('still checks the params of methods it knows, on %s', async (revision) => {
+  it.each(revisionIds)('validates the params of the methods of the specification on %s', async (revision) => {
     await using client = await script(createLow(), revision)
     expect((await ask(client, 'tools/call', { name: 7 })).error?.code).toBe(-32602)
     expect((await ask(client, 'resources/read', {})).error?.code).toBe(-32602)
   })
 
-  it.each(handshakes)('tells of changes when its author says so, on %s [SDK-012, TOOL-041]', async (revision) => {
+  it.each(handshakes)('sends list_changed when the application asks, on %s [SDK-012, TOOL-041]', async (revision) => {
     const server = createLow()
     await using client = await script(server, revision)
     await ask(client, 'ping')
@@ -202,7 +202,7 @@ describe('the low-level server', () => {
     expect(notes(client.transcript, 'notifications/prompts/list_changed')).toEqual([])
   })
 
-  it('takes the last handler that was set', async () => {
+  it('uses the handler that was set last', async () => {
     const server = createLow()
     server.setRequestHandler('tools/list', () => ({ tools: [] }))
     await using client = await script(server, '2026-07-28')
@@ -210,14 +210,14 @@ describe('the low-level server', () => {
   })
 
   it.each(['ping', 'logging/setLevel', 'resources/subscribe'])(
-    'does not ignore a handler of its author for %s [SDK-012]',
+    'calls or rejects the handler that was set for %s [SDK-012]',
     async (method) => {
       const server = new Server(info, { capabilities: { resources: { subscribe: true }, logging: {} } })
       const handler = vi.fn(() => ({}))
       try {
         server.setRequestHandler(method, handler)
       } catch {
-        return // To refuse it is as clear as to call it.
+        return // Rejecting the handler is as clear as calling it.
       }
       await using client = await script(server, '2025-11-25')
       await ask(client, method, { level: 'info', uri: 'a://b' })
@@ -225,7 +225,7 @@ describe('the low-level server', () => {
     },
   )
 
-  it('knows its caller in every handler', async () => {
+  it('passes the caller to every handler', async () => {
     const server = new Server(info)
     server.setRequestHandler('example/who', (_params, { caller, requestId, meta }) => ({
       revision: caller.revision,
@@ -243,7 +243,7 @@ describe('the low-level server', () => {
 })
 
 describe('progress', () => {
-  everyWire('of a tight loop is thinned out, never falls, and ends with the last value', async (wire) => {
+  everyWire('of a tight loop is throttled, never decreases, and ends with the last value', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('loop', {}, (_args, ctx) => {
       for (let step = 1; step <= 10_000; step++) ctx.progress(step, { total: 10_000 })
@@ -260,7 +260,7 @@ describe('progress', () => {
   })
 
   everyWire(
-    'goes on at a pace that can be watched while the work goes on',
+    'is sent at a readable rate while the work continues',
     async (wire) => {
       const server = new McpServer(info)
       server.registerTool('work', {}, async (_args, ctx) => {

@@ -5,7 +5,7 @@ import * as z from 'zod'
 
 const info = { name: 's', version: '1' }
 
-describe('a slip in the code that uses the library is named where it is made', () => {
+describe('a mistake in code that uses the library is reported where it is made', () => {
   const server = new McpServer(info)
   const slips: [string, () => unknown, RegExp][] = [
     ['a server without a name', () => new McpServer(undefined as never), /requires a name and a version/],
@@ -52,7 +52,7 @@ describe('a slip in the code that uses the library is named where it is made', (
     expect(slip).toThrow(message)
   })
 
-  it('arguments that JSON cannot carry', async () => {
+  it('arguments that cannot be serialized', async () => {
     const echo = new McpServer(info)
     echo.registerTool('echo', { inputSchema: { type: 'object' } }, () => 'x')
     await using client = await connect(echo)
@@ -61,7 +61,7 @@ describe('a slip in the code that uses the library is named where it is made', (
     expect((await client.callTool('echo')).text).toBe('x')
   })
 
-  it('middleware that forgets to return', async () => {
+  it('middleware that does not return', async () => {
     const errors: unknown[] = []
     const forgetful = new McpServer(info, { onError: (error) => errors.push(error) })
     forgetful.registerTool('a', {}, () => 'x')
@@ -72,8 +72,8 @@ describe('a slip in the code that uses the library is named where it is made', (
   })
 })
 
-describe('suggestions', () => {
-  it('belong to the argument, not to the schema that was used for it', async () => {
+describe('completers', () => {
+  it('belong to the argument, not to the schema object that it shares with other arguments', async () => {
     const language = z.string()
     const server = new McpServer(info)
     server.registerPrompt(
@@ -89,7 +89,7 @@ describe('suggestions', () => {
 })
 
 describe('a server that gets its first tool after a client has connected', () => {
-  it('is asked again on 2026-07-28, and the tool is found', async () => {
+  it('is queried again on 2026-07-28, and the tool is found', async () => {
     const server = new McpServer(info)
     await using client = await connect(server, { revision: '2026-07-28' })
     await expect(client.callTool('late')).rejects.toMatchObject({ code: 'capability-missing' })
@@ -97,7 +97,7 @@ describe('a server that gets its first tool after a client has connected', () =>
     expect((await client.callTool('late')).text).toBe('here')
   })
 
-  it('says in the refusal what a server of the older revisions must do', async () => {
+  it('is reported with the capability to declare, on handshake revisions', async () => {
     const server = new McpServer(info)
     await using client = await connect(server, { revision: '2025-11-25' })
     server.registerTool('late', {}, () => 'here')
@@ -105,8 +105,8 @@ describe('a server that gets its first tool after a client has connected', () =>
   })
 })
 
-describe('an error of a call', () => {
-  it('shows who asked', async () => {
+describe('an error from a call', () => {
+  it('includes the calling function in its stack', async () => {
     const server = new McpServer(info)
     server.registerTool('a', {}, () => 'x')
     await using client = await connect(server)

@@ -40,7 +40,7 @@ function createMall() {
 }
 
 describe('a mounted server', () => {
-  everyWire('shows its tools and prompts under a prefix, its resources as they are', async (wire) => {
+  everyWire('lists its tools and prompts under a prefix, and its resources unchanged', async (wire) => {
     const { mall } = createMall()
     await using pair = await wire.connect(mall)
     const { client } = pair
@@ -86,7 +86,7 @@ describe('a mounted server', () => {
     expect(template.values).toEqual(['10'])
   })
 
-  everyWire('is refused by its own rules: unknown names, bad arguments, disabled tools', async (wire) => {
+  everyWire('applies its own checks: unknown names, invalid arguments, disabled tools', async (wire) => {
     const { mall, add } = createMall()
     await using pair = await wire.connect(mall)
     const { client } = pair
@@ -106,7 +106,7 @@ describe('a mounted server', () => {
     })
   })
 
-  everyWire('tells of its changes, and they show at once [SDK-010]', async (wire) => {
+  everyWire('sends list_changed for its changes, which take effect at once [SDK-010]', async (wire) => {
     const { mall, shop, add } = createMall()
     await using pair = await wire.connect(mall, { cache: false })
     const { client } = pair
@@ -125,7 +125,7 @@ describe('a mounted server', () => {
     expect((await client.listTools().all()).map(({ name }) => name)).toEqual(['own', 'shop_pay'])
   })
 
-  everyWire('tells of updates of its resources', async (wire) => {
+  everyWire('sends update notifications for its resources', async (wire) => {
     const { mall, shop } = createMall()
     await using pair = await wire.connect(mall)
     await pair.client.subscribeResource('shop://stock')
@@ -134,7 +134,7 @@ describe('a mounted server', () => {
     expect(await updated).toBe('shop://stock')
   })
 
-  it.each(revisionIds)('keeps its own middleware, inside that of the server around it, on %s', async (revision) => {
+  it.each(revisionIds)('runs its own middleware inside that of the outer server on %s', async (revision) => {
     const { mall, shop } = createMall()
     const order: string[] = []
     mall.use(async ({ method, params }, next) => {
@@ -158,7 +158,7 @@ describe('a mounted server', () => {
     ])
   })
 
-  everyWire('may be mounted in a server that is mounted itself', async (wire) => {
+  everyWire('can be mounted in a server that is itself mounted', async (wire) => {
     const { mall, shop } = createMall()
     const city = new McpServer(info, { listChangedDelayMs: 1 })
     city.mount(mall, { prefix: 'mall' })
@@ -175,7 +175,7 @@ describe('a mounted server', () => {
     expect((await client.listTools().all()).map(({ name }) => name)).toContain('mall_shop_deep')
   })
 
-  it('still serves clients of its own', async () => {
+  it('still serves its own clients', async () => {
     const { shop } = createMall()
     await using client = await script(shop, '2026-07-28')
     expect((await ask(client, 'tools/call', { name: 'add', arguments: { item: 'x' } })).result.content[0].text).toBe(
@@ -196,7 +196,7 @@ describe('a mounted server', () => {
     expect(onError).toHaveBeenCalledTimes(1)
   })
 
-  it('is found by the prefix it was listed under, also when one prefix begins another', async () => {
+  it('is resolved by the prefix it was listed under, even when one prefix starts with another', async () => {
     const server = new McpServer(info)
     for (const prefix of ['git', 'git_hub']) {
       const child = new McpServer(info)
@@ -216,7 +216,7 @@ describe('a mounted server', () => {
     expect(prompt.result?.messages[0].content.text ?? prompt.error?.message).toBe('by git_hub')
   })
 
-  it('shows each resource once, also when it is mounted twice or shares a uri with others', async () => {
+  it('lists each resource once, even when mounted twice or when a uri is shared', async () => {
     const { shop } = createShop()
     const server = new McpServer(info)
     server.registerResource('own', 'shop://stock', {}, () => 'own')
@@ -229,7 +229,7 @@ describe('a mounted server', () => {
     expect((await ask(client, 'resources/read', { uri: 'shop://stock' })).result.contents[0].text).toBe('own')
   })
 
-  it('cannot be the server itself, nor one that it is mounted in', () => {
+  it('cannot be the server itself, nor a server that it is mounted in', () => {
     const one = new McpServer(info)
     const two = new McpServer(info)
     expect(() => one.mount(one, { prefix: 'x' })).toThrow(TypeError)

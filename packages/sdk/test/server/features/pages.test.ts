@@ -34,7 +34,7 @@ async function page(client: ScriptedClient, method: string, cursor?: string) {
 }
 
 describe('lists of a server', () => {
-  everyWire('come page by page [PAGE-001]', async (wire) => {
+  everyWire('are paginated [PAGE-001]', async (wire) => {
     await using pair = await wire.connect(createServer())
     const { client } = pair
     const sizes = async (pages: AsyncIterable<object>, member: string) => {
@@ -51,7 +51,7 @@ describe('lists of a server', () => {
 
   describe.each(revisionIds)('on %s', (revision) => {
     it.each(lists)(
-      '%s takes its own cursors, again and again, and ends without one [PAGE-001, PAGE-008]',
+      '%s accepts its own cursors repeatedly, and the last page has no cursor [PAGE-001, PAGE-008]',
       async (method) => {
         await using client = await script(createServer(), revision)
         const first = await page(client, method)
@@ -63,7 +63,7 @@ describe('lists of a server', () => {
       },
     )
 
-    it.each(lists)('%s refuses a cursor that is not its own [PAGE-008, PAGE-009]', async (method) => {
+    it.each(lists)('%s rejects a cursor that it did not issue [PAGE-008, PAGE-009]', async (method) => {
       const server = createServer()
       await using client = await script(server, revision)
       await using stranger = await script(createServer(), revision)
@@ -92,7 +92,7 @@ describe('lists of a server', () => {
     })
   })
 
-  it('serve the cursor of another connection and of another node with the same key [PAGE-008]', async () => {
+  it('accept the cursor of another connection and of another node with the same key [PAGE-008]', async () => {
     const [here, there] = [['new', 'shared'], ['shared']].map((keys) =>
       createServer({ stateKeys: keys.map((key) => key.padEnd(32, '!')) }),
     ) as [ReturnType<typeof createServer>, ReturnType<typeof createServer>]
@@ -102,7 +102,7 @@ describe('lists of a server', () => {
     expect((await page(two, 'tools/list', next)).names).toEqual(['t3', 't4', 't5'])
   })
 
-  it('say nothing in a cursor that a client could read', async () => {
+  it('issue cursors that a client cannot read', async () => {
     const server = new McpServer(info, { pageSize: 1 })
     for (const name of ['secret_tool_name', 'other']) server.registerTool(name, {}, () => 'x')
     await using client = await script(server, '2026-07-28')
@@ -110,7 +110,7 @@ describe('lists of a server', () => {
     expect(Buffer.from(next, 'base64url').toString('latin1')).not.toContain('secret')
   })
 
-  describe('that change meanwhile', () => {
+  describe('that change between pages', () => {
     async function halfway() {
       const server = createServer({}, 0)
       const tools = Array.from({ length: 7 }, (_, index) => server.registerTool(`t${index}`, {}, () => 'x'))
@@ -120,21 +120,21 @@ describe('lists of a server', () => {
       return { server, tools, client, next: first.next }
     }
 
-    it('go on after the item that came last, when one before it goes [PAGE-008]', async () => {
+    it('continue after the last item when an earlier item is removed [PAGE-008]', async () => {
       const { tools, client, next } = await halfway()
       tools[0]!.remove()
       expect((await page(client, 'tools/list', next)).names).toEqual(['t3', 't4', 't5'])
       await client.close()
     })
 
-    it('skip nothing when the item that came last goes itself [PAGE-008]', async () => {
+    it('skip nothing when the last item itself is removed [PAGE-008]', async () => {
       const { tools, client, next } = await halfway()
       tools[2]!.remove()
       expect((await page(client, 'tools/list', next)).names).toContain('t3')
       await client.close()
     })
 
-    it('show what comes later [PAGE-008]', async () => {
+    it('include items that are added [PAGE-008]', async () => {
       const { server, client, next } = await halfway()
       server.registerTool('t7', {}, () => 'x')
       const second = await page(client, 'tools/list', next)
@@ -142,7 +142,7 @@ describe('lists of a server', () => {
       await client.close()
     })
 
-    it('end when nothing is left [PAGE-008]', async () => {
+    it('end when no items are left [PAGE-008]', async () => {
       const { tools, client, next } = await halfway()
       for (const tool of tools) tool.remove()
       expect(await page(client, 'tools/list', next)).toMatchObject({ names: [], next: undefined, error: undefined })
@@ -152,7 +152,7 @@ describe('lists of a server', () => {
 })
 
 describe('a client', () => {
-  // Cursors that look like something, and pages of every size, an empty one among them.
+  // Cursors that look meaningful, and pages of every size including an empty one.
   const cursors = ['', '2', '{"page":3}', ' ', 'ünïcode ✓', '%00', 'x'.repeat(5_000)]
   const sizes = [2, 0, 5, 1, 0, 3, 1, 4]
 
@@ -176,7 +176,7 @@ describe('a client', () => {
   }
 
   describe.each(revisionIds)('on %s', (revision) => {
-    it('sends cursors back as they came, takes pages of any size, and ends where there is none [PAGE-002, PAGE-004, PAGE-005, PAGE-006]', async () => {
+    it('sends cursors back unchanged and stops without one [PAGE-002, PAGE-004, PAGE-005, PAGE-006]', async () => {
       const server = paging(revision)
       await using client = await connect(server.transport, { revision })
       const tools = await client.listTools().all()
@@ -187,7 +187,7 @@ describe('a client', () => {
       ])
     })
 
-    it('gives one page at a time as well, from any cursor [PAGE-002, PAGE-006, PAGE-007]', async () => {
+    it('can fetch one page at a time, starting from any cursor [PAGE-002, PAGE-006, PAGE-007]', async () => {
       const server = paging(revision)
       await using client = await connect(server.transport, { revision })
       const first = await client.listTools()
@@ -197,21 +197,21 @@ describe('a client', () => {
       expect(requests(server.transcript, 'tools/list')).toHaveLength(2)
     })
 
-    it('is content with a list that has no pages [PAGE-005, PAGE-007]', async () => {
+    it('accepts a list without pagination [PAGE-005, PAGE-007]', async () => {
       const server = pretend(revision, { tools: {} }, { 'tools/list': () => ({ result: { tools: [] } }) })
       await using client = await connect(server.transport, { revision })
       expect(await client.listTools().all()).toEqual([])
       expect(requests(server.transcript, 'tools/list')).toHaveLength(1)
     })
 
-    it('asks for no more pages than it needs [PAGE-004]', async () => {
+    it('requests no more pages than it needs [PAGE-004]', async () => {
       const server = paging(revision)
       await using client = await connect(server.transport, { revision })
       for await (const tool of client.listTools()) if (tool.name === 't2.0') break
       expect(requests(server.transcript, 'tools/list')).toHaveLength(3)
     })
 
-    it('does not follow a server in circles', async () => {
+    it('stops when a server repeats a cursor', async () => {
       const server = pretend(
         revision,
         { tools: {} },
@@ -224,7 +224,7 @@ describe('a client', () => {
   })
 
   it.each(revisionIds.filter((id) => id < '2026-07-28'))(
-    'does not carry a cursor into another session on %s [PAGE-003]',
+    'does not reuse a cursor in another session on %s [PAGE-003]',
     async (revision) => {
       const sessions: ReturnType<typeof pretend>[] = []
       const transport = restarting(() => {
@@ -264,7 +264,7 @@ describe('a client', () => {
   )
 })
 
-/** A transport that starts a new session each time, as a child process does. */
+/** Creates a transport that starts a new session on each start, as a child process does. */
 function restarting(start: () => Transport): Transport {
   let current: Transport | undefined
   const transport: ClientTransport = {
@@ -281,8 +281,8 @@ function restarting(start: () => Transport): Transport {
   return transport
 }
 
-describe('lists kept by the server', () => {
-  everyWire('are never stale: add, change, disable, enable, remove', async (wire) => {
+describe('lists cached by the server', () => {
+  everyWire('are never stale: add, update, disable, enable, remove', async (wire) => {
     const server = new McpServer(info)
     const tool = server.registerTool('a', { description: 'old' }, () => 'x')
     const prompt = server.registerPrompt('a', {}, () => 'x')
@@ -321,7 +321,7 @@ describe('lists kept by the server', () => {
     expect(await look()).toEqual({ ...none, tools: [['c', undefined]] })
   })
 
-  it('are kept apart by revision', async () => {
+  it('are cached per revision', async () => {
     const server = new McpServer(info)
     server.registerTool('a', { title: 'A', annotations: { readOnlyHint: true } }, () => 'x')
     for (let round = 0; round < 2; round++) {
@@ -334,7 +334,7 @@ describe('lists kept by the server', () => {
     }
   })
 
-  it('are not kept past middleware, nor where a template lists', async () => {
+  it('are not cached when middleware or a listing template is involved', async () => {
     const server = new McpServer(info)
     server.registerTool('a', {}, () => 'x')
     const list = vi.fn(() => [{ uri: 'a://1', name: '1' }])

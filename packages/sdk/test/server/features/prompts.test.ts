@@ -40,7 +40,7 @@ describe('prompts/list', () => {
     expect((await pair.client.listPrompts()).prompts.map(({ name }) => name)).toEqual(['bare', 'review'])
   })
 
-  everyWire('shows what each revision knows of a prompt [PROMPT-003]', async (wire) => {
+  everyWire('shows the fields that each revision has for a prompt [PROMPT-003]', async (wire) => {
     await using pair = await wire.connect(createServer())
     const { id } = wire.revision
     const [bare, review] = (await pair.client.listPrompts()).prompts
@@ -57,7 +57,7 @@ describe('prompts/list', () => {
     })
   })
 
-  everyWire('may be empty, and changes with time only [PROMPT-004, PROMPT-005]', async (wire) => {
+  everyWire('may be empty, and is the same for every connection [PROMPT-004, PROMPT-005]', async (wire) => {
     const server = new McpServer(info)
     const only = server.registerPrompt('only', {}, () => 'x')
     await using one = await wire.connect(server, { cache: false })
@@ -71,7 +71,7 @@ describe('prompts/list', () => {
     expect((await two.client.listPrompts()).prompts).toEqual([])
   })
 
-  it.each(revisionIds)('is there when the capability is declared by hand, on %s [PROMPT-004]', async (revision) => {
+  it.each(revisionIds)('exists when the capability is declared explicitly, on %s [PROMPT-004]', async (revision) => {
     await using client = await script(new McpServer(info, { capabilities: { prompts: {} } }), revision)
     expect((await ask(client, 'prompts/list')).result.prompts).toEqual([])
     expect((await ask(client, 'prompts/get', { name: 'x' })).error?.code).toBe(-32602)
@@ -80,7 +80,7 @@ describe('prompts/list', () => {
 
 describe('prompts/get', () => {
   everyWire(
-    'sends the name and strings, and gets messages with a role and one block [PROMPT-006, PROMPT-007]',
+    'sends the name and string arguments, and returns messages with a role and one block [PROMPT-006, PROMPT-007]',
     async (wire) => {
       await using pair = await wire.connect(createServer())
       const { messages, description } = await pair.client.getPrompt('review', { code: 'x', language: 'ts' })
@@ -97,7 +97,7 @@ describe('prompts/get', () => {
     },
   )
 
-  everyWire('is not even sent with a value that is no string [PROMPT-006]', async (wire) => {
+  everyWire('is not sent with an argument that is not a string [PROMPT-006]', async (wire) => {
     await using pair = await wire.connect(createServer())
     await expect(pair.client.getPrompt('review', { code: 7 } as never)).rejects.toMatchObject({
       code: 'invalid-argument',
@@ -106,7 +106,7 @@ describe('prompts/get', () => {
     expect(requests(pair.transcript, 'prompts/get')).toEqual([])
   })
 
-  it.each(revisionIds)('refuses values that are no strings on %s [PROMPT-006]', async (revision) => {
+  it.each(revisionIds)('rejects arguments that are not strings on %s [PROMPT-006]', async (revision) => {
     await using client = await script(createServer(), revision)
     for (const params of [
       { name: 'review', arguments: { code: 7 } },
@@ -118,7 +118,7 @@ describe('prompts/get', () => {
     }
   })
 
-  everyWire('refuses an unknown name [PROMPT-016]', async (wire) => {
+  everyWire('rejects an unknown name [PROMPT-016]', async (wire) => {
     const server = createServer()
     server.registerPrompt('gone', {}, () => 'x').disable()
     await using pair = await wire.connect(server)
@@ -127,7 +127,7 @@ describe('prompts/get', () => {
     }
   })
 
-  everyWire('refuses missing and bad arguments before the prompt runs [PROMPT-017, PROMPT-019]', async (wire) => {
+  everyWire('rejects missing and invalid arguments before the prompt runs [PROMPT-017, PROMPT-019]', async (wire) => {
     const handler = vi.fn(() => 'ran')
     const server = new McpServer(info)
     server.registerPrompt(
@@ -153,7 +153,7 @@ describe('prompts/get', () => {
     expect(handler).toHaveBeenCalledTimes(1)
   })
 
-  everyWire('hides what went wrong inside, and tells it to onError [PROMPT-018]', async (wire) => {
+  everyWire('hides internal errors and reports them to onError [PROMPT-018]', async (wire) => {
     const onError = vi.fn()
     const server = createServer(onError)
     const thrown = new Error('password=hunter2')
@@ -201,7 +201,7 @@ describe('content of prompts', () => {
     '2026-07-28': ['text', 'image', 'audio', 'resource_link', 'resource', 'resource'],
   }
   everyWire(
-    'is what the revision knows; the rest is told in words [PROMPT-008, PROMPT-009, PROMPT-010]',
+    'of a type that the revision does not have is described as text [PROMPT-008, PROMPT-009, PROMPT-010]',
     async (wire) => {
       await using pair = await wire.connect(speaking())
       const { messages } = await pair.client.getPrompt('all')
@@ -213,7 +213,7 @@ describe('content of prompts', () => {
   )
 
   everyWire(
-    'keeps base64 data, its type and embedded resources as they are [PROMPT-011, PROMPT-012, PROMPT-013]',
+    'keeps base64 data, its type and embedded resources unchanged [PROMPT-011, PROMPT-012, PROMPT-013]',
     async (wire) => {
       await using pair = await wire.connect(speaking())
       const contents = (await pair.client.getPrompt('all')).messages.map(({ content }) => content)
@@ -226,7 +226,7 @@ describe('content of prompts', () => {
 })
 
 describe('capability negotiation for prompts', () => {
-  it.each(revisionIds)('a server without prompts has none of their methods on %s [PROMPT-021]', async (revision) => {
+  it.each(revisionIds)('a server without prompts does not have their methods on %s [PROMPT-021]', async (revision) => {
     const server = new McpServer(info)
     await using client = await script(server, revision)
     expect((await ask(client, 'prompts/list')).error?.code).toBe(-32601)
@@ -234,7 +234,7 @@ describe('capability negotiation for prompts', () => {
     expect(server.server.getCapabilities()).not.toHaveProperty('prompts')
   })
 
-  it.each(revisionIds)('a client does not ask a server that declared none, on %s [PROMPT-021]', async (revision) => {
+  it.each(revisionIds)('a client does not call a server without prompts on %s [PROMPT-021]', async (revision) => {
     const server = pretend(revision, { tools: {} }, {})
     await using client = await connect(server.transport, { revision })
     await expect(client.listPrompts()).rejects.toMatchObject({ code: 'capability-missing', capability: 'prompts' })

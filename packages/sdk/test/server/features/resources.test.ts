@@ -45,7 +45,7 @@ function createServer() {
 }
 
 describe('resource lists', () => {
-  everyWire('are under a declared capability [RES-001, RES-003, RES-004, RES-013, RES-014]', async (wire) => {
+  everyWire('are served under a declared capability [RES-001, RES-003, RES-004, RES-013, RES-014]', async (wire) => {
     await using pair = await wire.connect(createServer())
     expect(pair.client.getServerCapabilities()?.resources).toEqual({ subscribe: true, listChanged: true })
     const { resources } = await pair.client.listResources()
@@ -60,7 +60,7 @@ describe('resource lists', () => {
     expect(resourceTemplates).toMatchObject([{ uriTemplate: 'book://{book}/{page}', name: 'page' }])
   })
 
-  it.each(revisionIds)('do not exist, nor are they declared, without resources on %s [RES-001]', async (revision) => {
+  it.each(revisionIds)('neither exist nor are declared without resources on %s [RES-001]', async (revision) => {
     const server = new McpServer(info)
     await using client = await script(server, revision)
     for (const method of ['resources/list', 'resources/templates/list', 'resources/read']) {
@@ -69,7 +69,7 @@ describe('resource lists', () => {
     expect(server.server.getCapabilities()).not.toHaveProperty('resources')
   })
 
-  everyWire('show what each revision knows of a resource [RES-005, RES-035]', async (wire) => {
+  everyWire('show the fields that each revision has for a resource [RES-005, RES-035]', async (wire) => {
     await using pair = await wire.connect(createServer())
     const { id } = wire.revision
     const [plain, rich] = (await pair.client.listResources()).resources
@@ -87,7 +87,7 @@ describe('resource lists', () => {
     })
   })
 
-  everyWire('show what each revision knows of a template [RES-015, RES-035]', async (wire) => {
+  everyWire('show the fields that each revision has for a template [RES-015, RES-035]', async (wire) => {
     await using pair = await wire.connect(createServer())
     const { id } = wire.revision
     const { lastModified: _later, ...older } = annotations
@@ -110,12 +110,12 @@ describe('resource lists', () => {
     ['a priority below 0', { priority: -0.1 }],
     ['a date that is none', { lastModified: 'last Tuesday' }],
   ]
-  it.each(bad)('never carry annotations with %s: registration refuses them [RES-035]', (_what, wrong) => {
+  it.each(bad)('never carry annotations with %s: registration rejects them [RES-035]', (_what, wrong) => {
     const server = new McpServer(info)
     expect(() => server.registerResource('x', 'a://b', { annotations: wrong }, () => 'x')).toThrow(TypeError)
   })
 
-  everyWire('may be empty, and change with time only [RES-006, RES-007]', async (wire) => {
+  everyWire('may be empty, and are the same for every connection [RES-006, RES-007]', async (wire) => {
     const server = new McpServer(info)
     const only = server.registerResource('only', 'a://b', {}, () => 'x')
     server.registerTool('touch', {}, () => 'touched')
@@ -131,13 +131,13 @@ describe('resource lists', () => {
     expect((await two.client.listResources()).resources).toEqual([])
   })
 
-  it.each(revisionIds)('are there when the capability is declared by hand, on %s [RES-006]', async (revision) => {
+  it.each(revisionIds)('exist when the capability is declared explicitly, on %s [RES-006]', async (revision) => {
     await using client = await script(new McpServer(info, { capabilities: { resources: {} } }), revision)
     expect((await ask(client, 'resources/list')).result.resources).toEqual([])
     expect((await ask(client, 'resources/templates/list')).result.resourceTemplates).toEqual([])
   })
 
-  everyWire('include what a template lists, with what the template says of all of them', async (wire) => {
+  everyWire('include the resources that a template lists, with the metadata of the template', async (wire) => {
     const server = new McpServer(info)
     const days = ['mon', 'tue']
     const list = () => ({ resources: days.map((day) => ({ uri: `day://${day}`, name: day })) })
@@ -153,7 +153,7 @@ describe('resource lists', () => {
 })
 
 describe('resources/read', () => {
-  everyWire('gives contents with uri and text [RES-008, RES-009, RES-010, RES-011]', async (wire) => {
+  everyWire('returns contents with uri and text [RES-008, RES-009, RES-010, RES-011]', async (wire) => {
     await using pair = await wire.connect(createServer())
     expect((await pair.client.readResource('notes://rich')).contents).toEqual([
       { uri: 'notes://rich', text: '# Rich', mimeType: 'text/markdown' },
@@ -163,7 +163,7 @@ describe('resources/read', () => {
     ])
   })
 
-  everyWire('gives bytes as base64 [RES-009, RES-011]', async (wire) => {
+  everyWire('returns binary data as base64 [RES-009, RES-011]', async (wire) => {
     const server = createServer()
     const large = new Uint8Array(100_000).map((_, index) => index % 251)
     server.registerResource('large', 'notes://large', {}, async () => large)
@@ -176,7 +176,7 @@ describe('resources/read', () => {
     expect(big).not.toHaveProperty('text')
   })
 
-  everyWire('may give several items, each with its type [RES-010, RES-012]', async (wire) => {
+  everyWire('can return several items, each with its MIME type [RES-010, RES-012]', async (wire) => {
     await using pair = await wire.connect(createServer())
     expect((await pair.client.readResource('notes://several')).contents).toEqual([
       { uri: 'notes://several/1', text: 'one', mimeType: 'text/plain' },
@@ -185,7 +185,7 @@ describe('resources/read', () => {
     ])
   })
 
-  everyWire('reads a file: resource that is no file [RES-030]', async (wire) => {
+  everyWire('reads a file: resource that is not a file [RES-030]', async (wire) => {
     await using pair = await wire.connect(createServer())
     expect((await pair.client.readResource('file:///project')).contents).toEqual([
       { uri: 'file:///project', text: 'a.txt\nb.txt', mimeType: 'inode/directory' },
@@ -193,7 +193,7 @@ describe('resources/read', () => {
   })
 
   everyWire(
-    'refuses an unknown resource, with its uri, and never answers with nothing [RES-023, RES-024, RES-025]',
+    'rejects an unknown resource with its uri, and never returns empty contents [RES-023, RES-024, RES-025]',
     async (wire) => {
       const server = createServer()
       const gone = server.registerResource('gone', 'notes://gone', {}, () => 'x')
@@ -209,7 +209,7 @@ describe('resources/read', () => {
     },
   )
 
-  it.each(revisionIds)('refuses a uri that is none on %s [RES-032]', async (revision) => {
+  it.each(revisionIds)('rejects an invalid uri on %s [RES-032]', async (revision) => {
     await using client = await script(createServer(), revision)
     for (const uri of ['', 'nothing', '/etc/passwd', '//host/x', 'http://', 'a b://c', '1x://y']) {
       expect((await ask(client, 'resources/read', { uri })).error?.code).toBe(-32602)
@@ -219,20 +219,20 @@ describe('resources/read', () => {
     }
   })
 
-  it.each(handshakes)('refuses to subscribe to a uri that is none on %s [RES-032]', async (revision) => {
+  it.each(handshakes)('rejects a subscription to an invalid uri on %s [RES-032]', async (revision) => {
     await using client = await script(createServer(), revision)
     expect((await ask(client, 'resources/subscribe', { uri: 'nothing' })).error?.code).toBe(-32602)
   })
 
   it.each(['no scheme', 'notes', 'my_scheme://x', '1notes://x', 'notes//x', ''])(
-    'registration refuses the uri %j [RES-031, RES-032]',
+    'registration rejects the uri %j [RES-031, RES-032]',
     (uri) => {
       expect(() => new McpServer(info).registerResource('x', uri, {}, () => 'x')).toThrow(/is not a URI/)
     },
   )
 
   it.each(['custom+scheme.v2-x://x', 'urn:isbn:0451450523', 'git://repo/a', 'https://example.com/a'])(
-    'registration takes the uri %j [RES-031]',
+    'registration accepts the uri %j [RES-031]',
     async (uri) => {
       const server = new McpServer(info)
       server.registerResource('x', uri, {}, () => 'x')
@@ -242,18 +242,18 @@ describe('resources/read', () => {
   )
 
   it.each(['my_scheme://{x}', 'no/scheme/{x}', '1notes://{x}'])(
-    'registration refuses the template %j, whose URIs would be none [RES-031, RES-032]',
+    'registration rejects the template %j, which expands to invalid URIs [RES-031, RES-032]',
     (template) => {
       const register = () => new McpServer(info).registerResource('x', new ResourceTemplate(template), {}, () => 'x')
       expect(register).toThrow(/URI/)
     },
   )
 
-  it.each(['a://{', 'a://{x', 'a://{}', 'a://{x}}'])('a template that is none is refused: %s [RES-014]', (template) => {
+  it.each(['a://{', 'a://{x', 'a://{}', 'a://{x}}'])('an invalid template is rejected: %s [RES-014]', (template) => {
     expect(() => new ResourceTemplate(template)).toThrow()
   })
 
-  it.each(revisionIds)('a file: template is not led out of its folder on %s [RES-033]', async (revision) => {
+  it.each(revisionIds)('a file: template cannot escape its folder on %s [RES-033]', async (revision) => {
     const read = vi.fn((_uri: URL, variables: object) => JSON.stringify(variables))
     const server = new McpServer(info)
     server.registerResource('file', new ResourceTemplate('file:///data/{+path}'), {}, read)
@@ -276,7 +276,7 @@ describe('resources/read', () => {
     expect(read).toHaveBeenCalledTimes(1)
   })
 
-  everyWire('hides what went wrong inside, and tells it to onError [RES-027]', async (wire) => {
+  everyWire('hides internal errors and reports them to onError [RES-027]', async (wire) => {
     const onError = vi.fn()
     const server = new McpServer(info, { onError })
     const thrown = new Error('password=hunter2')
@@ -310,7 +310,7 @@ describe('resources/read', () => {
 })
 
 describe('resource templates', () => {
-  everyWire('hand over every variable, decoded', async (wire) => {
+  everyWire('pass every variable decoded', async (wire) => {
     const server = new McpServer(info)
     const template = new ResourceTemplate('repo://{owner}/{repo}/contents{/path*}{?ref,line}')
     server.registerResource('file', template, {}, (uri, variables) => JSON.stringify({ href: uri.href, ...variables }))
@@ -331,7 +331,7 @@ describe('resource templates', () => {
     await expect(read('repo://ada/contents/src')).rejects.toMatchObject({ code: 'peer' })
   })
 
-  everyWire('give way to a resource with that very uri, and to the template that was first', async (wire) => {
+  everyWire('have lower precedence than a resource with the exact uri, and than an earlier template', async (wire) => {
     const server = new McpServer(info)
     server.registerResource('any', new ResourceTemplate('user://{id}'), {}, (_uri, { id }) => `template ${id}`)
     server.registerResource('me', 'user://me', {}, () => 'static')
@@ -360,7 +360,7 @@ describe('resource templates', () => {
 
 describe('resource subscriptions', () => {
   everyWire(
-    'bring an update for what is subscribed to, until it is not [RES-016, RES-017, RES-018, RES-019]',
+    'deliver updates of the subscribed resource until the unsubscribe [RES-016, RES-017, RES-018, RES-019]',
     async (wire) => {
       const server = createServer()
       await using pair = await wire.connect(server)
@@ -396,7 +396,7 @@ describe('resource subscriptions', () => {
     expect((await ask(client, 'resources/unsubscribe', { uri: 'notes://never' })).result).toEqual({})
   })
 
-  it.each(handshakes)('belong to one client and not to another on %s [RES-018]', async (revision) => {
+  it.each(handshakes)('are per client on %s [RES-018]', async (revision) => {
     const server = createServer()
     await using one = await script(server, revision)
     await using two = await script(server, revision)
@@ -411,7 +411,7 @@ describe('resource subscriptions', () => {
     expect(notes(two.transcript, 'notifications/resources/updated')).toEqual([])
   })
 
-  it('do not exist as methods on 2026-07-28 [RES-019]', async () => {
+  it('are not available as methods on 2026-07-28 [RES-019]', async () => {
     await using client = await script(createServer(), '2026-07-28')
     for (const method of ['resources/subscribe', 'resources/unsubscribe']) {
       expect((await ask(client, method, { uri: 'notes://plain' })).error?.code).toBe(-32601)
@@ -424,8 +424,8 @@ describe('resource subscriptions', () => {
     { subscribe: false, listChanged: true },
     { subscribe: false, listChanged: false },
   ]
-  describe.each(choices)('declared as $subscribe and $listChanged', (resources) => {
-    everyWire('hold to that, each by itself [RES-002, RES-016, RES-021, RES-022]', async (wire) => {
+  describe.each(choices)('with subscribe $subscribe and listChanged $listChanged', (resources) => {
+    everyWire('follow each of the two options independently [RES-002, RES-016, RES-021, RES-022]', async (wire) => {
       const server = new McpServer(info, { capabilities: { resources }, listChangedDelayMs: 1 })
       server.registerResource('x', 'a://x', {}, () => 'x')
       await using pair = await wire.connect(server)
@@ -446,7 +446,7 @@ describe('resource subscriptions', () => {
     })
   })
 
-  it.each(handshakes)('are refused on %s where they were not declared [RES-016]', async (revision) => {
+  it.each(handshakes)('are rejected on %s when they were not declared [RES-016]', async (revision) => {
     const server = new McpServer(info, { capabilities: { resources: { subscribe: false } } })
     server.registerResource('x', 'a://x', {}, () => 'x')
     await using client = await script(server, revision)

@@ -13,7 +13,7 @@ import { ask, script, settle } from './support.ts'
 
 const info = { name: 'schemas', version: '1' }
 
-/** A tool that says what arrived. */
+/** Creates a server with a tool that returns its arguments. */
 function echo(inputSchema: SchemaLike) {
   const server = new McpServer(info)
   server.registerTool('echo', { inputSchema }, (args) => JSON.stringify(args))
@@ -31,7 +31,7 @@ async function call(server: McpServer, args: object): Promise<{ isError?: boolea
   return { isError: result.isError, text: result.content[0].text }
 }
 
-// The same thing said in five languages.
+// The same schema in five notations.
 const person = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'number' } }, required: ['name'] }
 const sources: [string, SchemaLike][] = [
   ['a zod 4 object', z.object({ name: z.string(), age: z.number().optional() })],
@@ -48,7 +48,7 @@ const sources: [string, SchemaLike][] = [
   ['a draft-07 JSON Schema', { $schema: 'http://json-schema.org/draft-07/schema#', ...person }],
 ]
 
-/** What `toStandardJsonSchema` of @valibot/to-json-schema makes: the schema, able to describe itself. */
+/** Mimics `toStandardJsonSchema` of @valibot/to-json-schema: a schema with a JSON Schema conversion. */
 function describing(schema: v.GenericSchema, json: Record<string, unknown>): SchemaLike {
   const describe = () => json
   return { '~standard': { ...schema['~standard'], jsonSchema: { input: describe, output: describe } } } as SchemaLike
@@ -62,7 +62,7 @@ describe.each(sources)('%s', (_name, schema) => {
     expect(inputSchema.properties).toMatchObject({ name: { type: 'string' }, age: { type: 'number' } })
   })
 
-  it('checks what comes in [SDK-002]', async () => {
+  it('validates the input [SDK-002]', async () => {
     const server = echo(schema)
     expect(await call(server, { name: 'Ada', age: 36 })).toEqual({ text: '{"name":"Ada","age":36}' })
     expect(await call(server, { name: 'Ada' })).toEqual({ text: '{"name":"Ada"}' })
@@ -73,7 +73,7 @@ describe.each(sources)('%s', (_name, schema) => {
     }
   })
 
-  it('checks what goes out, and is listed as the output schema [SDK-002]', async () => {
+  it('validates the output and is listed as the output schema [SDK-002]', async () => {
     const errors: unknown[] = []
     const server = new McpServer(info, { onError: (error) => errors.push(error) })
     server.registerTool('good', { outputSchema: schema }, () => ({ name: 'Ada' }) as never)
@@ -99,7 +99,7 @@ describe.each(sources)('%s', (_name, schema) => {
 })
 
 describe('schema libraries', () => {
-  it('zod is no dependency, and both of its major versions are taken [SDK-017]', async () => {
+  it('zod is not a dependency, and both of its major versions are accepted [SDK-017]', async () => {
     const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
     expect(Object.keys(manifest.dependencies ?? {})).not.toContain('zod')
     for (const schema of [z.object({ a: z.string() }), z3.object({ a: z3.string() })]) {
@@ -107,7 +107,7 @@ describe('schema libraries', () => {
     }
   })
 
-  it('a valibot schema that cannot describe itself is refused with the way out', () => {
+  it('a valibot schema without JSON Schema conversion is rejected with a hint', () => {
     const schema = v.object({ name: v.string() })
     expect(() => echo(schema)).toThrow(
       /Tool "echo", inputSchema: .*valibot.*toStandardJsonSchema from @valibot\/to-json-schema/,
@@ -115,7 +115,7 @@ describe('schema libraries', () => {
     expect(() => echo({ name: v.string() })).toThrow(/valibot/)
   })
 
-  it('a library nobody knows, which cannot describe itself, is refused with the way out', () => {
+  it('a schema of an unknown library without JSON Schema conversion is rejected with a hint', () => {
     const schema = {
       '~standard': { version: 1 as const, vendor: 'homemade', validate: (value: unknown) => ({ value }) },
     }
@@ -126,7 +126,7 @@ describe('schema libraries', () => {
     ['a string', 'object'],
     ['a number', 7],
     ['a list', []],
-  ])('%s is no schema', (_what, schema) => {
+  ])('%s is not a schema', (_what, schema) => {
     expect(() => echo(schema as never)).toThrow()
   })
 
@@ -149,7 +149,7 @@ describe('schema libraries', () => {
     expect(await call(server, { text: ' x ' })).toEqual({ text: '{"text":"x","n":3}' })
   })
 
-  it('a recursive zod schema keeps working inside a raw shape', async () => {
+  it('a recursive zod schema works inside a raw shape', async () => {
     interface Tree {
       value: number
       children: Tree[]
@@ -168,7 +168,7 @@ describe('schema libraries', () => {
     }
   })
 
-  it('keys like __proto__ do no harm', async () => {
+  it('keys like __proto__ are harmless', async () => {
     await using client = await script(echo({ a: z.string() }), '2026-07-28')
     const params = JSON.parse('{"name":"echo","arguments":{"a":"x","__proto__":{"polluted":true}}}')
     expect((await ask(client, 'tools/call', params)).result.content[0].text).toBe('{"a":"x"}')
@@ -180,7 +180,7 @@ describe('asynchronous validation', () => {
   const taken = new Set(['root'])
   const free = z.string().refine(async (name) => !taken.has(name), 'is taken')
 
-  everyWire('is waited for, in an object and in a raw shape', async (wire) => {
+  everyWire('is awaited, in an object and in a raw shape', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('object', { inputSchema: z.object({ name: free }) }, ({ name }) => `hello ${name}`)
     server.registerTool(
@@ -196,7 +196,7 @@ describe('asynchronous validation', () => {
     }
   })
 
-  it('works on output as well', async () => {
+  it('works for output', async () => {
     const server = new McpServer(info, { onError: () => {} })
     server.registerTool('echo', { inputSchema: { name: z.string() }, outputSchema: { name: free } }, ({ name }) => ({
       name,
@@ -207,7 +207,7 @@ describe('asynchronous validation', () => {
     expect((await named('root')).result.isError).toBe(true)
   })
 
-  it('a check that fails by itself is an internal error, told to onError only', async () => {
+  it('that throws is an internal error, reported only to onError', async () => {
     const errors: unknown[] = []
     const server = new McpServer(info, { onError: (error) => errors.push(error) })
     const describe = () => ({ type: 'object' })
@@ -228,7 +228,7 @@ describe('asynchronous validation', () => {
     expect(String(errors[0])).toContain('database password')
   })
 
-  it('an optional field of a raw shape stays optional when it is checked asynchronously', async () => {
+  it('keeps an optional field of a raw shape optional', async () => {
     const { inputSchema } = await listed(echo({ name: z.string(), nick: free.optional() }))
     expect(inputSchema.required).toEqual(['name'])
     const later = z
@@ -238,7 +238,7 @@ describe('asynchronous validation', () => {
     expect((await listed(echo({ name: z.string(), nick: later }))).inputSchema.required).toEqual(['name'])
   })
 
-  it('the checks of a raw shape are not run at registration', () => {
+  it('does not run the checks of a raw shape at registration', () => {
     const seen: unknown[] = []
     const noted = z.any().refine((value) => {
       seen.push(value)
@@ -248,8 +248,8 @@ describe('asynchronous validation', () => {
     expect(seen).toEqual([])
   })
 
-  it('a raw shape may hold checks that cannot take undefined, without ending the process', async () => {
-    // Node ends a process on an unhandled rejection; here it is caught, so that it can be told from the rest.
+  it('does not end the process when a check of a raw shape cannot handle undefined', async () => {
+    // Node ends a process on an unhandled rejection. It is caught here to tell it apart from other failures.
     const others = process.listeners('unhandledRejection')
     const unhandled: unknown[] = []
     process.removeAllListeners('unhandledRejection')
@@ -278,29 +278,29 @@ describe('JSON Schema dialects', () => {
   }
   const draft7 = 'http://json-schema.org/draft-07/schema#'
 
-  it('without $schema it is 2020-12 [JSON-001, JSON-003, JSON-005]', async () => {
+  it('a schema without $schema is 2020-12 [JSON-001, JSON-003, JSON-005]', async () => {
     const server = echo(tuple2020)
     expect((await call(server, { pair: ['a', 1, 2] })).isError).toBeUndefined()
     expect((await call(server, { pair: ['a', 'b'] })).isError).toBe(true)
     expect((await call(server, { pair: [1] })).isError).toBe(true)
   })
 
-  it('2020-12 may be named [JSON-002, JSON-003]', async () => {
+  it('$schema may name 2020-12 [JSON-002, JSON-003]', async () => {
     const server = echo({ $schema: 'https://json-schema.org/draft/2020-12/schema', ...tuple2020 })
     expect((await call(server, { pair: ['a', 'b'] })).isError).toBe(true)
     expect((await listed(server)).inputSchema.$schema).toBe('https://json-schema.org/draft/2020-12/schema')
   })
 
-  it('another dialect is followed where it is named [JSON-002, JSON-005]', async () => {
+  it('another dialect is used when $schema names it [JSON-002, JSON-005]', async () => {
     const server = echo({ $schema: draft7, ...tuple7 })
     expect((await call(server, { pair: ['a', 1, 2] })).isError).toBeUndefined()
     expect((await call(server, { pair: ['a', 'b'] })).isError).toBe(true)
-    // prefixItems means nothing in draft-07, and dependentRequired neither.
+    // draft-07 has neither prefixItems nor dependentRequired.
     const old = echo({ $schema: draft7, ...tuple2020, dependentRequired: { a: ['b'] } })
     expect((await call(old, { pair: [1], a: 1 })).isError).toBeUndefined()
     const next = echo({ type: 'object', dependentRequired: { a: ['b'] } })
     expect((await call(next, { a: 1 })).isError).toBe(true)
-    // Beside $ref draft-07 ignores everything; 2020-12 does not.
+    // draft-07 ignores all keywords next to $ref; 2020-12 does not.
     const beside = {
       type: 'object',
       properties: { a: { $ref: '#/definitions/t', maxLength: 1 } },
@@ -311,13 +311,13 @@ describe('JSON Schema dialects', () => {
   })
 
   it.each(['http://json-schema.org/draft-04/schema#', 'https://example.com/my-dialect', 'nonsense'])(
-    'a dialect nobody knows is refused at registration: %s [JSON-006]',
+    'an unknown dialect is rejected at registration: %s [JSON-006]',
     ($schema) => {
       expect(() => echo({ $schema, ...person })).toThrow(/Tool "echo", inputSchema: .*(dialect|\$schema)/i)
     },
   )
 
-  it('the refusal names the dialects there are [JSON-004, JSON-006]', () => {
+  it('the error lists the supported dialects [JSON-004, JSON-006]', () => {
     expect(() => echo({ $schema: 'http://json-schema.org/draft-04/schema#', ...person })).toThrow(/2020-12.*draft-07/)
   })
 
@@ -328,7 +328,7 @@ describe('JSON Schema dialects', () => {
     ['a pattern that is none', { type: 'object', properties: { a: { pattern: '(' } } }],
     ['a reference to nothing', { type: 'object', properties: { a: { $ref: '#/$defs/missing' } } }],
   ]
-  it.each(invalid)('a schema that is not valid itself is refused: %s [JSON-007]', (_what, schema) => {
+  it.each(invalid)('an invalid schema is rejected: %s [JSON-007]', (_what, schema) => {
     expect(() => echo(schema)).toThrow(/Tool "echo", inputSchema/)
     const server = new McpServer(info)
     expect(() => server.registerTool('out', { outputSchema: schema }, () => undefined as never)).toThrow(
@@ -337,7 +337,7 @@ describe('JSON Schema dialects', () => {
   })
 
   it.each(sources)(
-    'what becomes of %s is valid, and is 2020-12 where it was ours to choose [JSON-007, JSON-008]',
+    'the conversion of %s is valid, and uses 2020-12 where the library can choose [JSON-007, JSON-008]',
     async (name, schema) => {
       const { inputSchema } = await listed(echo(schema))
       expect(() => echo(inputSchema)).not.toThrow()
@@ -345,7 +345,7 @@ describe('JSON Schema dialects', () => {
     },
   )
 
-  it('a zod tuple is described in the words of 2020-12 [JSON-008]', async () => {
+  it('a zod tuple is described with 2020-12 keywords [JSON-008]', async () => {
     const { inputSchema } = await listed(echo({ pair: z.tuple([z.string()]).rest(z.number()) }))
     expect(inputSchema.properties.pair).toMatchObject({ prefixItems: [{ type: 'string' }], items: { type: 'number' } })
   })
@@ -379,7 +379,7 @@ describe('JSON Schema dialects', () => {
     if (wire.revision.id >= '2025-06-18') expect(tool?.outputSchema).toEqual(rich)
   })
 
-  everyWire('the root of an input schema says that it is an object [JSON-016]', async (wire) => {
+  everyWire('the root of an input schema has the type object [JSON-016]', async (wire) => {
     const server = new McpServer(info)
     const schemas: SchemaLike[] = [
       { properties: { a: { type: 'string' } } },
@@ -404,7 +404,7 @@ describe('JSON Schema dialects', () => {
     ['a JSON Schema of several types', { type: ['object', 'null'] }],
     ['a zod string', z.string()],
     ['a zod array', z.array(z.string())],
-  ])('an input schema that is no object is refused: %s [JSON-016]', (_what, schema) => {
+  ])('an input schema that is not an object is rejected: %s [JSON-016]', (_what, schema) => {
     expect(() => echo(schema)).toThrow(/must have type "object"/)
   })
 
@@ -414,7 +414,7 @@ describe('JSON Schema dialects', () => {
     expect(() => echo(deep)).toThrow(/Tool "echo", inputSchema/)
     const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`p${index}`, { type: 'string' }]))
     expect(() => echo({ type: 'object', properties: wide })).toThrow(/Tool "echo", inputSchema/)
-    // 2^40 ways through the references: a budget must end it.
+    // 2^40 paths through the references, which a budget has to cut off.
     const $defs: Record<string, unknown> = { d40: { type: 'string' } }
     for (let level = 0; level < 40; level++) {
       const next = { $ref: `#/$defs/d${level + 1}` }
@@ -436,12 +436,12 @@ describe('JSON Schema dialects', () => {
       properties: { value: { pattern } },
       patternProperties: { [pattern]: { const: 'matched' } },
     })
-    // A backtracking engine would not come to an end here.
+    // A backtracking engine would not terminate here.
     expect((await call(server, { value: text })).text).toContain('must match the pattern')
     expect((await call(server, { [text]: 1 })).isError).not.toBe(true)
   })
 
-  it('a value nested too deep for its schema is refused, not crashed on [JSON-014]', async () => {
+  it('a value that is nested too deep for its schema is rejected without crashing [JSON-014]', async () => {
     const server = echo({
       type: 'object',
       properties: { a: { $ref: '#/$defs/list' } },
@@ -456,7 +456,7 @@ describe('JSON Schema dialects', () => {
 })
 
 describe('the high-level API', () => {
-  everyWire('takes title, description and schemas for tools, resources and prompts [SDK-001]', async (wire) => {
+  everyWire('accepts title, description and schemas for tools, resources and prompts [SDK-001]', async (wire) => {
     const server = new McpServer(info)
     server.registerTool(
       'add',
@@ -488,7 +488,7 @@ describe('the high-level API', () => {
     })
   })
 
-  it('serves every revision without being told to', async () => {
+  it('serves every revision by default', async () => {
     const server = echo({ a: z.string() })
     for (const revision of revisionIds) {
       await using client = await connect(server, { revision })

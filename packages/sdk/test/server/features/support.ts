@@ -10,7 +10,7 @@ export function since(first: RevisionId): readonly RevisionId[] {
   return revisionIds.filter((id) => id >= first)
 }
 
-/** A raw client in memory that has shaken hands, where the revision has that. */
+/** Connects a raw client in memory and completes the handshake on revisions that have one. */
 export async function script(server: McpServer | Server, revision: RevisionId): Promise<ScriptedClient> {
   const client = await ScriptedClient.connect(server, { revision })
   await client.open()
@@ -18,34 +18,34 @@ export async function script(server: McpServer | Server, revision: RevisionId): 
 }
 
 interface Answer {
-  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by tests of all kinds
+  // biome-ignore lint/suspicious/noExplicitAny: tests read results of every shape
   result?: any
   error?: { code: number; message: string; data?: unknown }
 }
 
-/** One raw request, as it was answered. */
+/** Sends one raw request and returns its response. */
 export async function ask(client: ScriptedClient, method: string, params?: Record<string, unknown>): Promise<Answer> {
   return (await client.request(method, params)) as Answer
 }
 
 export interface Note {
   method: string
-  // biome-ignore lint/suspicious/noExplicitAny: params of notifications of all kinds
+  // biome-ignore lint/suspicious/noExplicitAny: notifications have params of every shape
   params?: any
 }
 
-/** The notifications of one kind that one side sent. */
+/** Returns the notifications with the given method that one side sent. */
 export function notes(transcript: Transcript, method: string, from: 'client' | 'server' = 'server'): Note[] {
   return transcript.from(from).filter((message) => 'method' in message && message.method === method) as Note[]
 }
 
-/** The requests of one kind that the client sent. */
+/** Returns the requests with the given method that the client sent. */
 export function requests(transcript: Transcript, method: string): Note[] {
   return notes(transcript, method, 'client')
 }
 
-/** The results the server sent, oldest first. */
-// biome-ignore lint/suspicious/noExplicitAny: results of all kinds
+/** Returns the results that the server sent, oldest first. */
+// biome-ignore lint/suspicious/noExplicitAny: results have every shape
 export function results(transcript: Transcript): any[] {
   return transcript
     .from('server')
@@ -53,20 +53,20 @@ export function results(transcript: Transcript): any[] {
     .map((message) => (message as { result: unknown }).result)
 }
 
-/** Asks to hear of every list, on any revision, and waits until the server knows. */
+/** Subscribes to every list, on any revision, and waits for the server to confirm it. */
 export async function listenToAll(client: Client): Promise<void> {
   await client.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true })
   await client.ping()
 }
 
-/** Long enough for anything that is under way in this process to arrive; only to prove that nothing does. */
+/** Waits long enough for anything in flight in this process to arrive. Use it only to prove that nothing does. */
 export function settle(ms = 40): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 type Answers = ConstructorParameters<typeof ScriptedServer>[0]
 
-/** A raw server that gets as far as being ready on the revision, and then answers what it is told to. */
+/** Creates a raw server that completes the handshake of the revision and then answers with `answers`. */
 export function pretend(revision: RevisionId, capabilities: object, answers: Answers): ScriptedServer {
   return new ScriptedServer({
     initialize: () => ({

@@ -14,7 +14,7 @@ const foreignPromise = runInContext('(value) => Promise.resolve(value)', realm) 
 
 type Run = (done: (value: unknown) => void, fail: (error: unknown) => void) => void
 
-/** Like several query builders, it answers at once and gives no promise back. */
+/** A thenable that settles synchronously and returns no promise, like several query builders. */
 class Query {
   readonly #run: Run
 
@@ -22,7 +22,7 @@ class Query {
     this.#run = run
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: a thenable is what this is about
+  // biome-ignore lint/suspicious/noThenProperty: the test needs a thenable
   then(done: (value: unknown) => void, fail: (error: unknown) => void): void {
     this.#run(done, fail)
   }
@@ -36,7 +36,7 @@ function callableQuery(value: unknown) {
   return callable
 }
 
-/** Everything that `await` waits for, besides a promise of this realm. */
+/** Everything that `await` accepts besides a promise of this realm. */
 const kinds: [string, Later][] = [
   ['a promise of another realm', foreignPromise],
   ['a query builder', query],
@@ -117,7 +117,7 @@ describe.each(kinds)('%s is awaited', (_, later) => {
     })
   }
 
-  it('from middleware', async () => {
+  it('returned by middleware', async () => {
     const server = createServer(later)
     server.use(async (_request, next) => ({ ...(await next()), _meta: { seen: true } }))
     server.use((_request, next) => later(next()) as never)
@@ -125,7 +125,7 @@ describe.each(kinds)('%s is awaited', (_, later) => {
     expect(await client.callTool('tool')).toMatchObject({ text: 'tool', _meta: { seen: true } })
   })
 
-  it('from the verifier of tokens, and from `principal`', async () => {
+  it('returned by the token verifier and by `principal`', async () => {
     const server = new McpServer(info)
     server.registerTool('who', {}, (_args, ctx) => ctx.auth?.subject ?? ctx.request?.principal ?? 'nobody')
     const auth = { verify: () => later({ subject: 'ann', scopes: [] }), authorizationServers: ['https://as.example'] }
@@ -142,8 +142,8 @@ describe.each(kinds)('%s is awaited', (_, later) => {
   })
 })
 
-describe('a thenable that fails', () => {
-  it('is the failure of its tool', async () => {
+describe('a thenable that rejects', () => {
+  it('fails its tool', async () => {
     const server = new McpServer(info)
     const rejects = new Query((_done, fail) => fail(new Error('No rows')))
     const throws = new Query(() => {

@@ -54,7 +54,7 @@ describe('content of a tool result', () => {
   )
 
   everyWire(
-    'is anything, also a link to a resource that is not listed, since 2025-06-18 [TOOL-024, TOOL-025, TOOL-026]',
+    'is any type, including a link to an unlisted resource, since 2025-06-18 [TOOL-024, TOOL-025, TOOL-026]',
     async (wire) => {
       await using pair = await wire.connect(speaking())
       const { content } = await pair.client.callTool('all')
@@ -65,14 +65,14 @@ describe('content of a tool result', () => {
     { revisions: [...structured] },
   )
 
-  it.each(revisionIds)('never changes what the handler keeps for itself, on %s', async (revision) => {
+  it.each(revisionIds)('is never changed in the object that the handler keeps, on %s', async (revision) => {
     const before = structuredClone(blocks)
     await using client = await script(speaking(), revision)
     await ask(client, 'tools/call', { name: 'all' })
     expect(blocks).toEqual(before)
   })
 
-  everyWire('is left empty by a tool that returns nothing [TOOL-020]', async (wire) => {
+  everyWire('is empty for a tool that returns nothing [TOOL-020]', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('quiet', {}, () => undefined)
     server.registerTool('later', {}, async () => undefined)
@@ -81,14 +81,14 @@ describe('content of a tool result', () => {
     expect((await pair.client.callTool('later')).content).toEqual([])
   })
 
-  everyWire('carries _meta of the result', async (wire) => {
+  everyWire('includes the _meta of the result', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('meta', {}, () => ({ content: [], _meta: { 'example.com/took': 3 } }))
     await using pair = await wire.connect(server)
     expect((await pair.client.callTool('meta'))._meta).toMatchObject({ 'example.com/took': 3 })
   })
 
-  it('is refused when it is a plain value without an output schema', async () => {
+  it('is rejected when it is a plain value without an output schema', async () => {
     const onError = vi.fn()
     const server = new McpServer(info, { onError })
     server.registerTool('plain', {}, (() => ({ sum: 3 })) as never)
@@ -116,7 +116,7 @@ describe('structured content', () => {
   }
 
   everyWire(
-    'goes out as an object and as text, from a plain return value [TOOL-028, TOOL-030, TOOL-032]',
+    'is sent as an object and as text when the handler returns a plain value [TOOL-028, TOOL-030, TOOL-032]',
     async (wire) => {
       await using pair = await wire.connect(weather())
       for (const name of ['plain', 'async']) {
@@ -128,18 +128,18 @@ describe('structured content', () => {
     },
   )
 
-  everyWire('leaves content alone that the handler wrote itself', async (wire) => {
+  everyWire('does not replace the content that the handler returned', async (wire) => {
     await using pair = await wire.connect(weather())
     const result = await pair.client.callTool('full')
     expect(result.content).toEqual([{ type: 'text', text: 'warm' }])
   })
 
-  everyWire('is written out as text also where the handler left the content empty [TOOL-030]', async (wire) => {
+  everyWire('is also sent as text when the handler returned empty content [TOOL-030]', async (wire) => {
     await using pair = await wire.connect(weather())
     expect(JSON.parse((await pair.client.callTool('bare')).text || 'null')).toEqual({ degrees: 21 })
   })
 
-  everyWire('is shown with its schema since 2025-06-18 only [JSON-017]', async (wire) => {
+  everyWire('is described by an output schema only since 2025-06-18 [JSON-017]', async (wire) => {
     await using pair = await wire.connect(weather())
     const [tool] = (await pair.client.listTools()).tools
     if (wire.revision.id < '2025-06-18') expect(tool).not.toHaveProperty('outputSchema')
@@ -161,7 +161,7 @@ describe('structured content', () => {
   }
 
   everyWire(
-    'may be any JSON value on 2026-07-28, with the same as text [TOOL-029, TOOL-030, TOOL-031, JSON-018]',
+    'may be any JSON value on 2026-07-28, with the same value as text [TOOL-029, TOOL-030, TOOL-031, JSON-018]',
     async (wire) => {
       await using pair = await wire.connect(anything())
       const tools = (await pair.client.listTools()).tools
@@ -176,7 +176,7 @@ describe('structured content', () => {
   )
 
   everyWire(
-    'goes out as { result } on 2025-06-18 and 2025-11-25, where its schema must be an object [TOOL-028, JSON-017, TOOL-031]',
+    'is wrapped as { result } on 2025-06-18 and 2025-11-25 when its schema requires it [TOOL-028, JSON-017, TOOL-031]',
     async (wire) => {
       await using pair = await wire.connect(anything())
       const tools = (await pair.client.listTools()).tools
@@ -193,7 +193,7 @@ describe('structured content', () => {
   )
 
   everyWire(
-    'keeps the references of its schema right where it goes out as { result } [JSON-017]',
+    'keeps the references in its schema valid when it is wrapped as { result } [JSON-017]',
     async (wire) => {
       const server = new McpServer(info, { onError: () => {} })
       const outputSchema = {
@@ -209,7 +209,7 @@ describe('structured content', () => {
       expect(tool?.outputSchema).toMatchObject({
         properties: { result: { $defs: { leaf: { default: { $ref: '#' } } } } },
       })
-      // The client checks the value against the schema that was listed.
+      // The client validates the value against the listed schema.
       expect((await pair.client.callTool('tree')).structuredContent).toEqual({ result: ['a', ['b', ['c']]] })
       expect((await pair.client.callTool('bad')).isError).toBe(true)
     },
@@ -230,7 +230,7 @@ describe('structured content', () => {
     return server
   }
 
-  everyWire('is never sent when its schema refuses it; the author hears why [TOOL-032]', async (wire) => {
+  everyWire('is not sent when its schema rejects it, and onError gets the reason [TOOL-032]', async (wire) => {
     const onError = vi.fn()
     await using pair = await wire.connect(lying(onError))
     for (const name of ['wrong', 'full', 'missing', 'nothing']) {
@@ -243,14 +243,14 @@ describe('structured content', () => {
     expect(pair.transcript.toString()).not.toContain('secret')
   })
 
-  everyWire('is not demanded of a result that reports an error [TOOL-032, TOOL-038]', async (wire) => {
+  everyWire('is not required in a result that reports an error [TOOL-032, TOOL-038]', async (wire) => {
     const onError = vi.fn()
     await using pair = await wire.connect(lying(onError))
     expect(await pair.client.callTool('failed')).toMatchObject({ isError: true, content: [{ text: 'no sky' }] })
     expect(onError).not.toHaveBeenCalled()
   })
 
-  everyWire('is what the schema makes of the value: defaults are filled in, unknown keys left out', async (wire) => {
+  everyWire('is the parsed value: defaults are filled in, unknown keys are removed', async (wire) => {
     const server = new McpServer(info)
     const outputSchema = z.object({ a: z.number(), unit: z.string().default('C') })
     server.registerTool('filled', { outputSchema }, () => ({ a: 1, extra: true }) as { a: number })

@@ -41,7 +41,7 @@ describe('tools/list', () => {
     for (const tool of page.tools) expect(tool.inputSchema.type).toBe('object')
   })
 
-  it.each(revisionIds)('does not exist, nor is it declared, without tools on %s [TOOL-001]', async (revision) => {
+  it.each(revisionIds)('neither exists nor is declared without tools on %s [TOOL-001]', async (revision) => {
     await using client = await script(new McpServer(info), revision)
     expect((await ask(client, 'tools/list')).error?.code).toBe(-32601)
     expect((await ask(client, 'tools/call', { name: 'x' })).error?.code).toBe(-32601)
@@ -51,7 +51,7 @@ describe('tools/list', () => {
   })
 
   everyWire(
-    'answers with an empty list when nothing can be used now, and differently later [TOOL-002]',
+    'returns an empty list while all tools are disabled, and the tools once enabled [TOOL-002]',
     async (wire) => {
       const server = new McpServer(info)
       const tool = server.registerTool('only', {}, () => 'x')
@@ -66,7 +66,7 @@ describe('tools/list', () => {
   )
 
   it.each(revisionIds)(
-    'is there when the capability is declared by hand, with nothing registered, on %s [TOOL-002]',
+    'exists when the capability is declared explicitly and no tool is registered, on %s [TOOL-002]',
     async (revision) => {
       const server = new McpServer(info, { capabilities: { tools: {} } })
       await using client = await script(server, revision)
@@ -75,7 +75,7 @@ describe('tools/list', () => {
   )
 
   everyWire(
-    'is the same on every connection, in the same order, whatever was called [TOOL-003, TOOL-005]',
+    'is the same on every connection, in the same order, regardless of earlier calls [TOOL-003, TOOL-005]',
     async (wire) => {
       const server = createServer()
       for (let index = 0; index < 20; index++) server.registerTool(`z${20 - index}`, {}, () => 'x')
@@ -93,7 +93,7 @@ describe('tools/list', () => {
   )
 
   everyWire(
-    'describes a tool without parameters by an object schema that takes nothing [TOOL-008, TOOL-009]',
+    'describes a tool without parameters by an object schema without properties [TOOL-008, TOOL-009]',
     async (wire) => {
       await using pair = await wire.connect(createServer())
       const [first, second] = (await pair.client.listTools()).tools
@@ -106,7 +106,7 @@ describe('tools/list', () => {
     },
   )
 
-  everyWire('shows what each revision knows of a tool: title, annotations, icons, _meta [TOOL-010]', async (wire) => {
+  everyWire('shows title, annotations, icons and _meta where the revision has them [TOOL-010]', async (wire) => {
     await using pair = await wire.connect(createServer())
     const { id } = wire.revision
     const second = (await pair.client.listTools()).tools[1]!
@@ -119,12 +119,12 @@ describe('tools/list', () => {
     }
     expect(second.annotations).toEqual(id >= '2025-03-26' ? annotations : undefined)
     expect(second.title).toBe(id >= '2025-06-18' ? 'Second' : undefined)
-    // No revision forbids it, and apps need it.
+    // No revision forbids _meta here, and MCP Apps need it.
     expect(second._meta).toEqual({ 'example.com/x': 1 })
     expect(second.icons !== undefined).toBe(id >= '2025-11-25')
   })
 
-  everyWire('has execution on 2025-11-25 and nowhere else [TOOL-048]', async (wire) => {
+  everyWire('includes execution on 2025-11-25 only [TOOL-048]', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('slow', { execution: { taskSupport: 'optional' } }, () => 'x')
     await using pair = await wire.connect(server)
@@ -138,7 +138,7 @@ describe('tool names', () => {
   afterEach(() => vi.restoreAllMocks())
 
   it.each(['a b', 'a,b', 'größe', 'x'.repeat(129)])(
-    'warns of %j, which hosts may refuse [TOOL-014, TOOL-015]',
+    'produce a warning for %j, which hosts may reject [TOOL-014, TOOL-015]',
     (name) => {
       const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
       new McpServer(info).registerTool(name, {}, () => 'x')
@@ -148,7 +148,7 @@ describe('tool names', () => {
   )
 
   it.each(['a', 'getUser', 'DATA_EXPORT_v2', 'admin.tools.list', 'a-b', 'x'.repeat(128)])(
-    'says nothing about %s [TOOL-014, TOOL-015]',
+    'produce no warning for %s [TOOL-014, TOOL-015]',
     (name) => {
       const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
       new McpServer(info).registerTool(name, {}, () => 'x')
@@ -156,11 +156,11 @@ describe('tool names', () => {
     },
   )
 
-  it('refuses the empty name [TOOL-014]', () => {
+  it('must not be empty [TOOL-014]', () => {
     expect(() => new McpServer(info).registerTool('', {}, () => 'x')).toThrow(TypeError)
   })
 
-  everyWire('are told apart by case [TOOL-016]', async (wire) => {
+  everyWire('are case-sensitive [TOOL-016]', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('Get', {}, () => 'upper')
     server.registerTool('get', {}, () => 'lower')
@@ -170,7 +170,7 @@ describe('tool names', () => {
     await expect(pair.client.callTool('GET')).rejects.toMatchObject({ code: 'peer', rpcCode: -32602 })
   })
 
-  it('cannot be used twice, neither at registration nor by a rename [TOOL-017]', async () => {
+  it('must be unique at registration and after a rename [TOOL-017]', async () => {
     const server = createServer()
     expect(() => server.registerTool('first', {}, () => 'again')).toThrow(/"first" is already registered/)
     const third = server.registerTool('third', {}, () => 'three')
@@ -181,7 +181,7 @@ describe('tool names', () => {
     expect((await ask(client, 'tools/call', { name: 'first' })).result.content[0].text).toBe('one')
   })
 
-  it('are unique in the list when an own tool has the name of a mounted one [TOOL-017]', async () => {
+  it('are unique in the list when the server and a mounted server share a name [TOOL-017]', async () => {
     const child = new McpServer(info)
     child.registerTool('add', {}, () => 'of the child')
     const server = new McpServer(info)
@@ -195,7 +195,7 @@ describe('tool names', () => {
 })
 
 describe('tools/call', () => {
-  everyWire('answers with content, and without isError when all went well [TOOL-020, TOOL-021]', async (wire) => {
+  everyWire('returns content, without isError on success [TOOL-020, TOOL-021]', async (wire) => {
     await using pair = await wire.connect(createServer())
     const result = await pair.client.callTool('first')
     expect(result.content).toEqual([{ type: 'text', text: 'one' }])
@@ -203,14 +203,14 @@ describe('tools/call', () => {
     expect(result.isError ?? false).toBe(false)
   })
 
-  everyWire('refuses an unknown tool by a protocol error [TOOL-034]', async (wire) => {
+  everyWire('answers an unknown tool with a protocol error [TOOL-034]', async (wire) => {
     await using pair = await wire.connect(createServer())
     const failure = await pair.client.callTool('third').catch((error) => error)
     expect(failure).toMatchObject({ code: 'peer', rpcCode: -32602 })
     expect(failure.message).toContain('third')
   })
 
-  everyWire('treats a disabled and a removed tool as unknown [TOOL-034]', async (wire) => {
+  everyWire('treats disabled and removed tools as unknown [TOOL-034]', async (wire) => {
     const server = createServer()
     const tool = server.registerTool('gone', {}, () => 'x')
     await using pair = await wire.connect(server)
@@ -221,7 +221,7 @@ describe('tools/call', () => {
   })
 
   it.each(revisionIds)(
-    'refuses an unknown tool the same way when none is registered on %s [TOOL-034]',
+    'answers an unknown tool with the same error when none is registered on %s [TOOL-034]',
     async (revision) => {
       const server = new McpServer(info, { capabilities: { tools: {} } })
       await using client = await script(server, revision)
@@ -230,7 +230,7 @@ describe('tools/call', () => {
   )
 
   everyWire(
-    'reports arguments that its schema refuses as a protocol error until 2025-06-18 [TOOL-035]',
+    'reports invalid arguments as a protocol error until 2025-06-18 [TOOL-035]',
     async (wire) => {
       await using pair = await wire.connect(createServer())
       const failure = await pair.client.callTool('second', { count: 11 }).catch((error) => error)
@@ -241,7 +241,7 @@ describe('tools/call', () => {
   )
 
   everyWire(
-    'reports arguments that its schema refuses in the result since 2025-11-25 [TOOL-037]',
+    'reports invalid arguments in the result since 2025-11-25 [TOOL-037]',
     async (wire) => {
       await using pair = await wire.connect(createServer())
       for (const count of [11, 0, 1.5, 'three', undefined]) {
@@ -253,7 +253,7 @@ describe('tools/call', () => {
     { revisions: ['2025-11-25', '2026-07-28'] },
   )
 
-  it.each(revisionIds)('refuses a malformed request by a protocol error on %s [TOOL-036]', async (revision) => {
+  it.each(revisionIds)('answers a malformed request with a protocol error on %s [TOOL-036]', async (revision) => {
     await using client = await script(createServer(), revision)
     const malformed = [
       {},
@@ -269,7 +269,7 @@ describe('tools/call', () => {
     }
   })
 
-  everyWire('never runs a handler with arguments that were refused [TOOL-035, TOOL-037]', async (wire) => {
+  everyWire('never runs a handler with invalid arguments [TOOL-035, TOOL-037]', async (wire) => {
     const handler = vi.fn(() => 'ran')
     const server = new McpServer(info)
     server.registerTool('strict', { inputSchema: z.strictObject({ a: z.string() }) }, handler)
@@ -282,7 +282,7 @@ describe('tools/call', () => {
     expect(handler).toHaveBeenCalledTimes(1)
   })
 
-  everyWire('takes a call without arguments as one with none', async (wire) => {
+  everyWire('treats missing arguments as an empty object', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('none', {}, (args) => JSON.stringify(args))
     server.registerTool('optional', { inputSchema: { a: z.string().optional() } }, (args) => JSON.stringify(args))
@@ -293,7 +293,7 @@ describe('tools/call', () => {
   })
 })
 
-describe('a tool that fails', () => {
+describe('a tool that throws', () => {
   function failing(thrown: unknown, options: { maskErrors?: boolean } = {}) {
     const onError = vi.fn()
     const server = new McpServer(info, { ...options, onError })
@@ -307,7 +307,7 @@ describe('a tool that fails', () => {
     return { server, onError }
   }
 
-  everyWire('says so in the result, with its message and never the stack [TOOL-035, TOOL-038]', async (wire) => {
+  everyWire('reports the message in the result, and never the stack [TOOL-035, TOOL-038]', async (wire) => {
     const { server } = failing(new Error('The disk is full'))
     await using pair = await wire.connect(server)
     for (const name of ['sync', 'async']) {
@@ -318,7 +318,7 @@ describe('a tool that fails', () => {
     expect(JSON.stringify(pair.transcript.lines)).not.toContain('tools.test.ts')
   })
 
-  everyWire('is hidden from the peer under maskErrors, and told whole to onError [TOOL-038]', async (wire) => {
+  everyWire('hides details from the peer with maskErrors and reports them to onError [TOOL-038]', async (wire) => {
     const thrown = new Error('password=hunter2', { cause: new Error('inner secret') })
     const { server, onError } = failing(thrown, { maskErrors: true })
     await using pair = await wire.connect(server)
@@ -334,7 +334,7 @@ describe('a tool that fails', () => {
     expect(said).not.toContain('inner secret')
   })
 
-  everyWire('may speak by ToolError, which no mask hides [TOOL-038]', async (wire) => {
+  everyWire('can throw ToolError, whose message is not masked [TOOL-038]', async (wire) => {
     const server = new McpServer(info, { maskErrors: true })
     server.registerTool('words', {}, () => {
       throw new ToolError('Ask for fewer rows')
@@ -355,7 +355,7 @@ describe('a tool that fails', () => {
     expect(blocks.content.map(({ type }) => type)).toEqual(['text', 'image'])
   })
 
-  everyWire('may choose a protocol error by ProtocolError', async (wire) => {
+  everyWire('can throw ProtocolError to answer with a protocol error', async (wire) => {
     const { server, onError } = failing(new ProtocolError(-32050, 'Locked', { by: 'someone' }))
     await using pair = await wire.connect(server)
     await expect(pair.client.callTool('async')).rejects.toMatchObject({
@@ -384,7 +384,7 @@ describe('a tool that fails', () => {
     ],
     ['an error without a message', new Error(''), /^/],
   ]
-  it.each(odd)('says so in the result also when it throws %s [TOOL-038]', async (_what, thrown, text) => {
+  it.each(odd)('reports an error in the result when it throws %s [TOOL-038]', async (_what, thrown, text) => {
     const { server } = failing(thrown)
     await using client = await script(server, '2026-07-28')
     for (const name of ['sync', 'async']) {
@@ -395,7 +395,7 @@ describe('a tool that fails', () => {
     }
   })
 
-  everyWire('does not disturb other calls [TOOL-038]', async (wire) => {
+  everyWire('does not affect other calls [TOOL-038]', async (wire) => {
     const { server } = failing(new Error('no'))
     server.registerTool('fine', {}, () => 'yes')
     await using pair = await wire.connect(server)
@@ -406,7 +406,7 @@ describe('a tool that fails', () => {
 })
 
 describe('several revisions at once', () => {
-  it('one server answers clients of every revision side by side [TOOL-020]', async () => {
+  it('one server answers clients of every revision concurrently [TOOL-020]', async () => {
     const server = createServer()
     const clients = await Promise.all(revisionIds.map((revision) => script(server, revision)))
     const answers = await Promise.all(clients.map((client) => ask(client, 'tools/call', { name: 'first' })))

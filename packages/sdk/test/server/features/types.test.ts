@@ -19,11 +19,11 @@ import * as z from 'zod'
 import * as mini from 'zod/mini'
 import { z as z3 } from 'zod/v3'
 
-// The types are checked by tsc; running this file only shows that the calls are accepted as well.
+// tsc checks the types; running the file only shows that the calls are accepted.
 const info = { name: 'types', version: '1' }
 
 describe('arguments of a tool', () => {
-  it('come from a raw shape, optional where the schema says so', () => {
+  it('are inferred from a raw shape, with optional fields', () => {
     const server = new McpServer(info)
     const inputSchema = {
       a: z.number(),
@@ -46,7 +46,7 @@ describe('arguments of a tool', () => {
     expect(server.server.getCapabilities().tools).toBeDefined()
   })
 
-  it('come from z.object, zod 3, zod mini and arktype', () => {
+  it('are inferred from z.object, zod 3, zod mini and arktype', () => {
     const server = new McpServer(info)
     server.registerTool('four', { inputSchema: z.object({ a: z.number(), b: z.string().optional() }) }, (args) => {
       expectTypeOf(args).toEqualTypeOf<{ a: number; b?: string | undefined }>()
@@ -67,7 +67,7 @@ describe('arguments of a tool', () => {
     expect(server.server.getCapabilities().tools).toBeDefined()
   })
 
-  it('are unknown by name for a JSON Schema, and nothing without a schema', () => {
+  it('are a record of unknown values for a JSON Schema, and empty without a schema', () => {
     const server = new McpServer(info)
     server.registerTool('json', { inputSchema: { type: 'object', properties: { a: { type: 'number' } } } }, (args) => {
       expectTypeOf(args).toEqualTypeOf<Record<string, unknown>>()
@@ -81,7 +81,7 @@ describe('arguments of a tool', () => {
     expect(server.server.getCapabilities().tools).toBeDefined()
   })
 
-  it('can be named by InferInput and InferOutput', () => {
+  it('are available as InferInput and InferOutput', () => {
     const shape = { a: z.string().transform(Number), b: z.number().default(1) }
     expectTypeOf<InferInput<typeof shape>>().toEqualTypeOf<{ a: string; b?: number | undefined }>()
     expectTypeOf<InferOutput<typeof shape>>().toEqualTypeOf<{ a: number; b: number }>()
@@ -90,8 +90,8 @@ describe('arguments of a tool', () => {
   })
 })
 
-describe('what a tool returns', () => {
-  it('is text, a result or nothing without an output schema', () => {
+describe('the return value of a tool', () => {
+  it('is text, a result or undefined without an output schema', () => {
     expectTypeOf<string | CallToolResult | undefined>().toExtend<ToolReturn<undefined>>()
     expectTypeOf<number>().not.toExtend<ToolReturn<undefined>>()
     const server = new McpServer(info)
@@ -99,24 +99,24 @@ describe('what a tool returns', () => {
     server.registerTool('nothing', {}, () => undefined)
     server.registerTool('later', {}, async () => {})
     server.registerTool('full', {}, async () => ({ content: [{ type: 'text', text: 'x' }] }))
-    // @ts-expect-error A number is none of these.
+    // @ts-expect-error A number is not a valid return value.
     server.registerTool('number', {}, () => 7)
-    // @ts-expect-error There is no such kind of content.
+    // @ts-expect-error The content type does not exist.
     server.registerTool('kind', {}, () => ({ content: [{ type: 'smell', text: 'x' }] }))
     expect(server.server.getCapabilities().tools).toBeDefined()
   })
 
-  it('must fit the output schema', () => {
+  it('must match the output schema', () => {
     const server = new McpServer(info)
     const outputSchema = { sum: z.number(), note: z.string().optional(), unit: z.string().default('C') }
     server.registerTool('fits', { outputSchema }, () => ({ sum: 1 }))
     server.registerTool('later', { outputSchema }, async () => ({ sum: 1, note: 'x', unit: 'F' }))
-    // @ts-expect-error The sum is a number.
+    // @ts-expect-error The sum must be a number.
     server.registerTool('wrong', { outputSchema }, () => ({ sum: 'one' }))
     // @ts-expect-error The sum is missing.
     server.registerTool('less', { outputSchema }, () => ({ note: 'x' }))
     server.registerTool('list', { outputSchema: z.array(z.number()) }, () => [1, 2])
-    // @ts-expect-error It must be a list of numbers.
+    // @ts-expect-error The output must be an array of numbers.
     server.registerTool('texts', { outputSchema: z.array(z.number()) }, () => ['a'])
     expect(server.server.getCapabilities().tools).toBeDefined()
   })
@@ -129,7 +129,7 @@ describe('the rest of the API', () => {
       expectTypeOf(args).toEqualTypeOf<{ a: string; b?: string | undefined }>()
       return 'x'
     })
-    // @ts-expect-error A role is user or assistant.
+    // @ts-expect-error The role must be user or assistant.
     server.registerPrompt('q', {}, () => ({ messages: [{ role: 'system', content: { type: 'text', text: 'x' } }] }))
     expect(server.server.getCapabilities().prompts).toBeDefined()
   })
@@ -137,20 +137,20 @@ describe('the rest of the API', () => {
   it('types annotations and icons [ICON-001]', () => {
     expectTypeOf<Icon>().toEqualTypeOf<{ src: string; mimeType?: string; sizes?: string[]; theme?: 'light' | 'dark' }>()
     const server = new McpServer(info)
-    // @ts-expect-error An icon has a src.
+    // @ts-expect-error An icon requires a src.
     const withoutSrc = () => server.registerTool('a', { icons: [{ mimeType: 'image/png' }] }, () => 'x')
     expect(withoutSrc).toThrow('src')
     server.registerTool('b', { annotations: { readOnlyHint: true } }, () => 'x')
-    // @ts-expect-error There is no such hint.
+    // @ts-expect-error The hint does not exist.
     server.registerTool('c', { annotations: { quickHint: true } }, () => 'x')
-    // @ts-expect-error The audience is user or assistant.
+    // @ts-expect-error The audience must be user or assistant.
     const annotations: Annotations = { audience: ['everyone'] }
     const bad = () => server.registerResource('d', 'a://d', { annotations }, () => 'x')
     expect(bad).toThrow('audience')
     expect(server.server.getCapabilities().tools).toBeDefined()
   })
 
-  it('types the variables of a template by its URI', () => {
+  it('infers the variables of a template from its URI', () => {
     expectTypeOf<VariablesOf<'greeting://{name}'>>().toEqualTypeOf<{ name: string }>()
     expectTypeOf<VariablesOf<'file://{+path}{#part}'>>().toEqualTypeOf<{ path: string; part: string }>()
     expectTypeOf<VariablesOf<'a://{x,y}{.z}'>>().toEqualTypeOf<{ x: string; y: string; z: string }>()
@@ -186,7 +186,7 @@ describe('the rest of the API', () => {
     expect(handles).toHaveLength(1)
   })
 
-  it('types a new handler by the schemas of the registration, or by those given with it', () => {
+  it('infers the types of a new handler from the registered schemas, or from those in the update', () => {
     const server = new McpServer(info)
     const config = { inputSchema: { a: z.number() }, outputSchema: { sum: z.number() } }
     const tool = server.registerTool('a', config, ({ a }) => ({ sum: a }))
@@ -204,7 +204,7 @@ describe('the rest of the API', () => {
         return { sum: args.b.length }
       },
     })
-    // @ts-expect-error The sum is a number.
+    // @ts-expect-error The sum must be a number.
     tool.update({ handler: () => ({ sum: 'one' }) })
     const prompt = server.registerPrompt('p', { argsSchema: { a: z.string() } }, () => 'x')
     prompt.update({
@@ -217,7 +217,7 @@ describe('the rest of the API', () => {
     expect(tools).toHaveLength(1)
   })
 
-  it('lets a tool return the result of another one', () => {
+  it('lets a tool return the result of another tool', () => {
     const server = new McpServer(info)
     const client = new Client(info)
     server.registerTool('proxy', {}, () => client.callTool('a'))
@@ -230,7 +230,7 @@ describe('the rest of the API', () => {
     expect(server.server.getCapabilities().tools).toBeDefined()
   })
 
-  it('types structured content by the output schema of the call', () => {
+  it('infers structured content from the output schema of the call', () => {
     const client = new Client(info)
     const call = () => client.callTool('a', {}, { outputSchema: { sum: z.number() }, timeoutMs: 10 })
     type Called = Awaited<ReturnType<typeof call>>
@@ -243,7 +243,7 @@ describe('the rest of the API', () => {
     expect(client.state).toBe('idle')
   })
 
-  it('types what a client gets', () => {
+  it('types the results of a client', () => {
     const client = new Client(info)
     type Listed = Awaited<ReturnType<typeof client.listTools>>
     expectTypeOf<Listed['tools'][number]['name']>().toEqualTypeOf<string>()

@@ -4,7 +4,7 @@ import { type Context, McpServer } from 'tenon/server'
 import type { Transcript } from 'tenon/testing'
 import { answersIn, questionsIn } from './wire.ts'
 
-/** What went out as a question, whichever way the revision has for it. */
+/** The params of an elicitation, sent as a request or in a result depending on the revision. */
 export interface AskedParams {
   mode?: string
   message?: string
@@ -18,17 +18,17 @@ export interface AnswerSaid {
   content?: Record<string, unknown>
 }
 
-/** Every elicitation that the server sent, as a request or in a result. */
+/** Returns every elicitation that the server sent, as a request or in a result. */
 export function asked(transcript: Transcript): AskedParams[] {
   return questionsIn(transcript, 'elicitation/create') as AskedParams[]
 }
 
-/** Every answer to an elicitation that the client sent, as a result or in the next call. */
+/** Returns every answer to an elicitation that the client sent, as a result or in the next call. */
 export function answers(transcript: Transcript): AnswerSaid[] {
   return (answersIn(transcript) as AnswerSaid[]).filter((answer) => 'action' in answer)
 }
 
-/** A server with one tool, `ask`. */
+/** Creates a server with one tool, `ask`. */
 export function asking(handler: (ctx: Context) => unknown, options?: ConstructorParameters<typeof McpServer>[1]) {
   const server = new McpServer({ name: 'asker', version: '1.0.0' }, options)
   server.registerTool('ask', {}, async (_args, ctx) => {
@@ -38,7 +38,7 @@ export function asking(handler: (ctx: Context) => unknown, options?: Constructor
   return server
 }
 
-/** A client that gives the same answer to every form, and the forms that it was given. */
+/** Creates handlers that answer every form with the same content, and records the forms. */
 export function filling(content: Record<string, string | number | boolean | string[]>) {
   const forms: ElicitFormRequest[] = []
   const elicit = (form: ElicitFormRequest) => {

@@ -7,7 +7,7 @@ export const nameForm = z.object({ name: z.string() })
 export const anything = z.record(z.string(), z.unknown())
 export const yes = { sure: accept({ name: 'yes' }) }
 
-/** Pays once, and only after the user said so. */
+/** Creates a server whose tool pays once, and only after the user agreed. */
 export function bank(options: McpServerOptions = {}, name = 'bank') {
   const server = serverOf(options, name)
   const paid: string[] = []

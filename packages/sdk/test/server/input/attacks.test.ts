@@ -31,8 +31,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('answers of a client that means harm', () => {
-  everyRaw('never stand for work that is done once [MRTR-018, MRTR-024]', async (open) => {
+describe('answers from a malicious client', () => {
+  everyRaw('never replace the value of ctx.once [MRTR-018, MRTR-024]', async (open) => {
     const server = serverOf()
     let count = 0
     server.registerTool('balance', {}, async (_args, ctx) => {
@@ -54,14 +54,14 @@ describe('answers of a client that means harm', () => {
     expect(count).toBe(1)
   })
 
-  everyRaw('may be 10,000, of which the ones that were asked for count [MRTR-024]', async (open) => {
+  everyRaw('that were not asked for are ignored, even 10,000 of them [MRTR-024]', async (open) => {
     const { server, paid } = bank()
     await using peer = await open(server)
     const first = await peer.call('pay', {})
     const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`k${at}`, accept({ name: 'x' })]))
     const again = await peer.call('pay', {}, withAnswers(first, many))
     expect(keysOf(again)).toEqual(['sure'])
-    // What was not asked for is not carried along.
+    // The state does not include answers that were not asked for.
     expect(Math.abs(stateOf(again).length - stateOf(first).length)).toBeLessThan(10)
     expect(textOf(await peer.call('pay', {}, withAnswers(again, { ...many, ...yes })))).toBe('pay: accept')
     expect(paid).toHaveLength(1)
@@ -69,7 +69,7 @@ describe('answers of a client that means harm', () => {
 
   const tenMegabytes = 'x'.repeat(10 * 1024 * 1024)
 
-  /** Says how long the answer is, and asks once more if it is to. */
+  /** Creates a server whose tool returns the length of the answer, after another question if `more` is set. */
   function measure(options: McpServerOptions = {}): McpServer {
     const server = serverOf(options)
     server.registerTool('measure', { inputSchema: { more: z.boolean() } }, async ({ more }, ctx) => {
@@ -80,7 +80,7 @@ describe('answers of a client that means harm', () => {
     return server
   }
 
-  it('of 10 MB do no harm over stdio: used where that is all, refused where the client would have to carry it', async () => {
+  it('of 10 MB over stdio are accepted in the last round trip, rejected if the state would carry them', async () => {
     await using peer = openStdio(measure())
     const answer = { sure: accept({ name: tenMegabytes }) }
     const first = await peer.call('measure', { more: false })
@@ -95,18 +95,18 @@ describe('answers of a client that means harm', () => {
     expect(textOf(await peer.call('measure', { more: false }, withAnswers(first, yes)))).toBe('3')
   })
 
-  it('of 10 MB are refused over HTTP before they are read, and others are served', async () => {
+  it('of 10 MB are rejected over HTTP before the body is read, and other requests are served', async () => {
     await using peer = await ways.http(measure())
     const first = await peer.call('measure', { more: false })
     const big = peer.call('measure', { more: false }, withAnswers(first, { sure: accept({ name: tenMegabytes }) }))
     const refused = await big.catch((error: NodeJS.ErrnoException) => error)
-    // A server that does not read on may be gone before everything is sent.
+    // The server may close the connection before the client has sent everything.
     if (refused instanceof Error) expect(['EPIPE', 'ECONNRESET']).toContain(refused.code)
     else expect(refused.error?.code).toBeLessThan(0)
     expect(textOf(await peer.call('measure', { more: false }, withAnswers(first, yes)))).toBe('3')
   })
 
-  it('of 10 MB are carried by nobody over HTTP either, where so much may be sent', async () => {
+  it('of 10 MB are rejected over HTTP if the state would carry them, even with a larger body limit', async () => {
     const serving = { maxBodyBytes: 64 * 1024 * 1024 }
     await using peer = await ways.http(measure(), { serving })
     const first = await peer.call('measure', { more: true })
@@ -115,7 +115,7 @@ describe('answers of a client that means harm', () => {
     expect(error?.code).toBe(-32603)
   })
 
-  everyRaw('are not carried beyond what the server allows, nor taken back beyond it', async (open) => {
+  everyRaw('are rejected when the state would exceed maxStateBytes, and so is a larger state', async (open) => {
     const server = measure({ questions: { maxStateBytes: 2_000 } })
     await using peer = await open(server)
     const first = await peer.call('measure', { more: true })
@@ -131,8 +131,8 @@ describe('answers of a client that means harm', () => {
   })
 })
 
-describe('a handler that asks for ever', () => {
-  everyForm('is ended after so many rounds as the server allows', async (wire) => {
+describe('a handler that never stops asking', () => {
+  everyForm('is ended after maxRounds round trips', async (wire) => {
     const server = serverOf({ questions: { maxRounds: 5 } })
     server.registerTool('nag', {}, async (_args, ctx) => {
       for (let at = 0; ; at++) await ctx.elicit(`Question ${at}?`, nameForm, { key: `${at}` })
@@ -160,7 +160,7 @@ describe('a handler that asks for ever', () => {
     }
   })
 
-  everyForm('is ended after 32 rounds, if nothing else is said', async (wire) => {
+  everyForm('is ended after 32 round trips by default', async (wire) => {
     const server = serverOf()
     server.registerPrompt('nag', {}, async (_args, ctx) => {
       for (let at = 0; ; at++) await ctx.elicit(`Question ${at}?`, nameForm, { key: `${at}` })
@@ -178,7 +178,7 @@ describe('a handler that asks for ever', () => {
     expect(asked).toBe(32)
   })
 
-  everyForm('is ended also when it changes its question each time', async (wire) => {
+  everyForm('is ended even when its question changes each time', async (wire) => {
     const server = serverOf({ questions: { maxRounds: 4 } })
     let at = 0
     server.registerTool('change', {}, async (_args, ctx) => {
@@ -201,9 +201,9 @@ describe('a handler that asks for ever', () => {
     expect(asked).toBe(4)
   })
 
-  everyForm('is ended also when it asks for what is known already, or for nothing', async (wire) => {
+  everyForm('is ended even when it repeats an answered question or asks nothing', async (wire) => {
     const server = serverOf({ questions: { maxRounds: 2 } })
-    /** Far more than is allowed: an endless loop would end the test run and not the test. */
+    /** Far above the limit. An endless loop would block the test run instead of failing the test. */
     const enough = 500
     let runs = 0
     server.registerTool('roots', {}, (_args, ctx) => {
@@ -220,7 +220,7 @@ describe('a handler that asks for ever', () => {
     }
   })
 
-  everyRaw('cannot be kept alive by a client that sends an older state', async (open) => {
+  everyRaw('cannot be prolonged by a client that sends an older state', async (open) => {
     const server = serverOf({ questions: { maxRounds: 2 } })
     server.registerTool('nag', {}, async (_args, ctx) => {
       for (let at = 0; ; at++) await ctx.elicit(`Question ${at}?`, nameForm, { key: `${at}` })
@@ -236,7 +236,7 @@ describe('a handler that asks for ever', () => {
   })
 })
 
-/** The real framing, with bytes in pipes. */
+/** Connects with the real stdio framing over in-memory pipes. */
 function openStdio(server: McpServer): Pick<RawPeer, 'call'> & AsyncDisposable {
   const stdin = new PassThrough()
   const stdout = new PassThrough()

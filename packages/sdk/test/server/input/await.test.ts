@@ -8,7 +8,7 @@ import { everyAsking, everyForm, everyPage } from './support.ts'
 const info = { name: 'asker', version: '1.0.0' }
 
 describe('a handler that awaits the user', () => {
-  everyForm('gets what was filled in [ELIC-009, MRTR-002]', async (wire) => {
+  everyForm('receives the content of the form [ELIC-009, MRTR-002]', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('deploy', { inputSchema: { app: z.string() } }, async ({ app }, ctx) => {
       const answer = await ctx.elicit(`Deploy ${app}?`, z.object({ env: z.enum(['staging', 'live']) }))
@@ -27,7 +27,7 @@ describe('a handler that awaits the user', () => {
     expect(seen).toEqual(['Deploy shop?', ['env'], 'asker'])
   })
 
-  everyForm('gets a refusal as a value [ELIC-017, ELIC-020]', async (wire) => {
+  everyForm('receives decline and cancel as values [ELIC-017, ELIC-020]', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('ask', {}, async (_args, ctx) => {
       const answers = [await ctx.elicit('One?'), await ctx.elicit('Two?')]
@@ -40,7 +40,7 @@ describe('a handler that awaits the user', () => {
     expect(count).toBe(2)
   })
 
-  everyForm('asks three times in a row, and once-only work is done once', async (wire) => {
+  everyForm('can ask three times in a row, and ctx.once runs once', async (wire) => {
     let plans = 0
     const server = new McpServer(info)
     server.registerTool('plan', {}, async (_args, ctx) => {
@@ -59,7 +59,7 @@ describe('a handler that awaits the user', () => {
     expect(plans).toBe(1)
   })
 
-  everyForm('puts several questions at once in one round', async (wire) => {
+  everyForm('sends concurrent questions in one round trip', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('both', {}, async (_args, ctx) => {
       const schema = z.object({ n: z.number() })
@@ -82,7 +82,7 @@ describe('a handler that awaits the user', () => {
     expect(most).toBe(2)
   })
 
-  everyAsking('has the client sample its model [SAMP-005, SAMP-006]', async (wire) => {
+  everyAsking('can request a completion from the model of the client [SAMP-005, SAMP-006]', async (wire) => {
     const server = new McpServer(info)
     server.registerPrompt('poem', {}, async (_args, ctx) => {
       const message = { role: 'user' as const, content: { type: 'text' as const, text: 'A line about the sea' } }
@@ -102,7 +102,7 @@ describe('a handler that awaits the user', () => {
     expect(messages[0]!.content).toEqual({ type: 'text', text: 'm-1: 1/50 waves' })
   })
 
-  everyAsking('learns the roots of the client, in a resource [ROOT-003]', async (wire) => {
+  everyAsking('can list the roots of the client while it reads a resource [ROOT-003]', async (wire) => {
     const server = new McpServer(info)
     server.registerResource('roots', 'roots://all', {}, async (_uri, ctx) => {
       const roots = await ctx.roots()
@@ -113,7 +113,7 @@ describe('a handler that awaits the user', () => {
     expect(contents[0]).toMatchObject({ text: 'me=file:///home/me' })
   })
 
-  everyPage('sends the user to a page [ELIC-022]', async (wire) => {
+  everyPage('can send the user to a URL [ELIC-022]', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('login', {}, async (_args, ctx) => {
       const { action, complete } = await ctx.elicitUrl(
@@ -137,7 +137,7 @@ describe('a handler that awaits the user', () => {
   })
 
   everyWire(
-    'is told when the client cannot be asked [SAMP-003, ELIC-005, MRTR-007]',
+    'gets a CapabilityError when the client does not support the question [SAMP-003, ELIC-005, MRTR-007]',
     async (wire) => {
       const server = new McpServer(info)
       const caught: unknown[] = []

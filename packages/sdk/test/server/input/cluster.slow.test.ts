@@ -12,8 +12,8 @@ const fixture = new URL('./fixtures/cluster-node.js', import.meta.url).pathname
 const runs = 1_000
 const workers = 16
 
-describe('two server processes behind a proxy that sends every POST to the other one', () => {
-  it('share a key and nothing else, and each of 1,000 calls with three questions has its effect exactly once [MRTR-002, MRTR-009]', async () => {
+describe('two server processes behind a proxy that alternates between them', () => {
+  it('run each of 1,000 calls with three questions exactly once [MRTR-002, MRTR-009]', async () => {
     const notes = takeNotes()
     const nodes = [
       await startNode(notes.folder, 'shared '.repeat(6)),
@@ -46,7 +46,7 @@ describe('two server processes behind a proxy that sends every POST to the other
     }
   }, 120_000)
 
-  it('refuse each other where the keys differ [MRTR-019]', async () => {
+  it('reject the state of each other when their keys differ [MRTR-019]', async () => {
     const notes = takeNotes()
     const nodes = [
       await startNode(notes.folder, 'one key '.repeat(4)),
@@ -86,7 +86,7 @@ async function startNode(folder: string, key: string): Promise<{ child: ChildPro
   return { child, port }
 }
 
-/** Each path is a caller of its own, whose requests go to the nodes in turn. */
+/** Starts a proxy that treats each path as one caller and sends its requests to the nodes in turn. */
 async function openProxy(ports: readonly number[]): Promise<{ url(caller: number): string }> {
   const turns = new Map<string, number>()
   const server = createServer((incoming, outgoing) => {
@@ -112,7 +112,7 @@ async function openProxy(ports: readonly number[]): Promise<{ url(caller: number
   return { url: (caller) => `http://127.0.0.1:${port}/caller-${caller}` }
 }
 
-/** What the nodes write, in a folder that goes away. */
+/** Creates a temporary folder for the output of the nodes. */
 function takeNotes() {
   const folder = mkdtempSync(join(tmpdir(), 'tenon-fleet-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))

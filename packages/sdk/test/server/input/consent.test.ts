@@ -8,7 +8,7 @@ const yes = { elicit: () => ({ action: 'accept' as const, content: { word: 'yes'
 const word = z.object({ word: z.string() })
 
 describe('an answer', () => {
-  everyForm('is good only for the question that was shown, also when a handler runs again by hand', async (wire) => {
+  everyForm('applies only to the question that was shown, even when the handler runs again', async (wire) => {
     let amount = 1
     const server = new McpServer(info)
     server.registerTool('pay', {}, async (_args, ctx) => {
@@ -33,7 +33,7 @@ describe('an answer', () => {
     expect(shown).toEqual(['Pay 1?', 'More?', 'Pay 1000000?'])
   })
 
-  everyAsking('of a model is good only for what the model was given', async (wire) => {
+  everyAsking('from a model applies only to the messages that the model received', async (wire) => {
     let isSwapped = false
     const server = new McpServer(info)
     server.registerTool('judge', {}, async (_args, ctx) => {
@@ -57,7 +57,7 @@ describe('an answer', () => {
   })
 })
 
-describe('a handler that asks by hand and then awaits', () => {
+describe('a handler that returns a question and then awaits another', () => {
   everyForm('keeps its state and its answers', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('order', {}, async (_args, ctx) => {
@@ -84,14 +84,14 @@ describe('a handler that asks by hand and then awaits', () => {
 })
 
 describe('a handler that catches everything and asks again', () => {
-  everyForm('does not stop the process', async (wire) => {
+  everyForm('does not block the process', async (wire) => {
     const server = new McpServer(info)
     server.registerTool('stubborn', {}, async (_args, ctx) => {
       for (;;) {
         try {
           return (await ctx.elicit('Now?')).action
         } catch {
-          // Again.
+          // Ask again.
         }
       }
     })
@@ -101,7 +101,7 @@ describe('a handler that catches everything and asks again', () => {
     else expect(result.message).toMatch(/asked more than 100 questions at once/)
   })
 
-  it('is left alone when its request is over', async () => {
+  it('stops asking after its request was cancelled', async () => {
     let asked = 0
     const server = new McpServer(info)
     const { connect } = await import('tenon/client')
@@ -126,8 +126,8 @@ describe('a handler that catches everything and asks again', () => {
   })
 })
 
-describe('a key for states', () => {
-  it.each(['', 'short', new Uint8Array(16)])('must not be guessed: %j', (stateKey) => {
+describe('a stateKey', () => {
+  it.each(['', 'short', new Uint8Array(16)])('must be long enough: %j', (stateKey) => {
     expect(() => new McpServer(info, { stateKey })).toThrow(/32 random/)
     expect(() => new McpServer(info, { stateKeys: ['x'.repeat(32), stateKey] })).toThrow(/32 random/)
   })

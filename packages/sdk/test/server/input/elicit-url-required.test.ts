@@ -11,7 +11,7 @@ import { complete, nextCompletion, old, onlyOld, page, visiting } from './elicit
 import { everyAsking, everyPage } from './support.ts'
 import { modern } from './wire.ts'
 
-describe('a call that needs a page first', () => {
+describe('a call that requires a URL elicitation first', () => {
   const needsPage = () => {
     const visited = new Set<string>()
     const server = new McpServer({ name: 'gate', version: '1.0.0' })
@@ -29,7 +29,7 @@ describe('a call that needs a page first', () => {
   }
 
   everyAsking(
-    'fails with -32042 and the pages, each with an id [ELIC-030, ELIC-032]',
+    'fails with -32042 and the URLs, each with an id [ELIC-030, ELIC-032]',
     async (wire) => {
       const { server, visited } = needsPage()
       const { seen, handlers } = visiting()
@@ -63,14 +63,14 @@ describe('a call that needs a page first', () => {
         visited.add(what)
         await call()
       }
-      // What to do about it is for whoever made the call.
+      // The client shows nothing itself: the caller decides what to do with the error.
       expect(seen).toEqual([])
     },
     onlyOld,
   )
 
   everyAsking(
-    'asks for the pages and goes on by itself, from 2026-07-28 on [ELIC-022, ELIC-024]',
+    'sends the user to the URLs and then continues, on 2026-07-28 [ELIC-022, ELIC-024]',
     async (wire) => {
       const { server, visited } = needsPage()
       const seen: string[] = []
@@ -93,7 +93,7 @@ describe('a call that needs a page first', () => {
   )
 
   everyAsking(
-    'is not asked again and again when the user declines, from 2026-07-28 on [ELIC-021]',
+    'is not repeated when the user declines, on 2026-07-28 [ELIC-021]',
     async (wire) => {
       const { server } = needsPage()
       for (const action of ['decline', 'cancel'] as const) {
@@ -111,7 +111,7 @@ describe('a call that needs a page first', () => {
     ['can be asked nothing', {}],
   ]
   for (const [name, handlers] of without) {
-    everyPage(`fails otherwise for a client that ${name} [ELIC-005, ELIC-031]`, async (wire) => {
+    everyPage(`fails with another error for a client that ${name} [ELIC-005, ELIC-031]`, async (wire) => {
       const { server } = needsPage()
       await using pair = await wire.connect(server, { handlers })
       const error = await errorOf<PeerError>(pair.client.callTool('enter'))
@@ -122,7 +122,7 @@ describe('a call that needs a page first', () => {
   }
 
   everyAsking(
-    'fails otherwise on revisions that have no pages [ELIC-031]',
+    'fails with another error on revisions without URL elicitation [ELIC-031]',
     async (wire) => {
       const { server } = needsPage()
       await using pair = await wire.connect(server, visiting())
@@ -134,7 +134,7 @@ describe('a call that needs a page first', () => {
     { revisions: ['2024-11-05', '2025-03-26', '2025-06-18'] },
   )
 
-  it('names each page by an id, also where an author gives none in so many words [ELIC-032]', () => {
+  it('gives each URL an id, even when elicitationId is explicitly undefined [ELIC-032]', () => {
     const error = new UrlElicitationRequiredError([{ message: 'Look there', url: page, elicitationId: undefined }])
     expect(error.data).toEqual({
       elicitations: [{ mode: 'url', message: 'Look there', url: page, elicitationId: expect.any(String) }],
@@ -142,7 +142,7 @@ describe('a call that needs a page first', () => {
   })
 
   everyAsking(
-    'names no page to a client that cannot be sent there [ELIC-005]',
+    'names no URL to a client without URL elicitation [ELIC-005]',
     async (wire) => {
       const { server } = needsPage()
       await using pair = await wire.connect(server, { handlers: { elicit: () => ({ action: 'decline' }) } })
@@ -152,11 +152,11 @@ describe('a call that needs a page first', () => {
     { revisions: ['2025-06-18', old] },
   )
 
-  it('names at least one page [ELIC-031, ELIC-032]', () => {
+  it('must name at least one URL [ELIC-031, ELIC-032]', () => {
     expect(() => new UrlElicitationRequiredError([])).toThrow(TypeError)
   })
 
-  everyPage('is all that -32042 is used for [ELIC-031]', async (wire) => {
+  everyPage('is the only error that uses -32042 [ELIC-031]', async (wire) => {
     const server = new McpServer({ name: 'gate', version: '1.0.0' })
     const failures: Record<string, () => unknown> = {
       plain: () => new Error('broken'),
@@ -174,7 +174,7 @@ describe('a call that needs a page first', () => {
     expect(JSON.stringify(said(pair.transcript, 'server'))).not.toContain('-32042')
   })
 
-  it('can be made again once the server says that the page is done (2025-11-25) [ELIC-025, ELIC-028]', async () => {
+  it('can be repeated after the server reports completion (2025-11-25) [ELIC-025, ELIC-028]', async () => {
     let isIn = false
     let retry = () => {}
     const server = asking(async (ctx) => {
@@ -194,7 +194,7 @@ describe('a call that needs a page first', () => {
     expect((await client.callTool('ask')).text).toBe('inside')
   })
 
-  it('can be made again when a page that -32042 named is done (2025-11-25) [ELIC-027, ELIC-028]', async () => {
+  it('can be repeated after an elicitation from -32042 completes (2025-11-25) [ELIC-027, ELIC-028]', async () => {
     let isIn = false
     const elicitation = { mode: 'url', message: 'Log in there', url: page, elicitationId: 'e-9' }
     const server = scripted(old, {

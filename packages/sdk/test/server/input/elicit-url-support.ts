@@ -5,7 +5,7 @@ export const old = '2025-11-25'
 export const onlyOld = { revisions: [old] as const }
 export const complete = 'notifications/elicitation/complete'
 
-/** A client whose user says the same to every page, and the pages that were shown. */
+/** Creates handlers that answer every URL elicitation with the same action, and records the requests. */
 export function visiting(action: 'accept' | 'decline' | 'cancel' = 'accept') {
   const seen: ElicitUrlRequest[] = []
   const elicitUrl = (question: ElicitUrlRequest) => {

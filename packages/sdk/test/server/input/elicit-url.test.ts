@@ -19,9 +19,9 @@ import { modern, putTo } from './wire.ts'
 
 const both = [old, modern] as const
 
-describe('a page to visit', () => {
+describe('a URL elicitation', () => {
   everyPage(
-    'goes out with mode, message and URL, and comes to the handler whole [ELIC-022, ELIC-046]',
+    'is sent with mode, message and URL, and reaches the handler unchanged [ELIC-022, ELIC-046]',
     async (wire) => {
       const server = asking((ctx) => ctx.elicitUrl('Log in there', new URL(page)))
       const { seen, handlers } = visiting()
@@ -36,7 +36,7 @@ describe('a page to visit', () => {
   )
 
   everyAsking(
-    'has an id of its own each time, and one that the author gives is kept as it is [ELIC-023]',
+    'has a unique id each time, and an id from the application is used as given [ELIC-023]',
     async (wire) => {
       const server = asking(async (ctx) => {
         await Promise.all([ctx.elicitUrl('One', page), ctx.elicitUrl('Two', page)])
@@ -59,7 +59,7 @@ describe('a page to visit', () => {
   )
 
   everyAsking(
-    'has an id also when it is asked for by hand [ELIC-023]',
+    'has an id when it is returned with inputRequired [ELIC-023]',
     async (wire) => {
       const server = new McpServer({ name: 'asker', version: '1.0.0' })
       server.registerTool('ask', {}, (_args, ctx) => {
@@ -77,7 +77,7 @@ describe('a page to visit', () => {
     onlyOld,
   )
 
-  it('has an id also when it is asked for by hand, and an author gives none in so many words [ELIC-023]', async () => {
+  it('has an id when inputRequired gets an explicitly undefined elicitationId [ELIC-023]', async () => {
     const server = new McpServer({ name: 'asker', version: '1.0.0' })
     server.registerTool('ask', {}, (_args, ctx) => {
       if (ctx.inputResponses.a) return 'done'
@@ -91,7 +91,7 @@ describe('a page to visit', () => {
   })
 
   everyAsking(
-    'has no id, and nobody is told that it is complete, from 2026-07-28 on [ELIC-024]',
+    'has no id and no completion notification on 2026-07-28 [ELIC-024]',
     async (wire) => {
       const server = asking(async (ctx) => {
         const answer = await ctx.elicitUrl('Log in there', page, { elicitationId: 'mine' })
@@ -119,7 +119,7 @@ describe('a page to visit', () => {
   })
 
   for (const revision of both) {
-    it(`brings nothing but an action to the handler, whatever the client sends (${revision}) [ELIC-018]`, async () => {
+    it(`passes only an action to the handler, whatever the client sends (${revision}) [ELIC-018]`, async () => {
       const server = asking(async (ctx) => Object.keys(await ctx.elicitUrl('Log in there', page)))
       const client = await ScriptedClient.connect(server, { revision, capabilities: { elicitation: { url: {} } } })
       await using _client = client
@@ -151,7 +151,7 @@ describe('a page to visit', () => {
     ['a user', 'https://token@login.example.com/'],
   ]
   for (const [name, url] of bad) {
-    everyPage(`is not sent when it is ${name} [ELIC-022, ELIC-043]`, async (wire) => {
+    everyPage(`is not sent when the URL is ${name} [ELIC-022, ELIC-043]`, async (wire) => {
       const server = asking((ctx) => ctx.elicitUrl('Log in there', url))
       const { seen, handlers } = visiting()
       await using pair = await wire.connect(server, { handlers })
@@ -164,7 +164,7 @@ describe('a page to visit', () => {
     })
   }
 
-  everyPage('is not sent in an error that requires it when it is any of those [ELIC-022, ELIC-043]', async (wire) => {
+  everyPage('is not sent in a UrlElicitationRequiredError with an invalid URL [ELIC-022, ELIC-043]', async (wire) => {
     for (const [, url] of bad) {
       const server = asking(() => {
         throw new UrlElicitationRequiredError([{ message: 'Log in there', url }])
@@ -177,7 +177,7 @@ describe('a page to visit', () => {
     }
   })
 
-  everyPage('may be on this machine without encryption, for development [ELIC-043]', async (wire) => {
+  everyPage('may use plain http on the local machine, for development [ELIC-043]', async (wire) => {
     const server = asking(async (ctx) => {
       for (const host of ['localhost', '127.0.0.1', '[::1]']) {
         await ctx.elicitUrl('Log in there', `http://${host}:3000/`, { key: host })
@@ -189,8 +189,8 @@ describe('a page to visit', () => {
   })
 })
 
-describe('a client that is sent to a page', () => {
-  everyPage('fetches and opens nothing, whatever the user says [ELIC-044, ELIC-045]', async (wire) => {
+describe('a client that receives a URL elicitation', () => {
+  everyPage('neither fetches nor opens the URL, whatever the user answers [ELIC-044, ELIC-045]', async (wire) => {
     let connections = 0
     const site = createServer((_, response) => response.end())
     site.on('connection', () => connections++)
@@ -203,7 +203,7 @@ describe('a client that is sent to a page', () => {
         expect((await pair.client.callTool('ask')).text).toBe(action)
       }
       expect(connections).toBe(0)
-      // The count works.
+      // Verify that the counter works.
       await fetch(url)
       expect(connections).toBe(1)
     } finally {
@@ -227,7 +227,7 @@ describe('a client that is sent to a page', () => {
     ['http://bank.com@203.0.113.7:81/', [/not encrypted/, /host is 203/, /IP address/, /port.*81/]],
   ]
   for (const revision of both) {
-    it.each(suspicious)(`warns of what is suspicious about %s (${revision}) [ELIC-047]`, async (url, warnings) => {
+    it.each(suspicious)(`warns about suspicious parts of %s (${revision}) [ELIC-047]`, async (url, warnings) => {
       const { seen, handlers } = visiting()
       const { result } = await putTo(revision, pageQuestion(url), { handlers })
       expect(result).toEqual({ action: 'accept' })
@@ -239,7 +239,7 @@ describe('a client that is sent to a page', () => {
     })
 
     it.each(['javascript:alert(1)', 'file:///etc/passwd', 'data:text/html,x', 'ftp://example.com/', 'no url', ''])(
-      `refuses %j without showing it (${revision}) [ELIC-022]`,
+      `rejects %j without showing it (${revision}) [ELIC-022]`,
       async (url) => {
         const { seen, handlers } = visiting()
         const { error, result } = await putTo(revision, pageQuestion(url), { handlers })
@@ -249,9 +249,9 @@ describe('a client that is sent to a page', () => {
   }
 })
 
-describe('the end of what happens on a page (2025-11-25)', () => {
+describe('the completion of a URL elicitation (2025-11-25)', () => {
   everyAsking(
-    'is told to the client that was asked, by the id that it was asked with [ELIC-025, ELIC-026]',
+    'is sent to the client that was asked, with the id of the elicitation [ELIC-025, ELIC-026]',
     async (wire) => {
       const server = asking(async (ctx) => (await ctx.elicitUrl('Log in there', page)).complete())
       const clients = await Promise.all([1, 2, 3].map(() => wire.connect(server, visiting())))
@@ -271,7 +271,7 @@ describe('the end of what happens on a page (2025-11-25)', () => {
     onlyOld,
   )
 
-  it('reaches nobody else at the same address, neither during the call nor after it [ELIC-025, ELIC-026]', async () => {
+  it('is not sent to other clients, neither during the call nor after it [ELIC-025, ELIC-026]', async () => {
     const later: (() => void)[] = []
     const server = asking(async (ctx) => {
       const during = await ctx.elicitUrl('Now', page)
@@ -298,7 +298,7 @@ describe('the end of what happens on a page (2025-11-25)', () => {
         await heard(transcript, 'server', complete, 2)
         expect(completedIn(transcript).sort()).toEqual(seen.map(({ elicitationId }) => elicitationId).sort())
       }
-      // A change is told to all, after everything before it.
+      // list_changed is sent to every client, after all earlier messages.
       const changed = clients.map(({ transcript }) => heard(transcript, 'server', 'notifications/tools/list_changed'))
       server.registerTool('other', {}, () => 'other')
       await Promise.all(changed)
@@ -308,7 +308,7 @@ describe('the end of what happens on a page (2025-11-25)', () => {
     }
   })
 
-  it('goes on the stream of the call while that is open, so that it needs no other [ELIC-025, HTTP-032]', async () => {
+  it('is sent on the stream of the call while that is open [ELIC-025, HTTP-032]', async () => {
     const server = asking(async (ctx) => {
       const { action, complete } = await ctx.elicitUrl('Log in there', page)
       complete()
@@ -324,7 +324,7 @@ describe('the end of what happens on a page (2025-11-25)', () => {
     expect(told.map((message) => message.params)).toEqual([{ elicitationId: params!.elicitationId }])
   })
 
-  it('is an event once for each page that was asked for; other ids are ignored [ELIC-027]', async () => {
+  it('is emitted once for each known elicitation; other ids are ignored [ELIC-027]', async () => {
     const server = scripted(old)
     const { seen, handlers } = visiting()
     const events: string[] = []
@@ -346,7 +346,7 @@ describe('the end of what happens on a page (2025-11-25)', () => {
     expect(client.state).toBe('ready')
   })
 
-  it('may come while the user still decides', async () => {
+  it('may arrive before the user answers', async () => {
     const server = scripted(old)
     const shown = gate()
     const done = gate()
@@ -374,7 +374,7 @@ function completedIn(transcript: Transcript): unknown[] {
   return said(transcript, 'server', complete).map(({ params }) => params!.elicitationId)
 }
 
-/** The client's answer to a question of a scripted server. */
+/** Waits until the client has answered the request with this id from a scripted server. */
 function answered(transcript: Transcript, id: string): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {

@@ -14,8 +14,8 @@ import { everyAsking, everyForm } from './support.ts'
 
 const named = z.object({ name: z.string().min(2) })
 
-describe('while the user thinks', () => {
-  everyForm('the time that the call may take stands still, and goes on afterwards', async (wire) => {
+describe('while the user has not answered', () => {
+  everyForm('the timeout of the call is paused, and resumes afterwards', async (wire) => {
     const stuck = gate()
     const reached = gate()
     const server = asking(async (ctx) => {
@@ -31,7 +31,7 @@ describe('while the user thinks', () => {
     await using pair = await wire.connect(server, {
       handlers: {
         elicit: async () => {
-          // Longer than either limit.
+          // Longer than either timeout.
           await time.advance(70_000)
           return { action: 'accept', content: { name } }
         },
@@ -49,7 +49,7 @@ describe('while the user thinks', () => {
   const handshake = { revisions: ['2025-06-18', '2025-11-25'] as const }
 
   everyAsking(
-    'the server takes a question back that took too long, and its handler goes on',
+    'the server cancels a question that timed out, and its handler continues',
     async (wire) => {
       for (const [options, ask] of [
         [{}, { timeoutMs: 30 }],
@@ -70,7 +70,7 @@ describe('while the user thinks', () => {
     handshake,
   )
 
-  it('the server takes a question back on the stream of the call that it belongs to [HTTP-032]', async () => {
+  it('the server cancels a question on the stream of the call that it belongs to [HTTP-032]', async () => {
     const server = asking((ctx) => ctx.elicit('Who?', named, { timeoutMs: 30 }).catch(({ code }) => code))
     await using http = await serve(server)
     const capabilities = { elicitation: { form: {} } }
@@ -83,7 +83,7 @@ describe('while the user thinks', () => {
   })
 
   everyAsking(
-    'the server may take a question back by its own will',
+    'the server can cancel a question with its own signal',
     async (wire) => {
       const changedMind = new AbortController()
       const server = asking(async (ctx) => {
@@ -103,7 +103,7 @@ describe('while the user thinks', () => {
   )
 
   everyAsking(
-    'a question that the handler does not wait for ends with its call',
+    'a question that the handler does not await ends with its call',
     async (wire) => {
       const asks = gate()
       const server = asking(async (ctx) => {
@@ -123,7 +123,7 @@ describe('while the user thinks', () => {
   )
 
   everyAsking(
-    'giving up the call takes the question back, and the handler is told',
+    'cancelling the call cancels the question and aborts the tool handler',
     async (wire) => {
       const told = gate<string>()
       const server = asking(async (ctx) => {
@@ -143,7 +143,7 @@ describe('while the user thinks', () => {
     handshake,
   )
 
-  everyForm('giving up the call aborts what the client shows, and nothing more is sent', async (wire) => {
+  everyForm('cancelling the call aborts the input handler of the client, and nothing more is sent', async (wire) => {
     const server = asking((ctx) => ctx.elicit('Who?', named))
     const client = patient()
     await using pair = await wire.connect(server, { handlers: client.handlers })
@@ -157,7 +157,7 @@ describe('while the user thinks', () => {
     expect(said(pair.transcript, 'client', 'tools/call')).toHaveLength(1)
   })
 
-  everyForm('giving up the call does not wait for a handler that hears nothing', async (wire) => {
+  everyForm('cancelling the call does not wait for an input handler that ignores its signal', async (wire) => {
     const server = asking((ctx) => ctx.elicit('Who?', named))
     const asked = gate()
     const deaf = () => {
@@ -172,7 +172,7 @@ describe('while the user thinks', () => {
     expect((await called).code).toBe('cancelled')
   })
 
-  everyForm('closing the client aborts what it shows', async (wire) => {
+  everyForm('closing the client aborts its input handler', async (wire) => {
     const server = asking((ctx) => ctx.elicit('Who?', named))
     const client = patient()
     await using pair = await wire.connect(server, { handlers: client.handlers })
@@ -184,7 +184,7 @@ describe('while the user thinks', () => {
   })
 })
 
-/** A client whose user never answers: it only sees how it is asked, and that nobody wants to know any more. */
+/** Creates handlers whose user never answers; they record when they are asked and when they are aborted. */
 function patient() {
   const asked = gate<InputContext>()
   const aborted = gate()

@@ -26,14 +26,14 @@ const pageQuestion = {
 const page = 'https://example.com/login'
 const both = ['2025-11-25', modern] as const
 
-describe('a client that can be asked', () => {
+describe('a client with input handlers', () => {
   const kinds: [string, ClientHandlers, object][] = [
     ['forms', { elicit: accept }, { form: {} }],
     ['pages', { elicitUrl: agree }, { url: {} }],
     ['both', { elicit: accept, elicitUrl: agree }, { form: {}, url: {} }],
   ]
   for (const [name, handlers, elicitation] of kinds) {
-    everyPage(`declares ${name} at the handshake or with each request [ELIC-001, ELIC-002, ELIC-004]`, async (wire) => {
+    everyPage(`declares ${name} in the handshake or with each request [ELIC-001, ELIC-002, ELIC-004]`, async (wire) => {
       await using pair = await wire.connect(
         asking(() => 'nothing'),
         { handlers },
@@ -59,7 +59,7 @@ describe('a client that can be asked', () => {
   )
 
   everyAsking(
-    'declares nothing where it has only what the revision does not know [ELIC-001, ELIC-004]',
+    'declares nothing when the revision supports none of its handlers [ELIC-001, ELIC-004]',
     async (wire) => {
       const server = asking(async (ctx) => `${ctx.can('elicit')}`)
       await using pair = await wire.connect(server, { handlers: { elicitUrl: agree } })
@@ -76,9 +76,9 @@ describe('a client that can be asked', () => {
   })
 })
 
-describe('the modes of a client', () => {
+describe('the elicitation modes of a client', () => {
   for (const revision of both) {
-    it(`are forms alone when it declares an empty object (${revision}) [ELIC-003, ELIC-005]`, async () => {
+    it(`default to form only when it declares an empty object (${revision}) [ELIC-003, ELIC-005]`, async () => {
       const server = asking(async (ctx) => [ctx.can('elicit'), ctx.can('elicitUrl')])
       await using client = await ScriptedClient.connect(server, { revision, capabilities: { elicitation: {} } })
       await client.open()
@@ -86,7 +86,7 @@ describe('the modes of a client', () => {
       expect(result!.content).toEqual([{ type: 'text', text: '[true,false]' }])
     })
 
-    it(`are asked for in forms when it declares an empty object (${revision}) [ELIC-003]`, async () => {
+    it(`include form when it declares an empty object (${revision}) [ELIC-003]`, async () => {
       const server = asking((ctx) => ctx.elicit('Who?', named))
       await using client = await ScriptedClient.connect(server, { revision, capabilities: { elicitation: {} } })
       await client.open()
@@ -95,7 +95,7 @@ describe('the modes of a client', () => {
       expect(asked(client.transcript)).toMatchObject([{ mode: 'form', message: 'Who?' }])
     })
 
-    it(`are kept by the client itself: another is refused with -32602 (${revision}) [ELIC-003, ELIC-033]`, async () => {
+    it(`are enforced by the client: others are rejected with -32602 (${revision}) [ELIC-003, ELIC-033]`, async () => {
       const seen: string[] = []
       const elicit: ClientHandlers['elicit'] = () => ({ action: 'cancel', ...(seen.push('form') && {}) })
       const elicitUrl: ClientHandlers['elicitUrl'] = () => ({ action: 'cancel', ...(seen.push('url') && {}) })
@@ -109,7 +109,7 @@ describe('the modes of a client', () => {
       expect(seen).toEqual([])
     })
 
-    it(`are forms when a question names none (${revision}) [ELIC-010]`, async () => {
+    it(`default to form when a request names none (${revision}) [ELIC-010]`, async () => {
       const { mode: _mode, ...params } = formQuestion.params
       const elicitUrl: ClientHandlers['elicitUrl'] = () => ({ action: 'cancel' })
       const { result } = await putTo(revision, { ...formQuestion, params }, { handlers: { elicit: accept, elicitUrl } })
@@ -117,7 +117,7 @@ describe('the modes of a client', () => {
     })
   }
 
-  everyPage('are not asked for beyond what was declared [ELIC-005]', async (wire) => {
+  everyPage('that were not declared are not requested [ELIC-005]', async (wire) => {
     const caught: unknown[] = []
     const server = asking(async (ctx) => {
       await (ctx.can('elicit') ? ctx.elicitUrl('Go there', page) : ctx.elicit('Who?', named)).catch((error) =>
@@ -137,7 +137,7 @@ describe('the modes of a client', () => {
     ])
   })
 
-  everyPage('are not asked for by hand either [ELIC-005]', async (wire) => {
+  everyPage('that were not declared are not requested with inputRequired [ELIC-005]', async (wire) => {
     const server = new McpServer({ name: 'asker', version: '1.0.0' })
     server.registerTool('ask', {}, () =>
       inputRequired({ inputRequests: { go: inputRequired.elicitUrl({ message: 'Go there', url: page }) } }),
@@ -153,7 +153,7 @@ describe('the modes of a client', () => {
 })
 
 describe('a question', () => {
-  everyPage('has a message, or is not sent [ELIC-009]', async (wire) => {
+  everyPage('is not sent without a message [ELIC-009]', async (wire) => {
     const nothing = undefined as unknown as string
     const server = asking(async (ctx) => {
       const failed: string[] = []
@@ -169,7 +169,7 @@ describe('a question', () => {
     expect([asked(pair.transcript), JSON.parse(text)]).toEqual([[], new Array(4).fill('TypeError')])
   })
 
-  it('has a message also when it is put by hand [ELIC-009]', () => {
+  it('that is returned with inputRequired requires a message [ELIC-009]', () => {
     const nothing = undefined as unknown as string
     expect(() => inputRequired.elicit({ message: nothing, requestedSchema: named })).toThrow(TypeError)
     expect(() => inputRequired.elicitUrl({ message: nothing, url: page })).toThrow(TypeError)
@@ -201,7 +201,7 @@ describe('an answer', () => {
     ])
   })
 
-  everyForm('is no other than accept, decline or cancel [ELIC-017]', async (wire) => {
+  everyForm('with an action other than accept, decline or cancel is not sent [ELIC-017]', async (wire) => {
     const server = asking((ctx) => ctx.elicit('Who?', named))
     const elicit = () => ({ action: 'yes', content: { name: 'Ada' } }) as never
     await using pair = await wire.connect(server, { handlers: { elicit } })
@@ -216,7 +216,7 @@ describe('an answer', () => {
     ['holds an object', { name: 'Ada', more: { a: 1 } }],
   ]
   for (const [name, content] of wrong) {
-    everyForm(`that ${name} is not sent by the client, which reports it [ELIC-018, ELIC-019]`, async (wire) => {
+    everyForm(`that ${name} is not sent by the client, which reports an error [ELIC-018, ELIC-019]`, async (wire) => {
       const server = asking((ctx) => ctx.elicit('Who?', named))
       const errors: unknown[] = []
       await using pair = await wire.connect(server, filling(content as { name: string }))
@@ -236,7 +236,7 @@ describe('an answer', () => {
     })
 
     for (const revision of ['2025-06-18', ...both] as const) {
-      it(`that ${name} is refused by the server (${revision}) [ELIC-019]`, async () => {
+      it(`that ${name} is rejected by the server (${revision}) [ELIC-019]`, async () => {
         const server = asking(async (ctx) => {
           const answer = await ctx.elicit('Who?', named).catch((error) => ({ refused: error.code }))
           return { answer }
@@ -249,7 +249,7 @@ describe('an answer', () => {
   }
 
   for (const revision of both) {
-    it(`that is none is no crash, and the next call is served (${revision}) [ELIC-019]`, async () => {
+    it(`that is malformed is rejected, and the next call is served (${revision}) [ELIC-019]`, async () => {
       const server = asking((ctx) => ctx.elicit('Who?', named))
       for (const answer of [
         {},
@@ -266,8 +266,8 @@ describe('an answer', () => {
   }
 })
 
-describe('a handler whose question comes to nothing', () => {
-  everyForm('tells a decline from a cancellation and from a failure [ELIC-020, ELIC-021]', async (wire) => {
+describe('a question without an accepted answer', () => {
+  everyForm('distinguishes decline, cancel and failure [ELIC-020, ELIC-021]', async (wire) => {
     const server = asking(async (ctx) => {
       const { action } = await ctx.elicit('Who?', named)
       return { accept: 'done', decline: 'not wanted', cancel: 'another time' }[action]
@@ -287,12 +287,12 @@ describe('a handler whose question comes to nothing', () => {
       ({ isError, text }) => isError && text,
       (error) => error.message,
     )
-    // What failed inside the client is not told to the server.
+    // The client does not send the details of its internal error to the server.
     expect(failed).toBe(wire.revision.era === 'handshake' ? 'Internal error' : 'The window is gone')
     expect(JSON.stringify(said(pair.transcript, 'client'))).not.toContain('The window is gone')
   })
 
-  it('is asked again by a client that forgot to answer, and told of one that answers wrongly [ELIC-021]', async () => {
+  it('is asked again when the answer is missing, and is an error when the answer is invalid [ELIC-021]', async () => {
     const server = asking((ctx) => ctx.elicit('Who?', named))
     const capabilities = { elicitation: { form: {} } }
     await using client = await ScriptedClient.connect(server, { capabilities })
@@ -325,7 +325,7 @@ describe('the user who is asked', () => {
   const call = { name: 'ask', arguments: {} }
   const answerOf = (name: string) => ({ action: 'accept', content: { name } }) as never
 
-  it('is who called: what they carry opens for nobody else, whoever that claims to be (2026-07-28) [ELIC-034, ELIC-038, ELIC-039]', async () => {
+  it('is the caller: the state is rejected for another user (2026-07-28) [ELIC-034, ELIC-038, ELIC-039]', async () => {
     const server = asking((ctx) => ctx.elicit('Who?', named))
     await using http = await serve(server, { principal })
     await using ada = await Peer.open(http.url, modern, { capabilities, headers: { 'x-user': 'ada' } })
@@ -334,7 +334,7 @@ describe('the user who is asked', () => {
     const { requestState, inputRequests } = result as { requestState: string; inputRequests: object }
     const [key] = Object.keys(inputRequests) as [string]
     const answered = { ...call, requestState, inputResponses: { [key]: { action: 'decline' } } }
-    // Eve says that she is Ada, in every place where a client can say something.
+    // Eve claims to be Ada in every field that a client controls.
     const claims = { _meta: { 'example.com/user': 'ada', principal: 'ada', sub: 'ada' } }
     const stolen = await (await eve.request('tools/call', { ...answered, ...claims })).response()
     expect(stolen.error!.code).toBe(-32602)
@@ -342,7 +342,7 @@ describe('the user who is asked', () => {
     expect(own.result!.content![0]!.text).toBe('{"action":"decline"}')
   })
 
-  it('is whose session it is: another who knows its id cannot answer (2025-11-25) [ELIC-034, ELIC-038, ELIC-039]', async () => {
+  it('is the session owner: another user cannot answer (2025-11-25) [ELIC-034, ELIC-038, ELIC-039]', async () => {
     const server = asking((ctx) => ctx.elicit('Who?', named))
     await using http = await serve(server, { principal })
     await using ada = await Peer.open(http.url, '2025-11-25', { capabilities, headers: { 'x-user': 'ada' } })
@@ -356,7 +356,7 @@ describe('the user who is asked', () => {
   })
 })
 
-/** Calls `ask` as a client that answers its first question with whatever it is told. */
+/** Calls `ask` as a raw client that answers the first question with `answer`. */
 async function answeredRaw(
   server: McpServer,
   revision: (typeof both)[number] | '2025-06-18',

@@ -76,7 +76,7 @@ const everyDefault = {
 }
 
 describe('a form on the wire', () => {
-  everyForm('has each kind of field, and what is filled in comes back [ELIC-009, ELIC-011, ELIC-012]', async (wire) => {
+  everyForm('supports each field type and returns the content [ELIC-009, ELIC-011, ELIC-012]', async (wire) => {
     const server = asking((ctx) => ctx.elicit('Where to?', trip))
     const { forms, handlers } = filling(filledIn)
     await using pair = await wire.connect(server, { handlers })
@@ -87,17 +87,14 @@ describe('a form on the wire', () => {
     expect(forms).toEqual([{ message: 'Where to?', requestedSchema: trip }])
   })
 
-  everyForm(
-    'is an object without properties where there is nothing but to agree [ELIC-009, ELIC-011]',
-    async (wire) => {
-      const server = asking((ctx) => ctx.elicit('Go on?'))
-      await using pair = await wire.connect(server, { handlers: { elicit: () => ({ action: 'accept' }) } })
-      expect(JSON.parse((await pair.client.callTool('ask')).text)).toEqual({ action: 'accept', content: {} })
-      expect(asked(pair.transcript)[0]!.requestedSchema).toEqual({ type: 'object', properties: {} })
-    },
-  )
+  everyForm('is an object without properties when it only asks for consent [ELIC-009, ELIC-011]', async (wire) => {
+    const server = asking((ctx) => ctx.elicit('Go on?'))
+    await using pair = await wire.connect(server, { handlers: { elicit: () => ({ action: 'accept' }) } })
+    expect(JSON.parse((await pair.client.callTool('ask')).text)).toEqual({ action: 'accept', content: {} })
+    expect(asked(pair.transcript)[0]!.requestedSchema).toEqual({ type: 'object', properties: {} })
+  })
 
-  everyPage('has choices of one and of several, with titles and without [ELIC-014]', async (wire) => {
+  everyPage('supports single and multiple choice, with titles and without [ELIC-014]', async (wire) => {
     const schema = { type: 'object', properties: choices }
     const content = { bare: 'a', titled: 'b', several: ['x', 'z'], severalTitled: ['y'], legacy: 'b' }
     const server = asking((ctx) => ctx.elicit('Choose', schema))
@@ -106,7 +103,7 @@ describe('a form on the wire', () => {
     expect(asked(pair.transcript)[0]!.requestedSchema).toEqual(schema)
   })
 
-  everyPage('lets a choice among several be refused by the numbers that it names [ELIC-014]', async (wire) => {
+  everyPage('enforces the limits of a multiple choice [ELIC-014]', async (wire) => {
     const schema = { type: 'object', properties: { several: choices.several }, required: ['several'] }
     const server = asking((ctx) => ctx.elicit('Choose', schema))
     const tries = [{ several: [] }, { several: ['x', 'y', 'z'] }, { several: ['w'] }]
@@ -121,7 +118,7 @@ describe('a form on the wire', () => {
   })
 
   everyPage(
-    'has a default for each kind of field, which fills what the user leaves alone [ELIC-015, ELIC-016]',
+    'has a default for each field type, which fills fields that the user leaves out [ELIC-015, ELIC-016]',
     async (wire) => {
       const several = { type: 'array', items: { type: 'string', enum: ['x', 'y'] }, default: ['y'] }
       const schema = { ...everyDefault, properties: { ...everyDefault.properties, several } }
@@ -138,14 +135,14 @@ describe('a form on the wire', () => {
         titled: 'a',
         several: ['y'],
       })
-      // The user sees them before answering.
+      // The user sees the defaults before answering.
       expect(forms[0]!.requestedSchema).toEqual(schema)
     },
   )
 })
 
 describe('a number in a form', () => {
-  // Not judged by the official JSON Schemas: they were made from `number`, and say `integer`.
+  // Not validated with the official JSON Schemas: they were generated from `number` but say `integer`.
   it.each(['2025-06-18', '2025-11-25', '2026-07-28'] as const)(
     'may be a fraction (%s) [ELIC-012]',
     async (revision) => {
@@ -161,12 +158,12 @@ describe('a form for a client of 2025-06-18', () => {
   const older = { revisions: ['2025-06-18'] as const }
 
   everyAsking(
-    'has the titles of choices in enumNames, and defaults for booleans only [ELIC-013]',
+    'has choice titles in enumNames, and defaults for booleans only [ELIC-013]',
     async (wire) => {
       const server = asking((ctx) => ctx.elicit('Anything to change?', everyDefault))
       await using pair = await wire.connect(server, filling({ titled: 'b' }))
       const { text } = await pair.client.callTool('ask')
-      // What has no default on this wire was left out by the user.
+      // Fields whose default this revision cannot carry stay empty.
       expect(JSON.parse(text).content).toEqual({ agreed: true, titled: 'b' })
       expect(asked(pair.transcript)).toEqual([
         expect.objectContaining({
@@ -190,7 +187,7 @@ describe('a form for a client of 2025-06-18', () => {
   )
 
   everyAsking(
-    'still gets the defaults of the schema that the handler gave [ELIC-013]',
+    'still applies the defaults of the schema of the handler [ELIC-013]',
     async (wire) => {
       const schema = z.object({ text: z.string().default('some'), count: z.int().default(3) })
       const server = asking((ctx) => ctx.elicit('Anything to change?', schema))
@@ -201,7 +198,7 @@ describe('a form for a client of 2025-06-18', () => {
   )
 
   everyAsking(
-    'has a box to tick for each of several choices, which come back as the choice that was meant [ELIC-012, ELIC-013]',
+    'shows a multiple choice as checkboxes and returns the selected values [ELIC-012, ELIC-013]',
     async (wire) => {
       const properties = { several: choices.several, severalTitled: { ...choices.severalTitled, default: ['x'] } }
       const server = asking((ctx) => ctx.elicit('Choose', { type: 'object', properties, required: ['several'] }))
@@ -223,7 +220,7 @@ describe('a form for a client of 2025-06-18', () => {
   )
 
   everyAsking(
-    'still has to choose as many as the schema wants [ELIC-019]',
+    'still enforces the limits of a multiple choice [ELIC-019]',
     async (wire) => {
       const schema = { type: 'object', properties: { several: choices.several }, required: ['several'] }
       const server = asking((ctx) => ctx.elicit('Choose', schema))
@@ -272,7 +269,7 @@ describe('the schema of a form', () => {
   }
 
   for (const [name, schema] of Object.entries(sources)) {
-    everyForm(`may come from ${name} [ELIC-011, ELIC-012]`, async (wire) => {
+    everyForm(`may be ${name} [ELIC-011, ELIC-012]`, async (wire) => {
       const server = asking((ctx) => ctx.elicit('Which trip?', schema))
       const content = { city: 'Oslo', nights: 3, board: 'half' }
       await using pair = await wire.connect(server, filling(content))
@@ -281,7 +278,7 @@ describe('the schema of a form', () => {
     })
   }
 
-  everyForm('checks the answer, also by what no form can say [ELIC-019]', async (wire) => {
+  everyForm('validates the answer, including rules that a form cannot express [ELIC-019]', async (wire) => {
     const even = z.object({ n: z.int() }).refine(({ n }) => n % 2 === 0, 'n must be even')
     const later = z.object({ n: z.int() }).refine(async ({ n }) => n < 10, 'n is taken')
     const server = asking(async (ctx) => {
@@ -298,7 +295,7 @@ describe('the schema of a form', () => {
     expect(JSON.parse((await sound.client.callTool('ask')).text)).toEqual([accepted, accepted])
   })
 
-  everyForm('gives the handler what it makes of the answer', async (wire) => {
+  everyForm('passes the parsed answer to the handler', async (wire) => {
     const schema = z.object({ tags: z.string().transform((text) => text.split(' ')), note: z.string().default('none') })
     const server = asking((ctx) => ctx.elicit('Tags?', schema))
     await using pair = await wire.connect(server, filling({ tags: 'a b' }))
@@ -315,7 +312,7 @@ describe('the schema of a form', () => {
     ['no object at all', z.string(), /one object/],
   ]
   for (const [name, schema, why] of unsayable) {
-    everyForm(`with ${name} is refused before anything is sent [ELIC-011, ELIC-012]`, async (wire) => {
+    everyForm(`with ${name} is rejected before anything is sent [ELIC-011, ELIC-012]`, async (wire) => {
       const server = asking((ctx) => ctx.elicit('Fill in', schema))
       const { forms, handlers } = filling({})
       await using pair = await wire.connect(server, { handlers })
@@ -336,7 +333,7 @@ describe('the schema of a form', () => {
   ]
   for (const [name, schema] of secrets) {
     everyForm(
-      `that asks for ${name} is refused, and a page is named instead [ELIC-006, ELIC-007, ELIC-008]`,
+      `that asks for ${name} is rejected with a hint to URL elicitation [ELIC-006, ELIC-007, ELIC-008]`,
       async (wire) => {
         const server = asking((ctx) => ctx.elicit('Please enter', schema))
         const { forms, handlers } = filling({})
@@ -349,7 +346,7 @@ describe('the schema of a form', () => {
     )
   }
 
-  everyForm('may have a choice, a tick or a number about a secret, which are none', async (wire) => {
+  everyForm('may have choices, checkboxes and numbers whose names mention a secret', async (wire) => {
     const harmless = z.object({
       tokenCount: z.int(),
       passwordLength: z.int(),

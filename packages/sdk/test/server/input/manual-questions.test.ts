@@ -5,8 +5,8 @@ import { accepted, echoing, nameForm, namesFor } from './round-trips-server-supp
 import { modern, serverOf } from './round-trips-support.ts'
 import { everyForm } from './support.ts'
 
-describe('questions by hand', () => {
-  everyForm('are returned, and answered in the next run of the handler [MRTR-002, MRTR-009]', async (wire) => {
+describe('questions returned with inputRequired', () => {
+  everyForm('are answered in the next run of the handler [MRTR-002, MRTR-009]', async (wire) => {
     const server = serverOf()
     const runs: unknown[] = []
     server.registerTool('trip', { inputSchema: { from: z.string() } }, ({ from }, ctx) => {
@@ -31,7 +31,7 @@ describe('questions by hand', () => {
     ])
   })
 
-  everyForm('work in prompts and resources, several at once, and beside awaited ones', async (wire) => {
+  everyForm('work in prompts and resources, several at once, and together with awaited ones', async (wire) => {
     const server = serverOf()
     let effects = 0
     const ask = async (ctx: Context): Promise<string | ReturnType<typeof inputRequired>> => {
@@ -59,7 +59,7 @@ describe('questions by hand', () => {
     expect(asked).toHaveLength(6)
   })
 
-  everyForm('may be none: the handler runs again with its state [MRTR-004, MRTR-012]', async (wire) => {
+  everyForm('may be empty: the handler runs again with its state [MRTR-004, MRTR-012]', async (wire) => {
     const server = serverOf()
     server.registerTool('later', {}, (_args, ctx) => {
       const count = (ctx.requestState as number | undefined) ?? 0
@@ -69,7 +69,7 @@ describe('questions by hand', () => {
     expect((await pair.client.callTool('later')).text).toBe('after 2')
   })
 
-  everyForm('give the state back as JSON would, whoever carried it', async (wire) => {
+  everyForm('return the state as JSON round-trips it', async (wire) => {
     const server = serverOf()
     const given = { at: new Date(0), nothing: undefined, list: [undefined, Number.NaN], map: new Map([[1, 2]]) }
     let back: unknown
@@ -82,7 +82,7 @@ describe('questions by hand', () => {
     expect(back).toStrictEqual(JSON.parse(JSON.stringify(given)))
   })
 
-  everyForm('that are declined have no content, nor has what does not fit', async (wire) => {
+  everyForm('have no accepted content when declined or when the content does not match the schema', async (wire) => {
     const server = serverOf()
     const numbers = z.object({ name: z.string().refine((name) => name === 'right') })
     server.registerTool('ask', {}, (_args, ctx) => {
@@ -107,8 +107,8 @@ describe('questions by hand', () => {
   })
 })
 
-describe('results of rounds', () => {
-  everyForm('are asked for anew each time, also where results may be kept [CACHE-006]', async (wire) => {
+describe('results of calls with several round trips', () => {
+  everyForm('are not cached, even when other results are [CACHE-006]', async (wire) => {
     const server = serverOf({ cache: { ttlMs: 600_000 } })
     let reads = 0
     server.registerResource('asks', 'note://asks', {}, async (_uri, ctx) => `${await namesFor(ctx, 'k')} ${++reads}`)

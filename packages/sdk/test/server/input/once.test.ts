@@ -5,7 +5,7 @@ import { serverOf } from './round-trips-support.ts'
 import { everyForm } from './support.ts'
 
 describe('ctx.once', () => {
-  everyForm('does its work once beside a question that is open, whichever comes first', async (wire) => {
+  everyForm('runs its function once alongside an open question, in any order', async (wire) => {
     const server = serverOf()
     const done: string[] = []
     const work = (name: string) => async () => {
@@ -30,7 +30,7 @@ describe('ctx.once', () => {
     expect(done.sort()).toEqual(['first', 'last', 'one', 'other', 'two'])
   })
 
-  everyForm('gives the same value to everyone who names the same key', async (wire) => {
+  everyForm('returns the same value for every call with the same key', async (wire) => {
     const server = serverOf()
     let count = 0
     server.registerTool('same', {}, async (_args, ctx) => {
@@ -46,7 +46,7 @@ describe('ctx.once', () => {
   })
 
   for (const how of ['throws', 'rejects'] as const) {
-    everyForm(`keeps nothing of work that ${how}, which may be tried again`, async (wire) => {
+    everyForm(`stores nothing when the function ${how}, so that it can be retried`, async (wire) => {
       const server = serverOf()
       let tries = 0
       const work = () => {
@@ -76,7 +76,7 @@ describe('ctx.once', () => {
     })
   }
 
-  everyForm('refuses what JSON cannot hold, and names the key', async (wire) => {
+  everyForm('rejects values that JSON cannot represent, and names the key', async (wire) => {
     const server = serverOf()
     const circle: Record<string, unknown> = {}
     circle.self = circle
@@ -93,7 +93,7 @@ describe('ctx.once', () => {
     }
   })
 
-  everyForm('gives what JSON keeps, before a question and after it', async (wire) => {
+  everyForm('returns the value as JSON represents it, before a question and after it', async (wire) => {
     const server = serverOf()
     const nothing = { runs: 0 }
     const seen: unknown[] = []
@@ -115,7 +115,7 @@ describe('ctx.once', () => {
         await ctx.once('empty', () => ''),
       ]
       seen.push([undefinedValue, rest, plain])
-      // What a handler does to the value stays with this run.
+      // Changing the value affects only this run.
       ;(rest as { text: string }).text = 'changed'
       await namesFor(ctx, 'q')
       seen.push(await ctx.once('rest', () => 'never'))
@@ -132,7 +132,7 @@ describe('ctx.once', () => {
     expect(seen.at(-1)).toStrictEqual(kept)
   })
 
-  everyForm('works where nothing is asked, and without a client that could answer', async (wire) => {
+  everyForm('works without questions, and without a client that could answer', async (wire) => {
     const server = serverOf()
     server.registerTool('quiet', {}, async (_args, ctx) => ctx.once('k', () => 'value'))
     await using pair = await wire.connect(server)

@@ -6,7 +6,7 @@ import { accept, everyRaw, modern, serverOf, withAnswers } from './round-trips-s
 import { everyForm } from './support.ts'
 
 describe('a handler that runs again', () => {
-  everyRaw('passes its finally blocks each time, and Suspended goes through its catch blocks', async (open) => {
+  everyRaw('runs its finally blocks each time, and Suspended passes through its catch blocks', async (open) => {
     const server = serverOf()
     const events: string[] = []
     server.registerTool('ask', {}, async (_args, ctx) => {
@@ -27,7 +27,7 @@ describe('a handler that runs again', () => {
     expect(events).toEqual(['begin', 'suspended', 'finally', 'begin', 'finally'])
   })
 
-  everyForm('asks all the same when it swallows what goes through it, or wraps it', async (wire) => {
+  everyForm('still asks when it swallows or wraps Suspended', async (wire) => {
     const server = serverOf({ maskErrors: true, onError: () => {} })
     server.registerTool('swallow', {}, async (_args, ctx) => {
       try {
@@ -48,7 +48,7 @@ describe('a handler that runs again', () => {
     expect(JSON.stringify(await pair.client.getPrompt('swallow'))).toContain('k?')
   })
 
-  everyForm('is no crash when it does not await what it asks', async (wire) => {
+  everyForm('does not crash the process when it does not await its questions', async (wire) => {
     const crashes: unknown[] = []
     const note = (reason: unknown) => crashes.push(reason)
     process.on('unhandledRejection', note)
@@ -72,7 +72,7 @@ describe('a handler that runs again', () => {
     expect(crashes).toEqual([])
   })
 
-  everyForm('may not give one key to two questions', async (wire) => {
+  everyForm('must not use one key for two questions', async (wire) => {
     const server = serverOf()
     server.registerTool('twice', {}, (_args, ctx) => namesFor(ctx, 'same', 'same'))
     await using pair = await wire.connect(server, { handlers: echoing })
@@ -81,7 +81,7 @@ describe('a handler that runs again', () => {
     expect(text).toContain('Two questions have the key "same"')
   })
 
-  everyForm('may have middleware around it, which may ask as well', async (wire) => {
+  everyForm('may be wrapped in middleware, which may ask as well', async (wire) => {
     const server = serverOf()
     server.use(async ({ method, ctx }, next) => {
       if (method !== 'tools/call') return next()
@@ -96,7 +96,7 @@ describe('a handler that runs again', () => {
     expect(_meta?.['example.com/who']).toBe('who?')
   })
 
-  everyForm('may be in a mounted server, whichever way it asks', async (wire) => {
+  everyForm('may be in a mounted server, with awaited or returned questions', async (wire) => {
     const shop = serverOf()
     let effects = 0
     shop.registerTool('await', {}, async (_args, ctx) => {
@@ -129,7 +129,7 @@ describe('a handler that runs again', () => {
     expect(JSON.stringify(await pair.client.readResource(resource!.uri))).toContain('r?')
   })
 
-  everyForm('gets the progress and the logs of every round to the caller', async (wire) => {
+  everyForm('sends the progress and the logs of every round trip to the caller', async (wire) => {
     const server = serverOf({ capabilities: { logging: {} } })
     server.registerTool('work', {}, async (_args, ctx) => {
       ctx.progress(1)

@@ -15,9 +15,9 @@ import { changed, handshakes, having, home, info, listRoots, server, uris, work 
 import { everyAsking } from './support.ts'
 import { modern, putTo, questionsIn } from './wire.ts'
 
-describe('a handler that wants the roots', () => {
+describe('a handler that reads the roots', () => {
   everyAsking(
-    'asks once, whatever the number of calls, until they change [ROOT-011]',
+    'requests them once until they change, however many calls there are [ROOT-011]',
     async (wire) => {
       let count = 0
       await using pair = await wire.connect(
@@ -39,7 +39,7 @@ describe('a handler that wants the roots', () => {
   )
 
   everyPipe(
-    'asks in each call where the client does not tell of changes [ROOT-011]',
+    'requests them in each call when the client does not send list_changed [ROOT-011]',
     async (wire) => {
       for (const roots of [{}, { listChanged: false }]) {
         await using client = await script(wire, server(), { capabilities: { roots } })
@@ -56,7 +56,7 @@ describe('a handler that wants the roots', () => {
   )
 
   everyAsking(
-    'asks in each call, and once in it, where nobody tells of changes [ROOT-006, ROOT-011]',
+    'requests them once per call on 2026-07-28, which has no list_changed [ROOT-006, ROOT-011]',
     async (wire) => {
       await using pair = await wire.connect(
         server(async (ctx) => [await uris(ctx), await uris(ctx)]),
@@ -69,7 +69,7 @@ describe('a handler that wants the roots', () => {
   )
 
   everyPipe(
-    'is not given what changed while it was being listed [ROOT-011]',
+    'does not get a list that changed while it was requested [ROOT-011]',
     async (wire) => {
       await using client = await script(wire, server(), { capabilities: { roots: { listChanged: true } } })
       const next = () => client.next((message) => 'method' in message && message.method === listRoots)
@@ -90,7 +90,7 @@ describe('a handler that wants the roots', () => {
   )
 
   everyPipe(
-    'is given what changed since it asked before [ROOT-011]',
+    'gets the changed list when it asks again [ROOT-011]',
     async (wire) => {
       const moved = gate()
       await using pair = await wire.connect(
@@ -106,7 +106,7 @@ describe('a handler that wants the roots', () => {
       const called = pair.client.callTool('ask')
       await seen
       pair.client.setRoots([work])
-      // What comes on a pipe comes in order.
+      // Messages on a pipe arrive in order.
       await pair.client.ping()
       moved.open()
       expect((await called).text).toBe('[["file:///home/me"],["file:///srv/work"]]')
@@ -115,7 +115,7 @@ describe('a handler that wants the roots', () => {
   )
 
   everyPipe(
-    'gets them though another call that asked for them is given up [ROOT-011]',
+    'gets them even when another call that requested them is cancelled [ROOT-011]',
     async (wire) => {
       await using client = await script(wire, server(), { capabilities: { roots: { listChanged: true } } })
       const next = () => client.next((message) => 'method' in message && message.method === listRoots)
@@ -126,7 +126,7 @@ describe('a handler that wants the roots', () => {
       await client.request('ping')
       const again = next()
       client.notify('notifications/cancelled', { requestId: 'a' })
-      // Either the question stays open or it is asked again; both are answered.
+      // The server either keeps the request open or sends it again; answer both.
       client.say({ jsonrpc: '2.0', id, result: { roots: [home] } })
       void again.then((asked) => {
         client.say({ jsonrpc: '2.0', id: (asked as { id: number }).id, result: { roots: [home] } })
@@ -137,7 +137,7 @@ describe('a handler that wants the roots', () => {
     handshakes,
   )
 
-  everyAsking('may return the question by hand [ROOT-003]', async (wire) => {
+  everyAsking('can return the question with inputRequired [ROOT-003]', async (wire) => {
     const made = new McpServer(info)
     made.registerTool('ask', {}, async (_args, { inputResponses }) =>
       inputResponses.roots
@@ -149,7 +149,7 @@ describe('a handler that wants the roots', () => {
   })
 
   everyWire(
-    'does not ask a client that has none [ROOT-011]',
+    'does not send a request to a client without roots [ROOT-011]',
     async (wire) => {
       const caught: unknown[] = []
       await using pair = await wire.connect(
@@ -166,7 +166,7 @@ describe('a handler that wants the roots', () => {
     { transports: ['memory', 'stdio', 'http', 'http-stateless'] },
   )
 
-  it.each(httpRevisions)('and lets that pass, answers with what is missing (%s) [ROOT-011]', async (revision) => {
+  it.each(httpRevisions)('reports the missing client capability by default (%s) [ROOT-011]', async (revision) => {
     await using http = await serve(server())
     await using peer = await Peer.open(http.url, revision, { capabilities: { sampling: {} } })
     const reply = await peer.call('ask')
@@ -189,7 +189,7 @@ describe('a handler that wants the roots', () => {
     ['names that are numbers', { roots: [{ uri: 'file:///a', name: 5 }] }],
   ]
 
-  everyPipe('is not given what is no list of roots [ROOT-003]', async (wire) => {
+  everyPipe('does not receive a malformed list of roots [ROOT-003]', async (wire) => {
     const caught: unknown[] = []
     const made = server((ctx) =>
       ctx.roots().catch((error) => {
@@ -216,12 +216,12 @@ describe('a handler that wants the roots', () => {
 })
 
 describe('roots that cannot be listed', () => {
-  it.each(handshakeRevisions)('because there are none are answered with -32601 (%s) [ROOT-007]', async (revision) => {
+  it.each(handshakeRevisions)('because the client has none result in -32601 (%s) [ROOT-007]', async (revision) => {
     const { error } = await putTo(revision, { method: listRoots }, { handlers: { sample: () => ({}) as never } })
     expect(error?.code).toBe(ErrorCode.MethodNotFound)
   })
 
-  it('because there are none end the call on 2026-07-28 [ROOT-012]', async () => {
+  it('because the client has none end the call on 2026-07-28 [ROOT-012]', async () => {
     const { error, calls } = await putTo(modern, { method: listRoots }, {})
     expect(error?.thrown).toMatchObject({ code: 'invalid-response', message: expect.stringContaining('roots/list') })
     expect(calls).toBe(1)
@@ -238,9 +238,9 @@ describe('roots that cannot be listed', () => {
     ['later', () => Promise.reject(broken)],
   ]
 
-  describe.each(failing)('because the function fails %s', (_when, roots) => {
+  describe.each(failing)('because the function fails (%s)', (_when, roots) => {
     everyAsking(
-      'are answered with -32603 and nothing of the reason, which the client hears of [ROOT-007]',
+      'are answered with -32603 without the reason, which the client reports as an error event [ROOT-007]',
       async (wire) => {
         const caught: unknown[] = []
         const failures: unknown[] = []
@@ -259,7 +259,7 @@ describe('roots that cannot be listed', () => {
     )
 
     everyAsking(
-      'end the call with the reason on 2026-07-28, and the server is not called again [ROOT-012]',
+      'end the call with the reason on 2026-07-28, and the request is not repeated [ROOT-012]',
       async (wire) => {
         await using pair = await wire.connect(server(), having(roots))
         expect(await errorOf(pair.client.callTool('ask'))).toBe(broken)
@@ -271,7 +271,7 @@ describe('roots that cannot be listed', () => {
   })
 
   everyAsking(
-    'because the handler refuses are answered with its code',
+    'because the handler throws a ProtocolError are answered with its code',
     async (wire) => {
       const caught: unknown[] = []
       await using pair = await wire.connect(
@@ -287,7 +287,7 @@ describe('roots that cannot be listed', () => {
   )
 
   everyAsking(
-    'are asked for again by the next call, and by the same handler, and are there when the client has them again',
+    'are requested again by the next call and by the same handler',
     async (wire) => {
       let count = 0
       await using pair = await wire.connect(
@@ -306,7 +306,7 @@ describe('roots that cannot be listed', () => {
     handshakes,
   )
 
-  everyAsking('let the server go on', async (wire) => {
+  everyAsking('do not affect later calls', async (wire) => {
     let isBroken = true
     await using pair = await wire.connect(
       server(),
@@ -322,8 +322,8 @@ describe('roots that cannot be listed', () => {
   })
 })
 
-describe('a scripted client of 2026-07-28', () => {
-  it('that sends the notification of older revisions is not harmed by it [ROOT-006]', async () => {
+describe('a raw client of 2026-07-28', () => {
+  it('can send the notification of handshake revisions without effect [ROOT-006]', async () => {
     await using client = await ScriptedClient.connect(server(), { capabilities: { roots: {} } })
     client.notify(changed)
     const { result } = await client.request('tools/call', { name: 'ask' })

@@ -18,7 +18,7 @@ export const having = (
   handlers: { roots },
 })
 
-/** A server whose tool does this and gives what comes of it; by default it says what the roots are. */
+/** Creates a server whose tool runs `work` and returns its result; by default it lists the roots. */
 export function server(work: (ctx: Context) => Promise<unknown> = uris): McpServer {
   const made = new McpServer(info)
   made.registerTool('ask', {}, async (_args, ctx) => JSON.stringify(await work(ctx)))

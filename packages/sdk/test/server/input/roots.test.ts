@@ -10,7 +10,7 @@ import { answersIn, declaredIn, modern, putTo } from './wire.ts'
 
 describe('a client with roots', () => {
   everyAsking(
-    'says so at the handshake, or with every request; and that it tells of changes while that exists [ROOT-001, ROOT-002, ROOT-006]',
+    'declares them in the handshake or with every request, and listChanged if it exists [ROOT-001, ROOT-002, ROOT-006]',
     async (wire) => {
       await using pair = await wire.connect(
         server(),
@@ -26,20 +26,20 @@ describe('a client with roots', () => {
     },
   )
 
-  everyAsking('says so when there are none yet [ROOT-001, ROOT-002]', async (wire) => {
+  everyAsking('declares them when the list is empty [ROOT-001, ROOT-002]', async (wire) => {
     await using pair = await wire.connect(server(), having([]))
     expect((await pair.client.callTool('ask')).text).toBe('[]')
     for (const declared of declaredIn(pair.transcript)) expect(declared).toHaveProperty('roots')
     expect(answersIn(pair.transcript)).toEqual([{ roots: [] }])
   })
 
-  everyAsking('says nothing of them when it has no such thing', async (wire) => {
+  everyAsking('does not declare them without a roots handler', async (wire) => {
     await using pair = await wire.connect(server(async (ctx) => ctx.can('roots')))
     expect((await pair.client.callTool('ask')).text).toBe('false')
     for (const declared of declaredIn(pair.transcript)) expect(declared).not.toHaveProperty('roots')
   })
 
-  everyAsking('lists those and no others, with their names [ROOT-003, ROOT-004, ROOT-008]', async (wire) => {
+  everyAsking('lists exactly the configured roots, with their names [ROOT-003, ROOT-004, ROOT-008]', async (wire) => {
     const given = [home, work, 'file:///C:/Users/me', pathToFileURL('/tmp/a b?#').href]
     await using pair = await wire.connect(
       server((ctx) => ctx.roots()),
@@ -50,7 +50,7 @@ describe('a client with roots', () => {
     expect(answersIn(pair.transcript)).toEqual([{ roots: wanted }])
   })
 
-  everyAsking('may give them when asked, at once or later [ROOT-003]', async (wire) => {
+  everyAsking('may list them with a function, synchronous or asynchronous [ROOT-003]', async (wire) => {
     const asking: unknown[] = []
     await using pair = await wire.connect(
       server(),
@@ -68,7 +68,7 @@ describe('a client with roots', () => {
     expect((await other.client.callTool('ask')).text).toBe('["file:///srv/work"]')
   })
 
-  everyAsking('keeps them from the other clients of the server [ROOT-008]', async (wire) => {
+  everyAsking('does not expose them to other clients of the server [ROOT-008]', async (wire) => {
     const shared = server()
     await using one = await wire.connect(shared, having([home]))
     await using two = await wire.connect(shared, having([work]))
@@ -111,18 +111,15 @@ describe('a root', () => {
     [`${what}, with a name`, { uri, name: 'x' }],
   ])
 
-  it.each(shapes)(
-    'that %s is refused when the client is made, and when roots are set [ROOT-004, ROOT-013]',
-    (_, root) => {
-      const roots = [home, root as Root]
-      expect(() => new Client(info, having(roots))).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
-      const client = new Client(info, having([home]))
-      expect(() => client.setRoots(roots)).toThrow(McpError)
-    },
-  )
+  it.each(shapes)('that %s is rejected by the constructor and by setRoots [ROOT-004, ROOT-013]', (_, root) => {
+    const roots = [home, root as Root]
+    expect(() => new Client(info, having(roots))).toThrow(expect.objectContaining({ code: 'invalid-argument' }))
+    const client = new Client(info, having([home]))
+    expect(() => client.setRoots(roots)).toThrow(McpError)
+  })
 
   it.each(revisionIds)(
-    'that a function gives is refused as well, and not sent (%s) [ROOT-004, ROOT-013]',
+    'from a function is rejected in the same way, and not sent (%s) [ROOT-004, ROOT-013]',
     async (revision) => {
       for (const [what, root] of shapes) {
         const options = having(() => [home, root as Root])
@@ -135,7 +132,7 @@ describe('a root', () => {
     },
   )
 
-  it('may have dots in its name, capitals in its scheme and an empty host or localhost', () => {
+  it('may have dots in its name, an upper-case scheme and an empty host or localhost', () => {
     const fine = [
       'file:///home/..me/a..b/...',
       'FILE:///home/me',
@@ -146,7 +143,7 @@ describe('a root', () => {
     expect(() => new Client(info, having(fine))).not.toThrow()
   })
 
-  everyAsking('that is refused leaves the others as they were [ROOT-013]', async (wire) => {
+  everyAsking('that is rejected leaves the current roots unchanged [ROOT-013]', async (wire) => {
     await using pair = await wire.connect(server(), having([home]))
     expect(() => pair.client.setRoots([work, 'file:///home/me/../..'])).toThrow('contains ".." segments')
     expect((await pair.client.callTool('ask')).text).toBe('["file:///home/me"]')
@@ -155,21 +152,18 @@ describe('a root', () => {
 })
 
 describe('roots that change', () => {
-  everyAsking(
-    'are told to the server on revisions where it may remember them, once for each change [ROOT-005, ROOT-006]',
-    async (wire) => {
-      await using pair = await wire.connect(server(), having([home]))
-      await pair.client.callTool('ask')
-      expect(said(pair.transcript, 'client', changed)).toEqual([])
-      pair.client.setRoots([work])
-      pair.client.setRoots([home, work])
-      await pair.client.callTool('ask')
-      const told = said(pair.transcript, 'client', changed)
-      expect(told).toEqual(wire.revision.id === modern ? [] : new Array(2).fill({ jsonrpc: '2.0', method: changed }))
-    },
-  )
+  everyAsking('cause one notification per change on handshake revisions [ROOT-005, ROOT-006]', async (wire) => {
+    await using pair = await wire.connect(server(), having([home]))
+    await pair.client.callTool('ask')
+    expect(said(pair.transcript, 'client', changed)).toEqual([])
+    pair.client.setRoots([work])
+    pair.client.setRoots([home, work])
+    await pair.client.callTool('ask')
+    const told = said(pair.transcript, 'client', changed)
+    expect(told).toEqual(wire.revision.id === modern ? [] : new Array(2).fill({ jsonrpc: '2.0', method: changed }))
+  })
 
-  everyAsking('are what handlers see from then on, however often they are set [ROOT-005, ROOT-011]', async (wire) => {
+  everyAsking('are visible to handlers at once, however often they are set [ROOT-005, ROOT-011]', async (wire) => {
     await using pair = await wire.connect(server(), having([home]))
     expect((await pair.client.callTool('ask')).text).toBe('["file:///home/me"]')
     for (const uri of ['file:///a', 'file:///b', 'file:///c']) {
@@ -181,7 +175,7 @@ describe('roots that change', () => {
   })
 
   everyAsking(
-    'are not told when they did not change: the same list set again [ROOT-005]',
+    'cause no notification when the same list is set again [ROOT-005]',
     async (wire) => {
       await using pair = await wire.connect(server(), having([home, work]))
       pair.client.setRoots([home, { ...work }])
@@ -192,7 +186,7 @@ describe('roots that change', () => {
   )
 
   everyAsking(
-    'are not told by a client that declared that it would not [ROOT-005]',
+    'cause no notification from a client that declared listChanged false [ROOT-005]',
     async (wire) => {
       const options = having([home], { capabilities: { roots: { listChanged: false } } })
       await using pair = await wire.connect(server(), options)
@@ -203,7 +197,7 @@ describe('roots that change', () => {
     handshakes,
   )
 
-  everyAsking('are seen when a function gives them, which nobody can tell the server of [ROOT-005]', async (wire) => {
+  everyAsking('in a function are visible without a notification [ROOT-005]', async (wire) => {
     let current = [home]
     await using pair = await wire.connect(
       server(),
@@ -214,7 +208,7 @@ describe('roots that change', () => {
     expect((await pair.client.callTool('ask')).text).toBe('["file:///srv/work"]')
   })
 
-  everyAsking('may take the place of a function', async (wire) => {
+  everyAsking('may replace a function', async (wire) => {
     await using pair = await wire.connect(
       server(),
       having(() => [home]),
@@ -224,14 +218,14 @@ describe('roots that change', () => {
     expect((await pair.client.callTool('ask')).text).toBe('["file:///srv/work"]')
   })
 
-  everyAsking('cannot be set where the server was not told that there are any [ROOT-001, ROOT-005]', async (wire) => {
+  everyAsking('cannot be set when the client did not declare roots [ROOT-001, ROOT-005]', async (wire) => {
     await using pair = await wire.connect(server(async () => 'fine'))
     expect(() => pair.client.setRoots([home])).toThrow(/handlers: \{ roots: \[\] \}/)
     await pair.client.callTool('ask')
     expect(said(pair.transcript, 'client', changed)).toEqual([])
   })
 
-  it('may be set before there is a connection', async () => {
+  it('may be set before the client is connected', async () => {
     await using client = new Client(info, having([home]))
     client.setRoots([work])
     await client.connect(await inMemory(server()))

@@ -22,11 +22,11 @@ import {
 } from './round-trips-client-support.ts'
 import { everyForm } from './support.ts'
 
-describe('a client that is asked in a result', () => {
+describe('a client that receives input_required', () => {
   it.each([
     [undefined, 32],
     [3, 3],
-  ])('gives a server up that asks for ever: maxRounds %s', async (maxRounds, count) => {
+  ])('ends the call when the server never stops asking: maxRounds %s', async (maxRounds, count) => {
     let asked = 0
     const { outcome, calls } = await play(
       (_params, round) => inputRequired({ inputRequests: { a: form() }, requestState: `${round}` }),
@@ -46,7 +46,7 @@ describe('a client that is asked in a result', () => {
     expect(calls).toHaveLength(count + 1)
   })
 
-  it('gives up a server that wants to be called again for ever', async () => {
+  it('ends the call when the server returns only a state again and again', async () => {
     const { outcome, calls } = await play((_params, round) => inputRequired({ requestState: `${round}` }), {
       maxRounds: 2,
     })
@@ -70,7 +70,7 @@ describe('a client that is asked in a result', () => {
     ['a question whose method is a number', { inputRequests: { a: { ...form(), method: 5 } } }],
     ['101 questions', { inputRequests: many(101) }],
   ]
-  it.each(bad)('refuses %s, and asks nobody', async (_what, more) => {
+  it.each(bad)('rejects %s without calling a handler', async (_what, more) => {
     const elicit = vi.fn(() => accepted())
     const { outcome, calls } = await play(() => inputRequired(more), { handlers: { elicit } })
     expect(outcome).toBeInstanceOf(McpError)
@@ -79,7 +79,7 @@ describe('a client that is asked in a result', () => {
     expect(calls).toHaveLength(1)
   })
 
-  it('answers 100 questions at a time', async () => {
+  it('answers 100 questions in one round trip', async () => {
     const { outcome, calls } = await play((_params, round) =>
       round === 1 ? inputRequired({ inputRequests: many(100) }) : done,
     )
@@ -97,7 +97,7 @@ describe('a client that is asked in a result', () => {
         client.complete({ ref: { type: 'ref/prompt', name: 'p' }, argument: { name: 'a', value: '' } }),
     ],
     ['custom/any', (client: Client) => client.request('custom/any')],
-  ])('takes no questions for an answer to %s', async (method, call) => {
+  ])('rejects input_required as the result of %s', async (method, call) => {
     const elicit = vi.fn(() => accepted())
     const server = serverOf(() => inputRequired({ inputRequests: { a: form() }, requestState: 's' }), method)
     await using client = await scriptedClient(server, { revision: modern, handlers: { elicit } })
@@ -107,7 +107,7 @@ describe('a client that is asked in a result', () => {
     expect(said(server.transcript, 'client', method)).toHaveLength(1)
   })
 
-  it.each(handshakeRevisions)('takes no questions in the result of a server of %s', async (revision) => {
+  it.each(handshakeRevisions)('rejects input_required from a server of %s', async (revision) => {
     const elicit = vi.fn(() => accepted())
     const result = { ...inputRequired({ inputRequests: { a: form() }, requestState: 's' }), content: [] }
     const server = scripted(revision, { 'tools/call': () => ({ result }) })
@@ -133,7 +133,7 @@ describe('a client that is asked in a result', () => {
     ['what is no method', { method: '__proto__' }, handlers],
   ]
   it.each(kinds)(
-    'that did not offer %s ends the call when it is asked for that [MRTR-026]',
+    'ends the call when it is asked for %s and did not offer it [MRTR-026]',
     async (_what, question, given) => {
       const server = serverOf((_params, round) =>
         round === 1 ? inputRequired({ inputRequests: { a: question }, requestState: 's' }) : done,
@@ -148,7 +148,7 @@ describe('a client that is asked in a result', () => {
     },
   )
 
-  it('ends the call when a handler fails, with its error, and tells the other handlers [MRTR-010]', async () => {
+  it('ends the call with the error of a failing handler, and aborts the other handlers [MRTR-010]', async () => {
     const failure = new Error('The user is not there')
     const told = gate<unknown>()
     const { outcome, calls } = await play(
@@ -188,7 +188,7 @@ describe('a client that is asked in a result', () => {
     expect(outcome).toMatchObject({ message: 'fails' })
   })
 
-  it('passes the abort of a call on to its handlers, and calls no more', async () => {
+  it('forwards the abort of a call to its handlers, and does not repeat the request', async () => {
     const controller = new AbortController()
     const server = serverOf(() => inputRequired({ inputRequests: { a: form() }, requestState: 's' }))
     const told = gate<unknown>()
@@ -211,7 +211,7 @@ describe('a client that is asked in a result', () => {
     expect(said(server.transcript, 'client', 'tools/call')).toHaveLength(1)
   })
 
-  it('ends a call that waits to be made again when it is aborted', async () => {
+  it('ends an aborted call before it repeats the request', async () => {
     const controller = new AbortController()
     const server = serverOf((_params, round) => {
       if (round === 3) queueMicrotask(() => setImmediate(() => controller.abort('enough')))
@@ -223,13 +223,13 @@ describe('a client that is asked in a result', () => {
   })
 })
 
-describe('a call whose user goes on thinking', () => {
+describe('a call whose input handler has not answered', () => {
   const asking = () => {
     const server = new McpServer({ name: 'asker', version: '1.0.0' })
     server.registerTool('ask', {}, async (_args, ctx) => (await ctx.elicit('Well?')).action)
     return server
   }
-  /** A user who is never done, and listens to nobody. */
+  /** Creates a handler that never answers and ignores its signal. */
   const deaf = () => {
     const asked = gate<AbortSignal>()
     const elicit: NonNullable<ClientHandlers['elicit']> = (_form, { signal }) => {
@@ -239,7 +239,7 @@ describe('a call whose user goes on thinking', () => {
     return { asked: asked.opened, handlers: { elicit } }
   }
 
-  everyForm('ends when it is aborted, and the handler is told', async (wire) => {
+  everyForm('ends when it is aborted, and the handler is aborted', async (wire) => {
     const { asked, handlers } = deaf()
     await using pair = await wire.connect(asking(), { handlers })
     const controller = new AbortController()
@@ -251,7 +251,7 @@ describe('a call whose user goes on thinking', () => {
     await aborted(signal)
   })
 
-  everyForm('ends when the client is closed, and the handler is told', async (wire) => {
+  everyForm('ends when the client is closed, and the handler is aborted', async (wire) => {
     const { asked, handlers } = deaf()
     await using pair = await wire.connect(asking(), { handlers })
     const call = pair.client.callTool('ask')
@@ -305,26 +305,23 @@ describe('a question in a result', () => {
     ['roots', roots, handlers],
     ['roots that are no files', roots, { roots: () => [{ uri: 'https://example.com/' }] }],
   ]
-  it.each(cases)(
-    'meets the same user and the same limits as a request does: %s [MRTR-026]',
-    async (_what, question, given) => {
-      const asEmbedded = await reaction(modern, question, given)
-      const asRequest = await reaction(direct, question, given)
-      expect(asEmbedded.asked).toEqual(asRequest.asked)
-      expect(asEmbedded.isRefused).toBe(asRequest.isRefused)
-      expect(asEmbedded.answer).toEqual(asRequest.answer)
-    },
-  )
+  it.each(cases)('is handled like a question sent as a request: %s [MRTR-026]', async (_what, question, given) => {
+    const asEmbedded = await reaction(modern, question, given)
+    const asRequest = await reaction(direct, question, given)
+    expect(asEmbedded.asked).toEqual(asRequest.asked)
+    expect(asEmbedded.isRefused).toBe(asRequest.isRefused)
+    expect(asEmbedded.answer).toEqual(asRequest.answer)
+  })
 })
 
 interface Reaction {
-  /** What handlers were shown. */
+  /** The questions that reached the handlers. */
   asked: unknown[]
   isRefused: boolean
   answer: unknown
 }
 
-/** What a client makes of a question: in a result, or as a request where the revision has those. */
+/** Returns how a client reacts to a question: in a result on 2026-07-28, as a request on handshake revisions. */
 async function reaction(revision: RevisionId, question: Body, given: ClientHandlers): Promise<Reaction> {
   const asked: unknown[] = []
   const watched = watch(given, asked)
@@ -352,7 +349,7 @@ async function reaction(revision: RevisionId, question: Body, given: ClientHandl
   return { asked, isRefused: error !== undefined, answer: result }
 }
 
-/** The same handlers, which note what they are shown. */
+/** Wraps the handlers to record the questions they receive. */
 function watch({ elicit, elicitUrl, sample, ...given }: ClientHandlers, asked: unknown[]): ClientHandlers {
   const noting =
     <Q, A extends unknown[], R>(handler: (question: Q, ...rest: A) => R) =>

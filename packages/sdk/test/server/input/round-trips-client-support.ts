@@ -35,13 +35,13 @@ export const handlers: ClientHandlers = {
   roots: [{ uri: 'file:///home/me' }],
 }
 
-/** A server that answers calls of tools by a script, which is told the number of the call. */
+/** Creates a server that answers requests with `script`, which gets the number of the call. */
 export function serverOf(script: Script, method = 'tools/call'): ScriptedServer {
   let round = 0
   return scripted(modern, { [method]: (params) => ({ result: script(params, ++round) }) })
 }
 
-/** Calls the one tool there is, and gives what was said besides what came of it. */
+/** Calls the tool `ask` and returns the outcome together with the calls on the wire. */
 export async function play(script: Script, options: ClientOptions = {}) {
   const server = serverOf(script)
   await using client = await scriptedClient(server, { revision: modern, handlers, ...options })

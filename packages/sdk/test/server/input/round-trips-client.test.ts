@@ -25,7 +25,7 @@ function withoutMeta({ _meta, ...params }: NonNullable<Said['params']>): Body {
   return params
 }
 
-describe('a client that is asked in a result', () => {
+describe('a client that receives input_required', () => {
   const requests: [string, (client: Client) => Promise<unknown>, Body, Body][] = [
     ['tools/call', (client) => client.callTool('ask', { a: 1 }), { name: 'ask', arguments: { a: 1 } }, done],
     [
@@ -42,7 +42,7 @@ describe('a client that is asked in a result', () => {
     ],
   ]
   it.each(requests)(
-    'answers everything and makes the same request again, under another id: %s [MRTR-010, MRTR-011, MRTR-013, MRTR-016, RPC-045]',
+    'answers all questions and repeats the request with a new id: %s [MRTR-010, MRTR-011, MRTR-013, MRTR-016, RPC-045]',
     async (method, call, params, last) => {
       const questions = { f: form(), p: page, m: model, r: roots }
       const results = [
@@ -69,7 +69,7 @@ describe('a client that is asked in a result', () => {
         { ...params, requestState: 's2', inputResponses: { again: { action: 'accept', content: { name: 'Again?' } } } },
       ])
       expect(new Set(sent.map(({ id }) => id)).size).toBe(3)
-      // Who we are is said in every round.
+      // Every round trip identifies the client.
       for (const { params } of sent)
         expect(Object.keys(params!._meta!)).toEqual(
           expect.arrayContaining(Object.keys(sent[0]!.params!._meta!).filter((key) => key !== 'progressToken')),
@@ -77,7 +77,7 @@ describe('a client that is asked in a result', () => {
     },
   )
 
-  it('waits until every question has its answer [MRTR-010]', async () => {
+  it('waits until every question is answered [MRTR-010]', async () => {
     const gates = { a: gate(), b: gate() }
     const server = serverOf((_params, round) =>
       round === 1 ? inputRequired({ inputRequests: { a: form('a'), b: form('b') } }) : done,
@@ -105,7 +105,7 @@ describe('a client that is asked in a result', () => {
     expect(Object.keys(retry!.params!.inputResponses as object).sort()).toEqual(['a', 'b'])
   })
 
-  it('says so when the user declines or cancels, and goes on [MRTR-011]', async () => {
+  it('reports that the user declined or cancelled, and continues [MRTR-011]', async () => {
     const actions = { a: 'decline', b: 'cancel' } as const
     const { outcome, calls } = await play(
       (_params, round) => (round === 1 ? inputRequired({ inputRequests: { a: form('a'), b: form('b') } }) : done),
@@ -130,7 +130,7 @@ describe('a client that is asked in a result', () => {
     ['100 KB', Array.from({ length: 100_000 }, (_, at) => String.fromCharCode(32 + ((at * 7) % 94))).join('')],
     ['markup', '<script>alert(1)</script>&amp;%20+=?#'],
   ]
-  it.each(odd)('gives the state back as it was: %s [MRTR-013, MRTR-014]', async (_what, requestState) => {
+  it.each(odd)('sends the state back unchanged: %s [MRTR-013, MRTR-014]', async (_what, requestState) => {
     const { outcome, calls } = await play((_params, round) =>
       round === 1 ? inputRequired({ inputRequests: { a: form() }, requestState }) : done,
     )
@@ -138,7 +138,7 @@ describe('a client that is asked in a result', () => {
     expect(calls[1]!.params!.requestState).toBe(requestState)
   })
 
-  it('gives the state back in the same bytes over HTTP, as a value of the body and nowhere else [MRTR-013, MRTR-014]', async () => {
+  it('sends the state back byte for byte over HTTP, only in the body [MRTR-013, MRTR-014]', async () => {
     const bodies: string[] = []
     let current = ''
     await using http = await listenWith((request, response) => {
@@ -168,7 +168,7 @@ describe('a client that is asked in a result', () => {
     }
   })
 
-  it('sends no state where there was none, also when there was one before [MRTR-015]', async () => {
+  it('sends no state when the last result had none, even after one that had [MRTR-015]', async () => {
     const { outcome, calls } = await play((_params, round) => {
       if (round === 1) return inputRequired({ inputRequests: { a: form() } })
       if (round === 2) return inputRequired({ inputRequests: { a: form() }, requestState: 'now' })
@@ -181,11 +181,11 @@ describe('a client that is asked in a result', () => {
       [true, 'now'],
       [false, undefined],
     ])
-    // Nor answers of an earlier round.
+    // Answers from an earlier round trip are not sent either.
     expect(Object.keys(calls[3]!.params!.inputResponses as object)).toEqual(['b'])
   })
 
-  it('calls again by itself when there is a state and no question [MRTR-012, MRTR-013]', async () => {
+  it('repeats the request when the result has a state and no question [MRTR-012, MRTR-013]', async () => {
     const { outcome, calls } = await play((_params, round) =>
       round <= 2 ? inputRequired({ requestState: `later ${round}` }) : done,
     )
@@ -197,7 +197,7 @@ describe('a client that is asked in a result', () => {
     ])
   })
 
-  it('answers under keys that mean something in JavaScript as under any other [MRTR-011]', async () => {
+  it('supports keys that have a meaning in JavaScript [MRTR-011]', async () => {
     const keys = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', '0', 'ключ "\n']
     const text = `{${keys.map((key) => `${JSON.stringify(key)}:${JSON.stringify(form(`about ${key}`))}`).join()}}`
     const { outcome, calls } = await play((_params, round) =>
@@ -213,7 +213,7 @@ describe('a client that is asked in a result', () => {
     expect(({} as Body).content).toBeUndefined()
   })
 
-  it('mixes up nothing of 100 calls at the same time, nor gives any of it to other requests [MRTR-017]', async () => {
+  it('keeps 100 concurrent calls apart from each other and from other requests [MRTR-017]', async () => {
     const server = scripted(modern, {
       'tools/call': ({ arguments: args, inputResponses, requestState }) => {
         const { run } = args as { run: number }
@@ -230,7 +230,7 @@ describe('a client that is asked in a result', () => {
       revision: modern,
       handlers: {
         elicit: async ({ message }) => {
-          // Answers come in any order.
+          // Make the answers arrive in any order.
           await new Promise((resolve) => setTimeout(resolve, (message.length * 7) % 5))
           return accepted({ name: message })
         },
@@ -244,14 +244,14 @@ describe('a client that is asked in a result', () => {
     for (const { params } of said(server.transcript, 'client', 'resources/read')) {
       expect(Object.keys(withoutMeta(params!))).toEqual(['uri'])
     }
-    // A new call begins without what the last one left.
+    // A new call starts without the state of the last one.
     await client.callTool('ask', { run: 0 })
     const calls = said(server.transcript, 'client', 'tools/call')
     expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length)
     expect(withoutMeta(calls.at(-4)!.params!)).toEqual({ name: 'ask', arguments: { run: 0 } })
   })
 
-  it('gives the error of a later round to the caller', async () => {
+  it('passes the error of a later round trip to the caller', async () => {
     let round = 0
     const server = scripted(modern, {
       'tools/call': () =>
@@ -265,7 +265,7 @@ describe('a client that is asked in a result', () => {
     expect(error).toMatchObject({ rpcCode: -32602 })
   })
 
-  it('does not let the time that a user takes count against the server', async () => {
+  it('does not count the time of the user towards the timeout of the request', async () => {
     using time = movableTimers()
     const { outcome } = await play(
       (_params, round) => (round === 1 ? inputRequired({ inputRequests: { a: form() } }) : done),
@@ -277,7 +277,7 @@ describe('a client that is asked in a result', () => {
     expect(outcome).toBe('done')
   })
 
-  it('hears the progress of every round', async () => {
+  it('reports the progress of every round trip', async () => {
     const server = serverOf((params, round) => {
       const { progressToken } = params._meta as { progressToken: unknown }
       const notice = { progressToken, progress: 1, message: `round ${round}` }
@@ -292,7 +292,7 @@ describe('a client that is asked in a result', () => {
     expect(new Set(tokens).size).toBe(2)
   })
 
-  it('keeps no result of a request that carried answers or a state [CACHE-006]', async () => {
+  it('does not cache the result of a request with answers or a state [CACHE-006]', async () => {
     const kept = { resultType: 'complete', contents: [], ttlMs: 600_000, cacheScope: 'private' }
     const ways: Record<string, Body> = {
       'note://both': { inputRequests: { a: form() }, requestState: 's' },
@@ -319,7 +319,7 @@ describe('a client that is asked in a result', () => {
     expect(reads.filter((read) => read === 'note://plain')).toHaveLength(1)
   })
 
-  it('answers no request that such a server makes by itself [MRTR-001]', async () => {
+  it('ignores requests from a server of 2026-07-28 [MRTR-001]', async () => {
     const elicit = vi.fn(() => accepted())
     const server = serverOf(() => done)
     await using client = await scriptedClient(server, { revision: modern, handlers: { ...handlers, elicit } })

@@ -6,7 +6,7 @@ import { accept, everyRaw, keysOf, serverOf, stateOf, textOf, withAnswers } from
 
 const calculator = { name: 'add', inputSchema: { type: 'object' as const } }
 
-describe('a server of 2026-07-28 that asks', () => {
+describe('a server of 2026-07-28 that requests input', () => {
   const undeclared: [string, object, InputRequest, (ctx: Context) => Promise<unknown>, object][] = [
     [
       'a form of a client without elicitation',
@@ -59,14 +59,14 @@ describe('a server of 2026-07-28 that asks', () => {
     ],
   ]
   for (const [what, capabilities, question, ask, requiredCapabilities] of undeclared) {
-    everyRaw(`does not ask for ${what}, awaited or by hand [MRTR-007, META-016]`, async (open) => {
+    everyRaw(`does not ask for ${what}, awaited or returned [MRTR-007, META-016]`, async (open) => {
       const server = serverOf()
       server.registerTool('await', {}, async (_args, ctx) => {
         await ask(ctx)
       })
       server.registerTool('hand', {}, () => inputRequired({ inputRequests: { a: question }, requestState: 'b' }))
       server.registerTool('both', {}, async (_args, ctx) => {
-        // What can be asked may be asked, but nothing else.
+        // Other work in the same run does not hide the missing capability.
         await Promise.all([ctx.once('a', () => 1), ask(ctx)])
       })
       await using peer = await open(server, { capabilities: capabilities as Record<string, unknown> })
@@ -78,7 +78,7 @@ describe('a server of 2026-07-28 that asks', () => {
     })
   }
 
-  everyRaw('never sends a question that is none [MRTR-006]', async (open) => {
+  everyRaw('never sends an input request with an unknown method [MRTR-006]', async (open) => {
     const server = serverOf({ onError: () => {} })
     const stranger = { method: 'tools/list', params: {} } as unknown as InputRequest
     server.registerTool('hand', {}, () => inputRequired({ inputRequests: { a: stranger } }))
@@ -88,7 +88,7 @@ describe('a server of 2026-07-28 that asks', () => {
     expect(error?.code).toBe(-32603)
   })
 
-  everyRaw('never sends a result that asks for nothing and has no state [MRTR-004]', async (open) => {
+  everyRaw('never sends input_required without questions and without a state [MRTR-004]', async (open) => {
     const server = serverOf({ onError: () => {} })
     server.registerTool('empty', {}, () => inputRequired({ inputRequests: {} }))
     server.registerTool('bare', {}, () => ({ resultType: 'input_required' }) as never)
@@ -104,7 +104,7 @@ describe('a server of 2026-07-28 that asks', () => {
     }
   })
 
-  everyRaw('ignores answers to what it did not ask, whatever they hold [MRTR-024]', async (open) => {
+  everyRaw('ignores answers to questions that it did not ask [MRTR-024]', async (open) => {
     const server = serverOf()
     server.registerTool('two', {}, (_args, ctx) => namesFor(ctx, 'a', 'b'))
     await using peer = await open(server)
@@ -168,7 +168,7 @@ describe('a server of 2026-07-28 that asks', () => {
     ],
   ]
   for (const [what, ask, answers] of bad) {
-    everyRaw(`refuses malformed answers to ${what} with -32602 [MRTR-023]`, async (open) => {
+    everyRaw(`rejects malformed answers to ${what} with -32602 [MRTR-023]`, async (open) => {
       const server = serverOf()
       server.registerTool('ask', {}, async (_args, ctx) => JSON.stringify(await ask(ctx)))
       await using peer = await open(server)
@@ -181,7 +181,7 @@ describe('a server of 2026-07-28 that asks', () => {
     })
   }
 
-  everyRaw('refuses a form that was filled in otherwise than it was shown [MRTR-023]', async (open) => {
+  everyRaw('rejects content that does not match the form [MRTR-023]', async (open) => {
     const server = serverOf()
     server.registerTool('ask', {}, (_args, ctx) => namesFor(ctx, 'k'))
     await using peer = await open(server)
@@ -193,7 +193,7 @@ describe('a server of 2026-07-28 that asks', () => {
     }
   })
 
-  everyRaw('refuses inputResponses and requestState of the wrong type with -32602 [MRTR-023]', async (open) => {
+  everyRaw('rejects inputResponses and requestState of the wrong type with -32602 [MRTR-023]', async (open) => {
     const server = serverOf()
     server.registerTool('ask', {}, (_args, ctx) => namesFor(ctx, 'k'))
     server.registerPrompt('ask', {}, (_args, ctx) => namesFor(ctx, 'k'))

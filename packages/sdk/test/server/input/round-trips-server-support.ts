@@ -8,11 +8,11 @@ export const hello = {
 }
 export const sampled = { role: 'assistant', model: 'm', content: { type: 'text', text: 'Hello' } }
 
-/** Accepts every form with the words of its question as the name. */
+/** Accepts every form with its message as the name. */
 export const echoing = { elicit: ({ message }: { message: string }) => accepted({ name: message }) }
 export const accepted = (content: Record<string, string>) => ({ action: 'accept' as const, content })
 
-/** Asks for a name, once for each key. */
+/** Asks for a name once per key. */
 export async function namesFor(ctx: Context, ...keys: string[]): Promise<string> {
   const names: string[] = []
   for (const key of keys) {

@@ -20,9 +20,9 @@ import {
   withAnswers,
 } from './round-trips-support.ts'
 
-describe('a server of 2026-07-28 that asks', () => {
+describe('a server of 2026-07-28 that requests input', () => {
   everyRaw(
-    'does so in the result of a tool, a prompt or a resource, and in no message of its own [MRTR-001, MRTR-002, MRTR-004, MRTR-006]',
+    'does so in the result of a tool, prompt or resource, never in a request [MRTR-001, MRTR-002, MRTR-004, MRTR-006]',
     async (open) => {
       const server = serverOf()
       server.registerTool('tool', {}, (_args, ctx) => namesFor(ctx, 'k'))
@@ -63,7 +63,7 @@ describe('a server of 2026-07-28 that asks', () => {
     },
   )
 
-  everyRaw('asks for a form, a page, a model and roots in the one result [MRTR-001, MRTR-006]', async (open) => {
+  everyRaw('can ask for a form, a URL, a completion and roots in one result [MRTR-001, MRTR-006]', async (open) => {
     const server = serverOf()
     server.registerTool('all', {}, async (_args, ctx) => {
       const answers = await Promise.all([
@@ -104,7 +104,7 @@ describe('a server of 2026-07-28 that asks', () => {
     expect(peer.unasked).toEqual([])
   })
 
-  everyRaw('gives every question a key of its own [MRTR-005]', async (open) => {
+  everyRaw('gives every question a unique key [MRTR-005]', async (open) => {
     const server = serverOf()
     const keys = ['a', '__proto__', 'constructor', 'elicitation#2', '', 'ключ\u0000"\n']
     server.registerTool('many', {}, async (_args, ctx) => {
@@ -127,7 +127,7 @@ describe('a server of 2026-07-28 that asks', () => {
     expect(JSON.parse(textOf(last)!)).toEqual(keys.map((key) => `is ${key}`))
   })
 
-  everyRaw('asks in no other request than these three [MRTR-003]', async (open) => {
+  everyRaw('returns an error when any other request asks [MRTR-003]', async (open) => {
     const server = serverOf({ onError: () => {} })
     server.registerTool('tool', {}, () => 'a')
     server.registerPrompt('prompt', { argsSchema: { a: z.string() }, complete: { a: () => ['x'] } }, () => 'a')
@@ -161,7 +161,7 @@ describe('a server of 2026-07-28 that asks', () => {
     }
   })
 
-  everyRaw('takes no notice of state and answers that come with other requests [MRTR-018, MRTR-024]', async (open) => {
+  everyRaw('ignores state and answers in other requests [MRTR-018, MRTR-024]', async (open) => {
     const server = serverOf()
     server.registerTool('tool', {}, () => 'a')
     await using peer = await open(server)
@@ -169,7 +169,7 @@ describe('a server of 2026-07-28 that asks', () => {
     expect(result?.tools).toHaveLength(1)
   })
 
-  everyRaw('asks again for what was not answered, and only for that [MRTR-025, MRTR-009]', async (open) => {
+  everyRaw('asks again only for questions without an answer [MRTR-025, MRTR-009]', async (open) => {
     const server = serverOf()
     server.registerTool('two', {}, async (_args, ctx) => {
       const [a, b] = await Promise.all([namesFor(ctx, 'a'), namesFor(ctx, 'b')])
@@ -188,7 +188,7 @@ describe('a server of 2026-07-28 that asks', () => {
     expect(textOf(last)).toBe('Ann and Bob')
   })
 
-  everyRaw('begins anew when answers come without state [MRTR-018, MRTR-025]', async (open) => {
+  everyRaw('starts over when answers arrive without state [MRTR-018, MRTR-025]', async (open) => {
     const server = serverOf()
     server.registerTool('one', {}, (_args, ctx) => namesFor(ctx, 'a'))
     await using peer = await open(server)
@@ -196,7 +196,7 @@ describe('a server of 2026-07-28 that asks', () => {
     expect(keysOf(forged)).toEqual(['a'])
   })
 
-  it('waits for nobody: a call that is not taken up again leaves nothing open [MRTR-008]', async () => {
+  it('holds no resources for a call that is never continued [MRTR-008]', async () => {
     const server = serverOf()
     const signals: AbortSignal[] = []
     server.registerTool('ask', {}, (_args, ctx) => {
@@ -209,17 +209,17 @@ describe('a server of 2026-07-28 that asks', () => {
       (await peer.request('tools/call', { name: 'ask', arguments: {}, ...more })).response() as Promise<Message>
     const abandoned = await Promise.all(Array.from({ length: 200 }, () => call()))
     expect(new Set(abandoned.map(stateOf)).size).toBe(200)
-    // Whoever comes again later, and from wherever, is served.
+    // A call can be continued later and from any connection.
     const second = await call(withAnswers(abandoned[117]!, { a: accept({ name: 'Ann' }) }))
     const last = await call(withAnswers(second, { b: accept({ name: 'Bob' }) }))
     expect(textOf(last)).toBe('Ann,Bob')
     expect(signals.every(({ aborted }) => !aborted)).toBe(true)
     await peer[Symbol.asyncDispose]()
-    // Nothing is in flight, so there is nothing to wait a minute for.
+    // Nothing is in flight, so close() does not use the grace period of a minute.
     await http.close()
   })
 
-  everyRaw('asks again when the words or the fields changed meanwhile [MRTR-009]', async (open) => {
+  everyRaw('asks again when the message or the fields of a question changed [MRTR-009]', async (open) => {
     const server = serverOf()
     const versions: { message: string; schema: z.ZodObject }[] = [
       { message: 'Delete one file?', schema: nameForm },
@@ -244,7 +244,7 @@ describe('a server of 2026-07-28 that asks', () => {
     expect(textOf(last)).toBe('Delete all files? decline')
   })
 
-  everyRaw('gives no caching hints with its questions, but with the result [CACHE-002]', async (open) => {
+  everyRaw('sends cache hints with the final result and not with its questions [CACHE-002]', async (open) => {
     const server = serverOf({ cache: { ttlMs: 60_000, cacheScope: 'public' } })
     server.registerResource('await', 'note://await', {}, (_uri, ctx) => namesFor(ctx, 'k'))
     server.registerResource('hand', 'note://hand', {}, (_uri, ctx) => {
@@ -269,7 +269,7 @@ describe('a server of 2026-07-28 that asks', () => {
     }
   })
 
-  everyRaw('reports progress and logs in every round to the request that is being served', async (open) => {
+  everyRaw('sends the progress and logs of every round trip to the current request', async (open) => {
     const server = serverOf({ capabilities: { logging: {} } })
     server.registerTool('work', {}, async (_args, ctx) => {
       ctx.progress(1, { total: 2 })

@@ -13,7 +13,7 @@ export { modern }
 
 type Body = Record<string, unknown>
 
-/** What a client of 2026-07-28 declares that can be asked for everything. */
+/** Capabilities of a 2026-07-28 client that supports every question. */
 export const all = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} }
 
 export interface RawOptions {
@@ -22,11 +22,11 @@ export interface RawOptions {
   serving?: ServeHttpOptions
 }
 
-/** A client of 2026-07-28 that says exactly what it is told to. What the server says is judged by the official schema. */
+/** A raw client of 2026-07-28. In memory, the messages of the server are validated with the official schema. */
 export interface RawPeer {
   request(method: string, params?: Body): Promise<Message>
   call(name: string, args?: Body, more?: Body): Promise<Message>
-  /** All that the server said besides responses. */
+  /** Messages from the server that are not responses. */
   readonly unasked: Message[]
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -35,7 +35,7 @@ export type OpenRaw = (server: McpServer, options?: RawOptions) => Promise<RawPe
 
 export const ways: Readonly<Record<'memory' | 'http', OpenRaw>> = { memory: openMemory, http: openHttp }
 
-/** One test body with raw messages, in memory and over HTTP. */
+/** Registers a test with raw messages in memory and over HTTP. */
 export function everyRaw(title: string, body: (open: OpenRaw) => Promise<void>): void {
   for (const [name, open] of Object.entries(ways)) it(`${title} (${name})`, () => body(open))
 }
@@ -89,7 +89,7 @@ function calling(request: RawPeer['request']): RawPeer['call'] {
   return (name, args = {}, more = {}) => request('tools/call', { name, arguments: args, ...more })
 }
 
-/** The questions in a result, by key. */
+/** Returns the questions in a result by key. */
 export function questionsOf({ result }: Message): Record<string, { method: string; params?: Body }> {
   expect(result?.resultType).toBe('input_required')
   return (result?.inputRequests ?? {}) as Record<string, { method: string; params?: Body }>
@@ -104,7 +104,7 @@ export function stateOf({ result }: Message): string {
   return result?.requestState as string
 }
 
-/** What the next call adds: the state of the last result, and answers. */
+/** Returns the params that the next call adds: the state of the last result, and answers. */
 export function withAnswers(message: Message, inputResponses: Body | InputResponses): Body {
   return { inputResponses, requestState: stateOf(message) }
 }

@@ -14,10 +14,10 @@ import { answer, ask, createMessage, sampling, server, text, use, user } from '.
 import { everyAsking } from './support.ts'
 import { answersIn, modern, putTo } from './wire.ts'
 
-describe('the answer of a model', () => {
+describe('the result of sampling', () => {
   const reasons = [undefined, 'endTurn', 'stopSequence', 'maxTokens', 'content_filter:x']
 
-  everyAsking('has a role, content and a model; why it stopped may be any word [SAMP-006, SAMP-017]', async (wire) => {
+  everyAsking('has a role, content and a model; stopReason may be any string [SAMP-006, SAMP-017]', async (wire) => {
     let count = 0
     await using pair = await wire.connect(
       server(async (ctx) => {
@@ -39,7 +39,7 @@ describe('the answer of a model', () => {
     )
   })
 
-  everyAsking('may come from another model, and be shorter, than was wished [SAMP-013, SAMP-016]', async (wire) => {
+  everyAsking('may come from another model, and be shorter, than requested [SAMP-013, SAMP-016]', async (wire) => {
     const wishes = ask({
       systemPrompt: 'Speak French',
       modelPreferences: { hints: [{ name: 'sonnet' }] },
@@ -54,7 +54,7 @@ describe('the answer of a model', () => {
     expect(JSON.parse((await pair.client.callTool('ask')).text)).toMatchObject({ model: 'gpt-5', text: 'I.' })
   })
 
-  everyAsking('comes from the model that the first fitting hint names [SAMP-011, SAMP-012, SAMP-035]', async (wire) => {
+  everyAsking('comes from the model of the first matching hint [SAMP-011, SAMP-012, SAMP-035]', async (wire) => {
     const models = ['gpt-5-mini', 'claude-haiku-4', 'claude-sonnet-4', 'gemini-pro']
     const hints = [{ name: 'opus' }, {}, { name: 'Sonnet' }, { name: 'gpt' }]
     await using pair = await wire.connect(
@@ -64,32 +64,29 @@ describe('the answer of a model', () => {
     expect(JSON.parse((await pair.client.callTool('ask')).text).model).toBe('claude-sonnet-4')
   })
 
-  everyAsking(
-    'exists only if the handler approves: its refusal is all that the server hears [SAMP-029]',
-    async (wire) => {
-      const asked: string[] = []
-      let approves = true
-      const handler = sampling(({ messages }) => {
-        asked.push(JSON.stringify(messages))
-        if (!approves) throw new ProtocolError(-1, 'The user rejected the request')
-        return answer(text('approved'))
-      })
-      await using pair = await wire.connect(
-        server((ctx) => ctx.sample(ask())),
-        handler,
-      )
-      expect(JSON.parse((await pair.client.callTool('ask')).text).text).toBe('approved')
-      approves = false
-      const refused = await pair.client.callTool('ask').then(
-        ({ text: said, isError }) => (isError ? said : 'sampled'),
-        (error) => String(error.message),
-      )
-      expect(refused).toContain('The user rejected the request')
-      expect(asked).toHaveLength(2)
-    },
-  )
+  everyAsking('requires the approval of the handler: the server gets only the refusal [SAMP-029]', async (wire) => {
+    const asked: string[] = []
+    let approves = true
+    const handler = sampling(({ messages }) => {
+      asked.push(JSON.stringify(messages))
+      if (!approves) throw new ProtocolError(-1, 'The user rejected the request')
+      return answer(text('approved'))
+    })
+    await using pair = await wire.connect(
+      server((ctx) => ctx.sample(ask())),
+      handler,
+    )
+    expect(JSON.parse((await pair.client.callTool('ask')).text).text).toBe('approved')
+    approves = false
+    const refused = await pair.client.callTool('ask').then(
+      ({ text: said, isError }) => (isError ? said : 'sampled'),
+      (error) => String(error.message),
+    )
+    expect(refused).toContain('The user rejected the request')
+    expect(asked).toHaveLength(2)
+  })
 
-  it.each(revisionIds)('is not sampled more often than the client allows (%s) [SAMP-034]', async (revision) => {
+  it.each(revisionIds)('is rate limited by the client (%s) [SAMP-034]', async (revision) => {
     vi.useFakeTimers({ toFake: ['Date'] })
     onTestFinished(() => void vi.useRealTimers())
     const { InputHandlers } = await import('../../../src/client/input/input-handlers.ts')
@@ -107,7 +104,7 @@ describe('the answer of a model', () => {
     vi.setSystemTime(Date.now() + 20_000)
     await request(limited)
     await expect(request(limited)).rejects.toThrow('Rate limit exceeded')
-    // By default 120 a minute; false turns it off.
+    // The default is 120 per minute; false disables the limit.
     const usual = new InputHandlers({ sample }, {})
     for (let count = 0; count < 120; count++) await request(usual)
     await expect(request(usual)).rejects.toThrow('Rate limit exceeded')
@@ -119,7 +116,7 @@ describe('the answer of a model', () => {
   })
 
   const words = (said: string) => said.split(' ').length
-  everyAsking('that is longer than maxTokens is not sent to the server [SAMP-015]', async (wire) => {
+  everyAsking('that exceeds maxTokens is not sent to the server [SAMP-015]', async (wire) => {
     const answers: Record<string, ReturnType<typeof answer>> = {
       short: answer(text('one two three')),
       long: answer(text('one two three four')),
@@ -142,7 +139,7 @@ describe('the answer of a model', () => {
     expect(pair.transcript.toString()).not.toContain('four')
   })
 
-  it('that is much too long is found without counting tokens [SAMP-015]', async () => {
+  it('that is far too long is detected without a token counter [SAMP-015]', async () => {
     const { InputHandlers } = await import('../../../src/client/input/input-handlers.ts')
     const asking = { server: { name: 's', address: undefined }, signal: new AbortController().signal }
     const sample = (length: number) =>
@@ -165,7 +162,7 @@ describe('the answer of a model', () => {
     ['the use of a tool that was not offered', answer(use('1', 'rm'))],
   ]
 
-  it.each(revisionIds)('is not sent to the server when it is none (%s) [SAMP-006, SAMP-036]', async (revision) => {
+  it.each(revisionIds)('is not sent to the server when it is malformed (%s) [SAMP-006, SAMP-036]', async (revision) => {
     for (const [what, given] of wrong) {
       const question = { method: createMessage, params: { ...ask() } }
       const { error, result, calls } = await putTo(
@@ -180,11 +177,11 @@ describe('the answer of a model', () => {
     }
   })
 
-  // What is no object at all is no answer in JSON-RPC, and so not even one to this question.
+  // A value that is not an object is not a valid JSON-RPC result, so it would not be matched to the question at all.
   const believable = wrong.filter(([, given]) => given !== undefined)
   const tooTrusting = { capabilities: { sampling: { tools: {} } } }
 
-  everyPipe('does not reach the handler when it is none [SAMP-006, SAMP-036]', async (wire) => {
+  everyPipe('does not reach the handler when it is malformed [SAMP-006, SAMP-036]', async (wire) => {
     const caught: unknown[] = []
     const made = server(async (ctx) => {
       await ctx.sample(ask()).catch((error) => {
@@ -209,7 +206,7 @@ describe('the answer of a model', () => {
   })
 
   it.each(httpRevisions)(
-    'does not reach the handler when it is none (%s, http) [SAMP-006, SAMP-036]',
+    'does not reach the handler when it is malformed (%s, http) [SAMP-006, SAMP-036]',
     async (revision) => {
       await using http = await serve(server((ctx) => ctx.sample(ask())))
       await using peer = await Peer.open(http.url, revision, tooTrusting)
@@ -235,13 +232,13 @@ describe('the answer of a model', () => {
   }
 })
 
-describe('a model that fails', () => {
+describe('a sampling handler that throws', () => {
   const refusal = () => {
     throw new ProtocolError(-1, 'User rejected sampling request')
   }
 
   everyAsking(
-    'or is refused by the user, is an error with the code of the handler [SAMP-018]',
+    'a ProtocolError, such as a refusal by the user, is answered with its code [SAMP-018]',
     async (wire) => {
       const caught: unknown[] = []
       await using pair = await wire.connect(
@@ -257,7 +254,7 @@ describe('a model that fails', () => {
   )
 
   everyAsking(
-    'is an internal error to the server, which learns nothing else; the client hears of it',
+    'any other error is answered with an internal error, and reported to the client',
     async (wire) => {
       const caught: unknown[] = []
       const failures: unknown[] = []
@@ -278,7 +275,7 @@ describe('a model that fails', () => {
   )
 
   everyAsking(
-    'ends the call on 2026-07-28: the caller gets the error and the server is not called again [SAMP-032]',
+    'ends the call on 2026-07-28: the caller gets the error, and the request is not repeated [SAMP-032]',
     async (wire) => {
       const broken = new Error('no model')
       let handler: () => never = refusal
@@ -299,7 +296,7 @@ describe('a model that fails', () => {
     { revisions: [modern] },
   )
 
-  everyAsking('is forgotten: the next request is answered with its own messages alone [SAMP-031]', async (wire) => {
+  everyAsking('leaves no trace: the next request contains only its own messages [SAMP-031]', async (wire) => {
     const seen: unknown[] = []
     const made = new McpServer({ name: 'asker', version: '1.0.0' })
     made.registerTool('say', { inputSchema: { type: 'object', properties: { what: {} } } }, async (args, ctx) => {

@@ -26,7 +26,7 @@ import {
 import { everyAsking, everyPage } from './support.ts'
 import { answersIn, modern, questionsIn } from './wire.ts'
 
-describe('the content of messages', () => {
+describe('the content of sampling messages', () => {
   const conversation = [
     user([text('What is this?'), image]),
     assistant(text('A cat')),
@@ -35,7 +35,7 @@ describe('the content of messages', () => {
   ]
 
   everyAsking(
-    'is one text, image or audio block before 2025-11-25, audio being told in words on 2024-11-05 [SAMP-007, SAMP-008]',
+    'is one text, image or audio block before 2025-11-25; audio becomes text on 2024-11-05 [SAMP-007, SAMP-008]',
     async (wire) => {
       const isOldest = wire.revision.id === '2024-11-05'
       await using pair = await wire.connect(
@@ -57,7 +57,7 @@ describe('the content of messages', () => {
   )
 
   everyAsking(
-    'is one block in answers before 2025-11-25, never a list [SAMP-007, SAMP-008, SAMP-010]',
+    'is one block in results before 2025-11-25, never a list [SAMP-007, SAMP-008, SAMP-010]',
     async (wire) => {
       const answers: CreateMessageResult['content'][] = [text('One'), [text('One'), text('Two')], [image], audio]
       const seen: unknown[] = []
@@ -81,7 +81,7 @@ describe('the content of messages', () => {
   )
 
   everyAsking(
-    'cannot be a list of pictures in an answer before 2025-11-25: the server is told of a failure [SAMP-010]',
+    'cannot include several blocks with an image in a result before 2025-11-25: the server gets an error [SAMP-010]',
     async (wire) => {
       const caught: unknown[] = []
       await using pair = await wire.connect(
@@ -100,7 +100,7 @@ describe('the content of messages', () => {
   )
 
   everyAsking(
-    'cannot be uses and results of tools before 2025-11-25: the handler is told [SAMP-007, SAMP-008]',
+    'cannot include tool_use and tool_result before 2025-11-25: the handler gets a TypeError [SAMP-007, SAMP-008]',
     async (wire) => {
       const caught: unknown[] = []
       const messages = [user(text('Weather?')), assistant(use('1')), user(outcome('1'))]
@@ -115,7 +115,7 @@ describe('the content of messages', () => {
     { revisions: beforeTools },
   )
 
-  everyPage('is a block or a list of blocks of every kind since 2025-11-25 [SAMP-009]', async (wire) => {
+  everyPage('is a block or a list of blocks of any type since 2025-11-25 [SAMP-009]', async (wire) => {
     const messages = [
       ...conversation,
       assistant([text('Let me see'), use('Bern'), use('Oslo')]),
@@ -140,7 +140,7 @@ describe('the content of messages', () => {
     expect(answersIn(pair.transcript)[0]!.content).toEqual(content)
   })
 
-  everyPage('keeps its _meta, and that of messages, results and uses of tools [SAMP-026]', async (wire) => {
+  everyPage('keeps its _meta, and the _meta of messages, tool results and tool uses [SAMP-026]', async (wire) => {
     const _meta = (id: number) => ({ 'example.com/cache': { id } })
     const seen: CreateMessageParams[] = []
     await using pair = await wire.connect(
@@ -172,7 +172,7 @@ describe('the content of messages', () => {
     ])
   })
 
-  everyPage('gives what a tool returned as data in the form of the revision [SAMP-009]', async (wire) => {
+  everyPage('has structured content in the form of the revision [SAMP-009]', async (wire) => {
     const numbers = { ...outcome('1'), structuredContent: [1, 2] }
     const messages = [user(text('x')), assistant(use('1')), user(numbers)]
     await using pair = await wire.connect(
@@ -182,7 +182,7 @@ describe('the content of messages', () => {
     expect((await pair.client.callTool('ask')).isError).toBeFalsy()
     const [asked] = questionsIn(pair.transcript, createMessage)
     const sent = (asked!.messages as { content: ToolResultContent }[])[2]!.content
-    // Until 2025-11-25 structured content is an object.
+    // Up to 2025-11-25, structured content has to be an object.
     const wrapped = { ...outcome('1'), structuredContent: { result: [1, 2] } }
     expect(sent).toEqual(wire.revision.id === modern ? numbers : wrapped)
   })

@@ -58,12 +58,12 @@ export const answer = (
   ...more,
 })
 
-/** A client that answers with this, and may be offered tools. */
+/** Creates options of a client that supports sampling with tools and answers with `sample`. */
 export const sampling = (
   sample: NonNullable<NonNullable<ClientOptions['handlers']>['sample']> = () => answer(),
 ): ClientOptions => ({ handlers: { sample }, capabilities: { sampling: { tools: {} } } })
 
-/** A server whose tool does this and gives what comes of it. */
+/** Creates a server whose tool runs `work` and returns its result. */
 export function server(work: (ctx: Context) => Promise<unknown>, options: McpServerOptions = {}): McpServer {
   const made = new McpServer({ name: 'asker', version: '1.0.0' }, options)
   made.registerTool('ask', {}, async (_args, ctx) => JSON.stringify(await work(ctx)))
@@ -74,7 +74,7 @@ export type Case = [what: string, params: CreateMessageParams]
 
 const at = { type: 'object', properties: { at: { type: 'integer' } } } as const
 
-/** A server whose tool makes the request with this number, and gives the error in words. */
+/** Creates a server whose tool samples with the case at the given index and returns the error as text. */
 export function asksAllOf(cases: Case[]): McpServer {
   const made = new McpServer({ name: 'asker', version: '1.0.0' })
   made.registerTool('ask', { inputSchema: at }, async (args, ctx) => {
@@ -84,7 +84,7 @@ export function asksAllOf(cases: Case[]): McpServer {
   return made
 }
 
-/** The same for handlers that return their questions. */
+/** Creates the same server with a handler that returns its question. */
 export function returnsAllOf(cases: Case[]): McpServer {
   const made = new McpServer({ name: 'asker', version: '1.0.0' })
   made.registerTool('ask', { inputSchema: at }, async (args, { inputResponses }) => {

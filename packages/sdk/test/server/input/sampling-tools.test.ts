@@ -36,7 +36,7 @@ import { everyAsking, everyPage } from './support.ts'
 import { answersIn, modern, putTo, questionsIn } from './wire.ts'
 
 describe('tools in sampling', () => {
-  /** Samples with the tool until the model is content, as an agent does. */
+  /** Samples with the tool until the model stops using it. */
   async function agent(ctx: Context): Promise<{ text: string; turns: number }> {
     const messages = [user(text('Compare the weather'))]
     for (let turn = 1; ; turn++) {
@@ -77,7 +77,7 @@ describe('tools in sampling', () => {
     },
   )
 
-  everyPage('are not used for ever: the server gives up after so many rounds [SAMP-028]', async (wire) => {
+  everyPage('are limited by maxRounds on the server [SAMP-028]', async (wire) => {
     let count = 0
     const made = server(agent, { questions: { maxRounds: 5 } })
     await using pair = await wire.connect(
@@ -90,7 +90,7 @@ describe('tools in sampling', () => {
   })
 
   everyAsking(
-    'are not used for ever: the client gives up as well, where it carries the rounds [SAMP-028]',
+    'are limited by maxRounds on the client on 2026-07-28 [SAMP-028]',
     async (wire) => {
       let count = 0
       await using pair = await wire.connect(server(agent), {
@@ -109,10 +109,10 @@ describe('tools in sampling', () => {
     ['a choice of tools', { toolChoice: { mode: 'none' } }],
   ]
 
-  describe.each(wishes)('with %s', (_what, wish) => {
+  describe.each(wishes)('requested with %s', (_what, wish) => {
     const required = { sampling: { tools: {} } }
 
-    everyAsking('are not offered to a client that did not declare them [SAMP-021]', async (wire) => {
+    everyAsking('are not sent to a client that did not declare them [SAMP-021]', async (wire) => {
       const caught: unknown[] = []
       await using pair = await wire.connect(
         server(async (ctx) => {
@@ -121,7 +121,7 @@ describe('tools in sampling', () => {
         }),
         { handlers: { sample: () => answer() } },
       )
-      // The handler sees it in each of its runs.
+      // The handler sees the result in each of its runs.
       expect(JSON.parse((await pair.client.callTool('ask')).text)).toEqual([false, 'Waves'])
       expect(caught[0]).toBeInstanceOf(CapabilityError)
       expect(caught[0]).toMatchObject({ code: 'capability-missing', capability: 'sampleTools', required })
@@ -130,7 +130,7 @@ describe('tools in sampling', () => {
       for (const member of ['tools', 'toolChoice']) expect(asked[0]).not.toHaveProperty(member)
     })
 
-    everyAsking('are an error when the handler lets it pass [SAMP-021]', async (wire) => {
+    everyAsking('are an error when the handler does not catch the CapabilityError [SAMP-021]', async (wire) => {
       await using pair = await wire.connect(
         server((ctx) => ctx.sample(ask(wish))),
         { handlers: { sample: () => answer() } },
@@ -147,7 +147,7 @@ describe('tools in sampling', () => {
       expect(questionsIn(pair.transcript, createMessage)).toEqual([])
     })
 
-    it.each(withTools)('are refused by a client that did not declare them (%s) [SAMP-022]', async (revision) => {
+    it.each(withTools)('are rejected by a client that did not declare them (%s) [SAMP-022]', async (revision) => {
       let count = 0
       const sample = () => answer(text(`${++count}`))
       const question = { method: createMessage, params: { ...ask(wish) } }
@@ -157,7 +157,7 @@ describe('tools in sampling', () => {
     })
   })
 
-  it('are answered with HTTP 400 where they are missing on 2026-07-28 [SAMP-021]', async () => {
+  it('result in HTTP 400 on 2026-07-28 when the client did not declare them [SAMP-021]', async () => {
     await using http = await serve(server((ctx) => ctx.sample(ask({ tools: [weather] }))))
     await using peer = await Peer.open(http.url, modern, { capabilities: { sampling: {} } })
     const reply = await peer.call('ask')
@@ -168,7 +168,7 @@ describe('tools in sampling', () => {
     })
   })
 
-  it.each(beforeTools)('do not exist, whatever the client says of itself (%s)', async (revision) => {
+  it.each(beforeTools)('are not supported, whatever the client declares (%s)', async (revision) => {
     const made = server(async (ctx) => [ctx.can('sample'), ctx.can('sampleTools')])
     await using client = await ScriptedClient.connect(made, { revision, capabilities: { sampling: { tools: {} } } })
     await client.open()
@@ -195,7 +195,7 @@ describe('tools in sampling', () => {
     return [what, ask({ messages: [user(text('Weather?')), ...messages], tools: [weather] })]
   })
 
-  everyPage('are refused before a conversation in disorder goes out [SAMP-023, SAMP-024]', async (wire) => {
+  everyPage('require a valid order of messages before anything is sent [SAMP-023, SAMP-024]', async (wire) => {
     await using pair = await wire.connect(asksAllOf(disordered), sampling())
     for (const [at, [what]] of disordered.entries()) {
       const { text } = await pair.client.callTool('ask', { at })
@@ -204,14 +204,14 @@ describe('tools in sampling', () => {
     expect(questionsIn(pair.transcript, createMessage)).toEqual([])
   })
 
-  everyPage('are refused in disorder when a handler returns it by hand [SAMP-023, SAMP-024]', async (wire) => {
+  everyPage('require a valid order of messages when a handler returns them [SAMP-023, SAMP-024]', async (wire) => {
     await using pair = await wire.connect(returnsAllOf(disordered), sampling())
     for (const at of disordered.keys()) await pair.client.callTool('ask', { at }).catch(() => {})
     expect(questionsIn(pair.transcript, createMessage)).toEqual([])
   })
 
   it.each(withTools)(
-    'are refused in disorder by the client, with -32602 (%s) [SAMP-019, SAMP-036]',
+    'in an invalid order are rejected by the client with -32602 (%s) [SAMP-019, SAMP-036]',
     async (revision) => {
       let count = 0
       const options = sampling(() => answer(text(`${++count}`)))
@@ -225,7 +225,7 @@ describe('tools in sampling', () => {
     },
   )
 
-  describe('may be left to the model, required or forbidden', () => {
+  describe('with toolChoice', () => {
     const cases: [string, CreateMessageParams['toolChoice'], CreateMessageResult['content'], boolean][] = [
       ['by default may use a tool', undefined, use('1'), true],
       ['by default may use none', undefined, text('x'), true],
@@ -238,8 +238,8 @@ describe('tools in sampling', () => {
       ['with none may not use one', { mode: 'none' }, [text('x'), use('1')], false],
     ]
 
-    describe.each(cases)('and %s', (_what, toolChoice, content, isFine) => {
-      everyPage('on both sides [SAMP-025]', async (wire) => {
+    describe.each(cases)('%s', (_what, toolChoice, content, isFine) => {
+      everyPage('is enforced on both sides [SAMP-025]', async (wire) => {
         const params = ask({ tools: [weather], ...(toolChoice && { toolChoice }) })
         const seen: unknown[] = []
         await using pair = await wire.connect(
@@ -259,7 +259,7 @@ describe('tools in sampling', () => {
     it.each([
       ['an unknown mode', { tools: [weather], toolChoice: { mode: 'any' } }],
       ['required without a tool', { tools: [], toolChoice: { mode: 'required' } }],
-    ])('but %s is refused on both sides [SAMP-025]', async (_what, wish) => {
+    ])('reject %s on both sides [SAMP-025]', async (_what, wish) => {
       const params = ask(wish as Partial<CreateMessageParams>)
       const made = server((ctx) => ctx.sample(params))
       for (const revision of withTools) {

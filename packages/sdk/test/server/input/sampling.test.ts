@@ -26,8 +26,8 @@ import {
 import { everyAsking } from './support.ts'
 import { declaredIn, modern, putTo, questionsIn } from './wire.ts'
 
-describe('a client that samples', () => {
-  everyAsking('says so at the handshake, or with every request [SAMP-001, SAMP-002]', async (wire) => {
+describe('the sampling capability', () => {
+  everyAsking('is declared in the handshake, or with every request [SAMP-001, SAMP-002]', async (wire) => {
     await using pair = await wire.connect(
       server((ctx) => ctx.sample(ask())),
       { handlers: { sample: () => answer() } },
@@ -40,7 +40,7 @@ describe('a client that samples', () => {
     expect(declared).toEqual(declared.map(() => ({ sampling: {} })))
   })
 
-  everyAsking('says nothing of it when it cannot', async (wire) => {
+  everyAsking('is not declared without a handler', async (wire) => {
     await using pair = await wire.connect(
       server(async () => 'nothing'),
       { handlers: { roots: [] } },
@@ -49,7 +49,7 @@ describe('a client that samples', () => {
     for (const declared of declaredIn(pair.transcript)) expect(declared).not.toHaveProperty('sampling')
   })
 
-  everyAsking('says what else it can, where the revision has a word for it [SAMP-020]', async (wire) => {
+  everyAsking('includes its sub-capabilities on revisions that have them [SAMP-020]', async (wire) => {
     await using pair = await wire.connect(
       server(async (ctx) => [ctx.can('sample'), ctx.can('sampleTools')]),
       {
@@ -64,8 +64,8 @@ describe('a client that samples', () => {
   })
 })
 
-describe('a request to sample', () => {
-  everyAsking('reaches the handler as it was made, with messages and maxTokens [SAMP-005, SAMP-014]', async (wire) => {
+describe('a sampling request', () => {
+  everyAsking('reaches the handler unchanged, with messages and maxTokens [SAMP-005, SAMP-014]', async (wire) => {
     const params = ask({
       modelPreferences: {
         hints: [{ name: 'sonnet' }, {}],
@@ -109,7 +109,7 @@ describe('a request to sample', () => {
   ]
   const bad = wrongs.map(([what, wrong]): Case => [what, { ...ask(), ...wrong } as CreateMessageParams])
 
-  everyAsking('is refused before it goes out when it is wrong [SAMP-005, SAMP-014, SAMP-036]', async (wire) => {
+  everyAsking('is rejected before it is sent when it is invalid [SAMP-005, SAMP-014, SAMP-036]', async (wire) => {
     await using pair = await wire.connect(asksAllOf(bad), sampling())
     for (const [at, [what]] of bad.entries()) {
       const { text } = await pair.client.callTool('ask', { at })
@@ -119,7 +119,7 @@ describe('a request to sample', () => {
   })
 
   everyAsking(
-    'is refused before it goes out when a handler returns it by hand and it is wrong [SAMP-005, SAMP-014, SAMP-036]',
+    'is rejected before it is sent when a handler returns it and it is invalid [SAMP-005, SAMP-014, SAMP-036]',
     async (wire) => {
       await using pair = await wire.connect(returnsAllOf(bad), sampling())
       for (const at of bad.keys()) await pair.client.callTool('ask', { at }).catch(() => {})
@@ -128,7 +128,7 @@ describe('a request to sample', () => {
   )
 
   it.each(revisionIds)(
-    'is refused by the client, without its model seeing it, when it is wrong (%s) [SAMP-036]',
+    'is rejected by the client before its handler runs when it is invalid (%s) [SAMP-036]',
     async (revision) => {
       let count = 0
       const options = sampling(() => answer(text(`${++count}`)))
@@ -144,10 +144,10 @@ describe('a request to sample', () => {
     },
   )
 
-  describe.each([...httpRevisions])('of a client that declared nothing (%s)', (revision) => {
+  describe.each([...httpRevisions])('to a client without capabilities (%s)', (revision) => {
     const refused = { code: ErrorCode.MissingClientCapability, data: { requiredCapabilities: { sampling: {} } } }
 
-    it('is answered with what is missing: a result before 2026-07-28, and 400 since [SAMP-003]', async () => {
+    it('is answered with the missing capability: a result before 2026-07-28, HTTP 400 since [SAMP-003]', async () => {
       await using http = await serve(server((ctx) => ctx.sample(ask())))
       await using peer = await Peer.open(http.url, revision)
       const reply = await peer.call('ask')
@@ -158,9 +158,9 @@ describe('a request to sample', () => {
     })
   })
 
-  describe.each(['prompts/get', 'resources/read'])('of %s', (method) => {
+  describe.each(['prompts/get', 'resources/read'])('during %s', (method) => {
     everyWire(
-      'is an error for a client that declared nothing [SAMP-003]',
+      'is an error for a client without capabilities [SAMP-003]',
       async (wire) => {
         const made = new McpServer({ name: 'asker', version: '1.0.0' })
         made.registerPrompt('poem', {}, async (_args, ctx) => (await ctx.sample(ask())).text)
@@ -179,7 +179,7 @@ describe('a request to sample', () => {
   })
 
   everyWire(
-    'is not made for a client that declared nothing, and the handler may go on [SAMP-003]',
+    'is not sent to a client without capabilities, and the handler can continue [SAMP-003]',
     async (wire) => {
       const caught: unknown[] = []
       await using pair = await wire.connect(
@@ -200,8 +200,8 @@ describe('a request to sample', () => {
     { transports: ['memory', 'stdio', 'http', 'http-stateless'] },
   )
 
-  describe.each(handshakeRevisions)('after its request was answered (%s)', (revision) => {
-    it('is not made: nothing is asked out of the blue [SAMP-033]', async () => {
+  describe.each(handshakeRevisions)('after its call was answered (%s)', (revision) => {
+    it('is not sent [SAMP-033]', async () => {
       let kept: Context | undefined
       const made = server(async (ctx) => {
         kept = ctx
@@ -225,7 +225,7 @@ describe('a request to sample', () => {
 describe('the context of a sampling request', () => {
   describe.each(['thisServer', 'allServers'] as const)('of %s', (includeContext) => {
     everyAsking(
-      'is not asked for unless the client declared it since 2025-11-25 [SAMP-027]',
+      'is not requested unless the client declared it, since 2025-11-25 [SAMP-027]',
       async (wire) => {
         await using pair = await wire.connect(
           server((ctx) => ctx.sample(ask({ includeContext }))),
@@ -238,7 +238,7 @@ describe('the context of a sampling request', () => {
       { revisions: withTools },
     )
 
-    everyAsking('is asked for where the client can give it', async (wire) => {
+    everyAsking('is requested when the client declared it', async (wire) => {
       await using pair = await wire.connect(
         server((ctx) => ctx.sample(ask({ includeContext }))),
         { handlers: { sample: () => answer() }, capabilities: { sampling: { context: {} } } },
@@ -249,9 +249,9 @@ describe('the context of a sampling request', () => {
   })
 })
 
-describe('a question to the model', () => {
+describe('a pending sampling request', () => {
   everyPipe(
-    'is taken back when the handler answers without waiting for it',
+    'is cancelled when the handler returns without awaiting it',
     async (wire) => {
       const asked = gate()
       const ended = gate<string>()
@@ -270,7 +270,7 @@ describe('a question to the model', () => {
         }),
       )
       await pair.client.callTool('ask')
-      // What the server sends on a pipe is in order: what it took back is known by the time of the next answer.
+      // Messages on a pipe arrive in order, so the cancellation arrives before the next response.
       await pair.client.ping()
       ended.open('still open')
       expect(await ended.opened).toBe('taken back')
@@ -278,7 +278,7 @@ describe('a question to the model', () => {
     { revisions: handshakeRevisions },
   )
 
-  everyAsking('is taken back when its call is given up', async (wire) => {
+  everyAsking('is cancelled when its call is cancelled', async (wire) => {
     const asked = gate()
     const ended = gate<string>()
     await using pair = await wire.connect(

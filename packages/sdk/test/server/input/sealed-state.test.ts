@@ -7,8 +7,8 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe('a state that the client was given', () => {
-  everyRaw('says nothing to the client, and is different each time [MRTR-019, MRTR-020]', async (open) => {
+describe('the requestState of a call', () => {
+  everyRaw('reveals nothing to the client and differs each time [MRTR-019, MRTR-020]', async (open) => {
     const { server } = bank()
     server.registerTool('hand', {}, () => inputRequired({ requestState: { secret: 'secret-of-the-author' } }))
     await using peer = await open(server)
@@ -22,7 +22,7 @@ describe('a state that the client was given', () => {
     }
   })
 
-  it('is refused to another user, and to nobody in particular [MRTR-019, MRTR-021, SEC-011, SEC-012]', async () => {
+  it('is rejected for another user and for an anonymous caller [MRTR-019, MRTR-021, SEC-011, SEC-012]', async () => {
     const { server, paid } = bank()
     const serving = { principal: (request: { header(name: string): string | undefined }) => request.header('x-user') }
     await using ann = await ways.http(server, { headers: { 'x-user': 'ann' }, serving })
@@ -39,7 +39,7 @@ describe('a state that the client was given', () => {
     expect(textOf(await ann.call('pay', { to: 'x' }, withAnswers(first, yes)))).toBe('pay: accept')
   })
 
-  everyRaw('is refused for another tool, prompt or method [MRTR-019, MRTR-021]', async (open) => {
+  everyRaw('is rejected for another tool, prompt or method [MRTR-019, MRTR-021]', async (open) => {
     const { server, paid } = bank()
     await using peer = await open(server)
     const first = await peer.call('pay', {})
@@ -50,7 +50,7 @@ describe('a state that the client was given', () => {
     expect(paid).toEqual([])
   })
 
-  everyRaw('is refused for other arguments, however alike they look [MRTR-019, MRTR-021]', async (open) => {
+  everyRaw('is rejected for other arguments, even similar ones [MRTR-019, MRTR-021]', async (open) => {
     const { server, paid } = bank()
     await using peer = await open(server)
     const alike: [string, string][] = [
@@ -76,13 +76,13 @@ describe('a state that the client was given', () => {
       expectRefused(await peer.call('pay', JSON.parse(sent), withAnswers(first, yes)), `${given} -> ${sent}`)
     }
     expect(paid).toEqual([])
-    // Nor with more or less around them.
+    // Adding or removing other params is rejected too.
     const first = await peer.call('pay', {})
     expectRefused(await peer.call('pay', {}, { ...withAnswers(first, yes), task: { ttl: 1 } }))
     expectRefused(await peer.request('tools/call', { name: 'pay', ...withAnswers(first, yes) }))
   })
 
-  everyRaw('is good for the same arguments in another order', async (open) => {
+  everyRaw('is accepted for the same arguments in another order', async (open) => {
     const { server, paid } = bank()
     await using peer = await open(server)
     const first = await peer.call('pay', { to: 'a', rule: { from: 1, until: 2 }, list: [{ x: 1, y: 2 }] })
@@ -92,7 +92,7 @@ describe('a state that the client was given', () => {
     expect(paid).toHaveLength(1)
   })
 
-  everyRaw('is refused by a server of another name, and taken by one of the same [MRTR-019]', async (open) => {
+  everyRaw('is rejected by a server with another name, and accepted by one with the same [MRTR-019]', async (open) => {
     const stateKey = 'one key for all, of enough characters'
     const [bankOne, bankTwo, shop] = [bank({ stateKey }), bank({ stateKey }), bank({ stateKey }, 'shop')]
     await using one = await open(bankOne.server)
@@ -103,14 +103,14 @@ describe('a state that the client was given', () => {
     expect(textOf(await two.call('pay', {}, withAnswers(first, yes)))).toBe('pay: accept')
   })
 
-  everyRaw('is refused by a server with another key, also a random one [MRTR-019]', async (open) => {
+  everyRaw('is rejected by a server with another key, also when the keys are random [MRTR-019]', async (open) => {
     await using one = await open(bank().server)
     await using two = await open(bank().server)
     const first = await one.call('pay', {})
     expectRefused(await two.call('pay', {}, withAnswers(first, yes)))
   })
 
-  everyRaw('outlives the change of the key, as long as the old one is still known [MRTR-019]', async (open) => {
+  everyRaw('survives a key rotation while the server still has the old key [MRTR-019]', async (open) => {
     const old = bank({ stateKey: 'old '.repeat(8) })
     const both = bank({ stateKeys: ['new '.repeat(8), 'old '.repeat(8)] })
     const fresh = bank({ stateKeys: [new TextEncoder().encode('new '.repeat(8))] })
@@ -119,14 +119,14 @@ describe('a state that the client was given', () => {
     await using after = await open(fresh.server)
     const first = await before.call('pay', {})
     expectRefused(await after.call('pay', {}, withAnswers(first, yes)))
-    // Asked again by the server with both keys, it carries the new seal.
+    // The server with both keys seals the next state with the new key.
     const second = await during.call('pay', {}, withAnswers(first, {}))
     expectRefused(await before.call('pay', {}, withAnswers(second, yes)))
     expect(textOf(await after.call('pay', {}, withAnswers(second, yes)))).toBe('pay: accept')
     expect(textOf(await during.call('pay', {}, withAnswers(first, yes)))).toBe('pay: accept')
   })
 
-  everyRaw('is refused when it has expired, and each round gives new time [MRTR-021]', async (open) => {
+  everyRaw('is rejected after it expires, and each round trip extends it [MRTR-021]', async (open) => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 })
     const { server, paid } = bank({ questions: { stateTtlMs: 5_000 } })
     await using peer = await open(server)
@@ -142,7 +142,7 @@ describe('a state that the client was given', () => {
     expectRefused(await peer.call('pay', {}, withAnswers(second, yes)))
   })
 
-  everyRaw('is refused when anything of it is missing or too much [MRTR-018, MRTR-019]', async (open) => {
+  everyRaw('is rejected when it is truncated or extended [MRTR-018, MRTR-019]', async (open) => {
     const { server, paid } = bank()
     await using peer = await open(server)
     const requestState = stateOf(await peer.call('pay', {}))
@@ -170,7 +170,7 @@ describe('a state that the client was given', () => {
     expect(paid).toEqual([])
   })
 
-  it('is refused when one bit of it is another, at every byte [MRTR-018, MRTR-019]', async () => {
+  it('is rejected when one bit is flipped, at every byte [MRTR-018, MRTR-019]', async () => {
     const { server, paid } = bank()
     await using peer = await ways.memory(server)
     const requestState = stateOf(await peer.call('pay', {}))
@@ -187,9 +187,9 @@ describe('a state that the client was given', () => {
     expect(textOf(await peer.call('pay', {}, { requestState, inputResponses: yes }))).toBe('pay: accept')
   })
 
-  it('is refused when one bit of its text is another, at every character [MRTR-018, MRTR-019]', async () => {
+  it('is rejected when one bit of its text is flipped, at every character [MRTR-018, MRTR-019]', async () => {
     await using peer = await ways.memory(bank().server)
-    // States of every length modulo 3: the last character has bits to spare in two of them.
+    // States of every length modulo 3: in two of them the last character has unused bits.
     for (const text of ['', 'a', 'aa']) {
       const padded = { text }
       const requestState = stateOf(await peer.call('pay', padded))
@@ -204,7 +204,7 @@ describe('a state that the client was given', () => {
     }
   })
 
-  it('is refused over HTTP as well when a bit of it is another [MRTR-018, MRTR-019]', async () => {
+  it('is rejected over HTTP when one bit is flipped [MRTR-018, MRTR-019]', async () => {
     await using peer = await ways.http(bank().server)
     const bytes = Buffer.from(stateOf(await peer.call('pay', {})), 'base64url')
     for (let at = 0; at < bytes.length; at += 7) {
@@ -214,7 +214,7 @@ describe('a state that the client was given', () => {
     }
   })
 
-  everyRaw('is good again as long as it is valid, if nothing else is said [MRTR-022]', async (open) => {
+  everyRaw('can be reused until it expires, by default [MRTR-022]', async (open) => {
     const { server, paid } = bank()
     await using peer = await open(server)
     const first = await peer.call('pay', {})
@@ -222,7 +222,7 @@ describe('a state that the client was given', () => {
     expect(paid).toHaveLength(2)
   })
 
-  everyRaw('is good once where it is to be used once, whatever comes with it [MRTR-022]', async (open) => {
+  everyRaw('can be used once with singleUse, whatever is sent with it [MRTR-022]', async (open) => {
     const { server, paid } = bank({ questions: { singleUse: true } })
     await using peer = await open(server)
     const first = await peer.call('pay', {})
@@ -234,7 +234,7 @@ describe('a state that the client was given', () => {
     expect(paid).toHaveLength(1)
   })
 
-  everyRaw('is not used up by someone who could not have used it [MRTR-022]', async (open) => {
+  everyRaw('is not consumed by a request that is rejected [MRTR-022]', async (open) => {
     const { server, paid } = bank({ questions: { singleUse: true } })
     await using peer = await open(server)
     const first = await peer.call('pay', {})
@@ -244,7 +244,7 @@ describe('a state that the client was given', () => {
     expect(paid).toEqual(['pay {}'])
   })
 
-  everyRaw('is good once for all nodes that share what was used [MRTR-022]', async (open) => {
+  everyRaw('can be used once across all nodes that share the used states [MRTR-022]', async (open) => {
     const used = new Set<string>()
     const singleUse: UsedStates = {
       claim: async (id, ttlMs) => {
@@ -264,7 +264,7 @@ describe('a state that the client was given', () => {
     expect(here.paid).toEqual([])
   })
 
-  everyRaw('by hand is sealed and bound like any other [MRTR-018, MRTR-019, MRTR-020]', async (open) => {
+  everyRaw('set with inputRequired is sealed and bound too [MRTR-018, MRTR-019, MRTR-020]', async (open) => {
     const server = serverOf()
     const seen: unknown[] = []
     server.registerTool('hand', { inputSchema: anything }, (_args, ctx) => {

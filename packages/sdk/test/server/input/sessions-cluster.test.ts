@@ -3,7 +3,7 @@ import { createMcpHandler, McpServer, MemoryBus, MemoryEventStore, MemorySession
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 
-/** Two nodes as two processes would be, and a way to them that takes each in turn. */
+/** Creates two nodes with shared stores, and a fetch that alternates between them. */
 function twoNodes(make: () => McpServer) {
   const shared = { sessionStore: new MemorySessionStore(), eventStore: new MemoryEventStore(), bus: new MemoryBus() }
   const nodes = [createMcpHandler(make(), shared), createMcpHandler(make(), shared)] as const
@@ -17,9 +17,9 @@ function twoNodes(make: () => McpServer) {
   }
 }
 
-describe('sessions that are served by several processes', () => {
+describe('sessions served by several processes', () => {
   for (const revision of ['2025-06-18', '2025-11-25'] as const) {
-    it(`an answer finds the process that asked, wherever it comes in (${revision})`, async () => {
+    it(`route an answer to the process that asked, whichever process receives it (${revision})`, async () => {
       await using nodes = twoNodes(() => {
         const server = new McpServer({ name: 'node', version: '1.0.0' })
         server.registerTool('three', {}, async (_args, ctx) => {
@@ -43,7 +43,7 @@ describe('sessions that are served by several processes', () => {
     })
   }
 
-  it('a call is cancelled by whichever process hears of it (2025-11-25)', async () => {
+  it('cancel a call in any process that receives the cancellation (2025-11-25)', async () => {
     let aborted = 0
     await using nodes = twoNodes(() => {
       const server = new McpServer({ name: 'node', version: '1.0.0' })

@@ -1,10 +1,10 @@
 import type { EveryWireOptions, Wire } from 'tenon/testing'
 import { everyWire } from '../../kit/every-wire.ts'
 
-/** Everything that can carry a question: pipes, HTTP with sessions and HTTP without. */
+/** Transports that can carry a question: pipes, HTTP with sessions and HTTP without. */
 const transports = ['memory', 'stdio', 'http', 'http-stateless'] as const
 
-/** One test body on every wire on which clients can be asked. */
+/** Registers a test on every wire that can carry questions to the client. */
 export function everyAsking(
   title: string,
   body: (wire: Wire) => Promise<void>,
@@ -13,12 +13,12 @@ export function everyAsking(
   everyWire(title, body, { transports, skip: cannotAsk, ...options })
 }
 
-/** The same for forms, which came with 2025-06-18. */
+/** Registers a test on every wire with form elicitation, which was added in 2025-06-18. */
 export function everyForm(title: string, body: (wire: Wire) => Promise<void>): void {
   everyAsking(title, body, { revisions: ['2025-06-18', '2025-11-25', '2026-07-28'] })
 }
 
-/** The same for pages and for tools in sampling, which came with 2025-11-25. */
+/** Registers a test on every wire with URL elicitation and tools in sampling, which were added in 2025-11-25. */
 export function everyPage(title: string, body: (wire: Wire) => Promise<void>): void {
   everyAsking(title, body, { revisions: ['2025-11-25', '2026-07-28'] })
 }

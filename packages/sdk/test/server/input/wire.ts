@@ -20,7 +20,7 @@ interface Question {
   params?: Body
 }
 
-/** The params of every question of one kind as they were on the wire: requests of the server, or parts of its results. */
+/** Returns the params of every question with the given method, sent as a request or as a part of a result. */
 export function questionsIn(transcript: Transcript, method: string): Body[] {
   return (transcript.from('server') as Said[]).flatMap((message) => {
     const embedded = Object.values((message.result?.inputRequests ?? {}) as Record<string, Question>)
@@ -28,14 +28,14 @@ export function questionsIn(transcript: Transcript, method: string): Body[] {
   })
 }
 
-/** Every answer that the client gave to a question: results of its own, or parts of its next request. */
+/** Returns every answer of the client to a question, sent as a result or as a part of its next request. */
 export function answersIn(transcript: Transcript): Body[] {
   return (transcript.from('client') as Said[]).flatMap(({ params, result }) =>
     result ? [result] : Object.values((params?.inputResponses ?? {}) as Record<string, Body>),
   )
 }
 
-/** What the client declares: once at the handshake, or in the `_meta` of each request. */
+/** Returns the capabilities that the client declared in the handshake or in the `_meta` of each request. */
 export function declaredIn(transcript: Transcript): Body[] {
   return (transcript.from('client') as Said[]).flatMap(({ id, method, params }) => {
     if (id === undefined || method === undefined) return []
@@ -47,15 +47,15 @@ export function declaredIn(transcript: Transcript): Body[] {
 }
 
 export interface Reaction {
-  /** What the server got. */
+  /** The answer that the server received. */
   result?: Body | undefined
-  /** What the server got on revisions where it makes requests; what the caller of the tool got on 2026-07-28. */
+  /** The error that the server received on handshake revisions, or the caller of the tool on 2026-07-28. */
   error?: { code: number | undefined; message: string; thrown?: unknown } | undefined
-  /** How often the tool was called. */
+  /** The number of tool calls. */
   calls: number
 }
 
-/** What a client makes of a question that a server of ours would perhaps not ask. */
+/** Sends a question to a client, including questions that the server API would reject. */
 export async function putTo(revision: RevisionId, question: Question, options: ClientOptions): Promise<Reaction> {
   return revision === modern ? putAsInput(question, options) : putAsRequest(revision, question, options)
 }

@@ -17,7 +17,7 @@ describe('a server under attack', () => {
     'file:///docs/%2e%2e/etc/passwd',
     'file:///docs//etc/passwd',
     'file:///docs/c:/windows',
-  ])('hands nothing to a file: template that leads out of its folder: %j', async (uri) => {
+  ])('does not pass a URI that leaves the folder to a file: template: %j', async (uri) => {
     const server = new McpServer(info)
     const seen: string[] = []
     server.registerResource('f', new ResourceTemplate('file:///docs/{+path}'), {}, (url) => {
@@ -29,7 +29,7 @@ describe('a server under attack', () => {
     expect(seen).toEqual([])
   })
 
-  it('counts handlers that go on after their request was cancelled', async () => {
+  it('counts handlers that keep running after their request was cancelled towards maxInFlight', async () => {
     const server = new McpServer(info, { limits: { maxInFlight: 5 } })
     let running = 0
     let most = 0
@@ -48,7 +48,7 @@ describe('a server under attack', () => {
     expect(most).toBe(5)
   })
 
-  it('answers every member of a batch, also when one result cannot be sent', async () => {
+  it('answers every request of a batch, even when one result cannot be serialized', async () => {
     const server = new Server(info, { onError: () => {} })
     server.setRequestHandler('a/big', () => ({ big: 1n }))
     server.setRequestHandler('a/fine', () => ({ fine: true }))
@@ -66,7 +66,7 @@ describe('a server under attack', () => {
     ])
   })
 
-  it('keeps the answer of a batch apart from a second request with the same id', async () => {
+  it('does not confuse the response of a batch with a second request that has the same id', async () => {
     const server = new Server(info)
     server.setRequestHandler('a/slow', () => new Promise((resolve) => setTimeout(() => resolve({ slow: true }), 20)))
     await using client = await ScriptedClient.connect(server, { revision: '2025-03-26' })
@@ -85,7 +85,7 @@ describe('a server under attack', () => {
     expect((await client.request('a/nothing')).error?.code).toBe(-32603)
   })
 
-  it('does not let a mounted server take over the names of another with a longer prefix', async () => {
+  it('does not let a mounted server take over names of another with a longer prefix', async () => {
     const parent = new McpServer(info)
     const near = new McpServer(info)
     const trusted = new McpServer(info)
@@ -96,7 +96,7 @@ describe('a server under attack', () => {
     expect((await client.callTool('a_b_pay')).text).toBe('trusted')
   })
 
-  it('does not grow its answer with the names that somebody sent', async () => {
+  it('limits the length of an error that quotes property names sent by the client', async () => {
     const server = new McpServer(info)
     const inputSchema = { type: 'object', additionalProperties: { type: 'number' } }
     server.registerTool('a', { inputSchema }, () => 'x')
@@ -106,7 +106,7 @@ describe('a server under attack', () => {
     expect(JSON.stringify(answer).length).toBeLessThan(6_000)
   })
 
-  it('serves no disabled resource by way of a template', async () => {
+  it('does not serve a disabled resource through a matching template', async () => {
     const server = new McpServer(info)
     server.registerResource('t', new ResourceTemplate('a://{x}'), {}, () => 'template')
     server.registerResource('r', 'a://b', {}, () => 'static').disable()
@@ -114,7 +114,7 @@ describe('a server under attack', () => {
     await expect(client.readResource('a://b')).rejects.toMatchObject({ code: 'peer' })
   })
 
-  it('bounds what a subscription makes it keep', async () => {
+  it('limits the size of a subscription', async () => {
     const server = new McpServer(info)
     server.registerResource('r', 'a://b', {}, () => 'x')
     await using client = await ScriptedClient.connect(server, { revision: modern })
@@ -130,7 +130,7 @@ describe('a client under attack', () => {
     ['a pattern of alternatives', { type: 'string', pattern: `^${'(?:a|a)'.repeat(40)}$` }, 'a'.repeat(39)],
     ['a pattern of many stars', { type: 'string', pattern: `^${'a*'.repeat(12)}$` }, `${'a'.repeat(3_000)}b`],
     ['very many required names', { type: 'object', required: Array.from({ length: 40_000 }, (_, at) => `${at}`) }, {}],
-  ])('is not held up by an output schema with %s', async (_what, outputSchema, structuredContent) => {
+  ])('is not blocked by an output schema with %s', async (_what, outputSchema, structuredContent) => {
     const server = new ScriptedServer({
       'server/discover': () => ({ result: { supportedVersions: [modern], capabilities: { tools: {} } } }),
       'tools/list': () => ({ result: { tools: [{ name: 't', inputSchema: { type: 'object' }, outputSchema }] } }),
@@ -144,7 +144,7 @@ describe('a client under attack', () => {
     await client.close()
   })
 
-  it('does not grow its error with the names that a server sent', async () => {
+  it('limits the length of an error that quotes property names sent by the server', async () => {
     const outputSchema = { type: 'object', additionalProperties: { type: 'number' } }
     const names = Array.from({ length: 30 }, (_, at) => [`${at}${'k'.repeat(100_000)}`, 'x'])
     const server = new ScriptedServer({
@@ -161,7 +161,7 @@ describe('a client under attack', () => {
     await client.close()
   })
 
-  it('reads a tool result that has a member named text', async () => {
+  it('ignores a member named text in a tool result', async () => {
     const server = new ScriptedServer({
       'server/discover': () => ({ result: { supportedVersions: [modern], capabilities: { tools: {} } } }),
       'tools/call': () => ({ result: { text: 'sly', content: [{ type: 'text', text: 'real' }] } }),
@@ -172,7 +172,7 @@ describe('a client under attack', () => {
     await client.close()
   })
 
-  it('ends a process that it starts while it is being closed', async () => {
+  it('stops a process that is still starting when the client is closed', async () => {
     const transport = new StdioClientTransport({ command: process.execPath, args: ['-e', 'process.stdin.resume()'] })
     const client = new Client(info)
     const connecting = client.connect(transport).catch(() => {})
@@ -181,7 +181,7 @@ describe('a client under attack', () => {
     expect(transport.process).toBeUndefined()
   })
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('takes its servers along when it dies of %s', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('stops its servers when %s kills it', async (signal) => {
     const fixture = fileURLToPath(new URL('./fixtures/dying-client.js', import.meta.url))
     await using client = new NodeProcess([fixture])
     const server = await client.until(() => Number(/^\d+/.exec(client.stdout)?.[0]) || undefined)

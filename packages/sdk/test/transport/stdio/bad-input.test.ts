@@ -6,14 +6,14 @@ import { paramsOf, RawProcess } from './support.ts'
 
 const omitsUnknownId = (revision: RevisionId) => revision === '2025-11-25' || revision === '2026-07-28'
 
-describe.each([...revisionIds])('a server process that is sent bad input (%s)', (revision) => {
+describe.each([...revisionIds])('a server process that receives bad input (%s)', (revision) => {
   let server: RawProcess
   beforeAll(async () => {
     server = await RawProcess.start(revision)
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  /** Sends bytes and then a good request; what the server said in between. */
+  /** Sends bytes and then a valid request, and returns everything the server sent in between. */
   async function provoke(bytes: string | Uint8Array): Promise<Message[]> {
     const before = server.lines.length
     server.write(bytes)
@@ -21,7 +21,7 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     return server.messages.slice(before, -1)
   }
 
-  /** An error about something whose id could not be read: without id since 2025-11-25, with null before. */
+  /** An error for a message whose id could not be read: without id since 2025-11-25, with a null id before. */
   function refusal(code: number) {
     const error = { code, message: expect.any(String) }
     return omitsUnknownId(revision) ? { jsonrpc: '2.0', error } : { jsonrpc: '2.0', id: null, error }
@@ -38,11 +38,11 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     ['a raw line break inside a string', '{"jsonrpc":"2.0","id":1,"method":"a'.concat('\n')],
     ['a NUL byte', '\0\n'],
     ['two messages on one line', '{"jsonrpc":"2.0","method":"a"}{"jsonrpc":"2.0","method":"b"}\n'],
-  ])('answers -32700 to what is not JSON: %s [RPC-024, RPC-011, STDIO-003]', async (_what, bytes) => {
+  ])('answers -32700 to invalid JSON: %s [RPC-024, RPC-011, STDIO-003]', async (_what, bytes) => {
     expect(await provoke(bytes)).toEqual([refusal(-32700)])
   })
 
-  it('answers -32700 to what is not UTF-8, and keeps the good lines around it [RPC-019, RPC-024]', async () => {
+  it('answers -32700 to invalid UTF-8 and still handles the valid lines around it [RPC-019, RPC-024]', async () => {
     const good = (id: string) => Buffer.from(`${server.request(id, 'tools/call', { name: 'echo', arguments: {} })}\n`)
     const bad = Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":7,"method":"'), Buffer.from([0xff, 0xc3, 0x28])])
     const said = await provoke(Buffer.concat([good('before'), bad, Buffer.from('"}\n'), good('after')]))
@@ -51,12 +51,12 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     expect(said.filter(({ result }) => result).map(({ id }) => id)).toEqual(['before', 'after'])
   })
 
-  it('takes the replacement character for what it is when it was sent on purpose [RPC-019]', async () => {
+  it('accepts a replacement character that was sent as such [RPC-019]', async () => {
     const { result } = await server.call('echo', { text: 'a\uFFFDb €😀\u2028' })
     expect(JSON.parse(result!.content![0]!.text)).toEqual({ text: 'a\uFFFDb €😀\u2028' })
   })
 
-  it('refuses a line of 100 MB before it has ended, and names the request', async () => {
+  it('rejects a line of 100 MB before it is complete, with the id of its request', async () => {
     const before = server.lines.length
     server.write('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"')
     const megabyte = Buffer.alloc(1024 * 1024, 'x')
@@ -67,7 +67,7 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     expect(await provoke('"}}\n')).toEqual([])
   })
 
-  it('refuses nesting of 10,000 levels and names the request', async () => {
+  it('rejects nesting of 10,000 levels, with the id of the request', async () => {
     const deep = (open: string, close: string) => `${open.repeat(10_000)}1${close.repeat(10_000)}`
     for (const nested of [deep('[', ']'), deep('{"a":', '}')]) {
       const said = await provoke(`{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"x":${nested}}}\n`)
@@ -76,7 +76,7 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     expect(await provoke(`${deep('[', ']')}\n`)).toEqual([refusal(-32600)])
   })
 
-  it('takes __proto__ and constructor for keys like any other', async () => {
+  it('treats __proto__ and constructor as ordinary keys', async () => {
     const args = '{"__proto__":{"polluted":"yes"},"constructor":{"prototype":{"polluted":"yes"}}}'
     const params = JSON.stringify(paramsOf(revision, { name: 'echo', arguments: 0 })).replace(/:0([,}])/, `:${args}$1`)
     const said = await provoke(
@@ -87,7 +87,7 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     expect((await server.call('polluted')).result?.content?.[0]?.text).toBe('undefined')
   })
 
-  it('does not take what a __proto__ member holds for members of the message [RPC-001, RPC-006, RPC-028]', async () => {
+  it('does not read members of the message from a __proto__ member [RPC-001, RPC-006, RPC-028]', async () => {
     const inherited = '{"__proto__":{"jsonrpc":"2.0","id":1,"method":"ping"}}\n'
     expect(await provoke(inherited)).toEqual([refusal(-32600)])
     const meta = JSON.stringify(paramsOf(revision)._meta ?? {})
@@ -96,7 +96,7 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
   })
 
   it.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
-    'has no method and no tool named %s [RPC-026]',
+    'reports %s as an unknown method and an unknown tool [RPC-026]',
     async (name) => {
       expect((await server.ask(name)).error?.code).toBe(-32601)
       expect((await server.call(name)).error?.code).toBe(-32602)
@@ -138,7 +138,7 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     },
   )
 
-  it('refuses an id that is still in flight, and answers the first request all the same', async () => {
+  it('rejects an id that is still in flight and still answers the first request', async () => {
     const call = server.request('twice', 'tools/call', { name: 'sleep', arguments: { ms: 50 } })
     const before = server.messages.length
     server.write(`${call}\n${call}\n`)
@@ -156,7 +156,7 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     await server.stillWorks()
   })
 
-  it('ignores answers to questions that it never asked', async () => {
+  it('ignores responses to requests that it never sent', async () => {
     const answers = [
       { jsonrpc: '2.0', id: 12345, result: {} },
       { jsonrpc: '2.0', id: 'nobody', result: { a: 1 } },
@@ -167,7 +167,7 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     expect(await provoke(answers.map((answer) => `${JSON.stringify(answer)}\n`).join(''))).toEqual([])
   })
 
-  it('never answers a notification, known or not [RPC-018, RPC-016]', async () => {
+  it('never answers a notification, known or unknown [RPC-018, RPC-016]', async () => {
     const notifications = [
       { method: 'notifications/no-such' },
       { method: 'no/such', params: { a: 1 } },
@@ -182,23 +182,23 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     expect(await provoke(bytes)).toEqual([])
   })
 
-  it('answers -32600 to a method that is no string [RPC-006, RPC-017, RPC-025]', async () => {
+  it('answers -32600 to a method that is not a string [RPC-006, RPC-017, RPC-025]', async () => {
     for (const method of ['1', 'null', 'true', '[]', '{}']) {
       expect(await provoke(`{"jsonrpc":"2.0","id":"m","method":${method}}\n`)).toEqual([refusalOf('m', -32600)])
       expect(await provoke(`{"jsonrpc":"2.0","method":${method}}\n`)).toEqual([refusal(-32600)])
     }
   })
 
-  it('takes CRLF for the end of a line [STDIO-003]', async () => {
+  it('accepts CRLF as a line ending [STDIO-003]', async () => {
     const call = (id: string) => `${server.request(id, 'tools/call', { name: 'echo', arguments: {} })}\r\n`
     expect((await provoke(call('a') + call('b'))).map(({ id }) => id)).toEqual(['a', 'b'])
   })
 
-  it('takes empty lines for nothing [STDIO-003]', async () => {
+  it('ignores empty lines [STDIO-003]', async () => {
     expect(await provoke('\n\n\r\n   \n\t\r\n\n')).toEqual([])
   })
 
-  it('reads a message that comes in chunks of one byte [STDIO-002, STDIO-003, RPC-019]', async () => {
+  it('reads a message that arrives one byte at a time [STDIO-002, STDIO-003, RPC-019]', async () => {
     const line = `${server.request('bytes', 'tools/call', { name: 'echo', arguments: { text: 'é€😀' } })}\n`
     for (const byte of Buffer.from(line)) {
       server.write(Uint8Array.of(byte))
@@ -207,7 +207,7 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     expect((await server.answerTo('bytes')).result?.content?.[0]?.text).toBe('{"text":"é€😀"}')
   })
 
-  it('reads ten messages that come in one chunk [STDIO-002, STDIO-003]', async () => {
+  it('reads ten messages that arrive in one chunk [STDIO-002, STDIO-003]', async () => {
     const ids = Array.from({ length: 10 }, (_, at) => `ten-${at}`)
     const lines = ids.map((id) => `${server.request(id, 'tools/call', { name: 'echo', arguments: { id } })}\n`)
     const said = await provoke(lines.join(''))
@@ -216,7 +216,7 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     )
   })
 
-  it('answers a handler that throws, at once or later, and tells nothing of the inside [RPC-029]', async () => {
+  it('answers with an error that reveals no internals when a handler throws or rejects [RPC-029]', async () => {
     for (const method of ['custom/bug', 'custom/late-bug']) {
       expect(await server.ask(method)).toMatchObject({ error: { code: -32603, message: 'Internal error' } })
       await server.stillWorks()
@@ -231,7 +231,7 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     await server.stillWorks()
   })
 
-  it('keeps what a handler prints out of stdout, and warns once [STDIO-008, STDIO-005]', async () => {
+  it('keeps the output of handlers out of stdout and warns once [STDIO-008, STDIO-005]', async () => {
     const before = server.lines.length
     const [first, second] = await Promise.all([server.call('print'), server.call('print')])
     expect([first, second].map(({ result }) => result?.content?.[0]?.text)).toEqual(['done', 'done'])
@@ -245,7 +245,7 @@ describe.each([...revisionIds])('a server process that is sent bad input (%s)', 
     expect(warnings[0]).toContain('fixtures/server.js')
   })
 
-  it('has written nothing but JSON-RPC messages in all that time [STDIO-008, STDIO-002, RPC-001, RPC-009, RPC-010]', async () => {
+  it('wrote nothing but JSON-RPC messages to stdout [STDIO-008, STDIO-002, RPC-001, RPC-009, RPC-010]', async () => {
     await server.stillWorks()
     expect(server.lines.length).toBeGreaterThan(10)
     for (const message of server.messages) {

@@ -12,34 +12,34 @@ const line = (message: object) => `${JSON.stringify({ jsonrpc: '2.0', ...message
 const note = (method: string, params?: unknown) => line({ method, ...(params !== undefined && { params }) })
 
 const bad: [string, string | Buffer][] = [
-  ['text that is no JSON', 'Listening on port 3000\n'],
+  ['text that is not JSON', 'Listening on port 3000\n'],
   ['half a message', '{"jsonrpc":"2.0","id":1\n'],
   ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff, 0xfe, 0x7d, 0x0a])],
   ['nesting of 10,000 levels', `{"jsonrpc":"2.0","id":5,"result":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}}\n`],
   ['empty lines and CRLF', '\n\r\n  \n{"jsonrpc":"2.0","method":"notifications/x"}\r\n\n'],
   ['bare values', '5\n"text"\nnull\ntrue\n[]\n'],
   [
-    'answers to nobody',
+    'responses to unknown requests',
     line({ id: 99_999, result: {} }) + line({ id: 'x', result: {} }) + line({ id: -1, result: {} }),
   ],
   [
-    'errors to nobody',
+    'errors for unknown requests',
     line({ id: 99_999, error: { code: 1, message: 'x' } }) + line({ error: { code: 1, message: 'x' } }),
   ],
   [
-    'answers with wrong ids',
+    'responses with invalid ids',
     line({ id: null, result: {} }) + line({ id: 1.5, result: {} }) + line({ id: {}, result: {} }),
   ],
   [
-    'answers with wrong results',
+    'responses with invalid results',
     line({ id: 99_999, result: 5 }) + line({ id: 99_999, result: [] }) + line({ id: 99_999, result: null }),
   ],
   [
-    'answers with wrong errors',
+    'responses with invalid errors',
     line({ id: 99_999, error: 'x' }) + line({ id: 99_999, error: { code: 'x', message: 5 } }),
   ],
   [
-    'answers with both and with neither',
+    'responses with both result and error, or neither',
     line({ id: 99_999, result: {}, error: { code: 1, message: 'x' } }) + line({ id: 99_999 }),
   ],
   ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":99999,"result":{}}\n{"id":99999,"result":{}}\n'],
@@ -49,7 +49,7 @@ const bad: [string, string | Buffer][] = [
   ],
   ['notifications with unknown names', note('notifications/no-such') + note('constructor', {}) + note('', {})],
   [
-    'notifications with wrong params',
+    'notifications with invalid params',
     [
       note('notifications/progress', {}),
       note('notifications/progress', { progressToken: {}, progress: 'x' }),
@@ -62,14 +62,14 @@ const bad: [string, string | Buffer][] = [
     ].join(''),
   ],
   [
-    'requests with wrong ids',
+    'requests with invalid ids',
     line({ id: null, method: 'ping' }) + line({ id: 1.5, method: 'ping' }) + line({ id: true, method: 'ping' }),
   ],
   ['many requests', Array.from({ length: 1_000 }, (_, id) => line({ id, method: 'no/such' })).join('')],
 ]
 
-describe.each(eras)('a client whose server (%s) sends', (revision) => {
-  it.each(bad)('%s goes on working', async (_what, bytes) => {
+describe.each(eras)('a client that receives invalid data from a server (%s)', (revision) => {
+  it.each(bad)('keeps working after %s', async (_what, bytes) => {
     const env = { BAD: Buffer.from(bytes).toString('base64') }
     await using client = await connect({ ...program, env }, { revision, restarts: 0 })
     const id = (await client.request('bad')).id
@@ -79,7 +79,7 @@ describe.each(eras)('a client whose server (%s) sends', (revision) => {
     expect({}).not.toHaveProperty('polluted')
   })
 
-  it('a line of 100 MB hears nothing of it and goes on working', async () => {
+  it('discards a line of 100 MB and keeps working', async () => {
     const env = { HUGE: String(100 * 1024 * 1024) }
     await using client = await connect({ ...program, env }, { revision, restarts: 0 })
     let heard = 0
@@ -90,9 +90,9 @@ describe.each(eras)('a client whose server (%s) sends', (revision) => {
   })
 })
 
-describe('a client of a server process that writes what is no JSON', () => {
+describe('a client of a server process that writes text other than JSON', () => {
   everyRevision(
-    'answers -32700, where it answers at all [RPC-024, RPC-011]',
+    'answers -32700 on revisions where a client may answer [RPC-024, RPC-011]',
     async (revision) => {
       let told = ''
       const transport = new StdioClientTransport({
@@ -135,21 +135,21 @@ describe('a client of a server process that writes what is no JSON', () => {
   })
 })
 
-describe('a client that waits for an answer', () => {
+describe('a client that waits for a response', () => {
   const malformed: [string, string, object][] = [
-    ['a result that is no object', 'RPC-009', { jsonrpc: '2.0', result: 5 }],
+    ['a result that is not an object', 'RPC-009', { jsonrpc: '2.0', result: 5 }],
     ['a result that is null', 'RPC-009', { jsonrpc: '2.0', result: null }],
     ['both result and error', 'RPC-010', { jsonrpc: '2.0', result: {}, error: { code: 1, message: 'x' } }],
     ['neither result nor error', 'RPC-009', { jsonrpc: '2.0' }],
-    ['an error that is no object', 'RPC-012', { jsonrpc: '2.0', error: 'x' }],
+    ['an error that is not an object', 'RPC-012', { jsonrpc: '2.0', error: 'x' }],
     ['an error without a code', 'RPC-012', { jsonrpc: '2.0', error: { message: 'x' } }],
-    ['an error whose code is no integer', 'RPC-012', { jsonrpc: '2.0', error: { code: 1.5, message: 'x' } }],
+    ['an error whose code is not an integer', 'RPC-012', { jsonrpc: '2.0', error: { code: 1.5, message: 'x' } }],
     ['an error without a message', 'RPC-012', { jsonrpc: '2.0', error: { code: 5 } }],
     ['another version of JSON-RPC', 'RPC-001', { jsonrpc: '1.0', result: {} }],
   ]
   describe.each(eras)('(%s)', (revision) => {
     for (const [what, row, body] of malformed) {
-      it(`is told at once when it has ${what} [${row}]`, async () => {
+      it(`rejects the request immediately when the response has ${what} [${row}]`, async () => {
         const server = scriptedServer(revision, {
           ask: (_params, { id }) => {
             server.say({ ...body, id })
@@ -165,7 +165,7 @@ describe('a client that waits for an answer', () => {
       })
     }
 
-    it('does not answer an answer: the id would name a request of the server', async () => {
+    it('does not answer an invalid response, because its id would refer to a request of the server', async () => {
       const server = scriptedServer(revision, {
         ask: (_params, { id }) => {
           server.say({ jsonrpc: '2.0', id, result: 5 })
@@ -181,7 +181,7 @@ describe('a client that waits for an answer', () => {
   })
 })
 
-describe.each([...revisionIds])('a client whose server gives results of the wrong type (%s)', (revision) => {
+describe.each([...revisionIds])('a client whose server returns results of the wrong type (%s)', (revision) => {
   let result: Record<string, unknown>
   let client: Client
   beforeAll(async () => {
@@ -201,7 +201,7 @@ describe.each([...revisionIds])('a client whose server gives results of the wron
     ['prompts/get', () => client.getPrompt('x')],
     ['completion/complete', () => client.complete(complete)],
   ]
-  it.each(calls)('says that the answer to %s is invalid', async (_method, call) => {
+  it.each(calls)('rejects an invalid response to %s', async (_method, call) => {
     const wrong = [5, 'text', null, {}, true]
     for (const value of [undefined, ...wrong]) {
       result = Object.fromEntries(
@@ -218,7 +218,7 @@ describe.each([...revisionIds])('a client whose server gives results of the wron
     }
   })
 
-  it('keeps the good items of a list', async () => {
+  it('keeps the valid items of a list', async () => {
     const tool = { name: 'good', inputSchema: { type: 'object' } }
     result = { tools: [null, 5, 'x', [], {}, { name: 5, inputSchema: {} }, { name: 'bad', inputSchema: 5 }, tool] }
     expect((await client.listTools().all()).map(({ name }) => name)).toEqual(['good'])
@@ -226,14 +226,14 @@ describe.each([...revisionIds])('a client whose server gives results of the wron
     expect((await client.listResources().all()).map(({ name }) => name)).toEqual(['good'])
   })
 
-  it('says that a cursor is invalid when it is no text', async () => {
+  it('rejects a cursor that is not a string', async () => {
     for (const nextCursor of [5, {}, true]) {
       result = { tools: [], nextCursor }
       await expect(client.listTools().all()).rejects.toMatchObject({ code: 'invalid-response' })
     }
   })
 
-  it('reads the text of a tool result whatever its content holds', async () => {
+  it('reads the text of a tool result with invalid content items', async () => {
     for (const content of [undefined, null, 5, 'text', {}, [null], [5, 'x', []], [{}], [{ type: 5 }]]) {
       result = { content }
       expect((await client.callTool('any')).text).toBe('')
@@ -243,17 +243,17 @@ describe.each([...revisionIds])('a client whose server gives results of the wron
   })
 })
 
-describe('a client whose server greets it with nonsense', () => {
+describe('a client whose server answers the handshake with invalid data', () => {
   it.each([
     ['protocolVersion', { protocolVersion: 5, capabilities: {}, serverInfo: { name: 'x', version: '1' } }],
     ['everything', { protocolVersion: {}, capabilities: 5, serverInfo: 'x' }],
     ['nothing', {}],
-  ])('says so, when %s is wrong', async (_what, result) => {
+  ])('rejects connect() when %s is wrong', async (_what, result) => {
     const server = new ScriptedServer({ initialize: () => ({ result }) })
     await expect(clientOf(server, '2025-11-25')).rejects.toBeInstanceOf(McpError)
   })
 
-  it.each([5, null, 'text', []])('takes capabilities of %j for none', async (capabilities) => {
+  it.each([5, null, 'text', []])('treats capabilities of %j as empty', async (capabilities) => {
     for (const revision of eras) {
       await using client = await clientOf(scriptedServer(revision, {}, capabilities as never), revision)
       expect(client.getServerCapabilities()).toEqual({})
@@ -261,7 +261,7 @@ describe('a client whose server greets it with nonsense', () => {
     }
   })
 
-  it('shakes hands when the answer to discovery is none', async () => {
+  it('falls back to the handshake when the discovery result is invalid', async () => {
     for (const result of [{}, { supportedVersions: 5 }, { supportedVersions: null, capabilities: [] }]) {
       const server = new ScriptedServer({
         'server/discover': () => ({ result }),
@@ -275,8 +275,8 @@ describe('a client whose server greets it with nonsense', () => {
   })
 })
 
-describe('a client whose own code throws', () => {
-  it('in a progress listener or a notification handler goes on working', async () => {
+describe('a client whose own callbacks throw', () => {
+  it('keeps working when a progress listener or a notification handler throws', async () => {
     const env = {
       BAD: Buffer.from(
         [1, 2, 3].map((id) => note('notifications/progress', { progressToken: id, progress: 1 })).join('') +

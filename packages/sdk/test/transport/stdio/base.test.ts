@@ -6,9 +6,9 @@ import type { Message } from '../../kit/message.ts'
 import { everyRevision, handshakeRevisions } from '../../kit/revisions.ts'
 import { clientOf, script, scriptedServer } from './support.ts'
 
-describe('the base of the protocol', () => {
+describe('the base protocol', () => {
   everyPipe(
-    'is there on both sides: a handshake, work and an orderly end [RPC-047]',
+    'is supported by client and server: handshake, operation and orderly shutdown [RPC-047]',
     async (wire) => {
       const server = new McpServer({ name: 'small', version: '1' })
       server.registerTool('hello', {}, () => 'hello')
@@ -28,7 +28,7 @@ describe('the base of the protocol', () => {
   )
 
   everyPipe(
-    'is there on both sides: discovery, versions in every request, and the patterns [RPC-048]',
+    'is supported by client and server: discovery, a version in every request, and the message patterns [RPC-048]',
     async (wire) => {
       const server = new McpServer({ name: 'small', version: '1' })
       let stopped: (() => void) | undefined
@@ -47,7 +47,7 @@ describe('the base of the protocol', () => {
       })
       await using pair = await wire.connect(server)
       const { client, transcript } = pair
-      // Request and answer.
+      // Request and response.
       expect((await client.callTool('hello')).text).toBe('hello')
       // Progress and cancellation.
       const stop = new AbortController()
@@ -72,7 +72,7 @@ describe('the base of the protocol', () => {
     { revisions: ['2026-07-28'] },
   )
 
-  everyPipe('is enough: a server need not offer anything else [RPC-049]', async (wire) => {
+  everyPipe('is sufficient for a server that declares no capabilities [RPC-049]', async (wire) => {
     await using pair = await wire.connect(new McpServer({ name: 'empty', version: '1' }, { logging: false }))
     const { client } = pair
     expect(client.getServerCapabilities()).toEqual({})
@@ -81,7 +81,7 @@ describe('the base of the protocol', () => {
     await expect(client.listTools().all()).rejects.toMatchObject({ code: 'capability-missing', capability: 'tools' })
   })
 
-  everyRevision('is enough: a client need not offer anything else [RPC-049]', async (revision) => {
+  everyRevision('is sufficient for a client that declares no capabilities [RPC-049]', async (revision) => {
     const server = scriptedServer(revision, { barrier: () => ({ result: { resultType: 'complete' } }) }, {})
     await using client = await clientOf(server, revision)
     await client.request('barrier')
@@ -91,10 +91,10 @@ describe('the base of the protocol', () => {
   })
 })
 
-describe('capabilities that nobody knows', () => {
+describe('unknown capabilities', () => {
   const unknown = { tools: {}, 'com.example.future': { a: [1] }, experimental: { x: {} }, odd: true, none: null }
 
-  everyRevision('do not trouble a client when a server declares them [RPC-050]', async (revision) => {
+  everyRevision('are ignored by a client when a server declares them [RPC-050]', async (revision) => {
     const answers = {
       'tools/list': () => ({ result: { resultType: 'complete', tools: [], ttlMs: 0, cacheScope: 'private' } }),
     }
@@ -104,7 +104,7 @@ describe('capabilities that nobody knows', () => {
     expect(await client.listTools().all()).toEqual([])
   })
 
-  everyPipe('do not trouble a server when a client declares them [RPC-050]', async (wire) => {
+  everyPipe('are ignored by a server when a client declares them [RPC-050]', async (wire) => {
     const server = new McpServer({ name: 'small', version: '1' })
     let seen: unknown
     server.registerTool('hello', {}, (_args, ctx) => {

@@ -20,7 +20,7 @@ const call = (id: unknown, name = 'echo', args: object = { text: String(id) }) =
 
 describe('a server of 2025-03-26', () => {
   everyPipe(
-    'answers every member of a batch, in one batch [RPC-020, RPC-021, STDIO-003]',
+    'answers every request of a batch in one batch [RPC-020, RPC-021, STDIO-003]',
     async (wire) => {
       await using client = await script(wire, demo)
       const answer = client.next(isArray) as Promise<Message[]>
@@ -46,14 +46,14 @@ describe('a server of 2025-03-26', () => {
       expect(byId.bad?.error?.code).toBe(-32600)
       expect(members.filter(({ id }) => id === null).map(({ error }) => error?.code)).toEqual([-32600, -32600])
       expect((await client.request('ping')).result).toEqual({})
-      // One array and nothing besides it.
+      // One array and nothing else.
       expect(client.transcript.lines.filter(({ from }) => from === 'server')).toHaveLength(3)
     },
     { revisions: batching },
   )
 
   everyPipe(
-    'answers a batch of one with a batch of one [RPC-020]',
+    'answers a batch with one request with a batch of one response [RPC-020]',
     async (wire) => {
       await using client = await script(wire, demo)
       const answer = client.next(isArray)
@@ -64,7 +64,7 @@ describe('a server of 2025-03-26', () => {
   )
 
   everyPipe(
-    'does not answer a batch of nothing but notifications [RPC-018, RPC-020]',
+    'does not answer a batch that contains only notifications [RPC-018, RPC-020]',
     async (wire) => {
       await using client = await script(wire, demo)
       client.say([
@@ -93,7 +93,7 @@ describe('a server of 2025-03-26', () => {
   )
 
   everyPipe(
-    'refuses an empty batch with one error [RPC-025]',
+    'rejects an empty batch with one error [RPC-025]',
     async (wire) => {
       await using client = await script(wire, demo)
       const answer = client.next(() => true)
@@ -105,7 +105,7 @@ describe('a server of 2025-03-26', () => {
   )
 
   everyPipe(
-    'refuses initialize inside a batch, and does the rest [RPC-022]',
+    'rejects initialize inside a batch and handles the other requests [RPC-022]',
     async (wire) => {
       await using client = await script(wire, demo)
       const answer = client.next(isArray) as Promise<Message[]>
@@ -118,7 +118,7 @@ describe('a server of 2025-03-26', () => {
     { revisions: batching },
   )
 
-  it('takes no initialize inside a batch from a client that has not shaken hands either [RPC-022]', async () => {
+  it('rejects initialize inside a batch before the handshake too [RPC-022]', async () => {
     const [ours, theirs] = InMemoryTransport.createLinkedPair()
     const transcript = record(ours)
     await demo.connect(theirs)
@@ -138,7 +138,7 @@ describe('a server of 2025-03-26', () => {
   })
 
   everyPipe(
-    'answers the rest of a batch when one member is cancelled [RPC-020]',
+    'answers the other requests of a batch when one is cancelled [RPC-020]',
     async (wire) => {
       await using client = await script(wire, demo)
       const answer = client.next(isArray) as Promise<Message[]>
@@ -150,7 +150,7 @@ describe('a server of 2025-03-26', () => {
   )
 
   everyPipe(
-    'refuses an id that is twice in a batch, and answers the first [RPC-020]',
+    'rejects an id that occurs twice in a batch and answers the first request [RPC-020]',
     async (wire) => {
       await using client = await script(wire, demo)
       const answer = client.next(isArray) as Promise<Message[]>
@@ -164,7 +164,7 @@ describe('a server of 2025-03-26', () => {
   )
 
   everyPipe(
-    'refuses a batch that is too long as a whole',
+    'rejects a batch of more than 100 messages as a whole',
     async (wire) => {
       await using client = await script(wire, demo)
       const answer = client.next(() => true)
@@ -179,7 +179,7 @@ describe('a server of 2025-03-26', () => {
 })
 
 describe('a client of 2025-03-26', () => {
-  it('takes a batch from a server: requests, notifications and answers [RPC-020, RPC-021]', async () => {
+  it('handles a batch from a server: requests, notifications and responses [RPC-020, RPC-021]', async () => {
     const server = scriptedServer('2025-03-26', {
       slow: (_params, { id }) => {
         server.say([
@@ -223,7 +223,7 @@ describe('a client of 2025-03-26', () => {
 
 describe('revisions without batches', () => {
   everyPipe(
-    'refuse an array and send none [RPC-023, RPC-025, STDIO-003]',
+    'reject an array and never send one [RPC-023, RPC-025, STDIO-003]',
     async (wire) => {
       await using client = await script(wire, demo)
       for (const batch of [[], [call('a')], [call('a'), call('b')], [[call('a')]]]) {
@@ -241,7 +241,7 @@ describe('revisions without batches', () => {
   )
 
   everyRevision(
-    'have clients that refuse an array and do nothing of what is in it [RPC-023]',
+    'make a client reject an array and ignore its contents [RPC-023]',
     async (revision) => {
       const server = scriptedServer(revision, { barrier: () => ({ result: { resultType: 'complete' } }) })
       await using client = await clientOf(server, revision)
@@ -254,7 +254,7 @@ describe('revisions without batches', () => {
       await client.request('barrier')
       expect(heard).toEqual([])
       const answers = answersIn(server.transcript)
-      // A client of 2026-07-28 sends no responses at all, which results.test.ts proves.
+      // A 2026-07-28 client sends no responses at all; results.test.ts tests that.
       if (revision !== '2026-07-28') expect(answers.map(({ error }) => error?.code)).toEqual([-32600])
       expect(answers.filter(({ id }) => id === 'q')).toEqual([])
       expect(server.transcript.lines.filter(({ from, message }) => from === 'client' && isArray(message))).toEqual([])

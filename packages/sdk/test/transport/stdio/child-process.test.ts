@@ -8,7 +8,7 @@ import { node, open, stubborn, takeNotes, wireServer } from './support.ts'
 
 describe('a client that starts a server', () => {
   everyRevision(
-    'as a child process speaks to it over stdin and stdout [STDIO-001, STDIO-002, STDIO-010]',
+    'talks to the child process over stdin and stdout [STDIO-001, STDIO-002, STDIO-010]',
     async (revision) => {
       const transport = new StdioClientTransport(wireServer)
       const client = await open(transport, { revision })
@@ -22,7 +22,7 @@ describe('a client that starts a server', () => {
   )
 
   everyRevision(
-    'writes nothing but JSON-RPC messages to its stdin, one to a line [STDIO-009, STDIO-003, STDIO-004, RPC-019]',
+    'writes only JSON-RPC messages to its stdin, one per line [STDIO-009, STDIO-003, STDIO-004, RPC-019]',
     async (revision) => {
       const notes = takeNotes()
       const client = await open(new StdioClientTransport(stubborn(notes, 'modern')), { revision })
@@ -39,7 +39,7 @@ describe('a client that starts a server', () => {
     },
   )
 
-  it('puts all there is to say about a request into its body [STDIO-020]', async () => {
+  it('sends all metadata of a request in its body [STDIO-020]', async () => {
     const notes = takeNotes()
     const client = await open(new StdioClientTransport(stubborn(notes, 'modern')), { revision: '2026-07-28' })
     await client.request('custom/any', { a: 1 }, { onProgress: () => {} }).catch(() => {})
@@ -59,7 +59,7 @@ describe('a client that starts a server', () => {
   })
 
   it.each(['no-such-program-anywhere', '/no/such/file'])(
-    'fails with spawn-failed when there is no %s',
+    'rejects with spawn-failed when %s does not exist',
     async (command) => {
       const error = await connect({ command }).catch((reason) => reason)
       expect(error).toBeInstanceOf(McpError)
@@ -68,7 +68,7 @@ describe('a client that starts a server', () => {
     },
   )
 
-  it('fails with spawn-failed when the folder is not there', async () => {
+  it('rejects with spawn-failed when the working directory does not exist', async () => {
     await expect(connect({ ...wireServer, cwd: '/no/such/folder' })).rejects.toMatchObject({ code: 'spawn-failed' })
   })
 
@@ -85,7 +85,7 @@ describe('a client that starts a server', () => {
     expect(notes.lines).toEqual([])
   })
 
-  it('gives it the safe part of the environment and what the user adds', async () => {
+  it('passes only the safe environment variables and those that the user adds', async () => {
     process.env.TENON_TEST_SECRET = 'do not tell'
     onTestFinished(() => {
       delete process.env.TENON_TEST_SECRET
@@ -100,7 +100,7 @@ describe('a client that starts a server', () => {
 })
 
 describe('a transport that is started before connect()', () => {
-  everyRevision('has one child process, which the client then uses', async (revision) => {
+  everyRevision('has one child process, which the client uses on connect', async (revision) => {
     const transport = new StdioClientTransport(wireServer)
     await transport.start()
     const { pid } = transport
@@ -121,7 +121,7 @@ describe('a transport that is started before connect()', () => {
     expect(isAlive(pid!)).toBe(false)
   })
 
-  it('can be started again after the program could not be found', async () => {
+  it('can be started again after the program was not found', async () => {
     const transport = new StdioClientTransport({ command: 'no-such-program-anywhere' })
     for (const _ of [1, 2]) await expect(transport.start()).rejects.toMatchObject({ code: 'spawn-failed' })
   })
@@ -138,7 +138,7 @@ describe('a transport that is started before connect()', () => {
 })
 
 describe('stderr of a server', () => {
-  it('is a stream with stderr: "pipe", which can be listened to before the server is started [STDIO-006]', async () => {
+  it('is a readable stream with stderr: "pipe", available before the server starts [STDIO-006]', async () => {
     const transport = new StdioClientTransport({ ...wireServer, stderr: 'pipe' })
     let heard = ''
     transport.stderr!.on('data', (chunk) => (heard += chunk))
@@ -150,7 +150,7 @@ describe('stderr of a server', () => {
     await ended
   })
 
-  it('is a stream that outlives a restart of the server', async () => {
+  it('is a stream that stays open when the server restarts', async () => {
     const transport = new StdioClientTransport({ ...wireServer, stderr: 'pipe' })
     const { stderr } = transport
     let heard = ''
@@ -163,11 +163,11 @@ describe('stderr of a server', () => {
     await client.close()
   })
 
-  it.each([undefined, 'inherit', 'keep', 'ignore'] as const)('is no stream with stderr: %j', (stderr) => {
+  it.each([undefined, 'inherit', 'keep', 'ignore'] as const)('is not a stream with stderr: %j', (stderr) => {
     expect(new StdioClientTransport({ ...wireServer, stderr }).stderr).toBeNull()
   })
 
-  it('can be written to a stream of the application', async () => {
+  it('can be written to a stream provided by the application', async () => {
     let heard = ''
     const stderr = new Writable({
       write: (chunk, _encoding, done) => {
@@ -182,7 +182,7 @@ describe('stderr of a server', () => {
     expect(stderr.writableEnded).toBe(false)
   })
 
-  it('does not stop a server whose stream nobody reads, nor fill the memory', async () => {
+  it('does not block the server or fill memory when the stream is not read', async () => {
     const program = "process.stderr.write('x'.repeat(5_000_000) + 'the end', () => process.exit(1))"
     const transport = new StdioClientTransport({ command: node, args: ['-e', program], stderr: 'pipe' })
     const error = await open(transport, {}).catch((reason) => reason)
@@ -190,7 +190,7 @@ describe('stderr of a server', () => {
     expect(transport.stderr!.readableLength).toBeLessThan(1_200_000)
   })
 
-  it('is kept, and shown with the failure, when the server ends before it is greeted [STDIO-006]', async () => {
+  it('is included in the error when the server exits before the handshake [STDIO-006]', async () => {
     const program = "console.error('the config file is missing'); process.exit(7)"
     const error = await connect({ command: node, args: ['-e', program] }).catch((reason) => reason)
     expect(error).toBeInstanceOf(ClosedError)
@@ -199,7 +199,7 @@ describe('stderr of a server', () => {
     expect(error.message).toContain('exit code 7')
   })
 
-  it('is shown with the requests that were lost when the server ends [STDIO-006]', async () => {
+  it('is included in the errors of requests that were lost when the server exited [STDIO-006]', async () => {
     const client = await open(new StdioClientTransport(wireServer), { restarts: 0 })
     const error = await client.callTool('exit', { code: 3 }).catch((reason) => reason)
     expect(error).toMatchObject({ code: 'closed', detail: { exitCode: 3, stderr: 'the last words\n' } })
@@ -208,7 +208,7 @@ describe('stderr of a server', () => {
   })
 
   everyRevision(
-    'may be heard as it comes, and is no sign of failure [STDIO-005, STDIO-006, STDIO-007]',
+    'can be read as it arrives and is not treated as a failure [STDIO-005, STDIO-006, STDIO-007]',
     async (revision) => {
       let heard = ''
       const transport = new StdioClientTransport({ ...wireServer, stderr: (text) => (heard += text) })
@@ -223,7 +223,7 @@ describe('stderr of a server', () => {
     },
   )
 
-  it('keeps only the last of very much [STDIO-006]', async () => {
+  it('keeps only the end of a long output [STDIO-006]', async () => {
     const program = "process.stderr.write('x'.repeat(5_000_000) + 'the end', () => process.exit(1))"
     const error = await connect({ command: node, args: ['-e', program] }).catch((reason) => reason)
     expect(error.detail.stderr).toMatch(/x+the end$/)

@@ -18,7 +18,7 @@ const version = 'io.modelcontextprotocol/protocolVersion'
 
 describe('a server of 2026-07-28', () => {
   everyPipe(
-    'sends no error code but those that the specification names, whatever it is asked [RPC-030, RPC-032, RPC-033, RPC-035]',
+    'sends only error codes that the specification defines [RPC-030, RPC-032, RPC-033, RPC-035]',
     async (wire) => {
       await using client = await script(wire, demo)
       const provoked = [
@@ -84,7 +84,7 @@ describe('a server of 2026-07-28', () => {
       ['RPC-031', -32020, /in the header$/],
       ['RPC-051', -32021, /^a capability/],
       ['RPC-052', -32022, /^an unknown version$/],
-    ])('[%s] answers %i to its own kind of fault and to no other', async (_id, code, kind) => {
+    ])('[%s] answers %i to this kind of error and to no other', async (_id, code, kind) => {
       await using http = await serve(asking())
       await using peer = new Peer(http.url, '2026-07-28')
       for (const [fault, provoke] of Object.entries(faults)) {
@@ -96,7 +96,7 @@ describe('a server of 2026-07-28', () => {
   })
 
   everyPipe(
-    'says -32022 for a version that it does not speak, and for nothing else [RPC-052]',
+    'answers -32022 to an unsupported version and to nothing else [RPC-052]',
     async (wire) => {
       await using client = await script(wire, demo)
       const { error } = await client.request('tools/list', { _meta: { [version]: '1999-01-01' } })
@@ -107,7 +107,7 @@ describe('a server of 2026-07-28', () => {
     modern,
   )
 
-  everyPipe('says -32602 for a resource that is not there, and -32002 before 2026-07-28 [RPC-035]', async (wire) => {
+  everyPipe('answers -32602 to an unknown resource, and -32002 before 2026-07-28 [RPC-035]', async (wire) => {
     await using client = await script(wire, demo)
     for (const uri of ['none://there', 'note://never']) {
       const { error } = await client.request('resources/read', { uri })
@@ -116,7 +116,7 @@ describe('a server of 2026-07-28', () => {
   })
 
   everyPipe(
-    'does not let a handler send -32002 or -32042, which this revision no longer has [RPC-035]',
+    'does not let a handler send -32002 or -32042, which this revision removed [RPC-035]',
     async (wire) => {
       const server = new McpServer({ name: 'codes', version: '1' }, { onError: () => {} })
       server.registerResource('gone', 'gone://it', {}, () => {
@@ -135,7 +135,7 @@ describe('a server of 2026-07-28', () => {
   )
 
   everyPipe(
-    'answers -32601 to a method behind a capability that it did not declare [RPC-027]',
+    'answers -32601 to a method whose capability it did not declare [RPC-027]',
     async (wire) => {
       const server = new McpServer({ name: 'bare', version: '1' }, { logging: false })
       await using client = await script(wire, server)
@@ -163,7 +163,7 @@ describe('a server of 2026-07-28', () => {
   )
 
   everyPipe(
-    'sends codes of the application as they are [RPC-036]',
+    'sends error codes of the application unchanged [RPC-036]',
     async (wire) => {
       const server = new Server({ name: 'codes', version: '1' })
       server.setRequestHandler('custom/fail', ({ code }: { code?: number }) => {
@@ -179,7 +179,7 @@ describe('a server of 2026-07-28', () => {
 })
 
 describe('the library', () => {
-  it('names no code of its own making [RPC-030, RPC-032, RPC-036]', () => {
+  it('defines no error codes of its own [RPC-030, RPC-032, RPC-036]', () => {
     // -32002 and -32042 belong to earlier revisions.
     const known = new Set([...fromSpecification, -32002, -32042])
     expect(Object.values(ErrorCode).filter((code) => !known.has(code))).toEqual([])
@@ -189,7 +189,7 @@ describe('the library', () => {
 describe('a client of 2026-07-28', () => {
   afterEach(() => void vi.useRealTimers())
 
-  it('sees no meaning in codes between -32000 and -32019 [RPC-034]', async () => {
+  it('attaches no meaning to codes between -32000 and -32019 [RPC-034]', async () => {
     for (let code = -32000; code >= -32019; code--) {
       const server = scriptedServer('2026-07-28', { fail: () => ({ error: { code, message: 'Why', data: { a: 1 } } }) })
       await using client = await clientOf(server, '2026-07-28')
@@ -202,7 +202,7 @@ describe('a client of 2026-07-28', () => {
     }
   })
 
-  it('takes any such code to discovery for a server of the older kind, as it does -32601 [RPC-034]', async () => {
+  it('falls back to the handshake when discovery fails with -32601 or -32000 to -32019 [RPC-034]', async () => {
     for (const code of [-32601, -32000, -32001, -32002, -32003, -32004, -32010, -32019]) {
       const server = new ScriptedServer({
         'server/discover': () => ({ error: { code, message: 'What?' } }),
@@ -215,7 +215,7 @@ describe('a client of 2026-07-28', () => {
     }
   })
 
-  it('can tell what it found itself from what the server said [RPC-037]', async () => {
+  it('distinguishes its own errors from errors of the server [RPC-037]', async () => {
     vi.useFakeTimers()
     const server = scriptedServer('2026-07-28', {
       silent: () => undefined,

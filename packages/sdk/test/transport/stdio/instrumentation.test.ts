@@ -16,11 +16,11 @@ import { eventually } from '../../kit/eventually.ts'
 import type { Message } from '../../kit/message.ts'
 import { wireServer } from './support.ts'
 
-/** What instrumentation does: replaces methods of a transport that somebody else made. */
+/** Wraps `send` of an existing transport, as instrumentation libraries do. */
 function watchSend(transport: Transport, change: (message: Message) => Message = (message) => message): Message[] {
   const seen: Message[] = []
   const { send } = transport
-  // Only the message is passed on, as in most wrappers that are written by hand, and not at once.
+  // Passes on only the message, and asynchronously, as most hand-written wrappers do.
   transport.send = async (message) => {
     seen.push(...([message].flat() as Message[]))
     await Promise.resolve()
@@ -52,7 +52,7 @@ async function listen(answer: (request: IncomingMessage, response: ServerRespons
 interface Pair {
   client: Transport
   server: Transport
-  /** Connects the server's end, where that can be done before a client calls. */
+  /** Connects the server transport, if that is possible before a client connects. */
   ready?: Promise<unknown>
 }
 
@@ -126,12 +126,12 @@ const cases = Object.entries(revisionsOf).flatMap(([name, revisions]) =>
   revisions.map((revision) => [name, revision] as const),
 )
 
-/** Without the last message of the handshake, which may still have been on its way. */
+/** Removes the last message of the handshake, which may not have arrived yet. */
 const later = (messages: Message[]) => messages.filter(({ method }) => method !== 'notifications/initialized')
 
 const sorted = (messages: Message[]) => messages.map((message) => JSON.stringify(message)).toSorted()
 
-describe.each(cases)('a wrapped send of both ends of %s on %s', (name, revision) => {
+describe.each(cases)('a wrapped send on both ends of %s on %s', (name, revision) => {
   const talk = async (change?: (message: Message) => Message) => {
     const server = createDemo()
     const pair = await pairs[name]!(server)
@@ -163,7 +163,7 @@ describe.each(cases)('a wrapped send of both ends of %s on %s', (name, revision)
     expect(serverSent.map(({ method }) => method)).toContain('notifications/progress')
   })
 
-  it('may pass on a changed copy of a message', async () => {
+  it('can pass on a modified copy of a message', async () => {
     const { result, clientReceived } = await talk((message) => structuredClone(message))
     expect(result.text).toBe(revision < '2025-06-18' ? 'not asked' : 'accept')
     expect(clientReceived.length).toBeGreaterThan(0)
@@ -171,7 +171,7 @@ describe.each(cases)('a wrapped send of both ends of %s on %s', (name, revision)
 })
 
 describe('a wrapped send of a transport with many clients', () => {
-  /** Twenty clients whose requests have the same id wait for one another, so that all responses are sent at once. */
+  /** Sends requests with the same id from 20 clients; they wait for each other, so all responses are sent at once. */
   async function callTogether(change?: (message: Message) => Message): Promise<Message[]> {
     const server = new McpServer({ name: 'demo', version: '1.0.0' }, { onError: () => {} })
     let waiting: (() => void)[] = []
@@ -207,12 +207,12 @@ describe('a wrapped send of a transport with many clients', () => {
     return (await response.json()) as Message
   }
 
-  it('leaves each response to its own client although their requests have equal ids', async () => {
+  it('delivers each response to its own client although the request ids are equal', async () => {
     const answers = await callTogether()
     expect(answers.map(({ result }) => result?.content?.[0]?.text)).toEqual(answers.map((_, who) => `${who}`))
   })
 
-  it('never hands a copy to a client that it may not be for', async () => {
+  it('never delivers a copied response to the wrong client', async () => {
     const answers = await callTogether((message) => structuredClone(message))
     for (const [who, { result, error }] of answers.entries()) {
       if (error) expect(error.code).toBe(-32603)
@@ -222,7 +222,7 @@ describe('a wrapped send of a transport with many clients', () => {
 })
 
 describe('a wrapped send of StdioClientTransport', () => {
-  it('sees every message that the child process is sent', async () => {
+  it('sees every message that is sent to the child process', async () => {
     const transport = new StdioClientTransport(wireServer)
     const sent = watchSend(transport)
     const client = new Client({ name: 'c', version: '1' }, { revision: '2025-11-25' })

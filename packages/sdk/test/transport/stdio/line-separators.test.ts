@@ -6,7 +6,7 @@ import { node } from './support.ts'
 
 const text = 'one\u2028two\u2029three'
 
-/** A server that reads lines as `readline` of newer Nodes does, which also ends them at U+2028 and U+2029. */
+/** Reads lines as `readline` of newer Node.js versions does, which also ends them at U+2028 and U+2029. */
 const readlineServer = `
 const info = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'readline', version: '1' } }
 let held = ''
@@ -23,13 +23,13 @@ function answer(line) {
   console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
 }`
 
-describe('a message with U+2028 or U+2029 in it, on stdio', () => {
-  it('is one line of a client also for a server that ends lines there', async () => {
+describe('a message that contains U+2028 or U+2029, on stdio', () => {
+  it('is sent as one line by a client, also for servers that split lines there', async () => {
     await using client = await connect({ command: node, args: ['-e', readlineServer] }, { revision: '2025-11-25' })
     expect((await client.callTool('echo', { text })).text).toBe('true')
   })
 
-  it('is one line of a server also for a client that ends lines there', async () => {
+  it('is sent as one line by a server, also for clients that split lines there', async () => {
     const server = new McpServer({ name: 'echo', version: '1.0.0' })
     server.registerTool('echo', {}, () => text)
     const [stdin, stdout] = [new PassThrough(), new PassThrough()]

@@ -9,9 +9,9 @@ import type { Message } from '../../kit/message.ts'
 import { everyRevision, handshakeRevisions } from '../../kit/revisions.ts'
 import { answersIn, clientOf, script, scriptedServer } from './support.ts'
 
-describe('every message that either side sends', () => {
+describe('every message sent by either side', () => {
   everyPipe(
-    'has the form of JSON-RPC 2.0 [RPC-001, RPC-002, RPC-003, RPC-006, RPC-007, RPC-008, RPC-009, RPC-010, RPC-016, RPC-017]',
+    'is a valid JSON-RPC 2.0 message [RPC-001, RPC-002, RPC-003, RPC-006, RPC-007, RPC-008, RPC-009, RPC-010, RPC-016, RPC-017]',
     async (wire) => {
       await using pair = await wire.connect(demo)
       const { client, transcript } = pair
@@ -36,7 +36,7 @@ describe('every message that either side sends', () => {
           open[from].set(one.id, one.method!)
         } else {
           expect(['result' in one, 'error' in one].filter(Boolean)).toHaveLength(1)
-          // The very same value, type included, of a request that was open.
+          // Exactly the id, including its type, of a pending request.
           expect(open[from === 'client' ? 'server' : 'client'].delete(one.id)).toBe(true)
           seen.add('error' in one ? 'error' : 'result')
         }
@@ -45,7 +45,7 @@ describe('every message that either side sends', () => {
     },
   )
 
-  everyPipe('carries an id that its sender did not use before [RPC-004, RPC-005]', async (wire) => {
+  everyPipe('has an id that its sender did not use before [RPC-004, RPC-005]', async (wire) => {
     await using pair = await wire.connect(demo)
     await Promise.all([talk(pair.client), talk(pair.client)])
     const ids = (pair.transcript.from('client') as Message[]).filter(({ method, id }) => method && id !== undefined)
@@ -54,7 +54,7 @@ describe('every message that either side sends', () => {
   })
 
   everyRevision(
-    'carries a fresh id when it is a request of the server too [RPC-002, RPC-003, RPC-004]',
+    'has a new id when the server sends a request too [RPC-002, RPC-003, RPC-004]',
     async (revision) => {
       const [ours, theirs] = InMemoryTransport.createLinkedPair()
       const transcript = record(ours)
@@ -75,10 +75,10 @@ describe('every message that either side sends', () => {
 })
 
 describe('a server', () => {
-  everyPipe('repeats the id of a request, value and type [RPC-008, RPC-002]', async (wire) => {
+  everyPipe('echoes the id of a request with its value and type [RPC-008, RPC-002]', async (wire) => {
     await using client = await script(wire, demo)
     const ids = ['1', 1, 0, -7, '', 'é€😀', '__proto__', 9007199254740991, 'x'.repeat(1000), '"quoted"\n']
-    // All at once, so that "1" and 1 are in flight together.
+    // Sent together, so that "1" and 1 are in flight at the same time.
     const answers = await Promise.all(
       ids.map((id) => client.send({ jsonrpc: '2.0', id, method: 'tools/list', params: client.params() })),
     )
@@ -86,7 +86,7 @@ describe('a server', () => {
     expect(answers.every(({ result }) => Array.isArray(result?.tools))).toBe(true)
   })
 
-  everyPipe('repeats the id in errors too [RPC-008, RPC-011, RPC-012]', async (wire) => {
+  everyPipe('echoes the id in errors too [RPC-008, RPC-011, RPC-012]', async (wire) => {
     await using client = await script(wire, demo)
     for (const id of ['a', 77]) {
       const answer = await client.send({ jsonrpc: '2.0', id, method: 'no/such', params: client.params() })
@@ -97,7 +97,7 @@ describe('a server', () => {
   })
 
   everyPipe(
-    'answers a request whose id was used before, once that one is answered [RPC-005]',
+    'accepts an id again after the earlier request with it was answered [RPC-005]',
     async (wire) => {
       await using client = await script(wire, demo)
       for (let time = 0; time < 3; time++) {
@@ -108,9 +108,9 @@ describe('a server', () => {
     { revisions: ['2026-07-28'] },
   )
 
-  everyPipe('takes a request without params where it needs none [RPC-007]', async (wire) => {
+  everyPipe('accepts a request without params if the method needs none [RPC-007]', async (wire) => {
     if (wire.revision.id === '2026-07-28') {
-      // Here params always hold `_meta`; without it the request is refused as one with bad params.
+      // On 2026-07-28 params always contain `_meta`; without it the request is rejected for invalid params.
       await using client = await script(wire, demo)
       const { error } = await client.send({ jsonrpc: '2.0', id: 'bare', method: 'tools/list' })
       expect(error?.code).toBe(-32602)
@@ -121,7 +121,7 @@ describe('a server', () => {
     expect((await client.send({ jsonrpc: '2.0', id: 'ping', method: 'ping' })).result).toEqual({})
   })
 
-  everyPipe('answers -32602 to params that are wrong [RPC-028, RPC-012]', async (wire) => {
+  everyPipe('answers -32602 to invalid params [RPC-028, RPC-012]', async (wire) => {
     await using client = await script(wire, demo)
     const wrong: [string, Record<string, unknown>][] = [
       ['tools/call', {}],
@@ -143,7 +143,7 @@ describe('a server', () => {
     }
   })
 
-  everyPipe('answers -32603 when something breaks inside [RPC-029, RPC-012]', async (wire) => {
+  everyPipe('answers -32603 to an internal error [RPC-029, RPC-012]', async (wire) => {
     const errors: unknown[] = []
     const server = new Server({ name: 'broken', version: '1' }, { onError: (error) => errors.push(error) })
     const bug = new TypeError('a secret of the inside')
@@ -162,7 +162,7 @@ describe('a server', () => {
     expect(errors).toEqual([bug, bug])
   })
 
-  everyPipe('sends the data of an error as it is, or none [RPC-013, RPC-012]', async (wire) => {
+  everyPipe('sends the data of an error unchanged, if there is any [RPC-013, RPC-012]', async (wire) => {
     const server = new Server({ name: 'data', version: '1' })
     server.setRequestHandler('custom/fail', ({ data }: { data?: unknown }) => {
       throw new ProtocolError(1234, 'Failed on purpose', data)
@@ -175,7 +175,7 @@ describe('a server', () => {
     expect((await client.request('custom/fail')).error).toEqual({ code: 1234, message: 'Failed on purpose' })
   })
 
-  everyPipe('sends any object as a result [RPC-015]', async (wire) => {
+  everyPipe('accepts any object as a result [RPC-015]', async (wire) => {
     const server = new Server({ name: 'result', version: '1' })
     const result = { anything: [1, null, { deep: true }], 'x.y/z': '', nothing: null }
     server.setRequestHandler('custom/any', () => result)
@@ -184,7 +184,7 @@ describe('a server', () => {
   })
 
   everyPipe(
-    'keeps its error messages to one short sentence [RPC-014]',
+    'limits error messages to one short sentence [RPC-014]',
     async (wire) => {
       await using client = await script(wire, demo)
       const answers = await Promise.all([
@@ -210,7 +210,7 @@ describe('a server', () => {
     { revisions: ['2025-11-25', '2026-07-28'] },
   )
 
-  everyRevision('writes UTF-8, each message on a line of its own [RPC-019, STDIO-003, STDIO-004]', async (revision) => {
+  everyRevision('writes UTF-8, one message per line [RPC-019, STDIO-003, STDIO-004]', async (revision) => {
     const stdin = new PassThrough()
     const stdout = new PassThrough()
     const chunks: Buffer[] = []
@@ -249,7 +249,7 @@ describe('a server', () => {
 
 describe('a client', () => {
   everyRevision(
-    'repeats the id of what a server asks, value and type [RPC-008, RPC-011]',
+    'echoes the id of a server request with its value and type [RPC-008, RPC-011]',
     async (revision) => {
       const server = scriptedServer(revision)
       await using client = await clientOf(server, revision)
@@ -268,7 +268,7 @@ describe('a client', () => {
   )
 
   everyRevision(
-    'answers with the code that fits what was wrong [RPC-025, RPC-026, RPC-028, RPC-029, RPC-012, RPC-003]',
+    'answers with the error code that matches the problem [RPC-025, RPC-026, RPC-028, RPC-029, RPC-012, RPC-003]',
     async (revision) => {
       const server = scriptedServer(revision)
       await using client = await clientOf(server, revision, { capabilities: { roots: {}, sampling: {} } })
@@ -312,7 +312,7 @@ describe('a client', () => {
     expect(answersIn(server.transcript)).toEqual([])
   })
 
-  everyRevision('takes an answer only for the id that it is to, type included [RPC-008]', async (revision) => {
+  everyRevision('matches a response by its id, including the type of the id [RPC-008]', async (revision) => {
     const server = scriptedServer(revision, {
       slow: (_params, { id }) => {
         server.say({ jsonrpc: '2.0', id: String(id), result: { resultType: 'complete', from: 'a string' } })
@@ -324,7 +324,7 @@ describe('a client', () => {
     expect(await client.request('slow')).toMatchObject({ from: 'the right one' })
   })
 
-  everyRevision('takes an error with data of any kind, or none [RPC-013, RPC-012]', async (revision) => {
+  everyRevision('accepts an error with data of any type or without data [RPC-013, RPC-012]', async (revision) => {
     const server = scriptedServer(revision, {
       fail: ({ data }) => ({ error: { code: 4321, message: 'No', ...(data !== undefined && { data }) } }),
     })
@@ -336,7 +336,7 @@ describe('a client', () => {
     }
   })
 
-  everyRevision('takes members of a result that it does not know [RPC-015]', async (revision) => {
+  everyRevision('accepts unknown members of a result [RPC-015]', async (revision) => {
     const server = scriptedServer(revision, {
       'tools/list': () => ({
         result: {
@@ -355,7 +355,7 @@ describe('a client', () => {
     expect(await client.callTool('any')).toMatchObject({ content: [], unknown: [1, 2] })
   })
 
-  everyRevision('goes on when an error comes without an id [RPC-011]', async (revision) => {
+  everyRevision('keeps working after an error without an id [RPC-011]', async (revision) => {
     const server = scriptedServer(revision, { barrier: () => ({ result: { resultType: 'complete' } }) })
     await using client = await clientOf(server, revision)
     const errors: unknown[] = []

@@ -5,21 +5,21 @@ import { eventually } from '../../kit/eventually.ts'
 import { everyRevision } from '../../kit/revisions.ts'
 import { node, open, stubborn, takeNotes, wireServer } from './support.ts'
 
-describe('a server that dies of what it does not know', () => {
-  it('is reached all the same: started again and greeted the older way', async () => {
+describe('a server that exits on an unknown request', () => {
+  it('is restarted and connected with a handshake', async () => {
     const notes = takeNotes()
     const client = await open(new StdioClientTransport(stubborn(notes, 'dies-of-unknown')), {})
     expect(client.revision).toBe('2025-11-25')
     await client.ping()
     expect(notes.lines.filter((line) => line === 'started')).toHaveLength(2)
     await client.close()
-    // What was learned is remembered: the next connection begins with the handshake.
+    // The result is remembered: the next connection starts with the handshake.
     const again = await open(new StdioClientTransport(stubborn(notes, 'dies-of-unknown')), {})
     expect(again.revision).toBe('2025-11-25')
     expect(notes.lines.filter((line) => line === 'started')).toHaveLength(3)
   })
 
-  it('is reached also when it says nothing at all to the first question', async () => {
+  it('is restarted also when it never answers the first request', async () => {
     const program = `
       require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
         const { id, method } = JSON.parse(line)
@@ -33,11 +33,11 @@ describe('a server that dies of what it does not know', () => {
   })
 })
 
-describe('a server that ends by itself', () => {
+describe('a server process that exits', () => {
   const recent: RevisionId[] = ['2025-11-25', '2026-07-28']
 
   everyRevision(
-    'is started again, and what was listened to is listened to again [STDIO-016, STDIO-014]',
+    'is restarted, and subscriptions are renewed [STDIO-016, STDIO-014]',
     async (revision) => {
       const client = await open(new StdioClientTransport(wireServer), { revision })
       const states: string[] = []
@@ -46,7 +46,7 @@ describe('a server that ends by itself', () => {
       await client.listen({ toolsListChanged: true })
       const lost = client.callTool('sleep', { ms: 60_000 }).catch((reason) => reason)
       await client.callTool('exit', { code: 1 }).catch(() => {})
-      // In flight then: lost. Asked for now: waits for the new process.
+      // The pending call is lost; a new call waits for the new process.
       expect(await lost).toMatchObject({ code: 'closed', detail: { exitCode: 1 } })
       const second = (await client.callTool('pid')).text
       expect(second).not.toBe(first)
@@ -59,7 +59,7 @@ describe('a server that ends by itself', () => {
     recent,
   )
 
-  it('is not started again for ever [STDIO-016]', async () => {
+  it('is restarted a limited number of times [STDIO-016]', async () => {
     const client = await open(new StdioClientTransport(wireServer), { revision: '2026-07-28', restarts: 1 })
     await client.callTool('exit', { code: 1 }).catch(() => {})
     await client.callTool('pid')
@@ -69,7 +69,7 @@ describe('a server that ends by itself', () => {
   })
 
   everyRevision(
-    'in good order closes the connection for a client that wants no restart [STDIO-014]',
+    'closes the connection of a client with restarts: 0 [STDIO-014]',
     async (revision) => {
       const client = await open(new StdioClientTransport(wireServer), { revision, restarts: 0 })
       const closed = new Promise((resolve) =>
@@ -85,7 +85,7 @@ describe('a server that ends by itself', () => {
 })
 
 describe('cancelling over stdio', () => {
-  it('tells the server, which stops and says no more of it [STDIO-017, STDIO-018, STDIO-019]', async () => {
+  it('notifies the server, which stops the handler without a response [STDIO-017, STDIO-018, STDIO-019]', async () => {
     let heard = ''
     const transport = new StdioClientTransport({ ...wireServer, stderr: (text) => (heard += text) })
     const said: { id?: unknown; method?: string; params?: { requestId?: unknown } }[] = []

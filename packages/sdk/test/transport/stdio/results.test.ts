@@ -13,7 +13,7 @@ const modern = { revisions: [revision] }
 
 describe('on 2026-07-28', () => {
   everyPipe(
-    'every result says that it is complete [RPC-041, RPC-042]',
+    'every result has the resultType complete [RPC-041, RPC-042]',
     async (wire) => {
       await using client = await script(wire, demo)
       const answers = await Promise.all([
@@ -38,7 +38,7 @@ describe('on 2026-07-28', () => {
   )
 
   everyPipe(
-    'a custom method and the end of a subscription are complete too [RPC-041, RPC-042]',
+    'results of custom methods and ended subscriptions are complete too [RPC-041, RPC-042]',
     async (wire) => {
       const server = new Server({ name: 'custom', version: '1' }, { capabilities: { tools: { listChanged: true } } })
       server.setRequestHandler('custom/any', () => ({ a: 1 }))
@@ -55,7 +55,7 @@ describe('on 2026-07-28', () => {
   )
 
   everyPipe(
-    'a result that asks for input says so [RPC-041, RPC-042]',
+    'a result that requests input has the resultType input_required [RPC-041, RPC-042]',
     async (wire) => {
       const server = new Server({ name: 'asking', version: '1' }, { capabilities: { tools: {} } })
       const inputRequests = {
@@ -73,7 +73,7 @@ describe('on 2026-07-28', () => {
   )
 
   everyPipe(
-    'a server sends answers and notifications and never asks [RPC-038, RPC-040]',
+    'a server sends responses and notifications but never requests [RPC-038, RPC-040]',
     async (wire) => {
       const server = new McpServer({ name: 'busy', version: '1' })
       const heard: unknown[] = []
@@ -95,7 +95,7 @@ describe('on 2026-07-28', () => {
       const listening = await client.listen({ toolsListChanged: true })
       client.notify('custom/note', { text: 'from the client' })
       const result = await client.callTool('work', {}, { onProgress: (event) => progress.push(event.progress) })
-      // Everything got through, both ways: requests and notifications there, answers and notifications back.
+      // Both directions work: requests and notifications to the server, responses and notifications back.
       expect(result.text).toBe('done')
       expect(progress).toEqual([1, 2])
       expect(logs).toEqual(['halfway'])
@@ -115,7 +115,7 @@ describe('on 2026-07-28', () => {
 })
 
 describe('a client of 2026-07-28', () => {
-  it('answers no request of a server [RPC-039]', async () => {
+  it('does not answer requests of a server [RPC-039]', async () => {
     const server = scriptedServer(revision, { barrier: () => ({ result: { resultType: 'complete' } }) })
     await using client = await clientOf(server, revision, { capabilities: { roots: {}, sampling: {} } })
     let asked = 0
@@ -134,13 +134,13 @@ describe('a client of 2026-07-28', () => {
   it.each([
     ['a request with the id null', { jsonrpc: '2.0', id: null, method: 'ping' }],
     ['a request with a fractional id', { jsonrpc: '2.0', id: 1.5, method: 'ping' }],
-    ['a method that is no string', { jsonrpc: '2.0', id: 'm', method: 5 }],
+    ['a method that is not a string', { jsonrpc: '2.0', id: 'm', method: 5 }],
     ['another version of JSON-RPC', { jsonrpc: '1.0', id: 'v', method: 'ping' }],
     ['a batch', [{ jsonrpc: '2.0', id: 'b', method: 'ping' }]],
-    ['an answer with both result and error', { jsonrpc: '2.0', id: 'r', result: {}, error: { code: 1, message: 'x' } }],
-    ['an answer with neither', { jsonrpc: '2.0', id: 'n' }],
+    ['a response with result and error', { jsonrpc: '2.0', id: 'r', result: {}, error: { code: 1, message: 'x' } }],
+    ['a response with neither', { jsonrpc: '2.0', id: 'n' }],
     ['a bare value', 'text'],
-  ])('sends no response to what it cannot read either: %s [RPC-039]', async (_what, message) => {
+  ])('does not answer an invalid message: %s [RPC-039]', async (_what, message) => {
     const server = scriptedServer(revision, { barrier: () => ({ result: { resultType: 'complete' } }) })
     await using client = await clientOf(server, revision)
     server.say(message)
@@ -148,7 +148,7 @@ describe('a client of 2026-07-28', () => {
     expect(answersIn(server.transcript)).toEqual([])
   })
 
-  it('takes a result without resultType for complete [RPC-043]', async () => {
+  it('treats a result without resultType as complete [RPC-043]', async () => {
     const server = scriptedServer(
       revision,
       {
@@ -165,7 +165,7 @@ describe('a client of 2026-07-28', () => {
   })
 
   it.each(['partial', '', 'COMPLETE', 5, null, { a: 1 }, ['complete']])(
-    'takes a result of the type %j for an invalid answer [RPC-044]',
+    'rejects a result with the resultType %j as an invalid response [RPC-044]',
     async (resultType) => {
       const server = scriptedServer(revision, {
         any: () => ({ result: { resultType, a: 1 } }),
@@ -184,7 +184,7 @@ describe('a client of 2026-07-28', () => {
     },
   )
 
-  it('takes a discovery of a type that it does not know for no discovery [RPC-044]', async () => {
+  it('rejects a discovery result with an unknown resultType [RPC-044]', async () => {
     const server = scriptedServer(revision, {
       'server/discover': () => ({
         result: {
@@ -200,7 +200,7 @@ describe('a client of 2026-07-28', () => {
     await expect(client.connect(server.transport)).rejects.toBeInstanceOf(McpError)
   })
 
-  it('takes the result types of an extension that it declared [RPC-046]', async () => {
+  it('accepts the result types of an extension that it declared [RPC-046]', async () => {
     const server = scriptedServer(
       revision,
       { any: () => ({ result: { resultType: 'task', taskId: 'a' } }) },
@@ -215,7 +215,7 @@ describe('a client of 2026-07-28', () => {
 
 describe('a server of 2026-07-28 with an extension', () => {
   everyPipe(
-    'may answer with a result type of its own [RPC-046]',
+    'can answer with a result type of that extension [RPC-046]',
     async (wire) => {
       const extensions = { 'com.example/later': {} }
       const server = new Server({ name: 'extended', version: '1' }, { capabilities: { extensions } })
@@ -229,7 +229,7 @@ describe('a server of 2026-07-28 with an extension', () => {
 
 describe('before 2026-07-28', () => {
   everyRevision(
-    'a resultType is a member like any other and keeps nothing from being taken [RPC-015]',
+    'resultType is an ordinary member of a result [RPC-015]',
     async (older) => {
       const server = scriptedServer(older, { any: () => ({ result: { resultType: 'whatever', a: 1 } }) })
       await using client = await clientOf(server, older)

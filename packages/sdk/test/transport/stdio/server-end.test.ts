@@ -4,8 +4,8 @@ import { everyPipe } from '../../kit/every-wire.ts'
 import { everyRevision } from '../../kit/revisions.ts'
 import { RawProcess, script } from './support.ts'
 
-describe('a server process whose stdin is closed half-way', () => {
-  everyRevision('answers what is in flight and exits with 0 [STDIO-015]', async (revision) => {
+describe('a server process whose stdin is closed', () => {
+  everyRevision('answers pending requests and exits with 0 [STDIO-015]', async (revision) => {
     await using server = await RawProcess.start(revision)
     const answer = server.call('sleep', { ms: 100 })
     server.child.stdin!.end()
@@ -13,7 +13,7 @@ describe('a server process whose stdin is closed half-way', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null })
   })
 
-  everyRevision('says nothing about half a message and exits with 0 [STDIO-015]', async (revision) => {
+  everyRevision('ignores an incomplete message and exits with 0 [STDIO-015]', async (revision) => {
     await using server = await RawProcess.start(revision)
     await server.stillWorks()
     const before = server.lines.length
@@ -22,14 +22,14 @@ describe('a server process whose stdin is closed half-way', () => {
     expect(server.lines.slice(before)).toEqual([])
   })
 
-  it('exits with 0 when it never heard a word [STDIO-015]', async () => {
+  it('exits with 0 when it received nothing [STDIO-015]', async () => {
     await using server = await RawProcess.start('2026-07-28')
     server.child.stdin!.end()
     expect(await server.exited).toEqual({ code: 0, signal: null })
     expect(server.lines).toEqual([])
   })
 
-  it('does not wait for ever: what takes too long is not answered and the process ends [STDIO-015]', async () => {
+  it('exits after the grace period without answering requests that take too long [STDIO-015]', async () => {
     await using server = await RawProcess.start('2026-07-28')
     server.write(`${server.request(1, 'tools/call', { name: 'sleep', arguments: { ms: 60_000 } })}\n`)
     await server.until(() => server.stderr.includes('sleep begins'))
@@ -38,7 +38,7 @@ describe('a server process whose stdin is closed half-way', () => {
     expect(server.lines).toEqual([])
   })
 
-  it('lets a handler that takes too long clean up before the process ends', async () => {
+  it('lets a handler that takes too long clean up before the process exits', async () => {
     await using server = await RawProcess.start('2026-07-28')
     server.write(`${server.request(1, 'tools/call', { name: 'sleep', arguments: { ms: 60_000 } })}\n`)
     await server.until(() => server.stderr.includes('sleep begins'))
@@ -47,17 +47,17 @@ describe('a server process whose stdin is closed half-way', () => {
     expect(server.stderr).toContain('sleep was stopped')
   })
 
-  it('ends a subscription that is open [STDIO-015]', async () => {
+  it('ends an open subscription [STDIO-015]', async () => {
     await using server = await RawProcess.start('2026-07-28')
     server.write(`${server.request('sub', 'subscriptions/listen', { notifications: { toolsListChanged: true } })}\n`)
     await server.until(() => server.lines.length > 0)
     server.child.stdin!.end()
     expect(await server.exited).toEqual({ code: 0, signal: null })
-    // A request that is cut off after the grace period gets no response, so this one ended in good order.
+    // A request that is cut off after the grace period gets no response, so this one ended properly.
     expect(server.messages.filter(({ id }) => id === 'sub')).toHaveLength(1)
   })
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('answers what is in flight on %s too, and exits with 0', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('answers pending requests on %s too, and exits with 0', async (signal) => {
     await using server = await RawProcess.start('2025-11-25')
     const answer = server.call('sleep', { ms: 100 })
     await server.until(() => server.stderr.includes('sleep begins'))
@@ -66,7 +66,7 @@ describe('a server process whose stdin is closed half-way', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null })
   })
 
-  it('ends when the client no longer takes its answers', async () => {
+  it('exits when the client no longer reads its responses', async () => {
     await using server = await RawProcess.start('2026-07-28')
     await server.stillWorks()
     server.child.stdout!.destroy()
@@ -74,17 +74,17 @@ describe('a server process whose stdin is closed half-way', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null })
   })
 
-  it('may end the connection itself: stdout closes and the process is gone [STDIO-014]', async () => {
+  it('can close the connection itself: stdout closes and the process exits [STDIO-014]', async () => {
     await using server = await RawProcess.start('2026-07-28')
     expect((await server.call('stop')).result?.content?.[0]?.text).toBe('stopping')
     expect(await server.exited).toEqual({ code: 0, signal: null })
   })
 })
 
-describe('a client that does not read', () => {
+describe('a client that stops reading', () => {
   const bytes = 100_000
 
-  it('gets every answer when it reads again, and the server takes in no more meanwhile', async () => {
+  it('gets every response once it reads again, and the server reads no more input meanwhile', async () => {
     await using server = await RawProcess.start('2026-07-28')
     await server.stillWorks()
     server.child.stdout!.pause()
@@ -98,7 +98,7 @@ describe('a client that does not read', () => {
         () => written++,
       )
     }
-    // 4 MB of requests do not fit into a pipe: they wait on our side, because the server stopped reading.
+    // 4 MB of requests do not fit into a pipe: they wait in the client, because the server stopped reading.
     await stopsGrowing(() => written)
     expect(written).toBeLessThan(count)
     server.child.stdout!.resume()
@@ -110,7 +110,7 @@ describe('a client that does not read', () => {
   })
 
   it.each(['big', 'big-late'])(
-    'and leaves more than the limit unread does not crash the server, nor is any request forgotten (%s)',
+    'does not crash the server when unread responses exceed the limit, and no request is lost (%s)',
     async (tool) => {
       await using server = await RawProcess.start('2026-07-28', { stdio: { maxQueuedBytes: 1_000_000 } })
       await server.stillWorks()
@@ -121,7 +121,7 @@ describe('a client that does not read', () => {
       server.write(`${calls.join('\n')}\n`)
       await server.until(() => server.stderr.includes('The peer does not read'))
       server.child.stdout!.resume()
-      // Either the connection ends in good order, or every request gets an answer of some kind.
+      // Either the connection ends properly, or every request gets a response or an error.
       const allAnswered = server.until(() => server.messages.length === before + ids.length && 'all answered')
       const never = new Promise((resolve) => setTimeout(() => resolve('requests are left open for ever'), 3_000))
       const outcome = await Promise.race([server.exited, allAnswered, never])
@@ -135,7 +135,7 @@ describe('a client that does not read', () => {
 
 describe('a server of 2026-07-28 whose request is cancelled', () => {
   everyPipe(
-    'says nothing more of it, even if the handler goes on [STDIO-018, STDIO-019]',
+    'sends nothing more for the request, even if the handler keeps running [STDIO-018, STDIO-019]',
     async (wire) => {
       const server = new McpServer({ name: 'deaf', version: '1' })
       let finish: () => void
@@ -167,7 +167,7 @@ describe('a server of 2026-07-28 whose request is cancelled', () => {
   )
 })
 
-/** Waits until something begins to grow and then stays the same for a while. */
+/** Waits until a value has started to grow and then stays the same for a while. */
 async function stopsGrowing(size: () => number): Promise<void> {
   for (let last = 0, looks = 0; looks < 25; ) {
     await new Promise((resolve) => setTimeout(resolve, 10))

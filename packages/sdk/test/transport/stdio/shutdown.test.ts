@@ -5,11 +5,11 @@ import { eventually } from '../../kit/eventually.ts'
 import { everyRevision } from '../../kit/revisions.ts'
 import { fixture, type Notes, open, stubborn, takeNotes, wireServer } from './support.ts'
 
-/** Without the lines it was sent: only what befell it. */
+/** Returns the logged events without the lines that the server received. */
 const fate = (notes: Notes) => notes.lines.filter((line) => !line.startsWith('line '))
 
 describe('closing the connection to a server process', () => {
-  everyRevision('closes its stdin first and waits, with no signal for one that ends [STDIO-011]', async (revision) => {
+  everyRevision('closes stdin and waits, without a signal for a server that exits [STDIO-011]', async (revision) => {
     const notes = takeNotes()
     const transport = new StdioClientTransport({ ...stubborn(notes, 'modern', 'ends-slowly'), shutdownMs: 5_000 })
     const client = await open(transport, { revision })
@@ -19,20 +19,17 @@ describe('closing the connection to a server process', () => {
     expect(isAlive(pid!)).toBe(false)
   })
 
-  everyRevision(
-    'sends SIGTERM to one that does not end by itself [STDIO-012, STDIO-013, STDIO-011]',
-    async (revision) => {
-      const notes = takeNotes()
-      const transport = new StdioClientTransport(stubborn(notes, 'modern', 'ignores-end'))
-      const client = await open(transport, { revision })
-      const { pid } = transport
-      await client.close()
-      expect(fate(notes)).toEqual(['stdin ended', 'SIGTERM'])
-      expect(isAlive(pid!)).toBe(false)
-    },
-  )
+  everyRevision('sends SIGTERM to a server that does not exit [STDIO-012, STDIO-013, STDIO-011]', async (revision) => {
+    const notes = takeNotes()
+    const transport = new StdioClientTransport(stubborn(notes, 'modern', 'ignores-end'))
+    const client = await open(transport, { revision })
+    const { pid } = transport
+    await client.close()
+    expect(fate(notes)).toEqual(['stdin ended', 'SIGTERM'])
+    expect(isAlive(pid!)).toBe(false)
+  })
 
-  everyRevision('sends SIGKILL to one that ignores that too [STDIO-012, STDIO-013]', async (revision) => {
+  everyRevision('sends SIGKILL to a server that ignores SIGTERM [STDIO-012, STDIO-013]', async (revision) => {
     const notes = takeNotes()
     const transport = new StdioClientTransport(stubborn(notes, 'modern', 'ignores-end', 'ignores-sigterm'))
     const client = await open(transport, { revision })
@@ -45,10 +42,10 @@ describe('closing the connection to a server process', () => {
   })
 
   it.each([
-    ['that ends by itself', []],
-    ['that must be told to', ['ignores-end']],
-    ['that must be made to', ['ignores-end', 'ignores-sigterm']],
-  ])('leaves nobody behind whom the server started, with a server %s', async (_what, habits) => {
+    ['that exits when stdin ends', []],
+    ['that exits on SIGTERM', ['ignores-end']],
+    ['that needs SIGKILL', ['ignores-end', 'ignores-sigterm']],
+  ])('also stops the processes that the server started, for a server %s', async (_what, habits) => {
     for (const kind of ['grandchild', 'stubborn-grandchild']) {
       const notes = takeNotes()
       const client = await open(new StdioClientTransport(stubborn(notes, kind, ...habits)), { revision: '2025-11-25' })
@@ -59,7 +56,7 @@ describe('closing the connection to a server process', () => {
     }
   })
 
-  it('leaves nobody behind when the server ended by itself, either', async () => {
+  it('also stops the processes that the server started when the server exited by itself', async () => {
     for (const kind of ['grandchild', 'stubborn-grandchild']) {
       const notes = takeNotes()
       const client = await open(new StdioClientTransport(stubborn(notes, kind)), {
@@ -77,7 +74,7 @@ describe('closing the connection to a server process', () => {
     }
   })
 
-  it('fails what is in flight and says so, and may be done twice', async () => {
+  it('rejects pending requests and can be repeated', async () => {
     const client = await open(new StdioClientTransport(wireServer), {})
     const slow = client.callTool('sleep', { ms: 60_000 }).catch((reason) => reason)
     await Promise.all([client.close(), client.close()])
@@ -86,8 +83,8 @@ describe('closing the connection to a server process', () => {
   })
 })
 
-describe('a host that ends', () => {
-  it('takes the servers it started with it', async () => {
+describe('a host process that exits', () => {
+  it('stops the servers that it started', async () => {
     const notes = takeNotes()
     const program = `
       import { connect, StdioClientTransport } from 'tenon/client'

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 
 const shout = (script: string) => ({ command: process.execPath, args: ['-e', script] })
 
-describe('a server process', () => {
-  it('that never answers is described by what it wrote to stderr, and the option is named', async () => {
+describe('errors of a server process', () => {
+  it('contain its stderr and name the timeout option when it never answers', async () => {
     const target = shout('console.error("missing API_KEY"); process.stdin.resume()')
     const error = await connect(target, { connectTimeoutMs: 1_500, probeTimeoutMs: 200 }).catch((reason) => reason)
     expect(error).toMatchObject({ code: 'timeout', timeoutMs: 1_500 })
@@ -12,26 +12,26 @@ describe('a server process', () => {
     expect(error.message).toContain('missing API_KEY')
   })
 
-  it('that prints text and ends is described by what it printed', async () => {
+  it('contain its output when it prints text and exits', async () => {
     const error = await connect(shout('console.log("usage: tool [options]\\nno command given")')).catch((no) => no)
     expect(error).toMatchObject({ code: 'closed', detail: { stdout: 'usage: tool [options]\nno command given' } })
     expect(error.message).toContain('It printed text to stdout, which must carry MCP messages only')
     expect(error.message).toContain('usage: tool [options]\nno command given')
   })
 
-  it('that prints text without a line break and ends is described by what it printed', async () => {
+  it('contain its output when it prints text without a line break and exits', async () => {
     const error = await connect(shout('process.stdout.write("v22.1.0")')).catch((no) => no)
     expect(error.message).toContain('v22.1.0')
   })
 
-  it('that prints text and never answers is described by what it printed', async () => {
+  it('contain its output when it prints text and never answers', async () => {
     const target = shout('console.log("listening on port 3000"); process.stdin.resume()')
     const error = await connect(target, { connectTimeoutMs: 1_500, probeTimeoutMs: 200 }).catch((reason) => reason)
     expect(error).toMatchObject({ code: 'timeout' })
     expect(error.message).toContain('listening on port 3000')
   })
 
-  it('is not described by what it printed before, once it sent messages', async () => {
+  it('do not contain its earlier output once it sent messages', async () => {
     const answers = `
       console.log('starting')
       require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -46,7 +46,7 @@ describe('a server process', () => {
     expect(error.message).not.toContain('starting')
   })
 
-  it('that prints very much is described by the beginning of it', async () => {
+  it('contain only the beginning of a long output', async () => {
     const error = await connect(shout('console.log("x".repeat(100_000)); console.log("y".repeat(1e6))')).catch(
       (no) => no,
     )
@@ -54,7 +54,7 @@ describe('a server process', () => {
     expect(error.message).toContain('xxx')
   })
 
-  it('whose answer is longer than allowed fails that call at once', async () => {
+  it('reject a call immediately when its response is longer than maxMessageBytes', async () => {
     const answers = `
       require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
         const { id, method } = JSON.parse(line)
@@ -69,7 +69,7 @@ describe('a server process', () => {
     expect(error).toMatchObject({ code: 'invalid-response', message: expect.stringContaining('longer than 1000000') })
   })
 
-  it('that prints something else is quoted', async () => {
+  it('are reported with the text when it prints something other than a message', async () => {
     const script = `console.log('hello from a stray print'); require(${JSON.stringify('node:fs')})`
     const errors: string[] = []
     const { Client, StdioClientTransport } = await import('tenon/client')

@@ -24,14 +24,14 @@ import { type Answers, scripted } from '../../kit/scripted-server.ts'
 export const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url))
 export const node = process.execPath
 
-/** A scripted client on a wire; what the server says is checked against the official schema when it is closed. */
+/** A scripted client on a transport. On close, the messages of the server are checked against the official schema. */
 export async function script(wire: Wire, server: McpServer | Server, options: ScriptOptions = {}) {
   const revision = wire.revision.id
   const client = await ScriptedClient.connect(await wire.open(server), { revision, ...options })
   const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, revision)
   const judge = schema && new Judge(schema)
   client.transcript.onLine((line) => {
-    // What a script says may be anything; the judge needs of it only the methods of its requests.
+    // A script may send anything; the checker only needs the methods of its requests.
     const isReadable = [line.message].flat().every((message) => typeof message === 'object' && message !== null)
     if (isReadable) judge?.hear(line)
   })
@@ -44,14 +44,14 @@ export async function script(wire: Wire, server: McpServer | Server, options: Sc
   return client
 }
 
-/** The params of a request, with what 2026-07-28 wants in every one. */
+/** Returns the params of a request, with the `_meta` that 2026-07-28 requires. */
 export function paramsOf(revision: RevisionId, params: Record<string, unknown> = {}): Record<string, unknown> {
   if (revision !== '2026-07-28') return params
   const meta = { [metaKeys.protocolVersion]: revision, [metaKeys.clientCapabilities]: {} }
   return { ...params, _meta: { ...meta, ...(params._meta as object) } }
 }
 
-/** A server process that is sent bytes. */
+/** A server process that receives raw bytes. */
 export class RawProcess {
   readonly lines: string[] = []
   readonly messages: Message[] = []
@@ -78,7 +78,7 @@ export class RawProcess {
     return this.#process.stderr
   }
 
-  /** Starts a fixture and, where the revision has that, shakes hands. */
+  /** Starts a fixture and, on handshake revisions, performs the handshake. */
   static async start(revision: RevisionId, options: object = {}, env: Record<string, string> = {}) {
     const server = new RawProcess([fixture('server.js')], revision, { OPTIONS: JSON.stringify(options), ...env })
     if (revision === '2026-07-28') return server
@@ -99,7 +99,7 @@ export class RawProcess {
     this.write(`${JSON.stringify(message)}\n`)
   }
 
-  /** A good request; resolves with its answer. */
+  /** Sends a valid request and resolves with the response. */
   ask(method: string, params: Record<string, unknown> = {}): Promise<Message> {
     const id = this.#nextId++
     this.say({ jsonrpc: '2.0', id, method, params: paramsOf(this.#revision, params) })
@@ -118,12 +118,12 @@ export class RawProcess {
     return this.until(() => this.messages.find((message) => message.id === id && message.method === undefined))
   }
 
-  /** Proves that the server still works: the next good message is answered. */
+  /** Checks that the server still works: the next valid request is answered. */
   async stillWorks(): Promise<void> {
     expect((await this.call('echo', { still: 'here' })).result?.content?.[0]?.text).toBe('{"still":"here"}')
   }
 
-  /** Waits until `look` finds something that the process wrote. */
+  /** Waits until `look` finds something in the output of the process. */
   until<T>(look: () => T | undefined | false): Promise<T> {
     return this.#process.until(look)
   }
@@ -143,7 +143,7 @@ export class RawProcess {
   }
 }
 
-/** A file for notes of a child process, in a folder that goes away. */
+/** A log file for a child process, in a temporary folder that is deleted. */
 export class Notes {
   readonly #folder = mkdtempSync(join(tmpdir(), 'tenon-wire-'))
   readonly file = join(this.#folder, 'notes')
@@ -166,36 +166,36 @@ export function scriptedServer(revision: RevisionId, answers: Answers = {}, capa
   return scripted(revision, answers, capabilities)
 }
 
-/** A client that is connected to a scripted server, and a round-trip to wait with for all that was said before. */
+/** Connects a client to a scripted server. */
 export async function clientOf(server: ScriptedServer, revision: RevisionId, options: ClientOptions = {}) {
   const client = new Client({ name: 'test', version: '1' }, { revision, ...options })
   await client.connect(server.transport)
   return client
 }
 
-/** What a client answered, without the requests and notifications of its own. */
+/** Returns the responses of a client, without its own requests and notifications. */
 export function answersIn(transcript: Transcript): Message[] {
   return (transcript.from('client') as Message[]).filter(({ method }) => method === undefined)
 }
 
-/** The program of `fixtures/server.js`, for a client to start. */
+/** Command of `fixtures/server.js`, for a client to start. */
 export const wireServer = { command: node, args: [fixture('server.js')] }
 
-/** The program of `fixtures/stubborn.js` with some of its habits. */
+/** Command of `fixtures/stubborn.js` with the given behaviours. */
 export const stubborn = (notes: Notes, ...habits: string[]) => ({
   command: node,
   args: [fixture('stubborn.js'), notes.file, ...habits],
   shutdownMs: 150,
 })
 
-/** Notes that go away with the test. */
+/** A log file that is deleted after the test. */
 export function takeNotes(): Notes {
   const notes = new Notes()
   onTestFinished(() => notes[Symbol.dispose]())
   return notes
 }
 
-/** A client that is closed with the test. */
+/** A client that is closed after the test. */
 export async function open(transport: Transport, options: ClientOptions = {}): Promise<Client> {
   const client = await connect(transport, options)
   onTestFinished(() => client.close())

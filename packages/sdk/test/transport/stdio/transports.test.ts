@@ -14,7 +14,7 @@ import { Notes } from './support.ts'
 
 type Sent = Parameters<Transport['send']>[0]
 
-/** The least that a transport of one's own needs: here over a pair of ports that carry objects. */
+/** A minimal custom transport, here over a pair of message ports that carry objects. */
 class PortTransport implements Transport {
   onmessage?: Transport['onmessage']
   onclose?: Transport['onclose']
@@ -38,7 +38,7 @@ class PortTransport implements Transport {
   }
 }
 
-/** A client's end on a socket: one message to a line, as on stdio. */
+/** A client transport on a socket: one message per line, as on stdio. */
 class SocketTransport implements Transport {
   onmessage?: Transport['onmessage']
   onclose?: Transport['onclose']
@@ -68,7 +68,7 @@ class SocketTransport implements Transport {
   }
 }
 
-/** A whole conversation, checked against the official schema. */
+/** Runs a complete exchange, checked against the official schema. */
 async function converse(transport: Transport, revision: RevisionId): Promise<Message[]> {
   const transcript = record(transport)
   const schema = schemas === undefined ? undefined : OfficialSchema.load(schemas, revision)
@@ -111,9 +111,9 @@ async function overPorts(revision: RevisionId): Promise<Message[]> {
   return converse(new PortTransport(port1), revision)
 }
 
-describe('a transport of one’s own, of three methods', () => {
+describe('a custom transport with three methods', () => {
   everyRevision(
-    'keeps the messages and the life of a session as they are [TRAN-001, TRAN-002]',
+    'preserves the messages and the session lifecycle [TRAN-001, TRAN-002]',
     async (revision) => {
       const said = await overPorts(revision)
       expect(said.slice(0, 2).map(({ method }) => method)).toEqual(['initialize', 'notifications/initialized'])
@@ -121,7 +121,7 @@ describe('a transport of one’s own, of three methods', () => {
     handshakeRevisions,
   )
 
-  it('keeps the messages, the patterns and the metadata of each request as they are [TRAN-001, TRAN-003]', async () => {
+  it('preserves the messages, the message patterns and the metadata of each request [TRAN-001, TRAN-003]', async () => {
     const requests = (await overPorts('2026-07-28')).filter(({ id }) => id !== undefined)
     expect(requests.map(({ method }) => method)).toContain('tools/call')
     for (const { params } of requests) {
@@ -130,7 +130,7 @@ describe('a transport of one’s own, of three methods', () => {
     }
   })
 
-  it('fails a request whose message it cannot deliver', async () => {
+  it('rejects a request whose message cannot be delivered', async () => {
     const { port1, port2 } = new MessageChannel()
     await server.connect(new PortTransport(port2))
     const transport = new PortTransport(port1)
@@ -147,22 +147,19 @@ describe('a transport of one’s own, of three methods', () => {
 
 describe('a reliable byte stream', () => {
   for (const kind of ['a Unix socket', 'TCP'])
-    everyRevision(
-      `carries the framing of stdio as it is: ${kind} [TRAN-001, TRAN-005, STDIO-003]`,
-      async (revision) => {
-        using notes = new Notes()
-        const door = createServer(
-          (socket) => void server.connect(new StdioServerTransport({ stdin: socket, stdout: socket })),
-        )
-        const address =
-          kind === 'TCP' ? { port: 0, host: '127.0.0.1' } : { path: join(notes.file.replace(/notes$/, 's')) }
-        await new Promise<void>((resolve) => door.listen(address, resolve))
-        const bound = door.address()
-        const where = typeof bound === 'string' ? { path: bound } : { port: bound!.port, host: '127.0.0.1' }
-        const sockets = [dial(where), dial(where)]
-        // Two clients at the same time, each with its own session and the same ids.
-        await Promise.all(sockets.map((socket) => converse(new SocketTransport(socket), revision)))
-        await new Promise((resolve) => door.close(resolve))
-      },
-    )
+    everyRevision(`carries the stdio framing unchanged: ${kind} [TRAN-001, TRAN-005, STDIO-003]`, async (revision) => {
+      using notes = new Notes()
+      const door = createServer(
+        (socket) => void server.connect(new StdioServerTransport({ stdin: socket, stdout: socket })),
+      )
+      const address =
+        kind === 'TCP' ? { port: 0, host: '127.0.0.1' } : { path: join(notes.file.replace(/notes$/, 's')) }
+      await new Promise<void>((resolve) => door.listen(address, resolve))
+      const bound = door.address()
+      const where = typeof bound === 'string' ? { path: bound } : { port: bound!.port, host: '127.0.0.1' }
+      const sockets = [dial(where), dial(where)]
+      // Two clients at the same time, each with its own session and the same ids.
+      await Promise.all(sockets.map((socket) => converse(new SocketTransport(socket), revision)))
+      await new Promise((resolve) => door.close(resolve))
+    })
 })

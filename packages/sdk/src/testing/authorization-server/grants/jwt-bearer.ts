@@ -12,8 +12,8 @@ import { type GrantHandler, needClient, type TokenRequest } from './grant.ts'
 export const idJagType = 'oauth-id-jag+jwt'
 
 /**
- * A token for the assertion of somebody whom this server trusts (RFC 7523 section 2.1): of an identity provider about one of
- * its users (an ID-JAG, known by its type), or of a platform about a workload.
+ * Issues a token for an assertion of a trusted issuer (RFC 7523 section 2.1): of an identity provider about one of its
+ * users (an ID-JAG, recognized by its type), or of a platform about a workload.
  */
 export const jwtBearer: GrantHandler = async (asked, state) => {
   const assertion = asked.params.require('assertion')
@@ -21,26 +21,26 @@ export const jwtBearer: GrantHandler = async (asked, state) => {
   const kind = typ === idJagType ? 'id-jag' : 'workload'
   const trusted = state.settings.trustedIssuers.find((it) => it.issuer === issuer)
   if (!trusted || !(trusted.accepts ?? [kind]).includes(kind)) {
-    throw invalidGrant(`The assertion is of an issuer that is not trusted for this (${kind})`)
+    throw invalidGrant(`The issuer of the assertion is not trusted for this kind: ${kind}`)
   }
   const claims = await verify(assertion, trusted, state)
   const grant = kind === 'id-jag' ? fromIdJag(claims, asked, state) : fromWorkload(claims, asked, state)
-  // No refresh token: the assertion, or a new one, does as well.
+  // No refresh token: the client can use the assertion again, or a new one.
   return replyWithTokens({ family: { grant, isRevoked: false }, client: asked.client, jkt: asked.jkt }, state)
 }
 
-/** Enterprise-managed authorization: for the client that redeems it, and for what the identity provider allowed. */
+/** Enterprise-managed authorization: for the client that redeems it, and for what the identity provider granted. */
 function fromIdJag(claims: JWTPayload, asked: TokenRequest, { settings }: State): Grant {
   const { client_id: clientId } = needClient(asked)
   if (claims.client_id !== clientId) throw invalidGrant('The assertion is for another client')
   const resource = checkResource(textsOf(claims.resource), settings)
   const isOther = !isSubset(asked.params.all('resource'), resource)
-  if (isOther) throw new OAuthError('invalid_target', 'resource is not the one of the assertion')
+  if (isOther) throw new OAuthError('invalid_target', 'resource does not match the assertion')
   const granted = toScopes(textsOf(claims.scope)[0]).filter((name) => isScope(name, settings))
   return { sub: subjectOf(claims), clientId, scope: narrowedScope(asked.params, granted), resource }
 }
 
-/** Workload identity: the platform vouches, so the workload needs neither registration nor secret. */
+/** Workload identity: the platform identifies the workload, so it needs neither registration nor secret. */
 function fromWorkload(claims: JWTPayload, { params, client }: TokenRequest, { settings }: State): Grant {
   const sub = subjectOf(claims)
   const scope = askedScope(params, client?.scope, settings)
@@ -51,7 +51,7 @@ function outsideOf(assertion: string): { typ: string | undefined; issuer: string
   try {
     return { typ: decodeProtectedHeader(assertion).typ?.toLowerCase(), issuer: decodeJwt(assertion).iss }
   } catch {
-    throw invalidGrant('The assertion is no JWT')
+    throw invalidGrant('The assertion is not a JWT')
   }
 }
 
@@ -59,7 +59,7 @@ async function verify(assertion: string, { issuer, jwks }: TrustedIssuer, state:
   try {
     return await verifyAssertion(assertion, jwks, state.settings, { issuer, audience: state.issuer })
   } catch (error) {
-    throw invalidGrant(`The assertion is not good: ${error instanceof Error ? error.message : error}`)
+    throw invalidGrant(`Invalid assertion: ${error instanceof Error ? error.message : error}`)
   }
 }
 

@@ -9,7 +9,7 @@ export const refreshToken: GrantHandler = async (asked, state) => {
   const client = needClient(asked)
   const token = params.require('refresh_token')
   const family = state.tokens.findRefreshToken(token, client.client_id, jkt)
-  // What is wrong with the request is said before the token is used up.
+  // Validates the request before the token is used up.
   const scope = narrowedScope(params, family.grant.scope)
   const resource = narrowedResource(params, family.grant.resource, state.settings)
   state.tokens.markUsed(token)

@@ -12,18 +12,17 @@ const idToken = 'urn:ietf:params:oauth:token-type:id_token'
 const idJagSeconds = 300
 
 /**
- * As an identity provider: turns the ID token of a user into an assertion for another authorization server (RFC 8693, as
- * enterprise-managed authorization uses it).
+ * Exchanges, as an identity provider, the ID token of a user for an assertion for another authorization server (RFC
+ * 8693, as enterprise-managed authorization uses it).
  */
 export const tokenExchange: GrantHandler = async (asked, state) => {
   const { params } = asked
   const { client_id: clientId, scope: ownScope } = needClient(asked)
   if (params.require('requested_token_type') !== idJag)
-    throw new OAuthError('invalid_request', `Only ${idJag} can be had`)
+    throw new OAuthError('invalid_request', `requested_token_type must be ${idJag}`)
   if (params.require('subject_token_type') !== idToken)
-    throw new OAuthError('invalid_request', `Only ${idToken} is taken`)
-  if (params.get('actor_token') !== undefined)
-    throw new OAuthError('invalid_request', 'There is no actor in this exchange')
+    throw new OAuthError('invalid_request', `subject_token_type must be ${idToken}`)
+  if (params.get('actor_token') !== undefined) throw new OAuthError('invalid_request', 'actor_token is not supported')
   const audience = params.require('audience')
   const resource = params.get('resource')
   const { sub } = await verify(params.require('subject_token'), clientId, state)
@@ -49,11 +48,11 @@ export const tokenExchange: GrantHandler = async (asked, state) => {
   })
 }
 
-/** It has to be one of ours, given to this very client. */
+/** Verifies that this server issued the token to the same client. */
 async function verify(subjectToken: string, clientId: string, { keys, issuer, settings }: State): Promise<JWTPayload> {
   const currentDate = new Date(settings.now())
   const expected = { issuer, audience: clientId, currentDate, requiredClaims: ['sub', 'exp'] }
   return keys.verify(subjectToken, expected).catch((error: Error) => {
-    throw invalidGrant(`The subject token is not good: ${error.message}`)
+    throw invalidGrant(`Invalid subject token: ${error.message}`)
   })
 }

@@ -52,7 +52,7 @@ describe('the SSE event reader', () => {
     expect(reader.lastEventId).toBe('1')
   })
 
-  it('ignores a retry that is not a number and an id that no header can carry', () => {
+  it('ignores a retry that is not a number and an id that is not a valid header value', () => {
     const { reader } = read(
       ['retry: soon\nid: a\0b\ndata: x\n\n', 'id: \u0001\ndata: x\n\n', `id: ${'x'.repeat(5_000)}\n\n`],
       {
@@ -68,7 +68,7 @@ describe('the SSE event reader', () => {
   })
 
   it.each([
-    ['a line without end', 'x'.repeat(20)],
+    ['an unterminated line', 'x'.repeat(20)],
     ['a line', `data: ${'x'.repeat(20)}\n`],
     ['an event of many lines', 'data: xxx\n'.repeat(6)],
   ])('refuses %s that is too long', (_, text) => {

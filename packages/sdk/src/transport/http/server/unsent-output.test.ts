@@ -44,10 +44,10 @@ describe('UnsentOutputs', () => {
     expect(greedy.map(({ isCut }) => isCut)).toEqual([true, true, true, true, false, false, false, false])
   })
 
-  it('cuts no connection while at most maxUnsentBytes are unsent', () => {
+  it('cuts no connection while no more than maxUnsentBytes are unsent', () => {
     const outputs = new UnsentOutputs({ maxUnsentBytes: 100 })
     const output = new FakeOutput('reader', 90)
-    // The client takes almost as much as is written.
+    // The client reads almost as fast as the server writes.
     for (let count = 0; count < 50; count++) outputs.add(output, 90)
     expect(output.isCut).toBe(false)
   })

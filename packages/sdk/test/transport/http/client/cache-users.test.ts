@@ -7,12 +7,12 @@ import { modern, type Received, type Scripted } from './support.ts'
 
 const uri = 'note://mine'
 
-/** Says to whom a request belongs: any header may tell. */
+/** Returns the user of a request, whichever header names it. */
 function userOf({ headers }: Received): string {
   return String(headers.authorization ?? headers['x-api-key'] ?? headers.cookie ?? 'nobody')
 }
 
-/** A server whose one resource holds the name of the caller. */
+/** A server with one resource that contains the name of the caller. */
 function mirror(cacheScope: string | undefined = 'private'): Promise<Scripted> {
   return modern((received) => {
     if (received.message.method !== 'resources/read') return false
@@ -64,7 +64,7 @@ const ways: Record<string, () => Way> = {
       },
     }
   },
-  'headers in requestInit that are changed in place': () => {
+  'headers in requestInit that are modified in place': () => {
     const headers: Record<string, string> = {}
     return {
       options: { requestInit: { headers } },
@@ -94,7 +94,7 @@ const ways: Record<string, () => Way> = {
 }
 
 describe('private results in the client cache', () => {
-  it.each(Object.keys(ways))('are not shown to another user of %s [CACHE-014]', async (name) => {
+  it.each(Object.keys(ways))('are not served to another user with %s [CACHE-014]', async (name) => {
     await using server = await mirror()
     const { options, become } = ways[name]!()
     become('Bearer alice')
@@ -111,7 +111,7 @@ describe('private results in the client cache', () => {
     expect(server.of('resources/read')).toHaveLength(2)
   })
 
-  it('are not shown to another user of authProvider [CACHE-014]', async () => {
+  it('are not served to another user with authProvider [CACHE-014]', async () => {
     await using server = await mirror()
     let user = 'alice'
     const provider = {
@@ -127,7 +127,7 @@ describe('private results in the client cache', () => {
     expect(await textOf(client)).toBe('Bearer bob')
   })
 
-  it('are not shown after oauth() logged in again [CACHE-014]', async () => {
+  it('are not served after oauth() logged in again [CACHE-014]', async () => {
     await using as = await startAuthorizationServer()
     await using gate = await Gate.start({ authorizationServers: [as.issuer] })
     const revoked = new Set<string | undefined>([undefined])
@@ -145,7 +145,7 @@ describe('private results in the client cache', () => {
     expect((await client.listTools()).tools[0]?.name).toBe(first)
     expect(gate.calls).toHaveLength(seen)
     revoked.add(first)
-    // A token that is refused right after it was issued does not lead to another login.
+    // A token that is rejected right after it was issued does not cause another login.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 10_000 })
     await client.callTool('ping').finally(() => vi.useRealTimers())
     const second = tokenOf(gate.calls.at(-1)!)
@@ -160,7 +160,7 @@ describe('private results in the client cache', () => {
     expect(server.of('resources/read')).toHaveLength(1)
   })
 
-  it('are cached although every request has a request id and trace of its own', async () => {
+  it('are cached although every request has its own request id and trace', async () => {
     await using server = await mirror()
     let count = 0
     const headers = () => ({ authorization: 'Bearer alice', 'x-request-id': `${++count}`, traceparent: `00-${count}` })
@@ -169,12 +169,12 @@ describe('private results in the client cache', () => {
     expect(server.of('resources/read')).toHaveLength(1)
   })
 
-  it('are filed under the user that the request was sent for, although the user changes meanwhile [CACHE-014]', async () => {
+  it('are stored for the user of the request, even if the user changes meanwhile [CACHE-014]', async () => {
     let user = 'Bearer alice'
     await using server = await modern((received) => {
       if (received.message.method !== 'resources/read') return false
       const text = userOf(received)
-      // Alice is back before her client hears what was read for Bob.
+      // The user is Alice again before the client receives the response for Bob.
       user = 'Bearer alice'
       received.result({ resultType: 'complete', ttlMs: 60_000, cacheScope: 'private', contents: [{ uri, text }] })
       return true
@@ -185,7 +185,7 @@ describe('private results in the client cache', () => {
     expect(await textOf(client)).toBe('Bearer alice')
   })
 
-  it('are filed under the credentials that the server accepted, not those that it refused [CACHE-014]', async () => {
+  it('are stored for the credentials that the server accepted, not those that it rejected [CACHE-014]', async () => {
     let user = 'Bearer alice'
     await using server = await modern((received) => {
       if (received.message.method !== 'resources/read') return false
@@ -213,7 +213,7 @@ describe('private results in the client cache', () => {
     expect(server.of('resources/read')).toHaveLength(3)
   })
 
-  it('are private when the server does not say which scope they have [CACHE-014]', async () => {
+  it('are the default when the server does not specify a cache scope [CACHE-014]', async () => {
     for (const scope of ['', 'secret', 'PUBLIC']) {
       await using server = await mirror(scope)
       let user = 'Bearer alice'
@@ -224,7 +224,7 @@ describe('private results in the client cache', () => {
     }
   })
 
-  it('replace a public result that had been shared [CACHE-014]', async () => {
+  it('replace a public result that was cached for everyone [CACHE-014]', async () => {
     let scope = 'public'
     await using server = await modern((received) => {
       if (received.message.method !== 'resources/read') return false
@@ -241,7 +241,7 @@ describe('private results in the client cache', () => {
     expect(await textOf(client)).toBe('Bearer bob')
   })
 
-  it('are not cached with a custom fetch, which may add credentials, unless the application says so [CACHE-014]', async () => {
+  it('are not cached with a custom fetch unless the application opts in [CACHE-014]', async () => {
     await using server = await mirror()
     let user = 'Bearer alice'
     const signed: NonNullable<ConnectOptions['fetch']> = (url, init) =>
@@ -257,7 +257,7 @@ describe('private results in the client cache', () => {
     expect(server.of('resources/read')).toHaveLength(before)
   })
 
-  it('are not cached when requests carry cookies of the browser [CACHE-014]', async () => {
+  it('are not cached when requests carry browser cookies [CACHE-014]', async () => {
     await using server = await mirror()
     await using client = await connect(server.url, { requestInit: { credentials: 'include' } })
     await textOf(client)

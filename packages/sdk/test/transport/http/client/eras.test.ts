@@ -10,7 +10,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { answer, discovered, event, initialized, modern, once, type Received, script, sessions } from './support.ts'
 
-/** A server of the old transport: a stream by GET, and messages to where its first event says. */
+/** A server of the HTTP+SSE transport: a stream by GET, and messages to the endpoint that its first event names. */
 function sse(
   onGet: (received: Received) => void = (received) => received.stream('event: endpoint\ndata: /messages?session=7\n\n'),
   onPost: (received: Received) => boolean = () => false,
@@ -32,8 +32,8 @@ function sse(
   })
 }
 
-describe('Finding out what a server over HTTP speaks', () => {
-  it('begins with a modern question, which is all that a modern server needs [VER-021]', async () => {
+describe('detecting the revision of an HTTP server', () => {
+  it('starts with server/discover, which is enough for a 2026-07-28 server [VER-021]', async () => {
     await using server = await modern()
     await using client = await connect(server.url)
     expect(client.revision).toBe('2026-07-28')
@@ -42,10 +42,10 @@ describe('Finding out what a server over HTTP speaks', () => {
   })
 
   it.each([
-    ['400 and nothing', (probe: Received) => probe.status(400)],
-    ['400 and words', (probe: Received) => probe.status(400, 'Bad Request: No valid session ID provided')],
-    ['400 and an error that older servers have too', (probe: Received) => probe.error(-32000, 'No session', 400)],
-    ['404 and a page', (probe: Received) => probe.status(404, '<html>', { 'Content-Type': 'text/html' })],
+    ['400 and no body', (probe: Received) => probe.status(400)],
+    ['400 and text', (probe: Received) => probe.status(400, 'Bad Request: No valid session ID provided')],
+    ['400 and an error that handshake servers use too', (probe: Received) => probe.error(-32000, 'No session', 400)],
+    ['404 and an HTML page', (probe: Received) => probe.status(404, '<html>', { 'Content-Type': 'text/html' })],
     ['404 and an unknown method', (probe: Received) => probe.error(-32601, 'Method not found', 404)],
     ['405', (probe: Received) => probe.status(405)],
     ['406', (probe: Received) => probe.status(406)],
@@ -53,11 +53,11 @@ describe('Finding out what a server over HTTP speaks', () => {
     ['422', (probe: Received) => probe.json({ detail: 'nope' }, 422)],
     ['500', (probe: Received) => probe.status(500)],
     ['200 and an unknown method', (probe: Received) => probe.error(-32601, 'Method not found')],
-    ['200 and a page', (probe: Received) => probe.status(200, '<html>', { 'Content-Type': 'text/html' })],
+    ['200 and an HTML page', (probe: Received) => probe.status(200, '<html>', { 'Content-Type': 'text/html' })],
     ['202', (probe: Received) => probe.status(202)],
     ['a broken connection', (probe: Received) => void probe.response.destroy()],
   ] as [string, (probe: Received) => void][])(
-    'goes on with a handshake after %s, and stays with it [VER-024, VER-031, VER-022]',
+    'falls back to the handshake after %s and keeps using it [VER-024, VER-031, VER-022]',
     async (_, refuse) => {
       await using server = await sessions((received) => {
         if (received.message.method !== 'server/discover') return false
@@ -75,7 +75,7 @@ describe('Finding out what a server over HTTP speaks', () => {
     },
   )
 
-  it('sends the very version again that the server names when it refused it [VER-023]', async () => {
+  it('retries with the same version when the server rejects it but lists it as supported [VER-023]', async () => {
     await using server = await modern((received) => {
       if (server.received.length > 1) return false
       received.error(-32022, 'Unsupported protocol version', 400, {
@@ -91,7 +91,7 @@ describe('Finding out what a server over HTTP speaks', () => {
   })
 
   it.each([-32020, -32021, -32022])(
-    'does not fall back when a modern server refuses with %s [VER-022, VER-023]',
+    'does not fall back when a 2026-07-28 server answers with %s [VER-022, VER-023]',
     async (code) => {
       await using server = await script((received) => received.error(code, 'No', 400, { supported: ['2099-01-01'] }))
       const error = await connect(server.url).catch((each) => each)
@@ -100,7 +100,7 @@ describe('Finding out what a server over HTTP speaks', () => {
     },
   )
 
-  it('takes an older version that a modern refusal names [VER-023]', async () => {
+  it('uses an earlier version that the server lists as supported [VER-023]', async () => {
     await using server = await sessions(
       (received) => {
         if (received.message.method !== 'server/discover') return false
@@ -114,13 +114,13 @@ describe('Finding out what a server over HTTP speaks', () => {
     expect(server.of('initialize')[0]!.message.params!.protocolVersion).toBe('2025-06-18')
   })
 
-  it.each([401, 403])('stops at %s, which is about who asks', async (status) => {
+  it.each([401, 403])('stops at %s without a fallback', async (status) => {
     await using server = await script((received) => received.status(status, 'Who are you?'))
     await expect(connect(server.url)).rejects.toMatchObject({ code: 'http', status })
     expect(server.received).toHaveLength(1)
   })
 
-  it('waits for a slow server instead of asking twice', async () => {
+  it('waits for a slow server instead of sending a second request', async () => {
     let hold: Received | undefined
     await using server = await modern((received) => {
       if (received.message.method !== 'server/discover') return false
@@ -133,7 +133,7 @@ describe('Finding out what a server over HTTP speaks', () => {
     expect(server.received).toEqual([hold])
   })
 
-  it('is remembered, and found out anew when it no longer holds [VER-025, VER-026]', async () => {
+  it('remembers the result and detects it again when it is outdated [VER-025, VER-026]', async () => {
     const old = await sessions()
     const first = await connect(old.url)
     await first.close()
@@ -152,8 +152,8 @@ describe('Finding out what a server over HTTP speaks', () => {
   })
 })
 
-describe('A server that has only HTTP+SSE', () => {
-  it('is found after both ways to begin failed, and spoken to that way from then on [SSE-003, SSE-006, SSE-008, SSE-009, SSE-010, VER-031, SDK-015]', async () => {
+describe('the fallback to HTTP+SSE', () => {
+  it('is used from then on when server/discover and initialize failed [SSE-003, SSE-006, SSE-008, SSE-009, SSE-010, VER-031, SDK-015]', async () => {
     await using server = await sse()
     await using client = await connect(server.url, { headers: { 'x-key': 'k' } })
     expect(client.revision).toBe('2024-11-05')
@@ -175,23 +175,27 @@ describe('A server that has only HTTP+SSE', () => {
     expect(server.received[6]).toMatchObject({ method: 'GET' })
   })
 
-  it.each([400, 404, 405, 406, 415, 422])('may refuse a POST with %s [SSE-007, SSE-008, SSE-009]', async (status) => {
-    let stream: Received | undefined
-    await using server = await script((received) => {
-      const { method, path, message } = received
-      if (method === 'GET') {
-        stream = received
-        return received.stream('event: endpoint\ndata: /messages\n\n')
-      }
-      if (path !== '/messages') return received.status(status)
-      received.status(202)
-      if (message.method === 'initialize') stream!.response.write(event(answer(message.id, initialized('2024-11-05'))))
-    })
-    await using client = await connect(server.url)
-    expect(client.revision).toBe('2024-11-05')
-  })
+  it.each([400, 404, 405, 406, 415, 422])(
+    'is used after a POST with %s [SSE-007, SSE-008, SSE-009]',
+    async (status) => {
+      let stream: Received | undefined
+      await using server = await script((received) => {
+        const { method, path, message } = received
+        if (method === 'GET') {
+          stream = received
+          return received.stream('event: endpoint\ndata: /messages\n\n')
+        }
+        if (path !== '/messages') return received.status(status)
+        received.status(202)
+        if (message.method === 'initialize')
+          stream!.response.write(event(answer(message.id, initialized('2024-11-05'))))
+      })
+      await using client = await connect(server.url)
+      expect(client.revision).toBe('2024-11-05')
+    },
+  )
 
-  it('is not looked for where a modern server refuses the handshake [SSE-009]', async () => {
+  it('is not tried when the server rejects initialize with a JSON-RPC error [SSE-009]', async () => {
     await using server = await script((received) =>
       received.message.method === 'initialize' ? received.error(-32601, 'Method not found', 404) : received.status(400),
     )
@@ -199,7 +203,7 @@ describe('A server that has only HTTP+SSE', () => {
     expect(server.of('GET')).toHaveLength(0)
   })
 
-  it('is not looked for where the server names revisions that are none of ours [SSE-009]', async () => {
+  it('is not tried when the server lists only unsupported revisions [SSE-009]', async () => {
     await using server = await script((received) =>
       received.error(-32022, 'Unsupported', 400, { supported: ['2026-07-28'] }),
     )
@@ -207,13 +211,13 @@ describe('A server that has only HTTP+SSE', () => {
     expect(server.of('GET')).toHaveLength(0)
   })
 
-  it('is not looked for by a client that speaks 2026-07-28 alone', async () => {
+  it('is not tried by a client with revision 2026-07-28', async () => {
     await using server = await sse()
     await expect(connect(server.url, { revision: '2026-07-28' })).rejects.toMatchObject({ code: 'no-common-revision' })
     expect(server.of('GET')).toHaveLength(0)
   })
 
-  it('is not looked for by a client that was given its transport', async () => {
+  it('is not tried by a client with an explicit transport', async () => {
     await using server = await sse()
     const client = new Client({ name: 'x', version: '1' })
     await expect(client.connect(new StreamableHTTPClientTransport(server.url))).rejects.toMatchObject({ status: 404 })
@@ -221,10 +225,10 @@ describe('A server that has only HTTP+SSE', () => {
   })
 
   it.each([
-    ['a refusal', (received: Received) => received.status(405), /event stream by GET: HTTP 405/],
-    ['a page', (received: Received) => received.status(200, 'x', { 'Content-Type': 'text/html' }), /by GET: HTTP 200/],
+    ['an error status', (received: Received) => received.status(405), /event stream by GET: HTTP 405/],
+    ['HTML', (received: Received) => received.status(200, 'x', { 'Content-Type': 'text/html' }), /by GET: HTTP 200/],
     [
-      'another origin to send messages to',
+      'an endpoint on another origin',
       (received: Received) => received.stream('event: endpoint\ndata: http://localhost:1/messages\n\n'),
       /another origin, http:\/\/localhost:1/,
     ],
@@ -237,7 +241,7 @@ describe('A server that has only HTTP+SSE', () => {
       /did not send the endpoint for messages/,
     ],
   ] as [string, (received: Received) => void, RegExp][])(
-    'is not there after %s, and the error names all that was tried',
+    'fails after %s, and the error lists all attempts',
     async (_, onGet, what) => {
       await using server = await sse(onGet)
       const error = await connect(server.url).catch((each) => each)
@@ -247,7 +251,7 @@ describe('A server that has only HTTP+SSE', () => {
     },
   )
 
-  it('may be what the caller knows: then nothing else is tried, over fetch as over node:http', async () => {
+  it('is not needed with SSEClientTransport, which sends no other requests (fetch and node:http)', async () => {
     await using server = await sse()
     for (const fetcher of [undefined, (...args: Parameters<FetchLike>) => fetch(...args)]) {
       const client = new Client({ name: 'x', version: '1' })
@@ -260,7 +264,7 @@ describe('A server that has only HTTP+SSE', () => {
     expect(server.of('tools/call').every(({ headers }) => headers['mcp-protocol-version'] === '2024-11-05')).toBe(true)
   })
 
-  it('has its session made anew when the stream breaks', async () => {
+  it('opens a new session when the stream breaks', async () => {
     await using server = await sse()
     const options: ConnectOptions = { reconnect: { initialDelayMs: 5 } }
     await using client = await connect(server.url, options)
@@ -273,9 +277,9 @@ describe('A server that has only HTTP+SSE', () => {
 
   it.each([
     ['requests', { jsonrpc: '2.0', id: 1, method: 'ping' }],
-    ['messages that are not valid', { jsonrpc: '2.0', id: 1, method: 5 }],
-  ])('loses its stream when it sends %s and does not take the answers', async (_, message) => {
-    // It accepts what the client asks, and leaves every answer of the client without a response.
+    ['invalid messages', { jsonrpc: '2.0', id: 1, method: 5 }],
+  ])('closes the stream of a server that sends %s but does not accept the responses', async (_, message) => {
+    // Accepts the requests of the client, but never answers a POST that carries a response.
     await using server = await sse(undefined, (received) => received.message.method === undefined)
     const transport = new SSEClientTransport(server.url)
     const client = new Client({ name: 'x', version: '1' })
@@ -288,7 +292,7 @@ describe('A server that has only HTTP+SSE', () => {
     await client.close()
   })
 
-  it('fails a call whose message it refuses, and no other', async () => {
+  it('fails only the call whose message the server rejects', async () => {
     await using server = await sse(undefined, (received) => {
       if (received.message.method !== 'tools/call' || server.of('tools/call').length > 1) return false
       received.status(500, 'broken')

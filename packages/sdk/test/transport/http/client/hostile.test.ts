@@ -8,8 +8,8 @@ const rims: [string, ConnectOptions][] = [
 ]
 const secret = { authorization: 'Bearer secret', 'x-key': 'secret' }
 
-describe.each(rims)('Over %s, a redirect', (_, rim) => {
-  it('GHSA-9g45-5xwm-f3wc: to another origin is refused, and nothing of ours goes there [SESS-004]', async () => {
+describe.each(rims)('with %s, a redirect', (_, rim) => {
+  it('GHSA-9g45-5xwm-f3wc: to another origin is refused and nothing is sent there [SESS-004]', async () => {
     await using thief = await script((received) => received.status(200))
     await using server = await sessions((received) => {
       if (received.message.method !== 'tools/list') return false
@@ -24,7 +24,7 @@ describe.each(rims)('Over %s, a redirect', (_, rim) => {
     expect(thief.received).toEqual([])
   })
 
-  it.each([307, 308])('within the origin is followed, as a POST with its body (%s)', async (status) => {
+  it.each([307, 308])('within the origin is followed as a POST with the same body (%s)', async (status) => {
     await using server = await modern((received) => {
       if (received.path !== '/mcp') return false
       received.status(status, '', { Location: '/moved/here' })
@@ -35,11 +35,11 @@ describe.each(rims)('Over %s, a redirect', (_, rim) => {
     const [first, second] = server.received
     expect(second).toMatchObject({ method: 'POST', path: '/moved/here', text: first!.text })
     expect(second!.headers).toMatchObject({ ...secret, 'mcp-method': 'server/discover' })
-    // 308 is for good, so the way is taken once.
+    // 308 is permanent, so the redirect is followed only once.
     expect(server.received.filter(({ path }) => path === '/mcp')).toHaveLength(status === 308 ? 1 : 2)
   })
 
-  it.each([301, 302, 303])('that would make a GET of a POST is not followed (%s)', async (status) => {
+  it.each([301, 302, 303])('that would turn a POST into a GET is not followed (%s)', async (status) => {
     await using server = await modern((received) => {
       if (received.message.method !== 'tools/call') return false
       received.status(status, '', { Location: '/elsewhere' })
@@ -50,7 +50,7 @@ describe.each(rims)('Over %s, a redirect', (_, rim) => {
     expect(server.received.some(({ path }) => path === '/elsewhere')).toBe(false)
   })
 
-  it('in circles is left after five rounds', async () => {
+  it('in a loop is followed at most five times', async () => {
     await using server = await modern((received) => {
       if (received.message.method !== 'tools/call') return false
       received.status(307, '', { Location: `/round/${server.received.length}` })
@@ -74,15 +74,15 @@ describe.each(rims)('Over %s, a redirect', (_, rim) => {
   })
 })
 
-describe('A client of a hostile server', () => {
-  it('unpacks nothing', async () => {
+describe('a client of a hostile server', () => {
+  it('accepts no compressed responses', async () => {
     await using server = await modern()
     await using client = await connect(server.url)
     await client.callTool('act')
     expect(server.received.every(({ headers }) => headers['accept-encoding'] === 'identity')).toBe(true)
   })
 
-  /** Calls a tool of a server that sends `message` many times before the result, and never completes the answer to an answer. */
+  /** Calls a tool of a server that sends `message` 20,000 times before the result and never completes its responses. */
   async function flood(message: object, options: ConnectOptions = {}) {
     const server = await sessions((received) => {
       const { message: asked, response } = received
@@ -104,14 +104,14 @@ describe('A client of a hostile server', () => {
     return { outcome, answers, errors }
   }
 
-  it.each(rims)('does not answer messages that are not valid, and ends a stream of them (%s)', async (_, rim) => {
+  it.each(rims)('does not answer invalid messages and closes a stream that sends too many (%s)', async (_, rim) => {
     const { outcome, answers, errors } = await flood({}, rim)
     expect(outcome.message).toContain('more than 100 messages are not valid')
     expect(answers).toEqual([])
     expect(errors.length).toBeLessThan(110)
   })
 
-  it('does not answer messages on its GET stream that are not valid, and opens the stream again', async () => {
+  it('does not answer invalid messages on its GET stream and reopens the stream', async () => {
     await using server = await sessions((received) => {
       if (received.method !== 'GET') return false
       if (server.of('GET').length === 1) received.stream(event({}).repeat(20_000))
@@ -125,19 +125,19 @@ describe('A client of a hostile server', () => {
     expect(server.methods()).not.toContain(undefined)
   })
 
-  it('ends a stream of malformed requests', async () => {
+  it('closes a stream of malformed requests', async () => {
     const { outcome, answers } = await flood({ jsonrpc: '2.0', id: 1, method: 5 })
     expect(outcome.message).toContain('more than 100 messages are not valid')
     expect(answers.length).toBeLessThanOrEqual(100)
   })
 
-  it.each(rims)('ends a stream of requests whose answers the server does not take (%s)', async (_, rim) => {
+  it.each(rims)('closes a stream of requests whose responses the server does not accept (%s)', async (_, rim) => {
     const { outcome, answers } = await flood({ jsonrpc: '2.0', id: 1, method: 'ping' }, rim)
     expect(outcome.message).toContain('has not accepted 256 responses to earlier ones')
     expect(answers.length).toBeLessThanOrEqual(256)
   })
 
-  it('is not kept waiting by a stream that goes on after the answer', async () => {
+  it('closes a stream that stays open after the response', async () => {
     await using server = await modern((received) => {
       if (received.message.method !== 'tools/call') return false
       received.stream(
@@ -151,7 +151,7 @@ describe('A client of a hostile server', () => {
     await new Promise((resolve) => response.on('close', resolve))
   })
 
-  it('does not wait for a server that never lets go of the session', async () => {
+  it('does not wait for a server that never answers the DELETE of the session', async () => {
     await using server = await sessions((received) => received.method === 'DELETE')
     const client = await connect(server.url)
     await client.listTools()
@@ -159,15 +159,15 @@ describe('A client of a hostile server', () => {
     expect(server.of('DELETE')).toHaveLength(1)
   })
 
-  it('says nothing of secrets in the query of a URL', async () => {
+  it('does not reveal secrets from the query of a URL', async () => {
     await using server = await script((received) => received.status(500))
     const error = await connect(`${server.url}?token=secret`, { revision: '2026-07-28' }).catch((each) => each)
     expect(`${error.message}${error.stack}`).not.toMatch(/secret/)
   })
 })
 
-describe('Fifty clients of a server that is killed and started again', () => {
-  it.each(['2025-11-25', '2026-07-28'] as const)('recover by themselves (%s)', async (revision) => {
+describe('fifty clients of a server that is killed and restarted', () => {
+  it.each(['2025-11-25', '2026-07-28'] as const)('recover automatically (%s)', async (revision) => {
     const start = (port = 0) => {
       const known = new Set<unknown>()
       const act = (received: Received) => {

@@ -41,10 +41,10 @@ const ports: [string, object][] = [
   ['fetch', { fetch: globalThis.fetch }],
 ]
 
-describe.each(ports)('Over %s, the error for', (_name, options) => {
+describe.each(ports)('with %s, the error for', (_name, options) => {
   const failing = (url: string) => failureOf(connect(url, { ...options, reconnect: { maxRetries: 0 } }))
 
-  it('https: to a server without TLS names the URL with http:', async () => {
+  it('https: to a server without TLS suggests the http: URL', async () => {
     await using server = await answering(200, 'text/plain', 'hello')
     const error = await failing(`https://${server.host}/mcp`)
     expect(error.message).toContain(
@@ -53,20 +53,20 @@ describe.each(ports)('Over %s, the error for', (_name, options) => {
     expect(error.outcome).toBe('not-sent')
   })
 
-  it('http: to a server with TLS names the URL with https:', async () => {
+  it('http: to a server with TLS suggests the https: URL', async () => {
     await using server = await listening(createSecureServer(certificate))
     const error = await failing(`http://${server.host}/mcp`)
     expect(error.message).toContain(`If it uses TLS, connect to https://${server.host}/mcp`)
   })
 
-  it('http: to a proxy with TLS that answers with a page names the URL with https:', async () => {
+  it('http: to a TLS proxy that answers with an HTML page suggests the https: URL', async () => {
     const said = '<html><body>400 The plain HTTP request was sent to HTTPS port</body></html>'
     await using server = await answering(400, 'text/html', said)
     const error = await failing(`http://${server.host}/mcp`)
     expect(error.message).toContain(`If it uses TLS, connect to https://${server.host}/mcp`)
   })
 
-  it('a certificate that is not trusted says what to do', async () => {
+  it('an untrusted certificate explains how to fix it', async () => {
     await using server = await listening(createSecureServer(certificate))
     const error = await failing(`https://${server.host}/mcp`)
     expect(error.message).toContain('The certificate of the server is not trusted')
@@ -74,7 +74,7 @@ describe.each(ports)('Over %s, the error for', (_name, options) => {
     expect(error.outcome).toBe('not-sent')
   })
 
-  it('a server that does not speak HTTP says so', async () => {
+  it('a server that does not speak HTTP names the cause', async () => {
     await using server = await listening(
       createTcpServer((socket) => {
         socket.on('error', () => {})
@@ -84,7 +84,7 @@ describe.each(ports)('Over %s, the error for', (_name, options) => {
     expect((await failing(`http://${server.host}/mcp`)).message).toContain('does not speak HTTP on this port')
   })
 
-  it.each([200, 404])('a web page (HTTP %s) says that it is not an MCP endpoint', async (status) => {
+  it.each([200, 404])('a web page (HTTP %s) explains that it is not an MCP endpoint', async (status) => {
     await using server = await answering(status, 'text/html; charset=utf-8', page)
     const error = await failing(`http://${server.host}/`)
     expect(error.message).toContain('This is a web page, not an MCP endpoint: check the path of the URL')
@@ -104,7 +104,7 @@ describe.each(ports)('Over %s, the error for', (_name, options) => {
     },
   )
 
-  it('a proxy that refuses a large request says what to do', async () => {
+  it('a proxy that rejects a large request explains how to fix it', async () => {
     const handler = createMcpHandler(new McpServer({ name: 'behind', version: '1' }, { capabilities: { tools: {} } }))
     await using server = await plain((request, response) => {
       if (Number(request.headers['content-length']) < 2_000) return void handler.node(request, response)
@@ -119,7 +119,7 @@ describe.each(ports)('Over %s, the error for', (_name, options) => {
     await handler.close(0)
   })
 
-  it('a server that refuses the first request as too large is about its size', async () => {
+  it('a server that rejects the first request as too large names the size as the cause', async () => {
     await using server = await answering(413, 'text/plain', 'no')
     const error = await failing(`http://${server.host}/mcp`)
     expect(error).toMatchObject({ status: 413 })
@@ -127,12 +127,12 @@ describe.each(ports)('Over %s, the error for', (_name, options) => {
   })
 })
 
-it('an identity for tests in place of credentials is refused with the calls that give some', async () => {
+it('connect() rejects a test identity passed as auth and names the functions to use', async () => {
   const auth = { subject: 'alice', scopes: [] } as never
   await expect(connect('http://127.0.0.1:9/mcp', { auth })).rejects.toThrow('Pass oauth(), bearer(token)')
 })
 
-it('a host name that does not exist is reported as not reached, without retries', async () => {
+it('an unknown host name is reported as unreachable without retries', async () => {
   let attempts = 0
   const fetch = async () => {
     attempts++

@@ -7,12 +7,12 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Every pause with full jitter may be empty. */
+/** Makes every delay with full jitter zero. */
 function withoutPauses() {
   vi.spyOn(Math, 'random').mockReturnValue(0)
 }
 
-/** Time passes only as the test wants; sockets work as ever. */
+/** Fakes timers and dates; sockets keep working in real time. */
 function withFakeTime() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] })
 }
@@ -20,7 +20,7 @@ function withFakeTime() {
 async function letPass(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     await vi.advanceTimersByTimeAsync(500)
-    // Answers come by sockets, in real time.
+    // Responses arrive over sockets, in real time.
     for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve))
   }
 }
@@ -63,7 +63,7 @@ function onListen(act: (received: Received, turn: number) => void) {
 }
 
 describe('a subscription on 2026-07-28', () => {
-  it('is opened again however often its stream ends, and the application is told that it may have missed updates [SUB-013]', async () => {
+  it('is reopened however often its stream ends, and updatesMissed is emitted each time [SUB-013]', async () => {
     withoutPauses()
     const answer = onListen(({ response, message }, turn) => {
       if (turn <= 25) response.end()
@@ -79,7 +79,7 @@ describe('a subscription on 2026-07-28', () => {
     expect(missed.times).toBe(25)
   })
 
-  it('works again after the server was away for three minutes', async () => {
+  it('recovers after the server was unavailable for three minutes', async () => {
     withFakeTime()
     let server = await modern(onListen(() => {}))
     await using client = await connect(server.url)
@@ -99,8 +99,8 @@ describe('a subscription on 2026-07-28', () => {
   })
 })
 
-describe("the stream of a server's own messages", () => {
-  it('is opened when the server did not get notifications/initialized at first [LIFE-005]', async () => {
+describe('the GET stream', () => {
+  it('is opened after notifications/initialized was delivered with retries [LIFE-005]', async () => {
     withoutPauses()
     let greetings = 0
     await using server = await sessions(
@@ -120,7 +120,7 @@ describe("the stream of a server's own messages", () => {
     await heard
   })
 
-  it('begins anew when the server refuses to resume it, and the application is told that it may have missed updates', async () => {
+  it('is opened without Last-Event-ID when the server refuses to resume it, and updatesMissed is emitted', async () => {
     withoutPauses()
     const gets: (string | undefined)[] = []
     await using server = await sessions((received) => {
@@ -142,7 +142,7 @@ describe("the stream of a server's own messages", () => {
     await client.close()
   })
 
-  it('begins anew when the server takes it back each time and never goes on', async () => {
+  it('is opened without Last-Event-ID when the server resumes it repeatedly without sending anything', async () => {
     withoutPauses()
     const gets: (string | undefined)[] = []
     await using server = await sessions((received) => {
@@ -181,9 +181,9 @@ describe("the stream of a server's own messages", () => {
   })
 
   it.each([
-    ['still knows the session', 'session-1', 0],
-    ['has forgotten the session', 'another', 1],
-  ])('works again after a server was away for three minutes that %s', async (_, known, renewals) => {
+    ['still has the session', 'session-1', 0],
+    ['has lost the session', 'another', 1],
+  ])('recovers after three minutes without the server, which %s', async (_, known, renewals) => {
     withFakeTime()
     let server: Scripted = await sessions(undefined, { stream: true })
     await using client = await connect(server.url)
@@ -213,12 +213,12 @@ describe("the stream of a server's own messages", () => {
   })
 })
 
-describe('a server that hangs, or a connection that is lost without a word', () => {
+describe('a server that hangs or a connection that is lost silently', () => {
   it.each([
     ['GET', '2025-11-25'],
     ['subscriptions/listen', '2026-07-28'],
   ] as const)(
-    'is noticed by the missing comments on the stream of %s, which is opened again',
+    'is detected by missing keep-alive comments on the stream of %s, which is reopened',
     async (kind, revision) => {
       withFakeTime()
       await using server =
@@ -236,7 +236,7 @@ describe('a server that hangs, or a connection that is lost without a word', () 
     },
   )
 
-  it('is not waited for when it does not even begin the stream', async () => {
+  it('is detected when the response headers of the stream never arrive', async () => {
     withFakeTime()
     await using server = await sessions(({ method }) => method === 'GET' && server.of('GET').length === 1)
     await using client = await connect(server.url)
@@ -245,7 +245,7 @@ describe('a server that hangs, or a connection that is lost without a word', () 
     await client.ping()
   })
 
-  it('is not suspected where there never were comments', async () => {
+  it('is not assumed when the stream never had keep-alive comments', async () => {
     withFakeTime()
     await using server = await sessions(undefined, { stream: true })
     await using client = await connect(server.url)

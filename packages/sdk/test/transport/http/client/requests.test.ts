@@ -3,7 +3,7 @@ import { type ConnectOptions, connect, HttpError, PeerError } from 'tenon/client
 import { describe, expect, it } from 'vitest'
 import { answer, changed, event, modern, once, type Received, sessions } from './support.ts'
 
-/** Both ways to make a request: Node's own client, and `fetch`. */
+/** Both HTTP implementations: `node:http` and `fetch`. */
 const rims: [string, ConnectOptions][] = [
   ['node:http', {}],
   ['fetch', { fetch: (url, init) => fetch(url, init) }],
@@ -18,9 +18,9 @@ function onCall(act: (received: Received) => void) {
   }
 }
 
-describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
+describe.each(rims)('with %s, a Streamable HTTP client', (_, rim) => {
   it.each([...handshakes, '2026-07-28'] as const)(
-    'posts every message by itself, saying that it takes both forms of an answer [HTTP-008, HTTP-009, HTTP-010, HTTP-011, HTTP-012] (%s)',
+    'posts every message separately and accepts JSON and event streams [HTTP-008, HTTP-009, HTTP-010, HTTP-011, HTTP-012] (%s)',
     async (revision) => {
       await using server = revision === '2026-07-28' ? await modern() : await sessions(undefined, { version: revision })
       await using client = await connect(server.url, { ...rim, revision })
@@ -37,7 +37,7 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
     },
   )
 
-  it('takes an answer as JSON and as a stream [HTTP-017]', async () => {
+  it('accepts a response as JSON and as a stream [HTTP-017]', async () => {
     let count = 0
     const progress = (id: number | undefined) => ({
       jsonrpc: '2.0',
@@ -64,7 +64,7 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
     expect(heard).toEqual([1])
   })
 
-  it('takes an answer with a character that is cut in two', async () => {
+  it('decodes a character that is split across two chunks', async () => {
     await using server = await modern(
       onCall((call) => {
         const body = Buffer.from(JSON.stringify(answer(call.message.id, { content: [{ type: 'text', text: '🐢' }] })))
@@ -78,7 +78,7 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
     expect((await client.callTool('act')).text).toBe('🐢')
   })
 
-  it('sends the headers that it was given, and asks for them each time where that was wished', async () => {
+  it('sends fixed headers, and calls a headers function for each request', async () => {
     await using server = await modern()
     await using fixed = await connect(server.url, {
       ...rim,
@@ -95,7 +95,7 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
     expect(server.received.slice(-2).map(({ headers }) => headers['x-turn'])).toEqual(['1', '2'])
   })
 
-  it('fails the call, and no other, when the headers cannot be had', async () => {
+  it('fails only the call whose headers function throws', async () => {
     await using server = await modern()
     let isBroken = false
     const headers = () => {
@@ -110,20 +110,20 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
   })
 
   it.each([
-    ['a page', (call: Received) => call.status(200, '<html>', { 'Content-Type': 'text/html' }), /"text\/html"/],
-    ['nothing', (call: Received) => call.status(202), /HTTP 202 and no content/],
-    ['no JSON', (call: Received) => call.status(200, '{', { 'Content-Type': 'application/json' }), /not valid JSON/],
-    ['the answer to another call', (call: Received) => call.json(answer(9_999)), /not a response to it/],
+    ['an HTML page', (call: Received) => call.status(200, '<html>', { 'Content-Type': 'text/html' }), /"text\/html"/],
+    ['no content', (call: Received) => call.status(202), /HTTP 202 and no content/],
+    ['bad JSON', (call: Received) => call.status(200, '{', { 'Content-Type': 'application/json' }), /not valid JSON/],
+    ['the response to another call', (call: Received) => call.json(answer(9_999)), /not a response to it/],
     ['an array', (call: Received) => call.json([answer(call.message.id)]), /batch/],
     [
-      'no UTF-8',
+      'invalid UTF-8',
       (call: Received) => {
         call.response.writeHead(200, { 'Content-Type': 'application/json' })
         call.response.end(Buffer.from([0x7b, 0xff]))
       },
       /unreadable/,
     ],
-  ] as [string, (call: Received) => void, RegExp][])('says so when it is answered with %s', async (_, act, what) => {
+  ] as [string, (call: Received) => void, RegExp][])('reports a response with %s', async (_, act, what) => {
     await using server = await modern(onCall(act))
     await using client = await connect(server.url, rim)
     const error = await client.callTool('act').catch((each) => each)
@@ -132,7 +132,7 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
     expect(error.message).toMatch(/tools\/call/)
   })
 
-  it('takes a batch of messages where the revision has batches', async () => {
+  it('accepts a batch of messages on revisions with batches', async () => {
     await using server = await sessions(
       onCall((call) => call.json([changed, answer(call.message.id)])),
       { version: '2025-03-26' },
@@ -143,7 +143,7 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
     await told
   })
 
-  it('gives a refusal its status, and the beginning of what it says', async () => {
+  it('reports the status of an error response and the beginning of its body', async () => {
     await using server = await modern(onCall((call) => call.status(500, `broken\n${'x'.repeat(200_000)}`)))
     await using client = await connect(server.url, rim)
     const error = await client.callTool('act').catch((each) => each)
@@ -153,7 +153,7 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
     expect(error.body).toHaveLength(65_536)
   })
 
-  it('takes a refusal in the terms of JSON-RPC for the answer, also without an id', async () => {
+  it('uses a JSON-RPC error in an error response as the response, also without an id', async () => {
     await using server = await modern(
       onCall((call) => call.json({ jsonrpc: '2.0', error: { code: -32603, message: 'Broken', data: 7 } }, 500)),
     )
@@ -163,13 +163,13 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
     expect(error).toMatchObject({ rpcCode: -32603, data: 7 })
   })
 
-  it.each([401, 403])('leaves %s to HTTP, whatever the body says', async (status) => {
+  it.each([401, 403])('reports %s as an HTTP error, even if the body is a JSON-RPC error', async (status) => {
     await using server = await modern(onCall((call) => call.error(-32600, 'Who are you?', status)))
     await using client = await connect(server.url, rim)
     await expect(client.callTool('act')).rejects.toMatchObject({ code: 'http', status })
   })
 
-  it('refuses messages that are too long, in either form', async () => {
+  it('rejects messages that are too long, as JSON and as a stream', async () => {
     let isStream = false
     await using server = await modern(
       onCall((call) => {
@@ -184,7 +184,7 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
     await expect(client.callTool('act')).rejects.toThrow(/longer than 10000 bytes/)
   })
 
-  it('answers requests of the server, which come on the stream of a call', async () => {
+  it('answers requests of the server that arrive on the stream of a call', async () => {
     let stream: Received | undefined
     await using server = await sessions((received) => {
       const { message } = received
@@ -206,7 +206,7 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
     expect(reply.headers['mcp-session-id']).toBe('session-1')
   })
 
-  it('reads several streams at once: of calls, and of what the server says by itself [HTTP-035]', async () => {
+  it('reads several streams at once: those of calls and the GET stream [HTTP-035]', async () => {
     const calls: Received[] = []
     await using server = await sessions(
       onCall((call) => {
@@ -229,7 +229,7 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
     expect((await Promise.all(answers)).map(({ text }) => text)).toEqual(['a', 'b'])
   })
 
-  it('leaves nothing open after it was closed', async () => {
+  it('leaves no stream open after close()', async () => {
     await using server = await sessions(undefined, { stream: true })
     const client = await connect(server.url, rim)
     const stream = await server.until('GET')
@@ -240,7 +240,7 @@ describe.each(rims)('Over %s, a client of Streamable HTTP', (_, rim) => {
   })
 })
 
-describe('A URL to connect to', () => {
+describe('the URL for connect()', () => {
   it.each([
     ['ftp://127.0.0.1/', /http: or https:/],
     ['http://user:secret@127.0.0.1/', /user name or password/],
@@ -253,7 +253,7 @@ describe('A URL to connect to', () => {
     expect(error.message).not.toMatch(/secret/)
   })
 
-  it('may be a URL object, and have a query', async () => {
+  it('can be a URL object and can have a query', async () => {
     await using server = await modern()
     await using client = await connect(new URL(`${server.url}?tenant=7`))
     await client.callTool('act')

@@ -5,7 +5,7 @@ import { answer, changed, event, once, type Received, type Scripted, sessions } 
 const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const
 const quick = { initialDelayMs: 5, maxDelayMs: 20 }
 
-/** Forgets every session, as a server that was started again does. */
+/** A server that can drop all sessions, like a server that was restarted. */
 function forgetful(answerToo: (received: Received) => unknown = () => false) {
   const known = new Set<string>()
   let count = 0
@@ -40,9 +40,9 @@ function forgetful(answerToo: (received: Received) => unknown = () => false) {
 
 const readsOnly = { name: 'look', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } }
 
-describe('A session', () => {
+describe('a session', () => {
   it.each(revisions)(
-    'goes with every request once it was given, and so does the version that was agreed on [SESS-005, SESS-010, SESS-015, HTTP-037, HTTP-038, HTTP-028] (%s)',
+    'is sent with every request, together with the negotiated version [SESS-005, SESS-010, SESS-015, HTTP-037, HTTP-038, HTTP-028] (%s)',
     async (revision) => {
       await using server = await sessions(undefined, { version: revision })
       const client = await connect(server.url, { revision })
@@ -63,7 +63,7 @@ describe('A session', () => {
     },
   )
 
-  it('need not be: without one nothing is said of any, and nothing ended', async () => {
+  it('is optional: without a session id no header and no DELETE is sent', async () => {
     await using server = await sessions((received) => {
       if (received.message.method !== 'initialize') return false
       received.result({
@@ -80,7 +80,7 @@ describe('A session', () => {
     expect(server.of('DELETE')).toHaveLength(0)
   })
 
-  it('begins before anything is asked: requests wait until the server took notifications/initialized', async () => {
+  it('delays requests until the server accepted notifications/initialized', async () => {
     let hold: Received | undefined
     await using server = await sessions((received) => {
       if (received.message.method !== 'notifications/initialized') return false
@@ -96,7 +96,7 @@ describe('A session', () => {
     await listed
   })
 
-  it('with an id that no header should carry is refused [SESS-004]', async () => {
+  it('is refused when its id contains invalid characters [SESS-004]', async () => {
     await using server = await sessions((received) => {
       if (received.message.method !== 'initialize') return false
       received.result({}, { 'mcp-session-id': 'a b' })
@@ -105,7 +105,7 @@ describe('A session', () => {
     await expect(connect(server.url)).rejects.toThrow(/session id/)
   })
 
-  it('can be ended before the client is', async () => {
+  it('can be terminated before the client is closed', async () => {
     await using server = await sessions()
     const transport = new StreamableHTTPClientTransport(server.url)
     await using client = new Client({ name: 'x', version: '1' })
@@ -117,8 +117,8 @@ describe('A session', () => {
   })
 })
 
-describe('A session that the server forgot', () => {
-  it('is begun anew without its id, told, and what may be repeated is [SESS-009]', async () => {
+describe('a session that the server lost', () => {
+  it('is renewed without its id, reported with sessionRenewed, and safe requests are repeated [SESS-009]', async () => {
     await using server = await forgetful()
     await using client = await connect(server.url)
     const renewed = once<object>((listener) => client.on('sessionRenewed', listener))
@@ -131,7 +131,7 @@ describe('A session that the server forgot', () => {
     expect(server.of('tools/list').map(({ headers }) => headers['mcp-session-id'])).toEqual(['s1', 's1', 's2'])
   })
 
-  it('fails a call that may have had an effect, with the reason, and serves the next', async () => {
+  it('fails a call that may have had side effects, names the reason, and serves the next call', async () => {
     await using server = await forgetful()
     await using client = await connect(server.url)
     await client.ping()
@@ -152,7 +152,7 @@ describe('A session that the server forgot', () => {
     })
   }
 
-  it('repeats a call of a read-only tool after the session was lost, if the server is trusted', async () => {
+  it('repeats a call of a read-only tool if the server is trusted', async () => {
     await using server = await forgetfulReader()
     await using client = await connect(server.url, { trusted: true })
     await client.listTools()
@@ -162,7 +162,7 @@ describe('A session that the server forgot', () => {
   })
 
   it.each([undefined, false])(
-    'does not repeat a call of a tool that claims to be read-only after the session was lost (trusted: %s) [TOOL-012]',
+    'does not repeat a call of a tool that claims to be read-only (trusted: %s) [TOOL-012]',
     async (trusted) => {
       await using server = await forgetfulReader()
       await using client = await connect(server.url, { trusted })
@@ -173,7 +173,7 @@ describe('A session that the server forgot', () => {
     },
   )
 
-  it('is begun anew once, however many calls find out', async () => {
+  it('is renewed once, however many calls fail', async () => {
     await using server = await forgetful()
     await using client = await connect(server.url)
     server.forget()
@@ -189,7 +189,7 @@ describe('A session that the server forgot', () => {
     expect(server.of('initialize')).toHaveLength(2)
   })
 
-  it('has what was subscribed to subscribed again, and the log level set again', async () => {
+  it('is renewed with its resource subscriptions and log level', async () => {
     await using server = await forgetful()
     await using client = await connect(server.url)
     await client.subscribeResource('file:///a')
@@ -204,7 +204,7 @@ describe('A session that the server forgot', () => {
     ])
   })
 
-  it('is noticed on its stream too, without any call', async () => {
+  it('is detected on its GET stream too, without any call', async () => {
     await using server = await forgetful()
     await using client = await connect(server.url, { reconnect: quick })
     const renewed = once<object>((listener) => client.on('sessionRenewed', listener))
@@ -215,7 +215,7 @@ describe('A session that the server forgot', () => {
     expect(client.state).toBe('ready')
   })
 
-  it('is not begun anew for ever', async () => {
+  it('is renewed a limited number of times', async () => {
     await using server = await sessions((received) => {
       if (received.message.method !== 'tools/list') return false
       received.status(404)
@@ -227,7 +227,7 @@ describe('A session that the server forgot', () => {
     expect(server.of('initialize')).toHaveLength(4)
   })
 
-  it('sends nothing of what it still says to the session after it', async () => {
+  it('delivers no late messages of the old session to the new one', async () => {
     let late: Received | undefined
     await using server = await forgetful((received) => {
       if (received.message.method !== 'tools/call') return false
@@ -251,8 +251,8 @@ describe('A session that the server forgot', () => {
   })
 })
 
-describe('The stream of what a server says by itself', () => {
-  it('is opened after the handshake and brings messages [HTTP-027]', async () => {
+describe('the GET stream', () => {
+  it('is opened after the handshake and delivers messages [HTTP-027]', async () => {
     await using server = await sessions(undefined, { stream: true })
     await using client = await connect(server.url)
     const told = once<undefined>((listener) => client.on('toolsChanged', listener))
@@ -262,7 +262,7 @@ describe('The stream of what a server says by itself', () => {
     await told
   })
 
-  it.each([400, 404, 405, 501])('may be missing: %s is no fault, also with a session', async (status) => {
+  it.each([400, 404, 405, 501])('is optional: %s is not an error, also with a session', async (status) => {
     await using server = await sessions((received) => {
       if (received.method !== 'GET') return false
       received.status(status)
@@ -278,7 +278,7 @@ describe('The stream of what a server says by itself', () => {
     expect(server.of('GET')).toHaveLength(1)
   })
 
-  it('is asked for again where it broke, by the id of the last event, after the time that the server wants [SSE-015, SSE-024, HTTP-034]', async () => {
+  it('is resumed after the last event id, not before the retry time [SSE-015, SSE-024, HTTP-034]', async () => {
     const times: number[] = []
     await using server = await sessions((received) => {
       if (received.method !== 'GET') return false
@@ -300,11 +300,11 @@ describe('The stream of what a server says by itself', () => {
     await twice
     const [, second] = server.of('GET')
     expect(Buffer.from(String(second!.headers['last-event-id']), 'latin1').toString()).toBe('e-ż')
-    // The rule is a least time, so this holds on any machine; timers may fire a millisecond early.
+    // The retry time is a minimum, so this holds on any machine; timers may fire a millisecond early.
     expect(times[1]! - times[0]!).toBeGreaterThanOrEqual(299)
   })
 
-  it('tells nothing twice, even if the server sends it again', async () => {
+  it('delivers no event twice, even if the server sends it again', async () => {
     await using server = await sessions((received) => {
       if (received.method !== 'GET') return false
       if (received.headers['last-event-id'])
@@ -326,7 +326,7 @@ describe('The stream of what a server says by itself', () => {
     expect(told).toBe(2)
   })
 
-  it('is given up after some tries, told, and asked for again once the server answers', async () => {
+  it('is closed with an error after maxRetries, and reopened when the server answers again', async () => {
     let isFine = false
     await using server = await sessions((received) => {
       if (received.method !== 'GET') return false
@@ -348,7 +348,7 @@ describe('The stream of what a server says by itself', () => {
   })
 })
 
-describe('A call whose stream ends before the answer', () => {
+describe('a call whose stream ends before the response', () => {
   function resumable(resume: (received: Received, call: Received) => void): Promise<Scripted> {
     let call: Received | undefined
     return sessions((received) => {
@@ -364,7 +364,7 @@ describe('A call whose stream ends before the answer', () => {
     })
   }
 
-  it('asks for the rest by GET, as often as it takes [SSE-018, SSE-020, SSE-022, SSE-015]', async () => {
+  it('resumes with GET until the response arrives [SSE-018, SSE-020, SSE-022, SSE-015]', async () => {
     let polls = 0
     await using server = await resumable((received, call) => {
       polls++
@@ -383,7 +383,7 @@ describe('A call whose stream ends before the answer', () => {
     expect(errors).toEqual([])
   })
 
-  it('fails when the server does not have the rest', async () => {
+  it('fails when the server cannot resume the stream', async () => {
     await using server = await resumable((received) => received.status(400, 'What stream?'))
     await using client = await connect(server.url)
     const error = await client.callTool('act').catch((each) => each)
@@ -391,7 +391,7 @@ describe('A call whose stream ends before the answer', () => {
     expect(error.message).toMatch(/lost its stream before the response arrived.*HTTP 400/)
   })
 
-  it('fails at once when there is nothing to go on from, and is made again if it only reads', async () => {
+  it('fails immediately without an event id, and is repeated if it only reads', async () => {
     await using server = await sessions((received) => {
       const { method } = received.message
       if (method !== 'tools/call' && method !== 'resources/read') return false
@@ -408,7 +408,7 @@ describe('A call whose stream ends before the answer', () => {
     expect(new Set(ids).size).toBe(3)
   })
 
-  it('is cancelled by a notification, and then its stream is let go [HTTP-026]', async () => {
+  it('is cancelled with a notification before its stream is closed [HTTP-026]', async () => {
     await using server = await sessions((received) => {
       if (received.message.method !== 'tools/call') return false
       received.stream()

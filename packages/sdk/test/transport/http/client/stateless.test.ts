@@ -5,7 +5,7 @@ import { answer, changed, event, modern, once, type Received, type Scripted } fr
 const key = 'io.modelcontextprotocol'
 const quick = { initialDelayMs: 5, maxDelayMs: 20 }
 
-/** A server whose one tool wants these arguments in headers. */
+/** A server with one tool whose arguments are mirrored in headers. */
 function withTool(properties: object, more: (received: Received) => unknown = () => false): Promise<Scripted> {
   return modern((received) => {
     if (more(received)) return true
@@ -19,8 +19,8 @@ function params({ headers }: Received): Record<string, unknown> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('mcp-param-')))
 }
 
-describe('A request of 2026-07-28', () => {
-  it('says version, method and name in headers as in its body, from the first on [HTTP-041, HTTP-042, HDR-001, HDR-002, HDR-003, XTASK-038]', async () => {
+describe('a 2026-07-28 request', () => {
+  it('has its version, method and name in headers and in its body [HTTP-041, HTTP-042, HDR-001, HDR-002, HDR-003, XTASK-038]', async () => {
     await using server = await modern()
     await using client = await connect(server.url)
     await client.listTools()
@@ -62,7 +62,7 @@ describe('A request of 2026-07-28', () => {
     ])
   })
 
-  it('encodes a name that no header can carry [HDR-004]', async () => {
+  it('encodes a name that is not valid in a header [HDR-004]', async () => {
     await using server = await modern()
     await using client = await connect(server.url)
     await client.callTool('żółw')
@@ -74,7 +74,7 @@ describe('A request of 2026-07-28', () => {
     )
   })
 
-  it('opens no stream by GET and ends no session', async () => {
+  it('opens no GET stream and sends no DELETE', async () => {
     await using server = await modern()
     const client = await connect(server.url)
     await client.listTools()
@@ -82,7 +82,7 @@ describe('A request of 2026-07-28', () => {
     expect(server.received.every(({ method }) => method === 'POST')).toBe(true)
   })
 
-  it('ignores a session id that the server should not give', async () => {
+  it('ignores a session id sent by the server', async () => {
     await using server = await modern((received) => {
       received.response.setHeader('Mcp-Session-Id', 'unwanted')
       return false
@@ -93,7 +93,7 @@ describe('A request of 2026-07-28', () => {
     expect(server.received.some(({ headers }) => 'mcp-session-id' in headers)).toBe(false)
   })
 
-  it('is given up by closing its stream, without a word [CANC-012]', async () => {
+  it('is cancelled by closing its stream, without a notification [CANC-012]', async () => {
     await using server = await modern((received) => {
       if (received.message.method !== 'tools/call') return false
       received.stream(':\n\n')
@@ -112,8 +112,8 @@ describe('A request of 2026-07-28', () => {
   })
 })
 
-describe('An argument that is mirrored', () => {
-  it('goes into its header as what it is [HDR-018, HDR-031, HDR-032, HDR-033, HDR-034, HDR-035]', async () => {
+describe('an argument mirrored in a header', () => {
+  it('is encoded according to its type [HDR-018, HDR-031, HDR-032, HDR-033, HDR-034, HDR-035]', async () => {
     const mirrored = (type: string, header: string) => ({ type, 'x-mcp-header': header })
     await using server = await withTool({
       region: mirrored('string', 'Region'),
@@ -152,7 +152,7 @@ describe('An argument that is mirrored', () => {
     })
   })
 
-  it('goes along however the tool is called', async () => {
+  it('is sent also when the tool is called with request()', async () => {
     await using server = await withTool({ region: { type: 'string', 'x-mcp-header': 'Region' } })
     await using client = await connect(server.url)
     await client.listTools()
@@ -160,7 +160,7 @@ describe('An argument that is mirrored', () => {
     expect(params(server.of('tools/call')[0]!)).toEqual({ 'mcp-param-region': 'a' })
   })
 
-  it('that no number in JavaScript holds exactly is refused before it is sent [HDR-025]', async () => {
+  it('is rejected before it is sent if it is not a safe integer [HDR-025]', async () => {
     await using server = await withTool({ count: { type: 'integer', 'x-mcp-header': 'Count' } })
     await using client = await connect(server.url)
     await client.listTools()
@@ -168,7 +168,7 @@ describe('An argument that is mirrored', () => {
     expect(server.of('tools/call')).toHaveLength(0)
   })
 
-  it('makes a tool unusable when it is annotated wrongly, and leaves the others [HDR-028, HDR-029]', async () => {
+  it('hides a tool whose header annotation is invalid and keeps the others [HDR-028, HDR-029]', async () => {
     await using server = await modern((received) => {
       if (received.message.method !== 'tools/list') return false
       const tool = (name: string, header: unknown) => ({
@@ -187,7 +187,7 @@ describe('An argument that is mirrored', () => {
   })
 
   it.each([false, true])(
-    'is found out when the server misses its header, by listing the tools anew [HDR-044] (listed before: %s)',
+    'is discovered by listing the tools again when the server rejects a missing header [HDR-044] (listed before: %s)',
     async (isListed) => {
       let wanted = false
       await using server = await modern((received) => {
@@ -217,7 +217,7 @@ describe('An argument that is mirrored', () => {
     },
   )
 
-  it('does not make a client ask for ever', async () => {
+  it('is retried once when the server rejects the headers', async () => {
     await using server = await withTool({ region: { type: 'string', 'x-mcp-header': 'Region' } }, (received) => {
       if (received.message.method !== 'tools/call') return false
       received.error(-32020, 'Still wrong', 400)
@@ -232,13 +232,13 @@ describe('An argument that is mirrored', () => {
   })
 })
 
-describe('A stream of 2026-07-28 that breaks', () => {
-  /** Breaks the first answers to a method: in the middle of a stream that has ids, or before anything came. */
+describe('a 2026-07-28 stream that breaks', () => {
+  /** Breaks the first responses to a method: in the middle of a stream with event ids, or before the headers. */
   function breaking(method: string, times: number, tools: object[] = []): Promise<Scripted> {
     let left = times
     let isFirst = true
     return modern((received) => {
-      // The question that begins a connection is another matter.
+      // The first request is the discovery of connect(), which must succeed.
       if (isFirst) {
         isFirst = false
         return false
@@ -258,7 +258,7 @@ describe('A stream of 2026-07-28 that breaks', () => {
   }
 
   it.each(['tools/list', 'resources/read', 'prompts/get', 'completion/complete', 'server/discover'])(
-    'is not resumed: %s is asked for again, as a new request [HTTP-057]',
+    'is not resumed: %s is sent again as a new request [HTTP-057]',
     async (method) => {
       await using server = await breaking(method, 2)
       await using client = await connect(server.url)
@@ -276,14 +276,14 @@ describe('A stream of 2026-07-28 that breaks', () => {
     },
   )
 
-  it('fails after two more tries', async () => {
+  it('fails the request after two retries', async () => {
     await using server = await breaking('tools/list', 9)
     await using client = await connect(server.url)
     await expect(client.listTools()).rejects.toMatchObject({ code: 'http', outcome: 'unknown' })
     expect(server.of('tools/list')).toHaveLength(3)
   })
 
-  it.each([502, 504])('repeats a request that changes nothing when a gateway lost its server (%s)', async (status) => {
+  it.each([502, 504])('repeats a read-only request when a gateway answers %s', async (status) => {
     let isLost = true
     await using server = await modern((received) => {
       if (received.message.method !== 'resources/read' || !isLost) return false
@@ -296,17 +296,17 @@ describe('A stream of 2026-07-28 that breaks', () => {
     expect(server.of('resources/read')).toHaveLength(2)
   })
 
-  it.each([1, 2])('fails a call that may have had an effect (%s)', async (times) => {
+  it.each([1, 2])('fails a call that may have had side effects (%s)', async (times) => {
     await using server = await breaking('tools/call', times)
     await using client = await connect(server.url)
     await expect(client.callTool('act')).rejects.toMatchObject({ code: 'http', outcome: 'unknown' })
     expect(server.of('tools/call')).toHaveLength(1)
   })
 
-  describe.each([{ readOnlyHint: true }, { idempotentHint: true }])('of a tool that claims %j', (annotations) => {
+  describe.each([{ readOnlyHint: true }, { idempotentHint: true }])('for a tool that claims %j', (annotations) => {
     const claiming = () => breaking('tools/call', 1, [{ name: 'act', inputSchema: { type: 'object' }, annotations }])
 
-    it('is repeated if the server is trusted', async () => {
+    it('the call is repeated if the server is trusted', async () => {
       await using server = await claiming()
       await using client = await connect(server.url, { trusted: true })
       await client.listTools()
@@ -314,14 +314,14 @@ describe('A stream of 2026-07-28 that breaks', () => {
       expect(server.of('tools/call')).toHaveLength(2)
     })
 
-    it('is repeated if the server is trusted, also if the tool was not listed before', async () => {
+    it('the call is repeated if the server is trusted, even if the tool was not listed before', async () => {
       await using server = await claiming()
       await using client = await connect(server.url, { trusted: true })
       expect((await client.callTool('act')).text).toBe('done')
       expect(server.of('tools/call')).toHaveLength(2)
     })
 
-    it('is not repeated if the server is not trusted [TOOL-012]', async () => {
+    it('the call is not repeated if the server is not trusted [TOOL-012]', async () => {
       await using server = await claiming()
       await using client = await connect(server.url)
       await client.listTools()
@@ -331,7 +331,7 @@ describe('A stream of 2026-07-28 that breaks', () => {
   })
 })
 
-describe('A subscription over HTTP', () => {
+describe('a subscription over HTTP', () => {
   const acknowledge = (id: number | undefined, notifications: object = { toolsListChanged: true }) =>
     event({
       jsonrpc: '2.0',
@@ -347,7 +347,7 @@ describe('A subscription over HTTP', () => {
     })
   }
 
-  it('is ended by closing its stream, without a word [SUB-010]', async () => {
+  it('is ended by closing its stream, without a notification [SUB-010]', async () => {
     await using server = await listening()
     await using client = await connect(server.url)
     const subscription = await client.listen({ toolsListChanged: true })
@@ -360,7 +360,7 @@ describe('A subscription over HTTP', () => {
     expect(server.methods().filter((method) => method?.startsWith('notifications/'))).toEqual([])
   })
 
-  it('is opened anew when its stream breaks, and stays the same for the caller [SUB-013]', async () => {
+  it('is reopened when its stream breaks, without a change for the caller [SUB-013]', async () => {
     await using server = await listening()
     await using client = await connect(server.url)
     const subscription = await client.listen({ toolsListChanged: true })
@@ -378,7 +378,7 @@ describe('A subscription over HTTP', () => {
     await subscription.ended
   })
 
-  it('is opened anew when the server answers it, as it does to make room for its successor [SUB-012, SUB-013]', async () => {
+  it('is reopened when the server completes it, as it does before a restart [SUB-012, SUB-013]', async () => {
     await using server = await listening()
     await using client = await connect(server.url)
     const subscription = await client.listen({ toolsListChanged: true })
@@ -389,7 +389,7 @@ describe('A subscription over HTTP', () => {
     await subscription.ended
   })
 
-  it('that is closed while it is being opened anew stays closed', async () => {
+  it('stays closed when it is closed while it is being reopened', async () => {
     await using server = await listening()
     await using client = await connect(server.url)
     const subscription = await client.listen({ toolsListChanged: true })
@@ -402,14 +402,14 @@ describe('A subscription over HTTP', () => {
   })
 })
 
-describe('A server that is not there', () => {
-  /** Keeps no connection, so that none is left to send a request on when it is gone. */
+describe('an unavailable server', () => {
+  /** Disables keep-alive, so that no open connection is left when the server stops. */
   const unattached = (received: Received) => {
     received.response.shouldKeepAlive = false
     return false
   }
 
-  it('is waited for, whatever is asked, because nothing was sent', async () => {
+  it('is retried for every kind of request, because nothing was sent', async () => {
     const first = await modern(unattached)
     await using client = await connect(first.url, { reconnect: { ...quick, maxRetries: 50 } })
     await first.close()
@@ -420,7 +420,7 @@ describe('A server that is not there', () => {
     expect(second.of('tools/call')).toHaveLength(1)
   })
 
-  it('is given up after so many tries, with the reason', async () => {
+  it('is reported with the cause after maxRetries', async () => {
     const server = await modern()
     await server.close()
     const error = await connect(server.url, { reconnect: { ...quick, maxRetries: 2 } }).catch((each) => each)
@@ -428,7 +428,7 @@ describe('A server that is not there', () => {
     expect(error.message).toMatch(/could not reach the server: .*ECONNREFUSED/)
   })
 
-  it('is waited for no longer than the call may take', async () => {
+  it('is retried no longer than the timeout of the call', async () => {
     const server = await modern(unattached)
     await using client = await connect(server.url, {
       reconnectionOptions: { initialReconnectionDelay: 50, maxReconnectionDelay: 50, maxRetries: 10_000 },
@@ -437,7 +437,7 @@ describe('A server that is not there', () => {
     await expect(client.callTool('act', {}, { timeoutMs: 100 })).rejects.toMatchObject({ code: 'timeout' })
   })
 
-  it.each([429, 503])('and says when to come again (%s) is asked again then, whatever was asked', async (status) => {
+  it.each([429, 503])('is retried after the Retry-After of a %s response, for every request', async (status) => {
     let count = 0
     await using server = await modern((received) => {
       if (received.message.method !== 'tools/call' || count++ > 1) return false
@@ -449,7 +449,7 @@ describe('A server that is not there', () => {
     expect(server.of('tools/call')).toHaveLength(3)
   })
 
-  it('and wants to be left alone for long, or for ever, is', async () => {
+  it('is not retried when Retry-After is long or missing', async () => {
     await using server = await modern((received) => {
       if (received.message.method !== 'tools/call') return false
       received.status(503, 'busy', server.of('tools/call').length === 1 ? { 'Retry-After': '86400' } : {})

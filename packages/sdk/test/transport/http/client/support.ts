@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type Server, type ServerRespons
 import type { AddressInfo } from 'node:net'
 import { discovery, initialized as scriptedInitialized } from '../../../kit/scripted-server.ts'
 
-/** A request as it came, and the way to answer it. */
+/** A received request, with functions to answer it. */
 export interface Received {
   readonly method: string
   readonly path: string
@@ -32,16 +32,16 @@ export interface Scripted {
   readonly origin: string
   readonly port: number
   readonly received: Received[]
-  /** The JSON-RPC methods of what was posted, in order. */
+  /** Returns the JSON-RPC methods of all POST requests, in order. */
   methods(): (string | undefined)[]
   of(method: string): Received[]
-  /** Waits until so many requests of a kind came: a JSON-RPC method, or `GET` and `DELETE`. */
+  /** Waits for the given number of requests of a kind: a JSON-RPC method, or `GET` and `DELETE`. */
   until(kind: string, count?: number): Promise<Received>
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A server that does what it is told. */
+/** A scripted server. */
 export async function script(answer: (received: Received) => unknown, port = 0): Promise<Scripted> {
   const received: Received[] = []
   const waiting = new Set<() => void>()
@@ -101,17 +101,17 @@ const capabilities = {
   logging: {},
 }
 
-/** The result of `initialize`. */
+/** Returns the result of `initialize`. */
 export function initialized(version = '2025-11-25') {
   return scriptedInitialized(version, capabilities)
 }
 
-/** The result of `server/discover`. */
+/** Returns the result of `server/discover`. */
 export function discovered(versions = ['2026-07-28']) {
   return discovery(versions, capabilities)
 }
 
-/** A server with sessions; what `answer` does not take is done as such a server would. */
+/** A server with sessions. Requests that `answer` does not handle are answered normally. */
 export function sessions(
   answer: (received: Received) => unknown = () => false,
   { version = '2025-11-25', stream = false }: { version?: string; stream?: boolean } = {},
@@ -131,7 +131,7 @@ export function sessions(
   }, port)
 }
 
-/** A server of 2026-07-28. */
+/** A 2026-07-28 server. */
 export function modern(answer: (received: Received) => unknown = () => false, port = 0): Promise<Scripted> {
   return script((received) => {
     if (answer(received)) return
@@ -141,7 +141,7 @@ export function modern(answer: (received: Received) => unknown = () => false, po
   }, port)
 }
 
-/** Lists nothing, calls anything. */
+/** Answers lists with nothing and calls with a fixed result. */
 export function plainly(received: Received): void {
   const { id, method } = received.message
   if (id === undefined || method === undefined) return received.status(202)
@@ -151,7 +151,7 @@ export function plainly(received: Received): void {
   received.result({ content: [{ type: 'text', text: 'done' }] })
 }
 
-/** One event of a stream. */
+/** Formats one event of a stream. */
 export function event(message: unknown, id?: string): string {
   const data = typeof message === 'string' ? message : JSON.stringify(message)
   return `${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`
@@ -204,7 +204,7 @@ function toReceived(
   }
 }
 
-/** The first of an event of a client. */
+/** Resolves with the first event of a client. */
 export function once<T>(on: (listener: (event: T) => void) => () => void): Promise<T> {
   return new Promise((resolve) => {
     const stop = on((event) => {

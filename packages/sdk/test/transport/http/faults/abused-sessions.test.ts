@@ -3,7 +3,7 @@ import { eventually } from '../../../kit/eventually.ts'
 import { sessionRevisions } from '../../../kit/revisions.ts'
 import { createServer, expectRefusal, RawClient, serve } from './support.ts'
 
-describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', (revision) => {
+describe.each([...sessionRevisions])('an abused HTTP session (%s)', (revision) => {
   const owned = (user: string) => ({ 'X-User': user })
 
   async function serveUsers() {
@@ -22,7 +22,7 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
   }
 
   it.each(['CVE-2026-52869', 'CVE-2026-67431'])(
-    '%s: is of no use to anybody but who opened it, by any method [SESS-012, SESS-014]',
+    '%s: is rejected for every other caller, with any method [SESS-012, SESS-014]',
     async () => {
       const { served, release } = await serveUsers()
       const alice = await RawClient.open(served.port, revision, owned('alice'))
@@ -52,7 +52,7 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
     },
   )
 
-  it('tells a session of somebody else from none by nothing that it says', async () => {
+  it('answers the same for a session of another caller and for an unknown session', async () => {
     const { served } = await serveUsers()
     const alice = await RawClient.open(served.port, revision, owned('alice'))
     const foreign = await alice.post(alice.call(1, 'echo'), owned('mallory'))
@@ -65,7 +65,7 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
     })
   })
 
-  it('CVE-2026-33946: a second GET replaces nobody: each message goes to the stream that was there first [HTTP-036]', async () => {
+  it('CVE-2026-33946: keeps sending messages to the first GET stream when a second one opens [HTTP-036]', async () => {
     const { server, served } = await serveUsers()
     const client = await RawClient.open(served.port, revision)
     const first = await client.listen()
@@ -79,7 +79,7 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
     await eventually(() => served.metrics.streams === 1)
   })
 
-  it('refuses session ids that are unknown, mad or given twice, and makes none of them its own [SESS-008]', async () => {
+  it('rejects session ids that are unknown, malformed or repeated, and adopts none of them [SESS-008]', async () => {
     const { served } = await serveUsers()
     const client = await RawClient.open(served.port, revision)
     const own = client.sessionId!
@@ -105,7 +105,7 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
     await client.stillServes()
   })
 
-  it('refuses what needs a session and has none [SESS-006]', async () => {
+  it('rejects requests without a session id where one is required [SESS-006]', async () => {
     const { served } = await serveUsers()
     const client = await RawClient.open(served.port, revision)
     const none = { 'Mcp-Session-Id': undefined }
@@ -118,7 +118,7 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
     await client.stillServes()
   })
 
-  it('refuses a second initialize, also in a batch, and goes on with the first [RPC-022]', async () => {
+  it('rejects a second initialize, also in a batch, and keeps the session [RPC-022]', async () => {
     const { served } = await serveUsers()
     const client = await RawClient.open(served.port, revision)
     expectRefusal(await client.post(client.initialize(7)), 400, -32600)
@@ -132,7 +132,7 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
     await client.stillServes()
   })
 
-  it('keeps no session for an initialize that fails', async () => {
+  it('creates no session for an initialize that fails', async () => {
     const { served } = await serveUsers()
     const client = await RawClient.open(served.port, revision)
     for (const body of [
@@ -150,7 +150,7 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
     await client.stillServes()
   })
 
-  it('is over after DELETE, for every method, and its streams end [SESS-008]', async () => {
+  it('ends after DELETE, for every method, and its streams end [SESS-008]', async () => {
     const { served } = await serveUsers()
     const client = await RawClient.open(served.port, revision)
     const stream = await client.listen()
@@ -165,7 +165,7 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
     await other.stillServes()
   })
 
-  it('refuses a Last-Event-ID that is forged, foreign, mad or given twice, and replays nothing [SSE-017]', async () => {
+  it('rejects a Last-Event-ID that is forged, foreign, malformed or repeated [SSE-017]', async () => {
     const { server, served } = await serveUsers()
     const [alice, bob] = [await RawClient.open(served.port, revision), await RawClient.open(served.port, revision)]
     const stream = await alice.listen()
@@ -193,14 +193,14 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
       [id!, id!],
     ]
     for (const lastEventId of ids) expectRefusal(await bob.get({ 'Last-Event-ID': lastEventId }), 400, -32000)
-    // The one before the first message is the event that opens the stream on 2025-11-25, and alice's own.
+    // The id before the first message belongs to the event that opens the stream on 2025-11-25, and to Alice.
     for (const lastEventId of ids.slice(2))
       expectRefusal(await alice.get({ 'Last-Event-ID': lastEventId }), 400, -32000)
     await alice.stillServes()
     await bob.stillServes()
   })
 
-  it('refuses a request whose id is still in progress, and a foreign client with the same id is not meant', async () => {
+  it('rejects a request id that is still in progress, but only within the same session', async () => {
     const { served, release } = await serveUsers()
     const [alice, bob] = [await RawClient.open(served.port, revision), await RawClient.open(served.port, revision)]
     const called = await alice.stream(alice.call('same', 'wait'))
@@ -213,7 +213,7 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
     expect((await called.message(({ id }) => id === 'same')).result?.content?.[0]?.text).toBe('waited')
   })
 
-  it('CVE-2025-53365: goes on when clients vanish in the middle of their streams', async () => {
+  it('CVE-2025-53365: keeps serving when clients disconnect in the middle of their streams', async () => {
     const { server, served, release } = await serveUsers()
     const client = await RawClient.open(served.port, revision)
     const streams = [await client.stream(client.call('gone', 'wait')), await client.listen()]
@@ -225,7 +225,7 @@ describe.each([...sessionRevisions])('a session over HTTP that is abused (%s)', 
     await client.stillServes()
   })
 
-  it('refuses more streams than one session may have', async () => {
+  it('rejects more streams than maxStreamsPerSession', async () => {
     const served = await serve(createServer(), { maxStreamsPerSession: 2 })
     const client = await RawClient.open(served.port, revision)
     const streams = [await client.listen(), await client.listen()]

@@ -31,7 +31,7 @@ describe('anonymous callers', () => {
     await clients[2]!.stillServes()
   })
 
-  it('are refused for all 10,000 sessions of one address by default', async () => {
+  it('have at most 1,000 sessions from one address by default', async () => {
     const handler = createMcpHandler(createServer(), { clientAddress: () => '192.0.2.1' })
     const client = new RawClient(0, '2025-11-25')
     const open = async () => {
@@ -45,7 +45,7 @@ describe('anonymous callers', () => {
     await handler.close(0)
   })
 
-  it('behind a proxy are told apart by clientAddress', async () => {
+  it('behind a proxy are distinguished by clientAddress', async () => {
     const http = await serve(createServer(), { ...forwarded, maxSessionsPerAddress: 1 })
     await RawClient.open(http.port, '2025-11-25', from('192.0.2.1'))
     await RawClient.open(http.port, '2025-11-25', from('192.0.2.2'))
@@ -53,7 +53,7 @@ describe('anonymous callers', () => {
     expect((await again.post(again.initialize())).status).toBe(429)
   })
 
-  it('are not limited by maxSessionsPerPrincipal, nor principals by the address', async () => {
+  it('are not limited by maxSessionsPerPrincipal, and principals not by maxSessionsPerAddress', async () => {
     const principal: HttpOptions['principal'] = (request) => request.header('x-user')
     const http = await serve(createServer(), { principal, maxSessionsPerAddress: 1, maxSessionsPerPrincipal: 2 })
     await RawClient.open(http.port, '2025-11-25')
@@ -107,7 +107,7 @@ describe('the addresses of one IPv6 /64', () => {
 describe('subscriptions of one caller', () => {
   const many = (count: number, name: string) => Array.from({ length: count }, (_, index) => `note://${name}/${index}`)
 
-  it('are bounded over all of its streams, and free again when a stream ends', async () => {
+  it('are limited across all of its streams, and released when a stream ends', async () => {
     const server = createWithResources()
     const http = await serve(server, forwarded)
     const client = new RawClient(http.port, modern, from('192.0.2.1'))
@@ -118,7 +118,7 @@ describe('subscriptions of one caller', () => {
       code: -32602,
       message: expect.stringMatching(/^Subscription limit reached/),
     })
-    // A refused request leaves nothing behind, and other callers are not affected.
+    // A rejected request leaves nothing behind, and other callers are not affected.
     await client.stream(listenTo(client, many(200, 'd')), noName)
     const other = new RawClient(http.port, modern, from('192.0.2.2'))
     await other.stream(listenTo(other, many(9_900, 'e')), noName)
@@ -143,7 +143,7 @@ describe('subscriptions of one caller', () => {
     expect(matched).toBe(18_900)
   })
 
-  it('are bounded in the characters of their URIs', async () => {
+  it('are limited by the total length of their URIs', async () => {
     const http = await serve(createWithResources(), { ...forwarded, maxQueuedBytes: 16 * 1024 * 1024 })
     const client = new RawClient(http.port, modern, from('192.0.2.1'))
     const long = (name: string) =>
@@ -152,7 +152,7 @@ describe('subscriptions of one caller', () => {
     expect((await client.post(listenTo(client, long('b')), noName)).json.error?.code).toBe(-32602)
   })
 
-  it('are bounded in sessions, too, and free again when the session ends', async () => {
+  it('are limited in sessions too, and released when the session ends', async () => {
     const http = await serve(createWithResources(), forwarded)
     const subscribe = (client: RawClient, index: number, name: string) =>
       client.post(
@@ -164,7 +164,7 @@ describe('subscriptions of one caller', () => {
       expect((await subscribe(first, index, 'a')).json.error).toBeUndefined()
     }
     const { error } = (await subscribe(second, 0, 'b')).json
-    // Room for a few more, as the URIs are a little shorter than they may be.
+    // A few more fit, because the URIs are slightly shorter than the maximum.
     const isFull = error ?? (await fillUp(second, subscribe))
     expect(isFull).toMatchObject({ code: -32602, message: expect.stringMatching(/^Subscription limit reached/) })
     expect((await first.delete()).status).toBe(200)
@@ -196,7 +196,7 @@ describe('networkOf', () => {
     expect(networkOf(address)).toBe(network)
   })
 
-  it('bounds what a header can make a limit remember', () => {
+  it('limits the length of the key that is derived from a header', () => {
     expect(networkOf('x'.repeat(10_000))).toHaveLength(100)
     expect(networkOf('a:'.repeat(10_000)).length).toBeLessThanOrEqual(100)
   })

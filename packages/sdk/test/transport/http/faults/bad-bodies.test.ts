@@ -26,13 +26,13 @@ afterAll(async () => {
   await http.close()
 })
 
-describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s)', (revision) => {
+describe.each([...httpRevisions])('a server that receives bad input over HTTP (%s)', (revision) => {
   let client: RawClient
   beforeAll(async () => {
     client = await RawClient.open(http.port, revision)
   })
 
-  /** A good call with headers that are not, or with others. */
+  /** A valid call, sent with the given headers. */
   const good = (id: unknown = 1) => client.call(id, 'echo', { a: 1 })
   async function refuses(status: number, code: number, headers: RawHeaders, body: string | Uint8Array = good()) {
     expectRefusal(await client.post(body, headers), status, code)
@@ -45,11 +45,11 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
     else expect(response.json.id ?? null).toBeNull()
     await client.stillServes()
   }
-  /** The head of a good call, for those who write the body themselves. */
+  /** The head of a valid call, for tests that write the body themselves. */
   const head = (more: RawHeaders) => toHead('POST', '/mcp', client.headers('tools/call', 'echo', more))
 
   describe('the body', () => {
-    it('CVE-2026-67432: refuses a body that says it is too large, before any of it came', async () => {
+    it('CVE-2026-67432: rejects a body whose Content-Length is too large before reading it', async () => {
       using connection = await RawConnection.open(http.port)
       connection.write(head({ 'Content-Length': String(maxBodyBytes + 1) }))
       expectRefusal(await connection.response(), 413, -32000)
@@ -57,7 +57,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await client.stillServes()
     })
 
-    it('CVE-2026-67432: refuses a chunked body as soon as it is too large', async () => {
+    it('CVE-2026-67432: rejects a chunked body as soon as it is too large', async () => {
       using connection = await RawConnection.open(http.port)
       connection.write(head({ 'Transfer-Encoding': 'chunked' }))
       const chunk = Buffer.alloc(0x10000, ' ')
@@ -69,7 +69,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await client.stillServes()
     })
 
-    it('takes a body of exactly the size that is allowed', async () => {
+    it('accepts a body of exactly maxBodyBytes', async () => {
       const body = good().padEnd(maxBodyBytes, ' ')
       expect((await client.post(body, client.headers())).status).toBe(200)
     })
@@ -81,12 +81,12 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       ['0x10', '400 Bad Request'],
       ['99999999999999999999999', '400 Bad Request'],
       ['5, 5', '400 Bad Request'],
-    ])('refuses the Content-Length %s', async (length) => {
+    ])('rejects the Content-Length %s', async (length) => {
       expectRefusal(await client.exchange(head({ 'Content-Length': length })), 400, -32000)
       await client.stillServes()
     })
 
-    it('ends the wait for a chunked body that never ends', async () => {
+    it('times out on a chunked body that never ends', async () => {
       using connection = await RawConnection.open(http.port)
       connection.write(head({ 'Transfer-Encoding': 'chunked' }))
       const drip = setInterval(() => connection.write('1\r\n \r\n'), 20)
@@ -96,7 +96,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await client.stillServes()
     })
 
-    it('ends the wait for a body that stalls', async () => {
+    it('times out on a body that stalls', async () => {
       using connection = await RawConnection.open(http.port)
       connection.write(head({ 'Content-Length': '500' })).write('{"jsonrpc":"2.0",')
       expectRefusal(await connection.response(), 408, -32000)
@@ -104,7 +104,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await client.stillServes()
     })
 
-    it('CVE-2025-53365: goes on when the client leaves in the middle of its body', async () => {
+    it('CVE-2025-53365: keeps serving when the client disconnects in the middle of its body', async () => {
       using connection = await RawConnection.open(http.port)
       connection.write(head({ 'Content-Length': '500' })).write('{"jsonrpc":"2.0",')
       await client.stillServes()
@@ -113,11 +113,11 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
     })
 
     it.each([
-      ['a size that is no number', 'zz\r\n{}\r\n0\r\n\r\n'],
+      ['a size that is not a number', 'zz\r\n{}\r\n0\r\n\r\n'],
       ['a negative size', '-5\r\nhello\r\n0\r\n\r\n'],
-      ['a size beyond all measure', 'fffffffffffffffff\r\n{}\r\n0\r\n\r\n'],
-      ['a chunk longer than it says', '2\r\n{"a":1}\r\n0\r\n\r\n'],
-    ])('refuses a chunk with %s', async (_what, chunks) => {
+      ['a size that overflows', 'fffffffffffffffff\r\n{}\r\n0\r\n\r\n'],
+      ['more data than its size', '2\r\n{"a":1}\r\n0\r\n\r\n'],
+    ])('rejects a chunk with %s', async (_what, chunks) => {
       using connection = await RawConnection.open(http.port)
       connection.write(head({ 'Transfer-Encoding': 'chunked' })).write(chunks)
       expectRefusal(await connection.response(), 400, -32000)
@@ -125,7 +125,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
     })
 
     it.each(['gzip', 'br', 'deflate', 'gzip, identity', 'x-unknown'])(
-      'refuses a body in the encoding %s, and unpacks nothing',
+      'rejects a body with the encoding %s without decompressing it',
       async (encoding) => {
         await refuses(415, -32000, { 'Content-Encoding': encoding }, gzipSync(good()))
       },
@@ -133,7 +133,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
   })
 
   describe('JSON', () => {
-    it('refuses a body that is not UTF-8 [RPC-019]', async () => {
+    it('rejects a body that is not UTF-8 [RPC-019]', async () => {
       const [before, after] = good().split('{"a":1}')
       for (const bad of [[0xff], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xc0, 0xaf]]) {
         const body = Buffer.concat([Buffer.from(`${before}{"a":"`), Buffer.from(bad), Buffer.from(`"}${after}`)])
@@ -159,7 +159,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       ['UTF-16', Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}', 'utf16le')],
       ['a form', 'jsonrpc=2.0&method=tools/call'],
       ['XML', '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'],
-    ])('refuses %s as not JSON [RPC-024]', async (_what, body) => {
+    ])('rejects %s as invalid JSON [RPC-024]', async (_what, body) => {
       await refusesBody(-32700, body)
     })
 
@@ -172,24 +172,24 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       '{"jsonrpc":"2.0"}',
       '{"jsonrpc":"1.0","method":"ping"}',
       '{"method":"ping"}',
-    ])('refuses the JSON %s as no message [RPC-025]', async (body) => {
+    ])('rejects the JSON %s as an invalid message [RPC-025]', async (body) => {
       await refusesBody(-32600, body)
     })
 
-    it('PR #2698: refuses a batch of 10,000, and runs none of it [RPC-025]', async () => {
+    it('PR #2698: rejects a batch of 10,000 messages and runs none of them [RPC-025]', async () => {
       const before = echoed
       const member = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}'
       await refusesBody(-32600, `[${Array.from({ length: 10_000 }, () => member).join(',')}]`)
-      // The one that proves that it still serves.
+      // stillServes() made the one call.
       expect(echoed).toBe(before + 1)
     })
 
-    it('refuses an empty batch, and a batch in a batch', async () => {
+    it('rejects an empty batch and a nested batch', async () => {
       await refusesBody(-32600, '[]')
       if (revision !== '2025-03-26') await refusesBody(-32600, '[[]]')
     })
 
-    it('refuses 100,000 levels of nesting, wherever they are', async () => {
+    it('rejects 100,000 levels of nesting anywhere in the message', async () => {
       const deep = (open: string, close: string) => `${open.repeat(100_000)}1${close.repeat(100_000)}`
       for (const nested of [deep('[', ']'), deep('{"":', '}')]) {
         const meta = JSON.stringify(client.params()).slice(1, -1)
@@ -200,7 +200,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await refusesBody(-32700, '['.repeat(100_000))
     })
 
-    it('answers objects that are wide', async () => {
+    it('accepts an object with 50,000 members', async () => {
       const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`k${index}`, index]))
       const response = await client.post(client.call('wide', 'echo', wide))
       expect(response.status).toBe(200)
@@ -217,7 +217,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       ['params, escaped', '"param\\u0073":{}'],
       ['jsonrpc', '"jsonrpc":"2.0"'],
     ] as const
-    it.each(twice)('refuses a message in which %s comes twice [RPC-025]', async (_what, member) => {
+    it.each(twice)('rejects a message with a duplicate member: %s [RPC-025]', async (_what, member) => {
       const inner = good().slice(1, -1)
       for (const body of [`{${member},${inner}}`, `{${inner},${member}}`]) {
         const response = await client.post(body, client.headers())
@@ -226,13 +226,13 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await client.stillServes()
     })
 
-    it('takes names of arguments for what they are, also if the envelope has the same', async () => {
+    it('accepts arguments with the same names as members of the envelope', async () => {
       const args = { id: 1, method: 'x', params: { id: 2, method: 'y' }, jsonrpc: '1', '\u0001': '\u0002' }
       const response = await client.post(client.call(1, 'echo', args))
       expect(JSON.parse(response.json.result!.content![0]!.text)).toEqual(args)
     })
 
-    it('CVE-2026-27896: takes a key that differs in case, or folds to the same, for another key', async () => {
+    it('CVE-2026-27896: treats a key that differs in case, or case-folds to the same, as another key', async () => {
       const others =
         '"Method":"tools/list","METHOD":"tools/list","ID":9,"Params":{"name":"polluted"},"param\u017f":{"name":"polluted"},"Jsonrpc":"1"'
       const response = await client.post(`{${others},${good('exact').slice(1)}`, client.headers())
@@ -247,7 +247,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await refusesBody(-32600, '{"Jsonrpc":"2.0","ID":1,"Method":"ping"}')
     })
 
-    it('GHSA-q382-vc8q-7jhj: takes a key with a NUL in it for another key', async () => {
+    it('GHSA-q382-vc8q-7jhj: treats a key that contains NUL as another key', async () => {
       const nul = '\\u0000'
       const others = `"method${nul}":"tools/list","id${nul}":9,"params${nul}":{"name":"polluted"},"${nul}method":"tools/list"`
       for (const body of [`{${others},${good('exact').slice(1)}`, `${good('exact').slice(0, -1)},${others}}`]) {
@@ -259,7 +259,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await refusesBody(-32600, `{"jsonrpc":"2.0","id":1,"method${nul}":"ping"}`, 1)
     })
 
-    it('takes __proto__ and constructor for keys like any other', async () => {
+    it('treats __proto__ and constructor as ordinary keys', async () => {
       const args = '{"__proto__":{"polluted":"yes"},"constructor":{"prototype":{"polluted":"yes"}}}'
       const body = `{"__proto__":{"polluted":"yes"},${good('keys').slice(1).replace('{"a":1}', args)}`
       const response = await client.post(body, client.headers())
@@ -281,12 +281,12 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       '-9007199254740993',
       '1e400',
       '123456789012345678901234567890',
-    ])('refuses a request with the id %s [RPC-002, RPC-003]', async (id) => {
+    ])('rejects a request with the id %s [RPC-002, RPC-003]', async (id) => {
       await refusesBody(-32600, good().replace('"id":1', `"id":${id}`))
       await refusesBody(-32600, client.initialize(1).replace('"id":1', `"id":${id}`))
     })
 
-    it('CVE-2025-53366: a request that fails validation harms no later one', async () => {
+    it('CVE-2025-53366: a request that fails validation does not affect later requests', async () => {
       const broken = [
         { method: 'tools/call', params: { name: 7 } },
         { method: 'tools/call', params: { name: 'echo', arguments: 'x' } },

@@ -22,19 +22,19 @@ afterAll(async () => {
   await http.close()
 })
 
-describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s)', (revision) => {
+describe.each([...httpRevisions])('a server that receives bad headers over HTTP (%s)', (revision) => {
   let client: RawClient
   beforeAll(async () => {
     client = await RawClient.open(http.port, revision)
   })
 
-  /** A good call with headers that are not, or with others. */
+  /** A valid call, sent with the given headers. */
   const good = (id: unknown = 1) => client.call(id, 'echo', { a: 1 })
   async function refuses(status: number, code: number, headers: RawHeaders, body: string | Uint8Array = good()) {
     expectRefusal(await client.post(body, headers), status, code)
     await client.stillServes()
   }
-  /** The head of a good call, for those who write the body themselves. */
+  /** The head of a valid call, for tests that write the body themselves. */
   const head = (more: RawHeaders) => toHead('POST', '/mcp', client.headers('tools/call', 'echo', more))
 
   describe('headers', () => {
@@ -52,11 +52,11 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       'text/plain, application/json',
       'application/json, text/plain',
       'APPLICATION/JSON\u00e9',
-    ])('CVE-2026-33252: refuses the content type %j, with which a page could post without asking', async (type) => {
+    ])('CVE-2026-33252: rejects the content type %j, which a web page can post without a preflight', async (type) => {
       await refuses(415, -32000, { 'Content-Type': type })
     })
 
-    it('refuses a POST with two content types', async () => {
+    it('rejects a POST with two content types', async () => {
       await refuses(415, -32000, { 'Content-Type': ['text/plain', 'application/json'] })
       await refuses(415, -32000, { 'Content-Type': ['application/json', 'text/plain'] })
     })
@@ -70,20 +70,20 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       'application/json, text/event-stream;q=0',
       'application/json;q=0.0, text/event-stream',
       'application/jsonx, text/event-streams',
-    ])('refuses the Accept %j of a POST', async (accept) => {
+    ])('rejects a POST with Accept: %j', async (accept) => {
       await refuses(406, -32000, { Accept: accept })
     })
 
-    it('takes the header Accept in two lines for one', async () => {
+    it('combines two Accept headers', async () => {
       const response = await client.post(good(), { Accept: ['application/json', 'text/event-stream'] })
       expect(response.status).toBe(200)
     })
 
     it.each([
       ['two that differ', ['evil.example', '127.0.0.1']],
-      ['two that differ, the good one first', ['127.0.0.1', 'evil.example']],
+      ['two that differ, the valid one first', ['127.0.0.1', 'evil.example']],
       ['two that are equal', ['127.0.0.1', '127.0.0.1']],
-    ])('refuses %s Host headers', async (_what, hosts) => {
+    ])('rejects %s Host headers', async (_what, hosts) => {
       const response = await client.post(good(), { Host: hosts })
       expect([400, 403]).toContain(response.status)
       expectRefusal(response, response.status, -32000)
@@ -93,14 +93,14 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
     it.each([
       ['equal', '2'],
       ['different', '3'],
-    ])('refuses two Content-Length headers that are %s', async (_what, second) => {
+    ])('rejects two Content-Length headers that are %s', async (_what, second) => {
       const bytes = Buffer.concat([head({ 'Content-Length': ['2', second] }), Buffer.from('{}')])
       expectRefusal(await client.exchange(bytes), 400, -32000)
       await client.stillServes()
     })
 
     it.each(['chunked', 'Chunked', 'identity, chunked', 'xchunked'])(
-      'refuses Content-Length beside Transfer-Encoding: %s, with which a request could be smuggled',
+      'rejects Content-Length with Transfer-Encoding: %s, which allows request smuggling',
       async (encoding) => {
         const smuggled = toBytes('POST', '/mcp', client.headers(), '')
         using connection = await RawConnection.open(http.port)
@@ -110,19 +110,19 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
           .write(smuggled)
         expectRefusal(await connection.response(), 400, -32000)
         await connection.closed()
-        // Nothing of what followed was taken for a request.
+        // Nothing after it was read as a request.
         expect(connection.waiting.toString()).toBe('')
         await client.stillServes()
       },
     )
 
-    it('refuses two MCP-Protocol-Version headers [HTTP-040, HTTP-043]', async () => {
+    it('rejects two MCP-Protocol-Version headers [HTTP-040, HTTP-043]', async () => {
       const code = ofModern(revision, -32020, -32000)
       await refuses(400, code, { 'MCP-Protocol-Version': [revision, revision] })
       await refuses(400, code, { 'MCP-Protocol-Version': [revision, '2025-06-18'] })
     })
 
-    it('refuses two Mcp-Method and two Mcp-Name headers [HDR-007, HDR-008, HDR-009]', async () => {
+    it('rejects two Mcp-Method and two Mcp-Name headers [HDR-007, HDR-008, HDR-009]', async () => {
       const code = ofModern(revision, -32020, -32001)
       await refuses(400, code, { 'Mcp-Method': ['tools/call', 'tools/call'] })
       await refuses(400, code, { 'Mcp-Method': ['tools/call', 'tools/list'] })
@@ -132,12 +132,12 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
 
     it.each([
       ['a bare CR', 'a\rb'],
-      ['a bare CR and a header behind it', 'a\rOrigin: http://127.0.0.1'],
+      ['a bare CR followed by a header', 'a\rOrigin: http://127.0.0.1'],
       ['a NUL', 'a\0b'],
       ['a line feed without CR', 'a\nb'],
       ['DEL', 'a\x7fb'],
       ['another control byte', 'a\x01b'],
-    ])('refuses a header value with %s', async (_what, value) => {
+    ])('rejects a header value with %s', async (_what, value) => {
       for (const name of ['X-Other', 'Mcp-Method', 'Mcp-Session-Id', 'Origin']) {
         const response = await client.post(good(), { [name]: value })
         expect(response.status).toBe(400)
@@ -146,25 +146,25 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await client.stillServes()
     })
 
-    it('refuses a header value that goes on in the next line', async () => {
+    it('rejects a header value that continues on the next line', async () => {
       for (const fold of ['\r\n b', '\r\n\tb'])
         expectRefusal(await client.post(good(), { 'X-Other': `a${fold}` }), 400, -32000)
       await client.stillServes()
     })
 
     it.each([
-      ['a blank before the colon', 'X-Other : a'],
+      ['a space before the colon', 'X-Other : a'],
       ['no colon', 'X-Other'],
-      ['a blank in its name', 'X Other: a'],
+      ['a space in its name', 'X Other: a'],
       ['no name', ': a'],
       ['a name that is not ASCII', 'X-\u00e9: a'],
-    ])('refuses a header with %s', async (_what, line) => {
+    ])('rejects a header with %s', async (_what, line) => {
       const bytes = head({ 'Content-Length': '2' }).toString('latin1').replace('\r\n\r\n', `\r\n${line}\r\n\r\n{}`)
       expectRefusal(await client.exchange(bytes), 400, -32000)
       await client.stillServes()
     })
 
-    it('refuses bytes that are not ASCII in the headers that it acts on, and lets them pass in others', async () => {
+    it('rejects non-ASCII bytes in the headers that it uses, and ignores them in others', async () => {
       await refuses(400, ofModern(revision, -32020, -32000), { 'MCP-Protocol-Version': '\u00e9' })
       await refuses(400, ofModern(revision, -32020, -32001), { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'ech\u00f6' })
       await refuses(403, -32000, { Origin: 'http://127.0.0.1\u00e9' })
@@ -172,7 +172,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       expect((await client.post(good(), { 'X-Other': '\u00e9\u00ff\u0080' })).status).toBe(200)
     })
 
-    it('does not take other blanks than space and tab for nothing [HDR-012]', async () => {
+    it('trims only space and tab around header values [HDR-012]', async () => {
       for (const blank of ['\u00a0', '\u0085', '\u000b']) {
         const version = await client.post(good(), { 'MCP-Protocol-Version': `${revision}${blank}` })
         expect(version.status).toBe(400)
@@ -182,16 +182,16 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await client.stillServes()
     })
 
-    it('refuses a header of 20 KB [HDR-048]', async () => {
+    it('rejects a header of 20 KB [HDR-048]', async () => {
       await refuses(431, -32000, { 'X-Other': 'x'.repeat(20_000) })
     })
 
-    it('refuses 2,000 headers of the usual size [HDR-048]', async () => {
+    it('rejects 2,000 headers of normal size [HDR-048]', async () => {
       const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`X-Other-${index}`, 'value']))
       await refuses(431, -32000, many)
     })
 
-    it('overlooks no header, however many tiny ones come before it', async () => {
+    it('does not miss a header after thousands of tiny ones', async () => {
       const many = Array.from({ length: 3_000 }, () => 'a:\r\n').join('')
       const { Host, ...rest } = client.headers('tools/call', 'echo', { 'Content-Length': String(good().length) })
       const start = `POST /mcp HTTP/1.1\r\nHost: ${Host}\r\n`
@@ -211,7 +211,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await client.stillServes()
     })
 
-    it('never says a stray session id back [HTTP-059]', async () => {
+    it('never echoes a session id sent by the client [HTTP-059]', async () => {
       const response = await client.post(good(), revision === modern ? { 'Mcp-Session-Id': ['a', 'b'] } : {})
       expect(response.status).toBe(200)
       expect(response.headers.get('mcp-session-id')).toBeUndefined()
@@ -220,19 +220,19 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
 
   describe('the request line', () => {
     it.each(['PUT', 'PATCH', 'TRACE', 'OPTIONS', 'PROPFIND'])(
-      'refuses the method %s and says which there are [HTTP-030]',
+      'rejects the method %s and lists the allowed ones [HTTP-030]',
       async (method) => {
         const headers = client.headers('tools/call', 'echo', { 'Content-Length': String(good().length) })
         const response = await client.exchange(toBytes(method, '/mcp', headers, good()), method)
         expectRefusal(response, 405, -32000)
         expect(response.headers.get('allow')).toBe('GET, POST, DELETE')
-        // TRACE must not show what a proxy added on the way.
+        // TRACE must not reveal headers that a proxy added.
         expect(response.text).not.toContain('echo')
         await client.stillServes()
       },
     )
 
-    it('refuses HEAD without a body', async () => {
+    it('rejects HEAD without a body', async () => {
       const response = await client.exchange(toBytes('HEAD', '/mcp', client.getHeaders()), 'HEAD')
       expect(response.status).toBe(405)
       expect(response.body.length).toBe(0)
@@ -248,7 +248,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       '\0\0\0\0',
       'PRI * HTTP/2.0',
       '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
-    ])('refuses the request line %j', async (line) => {
+    ])('rejects the request line %j', async (line) => {
       const headers = client.headers('tools/call', 'echo', { 'Content-Length': '2' })
       const rest = toHead('', '', headers).toString('latin1')
       const response = await client.exchange(`${line}${rest.slice(rest.indexOf('\r\n'))}{}`)
@@ -275,7 +275,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await client.stillServes()
     })
 
-    it('answers HTTP/1.0, and asks it for a Host like everyone', async () => {
+    it('answers HTTP/1.0 and requires a Host header there too', async () => {
       const body = good('old')
       const headers = client.headers('tools/call', 'echo', { 'Content-Length': String(body.length) })
       const ask = (more: RawHeaders) =>
@@ -289,12 +289,12 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await client.stillServes()
     })
 
-    it('refuses HTTP/1.1 without a Host', async () => {
+    it('rejects HTTP/1.1 without a Host header', async () => {
       expect((await client.post(good(), { Host: undefined })).status).toBe(400)
       await client.stillServes()
     })
 
-    it('CVE-2026-59950: never becomes a WebSocket, whoever asks', async () => {
+    it('CVE-2026-59950: never upgrades to a WebSocket, with or without an Origin', async () => {
       const upgrade = {
         Connection: 'Upgrade',
         Upgrade: 'websocket',
@@ -308,7 +308,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await client.stillServes()
     })
 
-    it('refuses an expectation that it does not know, and goes on after the one that it does', async () => {
+    it('rejects an unknown Expect header and answers 100-continue', async () => {
       expect((await client.post(good(), { Expect: 'the-impossible' })).status).toBe(417)
       expect((await client.post(good(), { Expect: '100-continue' })).status).toBe(200)
       await client.stillServes()
@@ -338,7 +338,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       'http://[::ffff:1.2.3.4]',
     ]
 
-    it('CVE-2026-33252: refuses every Origin that is not its own, on every method [HTTP-003, HTTP-004]', async () => {
+    it('CVE-2026-33252: rejects every foreign Origin on every method [HTTP-003, HTTP-004]', async () => {
       for (const origin of foreign(http.port)) {
         expectRefusal(await client.post(good(), { Origin: origin }), 403, -32000)
         expectRefusal(await client.get({ Origin: origin }), 403, -32000)
@@ -353,13 +353,13 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       await client.stillServes()
     })
 
-    it('refuses two Origin headers, also if one of them is its own', async () => {
+    it('rejects two Origin headers, even if one of them is allowed', async () => {
       const own = `http://127.0.0.1:${http.port}`
       await refuses(403, -32000, { Origin: [own, 'http://evil.example'] })
       await refuses(403, -32000, { Origin: ['http://evil.example', own] })
     })
 
-    it('CVE-2026-34237: never lets a page read an answer, nor the endpoint event with a session id', async () => {
+    it('CVE-2026-34237: sends no CORS headers by default, so no web page can read a response', async () => {
       const own = `http://127.0.0.1:${http.port}`
       for (const origin of [own, 'http://localhost:9999']) {
         const response = await client.post(good(), { Origin: origin })
@@ -370,7 +370,7 @@ describe.each([...httpRevisions])('a server that is sent bad input over HTTP (%s
       expectRefusal(await client.exchange(toBytes('OPTIONS', '/mcp', client.getHeaders(preflight))), 405, -32000)
     })
 
-    it('CVE-2025-66414: a page that rebinds its name to this machine is refused, with and without an Origin [HTTP-003]', async () => {
+    it('CVE-2025-66414: rejects a page that rebinds its name, with and without an Origin [HTTP-003]', async () => {
       const hosts = [
         'evil.example',
         `evil.example:${http.port}`,

@@ -6,7 +6,7 @@ import { createServer, expectRefusal, OldClient, serve } from './support.ts'
 const maxBodyBytes = 1_000_000
 const bodyTimeoutMs = 250
 
-describe('the old transport that is sent bad input (2024-11-05)', () => {
+describe('the HTTP+SSE transport with bad input (2024-11-05)', () => {
   async function serveOld(users = false) {
     return serve(createServer(), {
       sse: true,
@@ -16,7 +16,7 @@ describe('the old transport that is sent bad input (2024-11-05)', () => {
     })
   }
 
-  it('CVE-2026-34237: says nothing to pages, on either route [HTTP-003]', async () => {
+  it('CVE-2026-34237: rejects web pages on both routes [HTTP-003]', async () => {
     const served = await serveOld()
     const client = await OldClient.open(served.port)
     expect([...client.stream.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
@@ -27,7 +27,7 @@ describe('the old transport that is sent bad input (2024-11-05)', () => {
     await client.stillServes()
   })
 
-  it('CVE-2025-66416: a page that rebinds its name is refused on either route', async () => {
+  it('CVE-2025-66416: rejects a page that rebinds its name on both routes', async () => {
     const served = await serveOld()
     const client = await OldClient.open(served.port)
     for (const more of [{}, { Origin: `http://evil.example:${served.port}` }]) {
@@ -37,7 +37,7 @@ describe('the old transport that is sent bad input (2024-11-05)', () => {
     await client.stillServes()
   })
 
-  it('CVE-2026-52869: a session id is of no use to anybody else', async () => {
+  it('CVE-2026-52869: rejects a session id used by another caller', async () => {
     const served = await serveOld(true)
     const client = await OldClient.open(served.port, { 'X-User': 'alice' })
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
@@ -50,7 +50,7 @@ describe('the old transport that is sent bad input (2024-11-05)', () => {
     await client.stillServes()
   })
 
-  it('refuses bodies that are too large, too slow, or no message', async () => {
+  it('rejects bodies that are too large, too slow or not a message', async () => {
     const served = await serveOld()
     const client = await OldClient.open(served.port)
     const length = (value: number) => ({ 'Content-Length': String(value) })
@@ -64,14 +64,14 @@ describe('the old transport that is sent bad input (2024-11-05)', () => {
     await client.stillServes()
   })
 
-  it('refuses a body in an encoding with the same words as the new transport', async () => {
+  it('rejects a compressed body with 415, like Streamable HTTP', async () => {
     const served = await serveOld()
     const client = await OldClient.open(served.port)
     expectRefusal(await client.post(gzipSync('{}'), { 'Content-Encoding': 'gzip' }), 415, -32000)
     await client.stillServes()
   })
 
-  it.each(['PUT', 'DELETE', 'OPTIONS', 'TRACE'])('refuses the method %s on either route [HTTP-030]', async (method) => {
+  it.each(['PUT', 'DELETE', 'OPTIONS', 'TRACE'])('rejects the method %s on both routes [HTTP-030]', async (method) => {
     const served = await serveOld()
     const client = await OldClient.open(served.port)
     for (const path of ['/sse', client.endpoint]) {
@@ -82,7 +82,7 @@ describe('the old transport that is sent bad input (2024-11-05)', () => {
     await client.stillServes()
   })
 
-  it('forgets who is gone, and refuses what is posted for them', async () => {
+  it('removes a session whose stream is lost, and rejects messages for it', async () => {
     const served = await serveOld()
     const client = await OldClient.open(served.port)
     client.stream.connection.socket.resetAndDestroy()

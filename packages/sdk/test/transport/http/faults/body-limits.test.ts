@@ -8,7 +8,7 @@ import { createServer, RawClient, serve } from './support.ts'
 
 const maxBodyBytes = 1_000
 
-/** A call whose body has exactly so many bytes. */
+/** A call whose body has exactly the given number of bytes. */
 function bodyOf(client: RawClient, bytes: number): string {
   const empty = client.call(1, 'echo', { text: '' })
   return client.call(1, 'echo', { text: 'x'.repeat(bytes - empty.length) })
@@ -23,7 +23,7 @@ function toChunks(body: string): string {
 }
 
 describe.each(httpRevisions)('a body of %s', (revision) => {
-  it('may have exactly maxBodyBytes, whether or not its length is announced', async () => {
+  it('can have exactly maxBodyBytes, with and without Content-Length', async () => {
     const http = await serve(createServer(), { maxBodyBytes })
     const client = await RawClient.open(http.port, revision)
     const chunked = (body: string) =>
@@ -43,7 +43,7 @@ describe.each(httpRevisions)('a body of %s', (revision) => {
     }
   })
 
-  it('may have exactly maxBodyBytes over fetch', async () => {
+  it('can have exactly maxBodyBytes over fetch', async () => {
     const handler = createMcpHandler(createServer(), { maxBodyBytes, sessions: false })
     const client = new RawClient(0, revision)
     const headers = Object.fromEntries(
@@ -64,7 +64,7 @@ describe.each(httpRevisions)('a body of %s', (revision) => {
   })
 })
 
-/** A server behind a body parser, as `express.json()` is one. */
+/** A server behind a body parser like `express.json()`. */
 async function behindParser(keepRaw: boolean, options = {}) {
   const handler = createMcpHandler(createServer(), options)
   const http = createHttpServer(async (request, response) => {
@@ -87,11 +87,11 @@ async function behindParser(keepRaw: boolean, options = {}) {
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const noName: RawHeaders = {}
 
-describe.each(httpRevisions)('a body that a framework has parsed (%s)', (revision) => {
+describe.each(httpRevisions)('a body parsed by a framework (%s)', (revision) => {
   const deep = (client: RawClient, levels: number) =>
     client.call(1, 'echo', { deep: 'HERE' }).replace('"HERE"', nested(levels))
 
-  it('is bounded in depth as one that is parsed here', async () => {
+  it('has the same depth limit as a body parsed by the SDK', async () => {
     const port = await behindParser(false)
     const client = await RawClient.open(port, revision)
     // The message, its params and the arguments are three levels.
@@ -102,7 +102,7 @@ describe.each(httpRevisions)('a body that a framework has parsed (%s)', (revisio
     expect((await client.post(deep(client, 100_000), noName)).status).toBe(400)
   })
 
-  it('is bounded in size', async () => {
+  it('has a size limit', async () => {
     const port = await behindParser(false, { maxBodyBytes: 2_000 })
     const client = await RawClient.open(port, revision)
     expect((await client.post(client.call(1, 'echo', { text: 'x'.repeat(1_000) }))).status).toBe(200)
@@ -112,7 +112,7 @@ describe.each(httpRevisions)('a body that a framework has parsed (%s)', (revisio
     }
   })
 
-  it('is checked for members that come twice where the raw body was kept', async () => {
+  it('is checked for duplicate members if the raw body was kept', async () => {
     const port = await behindParser(true)
     const client = await RawClient.open(port, revision)
     const twice = client.call(1, 'echo').replace('"id":1', '"id":1,"id":2')
@@ -122,8 +122,8 @@ describe.each(httpRevisions)('a body that a framework has parsed (%s)', (revisio
   })
 })
 
-describe('a body that was handed over as text', () => {
-  it('is parsed and checked here', async () => {
+describe('a body passed as text', () => {
+  it('is parsed and checked by the SDK', async () => {
     const handler = createMcpHandler(createServer())
     const http = createHttpServer(async (request, response) => {
       const chunks: Buffer[] = []
@@ -146,7 +146,7 @@ describe('a body that was handed over as text', () => {
 })
 
 describe('SSEServerTransport behind a body parser', () => {
-  it('bounds the depth of a message', async () => {
+  it('limits the depth of a message', async () => {
     let transport: SSEServerTransport | undefined
     const http = createHttpServer(async (request, response) => {
       if (request.method === 'GET') {

@@ -17,7 +17,7 @@ describe('a connection that is cut in the middle of an event (2025-11-25)', () =
   const numberOf = ({ params }: Message) => (params!.data as { at: number }).at
   const filled = (at: number) => ({ level: 'info' as const, data: { at, filler: '€'.repeat(at % 40) } })
 
-  /** Reads a stream that is cut again and again, coming back each time for what follows the last whole event. */
+  /** Reads a stream that is cut repeatedly, and resumes it each time after the last complete event. */
   class Reader {
     readonly seen: Message[] = []
     readonly #client: RawClient
@@ -41,7 +41,7 @@ describe('a connection that is cut in the middle of an event (2025-11-25)', () =
       }
     }
 
-    /** The first time late enough for the event that opens the stream: without an id nobody can come back. */
+    /** The first cut comes after the event that opens the stream: without an event id the stream cannot be resumed. */
     #aim(): void {
       const { cuts: made } = this.#proxy
       const least = this.#lastEventId === undefined ? 500 : 0
@@ -72,7 +72,7 @@ describe('a connection that is cut in the middle of an event (2025-11-25)', () =
     }
   }
 
-  /** Takes its time, as a database does. */
+  /** As slow as a database. */
   class SlowStore implements EventStore {
     readonly #memory = new MemoryEventStore()
     async storeEvent(streamId: string, message: unknown) {
@@ -97,7 +97,7 @@ describe('a connection that is cut in the middle of an event (2025-11-25)', () =
     ['memory', () => undefined],
     ['a slow store', () => new SlowStore()],
   ])('with %s', (_store, createStore) => {
-    it('loses nothing and brings nothing twice on the stream of a POST [SSE-016, SSE-018]', async () => {
+    it('loses and duplicates nothing on the stream of a POST [SSE-016, SSE-018]', async () => {
       const server = createServer()
       server.registerTool('count', {}, async (_args, ctx) => {
         for (const at of inOrder) {
@@ -119,7 +119,7 @@ describe('a connection that is cut in the middle of an event (2025-11-25)', () =
       await eventually(() => http.metrics.streams === 0)
     }, 6_000)
 
-    it('loses nothing and brings nothing twice on the stream of a GET [SSE-016]', async () => {
+    it('loses and duplicates nothing on the GET stream [SSE-016]', async () => {
       const server = createServer()
       const http = await serve(server, { eventStore: createStore() })
       const proxy = await CuttingProxy.open(http.port)
@@ -136,7 +136,7 @@ describe('a connection that is cut in the middle of an event (2025-11-25)', () =
       expect(reader.seen.map(numberOf)).toEqual(inOrder)
     }, 6_000)
 
-    it('brings nothing twice when a stream is resumed twice at the same time', async () => {
+    it('duplicates nothing when a stream is resumed several times at once', async () => {
       const server = createServer()
       const http = await serve(server, { eventStore: createStore() })
       const client = await RawClient.open(http.port, '2025-11-25')
@@ -148,7 +148,7 @@ describe('a connection that is cut in the middle of an event (2025-11-25)', () =
       const again = { 'Last-Event-ID': id }
       const streams = await Promise.all([client.listen(again), client.listen(again), client.listen(again)])
       server.server.sendLoggingMessage(filled(count))
-      // One of them has the stream now; the others end. None of them brings an event twice, or out of order.
+      // One of them gets the stream and the others end. None receives an event twice or out of order.
       const read = await Promise.all(
         streams.map(async (stream) => {
           const numbers: number[] = []
@@ -166,7 +166,7 @@ describe('a connection that is cut in the middle of an event (2025-11-25)', () =
   })
 })
 
-describe('a client that leaves while its call is being worked on', () => {
+describe('a client that disconnects during a call', () => {
   function createWorker() {
     const server = createServer()
     const seen = { begun: 0, aborted: 0, finished: 0 }
@@ -189,7 +189,7 @@ describe('a client that leaves while its call is being worked on', () => {
     return { server, seen, release: () => release() }
   }
 
-  /** Sends a call and leaves once it has begun; by FIN or by RST. */
+  /** Sends a call and disconnects once it has started, with FIN or RST. */
   async function leave(client: RawClient, tool: string, seen: { begun: number }, rudely: boolean) {
     const begun = seen.begun
     const body = client.call(`${tool} ${begun}`, tool)
@@ -201,7 +201,7 @@ describe('a client that leaves while its call is being worked on', () => {
     else connection.destroy()
   }
 
-  it('cancels it on 2026-07-28, and nothing is left of it [HTTP-054, HTTP-055, HTTP-056]', async () => {
+  it('cancels the call on 2026-07-28 and leaves nothing behind [HTTP-054, HTTP-055, HTTP-056]', async () => {
     const { server, seen } = createWorker()
     const http = await serve(server)
     const client = new RawClient(http.port, modern)
@@ -215,7 +215,7 @@ describe('a client that leaves while its call is being worked on', () => {
     await client.stillServes()
   })
 
-  it('ends a subscription on 2026-07-28, and nothing is left of it [HTTP-054]', async () => {
+  it('ends a subscription on 2026-07-28 and leaves nothing behind [HTTP-054]', async () => {
     const { server } = createWorker()
     const http = await serve(server)
     const client = new RawClient(http.port, modern)
@@ -236,7 +236,7 @@ describe('a client that leaves while its call is being worked on', () => {
   })
 
   it.each([...sessionRevisions])(
-    'lets it go on before 2026-07-28, and nothing is left of it at the end (%s) [HTTP-025]',
+    'lets the call continue before 2026-07-28 and leaves nothing behind at the end (%s) [HTTP-025]',
     async (revision) => {
       const { server, seen, release } = createWorker()
       for (const sessions of [true, false]) {

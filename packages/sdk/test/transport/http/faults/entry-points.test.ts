@@ -6,7 +6,7 @@ import { toBytes, toHead } from '../../../kit/raw-http.ts'
 import { modern } from '../../../kit/revisions.ts'
 import { createServer, expectRefusal, listen, OldClient, RawClient, serve } from './support.ts'
 
-describe('every door', () => {
+describe('every HTTP entry point', () => {
   const body = JSON.stringify({
     jsonrpc: '2.0',
     id: 1,
@@ -15,7 +15,7 @@ describe('every door', () => {
   })
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
-  /** Serves by `node:http` what the handler makes of it, and posts to it under a name that was rebound. */
+  /** Serves the handler over `node:http` and posts to it under a rebound host name. */
   async function rebind(answer: (request: IncomingMessage, response: ServerResponse) => void, method = 'POST') {
     const port = await listen(answer)
     const client = new RawClient(port, '2025-11-25')
@@ -40,13 +40,13 @@ describe('every door', () => {
     return client
   }
 
-  it('CVE-2026-34742: createMcpHandler().node refuses names that were rebound, without any option', async () => {
+  it('CVE-2026-34742: createMcpHandler().node rejects rebound host names by default', async () => {
     const handler = createMcpHandler(createServer())
     await rebind((request, response) => handler.node(request, response))
     await handler.close()
   })
 
-  it('GHSA-8jxr-pr72-r468: createMcpHandler().fetch refuses names that were rebound, without any option', async () => {
+  it('GHSA-8jxr-pr72-r468: createMcpHandler().fetch rejects rebound host names by default', async () => {
     const handler = createMcpHandler(createServer())
     const ask = async (url: string, more: Record<string, string> = {}) =>
       (await handler.fetch(new Request(url, { method: 'POST', headers: { ...headers, ...more }, body }))).status
@@ -58,7 +58,7 @@ describe('every door', () => {
     await handler.close()
   })
 
-  it('CVE-2026-42559: StreamableHTTPServerTransport refuses names that were rebound, without any option', async () => {
+  it('CVE-2026-42559: StreamableHTTPServerTransport rejects rebound host names by default', async () => {
     const server = createServer()
     await rebind(async (request, response) => {
       const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined })
@@ -68,7 +68,7 @@ describe('every door', () => {
     })
   })
 
-  it('CVE-2026-63118: SSEServerTransport refuses names that were rebound, without any option', async () => {
+  it('CVE-2026-63118: SSEServerTransport rejects rebound host names by default', async () => {
     const server = createServer()
     const transports = new Map<string, SSEServerTransport>()
     const port = await listen(async (request, response) => {
@@ -98,7 +98,7 @@ describe('every door', () => {
     client.stream.connection.destroy()
   })
 
-  it('csharp-sdk #1520: DELETE, PUT and OPTIONS are refused under names that were rebound as well', async () => {
+  it('csharp-sdk #1520: DELETE, PUT, OPTIONS and PATCH are rejected under rebound host names too', async () => {
     const handler = createMcpHandler(createServer(), { cors: { origins: ['http://app.example'] } })
     for (const method of ['DELETE', 'PUT', 'OPTIONS', 'PATCH']) {
       await rebind((request, response) => handler.node(request, response), method)
@@ -106,7 +106,7 @@ describe('every door', () => {
     await handler.close()
   })
 
-  it('PR #2698: createMcpHandler().fetch bounds bodies at 4 MiB and batches at 100, without any option', async () => {
+  it('PR #2698: createMcpHandler().fetch limits bodies to 4 MiB and batches to 100 messages by default', async () => {
     const handler = createMcpHandler(createServer(), { sessions: false })
     const post = (text: string | ReadableStream, more: Record<string, string> = {}) =>
       handler.fetch(
@@ -138,7 +138,7 @@ describe('every door', () => {
     await handler.close()
   })
 
-  it('CVE-2026-0621: an exploded template does not pin the processor', async () => {
+  it('CVE-2026-0621: matching an exploded template does not block the event loop', async () => {
     const server = createServer()
     server.registerResource('files', new ResourceTemplate('x://files{/path*}{?query*}'), {}, () => 'found')
     const served = await serve(server)
@@ -154,7 +154,7 @@ describe('every door', () => {
     await client.stillServes()
   })
 
-  it('createMcpHandler().node overlooks no header, however many tiny ones come before it', async () => {
+  it('createMcpHandler().node does not miss a header after thousands of tiny ones', async () => {
     const handler = createMcpHandler(createServer())
     const port = await listen((request, response) => handler.node(request, response))
     const client = new RawClient(port, '2025-11-25')
@@ -163,17 +163,17 @@ describe('every door', () => {
       const bytes = `${head.slice(0, -2)}${'a:\r\n'.repeat(count)}Origin: http://evil.example\r\n\r\n${body}`
       const response = await client.exchange(bytes)
       expect([403, 431]).toContain(response.status)
-      // Since Node 24 the HTTP server of Node itself answers too many headers, with 431 and no body.
+      // Since Node 24 the HTTP server of Node.js itself rejects too many headers, with 431 and no body.
       if (response.status === 403 || response.text !== '') expectRefusal(response, response.status, -32000)
     }
     expect((await client.post(body)).status).toBe(200)
     await handler.close()
   })
 
-  it('a message with very many members does not pin the processor', async () => {
+  it('a message with very many members does not block the event loop', async () => {
     const served = await serve(createServer())
     const client = new RawClient(served.port, modern)
-    // In quadratic time this many would take longer than the test may.
+    // In quadratic time this many members would exceed the timeout of the test.
     const members = Array.from({ length: 300_000 }, (_, at) => `"k${at}":1`).join(',')
     const body = `{${members},${client.call('wide', 'echo', {}).slice(1)}`
     const response = await client.post(body)
@@ -181,13 +181,13 @@ describe('every door', () => {
     await client.stillServes()
   })
 
-  it('a transport that is not connected says so to node:http', async () => {
+  it('a transport that is not connected answers 500 over node:http', async () => {
     const transport = new StreamableHTTPServerTransport({})
     const port = await listen((request, response) => void transport.handleRequest(request, response))
     expectRefusal(await new RawClient(port, '2025-11-25').post(body), 500, -32000)
   })
 
-  it('a transport that is not connected says so to fetch', async () => {
+  it('a transport that is not connected answers 500 over fetch', async () => {
     const transport = new StreamableHTTPServerTransport({})
     const asked = transport.handleFetch(new Request('http://127.0.0.1/mcp', { method: 'POST', headers, body }))
     expect(await asked).toMatchObject({ status: 500 })

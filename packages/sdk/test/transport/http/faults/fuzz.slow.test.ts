@@ -8,7 +8,7 @@ import { type HttpRevision, httpRevisions } from '../../../kit/revisions.ts'
 import { type FuzzCase, Fuzzer } from './fuzz.ts'
 import { createServer, expectRefusal, fixture, RawClient, seeded, serve } from './support.ts'
 
-describe('what the surroundings of a server do wrong', () => {
+describe('failing application callbacks and stores', () => {
   const failing = (how: 'throws' | 'rejects'): EventStore => {
     const fail = () => {
       const error = new Error('The store is down')
@@ -19,7 +19,7 @@ describe('what the surroundings of a server do wrong', () => {
   }
 
   it.each(['throws', 'rejects'] as const)(
-    'a store of events that %s costs nobody an answer, and leaves no session in use',
+    'an event store that %s does not lose a response or keep a session in use',
     async (how) => {
       const errors: unknown[] = []
       const server = createServer({ onError: (error) => errors.push(error) })
@@ -38,7 +38,7 @@ describe('what the surroundings of a server do wrong', () => {
     2_000,
   )
 
-  it('a principal that cannot be found out is an error of ours, and no permission', async () => {
+  it('a principal callback that throws causes a 500 and does not grant access', async () => {
     const errors: unknown[] = []
     const server = createServer({ onError: (error) => errors.push(error) })
     const http = await serve(server, {
@@ -61,14 +61,14 @@ describe('what the surroundings of a server do wrong', () => {
     ['onSession', refused],
     ['onsessioninitialized', refused],
     ['onsessionclosed', { opened: 200, called: 200, deleted: 500, again: 200 }],
-  ])('a process does not end because %s fails', async (what, statuses) => {
+  ])('the process survives when %s fails', async (what, statuses) => {
     const stdout = await runNode([fixture('failing-callbacks.js'), what])
     expect(JSON.parse(stdout)).toEqual(statuses)
   })
 })
 
-describe('20,000 requests that are almost right', () => {
-  it('are all answered, none by an error of ours, and the server still serves [RPC-024, RPC-025]', async () => {
+describe('20,000 almost valid requests', () => {
+  it('are all answered without an internal error, and the server keeps serving [RPC-024, RPC-025]', async () => {
     const errors: unknown[] = []
     const server = createServer({ onError: (error) => errors.push(error) })
     server.registerTool('tell', {}, (_args, ctx) => {
@@ -100,7 +100,7 @@ describe('20,000 requests that are almost right', () => {
     }
     await Promise.all(Array.from({ length: 8 }, work))
     console.log('Answers to fuzzed requests:', Object.fromEntries([...statuses].sort()))
-    // What a peer got wrong in an answer is told to the owner of the server; all else would be a fault of ours.
+    // Invalid responses of a peer are reported to onError; any other error is a bug in the SDK.
     const faults = errors.filter((error) => !(error instanceof McpError && error.code === 'invalid-response'))
     expect(faults).toEqual([])
     expect([...statuses.keys()].filter((status) => /^5/.test(status) && status !== '503')).toEqual([])
@@ -108,10 +108,10 @@ describe('20,000 requests that are almost right', () => {
     for (const client of clients) await client.stillServes()
   }, 60_000)
 
-  /** What came back, and whether the connection can go on. */
+  /** Returns the status, and whether the connection can be reused. */
   async function answerTo({ bytes, unclear }: FuzzCase, connection: RawConnection) {
     connection.write(bytes)
-    // Half a request stays half until the sender says that this was all.
+    // A truncated request stays incomplete until the sender closes its side.
     const giveUp = unclear ? setTimeout(() => connection.socket.end(), 30) : undefined
     try {
       const { status, headers } = await connection.head()
@@ -121,7 +121,7 @@ describe('20,000 requests that are almost right', () => {
       await connection.until((received) => (received.length >= length ? true : undefined))
       const text = connection.take(length).toString()
       if (length > 0) JSON.parse(text)
-      // One answer for one question.
+      // Exactly one response per request.
       expect(connection.waiting.length).toBe(0)
       return { status: String(status), isUsable: true }
     } catch (error) {

@@ -2,16 +2,16 @@ import { type RawHeaders, toHead } from '../../../kit/raw-http.ts'
 import { type HttpRevision, httpRevisions, modern } from '../../../kit/revisions.ts'
 import type { RawClient } from './support.ts'
 
-/** Something to send, and how much can be expected of the answer. */
+/** Bytes to send, and what to expect of the response. */
 export interface FuzzCase {
   readonly bytes: Buffer
-  /** The end of the request may be unclear: it may be taken for half a request, or for more than one. */
+  /** Whether the end of the request is ambiguous: it can be read as half a request, or as more than one. */
   readonly unclear: boolean
 }
 
 type Random = (below: number) => number
 
-/** Makes requests that are almost right: bytes, headers and JSON shapes are changed by chance, the same in every run. */
+/** Generates almost valid requests: bytes, headers and JSON shapes are changed at random, the same in every run. */
 export class Fuzzer {
   readonly #random: Random
   readonly #clients: ReadonlyMap<HttpRevision, RawClient>
@@ -50,7 +50,7 @@ export class Fuzzer {
     return message
   }
 
-  /** Puts something strange in a place of the tree, takes a member away, or wraps it all. */
+  /** Replaces a value somewhere in the tree, removes a member, or wraps the whole message. */
   #reshape(message: Record<string, unknown>): unknown {
     const copy = structuredClone(message)
     if (this.#chance(12)) return Array.from({ length: this.#random(5) }, () => copy)
@@ -163,7 +163,7 @@ const values: readonly unknown[] = [
   '1999-01-01',
 ]
 
-/** Not DELETE, after which there would be no session to send the rest to. */
+/** Without DELETE, which would end the session that the other requests need. */
 const verbs = ['GET', 'PUT', 'HEAD', 'OPTIONS', 'TRACE', 'PATCH', 'BREW']
 const paths = ['/', '/mcp?x=1', '/mcp/', '*', '//', '/mcp%2e', 'http://[', '/sse', '/messages?sessionId=x', '/mcp#a']
 const strayHeaders = [

@@ -17,8 +17,8 @@ const meta = (id: number) => ({
   },
 })
 
-describe('a client that sends requests behind one another', () => {
-  it('leaves nothing open when it goes away', async () => {
+describe('a client that pipelines requests', () => {
+  it('leaves nothing open when it disconnects', async () => {
     const server = createServer()
     server.registerTool('one', {}, () => '1')
     const http = await serve(server)
@@ -35,8 +35,8 @@ describe('a client that sends requests behind one another', () => {
   })
 })
 
-describe('a body in pieces of one byte', () => {
-  it('costs little more than its size', async () => {
+describe('a body in chunks of one byte', () => {
+  it('needs little more memory than its size', async () => {
     const http = await serve(createServer())
     const client = await RawClient.open(http.port, '2025-11-25')
     const connection = await RawConnection.open(http.port)
@@ -55,7 +55,7 @@ describe('a body in pieces of one byte', () => {
   })
 })
 
-describe('callers that an authenticating layer tells apart', () => {
+describe('callers identified by an authentication layer', () => {
   it.each([
     [
       { clientId: 'a', extra: { userId: 1 } },
@@ -66,7 +66,7 @@ describe('callers that an authenticating layer tells apart', () => {
       { clientId: 'a b', extra: { sub: 'c' } },
     ],
     [{ clientId: 'a b' }, { clientId: 'a', extra: { sub: 'b' } }],
-  ])('are never taken for one another: %j and %j [SESS-014]', async (alice, mallory) => {
+  ])('are never confused: %j and %j [SESS-014]', async (alice, mallory) => {
     const handler = createMcpHandler(createServer())
     onTestFinished(() => handler.close())
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
@@ -87,8 +87,8 @@ describe('callers that an authenticating layer tells apart', () => {
   })
 })
 
-describe('a reader that comes back for what it missed and takes nothing', () => {
-  it('is cut off when too much waits for it', async () => {
+describe('a client that resumes a stream and does not read it', () => {
+  it('is disconnected when too much data is queued for it', async () => {
     const server = createServer()
     const http = await serve(server, { maxQueuedBytes: 256 * 1024, eventStore: new MemoryEventStore() })
     const client = await RawClient.open(http.port, '2025-11-25')
@@ -112,11 +112,11 @@ describe('a reader that comes back for what it missed and takes nothing', () => 
   })
 })
 
-describe('what is shared and does not work', () => {
+describe('shared services that fail', () => {
   it.each([
     ['rejects', () => Promise.reject(new Error('The bus is down'))],
     ['hangs', () => new Promise<() => void>(() => {})],
-  ])('a bus whose subscribe %s harms neither calls nor the end', async (_how, subscribe) => {
+  ])('a bus whose subscribe %s affects neither calls nor shutdown', async (_how, subscribe) => {
     const errors: unknown[] = []
     const server = createServer({ onError: (error) => errors.push(error) })
     const http = await serve(server, { bus: { publish: () => {}, subscribe }, sessionStore: new MemorySessionStore() })
@@ -125,7 +125,7 @@ describe('what is shared and does not work', () => {
     await http.close()
   })
 
-  it('garbage on the bus is not ours', async () => {
+  it('invalid messages on the bus are ignored', async () => {
     let tell: (message: string) => void = () => {}
     const bus = {
       publish: () => {},
@@ -140,7 +140,7 @@ describe('what is shared and does not work', () => {
     await client.stillServes()
   })
 
-  it('a session that cannot be restored is an error each time, and leaves nothing', async () => {
+  it('a session that cannot be restored causes a 500 each time and leaves nothing behind', async () => {
     const sessionStore = new MemorySessionStore()
     sessionStore.set({ id: 'broken', state: { revision: '1999-01-01' }, createdAt: Date.now() }, 60_000)
     const server = createServer({ onError: () => {} })
@@ -154,7 +154,7 @@ describe('what is shared and does not work', () => {
     expect(http.metrics.sessions.open).toBe(open)
   })
 
-  it('an onError that fails keeps nobody from an answer', async () => {
+  it('an onError callback that throws does not prevent a response', async () => {
     const server = createServer({
       onError: () => {
         throw new Error('also broken')
@@ -174,8 +174,8 @@ describe('what is shared and does not work', () => {
   })
 })
 
-describe('garbage behind a request whose answer has begun', () => {
-  it('is not answered in the middle of it', async () => {
+describe('invalid bytes after a request whose response has begun', () => {
+  it('are not answered within that response', async () => {
     const server = createServer()
     server.registerTool('one', {}, () => '1')
     const http = await serve(server)
@@ -195,7 +195,7 @@ describe('garbage behind a request whose answer has begun', () => {
   })
 })
 
-/** A server of raw bytes; says the same to everyone. */
+/** A TCP server that sends raw bytes. */
 async function rawServer(answer: (socket: Socket, request: string) => void): Promise<string> {
   const sockets = new Set<Socket>()
   const server = createTcpServer((socket) => {
@@ -221,14 +221,14 @@ describe('a client of a hostile server', () => {
     await new Promise((resolve) => setImmediate(resolve))
   })
 
-  it('gives up a request that is answered with a switch of protocols', async () => {
+  it('rejects a request that is answered with 101 Switching Protocols', async () => {
     const url = await rawServer((socket) => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n')
     })
     await expect(connect(url, { revision: modern })).rejects.toBeInstanceOf(McpError)
   })
 
-  it('does not read an endless answer to a notification', async () => {
+  it('does not read an endless response to a notification', async () => {
     let sent = 0
     const port = await listen((request, response) => {
       const chunks: Buffer[] = []

@@ -5,17 +5,17 @@ import { RawConnection } from '../../../kit/raw-http.ts'
 import { modern } from '../../../kit/revisions.ts'
 import { createServer, expectRefusal, fixture, RawClient, serve } from './support.ts'
 
-/** What `fixtures/memory.js` saw, in a process of its own, where nothing else is on the heap. */
+/** Runs `fixtures/memory.js` in its own process, where nothing else is on the heap. */
 async function measure(what: string) {
   const stdout = await runNode(['--expose-gc', fixture('memory.js'), what])
   return JSON.parse(stdout)
 }
 
-// They take a while and need nobody, so they run beside all other tests.
+// The measurements take a while and are independent, so they run beside the other tests.
 const abandoned = measure('abandon')
 const flooded = abandoned.then(() => measure('flood'))
 
-/** Says a little of a header every now and then, from the beginning of these tests to their end. */
+/** Sends a header line every 100 ms, from the start of these tests to their end. */
 let slow: { http: ServingHttp; connection: RawConnection }
 beforeAll(async () => {
   const http = await serveHttp(createServer(), { port: 0, exit: false, graceMs: 0 })
@@ -32,7 +32,7 @@ afterAll(async () => {
 for (const measured of [abandoned, flooded]) measured.catch(() => {})
 
 describe('memory', () => {
-  it('CVE-2026-67430, mcp-go #723: 2,000 sessions that were left without a word are gone after a while, with all they had', async () => {
+  it('CVE-2026-67430, mcp-go #723: 2,000 abandoned sessions expire and release all their memory', async () => {
     const seen = await abandoned
     console.log(`Heap after 2,000 abandoned sessions: ${seen.ratio.toFixed(3)} of before; ${seen.peak} open at once.`)
     const sessions = { open: 0, opened: 6_000, expired: 6_000, refused: 0 }
@@ -40,7 +40,7 @@ describe('memory', () => {
     expect(seen.ratio).toBeLessThan(1.05)
   }, 60_000)
 
-  it('GHSA-9pj6-vhgr-3mwh: 10,000 initializes fill no table: most are told to come back, and who is in is served', async () => {
+  it('GHSA-9pj6-vhgr-3mwh: a flood of initialize gets 503, existing sessions are served', async () => {
     const seen = await flooded
     console.log(`Heap after a flood of 10,000 initializes: ${seen.ratio.toFixed(3)} of before.`)
     expect(seen.statuses).toEqual({ 200: 100, '503, try again': 9_900 })
@@ -48,7 +48,7 @@ describe('memory', () => {
     expect(seen.ratio).toBeLessThan(1.05)
   }, 60_000)
 
-  it('a principal gets no more sessions than its share, and the others get theirs', async () => {
+  it('a principal is limited to maxSessionsPerPrincipal, without effect on others', async () => {
     const http = await serve(createServer(), {
       maxSessionsPerPrincipal: 3,
       principal: (request) => request.header('x-user'),
@@ -64,8 +64,8 @@ describe('memory', () => {
   })
 })
 
-describe('a sender of headers that never end', () => {
-  it('is told that it took too long, and hinders nobody meanwhile', async () => {
+describe('a client whose headers never end', () => {
+  it('gets a 408 and does not affect other clients', async () => {
     const { http, connection } = slow
     const client = new RawClient(http.port, modern)
     await client.stillServes()

@@ -3,14 +3,14 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
 /**
- * Carries bytes between a client and a server, and cuts connections after so many bytes of the answer as it is told. What
- * comes behind that place is lost, as on a real line.
+ * Forwards bytes between a client and a server, and cuts connections after a configured number of response bytes.
+ * Everything after that point is lost, as on a real network.
  */
 export class CuttingProxy {
   readonly port: number
-  /** Bytes of the answer after which the next connection is cut; undefined: never. */
+  /** Number of response bytes after which the next connection is cut; undefined: never. */
   cutAfter: number | undefined
-  /** Leaves the server's half open and unread, as when a network just goes away: the server does not hear of the cut. */
+  /** Leaves the server side open and unread, as when a network fails: the server does not notice the cut. */
   silently = false
   cuts = 0
   readonly #sockets = new Set<Socket>()
@@ -51,7 +51,7 @@ export class CuttingProxy {
       left -= chunk.length
       if (left > 0) return
       this.cuts++
-      // Written bytes still arrive; nothing else does.
+      // Bytes that were already written still arrive; nothing else does.
       client.destroySoon()
       if (silently) server.pause()
       else server.destroy()

@@ -10,9 +10,9 @@ import { eventually } from '../../../kit/eventually.ts'
 const fixture = new URL('./fixtures/effects.js', import.meta.url).pathname
 const clientCount = 50
 
-describe('a server that is killed in the middle of its work and started again', () => {
+describe('a server that is killed and restarted under load', () => {
   it.each(['2025-11-25', '2026-07-28'] as const)(
-    'is found again by all of 50 clients, which repeat nothing that has an effect (%s) [SESS-009, HTTP-057]',
+    'is reached again by all 50 clients, which repeat no call with side effects (%s) [SESS-009, HTTP-057]',
     async (revision) => {
       const folder = mkdtempSync(join(tmpdir(), 'tenon-effects-'))
       onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -40,7 +40,7 @@ describe('a server that is killed in the middle of its work and started again', 
       isOver = true
       await Promise.all(workers)
 
-      // Everyone is served, without being told anything.
+      // All clients are served without any action of the application.
       const last = await Promise.all(clients.map((client, index) => client.callTool('act', { token: `last-${index}` })))
       expect(last.map(({ text }) => text)).toEqual(clients.map((_, index) => `did last-${index}`))
       expect(outcomes.others).toEqual([])
@@ -50,7 +50,7 @@ describe('a server that is killed in the middle of its work and started again', 
       expect(new Set(effects).size).toBe(effects.length)
       for (const token of outcomes.done) expect(effects).toContain(token)
 
-      // What was listened to is listened to again.
+      // The subscription was renewed.
       const updated = new Promise((resolve) => clients[0]!.on('resourceUpdated', resolve))
       const nudge = setInterval(() => running.child.send('update'), 50)
       expect(await updated).toEqual({ uri: 'note://a' })
@@ -72,7 +72,7 @@ async function act(
     if (text === `did ${token}`) outcomes.done.add(token)
     else outcomes.others.push(text)
   } catch (error) {
-    // Lost with the process, and said so: whoever called may decide.
+    // The call was lost with the process and reported as such, so the caller can decide what to do.
     if (error instanceof McpError && ['http', 'closed', 'session-renewed'].includes(error.code)) {
       outcomes.failed.add(token)
     } else outcomes.others.push(error)

@@ -13,7 +13,7 @@ describe('CVE-2026-25536: many clients that use the same request ids', () => {
   function createEcho() {
     const server = createServer()
     server.registerTool('late', { inputSchema: { type: 'object', additionalProperties: true } }, async (args, ctx) => {
-      // Answers overtake each other, and half of them come as streams.
+      // Responses overtake each other, and half of them are streams.
       const { client } = args as { client: number }
       if (client % 2 === 0) ctx.notify('notifications/message', { level: 'info', data: args })
       await sleep((client * 7) % 20)
@@ -22,7 +22,7 @@ describe('CVE-2026-25536: many clients that use the same request ids', () => {
     return server
   }
 
-  /** Everyone asks at once, with the ids that everyone has; each answer must be to one's own question. */
+  /** All clients call at the same time with the same ids; each response must belong to its own request. */
   async function askAll(open: (index: number) => Promise<RawClient>) {
     const all = await Promise.all(Array.from({ length: clients }, (_, index) => open(index)))
     let answered = 0
@@ -47,7 +47,7 @@ describe('CVE-2026-25536: many clients that use the same request ids', () => {
     return new SseReader().push(body).flatMap(({ data }) => (data ? [JSON.parse(data)] : []))
   }
 
-  it('no answer crosses over: one server object, a transport for each request', async () => {
+  it('no response is mixed up: one server object, a transport for each request', async () => {
     const server = createEcho()
     const port = await listen(async (request, response) => {
       const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined })
@@ -58,7 +58,7 @@ describe('CVE-2026-25536: many clients that use the same request ids', () => {
     await askAll(async () => new RawClient(port, '2025-11-25'))
   })
 
-  it('no answer crosses over: one server object and one transport without sessions for everybody', async () => {
+  it('no response is mixed up: one server object and one transport without sessions for all clients', async () => {
     const server = createEcho()
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined })
     await server.connect(transport)
@@ -67,7 +67,7 @@ describe('CVE-2026-25536: many clients that use the same request ids', () => {
     await transport.close()
   })
 
-  it('no answer crosses over: one server object, a transport for each session', async () => {
+  it('no response is mixed up: one server object, a transport for each session', async () => {
     const server = createEcho()
     const transports = new Map<string, StreamableHTTPServerTransport>()
     const port = await listen(async (request, response) => {
@@ -85,13 +85,13 @@ describe('CVE-2026-25536: many clients that use the same request ids', () => {
     await server.close()
   })
 
-  it.each([...sessionRevisions])('no answer crosses over: sessions (%s)', async (revision) => {
+  it.each([...sessionRevisions])('no response is mixed up: sessions (%s)', async (revision) => {
     const http = await serve(createEcho())
     await askAll(() => RawClient.open(http.port, revision))
     expect(http.metrics.sessions.open).toBe(clients)
   })
 
-  it.each([...sessionRevisions])('no answer crosses over: createMcpHandler without sessions (%s)', async (revision) => {
+  it.each([...sessionRevisions])('no response is mixed up: handler without sessions (%s)', async (revision) => {
     const handler = createMcpHandler(createEcho(), { sessions: false })
     const port = await listen((request, response) => handler.node(request, response))
     await askAll(async () => new RawClient(port, revision))
@@ -99,13 +99,13 @@ describe('CVE-2026-25536: many clients that use the same request ids', () => {
     await handler.close()
   })
 
-  it('no answer crosses over: 2026-07-28', async () => {
+  it('no response is mixed up: 2026-07-28', async () => {
     const http = await serve(createEcho())
     await askAll(async () => new RawClient(http.port, modern))
     expect(http.metrics).toMatchObject({ calls: 0, streams: 0, sessions: { open: 0 } })
   })
 
-  it('no answer crosses over: every revision at once on one URL', async () => {
+  it('no response is mixed up: every revision at once on one URL', async () => {
     const http = await serve(createEcho())
     await askAll((index) => RawClient.open(http.port, httpRevisions[index % httpRevisions.length]!))
   })

@@ -6,7 +6,7 @@ import { RawConnection, stopsListening, toBytes } from '../../../kit/raw-http.ts
 import { httpRevisions, modern } from '../../../kit/revisions.ts'
 import { createServer, expectRefusal, fixture, listen, RawClient, serve } from './support.ts'
 
-describe('a server that is asked to end', () => {
+describe('a server that shuts down', () => {
   function createWorker() {
     const server = createServer()
     let release = () => {}
@@ -28,7 +28,7 @@ describe('a server that is asked to end', () => {
   const listenTo = (client: RawClient) =>
     client.request('listen', 'subscriptions/listen', { notifications: { toolsListChanged: true } })
 
-  /** A call that is under way, answered plainly or as a stream. */
+  /** Starts a call that is answered with JSON or as a stream. */
   async function begin(client: RawClient, tool: string) {
     const connection = await RawConnection.open(client.port)
     onTestFinished(() => connection.destroy())
@@ -37,34 +37,31 @@ describe('a server that is asked to end', () => {
     return connection.write(toBytes('POST', '/mcp', headers, body))
   }
 
-  it.each([...httpRevisions])(
-    'answers what is under way, ends its streams and refuses what is new (%s)',
-    async (revision) => {
-      const { server, release } = createWorker()
-      const http = await serve(server, { graceMs: 10_000 })
-      const client = await RawClient.open(http.port, revision)
-      const plain = await begin(client, 'work')
-      const idle = await RawConnection.open(http.port)
-      const told = await client.stream(client.call('told', 'work-and-tell'))
-      await told.message()
-      const open = revision === modern ? await client.stream(listenTo(client)) : await client.listen()
-      const closing = http.close()
-      await stopsListening(http.port)
-      release()
-      const answer = await plain.response()
-      expect(answer.json.result?.content?.[0]?.text).toBe('worked')
-      expect((await told.message(({ id }) => id === 'told')).result?.content?.[0]?.text).toBe('worked')
-      expect(await told.rest()).toEqual([])
-      const last = await open.rest()
-      if (revision === modern) expect(last.at(-1)).toMatchObject({ id: 'listen', result: { resultType: 'complete' } })
-      else expect(last).toEqual([])
-      await closing
-      await idle.closed()
-      expect(http.metrics).toMatchObject({ sessions: { open: 0 }, streams: 0, calls: 0 })
-    },
-  )
+  it.each([...httpRevisions])('answers pending calls, ends its streams and stops listening (%s)', async (revision) => {
+    const { server, release } = createWorker()
+    const http = await serve(server, { graceMs: 10_000 })
+    const client = await RawClient.open(http.port, revision)
+    const plain = await begin(client, 'work')
+    const idle = await RawConnection.open(http.port)
+    const told = await client.stream(client.call('told', 'work-and-tell'))
+    await told.message()
+    const open = revision === modern ? await client.stream(listenTo(client)) : await client.listen()
+    const closing = http.close()
+    await stopsListening(http.port)
+    release()
+    const answer = await plain.response()
+    expect(answer.json.result?.content?.[0]?.text).toBe('worked')
+    expect((await told.message(({ id }) => id === 'told')).result?.content?.[0]?.text).toBe('worked')
+    expect(await told.rest()).toEqual([])
+    const last = await open.rest()
+    if (revision === modern) expect(last.at(-1)).toMatchObject({ id: 'listen', result: { resultType: 'complete' } })
+    else expect(last).toEqual([])
+    await closing
+    await idle.closed()
+    expect(http.metrics).toMatchObject({ sessions: { open: 0 }, streams: 0, calls: 0 })
+  })
 
-  it.each([...httpRevisions])('refuses with 503 what comes while it ends (%s)', async (revision) => {
+  it.each([...httpRevisions])('answers new requests with 503 while it shuts down (%s)', async (revision) => {
     const { server, release } = createWorker()
     const handler = createMcpHandler(server)
     const port = await listen((request, response) => handler.node(request, response))
@@ -90,7 +87,7 @@ describe('a server that is asked to end', () => {
     expect(handler.metrics).toMatchObject({ sessions: { open: 0 }, streams: 0, calls: 0 })
   })
 
-  it.each([...httpRevisions])('waits for nobody longer than the grace that was given (%s)', async (revision) => {
+  it.each([...httpRevisions])('waits no longer than graceMs (%s)', async (revision) => {
     const { server } = createWorker()
     const http = await serve(server, { graceMs: 50 })
     const client = await RawClient.open(http.port, revision)
@@ -105,7 +102,7 @@ describe('a server that is asked to end', () => {
   })
 
   it.each([...httpRevisions])(
-    'does not begin with a call whose body ends after it has ended itself (%s)',
+    'does not start a call whose body is completed after the shutdown (%s)',
     async (revision) => {
       const { server } = createWorker()
       const handler = createMcpHandler(server)
@@ -128,29 +125,26 @@ describe('a server that is asked to end', () => {
     },
   )
 
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    'a process ends with 0 on %s, and everyone has had their answer',
-    async (signal) => {
-      await using child = new NodeProcess([fixture('server.js')])
-      const port = Number((await child.until(() => /port (\d+)/.exec(child.stdout)))[1])
-      const client = new RawClient(port, modern)
-      const session = await RawClient.open(port, '2025-11-25')
-      const plain = await begin(client, 'work')
-      const told = await session.stream(session.call('told', 'work-and-tell'))
-      await told.message()
-      const heard = await client.stream(listenTo(client))
-      await heard.message()
-      await child.until(() => child.stdout.includes('work begins'))
-      child.child.kill(signal)
-      expect((await plain.response()).json.result?.content?.[0]?.text).toBe('worked')
-      expect((await told.message(({ id }) => id === 'told')).result?.content?.[0]?.text).toBe('worked')
-      expect((await heard.rest()).at(-1)).toMatchObject({ id: 'listen', result: {} })
-      expect(await child.exited).toEqual({ code: 0, signal: null })
-      expect((child.stdout + child.stderr).replace(/port \d+\n|work begins\n/g, '')).toBe('')
-    },
-  )
+  it.each(['SIGTERM', 'SIGINT'] as const)('a process answers pending calls and exits with 0 on %s', async (signal) => {
+    await using child = new NodeProcess([fixture('server.js')])
+    const port = Number((await child.until(() => /port (\d+)/.exec(child.stdout)))[1])
+    const client = new RawClient(port, modern)
+    const session = await RawClient.open(port, '2025-11-25')
+    const plain = await begin(client, 'work')
+    const told = await session.stream(session.call('told', 'work-and-tell'))
+    await told.message()
+    const heard = await client.stream(listenTo(client))
+    await heard.message()
+    await child.until(() => child.stdout.includes('work begins'))
+    child.child.kill(signal)
+    expect((await plain.response()).json.result?.content?.[0]?.text).toBe('worked')
+    expect((await told.message(({ id }) => id === 'told')).result?.content?.[0]?.text).toBe('worked')
+    expect((await heard.rest()).at(-1)).toMatchObject({ id: 'listen', result: {} })
+    expect(await child.exited).toEqual({ code: 0, signal: null })
+    expect((child.stdout + child.stderr).replace(/port \d+\n|work begins\n/g, '')).toBe('')
+  })
 
-  it('a process ends with 0 on SIGTERM, also if some work never ends', async () => {
+  it('a process exits with 0 on SIGTERM even if a call never ends', async () => {
     await using child = new NodeProcess([fixture('server.js'), '100'])
     const [, port] = await child.until(() => /port (\d+)/.exec(child.stdout))
     const client = new RawClient(Number(port), modern)

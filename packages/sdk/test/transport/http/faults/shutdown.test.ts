@@ -12,7 +12,7 @@ async function serve(server: McpServer, options: ServeHttpOptions = {}) {
   return http
 }
 
-/** A server whose tool counts its runs, and ends when it is told to. */
+/** A server with a tool that counts its runs, and a tool that ends on demand. */
 function countingServer() {
   const server = new McpServer({ name: 'counting', version: '1.0.0' })
   const state = { runs: 0, finish: () => {} }
@@ -55,7 +55,7 @@ function post(name: string): string {
 }
 
 describe('a server that shuts down', () => {
-  it('reports that it is not ready, goes on serving, then lets each response end its connection', async () => {
+  it('reports that it is not ready, keeps serving, then closes each connection after its response', async () => {
     const { server } = countingServer()
     const http = await serve(server, { healthPath: '/healthz', shutdownDelayMs: 500 })
     const probe = 'GET /healthz HTTP/1.1\r\nhost: probe\r\n\r\n'
@@ -67,7 +67,7 @@ describe('a server that shuts down', () => {
     const closed = http.close()
     expect(http.ready).toBe(false)
     expect(await prober.write(probe).response()).toMatchObject({ status: 503, text: 'shutting down' })
-    // Load balancers may send it new connections until they know.
+    // Load balancers may open new connections until they notice.
     using late = await RawConnection.open(http.port)
     expect((await late.write(post('act')).response()).status).toBe(200)
     for (;;) if ((await ask()) === 'close') break
@@ -75,7 +75,7 @@ describe('a server that shuts down', () => {
     await closed
   })
 
-  it('lets the response to a call in flight end its connection', async () => {
+  it('closes a connection after the response to its pending call', async () => {
     const { server, state, began } = countingServer()
     const http = await serve(server)
     using client = await RawConnection.open(http.port)
@@ -89,7 +89,7 @@ describe('a server that shuts down', () => {
     await closed
   })
 
-  it('ends idle connections with a 408, and does not carry out what arrives after it', async () => {
+  it('closes idle connections with a 408 and does not run requests that arrive after it', async () => {
     const { server, state } = countingServer()
     const http = await serve(server)
     using client = await RawConnection.open(http.port, true)
@@ -105,7 +105,7 @@ describe('a server that shuts down', () => {
     expect(state.runs).toBe(1)
   })
 
-  it('refuses what comes first on a new connection with a 503 that says when to come again', async () => {
+  it('answers the first request on a new connection with a 503 and Retry-After', async () => {
     const { server, state, began } = countingServer()
     const http = await serve(server)
     using working = await RawConnection.open(http.port)
@@ -121,13 +121,13 @@ describe('a server that shuts down', () => {
     expect(state.runs).toBe(1)
   })
 
-  it('closes at once when nobody is connected, whatever the delay', async () => {
+  it('closes immediately without connections, whatever the delay', async () => {
     const { server } = countingServer()
     const http = await serve(server, { shutdownDelayMs: 3_600_000 })
     await http.close()
   })
 
-  it('loses no call of a client that keeps its connections, and runs none twice', async () => {
+  it('loses no call of a client with keep-alive connections and runs none twice', async () => {
     const { server, state } = countingServer()
     const first = await serve(server)
     const { port } = first
@@ -153,7 +153,7 @@ describe('a server that shuts down', () => {
 })
 
 describe('a client whose request is answered with a 408', () => {
-  it('repeats it if the connection was used before and ends, because the server did not read it', async () => {
+  it('repeats it if the connection was reused and closes, because the server did not read it', async () => {
     const { url, calls } = await answeringServer([discovery, result, timeout(), result])
     await using client = await connect(url)
     await client.callTool('act')
@@ -161,11 +161,11 @@ describe('a client whose request is answered with a 408', () => {
     expect(calls()).toBe(3)
   })
 
-  it('closes an idle connection on which it arrives, so that no request is sent there', async () => {
+  it('closes an idle connection that receives a 408, so that no request is sent there', async () => {
     const { url, calls, sockets } = await answeringServer([discovery, result, result])
     await using client = await connect(url)
     await client.callTool('act')
-    // The end of the connection comes later than the word of it.
+    // The connection is closed later than announced.
     const [socket] = sockets
     const closed = once(socket!, 'close')
     socket!.write(timeout())
@@ -175,7 +175,7 @@ describe('a client whose request is answered with a 408', () => {
   })
 
   it.each([
-    ['on a connection that was not used before', [discovery, `close ${timeout()}`]],
+    ['on a new connection', [discovery, `close ${timeout()}`]],
     ['and the connection stays open, because the server may have read it', [discovery, timeout('keep-alive')]],
   ])('does not repeat it %s', async (_, answers) => {
     const { url, calls } = await answeringServer(answers)
@@ -196,7 +196,7 @@ function reply(status: number, body: string): string {
   return `HTTP/1.1 ${status} OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 }
 
-/** Answers requests with these texts in turn. `close` closes the connection after the answer before. */
+/** Answers requests with these texts in turn. `close` closes the connection after the previous response. */
 async function answeringServer(answers: readonly string[]) {
   let turn = 0
   let calls = 0

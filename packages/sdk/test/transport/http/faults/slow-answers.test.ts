@@ -5,7 +5,7 @@ import { RawConnection, RawStream, toBytes, toHead } from '../../../kit/raw-http
 import { type HttpRevision, httpRevisions, modern, sessionRevisions } from '../../../kit/revisions.ts'
 import { createServer, RawClient, serve } from './support.ts'
 
-/** A server with a tool that stays silent until it is released. */
+/** A server with a tool that sends nothing until it is released. */
 async function serveSilent(options: Parameters<typeof serve>[1] = {}) {
   const server = createServer()
   const silent = registerSilent(server)
@@ -42,13 +42,13 @@ function bytesOf(client: RawClient, id: number, name: string): Buffer {
 const isQuiet = ({ metrics }: ServingHttp) => metrics.streams === 0 && metrics.calls === 0
 
 describe.each(httpRevisions)('requests that wait past streamAfterMs (%s)', (revision) => {
-  it('take at most half of the streams of their address, and are all answered', async () => {
+  it('use at most half of the streams of their address, and are all answered', async () => {
     const { http, began, release } = await serveSilent({ maxStreamsPerAddress: 40, maxStreamsPerSession: 1_000 })
     const client = await RawClient.open(http.port, revision)
     const connections = await Promise.all(Array.from({ length: 200 }, () => openConnection(http.port)))
     for (const [id, connection] of connections.entries()) connection.write(bytesOf(client, id, 'silent'))
     await eventually(() => began() === 200 && http.metrics.streams === 20)
-    // The streams that are left can be had by those who need them.
+    // The remaining streams are available to other requests.
     await client.stillServes()
     release('released')
     for (const [id, connection] of connections.entries()) {
@@ -59,7 +59,7 @@ describe.each(httpRevisions)('requests that wait past streamAfterMs (%s)', (revi
     await eventually(() => isQuiet(http))
   })
 
-  it('leave nothing behind when their clients go away at once', async () => {
+  it('leave nothing behind when their clients disconnect at once', async () => {
     const { http, began, release } = await serveSilent()
     const client = await RawClient.open(http.port, revision)
     const connections = await Promise.all(Array.from({ length: 100 }, () => openConnection(http.port)))
@@ -72,7 +72,7 @@ describe.each(httpRevisions)('requests that wait past streamAfterMs (%s)', (revi
     await client.stillServes()
   })
 
-  it('are answered in order when they come behind one another on one connection', async () => {
+  it('are answered in order when they are pipelined on one connection', async () => {
     const { http, began, release } = await serveSilent()
     const client = await RawClient.open(http.port, revision)
     const connection = await openConnection(http.port)
@@ -171,7 +171,7 @@ describe.each(sessionRevisions)(
 
 describe('methods without a body of their own', () => {
   it.each(['HEAD', 'OPTIONS', 'TRACE', 'PUT'])(
-    '%s is refused with 405 and does not disturb the connection',
+    '%s is rejected with 405 and does not affect the connection',
     async (method) => {
       const { http } = await serveSilent()
       const client = new RawClient(http.port, modern)

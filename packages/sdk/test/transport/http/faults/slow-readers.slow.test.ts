@@ -6,13 +6,13 @@ import { RawConnection, toBytes } from '../../../kit/raw-http.ts'
 import { httpRevisions, modern } from '../../../kit/revisions.ts'
 import { createServer, OldClient, RawClient, serve } from './support.ts'
 
-describe('a reader that takes nothing', () => {
+describe('a client that does not read', () => {
   const maxQueuedBytes = 1024 * 1024
   const piece = 'x'.repeat(64 * 1024)
-  /** Far more than what queues and the kernel may hold. */
+  /** Far more than the queues and the kernel can buffer. */
   const pieces = 2_000
 
-  /** Talks until somebody else is tired; gives how many pieces went out before the reader was cut off. */
+  /** A server whose tool sends until the client is disconnected, and records how many messages that took. */
   function createTalker() {
     const server = createServer()
     const seen = { sent: 0, aborted: false, most: 0, cutAt: 0 }
@@ -36,14 +36,14 @@ describe('a reader that takes nothing', () => {
     return { server, seen, watch }
   }
 
-  /** What queues are made of: texts and buffers. */
+  /** Memory used by strings and buffers, which the queues consist of. */
   function memory(): number {
     const { heapUsed, external } = process.memoryUsage()
     return heapUsed + external
   }
 
   it.each([...httpRevisions])(
-    'is cut off at maxQueuedBytes, costs no memory beyond that, and holds up nobody (%s)',
+    'is disconnected at maxQueuedBytes, uses no memory beyond that and does not affect others (%s)',
     async (revision) => {
       const { server, seen, watch } = createTalker()
       const http = await serve(server, { maxQueuedBytes, eventStore: false })
@@ -68,7 +68,7 @@ describe('a reader that takes nothing', () => {
         expect(seen.aborted).toBe(true)
         expect(http.metrics.calls).toBe(0)
       } else {
-        // 2025-11-25 transports: a connection that is gone is no cancellation.
+        // Before 2026-07-28, a lost connection does not cancel the call.
         await eventually(() => seen.sent === pieces)
         expect(seen.aborted).toBe(false)
       }
@@ -76,7 +76,7 @@ describe('a reader that takes nothing', () => {
     },
   )
 
-  /** Sends to the one stream there is until its reader is cut off; gives how many messages that took. */
+  /** Sends on the only stream until its client is disconnected, and returns how many messages that took. */
   async function sendUntilCut(server: McpServer, http: ServingHttp): Promise<number> {
     for (let sent = 0; sent < 190; sent++) {
       if (http.metrics.streams === 0) return sent
@@ -86,7 +86,7 @@ describe('a reader that takes nothing', () => {
     throw new Error('The reader was not cut off')
   }
 
-  it('is cut off on the stream of a GET as well (2025-11-25)', async () => {
+  it('is disconnected on the GET stream too (2025-11-25)', async () => {
     const server = createServer()
     const http = await serve(server, { maxQueuedBytes })
     const client = await RawClient.open(http.port, '2025-11-25')
@@ -96,7 +96,7 @@ describe('a reader that takes nothing', () => {
     await client.stillServes()
   })
 
-  it('gets all that it missed when it comes back and reads, however much that is (2025-11-25) [SSE-016]', async () => {
+  it('gets everything that it missed when it resumes and reads (2025-11-25) [SSE-016]', async () => {
     const server = createServer()
     const eventStore = new MemoryEventStore({ maxBytes: 1024 ** 3 })
     const http = await serve(server, { maxQueuedBytes, eventStore })
@@ -113,7 +113,7 @@ describe('a reader that takes nothing', () => {
     await client.stillServes()
   })
 
-  it('costs no more when it comes back again and again for a stream that is over (2025-11-25)', async () => {
+  it('uses no more memory when it resumes a finished stream again and again (2025-11-25)', async () => {
     const { server } = createTalker()
     server.registerTool('say-it-all', {}, (_args, ctx) => {
       for (let at = 0; at < 100; at++) ctx.notify('notifications/message', { level: 'info', data: piece })
@@ -132,24 +132,24 @@ describe('a reader that takes nothing', () => {
       connection.write(toBytes('GET', '/mcp', client.getHeaders({ 'Last-Event-ID': id })))
     }
     for (let times = 0; times < 10; times++) await client.stillServes()
-    // Six megabytes for each of the four that may be there at a time, not for each of the forty.
+    // 6 MB for each of the four streams allowed at a time, not for each of the 40.
     expect(memory() - before).toBeLessThan(64 * 1024 * 1024)
   })
 
-  it('is cut off on the old transport (2024-11-05)', async () => {
+  it('is disconnected on HTTP+SSE (2024-11-05)', async () => {
     const { server, seen } = createTalker()
     const http = await serve(server, { maxQueuedBytes, sse: true })
     const client = await OldClient.open(http.port)
     client.stream.connection.socket.pause()
     await client.post(JSON.stringify({ jsonrpc: '2.0', id: 'talk', method: 'tools/call', params: { name: 'talk' } }))
     await eventually(() => http.metrics.streams === 0)
-    // The stream is all there is of a session here, so nobody waits for the answer any more.
+    // On HTTP+SSE the session ends with its stream, so the call is cancelled.
     await eventually(() => seen.aborted)
     expect(seen.most).toBeLessThan(64 * 1024 * 1024)
     await (await OldClient.open(http.port)).stillServes()
   })
 
-  it('is cut off where fetch serves (2026-07-28)', async () => {
+  it('is disconnected over fetch (2026-07-28)', async () => {
     const { server, seen } = createTalker()
     const handler = createMcpHandler(server, { maxQueuedBytes })
     const client = new RawClient(80, modern)

@@ -11,7 +11,7 @@ import { modern } from '../../../kit/revisions.ts'
 
 export const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url))
 
-/** A client of one revision that says exactly what it is told to, to a server on this machine. */
+/** A client of one revision that sends exactly what the test specifies, to a server on this machine. */
 export class RawClient {
   readonly revision: RevisionId
   readonly port: number
@@ -27,7 +27,7 @@ export class RawClient {
     this.#own = own
   }
 
-  /** With a session, where the revision has those. */
+  /** Opens a session on revisions that have sessions. */
   static async open(port: number, revision: RevisionId, own: RawHeaders = {}, path = '/mcp'): Promise<RawClient> {
     const client = new RawClient(port, revision, own, path)
     if (revision === modern) return client
@@ -58,7 +58,7 @@ export class RawClient {
     return this.request(id, 'tools/call', { name, arguments: args, ...more })
   }
 
-  /** What an honest client sends with a POST of this method. */
+  /** Returns the headers of a valid POST of this method. */
   headers(method = 'tools/call', name: string | undefined = 'echo', more: RawHeaders = {}): RawHeaders {
     return {
       Host: `127.0.0.1:${this.port}`,
@@ -72,20 +72,20 @@ export class RawClient {
     }
   }
 
-  /** A POST with a body of this text, honest but for what `more` says. */
+  /** Sends a POST that is valid except for the headers in `more`. */
   async post(body: string | Uint8Array, more: RawHeaders = {}): Promise<RawResponse> {
     const { method, name } = described(body)
     const headers = this.headers(method, name, { 'Content-Length': String(Buffer.byteLength(body)), ...more })
     return this.exchange(toBytes('POST', this.path, headers, body))
   }
 
-  /** Any bytes on a connection of their own, and the first response to them. */
+  /** Sends bytes on a new connection and returns the first response. */
   async exchange(bytes: string | Uint8Array, method = 'POST'): Promise<RawResponse> {
     using connection = await RawConnection.open(this.port)
     return await connection.write(bytes).response(method)
   }
 
-  /** A POST that is answered with a stream. */
+  /** Sends a POST that is answered with a stream. */
   async stream(body: string, more: RawHeaders = {}): Promise<RawStream> {
     const { method, name } = described(body)
     const headers = this.headers(method, name, { 'Content-Length': String(Buffer.byteLength(body)), ...more })
@@ -103,7 +103,7 @@ export class RawClient {
     return this.exchange(toBytes('GET', this.path, this.getHeaders(more)))
   }
 
-  /** A GET that is answered with a stream. */
+  /** Sends a GET that is answered with a stream. */
   async listen(more: RawHeaders = {}): Promise<RawStream> {
     const connection = await RawConnection.open(this.port)
     onTestFinished(() => connection.destroy())
@@ -114,7 +114,7 @@ export class RawClient {
     return this.exchange(toBytes('DELETE', this.path, this.getHeaders(more)))
   }
 
-  /** Proves that the server still serves: a normal call is answered as ever. */
+  /** Checks that the server still serves: a normal call is answered as usual. */
   async stillServes(): Promise<void> {
     const id = this.#nextId++
     const response = await this.post(this.call(id, 'echo', { still: 'here' }))
@@ -124,7 +124,7 @@ export class RawClient {
   }
 }
 
-/** What the headers of a body must say, as far as it can be read. */
+/** Derives the method and name headers from a body, as far as it can be parsed. */
 function described(body: string | Uint8Array): { method?: string; name?: string } {
   try {
     const { method, params } = JSON.parse(Buffer.from(body as string).toString('utf8'))
@@ -134,7 +134,7 @@ function described(body: string | Uint8Array): { method?: string; name?: string 
   }
 }
 
-/** A refusal has a status, a JSON-RPC error and nothing of our inside in it. */
+/** Expects a status and a JSON-RPC error that reveals no internals. */
 export function expectRefusal(response: RawResponse, status: number, code: number): void {
   const { error, ...rest } = response.json
   expect({ status: response.status, code: error?.code }).toEqual({ status, code })
@@ -147,7 +147,7 @@ export function expectRefusal(response: RawResponse, status: number, code: numbe
 
 const anything = { type: 'object', additionalProperties: true } as const
 
-/** A definition with the tools that these tests need. */
+/** Creates a server with the tools that these tests need. */
 export function createServer(options: McpServerOptions = {}): McpServer {
   const server = new McpServer({ name: 'faults', version: '1.0.0' }, { listChangedDelayMs: 0, ...options })
   server.registerTool('echo', { inputSchema: anything }, (args) => JSON.stringify(args))
@@ -155,14 +155,14 @@ export function createServer(options: McpServerOptions = {}): McpServer {
   return server
 }
 
-/** A server on a port of its own that is closed with the test. */
+/** Starts a server on its own port and closes it after the test. */
 export async function serve(server: McpServer, options: ServeHttpOptions = {}): Promise<ServingHttp> {
   const http = await serveHttp(server, { port: 0, exit: false, graceMs: 500, ...options })
   onTestFinished(() => http.close())
   return http
 }
 
-/** Numbers that look random and are the same in every run (a linear congruential generator). */
+/** Pseudo-random numbers that are the same in every run (a linear congruential generator). */
 export function seeded(seed: number): (below: number) => number {
   let state = seed >>> 0
   return (below) => {
@@ -171,7 +171,7 @@ export function seeded(seed: number): (below: number) => number {
   }
 }
 
-/** A client of the old transport, with a stream of its own. */
+/** A client of the HTTP+SSE transport with its own stream. */
 export class OldClient {
   readonly port: number
   readonly stream: RawStream
@@ -230,7 +230,7 @@ export class OldClient {
   }
 }
 
-/** A bare `node:http` server that is closed with the test; gives its port. */
+/** Starts a bare `node:http` server, closes it after the test, and returns its port. */
 export async function listen(answer: (request: IncomingMessage, response: ServerResponse) => unknown): Promise<number> {
   const http = createHttpServer((request, response) => void answer(request, response))
   http.listen(0, '127.0.0.1')

@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Only what the server looks at now and then stands still; sockets work as ever. */
+/** Fakes only the interval checks of the server; sockets keep working. */
 const fakeTime = () => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
 
 function createBig() {
@@ -22,7 +22,7 @@ function createBig() {
   return server
 }
 
-/** Sends a call and reads nothing of the answer. */
+/** Sends calls and does not read the responses. */
 async function callUnread(client: RawClient, name: string, times = 1): Promise<RawConnection> {
   const connection = await RawConnection.open(client.port)
   onTestFinished(() => connection.destroy())
@@ -36,7 +36,7 @@ async function callUnread(client: RawClient, name: string, times = 1): Promise<R
 }
 
 describe.each(httpRevisions)('a response that its client does not read (%s)', (revision) => {
-  it('is given up after writeTimeoutMs without progress', async () => {
+  it('is aborted after writeTimeoutMs without progress', async () => {
     const http = await serve(createBig())
     const client = await RawClient.open(http.port, revision)
     fakeTime()
@@ -54,7 +54,7 @@ describe.each(httpRevisions)('a response that its client does not read (%s)', (r
 })
 
 describe('a response that its client reads slowly', () => {
-  it('is sent to the end', async () => {
+  it('is sent completely', async () => {
     const http = await serve(createBig())
     const client = new RawClient(http.port, modern)
     fakeTime()
@@ -64,7 +64,7 @@ describe('a response that its client reads slowly', () => {
     connection.socket.on('data', (chunk: Buffer) => {
       received += chunk.length
     })
-    // More than a minute in all, but never half a minute without reading.
+    // More than a minute in total, but never 30 seconds without reading.
     for (let step = 0; step < 4; step++) {
       vi.advanceTimersByTime(20_000)
       const before = received
@@ -79,8 +79,8 @@ describe('a response that its client reads slowly', () => {
   })
 })
 
-describe('many responses that nobody reads', () => {
-  it('hold at most maxUnsentBytes: connections that waited longest are cut', async () => {
+describe('many unread responses', () => {
+  it('use at most maxUnsentBytes: the connections that waited longest are closed', async () => {
     const maxUnsentBytes = 30 * megabyte
     const http = await serve(createBig(), { maxUnsentBytes })
     const client = new RawClient(http.port, modern)
@@ -90,7 +90,7 @@ describe('many responses that nobody reads', () => {
       await eventually(() => http.metrics.calls === 0)
       await eventually(() => http.metrics.unsentBytes <= maxUnsentBytes)
     }
-    // The first ones were cut, the last one is still good.
+    // The first ones were closed, the last one still works.
     connections[0]!.socket.resume()
     await connections[0]!.closed()
     const last = connections.at(-1)!
@@ -98,7 +98,7 @@ describe('many responses that nobody reads', () => {
     expect((await last.response()).body.length).toBeGreaterThan(8 * megabyte)
   })
 
-  it('cut their connection when they wait behind one another', async () => {
+  it('close their connection when pipelined responses exceed maxQueuedBytes', async () => {
     const http = await serve(createBig(), { maxQueuedBytes: 12 * megabyte })
     const client = new RawClient(http.port, modern)
     const connection = await callUnread(client, 'big', 10)
@@ -110,7 +110,7 @@ describe('many responses that nobody reads', () => {
     await client.stillServes()
   })
 
-  it('are not what a single response is, however large', async () => {
+  it('do not include a single response, however large', async () => {
     const http = await serve(createBig(), { maxQueuedBytes: megabyte })
     const client = new RawClient(http.port, modern)
     const connection = await callUnread(client, 'big')
@@ -129,7 +129,7 @@ function createGate() {
 }
 
 describe('pipelined requests behind one that is still running', () => {
-  /** Behind a body parser: a tool that waits for `gate`, and one whose answers are large. */
+  /** A server behind a body parser, with a tool that waits for `gate` and a tool with large results. */
   async function servePipelined(options: HttpOptions) {
     const server = createServer()
     const gate = createGate()
@@ -169,13 +169,13 @@ describe('pipelined requests behind one that is still running', () => {
     return { handler, gate, connection, request, responses, unsentBytes, calls: () => calls }
   }
 
-  it('leave no output behind when their answers exceed maxQueuedBytes', async () => {
+  it('leave no output behind when their responses exceed maxQueuedBytes', async () => {
     const { handler, connection, request, responses, unsentBytes } = await servePipelined({ maxQueuedBytes: megabyte })
     const requests = [request(0, 'wait'), ...Array.from({ length: 60 }, (_, index) => request(index + 1, 'large'))]
     connection.write(Buffer.concat(requests))
     await connection.closed()
     await eventually(() => handler.metrics.calls === 0)
-    // Answers of one turn of the event loop leave at its end.
+    // Responses of one turn of the event loop are written at its end.
     await new Promise((resolve) => setImmediate(resolve))
     expect(responses.length).toBeGreaterThan(10)
     expect(unsentBytes()).toBe(0)
@@ -208,7 +208,7 @@ describe('pipelined requests behind one that is still running', () => {
 })
 
 describe('a stream that its client does not read', () => {
-  it('is given up after writeTimeoutMs although the server keeps sending comments', async () => {
+  it('is aborted after writeTimeoutMs although the server keeps sending comments', async () => {
     const server = createServer()
     const http = await serve(server, { maxQueuedBytes: 64 * megabyte })
     const client = await RawClient.open(http.port, '2025-11-25')
@@ -225,7 +225,7 @@ describe('a stream that its client does not read', () => {
     await client.stillServes()
   })
 
-  it('is given up over fetch, too', async () => {
+  it('is aborted over fetch too', async () => {
     fakeTime()
     const server = createServer()
     const handler = createMcpHandler(server, { maxQueuedBytes: 64 * megabyte })
@@ -239,7 +239,7 @@ describe('a stream that its client does not read', () => {
     })
     const response = await handler.fetch(new Request('http://localhost/mcp', { method: 'POST', headers, body }))
     expect(response.headers.get('content-type')).toBe('text/event-stream')
-    // Every change is a small message, so a reader that is far behind missed many.
+    // Every change is a small message, so many are needed to fill the queue.
     server.registerTool(`t${'x'.repeat(60)}`, {}, () => '')
     for (let count = 0; handler.metrics.unsentBytes === 0; count++) {
       expect(count).toBeLessThan(100_000)

@@ -29,9 +29,9 @@ const byId = (answers: readonly Message[]) =>
 describe(`batches on ${revision}`, () => {
   for (const [title, sessions] of [
     ['in a session', true],
-    ['where no sessions are kept', false],
+    ['without sessions', false],
   ] as const) {
-    it(`${title}: several requests are answered with as many responses [HTTP-016, HTTP-018]`, async () => {
+    it(`${title}: answers several requests with as many responses [HTTP-016, HTTP-018]`, async () => {
       await using http = await serve(workshop(), { sessions })
       await using peer = await Peer.open(http.url, revision)
       const answer = await peer.post([call(1, 'one'), call('two', 'two'), { jsonrpc: '2.0', id: 3, method: 'no/such' }])
@@ -41,7 +41,7 @@ describe(`batches on ${revision}`, () => {
       expect(byId(answers)).toEqual({ 1: 'one', two: 'two', 3: -32601 })
     })
 
-    it(`${title}: nothing but notifications and responses is a 202 without body [HTTP-013]`, async () => {
+    it(`${title}: answers only notifications and responses with 202 and no body [HTTP-013]`, async () => {
       await using http = await serve(workshop({ onError: () => {} }), { sessions })
       await using peer = await Peer.open(http.url, revision)
       for (const batch of [[notification, notification], [response], [notification, response]]) {
@@ -50,21 +50,21 @@ describe(`batches on ${revision}`, () => {
       }
     })
 
-    it(`${title}: nothing but answers that are none is refused with 400 [HTTP-014]`, async () => {
+    it(`${title}: rejects only invalid responses with 400 [HTTP-014]`, async () => {
       await using http = await serve(workshop({ onError: () => {} }), { sessions })
       await using peer = await Peer.open(http.url, revision)
       const answer = await peer.post([{ jsonrpc: '2.0', id: 1.5, result: {} }] as unknown as Message[])
       expect(answer.status).toBe(400)
     })
 
-    it(`${title}: requests among notifications are answered, and only they`, async () => {
+    it(`${title}: answers only the requests among notifications`, async () => {
       await using http = await serve(workshop({ onError: () => {} }), { sessions })
       await using peer = await Peer.open(http.url, revision)
       const answer = await peer.post([notification, call(1, 'one'), response, notification])
       expect(byId(JSON.parse(await answer.text()))).toEqual({ 1: 'one' })
     })
 
-    it(`${title}: a batch that streams has every response before its end [HTTP-018, HTTP-020, HTTP-024]`, async () => {
+    it(`${title}: sends every response of a batch before its stream ends [HTTP-018, HTTP-020, HTTP-024]`, async () => {
       await using http = await serve(workshop(), { sessions })
       await using peer = await Peer.open(http.url, revision)
       const stream = await peer.post([steps(1), call(2, 'plain'), steps(3)])
@@ -75,7 +75,7 @@ describe(`batches on ${revision}`, () => {
       expect(tokens.sort()).toEqual([...Array(3).fill('of 1'), ...Array(3).fill('of 3')])
     })
 
-    it(`${title}: a batch of nothing is refused with 400`, async () => {
+    it(`${title}: rejects an empty batch with 400`, async () => {
       await using http = await serve(workshop(), { sessions })
       await using peer = await Peer.open(http.url, revision)
       const answer = await peer.post([])
@@ -83,7 +83,7 @@ describe(`batches on ${revision}`, () => {
     })
   }
 
-  it('a member that takes its time holds back the whole array, not the server [HTTP-018]', async () => {
+  it('a slow request delays the response of its batch, but not other requests [HTTP-018]', async () => {
     const server = workshop()
     const finish = gate()
     server.registerTool('late', {}, async () => {
@@ -99,7 +99,7 @@ describe(`batches on ${revision}`, () => {
     expect(byId(JSON.parse(await (await batch).text()))).toEqual({ 1: 'late', 2: 'soon' })
   })
 
-  it('a cancelled member is left out, and the others are answered', async () => {
+  it('a cancelled request is left out, and the others are answered', async () => {
     const server = workshop()
     const began = gate()
     server.registerTool('forever', {}, (_, ctx) => {
@@ -115,7 +115,7 @@ describe(`batches on ${revision}`, () => {
     expect(byId(JSON.parse(await (await batch).text()))).toEqual({ 2: 'here' })
   })
 
-  it('initialize cannot be part of one, and no session is opened [RPC-022]', async () => {
+  it('initialize is rejected in a batch and opens no session [RPC-022]', async () => {
     await using http = await serve(workshop())
     await using peer = new Peer(http.url, revision)
     const answer = await peer.post([peer.message('initialize', peer.greeting()), notification])
@@ -128,7 +128,7 @@ describe(`batches on ${revision}`, () => {
 describe('batches on other revisions', () => {
   eachRevision(
     ['2025-06-18', '2025-11-25', modern],
-    'are refused with 400, and nothing in them is done',
+    'are rejected with 400, and none of their requests is executed',
     async (other) => {
       const server = workshop()
       let calls = 0

@@ -16,7 +16,7 @@ const cacheable = [
 
 describe(`${modern}: caching hints over HTTP`, () => {
   for (const [method, params] of cacheable) {
-    it(`${method} says how long and for whom its result may be kept [CACHE-001, CACHE-003, CACHE-004]`, async () => {
+    it(`${method} returns a TTL and a cache scope [CACHE-001, CACHE-003, CACHE-004]`, async () => {
       await using http = await serve(workshop())
       await using peer = new Peer(http.url, modern)
       const { result } = await (await peer.request(method, params)).json()
@@ -40,7 +40,7 @@ describe(`${modern}: caching hints over HTTP`, () => {
     expect(new Set(scopes)).toEqual(new Set(['public']))
   })
 
-  it('what a caller may see is decided by who it is, not by the scope that results declare [CACHE-022]', async () => {
+  it('access is decided by the caller, not by the cache scope of a result [CACHE-022]', async () => {
     const server = workshop({ cache: { ttlMs: 60_000, cacheScope: 'public' } })
     server.use(async ({ method, params, ctx }, next) => {
       const isAlice = ctx.request?.principal === 'alice'
@@ -64,7 +64,7 @@ describe(`${modern}: caching hints over HTTP`, () => {
     }
   })
 
-  eachRevision(sessionRevisions, 'sessions have no such hints', async (revision) => {
+  eachRevision(sessionRevisions, 'sessions get no caching hints', async (revision) => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     for (const [method, params] of cacheable.slice(1)) {

@@ -50,7 +50,7 @@ describe('await transport.handleRequest(request, response)', () => {
     await over.opened
   })
 
-  eachRevision(httpRevisions, 'resolves when the client leaves before the answer', async (revision) => {
+  eachRevision(httpRevisions, 'resolves when the client disconnects before the response', async (revision) => {
     const server = workshop()
     const slow = registerSlow(server)
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined })
@@ -68,7 +68,7 @@ describe('await transport.handleRequest(request, response)', () => {
     await transport.close()
   })
 
-  it('resolves for a request that is refused', async () => {
+  it('resolves for a request that is rejected', async () => {
     const over = gate()
     const transport = new StreamableHTTPServerTransport({})
     await using http = await listenWith(async (request, response) => {
@@ -91,7 +91,7 @@ const failures: Record<string, () => void | Promise<void>> = {
 }
 
 describe.each(Object.entries(failures))('a session callback that %s', (_how, fail) => {
-  /** One transport whose callbacks fail until they are told to work. */
+  /** A transport whose callbacks fail until they are repaired. */
   async function failing(which: 'onsessioninitialized' | 'onsessionclosed') {
     const errors: unknown[] = []
     const closed: string[] = []
@@ -111,7 +111,7 @@ describe.each(Object.entries(failures))('a session callback that %s', (_how, fai
 
   eachRevision(
     sessionRevisions,
-    'as onsessioninitialized refuses the session and is reported [SDK-005]',
+    'as onsessioninitialized rejects the session and is reported [SDK-005]',
     async (revision) => {
       await using http = await failing('onsessioninitialized')
       await using peer = new Peer(http.url, revision)
@@ -120,7 +120,7 @@ describe.each(Object.entries(failures))('a session callback that %s', (_how, fai
       expect(await answer.json()).toMatchObject({ id: 'first', error: { code: -32000 } })
       expect(answer.raw).not.toContain('database')
       expect(http.errors).toMatchObject([{ message: 'no room in the database' }])
-      // The session never existed, so nothing is told to have ended, and the transport is free for another attempt.
+      // The session never existed, so onsessionclosed is not called, and the transport can be used for another attempt.
       expect([http.closed, http.transport.sessionId]).toEqual([[], undefined])
       http.repair()
       await using again = await Peer.open(http.url, revision)
@@ -134,7 +134,7 @@ describe.each(Object.entries(failures))('a session callback that %s', (_how, fai
     const answer = await peer.delete()
     expect([answer.status, (await answer.json()).error?.code]).toEqual([500, -32603])
     expect(http.errors).toMatchObject([{ message: 'no room in the database' }])
-    // The session is over all the same.
+    // The session has ended nevertheless.
     expect((await peer.call('echo')).status).toBe(404)
   })
 })

@@ -12,20 +12,20 @@ import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
 const stdioServer = fileURLToPath(new URL('../../stdio/fixtures/server.js', import.meta.url))
 
-/** The far side of a proxy: a server that speaks some other transport. */
+/** The other side of a proxy: a server on another transport. */
 async function overMemory(server: McpServer): Promise<Transport> {
   const [near, far] = InMemoryTransport.createLinkedPair()
   await server.connect(far)
   return near
 }
 
-/** The request that a message of the far side belongs to, as proxies find out. */
+/** Finds the request that a message of the other side belongs to, as proxies do. */
 function relatedTo({ method, params }: Message, tokens: Map<unknown, string | number>): string | number | undefined {
   if (method === 'notifications/progress') return tokens.get(params?.progressToken)
   return undefined
 }
 
-/** A proxy as they are written against the classic API: one pair of transports for each session, and no server object. */
+/** A proxy as written against the classic API: one pair of transports per session, and no server object. */
 async function startProxy(openFar: () => Promise<Transport>, hasSessions = true) {
   const near = new Map<string, StreamableHTTPServerTransport>()
   const errors: Error[] = []
@@ -64,7 +64,7 @@ async function startProxy(openFar: () => Promise<Transport>, hasSessions = true)
 }
 
 describe('StreamableHTTPServerTransport without a server', () => {
-  it('carries a proxy between Streamable HTTP and a stdio server', async () => {
+  it('works as a proxy between Streamable HTTP and a stdio server', async () => {
     await using proxy = await startProxy(
       async () => new StdioClientTransport({ command: process.execPath, args: [stdioServer] }),
     )
@@ -82,7 +82,7 @@ describe('StreamableHTTPServerTransport without a server', () => {
 
   eachRevision(
     sessionRevisions,
-    'sends responses and related messages on the stream of their request, others on the GET stream [HTTP-021, HTTP-032]',
+    'sends messages of a request on its stream, and others on the GET stream [HTTP-021, HTTP-032]',
     async (revision) => {
       const server = workshop()
       await using proxy = await startProxy(() => overMemory(server))
@@ -99,7 +99,7 @@ describe('StreamableHTTPServerTransport without a server', () => {
     },
   )
 
-  it('2025-11-25: primes streams once the server behind it agreed on the revision [SSE-019]', async () => {
+  it('2025-11-25: primes streams once the server behind it accepted the revision [SSE-019]', async () => {
     await using proxy = await startProxy(() => overMemory(workshop()))
     await using peer = await Peer.open(proxy.url, '2025-11-25')
     const stream = await peer.get()
@@ -121,7 +121,7 @@ describe('StreamableHTTPServerTransport without a server', () => {
     ])
   })
 
-  it(`${modern}: answers without sessions, and tells the other side when a client goes away`, async () => {
+  it(`${modern}: works without sessions, and notifies the other side when a client disconnects`, async () => {
     const server = workshop()
     const slow = registerSlow(server)
     await using proxy = await startProxy(() => overMemory(server), false)
@@ -145,14 +145,14 @@ describe('StreamableHTTPServerTransport without a server', () => {
     expect(await slow.aborted).toBe('enough')
   })
 
-  eachRevision(httpRevisions, 'answers what is not a message itself', async (revision) => {
+  eachRevision(httpRevisions, 'answers an invalid message itself', async (revision) => {
     await using proxy = await startProxy(() => overMemory(workshop()), revision !== modern)
     await using peer = await Peer.open(proxy.url, revision)
     const { error } = await (await peer.send('POST', {}, '{"jsonrpc":"2.0","id":1,"method":7}')).json()
     expect(error?.code).toBe(-32600)
   })
 
-  it('rejects a response that no request waits for', async () => {
+  it('rejects a response without a pending request', async () => {
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined })
     transport.onmessage = () => {}
     await transport.start()
@@ -175,7 +175,7 @@ describe('StreamableHTTPServerTransport without a server', () => {
     await transport.close()
   })
 
-  it('closes the far side when its session ends', async () => {
+  it('closes the other side when its session ends', async () => {
     const closed = gate()
     await using proxy = await startProxy(async () => {
       const far = await overMemory(workshop())

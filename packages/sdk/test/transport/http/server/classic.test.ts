@@ -21,7 +21,7 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString())
 }
 
-/** One transport behind one address. */
+/** One transport behind one URL. */
 async function one(options: Options, server = workshop()) {
   const transport = new StreamableHTTPServerTransport(options)
   await server.connect(transport)
@@ -29,7 +29,7 @@ async function one(options: Options, server = workshop()) {
   return { ...http, transport }
 }
 
-/** As the documents of the classic transport route sessions: a transport for each, kept in a map, bodies parsed before. */
+/** Routes sessions as documented for the classic transport: one transport each, kept in a map, with parsed bodies. */
 async function routed(server = workshop(), options: Options = {}) {
   const transports = new Map<string, StreamableHTTPServerTransport>()
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -52,7 +52,7 @@ async function routed(server = workshop(), options: Options = {}) {
 describe('StreamableHTTPServerTransport with a session', () => {
   eachRevision(
     handshakeRevisions,
-    'its id comes from the generator and is told by a callback, and by another when it ends [SDK-005, SESS-001]',
+    'uses the id of the generator and calls the callbacks when it starts and ends [SDK-005, SESS-001]',
     async (revision) => {
       const told: string[] = []
       await using http = await one({
@@ -70,14 +70,14 @@ describe('StreamableHTTPServerTransport with a session', () => {
     },
   )
 
-  it('the callback is called before the client has its answer, so that the next request finds the session [SDK-005]', async () => {
+  it('calls onsessioninitialized before the response, so the next request finds the session [SDK-005]', async () => {
     await using http = await routed()
     await using peer = new Peer(http.url, '2025-11-25')
     const opening = await peer.request('initialize', peer.greeting())
     expect(http.transports.has(opening.headers['mcp-session-id'] ?? '')).toBe(true)
   })
 
-  it('a callback that takes its time is waited for before the client has its answer [SDK-005]', async () => {
+  it('waits for an async onsessioninitialized before it answers [SDK-005]', async () => {
     const begun = gate()
     const finish = gate()
     let isDone = false
@@ -90,14 +90,14 @@ describe('StreamableHTTPServerTransport with a session', () => {
     await using peer = new Peer(http.url, '2025-11-25')
     const seen = peer.request('initialize', peer.greeting()).then(() => isDone)
     await begun.opened
-    // Time enough for an answer that is not held back.
+    // Enough time for a response that is not delayed.
     setTimeout(finish.open, 50)
     expect(await seen).toBe(true)
   })
 
   eachRevision(
     sessionRevisions,
-    'clean-up at the end: onclose is told, and 404 is answered [SDK-005, SESS-008]',
+    'calls onclose and ends its streams when the session ends [SDK-005, SESS-008]',
     async (revision) => {
       const closed = gate()
       await using http = await one({ sessionIdGenerator: () => crypto.randomUUID() })
@@ -111,14 +111,14 @@ describe('StreamableHTTPServerTransport with a session', () => {
       await peer.delete()
       await closed.opened
       expect(await stream.ended).toBe('ended')
-      // The transport is over with its session; what comes now belongs to none.
+      // The transport ended with its session, so the request belongs to none.
       expect([404, 503]).toContain((await peer.call('echo')).status)
     },
   )
 
   eachRevision(
     sessionRevisions,
-    'a request bearing the id of the ended session is answered with 404 [SESS-008]',
+    'answers a request with the id of the ended session with 404 [SESS-008]',
     async (revision) => {
       await using http = await one({ sessionIdGenerator: () => crypto.randomUUID() })
       await using peer = await Peer.open(http.url, revision)
@@ -128,7 +128,7 @@ describe('StreamableHTTPServerTransport with a session', () => {
     it,
   )
 
-  it('a second initialize is refused: one transport is one session', async () => {
+  it('rejects a second initialize: one transport has one session', async () => {
     await using http = await one({ sessionIdGenerator: () => crypto.randomUUID() })
     await using first = await Peer.open(http.url, '2025-11-25')
     await using second = new Peer(http.url, '2025-11-25')
@@ -139,7 +139,7 @@ describe('StreamableHTTPServerTransport with a session', () => {
 
   eachRevision(
     sessionRevisions,
-    'without an id POST, GET and DELETE are a 400 with -32000 and id null [SDK-006, SESS-006]',
+    'answers POST, GET and DELETE without an id with 400, -32000 and id null [SDK-006, SESS-006]',
     async (revision) => {
       await using http = await one({ sessionIdGenerator: () => crypto.randomUUID() })
       await using peer = new Peer(http.url, revision)
@@ -152,7 +152,7 @@ describe('StreamableHTTPServerTransport with a session', () => {
 
   eachRevision(
     handshakeRevisions,
-    'many sessions of one server, routed by a map as documented [SDK-005]',
+    'serves many sessions of one server, routed by a map as documented [SDK-005]',
     async (revision) => {
       await using http = await routed()
       const peers = await Promise.all(Array.from({ length: 10 }, () => Peer.open(http.url, revision)))
@@ -164,7 +164,7 @@ describe('StreamableHTTPServerTransport with a session', () => {
     },
   )
 
-  it('onclose that was set before connecting is called all the same, as documented code relies on [SDK-005]', async () => {
+  it('calls an onclose that was set before connecting, which documented code relies on [SDK-005]', async () => {
     const closed = gate<boolean>()
     const server = workshop()
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => crypto.randomUUID() })
@@ -175,7 +175,7 @@ describe('StreamableHTTPServerTransport with a session', () => {
     expect(await closed.opened).toBe(true)
   })
 
-  it(`${modern} needs no session on it either`, async () => {
+  it(`${modern} needs no session`, async () => {
     await using http = await one({ sessionIdGenerator: () => crypto.randomUUID() })
     await using peer = new Peer(http.url, modern)
     expect(await peer.textOf('session')).toBe('none')
@@ -184,7 +184,7 @@ describe('StreamableHTTPServerTransport with a session', () => {
 
 describe('StreamableHTTPServerTransport without sessions', () => {
   for (const revision of revisionIds) {
-    it(`${revision}: one transport answers any number of requests and clients [SDK-003]`, async () => {
+    it(`${revision}: one transport serves any number of requests and clients [SDK-003]`, async () => {
       await using http = await one({ sessionIdGenerator: undefined })
       const headers = { 'mcp-protocol-version': revision }
       const texts = await Promise.all(
@@ -197,7 +197,7 @@ describe('StreamableHTTPServerTransport without sessions', () => {
       expect(texts).toEqual(Array.from({ length: 20 }, (_, index) => `${index}`))
     })
 
-    it(`${revision}: a transport for each request, as documented, keeps equal ids apart [SDK-003]`, async () => {
+    it(`${revision}: a transport for each request, as documented, does not mix up equal ids [SDK-003]`, async () => {
       const server = workshop()
       const everyone = gate()
       let present = 0
@@ -223,7 +223,7 @@ describe('StreamableHTTPServerTransport without sessions', () => {
     })
   }
 
-  eachRevision(sessionRevisions, 'GET and DELETE are a 405 [HTTP-029, SESS-011, HTTP-030]', async (revision) => {
+  eachRevision(sessionRevisions, 'answers GET and DELETE with 405 [HTTP-029, SESS-011, HTTP-030]', async (revision) => {
     await using http = await one({})
     await using peer = new Peer(http.url, revision)
     for (const answer of [await peer.get(), await peer.delete()]) {
@@ -234,7 +234,7 @@ describe('StreamableHTTPServerTransport without sessions', () => {
 
 describe('the options of StreamableHTTPServerTransport', () => {
   for (const revision of revisionIds) {
-    it(`${revision}: enableJsonResponse makes every answer plain JSON [SDK-004]`, async () => {
+    it(`${revision}: enableJsonResponse returns every response as JSON [SDK-004]`, async () => {
       await using http = await routed(workshop(), { enableJsonResponse: true })
       await using peer = await Peer.open(http.url, revision)
       const answer = await peer.call('steps', {}, withProgress)
@@ -247,7 +247,7 @@ describe('the options of StreamableHTTPServerTransport', () => {
 
   eachRevision(
     sessionRevisions,
-    'eventStore makes streams resumable, and is given messages, not texts [SSE-016]',
+    'eventStore makes streams resumable, and receives messages as objects [SSE-016]',
     async (revision) => {
       const inner = new MemoryEventStore()
       const kept: unknown[] = []
@@ -270,7 +270,7 @@ describe('the options of StreamableHTTPServerTransport', () => {
     },
   )
 
-  it('allowedHosts and allowedOrigins are the whole list of who may call [SDK-008, HTTP-003]', async () => {
+  it('allowedHosts and allowedOrigins are exhaustive lists [SDK-008, HTTP-003]', async () => {
     await using http = await one({
       enableDnsRebindingProtection: true,
       allowedHosts: ['mcp.example'],
@@ -300,7 +300,7 @@ describe('the options of StreamableHTTPServerTransport', () => {
 })
 
 describe('a transport and its server', () => {
-  it('one process may have two servers, each behind its own transport', async () => {
+  it('one process can have two servers, each behind its own transport', async () => {
     const first = workshop()
     first.registerTool('name', {}, () => 'first')
     const second = workshop()
@@ -319,20 +319,20 @@ describe('a transport and its server', () => {
     await expect(workshop().connect(transport)).rejects.toThrow(/connected already/)
   })
 
-  it('a request before it is connected is answered with 500', async () => {
+  it('a request before connect is answered with 500', async () => {
     const transport = new StreamableHTTPServerTransport({})
     await using http = await listenWith((request, response) => void transport.handleRequest(request, response))
     await using peer = new Peer(http.url, modern)
     expect((await peer.call('echo')).status).toBe(500)
   })
 
-  it('a fetch before it is connected is answered with 500', async () => {
+  it('a fetch before connect is answered with 500', async () => {
     const transport = new StreamableHTTPServerTransport({})
     await using peer = new Peer(overFetch({ fetch: (request) => transport.handleFetch(request) }), modern)
     expect(await peer.call('echo')).toMatchObject({ status: 500 })
   })
 
-  it('server.close() ends it', async () => {
+  it('server.close() closes the transport', async () => {
     const server = workshop()
     await using http = await one({ sessionIdGenerator: () => crypto.randomUUID() }, server)
     await using peer = await Peer.open(http.url, '2025-11-25')

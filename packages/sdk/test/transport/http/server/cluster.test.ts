@@ -18,7 +18,7 @@ import { withProgress, workshop } from '../../../kit/workshop.ts'
 
 const acknowledgement = 'notifications/subscriptions/acknowledged'
 
-/** Two nodes that serve the same, each with a server object of its own, as two processes would have. */
+/** Starts two identical nodes, each with its own server object, like two processes. */
 async function fleet(options: HttpOptions = {}, make: () => McpServer = workshop) {
   const shared = { sessionStore: new MemorySessionStore(), eventStore: new MemoryEventStore(), bus: new MemoryBus() }
   const nodes = await Promise.all([make(), make()].map((server) => node(server, { ...shared, ...options })))
@@ -58,7 +58,7 @@ describe('two nodes that share stores and a bus', () => {
     expect(await here.textOf('echo', { text: 'back again' })).toBe('back again')
   })
 
-  eachRevision(sessionRevisions, 'what the session has settled is known on both', async (revision) => {
+  eachRevision(sessionRevisions, 'the state of a session is known on both', async (revision) => {
     await using nodes = await fleet()
     await using here = await nodes.first.open(revision)
     await using there = here.at(nodes.second.url)
@@ -100,7 +100,7 @@ describe('two nodes that share stores and a bus', () => {
 
   eachRevision(
     sessionRevisions,
-    'a session that both nodes know hears of a change once, not on a stream of each [HTTP-036]',
+    'a change is delivered once to a session that both nodes know, not on a stream of each [HTTP-036]',
     async (revision) => {
       await using nodes = await fleet()
       await using here = await nodes.first.open(revision)
@@ -109,7 +109,7 @@ describe('two nodes that share stores and a bus', () => {
       nodes.first.server.sendToolListChanged()
       const count = () => streams.flatMap(({ methods }) => methods).length
       await eventually(() => count() > 0)
-      // Calls on both nodes after it, so that nothing is still on its way.
+      // After calls on both nodes, nothing is still in transit.
       await here.textOf('echo')
       await there.textOf('echo')
       expect(count()).toBe(1)
@@ -119,7 +119,7 @@ describe('two nodes that share stores and a bus', () => {
 
   eachRevision(
     sessionRevisions,
-    'what one node has told is not told again by the other when a stream is opened there [HTTP-036]',
+    'a change that one node delivered is not repeated when a stream is opened on the other [HTTP-036]',
     async (revision) => {
       await using nodes = await fleet()
       await using here = await nodes.first.open(revision)
@@ -150,7 +150,7 @@ describe('two nodes that share stores and a bus', () => {
 
   eachRevision(
     sessionRevisions,
-    'DELETE on a node that never saw the session ends it too [SESS-008]',
+    'DELETE on a node that never served the session ends it too [SESS-008]',
     async (revision) => {
       await using nodes = await fleet()
       await using here = await nodes.first.open(revision)
@@ -162,7 +162,7 @@ describe('two nodes that share stores and a bus', () => {
 
   eachRevision(
     sessionRevisions,
-    'without a bus, DELETE on one node ends the session on the other as well [SESS-008]',
+    'DELETE on one node ends the session on the other without a bus too [SESS-008]',
     async (revision) => {
       await using nodes = await fleet({ bus: undefined })
       await using here = await nodes.first.open(revision)
@@ -173,7 +173,7 @@ describe('two nodes that share stores and a bus', () => {
     it,
   )
 
-  eachRevision(sessionRevisions, 'a foreign principal is refused on both [SESS-012, SESS-014]', async (revision) => {
+  eachRevision(sessionRevisions, 'another principal is rejected on both [SESS-012, SESS-014]', async (revision) => {
     await using nodes = await fleet(byUser)
     await using alice = await nodes.first.open(revision, { headers: { 'x-user': 'alice' } })
     for (const { url } of [nodes.second, nodes.first]) {
@@ -199,7 +199,7 @@ describe('two nodes that share stores and a bus', () => {
 
   eachRevision(
     sessionRevisions,
-    'streams of one session on two nodes have different event ids and are never mixed up [SSE-013, SSE-017]',
+    'streams of one session on two nodes have different event ids and are not mixed up [SSE-013, SSE-017]',
     async (revision) => {
       await using nodes = await fleet()
       await using here = await nodes.first.open(revision)
@@ -220,7 +220,7 @@ describe('two nodes that share stores and a bus', () => {
 
   eachRevision(
     sessionRevisions,
-    'a node that lets go of an idle session does not take it from the node that serves it [SSE-016]',
+    'a node that drops an idle session does not end it on the node that serves it [SSE-016]',
     async (revision) => {
       const expired = gate<string>()
       const onSession = (event: 'opened' | 'closed', id: string) => event === 'closed' && expired.open(id)
@@ -229,7 +229,7 @@ describe('two nodes that share stores and a bus', () => {
         eventStore: new MemoryEventStore(),
         bus: new MemoryBus(),
       }
-      // Its own clock: nobody comes to the first node any more, while the second one is in use.
+      // The first node has its own idle timer: it gets no more requests, while the second one is in use.
       const first = await node(workshop(), { ...shared, sessionIdleMs: 200, onSession })
       const second = await node(workshop(), shared)
       try {
@@ -253,7 +253,7 @@ describe('two nodes that share stores and a bus', () => {
 
   eachRevision(
     sessionRevisions,
-    'a node that shuts down leaves its sessions to the other, with what can be resumed [SSE-016]',
+    'a node that shuts down leaves its sessions and resumable streams to the other [SSE-016]',
     async (revision) => {
       await using nodes = await fleet()
       await using here = await nodes.first.open(revision)
@@ -268,7 +268,7 @@ describe('two nodes that share stores and a bus', () => {
     it,
   )
 
-  it(`${modern}: any node answers any request, without any store`, async () => {
+  it(`${modern}: any node answers any request without a store`, async () => {
     const nodes = [createMcpHandler(workshop()), createMcpHandler(workshop())]
     const texts: unknown[] = []
     for (const handler of [...nodes, ...nodes]) {
@@ -278,7 +278,7 @@ describe('two nodes that share stores and a bus', () => {
     expect(texts).toEqual(Array(4).fill(modern))
   })
 
-  it('sessions of two nodes that share nothing are strangers', async () => {
+  it('a session is unknown to a node that shares nothing', async () => {
     const [one, two] = [createMcpHandler(workshop()), createMcpHandler(workshop())]
     await using here = await Peer.open(overFetch(one), '2025-11-25')
     const answer: Answer = await here.at(overFetch(two)).call('echo')

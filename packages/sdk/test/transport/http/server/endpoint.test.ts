@@ -7,7 +7,7 @@ import { serve } from '../../../kit/serve-http.ts'
 import { onlyModern, withProgress, workshop } from '../../../kit/workshop.ts'
 
 describe('one endpoint', () => {
-  eachRevision(sessionRevisions, 'one path takes POST and GET [HTTP-001, HTTP-029]', async (revision) => {
+  eachRevision(sessionRevisions, 'one path accepts POST and GET [HTTP-001, HTTP-029]', async (revision) => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     expect(await peer.textOf('echo', { text: 'by POST' })).toBe('by POST')
@@ -15,13 +15,13 @@ describe('one endpoint', () => {
     expect([stream.status, stream.type]).toEqual([200, 'text/event-stream'])
   })
 
-  it(`${modern}: one path takes POST, and the first message may be any request [HTTP-002]`, async () => {
+  it(`${modern}: one path accepts POST, and the first message can be any request [HTTP-002]`, async () => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, modern)
     expect(await peer.textOf('echo', { text: 'by POST' })).toBe('by POST')
   })
 
-  it('answers other paths with 404, and the path can be chosen', async () => {
+  it('answers other paths with 404, and the path is configurable', async () => {
     await using http = await serve(workshop(), { path: '/tools/v1' })
     expect(new URL(http.url).pathname).toBe('/tools/v1')
     await using peer = await Peer.open(http.url, modern)
@@ -32,7 +32,7 @@ describe('one endpoint', () => {
   })
 
   for (const method of ['PUT', 'PATCH', 'OPTIONS']) {
-    it(`answers ${method} with 405 and the methods that are served [HTTP-030]`, async () => {
+    it(`answers ${method} with 405 and the allowed methods [HTTP-030]`, async () => {
       await using http = await serve(workshop())
       await using peer = new Peer(http.url, '2025-11-25')
       const answer = await peer.send(method, {})
@@ -67,14 +67,14 @@ describe('notifications and responses', () => {
     }
   })
 
-  eachRevision(sessionRevisions, 'a notification outside of a session is a 400 [HTTP-014]', async (revision) => {
+  eachRevision(sessionRevisions, 'a notification without a session is a 400 [HTTP-014]', async (revision) => {
     await using http = await serve(workshop())
     await using peer = new Peer(http.url, revision)
     const answer = await peer.notify('notifications/initialized')
     expect([answer.status, (await answer.json()).error?.code]).toEqual([400, -32000])
   })
 
-  eachRevision(sessionRevisions, 'a response outside of a session is a 400 [HTTP-014]', async (revision) => {
+  eachRevision(sessionRevisions, 'a response without a session is a 400 [HTTP-014]', async (revision) => {
     await using http = await serve(workshop())
     await using peer = new Peer(http.url, revision)
     expect((await peer.post({ jsonrpc: '2.0', id: 1, result: {} })).status).toBe(400)
@@ -82,7 +82,7 @@ describe('notifications and responses', () => {
 
   eachRevision(
     httpRevisions,
-    'a malformed notification is a 400 with an error that answers no request [HTTP-014, HTTP-015]',
+    'a malformed notification is a 400 with an error without a request id [HTTP-014, HTTP-015]',
     async (revision) => {
       await using http = await serve(workshop())
       await using peer = await Peer.open(http.url, revision)
@@ -93,7 +93,7 @@ describe('notifications and responses', () => {
     },
   )
 
-  it(`${modern}: a response of a client is a 400, because this revision has none [HTTP-014]`, async () => {
+  it(`${modern}: a response of a client is a 400, because servers send no requests [HTTP-014]`, async () => {
     await using http = await serve(workshop())
     await using peer = new Peer(http.url, modern)
     const answer = await peer.post({ jsonrpc: '2.0', id: 1, result: {} })
@@ -101,10 +101,10 @@ describe('notifications and responses', () => {
   })
 })
 
-describe('the two forms of an answer', () => {
+describe('JSON responses and stream responses', () => {
   eachRevision(
     httpRevisions,
-    'a request is answered as one JSON object, or as a stream when something comes first [HTTP-016]',
+    'a request is answered with JSON, or with a stream if notifications come first [HTTP-016]',
     async (revision) => {
       await using http = await serve(workshop())
       await using peer = await Peer.open(http.url, revision)
@@ -117,7 +117,7 @@ describe('the two forms of an answer', () => {
     },
   )
 
-  eachRevision(httpRevisions, 'an option makes every answer plain JSON [SDK-004]', async (revision) => {
+  eachRevision(httpRevisions, 'enableJsonResponse returns every response as JSON [SDK-004]', async (revision) => {
     await using http = await serve(workshop(), { enableJsonResponse: true })
     await using peer = await Peer.open(http.url, revision)
     const answer = await peer.call('steps', {}, withProgress)
@@ -125,7 +125,7 @@ describe('the two forms of an answer', () => {
     expect((await answer.json()).result?.content).toEqual([{ type: 'text', text: 'three steps' }])
   })
 
-  eachRevision(httpRevisions, 'errors of a method before it streams are plain JSON too', async (revision) => {
+  eachRevision(httpRevisions, 'errors before a stream begins are JSON too', async (revision) => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     const answer = await peer.request('resources/read', { uri: 'note://none' }, { id: 'abc' })
@@ -142,7 +142,7 @@ describe('the two forms of an answer', () => {
   ] as const) {
     eachRevision(
       ['2025-11-25', modern],
-      `a POST of type ${type ?? 'nothing'} is ${accepted ? 'taken' : 'refused with 415'}`,
+      `a POST with content type ${type ?? 'none'} is ${accepted ? 'accepted' : 'rejected with 415'}`,
       async (revision) => {
         await using http = await serve(workshop())
         await using peer = await Peer.open(http.url, revision)
@@ -165,7 +165,7 @@ describe('the two forms of an answer', () => {
   ] as const) {
     eachRevision(
       ['2025-11-25', modern],
-      `a POST that accepts ${accept ?? 'nothing'} is ${accepted ? 'answered' : 'refused with 406'}`,
+      `a POST with Accept ${accept ?? 'none'} is ${accepted ? 'answered' : 'rejected with 406'}`,
       async (revision) => {
         await using http = await serve(workshop())
         await using peer = await Peer.open(http.url, revision)
@@ -175,7 +175,7 @@ describe('the two forms of an answer', () => {
     )
   }
 
-  eachRevision(sessionRevisions, 'a GET that does not accept events is refused with 406', async (revision) => {
+  eachRevision(sessionRevisions, 'a GET that does not accept event streams is rejected with 406', async (revision) => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     expect((await peer.get({ accept: 'application/json' })).status).toBe(406)
@@ -183,10 +183,10 @@ describe('the two forms of an answer', () => {
   })
 })
 
-describe('the version of a session', () => {
+describe('the protocol version of a session', () => {
   eachRevision(
     handshakeRevisions,
-    'initialize is answered with the version it asks for [VER-004, VER-029]',
+    'initialize is answered with the requested version [VER-004, VER-029]',
     async (revision) => {
       await using http = await serve(workshop())
       await using peer = await Peer.open(http.url, revision)
@@ -195,7 +195,7 @@ describe('the version of a session', () => {
   )
 
   for (const asked of ['1999-01-01', modern, 'latest']) {
-    it(`initialize for ${asked} is offered the newest version with a handshake [VER-005, VER-006]`, async () => {
+    it(`initialize with ${asked} is answered with the newest handshake version [VER-005, VER-006]`, async () => {
       await using http = await serve(workshop())
       await using peer = new Peer(http.url, '2025-11-25')
       const answer = await peer.request('initialize', { ...peer.greeting(), protocolVersion: asked })
@@ -206,7 +206,7 @@ describe('the version of a session', () => {
 
   eachRevision(
     sessionRevisions,
-    'without the version header a session stays with the version of its handshake [HTTP-039]',
+    'a session keeps the version of its handshake without a version header [HTTP-039]',
     async (revision) => {
       await using http = await serve(workshop())
       await using peer = await Peer.open(http.url, revision)
@@ -215,7 +215,7 @@ describe('the version of a session', () => {
     },
   )
 
-  it('without version header and session, where none are kept, 2025-03-26 is assumed [HTTP-039, HTTP-046]', async () => {
+  it('without sessions and a version header, 2025-03-26 is assumed [HTTP-039, HTTP-046]', async () => {
     await using http = await serve(workshop(), { sessions: false })
     await using peer = new Peer(http.url, '2025-03-26')
     expect(await peer.textOf('revision')).toBe('2025-03-26')
@@ -224,7 +224,7 @@ describe('the version of a session', () => {
   for (const version of ['1999-01-01', 'nonsense', '2025-11-25, 2025-06-18', modern]) {
     eachRevision(
       ['2025-06-18', '2025-11-25'],
-      `the version header "${version}" is refused with 400 on GET [HTTP-040]`,
+      `the version header "${version}" is rejected with 400 on GET [HTTP-040]`,
       async (revision) => {
         await using http = await serve(workshop())
         await using peer = await Peer.open(http.url, revision)
@@ -234,7 +234,7 @@ describe('the version of a session', () => {
 
     eachRevision(
       ['2025-06-18', '2025-11-25'],
-      `the version header "${version}" is refused with 400 on DELETE, and the session goes on [HTTP-040]`,
+      `the version header "${version}" is rejected with 400 on DELETE, and the session continues [HTTP-040]`,
       async (revision) => {
         await using http = await serve(workshop())
         await using peer = await Peer.open(http.url, revision)
@@ -249,7 +249,7 @@ describe('the version of a session', () => {
   for (const version of ['1999-01-01', 'nonsense', '2025-11-25, 2025-06-18']) {
     eachRevision(
       ['2025-06-18', '2025-11-25'],
-      `the version header "${version}" is refused with 400 on POST, with the versions that are served [HTTP-040]`,
+      `the version header "${version}" is rejected with 400 on POST, with the supported versions [HTTP-040]`,
       async (revision) => {
         await using http = await serve(workshop())
         await using peer = await Peer.open(http.url, revision)
@@ -263,7 +263,7 @@ describe('the version of a session', () => {
     )
   }
 
-  it('a session keeps its version, also when a header names another that is served [VER-008]', async () => {
+  it('a session keeps its version when a header names another supported one [VER-008]', async () => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, '2025-06-18')
     const answer = await peer.call('revision', {}, { headers: { 'mcp-protocol-version': '2025-11-25' } })
@@ -279,7 +279,7 @@ describe('the version of a session', () => {
     for (const peer of peers) await peer[Symbol.asyncDispose]()
   })
 
-  it('a session goes on beside modern requests, even when they name it [VER-028, VER-029, HTTP-059]', async () => {
+  it('a session is not affected by 2026-07-28 requests, even with its id [VER-028, VER-029, HTTP-059]', async () => {
     await using http = await serve(workshop())
     await using old = await Peer.open(http.url, '2025-06-18')
     await using young = new Peer(http.url, modern, { headers: { 'mcp-session-id': old.sessionId! } })

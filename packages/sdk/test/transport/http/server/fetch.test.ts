@@ -9,7 +9,7 @@ import { eachRevision, httpRevisions, modern, sessionRevisions } from '../../../
 import { listenWith } from '../../../kit/serve-http.ts'
 import { onlyModern, registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
-/** One handler, with both of its doors open. */
+/** Creates a handler that is reachable through both of its functions, fetch and node. */
 async function handling(server: McpServer, options: HttpOptions = {}) {
   const handler = createMcpHandler(server, options)
   const http = await listenWith(handler.node)
@@ -25,9 +25,9 @@ async function handling(server: McpServer, options: HttpOptions = {}) {
 
 type DoorName = 'fetch' | 'node'
 
-/** One test body by each door of a handler. */
+/** Runs a test with each function of a handler. */
 function eachDoor(title: string, body: (name: DoorName) => Promise<void>): void {
-  for (const name of ['fetch', 'node'] as const) it(`by ${name}: ${title}`, () => body(name))
+  for (const name of ['fetch', 'node'] as const) it(`${name}: ${title}`, () => body(name))
 }
 
 describe('createMcpHandler', () => {
@@ -53,7 +53,7 @@ describe('createMcpHandler', () => {
   }
 
   for (const revision of sessionRevisions) {
-    eachDoor(`${revision}: keeps sessions, up to their DELETE [SESS-001, SESS-008]`, async (name) => {
+    eachDoor(`${revision}: keeps sessions until DELETE [SESS-001, SESS-008]`, async (name) => {
       await using served = await handling(workshop())
       await using peer = await Peer.open(served.doors[name], revision)
       expect(await peer.textOf('session')).toBe(peer.sessionId)
@@ -63,7 +63,7 @@ describe('createMcpHandler', () => {
       expect((await peer.call('echo')).status).toBe(404)
     })
 
-    eachDoor(`${revision}: GET streams tell of changes and can be resumed [SSE-016]`, async (name) => {
+    eachDoor(`${revision}: GET streams deliver changes and can be resumed [SSE-016]`, async (name) => {
       const server = workshop()
       await using served = await handling(server)
       await using peer = await Peer.open(served.doors[name], revision)
@@ -77,7 +77,7 @@ describe('createMcpHandler', () => {
       expect((await resumed.notified('notifications/message')).params?.data).toBe(2)
     })
 
-    eachDoor(`${revision}: a lost stream does not cancel [HTTP-025]`, async (name) => {
+    eachDoor(`${revision}: a lost stream does not cancel its call [HTTP-025]`, async (name) => {
       const server = workshop()
       const slow = registerSlow(server)
       const done = gate<boolean>()
@@ -97,7 +97,7 @@ describe('createMcpHandler', () => {
     })
   }
 
-  eachDoor(`${modern}: a closed stream cancels [HTTP-054]`, async (name) => {
+  eachDoor(`${modern}: a closed stream cancels its call [HTTP-054]`, async (name) => {
     const server = workshop()
     const slow = registerSlow(server)
     await using served = await handling(server)
@@ -109,7 +109,7 @@ describe('createMcpHandler', () => {
     await eventually(() => served.handler.metrics.calls === 0 && served.handler.metrics.streams === 0)
   })
 
-  it(`by fetch: ${modern}: an aborted request cancels before anything was answered [HTTP-054]`, async () => {
+  it(`fetch: ${modern}: an aborted request cancels its call before the response begins [HTTP-054]`, async () => {
     const server = workshop()
     const slow = registerSlow(server)
     const handler = createMcpHandler(server)
@@ -131,7 +131,7 @@ describe('createMcpHandler', () => {
     expect(handler.metrics.calls).toBe(0)
   })
 
-  eachDoor(`${modern}: listens, and close answers the listeners [SUB-015, SUB-012]`, async (name) => {
+  eachDoor(`${modern}: subscriptions deliver changes, and close() completes them [SUB-015, SUB-012]`, async (name) => {
     const server = workshop()
     await using served = await handling(server)
     await using peer = await Peer.open(served.doors[name], modern)
@@ -143,7 +143,7 @@ describe('createMcpHandler', () => {
     expect(stream.messages.at(-1)).toMatchObject({ id: 'x', result: { resultType: 'complete' } })
   })
 
-  eachDoor('refuses in the same words [HTTP-004, HTTP-030, HTTP-040, HTTP-045, HDR-009]', async (name) => {
+  eachDoor('rejects requests with the same errors [HTTP-004, HTTP-030, HTTP-040, HTTP-045, HDR-009]', async (name) => {
     await using served = await handling(workshop())
     await using old = await Peer.open(served.doors[name], '2025-11-25')
     await using young = new Peer(served.doors[name], modern)
@@ -172,7 +172,7 @@ describe('createMcpHandler', () => {
     expect(answers.put.headers.allow).toBe('GET, POST, DELETE')
   })
 
-  eachDoor(`of ${modern} alone: GET and DELETE are a 405 [HTTP-058]`, async (name) => {
+  eachDoor(`with ${modern} only: GET and DELETE are a 405 [HTTP-058]`, async (name) => {
     await using served = await handling(workshop(onlyModern))
     await using peer = new Peer(served.doors[name], modern)
     for (const answer of [await peer.get(), await peer.delete()]) {
@@ -180,21 +180,21 @@ describe('createMcpHandler', () => {
     }
   })
 
-  eachDoor('quiet streams carry comments [HTTP-052]', async (name) => {
+  eachDoor('idle streams send comments [HTTP-052]', async (name) => {
     await using served = await handling(workshop(), { keepAliveMs: 5 })
     await using peer = await Peer.open(served.doors[name], modern)
     const stream = await peer.listen({ toolsListChanged: true })
     await stream.until(() => stream.comments.length >= 2)
   })
 
-  it('one handler serves a session by both doors at once', async () => {
+  it('one handler serves a session through fetch and node at once', async () => {
     await using served = await handling(workshop())
     await using peer = await Peer.open(served.doors.fetch, '2025-11-25')
     await using other = peer.at(served.doors.node)
     expect(await other.textOf('session')).toBe(peer.sessionId)
   })
 
-  it('by fetch: the Host is that of the URL, where the header is not shown [HTTP-003]', async () => {
+  it('fetch: the host is taken from the URL when there is no Host header [HTTP-003]', async () => {
     const handler = createMcpHandler(workshop())
     await using foreign = new Peer(overFetch(handler, 'http://evil.example'), modern)
     expect((await foreign.call('echo')).status).toBe(403)
@@ -203,7 +203,7 @@ describe('createMcpHandler', () => {
     expect(await peer.textOf('echo', { text: 'x' })).toBe('x')
   })
 
-  it('by fetch: what an authenticating layer hands in is in the context, and owns the session [SESS-014]', async () => {
+  it('fetch: an identity from an authentication layer is in the context and owns the session [SESS-014]', async () => {
     const server = workshop()
     server.registerTool('who', {}, (_, ctx) => JSON.stringify(ctx.auth))
     const handler = createMcpHandler(server)
@@ -215,7 +215,7 @@ describe('createMcpHandler', () => {
     expect((await thief.call('who')).status).toBe(404)
   })
 
-  it('by fetch: a body that was parsed already is taken', async () => {
+  it('fetch: accepts a parsed body', async () => {
     const handler = createMcpHandler(workshop())
     const way = overFetch({
       fetch: async (request) => handler.fetch(request, { parsedBody: await request.json() }),
@@ -224,7 +224,7 @@ describe('createMcpHandler', () => {
     expect(await peer.textOf('echo', { text: 'parsed' })).toBe('parsed')
   })
 
-  it('by node: a body that a framework parsed is taken from the request or as an argument', async () => {
+  it('node: accepts a body parsed by a framework, from the request or as an argument', async () => {
     const handler = createMcpHandler(workshop())
     for (const way of ['property', 'argument'] as const) {
       await using http = await listenWith((request, response) => {
@@ -241,7 +241,7 @@ describe('createMcpHandler', () => {
     }
   })
 
-  it('a handler sees the HTTP request behind its call', async () => {
+  it('a handler can access the HTTP request of its call', async () => {
     const server = workshop()
     server.registerTool('headers', {}, (_, ctx) =>
       JSON.stringify([ctx.request?.header('X-Trace'), ctx.request?.headers['x-trace'], ctx.request?.url]),
@@ -254,7 +254,7 @@ describe('createMcpHandler', () => {
     }
   })
 
-  eachRevision(sessionRevisions, 'the classic transport has the same door', async (revision) => {
+  eachRevision(sessionRevisions, 'the classic transport has a fetch function too', async (revision) => {
     const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => crypto.randomUUID() })
     await workshop().connect(transport)
     await using peer = await Peer.open(overFetch({ fetch: (request) => transport.handleFetch(request) }), revision)

@@ -12,20 +12,20 @@ import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 const post = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
 const byUser: HttpOptions = { principal: (request) => request.header('x-user') }
 
-/** The status of a harmless request with these headers. */
+/** Returns the status of a harmless request with these headers. */
 async function statusOf(way: SendHttp, headers: Record<string, string>, method = 'POST'): Promise<number> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
   await using answer = await way({ method, headers: { ...post, ...headers }, ...(method === 'POST' && { body }) })
   return answer.status
 }
 
-/** What is answered to a ping outside of any session, once the guards have let it pass. */
+/** The status of a ping without a session that passed the guards. */
 const passed = 400
 
 describe('Origin', () => {
   eachRevision(
     httpRevisions,
-    'a foreign one is refused with 403 whatever is asked [HTTP-003, HTTP-004]',
+    'a foreign origin is rejected with 403 for every request [HTTP-003, HTTP-004]',
     async (revision) => {
       await using http = await serve(workshop())
       await using peer = await Peer.open(http.url, revision)
@@ -44,7 +44,7 @@ describe('Origin', () => {
     },
   )
 
-  it('the refusal has a JSON-RPC error without id as its body [HTTP-005]', async () => {
+  it('a rejection has a JSON-RPC error without id as its body [HTTP-005]', async () => {
     await using http = await serve(workshop())
     const answer = await overHttp(http.url)({ headers: { ...post, origin: 'https://evil.example' }, body: '{}' })
     const body = await answer.json()
@@ -69,20 +69,20 @@ describe('Origin', () => {
     '',
     'localhost',
   ]) {
-    it(`${JSON.stringify(origin)} is foreign [HTTP-003, HTTP-004]`, async () => {
+    it(`${JSON.stringify(origin)} is rejected as foreign [HTTP-003, HTTP-004]`, async () => {
       await using http = await serve(workshop())
       expect(await statusOf(overHttp(http.url), { origin })).toBe(403)
     })
   }
 
   for (const origin of ['http://localhost:5173', 'http://127.0.0.1:8080', 'https://localhost', 'http://[::1]:3000']) {
-    it(`${origin} is a page of this machine`, async () => {
+    it(`${origin} is allowed as a local page`, async () => {
       await using http = await serve(workshop())
       expect(await statusOf(overHttp(http.url), { origin })).toBe(passed)
     })
   }
 
-  it('can be allowed by name, and only exactly [SDK-008]', async () => {
+  it('can be allowed by exact name [SDK-008]', async () => {
     await using http = await serve(workshop(), { allowedOrigins: ['https://app.example'] })
     const way = overHttp(http.url)
     expect(await statusOf(way, { origin: 'https://app.example' })).toBe(passed)
@@ -91,17 +91,17 @@ describe('Origin', () => {
     }
   })
 
-  it('is no longer any page of this machine where others are listed [SDK-008, HTTP-003]', async () => {
+  it('of local pages is rejected when allowedOrigins lists others [SDK-008, HTTP-003]', async () => {
     await using http = await serve(workshop(), { allowedOrigins: ['https://app.example'] })
     for (const origin of ['http://localhost:5173', 'http://127.0.0.1:8080', 'https://localhost', 'http://[::1]:3000']) {
       expect([origin, await statusOf(overHttp(http.url), { origin })]).toEqual([origin, 403])
     }
-    // Its own pages, which a browser cannot confuse with others, stay allowed.
+    // Pages of the server itself, which a browser cannot confuse with others, stay allowed.
     expect(await statusOf(overHttp(http.url), { origin: new URL(http.url).origin })).toBe(passed)
   })
 
-  describe('that CORS middleware in front allows', () => {
-    /** As the `cors` package does, the middleware sets its header before the handler runs. */
+  describe('allowed by CORS middleware in front', () => {
+    /** Sets the header before the handler runs, as the `cors` package does. */
     const behind = async (allowed: string | string[], options: HttpOptions = {}) => {
       const handler = createMcpHandler(workshop(), options)
       return listenWith((request, response) => {
@@ -112,7 +112,7 @@ describe('Origin', () => {
     const origin = 'https://app.example'
 
     for (const allowed of ['*', origin]) {
-      it(`may call, and read the answer: ${allowed} [SDK-007]`, async () => {
+      it(`can call and read the response: ${allowed} [SDK-007]`, async () => {
         await using http = await behind(allowed)
         await using peer = new Peer(http.url, modern, { headers: { origin } })
         const answer = await peer.call('echo', { text: 'hello' })
@@ -126,25 +126,25 @@ describe('Origin', () => {
       'https://app.example:8443',
       '',
     ]) {
-      it(`may not call when the middleware allows another: ${JSON.stringify(allowed)} [HTTP-003]`, async () => {
+      it(`cannot call when the middleware allows another origin: ${JSON.stringify(allowed)} [HTTP-003]`, async () => {
         await using http = await behind(allowed)
         expect(await statusOf(overHttp(http.url), { origin })).toBe(403)
       })
     }
 
-    it('may not call where allowedOrigins says who may [HTTP-003, SDK-008]', async () => {
+    it('cannot call when allowedOrigins lists other origins [HTTP-003, SDK-008]', async () => {
       await using http = await behind('*', { allowedOrigins: ['https://listed.example'] })
       expect(await statusOf(overHttp(http.url), { origin })).toBe(403)
       expect(await statusOf(overHttp(http.url), { origin: 'https://listed.example' })).toBe(passed)
     })
 
-    it('may not call where cors of the handler lists other origins [HTTP-003]', async () => {
+    it('cannot call when the cors option lists other origins [HTTP-003]', async () => {
       await using http = await behind('*', { cors: { origins: ['https://listed.example'] } })
       expect(await statusOf(overHttp(http.url), { origin })).toBe(403)
       expect(await statusOf(overHttp(http.url), { origin: 'https://listed.example' })).toBe(passed)
     })
 
-    it('may read the session id, unless the middleware says which headers pages may read', async () => {
+    it('can read the session id, unless the middleware sets the exposed headers', async () => {
       await using http = await behind('*')
       await using peer = new Peer(http.url, modern, { headers: { origin } })
       const { headers } = await peer.call('echo', { text: 'hello' })
@@ -160,7 +160,7 @@ describe('Origin', () => {
       expect(answer.headers['access-control-expose-headers']).toBe('X-Own')
     })
 
-    it('may not call under a name that was made to point here [HTTP-003]', async () => {
+    it('cannot call under a rebound host name [HTTP-003]', async () => {
       await using http = await behind('*')
       expect(await statusOf(overHttp(http.url), { origin: 'http://rebound.example', host: 'rebound.example' })).toBe(
         403,
@@ -168,7 +168,7 @@ describe('Origin', () => {
     })
   })
 
-  it('is checked no more with allowAnyOrigin', async () => {
+  it('is not checked with allowAnyOrigin', async () => {
     await using http = await serve(workshop(), { allowAnyOrigin: true })
     expect(await statusOf(overHttp(http.url), { origin: 'https://anyone.example' })).toBe(passed)
   })
@@ -184,14 +184,14 @@ describe('Host', () => {
     '[::1]:8080',
     '192.168.7.9:3000',
   ]) {
-    it(`${host} is a name of this machine or an address`, async () => {
+    it(`${host} is allowed as a local name or an address`, async () => {
       await using http = await serve(workshop())
       expect(await statusOf(overHttp(http.url), { host })).toBe(passed)
     })
   }
 
   for (const host of ['evil.example', 'localhost.evil.example', 'evil.example:80', 'localhost:80:80', 'local host']) {
-    it(`${host} is a foreign name, with and without an Origin that says the same [HTTP-003, SDK-008]`, async () => {
+    it(`${host} is rejected as foreign, with and without a matching Origin [HTTP-003, SDK-008]`, async () => {
       await using http = await serve(workshop())
       const way = overHttp(http.url)
       expect(await statusOf(way, { host })).toBe(403)
@@ -208,19 +208,19 @@ describe('Host', () => {
       statuses.set(host, await statusOf(way, { host }))
     }
     expect([...statuses.values()]).toEqual([passed, passed, passed, 403, 403])
-    // A page of the very same host may call.
+    // A page of the same host can call.
     expect(await statusOf(way, { host: 'mcp.example', origin: 'https://mcp.example' })).toBe(passed)
     expect(await statusOf(way, { host: 'mcp.example', origin: 'http://localhost:5173' })).toBe(403)
   })
 
-  it('is checked no more with allowAnyHost', async () => {
+  it('is not checked with allowAnyHost', async () => {
     await using http = await serve(workshop(), { allowAnyHost: true })
     expect(await statusOf(overHttp(http.url), { host: 'anything.example' })).toBe(passed)
   })
 })
 
-describe('where it listens', () => {
-  it('only on 127.0.0.1, unless told otherwise [HTTP-006]', async () => {
+describe('the listening address', () => {
+  it('is only 127.0.0.1 by default [HTTP-006]', async () => {
     await using http = await serve(workshop())
     expect(new URL(http.url).hostname).toBe('127.0.0.1')
     const others = Object.values(networkInterfaces())
@@ -231,7 +231,7 @@ describe('where it listens', () => {
     expect(await reaches('127.0.0.1', http.port)).toBe(true)
   })
 
-  it('a port that is taken is told in words', async () => {
+  it('is reported clearly when the port is in use', async () => {
     await using http = await serve(workshop())
     await expect(serve(workshop(), { port: http.port })).rejects.toMatchObject({
       code: 'listen-failed',
@@ -255,7 +255,7 @@ describe('CORS', () => {
   const cors = { origins: ['https://app.example'] }
   const origin = 'https://app.example'
 
-  it('is off: no page may read an answer, and OPTIONS is a 405', async () => {
+  it('is off by default: no page can read a response, and OPTIONS is a 405', async () => {
     await using http = await serve(workshop())
     await using peer = new Peer(http.url, modern, { headers: { origin: 'http://localhost:5173' } })
     const answer = await peer.call('echo')
@@ -264,7 +264,7 @@ describe('CORS', () => {
   })
 
   for (const revision of revisionIds) {
-    it(`${revision}: a page of an origin on the list may call, and read the answer with its session id [SDK-007]`, async () => {
+    it(`${revision}: a page of a listed origin can call, and read the response and session id [SDK-007]`, async () => {
       await using http = await serve(workshop(), { cors })
       await using peer = await Peer.open(http.url, revision, { headers: { origin } })
       const answers = [
@@ -281,7 +281,7 @@ describe('CORS', () => {
     })
   }
 
-  it('errors can be read too, so that a page learns what is wrong', async () => {
+  it('a page of a listed origin can read errors too', async () => {
     await using http = await serve(workshop(), { cors })
     await using peer = new Peer(http.url, '2025-11-25', { headers: { origin } })
     peer.sessionId = 'never-was'
@@ -321,13 +321,13 @@ describe('CORS', () => {
     expect(allowed).not.toContain('x-other')
   })
 
-  it('origins that are not on the list stay out', async () => {
+  it('unlisted origins are rejected', async () => {
     await using http = await serve(workshop(), { cors })
     const answer = await overHttp(http.url)({ method: 'OPTIONS', headers: { origin: 'https://evil.example' } })
     expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([403, undefined])
   })
 
-  it('a page of this machine that is not on the list may call but not read', async () => {
+  it('an unlisted local page can call but not read the response', async () => {
     await using http = await serve(workshop(), { cors })
     await using peer = new Peer(http.url, modern, { headers: { origin: 'http://localhost:5173' } })
     const answer = await peer.call('echo')
@@ -335,7 +335,7 @@ describe('CORS', () => {
     expect((await peer.send('OPTIONS', {})).status).toBe(405)
   })
 
-  it("'*' lets every page in", async () => {
+  it("origins: '*' allows every page", async () => {
     await using http = await serve(workshop(), { cors: { origins: '*' } })
     await using peer = new Peer(http.url, modern, { headers: { origin: 'https://anyone.example' } })
     const answer = await peer.call('echo')
@@ -344,10 +344,10 @@ describe('CORS', () => {
 })
 
 describe('the rate limit', () => {
-  // So slow that no token comes back while the test runs.
+  // So slow that no token is refilled while the test runs.
   const rateLimit = { perSecond: 0.001, burst: 3 }
 
-  eachRevision(httpRevisions, 'refuses what is too much with 429 and Retry-After', async (revision) => {
+  eachRevision(httpRevisions, 'rejects excess requests with 429 and Retry-After', async (revision) => {
     await using http = await serve(workshop(), { rateLimit })
     await using peer = new Peer(http.url, revision)
     const answers = []
@@ -359,7 +359,7 @@ describe('the rate limit', () => {
     expect((await answers[4]!.json()).error?.code).toBe(-32000)
   })
 
-  it('counts each principal on its own', async () => {
+  it('counts each principal separately', async () => {
     await using http = await serve(workshop(), { rateLimit, ...byUser })
     const statuses = async (user: string) => {
       await using peer = new Peer(http.url, modern, { headers: { 'x-user': user } })
@@ -371,13 +371,13 @@ describe('the rate limit', () => {
     expect(await statuses('bob')).toEqual([200, 200, 200, 429])
   })
 
-  it('a limit that makes no sense is refused at the start', async () => {
+  it('rejects an invalid limit at startup', async () => {
     await expect(serve(workshop(), { rateLimit: { perSecond: 0 } })).rejects.toThrow(/rateLimit/)
   })
 })
 
-describe('caps', () => {
-  eachRevision(sessionRevisions, 'on sessions: 503 with Retry-After, until one is gone', async (revision) => {
+describe('limits', () => {
+  eachRevision(sessionRevisions, 'on sessions: 503 with Retry-After, until one ends', async (revision) => {
     await using http = await serve(workshop(), { maxSessions: 2 })
     await using first = await Peer.open(http.url, revision)
     await using second = await Peer.open(http.url, revision)
@@ -391,7 +391,7 @@ describe('caps', () => {
     expect(http.metrics.sessions).toMatchObject({ open: 2, opened: 3, refused: 1 })
   })
 
-  eachRevision(sessionRevisions, 'on sessions of one principal: 429, and others are not harmed', async (revision) => {
+  eachRevision(sessionRevisions, 'on sessions of one principal: 429, without effect on others', async (revision) => {
     await using http = await serve(workshop(), { maxSessionsPerPrincipal: 1, ...byUser })
     const headers = { 'x-user': 'alice' }
     await using first = await Peer.open(http.url, revision, { headers })
@@ -403,7 +403,7 @@ describe('caps', () => {
   })
 
   for (const [name, options] of [
-    ['in all', { maxStreams: 1 }],
+    ['in total', { maxStreams: 1 }],
     ['of one session', { maxStreamsPerSession: 1 }],
     ['of one principal', { maxStreamsPerPrincipal: 1, principal: () => 'alice' }],
   ] as const) {
@@ -418,14 +418,14 @@ describe('caps', () => {
         expect([refused.status, Number(refused.headers['retry-after']) > 0]).toEqual([429, true])
         first.close()
         await first.ended
-        // A call goes on without a stream where there is no room for one.
+        // A call is answered without a stream when the limit is reached.
         const answer = await peer.call('steps', {}, withProgress)
         expect((await answer.response()).result?.content?.[0]?.text).toBe('three steps')
       },
     )
   }
 
-  it(`${modern}: a listen request beyond them is a 429, and calls are answered as JSON`, async () => {
+  it(`${modern}: a listen request beyond the limit is a 429, and calls are answered as JSON`, async () => {
     await using http = await serve(workshop(), { maxStreams: 1 })
     await using peer = new Peer(http.url, modern)
     const listening = await peer.listen({ toolsListChanged: true })
@@ -437,8 +437,8 @@ describe('caps', () => {
   })
 })
 
-describe('while it closes', () => {
-  eachRevision(httpRevisions, 'new requests on old connections are refused with 503', async (revision) => {
+describe('during shutdown', () => {
+  eachRevision(httpRevisions, 'new requests are rejected with 503', async (revision) => {
     const server = workshop()
     const slow = registerSlow(server)
     const handler = createMcpHandler(server)

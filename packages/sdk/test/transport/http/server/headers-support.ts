@@ -6,7 +6,7 @@ import { workshop } from '../../../kit/workshop.ts'
 
 export const base64 = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`
 
-/** Tools with names of all kinds, and one that mirrors arguments of every type; it answers with what it was given. */
+/** Tools with various names, and one that mirrors arguments of every type and returns its arguments. */
 export function mirroring() {
   const server = workshop()
   const properties = {

@@ -17,7 +17,7 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
     ['tools/list', {}, undefined],
     ['server/discover', {}, undefined],
   ] as const) {
-    it(`takes ${method} with Mcp-Name ${name} [HDR-037]`, async () => {
+    it(`accepts ${method} with Mcp-Name ${name} [HDR-037]`, async () => {
       await using http = await serve(named())
       await using peer = new Peer(http.url, modern)
       const answer = await peer.request(method, params, { headers: { 'mcp-name': name } })
@@ -29,7 +29,7 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
     ['no Mcp-Method [HDR-011]', 'tools/list', {}, { 'mcp-method': undefined }],
     ['an empty Mcp-Method [HDR-011]', 'tools/list', {}, { 'mcp-method': '' }],
     ['the Mcp-Method of another request [HDR-007]', 'tools/list', {}, { 'mcp-method': 'prompts/list' }],
-    ['Mcp-Method in other letters [HDR-006]', 'tools/list', {}, { 'mcp-method': 'Tools/List' }],
+    ['Mcp-Method in different case [HDR-006]', 'tools/list', {}, { 'mcp-method': 'Tools/List' }],
     [
       'an encoded Mcp-Method, which has no encoding [HDR-007]',
       'tools/list',
@@ -40,7 +40,7 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
     ['no Mcp-Name for a prompt [HDR-011]', 'prompts/get', { name: 'plain' }, { 'mcp-name': undefined }],
     ['no Mcp-Name for a resource [HDR-011]', 'resources/read', { uri: 'note://plain' }, { 'mcp-name': undefined }],
     ['the Mcp-Name of another tool [HDR-007]', 'tools/call', { name: 'plain' }, { 'mcp-name': 'other' }],
-    ['Mcp-Name in other letters [HDR-006]', 'tools/call', { name: 'plain' }, { 'mcp-name': 'Plain' }],
+    ['Mcp-Name in different case [HDR-006]', 'tools/call', { name: 'plain' }, { 'mcp-name': 'Plain' }],
     ['the Mcp-Name of another prompt [HDR-007]', 'prompts/get', { name: 'plain' }, { 'mcp-name': 'other' }],
     [
       'the Mcp-Name of another resource [HDR-007]',
@@ -50,10 +50,10 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
     ],
     ['another name, encoded [HDR-037]', 'tools/call', { name: 'plain' }, { 'mcp-name': base64('other') }],
     ['malformed Base64 in Mcp-Name [HDR-038]', 'tools/call', { name: 'plain' }, { 'mcp-name': '=?base64?cGxhaW4?=' }],
-    ['a marker in capitals [HDR-036]', 'tools/call', { name: 'plain' }, { 'mcp-name': '=?BASE64?cGxhaW4=?=' }],
+    ['an uppercase marker [HDR-036]', 'tools/call', { name: 'plain' }, { 'mcp-name': '=?BASE64?cGxhaW4=?=' }],
   ]
   for (const [title, method, params, headers] of broken) {
-    it(`refuses ${title} with 400, -32020 and the id [HDR-008, HDR-009]`, async () => {
+    it(`rejects ${title} with 400, -32020 and the id [HDR-008, HDR-009]`, async () => {
       await using http = await serve(named())
       await using peer = new Peer(http.url, modern)
       const answer = await peer.request(method, params, { id: 77, headers })
@@ -62,7 +62,7 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
     })
   }
 
-  it('names of headers are read in any case [HDR-005]', async () => {
+  it('header names are case-insensitive [HDR-005]', async () => {
     await using http = await serve(mirroring().server)
     const spellings = [
       ['MCP-METHOD', 'MCP-NAME', 'MCP-PARAM-REGION', 'MCP-PROTOCOL-VERSION'],
@@ -76,7 +76,7 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
     }
   })
 
-  it('blanks and tabs around values are trimmed [HDR-013]', async () => {
+  it('spaces and tabs around values are trimmed [HDR-013]', async () => {
     await using http = await serve(mirroring().server)
     const blank = ' \t '
     const lines = [
@@ -89,7 +89,7 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
     expect([status, message.error]).toEqual([200, undefined])
   })
 
-  it('no blanks are needed after the colon [HDR-013]', async () => {
+  it('no space is needed after the colon [HDR-013]', async () => {
     await using http = await serve(workshop())
     const lines = ['Mcp-Method:tools/call', 'Mcp-Name:echo', `MCP-Protocol-Version:${modern}`]
     const { status } = await rawPost(http.port, lines, call('echo', {}))
@@ -97,7 +97,7 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
   })
 
   for (const line of ['Mcp-Name: Gr\xf6\xdfe', 'Mcp-Name: Gr\xc3\xb6\xc3\x9fe', 'Mcp-Name: \xff']) {
-    it(`a name with bytes beyond ASCII is refused: ${JSON.stringify(line)} [HDR-012]`, async () => {
+    it(`a name with non-ASCII bytes is rejected: ${JSON.stringify(line)} [HDR-012]`, async () => {
       await using http = await serve(named())
       const lines = ['Mcp-Method: tools/call', line, `MCP-Protocol-Version: ${modern}`]
       const { status, message } = await rawPost(http.port, lines, call('Größe', {}))
@@ -106,7 +106,7 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
   }
 
   for (const header of ['Mcp-Method: tools/call', 'Mcp-Name: echo', `MCP-Protocol-Version: ${modern}`]) {
-    it(`${header.split(':')[0]} twice is refused, because nobody knows which one counts [HDR-007]`, async () => {
+    it(`a duplicate ${header.split(':')[0]} is rejected as ambiguous [HDR-007]`, async () => {
       await using http = await serve(workshop())
       const lines = ['Mcp-Method: tools/call', 'Mcp-Name: echo', `MCP-Protocol-Version: ${modern}`, header]
       const { status } = await rawPost(http.port, lines, call('echo', {}))
@@ -114,7 +114,7 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
     })
   }
 
-  it('headers that are too long are refused before the body is looked at [HDR-048]', async () => {
+  it('headers that are too long are rejected before the body is read [HDR-048]', async () => {
     const { server, calls } = mirroring()
     await using http = await serve(server)
     const value = `=?base64?${'A'.repeat(20_000)}?=`
@@ -123,7 +123,7 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
     expect(calls).toEqual([])
   })
 
-  it('the body has the last word: handlers and middleware see nothing of what headers say [META-022, HDR-047]', async () => {
+  it('handlers and middleware use the values of the body, not of headers [META-022, HDR-047]', async () => {
     const { server } = mirroring()
     const seen: unknown[] = []
     server.use(({ method, params, ctx }, next) => {
@@ -132,7 +132,7 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
     })
     await using http = await serve(server)
     await using peer = new Peer(http.url, modern)
-    // A header that allows more than the body asks for never gets as far as a check of permissions.
+    // A header that names a different tool than the body is rejected before any permission check.
     const lie = await peer.call('mirror', {}, { headers: { 'mcp-name': 'echo' } })
     expect([lie.status, seen]).toEqual([400, []])
     await (await peer.call('mirror', {}, { headers: { 'mcp-name': base64('mirror') } })).json()
@@ -141,7 +141,7 @@ describe(`${modern}: Mcp-Method and Mcp-Name`, () => {
 })
 
 describe('Mcp-Method and Mcp-Name in sessions', () => {
-  eachRevision(sessionRevisions, 'are not needed', async (revision) => {
+  eachRevision(sessionRevisions, 'are optional', async (revision) => {
     await using http = await serve(named())
     await using peer = await Peer.open(http.url, revision)
     expect(await peer.textOf('plain')).toBe('tool plain')
@@ -150,7 +150,7 @@ describe('Mcp-Method and Mcp-Name in sessions', () => {
   for (const headers of [{ 'mcp-method': 'tools/list' }, { 'mcp-name': 'other' }, { 'mcp-name': '=?base64?!?=' }]) {
     eachRevision(
       sessionRevisions,
-      `are checked when they are there: ${JSON.stringify(headers)} is a 400 with -32001 [HDR-010]`,
+      `are checked if present: ${JSON.stringify(headers)} is a 400 with -32001 [HDR-010]`,
       async (revision) => {
         await using http = await serve(named())
         await using peer = await Peer.open(http.url, revision)
@@ -161,7 +161,7 @@ describe('Mcp-Method and Mcp-Name in sessions', () => {
     )
   }
 
-  eachRevision(sessionRevisions, 'that agree are taken', async (revision) => {
+  eachRevision(sessionRevisions, 'are accepted if they match', async (revision) => {
     await using http = await serve(named())
     await using peer = await Peer.open(http.url, revision)
     const headers = { 'mcp-method': 'tools/call', 'mcp-name': base64('Größe') }
@@ -169,7 +169,7 @@ describe('Mcp-Method and Mcp-Name in sessions', () => {
     expect((await answer.json()).result?.content?.[0]?.text).toBe('tool Größe')
   })
 
-  eachRevision(sessionRevisions, "are demanded with standardHeaders: 'require'", async (revision) => {
+  eachRevision(sessionRevisions, "are required with standardHeaders: 'require'", async (revision) => {
     await using http = await serve(named(), { standardHeaders: 'require' })
     await using peer = new Peer(http.url, revision)
     const bare = await peer.request('initialize', peer.greeting())
@@ -184,19 +184,15 @@ describe('Mcp-Method and Mcp-Name in sessions', () => {
     expect((await peer.call('plain', {}, { headers })).status).toBe(200)
   })
 
-  eachRevision(
-    sessionRevisions,
-    "mean nothing with standardHeaders: 'ignore': what the body says is done [META-022]",
-    async (revision) => {
-      await using http = await serve(named(), { standardHeaders: 'ignore' })
-      await using peer = await Peer.open(http.url, revision)
-      const headers = { 'mcp-method': 'tools/list', 'mcp-name': 'Plain' }
-      const answer = await peer.call('plain', {}, { headers })
-      expect((await answer.json()).result?.content?.[0]?.text).toBe('tool plain')
-    },
-  )
+  eachRevision(sessionRevisions, "are ignored with standardHeaders: 'ignore' [META-022]", async (revision) => {
+    await using http = await serve(named(), { standardHeaders: 'ignore' })
+    await using peer = await Peer.open(http.url, revision)
+    const headers = { 'mcp-method': 'tools/list', 'mcp-name': 'Plain' }
+    const answer = await peer.call('plain', {}, { headers })
+    expect((await answer.json()).result?.content?.[0]?.text).toBe('tool plain')
+  })
 
-  it(`${modern} demands them whatever standardHeaders says [HDR-011]`, async () => {
+  it(`${modern} requires them whatever standardHeaders is [HDR-011]`, async () => {
     for (const standardHeaders of ['ignore', 'validate', 'require'] as const) {
       await using http = await serve(named(), { standardHeaders })
       await using peer = new Peer(http.url, modern)

@@ -9,7 +9,7 @@ import { serve } from '../../../kit/serve-http.ts'
 import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 import { acknowledgement, registerLogging } from './streams-support.ts'
 
-describe(`listening on ${modern}`, () => {
+describe(`subscriptions/listen on ${modern}`, () => {
   const everything = {
     toolsListChanged: true,
     promptsListChanged: true,
@@ -28,7 +28,7 @@ describe(`listening on ${modern}`, () => {
   const subscriptionOf = ({ params, result }: Answer['messages'][number]) =>
     (params?._meta ?? result?._meta)?.[metaKeys.subscriptionId]
 
-  it('is answered with a stream that stays open and tells of changes [SUB-015, HTTP-051]', async () => {
+  it('is answered with a stream that stays open and delivers changes [SUB-015, HTTP-051]', async () => {
     const server = workshop()
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, modern)
@@ -42,7 +42,7 @@ describe(`listening on ${modern}`, () => {
     expect(stream.isOver).toBe(false)
   })
 
-  it('the acknowledgement is the first message, also when changes rain [SUB-003]', async () => {
+  it('sends the acknowledgement first, even during many changes [SUB-003]', async () => {
     const server = workshop()
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, modern)
@@ -61,7 +61,7 @@ describe(`listening on ${modern}`, () => {
   })
 
   for (const id of [7, 0, 'seven', '7']) {
-    it(`every message carries the id ${JSON.stringify(id)} of the request [SUB-007]`, async () => {
+    it(`sends the id ${JSON.stringify(id)} of the request in every message [SUB-007]`, async () => {
       const server = workshop()
       await using http = await serve(server)
       await using peer = await Peer.open(http.url, modern)
@@ -82,7 +82,7 @@ describe(`listening on ${modern}`, () => {
     [{ resourcesListChanged: true }, 'notifications/resources/list_changed'],
     [{ resourceSubscriptions: ['note://a'] }, 'notifications/resources/updated'],
   ] as const) {
-    it(`who asked for ${Object.keys(wish)[0]} gets nothing else [SUB-002, SUB-005]`, async () => {
+    it(`delivers only ${Object.keys(wish)[0]} if that was requested [SUB-002, SUB-005]`, async () => {
       const server = workshop()
       await using http = await serve(server)
       await using peer = await Peer.open(http.url, modern)
@@ -97,7 +97,7 @@ describe(`listening on ${modern}`, () => {
     })
   }
 
-  it('only what the server has is honoured [SUB-005]', async () => {
+  it('honours only what the server supports [SUB-005]', async () => {
     const server = workshop({ capabilities: { tools: { listChanged: false }, resources: { subscribe: false } } })
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, modern)
@@ -114,7 +114,7 @@ describe(`listening on ${modern}`, () => {
     ])
   })
 
-  it('progress and logs of requests are on their own streams, never on this one [HTTP-050, HTTP-049]', async () => {
+  it('does not deliver progress and logs of requests, which have their own streams [HTTP-050, HTTP-049]', async () => {
     const server = workshop()
     registerLogging(server)
     await using http = await serve(server)
@@ -131,7 +131,7 @@ describe(`listening on ${modern}`, () => {
     expect(listening.methods).toEqual([acknowledgement, 'notifications/tools/list_changed'])
   })
 
-  it('changes are not on the streams of other requests [HTTP-049]', async () => {
+  it('delivers changes only on its own stream, not on those of other requests [HTTP-049]', async () => {
     const server = workshop()
     const slow = registerSlow(server)
     await using http = await serve(server)
@@ -146,7 +146,7 @@ describe(`listening on ${modern}`, () => {
     expect(call.methods).toEqual(['notifications/progress', 'notifications/progress', undefined])
   })
 
-  it('closing the stream ends the subscription: the server keeps nothing of it [SUB-011, HTTP-054, HTTP-056]', async () => {
+  it('ends when its stream is closed, and the server keeps nothing of it [SUB-011, HTTP-054, HTTP-056]', async () => {
     const server = workshop()
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, modern)
@@ -161,7 +161,7 @@ describe(`listening on ${modern}`, () => {
     expect(http.metrics).toMatchObject({ streams: 1, calls: 1 })
   })
 
-  it('a server that closes answers the request with its result and nothing else, then ends the stream [SUB-012]', async () => {
+  it('is completed with its result before the stream ends when the server closes [SUB-012]', async () => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, modern)
     const stream = await peer.listen(everything, 'long')
@@ -175,7 +175,7 @@ describe(`listening on ${modern}`, () => {
     expect(stream.methods).toEqual([acknowledgement, undefined])
   })
 
-  it('a filter that is none is refused with an error and no stream', async () => {
+  it('rejects an invalid filter with an error and no stream', async () => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, modern)
     const answer = await peer.request('subscriptions/listen', { notifications: 'all' })

@@ -3,8 +3,8 @@ import { broker, dpop, jwtVerifier, providers } from '../../../../src/entry/auth
 import { createMcpHandler, McpServer, Server } from '../../../../src/entry/server.ts'
 import { tasks } from '../../../../src/entry/tasks.ts'
 
-// Cloudflare Workers forbid random values, timers and network access while a module loads, where servers are defined.
-describe('a server that is defined while a module loads', () => {
+// Cloudflare Workers forbid random values, timers and network access at module scope, where servers are defined.
+describe('a server defined at module scope', () => {
   afterEach(() => {
     vi.restoreAllMocks()
     vi.unstubAllGlobals()
@@ -13,14 +13,14 @@ describe('a server that is defined while a module loads', () => {
   const definitions: Record<string, () => unknown> = {
     McpServer: () => new McpServer({ name: 'demo', version: '1.0.0' }),
     Server: () => new Server({ name: 'demo', version: '1.0.0' }),
-    'McpServer with everything': () => defineServer(),
+    'McpServer with all features': () => defineServer(),
     createMcpHandler: () => createMcpHandler(defineServer()),
     'createMcpHandler with auth': () => createMcpHandler(defineServer(), { auth: protect() }),
     broker: () => defineBroker(),
   }
 
   for (const [name, define] of Object.entries(definitions)) {
-    it(`draws no random values, starts no timer and fetches nothing: ${name}`, async () => {
+    it(`uses no random values, timers or network: ${name}`, async () => {
       vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' })
       const forbidden = () => {
         throw new Error('Disallowed operation called within global scope')
@@ -33,7 +33,7 @@ describe('a server that is defined while a module loads', () => {
         vi.spyOn(globalThis, 'fetch').mockImplementation(forbidden),
       ]
       define()
-      // A module is not loaded before its microtasks have run.
+      // The module scope includes its microtasks.
       for (let turn = 0; turn < 100; turn++) await undefined
       for (const call of calls) expect(call).not.toHaveBeenCalled()
     })

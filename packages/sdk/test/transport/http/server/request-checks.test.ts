@@ -18,7 +18,7 @@ const order: readonly Refused[] = [
     },
   },
   {
-    title: 'client capabilities missing in _meta [META-013]',
+    title: 'missing client capabilities in _meta [META-013]',
     status: 400,
     code: -32602,
     broken: ({ meta }) => {
@@ -26,7 +26,7 @@ const order: readonly Refused[] = [
     },
   },
   {
-    title: 'a version in the header that is not the one in _meta [HTTP-043]',
+    title: 'a version in the header that differs from _meta [HTTP-043]',
     status: 400,
     code: -32020,
     broken: ({ headers }) => {
@@ -34,7 +34,7 @@ const order: readonly Refused[] = [
     },
   },
   {
-    title: 'Mcp-Method missing [HDR-011]',
+    title: 'a missing Mcp-Method [HDR-011]',
     status: 400,
     code: -32020,
     broken: ({ headers }) => {
@@ -51,7 +51,7 @@ const order: readonly Refused[] = [
     },
   },
   {
-    title: 'Mcp-Param missing [HDR-041]',
+    title: 'a missing Mcp-Param [HDR-041]',
     status: 400,
     code: -32020,
     broken: ({ headers }) => {
@@ -59,7 +59,7 @@ const order: readonly Refused[] = [
     },
   },
   {
-    title: 'a client capability that the handler needs [META-017]',
+    title: 'a missing client capability [META-017]',
     status: 400,
     code: -32021,
     broken: ({ params }) => {
@@ -69,7 +69,7 @@ const order: readonly Refused[] = [
 ]
 
 describe(`the order of checks on ${modern}`, () => {
-  it('a request with no fault is answered', async () => {
+  it('a valid request is answered', async () => {
     await using http = await serve(strict())
     const [answer, { result }] = await askBroken(http.url, [])
     expect([answer.status, result?.content?.[0]?.text]).toEqual([200, 'ok'])
@@ -77,7 +77,7 @@ describe(`the order of checks on ${modern}`, () => {
 
   order.forEach((refused, place) => {
     const { title, status, code } = refused
-    it(`${place + 1}. refuses ${title} with ${status} and ${code}, with the id of the request`, async () => {
+    it(`${place + 1}. rejects ${title} with ${status} and ${code}, with the id of the request`, async () => {
       await using http = await serve(strict())
       const [answer, message] = await askBroken(http.url, [refused])
       expect([answer.status, message.error?.code]).toEqual([status, code])
@@ -87,7 +87,7 @@ describe(`the order of checks on ${modern}`, () => {
 
   order.slice(1).forEach((refused, index) => {
     const before = order[index]!
-    it(`${before.title.replace(/ \[.*/, '')} is found before ${refused.title.replace(/ \[.*/, '')}`, async () => {
+    it(`${before.title.replace(/ \[.*/, '')} is reported before ${refused.title.replace(/ \[.*/, '')}`, async () => {
       await using http = await serve(strict())
       const [answer, message] = await askBroken(http.url, [before, refused])
       expect([answer.status, message.error?.code]).toEqual([before.status, before.code])
@@ -98,10 +98,10 @@ describe(`the order of checks on ${modern}`, () => {
     ['no _meta', undefined],
     ['an empty _meta', {}],
     ['no version in _meta', { [metaKeys.clientCapabilities]: {} }],
-    ['a version that is no string', { [metaKeys.protocolVersion]: 7, [metaKeys.clientCapabilities]: {} }],
-    ['capabilities that are no object', { [metaKeys.protocolVersion]: modern, [metaKeys.clientCapabilities]: 'all' }],
+    ['a version that is not a string', { [metaKeys.protocolVersion]: 7, [metaKeys.clientCapabilities]: {} }],
+    ['invalid capabilities', { [metaKeys.protocolVersion]: modern, [metaKeys.clientCapabilities]: 'all' }],
   ] as const) {
-    it(`refuses ${what} with 400 and -32602 [META-013]`, async () => {
+    it(`rejects ${what} with 400 and -32602 [META-013]`, async () => {
       await using http = await serve(workshop())
       await using peer = new Peer(http.url, modern)
       const body = { jsonrpc: '2.0', id: 101, method: 'tools/list', params: meta === undefined ? {} : { _meta: meta } }
@@ -111,7 +111,7 @@ describe(`the order of checks on ${modern}`, () => {
     })
   }
 
-  it('takes a request that says nothing of the client but its capabilities', async () => {
+  it('accepts a request whose _meta has only version and capabilities', async () => {
     await using http = await serve(workshop())
     await using peer = new Peer(http.url, modern)
     const _meta = { [metaKeys.protocolVersion]: modern, [metaKeys.clientCapabilities]: {} }
@@ -127,7 +127,7 @@ describe(`the order of checks on ${modern}`, () => {
     [undefined, modern],
     [undefined, 'v999.0.0'],
   ] as const) {
-    it(`refuses ${header ?? 'no version'} in the header and ${inBody} in the body as a mismatch [HTTP-043]`, async () => {
+    it(`rejects ${header ?? 'no version'} in the header and ${inBody} in the body as unequal [HTTP-043]`, async () => {
       await using http = await serve(workshop())
       await using peer = new Peer(http.url, modern)
       const params = { _meta: { [metaKeys.protocolVersion]: inBody } }
@@ -139,9 +139,9 @@ describe(`the order of checks on ${modern}`, () => {
 
   for (const [title, server] of [
     ['of every revision', () => workshop()],
-    [`of ${modern} alone`, () => workshop(onlyModern)],
+    [`of only ${modern}`, () => workshop(onlyModern)],
   ] as const) {
-    it(`a server ${title} refuses a version that it does not implement with 400 and -32022 [HTTP-044, VER-011]`, async () => {
+    it(`a server ${title} rejects an unsupported version with 400 and -32022 [HTTP-044, VER-011]`, async () => {
       await using http = await serve(server())
       await using peer = new Peer(http.url, modern)
       const params = { _meta: { [metaKeys.protocolVersion]: 'v999.0.0' } }
@@ -162,7 +162,7 @@ describe(`the order of checks on ${modern}`, () => {
     'resources/unsubscribe',
     'unknown/method',
   ]) {
-    it(`answers ${method} with 404 and -32601: the era is not a matter of the method [HTTP-045, VER-028]`, async () => {
+    it(`answers ${method} with 404 and -32601, whatever the method [HTTP-045, VER-028]`, async () => {
       await using http = await serve(workshop())
       await using peer = new Peer(http.url, modern)
       const params = { ...peer.greeting(), level: 'info', uri: 'note://a' }
@@ -173,7 +173,7 @@ describe(`the order of checks on ${modern}`, () => {
     })
   }
 
-  it('a missing client capability has its status also on a bare server [META-017]', async () => {
+  it('a missing client capability is a 400 on a low-level Server too [META-017]', async () => {
     const server = new Server({ name: 'bare', version: '1' })
     server.setRequestHandler('custom/ask', () => {
       throw new ProtocolError(ErrorCode.MissingClientCapability, 'no', { requiredCapabilities: { sampling: {} } })
@@ -187,7 +187,7 @@ describe(`the order of checks on ${modern}`, () => {
   })
 })
 
-describe('the era of a request', () => {
+describe('the revision of a request', () => {
   for (const headers of [
     {},
     { 'mcp-protocol-version': '2025-11-25' },
@@ -203,7 +203,7 @@ describe('the era of a request', () => {
 
   eachRevision(
     sessionRevisions,
-    'a method that is not there is a plain answer, and the modern header rules are not applied',
+    'an unknown method gets a normal error, without the header checks of 2026-07-28',
     async (revision) => {
       await using http = await serve(workshop())
       await using peer = await Peer.open(http.url, revision)
@@ -213,8 +213,8 @@ describe('the era of a request', () => {
   )
 })
 
-describe(`a server of ${modern} alone`, () => {
-  it('refuses a request without the version header with 400 and -32020 [HTTP-047, HDR-011, VER-032]', async () => {
+describe(`a server of only ${modern}`, () => {
+  it('rejects a request without the version header with 400 and -32020 [HTTP-047, HDR-011, VER-032]', async () => {
     await using http = await serve(workshop(onlyModern))
     await using peer = new Peer(http.url, '2025-11-25')
     const answer = await peer.request('tools/list', {}, { id: 3 })
@@ -223,7 +223,7 @@ describe(`a server of ${modern} alone`, () => {
   })
 
   for (const version of [undefined, '2025-11-25']) {
-    it(`names its versions to a client that says initialize with the header ${version} [VER-027, VER-032]`, async () => {
+    it(`answers initialize with the version header ${version} with its versions [VER-027, VER-032]`, async () => {
       await using http = await serve(workshop(onlyModern))
       await using peer = new Peer(http.url, '2025-11-25')
       const headers = { 'mcp-protocol-version': version }
@@ -234,14 +234,14 @@ describe(`a server of ${modern} alone`, () => {
     })
   }
 
-  it('names its versions also to initialize in a modern envelope [VER-027]', async () => {
+  it('answers initialize in a 2026-07-28 envelope with its versions [VER-027]', async () => {
     await using http = await serve(workshop(onlyModern))
     await using peer = new Peer(http.url, modern)
     const answer = await peer.request('initialize', peer.greeting())
     expect(JSON.stringify((await answer.json()).error)).toContain(modern)
   })
 
-  it('ignores session ids and makes none [HTTP-059]', async () => {
+  it('ignores session ids and creates none [HTTP-059]', async () => {
     await using http = await serve(workshop(onlyModern))
     await using peer = new Peer(http.url, modern, { headers: { 'mcp-session-id': 'of-old' } })
     const answer = await peer.call('session')
@@ -258,12 +258,12 @@ describe(`a server of ${modern} alone`, () => {
   })
 })
 
-/** One refusal of 2026-07-28: its place in the order of checks, and what breaks there. */
+/** One check of 2026-07-28 in its order, with a request that fails it. */
 interface Refused {
   readonly title: string
   readonly status: number
   readonly code: number
-  /** Breaks a sound request. */
+  /** Breaks a valid request. */
   readonly broken: (sound: Sound) => void
 }
 
@@ -274,7 +274,7 @@ interface Sound {
   meta: Record<string, unknown> | undefined
 }
 
-/** With a tool that mirrors an argument, and one that needs what the client cannot do. */
+/** A server with a tool that mirrors an argument, and one that needs a capability the client lacks. */
 function strict() {
   const server = workshop()
   const inputSchema = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } } as const

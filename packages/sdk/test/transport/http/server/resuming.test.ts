@@ -11,7 +11,7 @@ import { beforeResuming, registerStepwise } from './streams-support.ts'
 describe('resuming', () => {
   eachRevision(
     sessionRevisions,
-    'a POST stream goes on after the last event that was seen, nothing lost and nothing twice [SSE-016]',
+    'a POST stream continues after the last received event, without loss or duplicates [SSE-016]',
     async (revision) => {
       const server = workshop()
       const work = registerStepwise(server, 'work')
@@ -41,7 +41,7 @@ describe('resuming', () => {
 
   eachRevision(
     sessionRevisions,
-    'a stream that ended meanwhile is replayed up to its answer [SSE-016, HTTP-033]',
+    'a stream that ended meanwhile is replayed up to its response [SSE-016, HTTP-033]',
     async (revision) => {
       const server = workshop()
       const slow = registerSlow(server)
@@ -52,7 +52,7 @@ describe('resuming', () => {
       stream.close()
       await eventually(() => http.metrics.streams === 0)
       slow.finish('while you were away')
-      // A round trip later the tool has long returned.
+      // After this round trip the tool has returned.
       await peer.textOf('echo')
       const resumed = await peer.resume(stream.ids.at(-1)!)
       expect(await resumed.ended).toBe('ended')
@@ -61,7 +61,7 @@ describe('resuming', () => {
     },
   )
 
-  eachRevision(sessionRevisions, 'a GET stream goes on too [SSE-016]', async (revision) => {
+  eachRevision(sessionRevisions, 'a GET stream continues too [SSE-016]', async (revision) => {
     const server = workshop()
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, revision)
@@ -77,7 +77,7 @@ describe('resuming', () => {
     expect(resumed.messages.map(({ params }) => params?.data)).toEqual([2, 3, 4])
   })
 
-  eachRevision(sessionRevisions, 'nothing of another stream of the session is replayed [SSE-017]', async (revision) => {
+  eachRevision(sessionRevisions, 'replays no events of another stream of the session [SSE-017]', async (revision) => {
     const server = workshop()
     const [one, two] = [registerStepwise(server, 'one'), registerStepwise(server, 'two')]
     await using http = await serve(server)
@@ -107,23 +107,19 @@ describe('resuming', () => {
     expect(new Set(tokens)).toEqual(new Set(['one']))
   })
 
-  eachRevision(
-    sessionRevisions,
-    'an event of another session cannot be resumed from, not even with the own session id [SSE-017]',
-    async (revision) => {
-      await using http = await serve(workshop())
-      await using alice = await Peer.open(http.url, revision)
-      await using mallory = await Peer.open(http.url, revision)
-      const stream = await alice.call('steps', {}, withProgress)
-      await stream.ended
-      for (const id of [...stream.ids, `${mallory.sessionId}/1/1`, 'garbage', '']) {
-        const answer = await mallory.resume(id)
-        expect([answer.status, (await answer.json()).error?.code]).toEqual([400, -32000])
-      }
-    },
-  )
+  eachRevision(sessionRevisions, 'an event id of another session is rejected [SSE-017]', async (revision) => {
+    await using http = await serve(workshop())
+    await using alice = await Peer.open(http.url, revision)
+    await using mallory = await Peer.open(http.url, revision)
+    const stream = await alice.call('steps', {}, withProgress)
+    await stream.ended
+    for (const id of [...stream.ids, `${mallory.sessionId}/1/1`, 'garbage', '']) {
+      const answer = await mallory.resume(id)
+      expect([answer.status, (await answer.json()).error?.code]).toEqual([400, -32000])
+    }
+  })
 
-  it('without an event store events have no ids, and there is nothing to resume', async () => {
+  it('events have no ids without an event store, and streams cannot be resumed', async () => {
     await using http = await serve(workshop(), { eventStore: false })
     await using peer = await Peer.open(http.url, '2025-11-25')
     const stream = await peer.call('steps', {}, withProgress)
@@ -137,7 +133,7 @@ describe('resuming', () => {
 describe('2025-11-25: streams that outlive their connection', () => {
   const revision = '2025-11-25'
 
-  it('a POST stream begins with an event that has an id and no data [SSE-019]', async () => {
+  it('a POST stream starts with an event with an id and no data [SSE-019]', async () => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     const stream = await peer.call('steps', {}, withProgress)
@@ -146,7 +142,7 @@ describe('2025-11-25: streams that outlive their connection', () => {
     expect(stream.raw).toMatch(/^id: \S+\ndata: ?\n\n/)
   })
 
-  it('a GET stream begins at once with an event that has an id and no data [SSE-019]', async () => {
+  it('a GET stream starts immediately with an event with an id and no data [SSE-019]', async () => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     const stream = await peer.get()
@@ -154,7 +150,7 @@ describe('2025-11-25: streams that outlive their connection', () => {
     expect([first.data, first.id !== undefined]).toEqual(['', true])
   })
 
-  eachRevision([...beforeResuming, modern], 'other revisions have no such event', async (other) => {
+  eachRevision([...beforeResuming, modern], 'other revisions have no priming event', async (other) => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, other)
     const stream = await peer.call('steps', {}, withProgress)
@@ -162,7 +158,7 @@ describe('2025-11-25: streams that outlive their connection', () => {
     expect(stream.events.every(({ data }) => data !== undefined && data !== '')).toBe(true)
   })
 
-  it('can be resumed from that first event', async () => {
+  it('can be resumed from the priming event', async () => {
     const server = workshop()
     const slow = registerSlow(server)
     await using http = await serve(server)
@@ -177,7 +173,7 @@ describe('2025-11-25: streams that outlive their connection', () => {
     expect(resumed.methods).toEqual(['notifications/progress', 'notifications/progress', undefined])
   })
 
-  it('a handler lets go of the connection: retry is said first, and the answer waits for the client [SSE-021, SSE-023]', async () => {
+  it('a handler can close the connection, and the response waits for the client [SSE-021, SSE-023]', async () => {
     const server = workshop()
     const finish = gate()
     server.registerTool('leaves', {}, async (_, ctx) => {
@@ -198,7 +194,7 @@ describe('2025-11-25: streams that outlive their connection', () => {
     expect(await resumed.ended).toBe('ended')
   })
 
-  it('the client may come back several times before the answer [SSE-021]', async () => {
+  it('the client can reconnect several times before the response [SSE-021]', async () => {
     const server = workshop()
     const rounds = [gate(), gate(), gate()]
     server.registerTool('polls', {}, async (_, ctx) => {

@@ -7,13 +7,13 @@ import { eachRevision, handshakeRevisions, modern, sessionRevisions } from '../.
 import { serve } from '../../../kit/serve-http.ts'
 import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
-/** Who calls is what this header says, as an authenticating proxy would. */
+/** Takes the principal from a header, as behind an authenticating proxy. */
 const byUser = { principal: (request: { header(name: string): string | undefined }) => request.header('x-user') }
 
 const as = (user: string) => ({ headers: { 'x-user': user } })
 
-describe('the id of a session', () => {
-  eachRevision(sessionRevisions, 'comes on the answer to initialize, and only there [SESS-001]', async (revision) => {
+describe('a session id', () => {
+  eachRevision(sessionRevisions, 'is sent only in the response to initialize [SESS-001]', async (revision) => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     expect(peer.opening?.headers['mcp-session-id']).toBe(peer.sessionId)
@@ -24,7 +24,7 @@ describe('the id of a session', () => {
 
   eachRevision(
     sessionRevisions,
-    'is unique, random, and made of visible ASCII only [SESS-002, SESS-003, SESS-013]',
+    'is unique, random and consists of visible ASCII [SESS-002, SESS-003, SESS-013]',
     async (revision) => {
       await using http = await serve(workshop())
       await using peer = new Peer(http.url, revision)
@@ -37,7 +37,7 @@ describe('the id of a session', () => {
       for (const id of ids) expect(id).toMatch(/^[\x21-\x7e]+$/)
       const bytes = ids.map((id) => Buffer.from(id, 'base64url'))
       expect(bytes.every(({ length }) => length === 32)).toBe(true)
-      // Each of the 256 bits is 0 in some ids and 1 in others; by chance it fails once in 2^91 runs.
+      // Each of the 256 bits is 0 in some ids and 1 in others; the chance of a false failure is 2^-91.
       for (let bit = 0; bit < 256; bit++) {
         const values = bytes.map((id) => (id[bit >> 3]! >> (bit & 7)) & 1)
         expect(new Set(values).size).toBe(2)
@@ -46,13 +46,13 @@ describe('the id of a session', () => {
   )
 
   for (const [what, id] of [
-    ['a blank', 'a b'],
+    ['a space', 'a b'],
     ['a tab', 'a\tb'],
     ['a line break', 'a\r\nb: c'],
-    ['letters beyond ASCII', 'sitzung-ä'],
+    ['non-ASCII letters', 'sitzung-ä'],
     ['nothing', ''],
   ] as const) {
-    it(`is never one with ${what} in it, even when a generator makes such [SESS-003]`, async () => {
+    it(`from a generator is rejected if it contains ${what} [SESS-003]`, async () => {
       const errors: unknown[] = []
       const server = workshop({ onError: (error) => errors.push(error) })
       await using http = await serve(server, { sessionIdGenerator: () => id })
@@ -63,7 +63,7 @@ describe('the id of a session', () => {
     })
   }
 
-  it('can be made by a generator of your own [SDK-005]', async () => {
+  it('can come from a custom generator [SDK-005]', async () => {
     let count = 0
     await using http = await serve(workshop(), { sessionIdGenerator: () => `mine-${++count}!~` })
     await using first = await Peer.open(http.url, '2025-11-25')
@@ -90,7 +90,7 @@ describe('the id of a session', () => {
     })
   }
 
-  it('belongs to no answer when initialize fails', async () => {
+  it('is not sent when initialize fails', async () => {
     await using http = await serve(workshop())
     await using peer = new Peer(http.url, '2025-11-25')
     const answer = await peer.request('initialize', { protocolVersion: 7 })
@@ -99,7 +99,7 @@ describe('the id of a session', () => {
   })
 })
 
-describe('requests outside of a session', () => {
+describe('requests without a session', () => {
   eachRevision(
     sessionRevisions,
     'POST, GET and DELETE without the header are a 400 with -32000 and id null [SESS-006, SDK-006]',
@@ -113,7 +113,7 @@ describe('requests outside of a session', () => {
     },
   )
 
-  eachRevision(sessionRevisions, 'POST, GET and DELETE with an id that never was are a 404', async (revision) => {
+  eachRevision(sessionRevisions, 'POST, GET and DELETE with an unknown id are a 404', async (revision) => {
     await using http = await serve(workshop())
     await using peer = new Peer(http.url, revision)
     peer.sessionId = 'never-was'
@@ -123,8 +123,8 @@ describe('requests outside of a session', () => {
   })
 })
 
-describe('the end of a session', () => {
-  eachRevision(sessionRevisions, 'DELETE ends it, and afterwards everything is a 404 [SESS-008]', async (revision) => {
+describe('ending a session', () => {
+  eachRevision(sessionRevisions, 'DELETE ends it, and every later request is a 404 [SESS-008]', async (revision) => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     expect((await peer.delete()).status).toBe(200)
@@ -136,7 +136,7 @@ describe('the end of a session', () => {
 
   eachRevision(
     sessionRevisions,
-    'initialize that bears the id of an ended session is a 404 too [SESS-008]',
+    'initialize with the id of an ended session is a 404 too [SESS-008]',
     async (revision) => {
       await using http = await serve(workshop())
       await using peer = await Peer.open(http.url, revision)
@@ -146,7 +146,7 @@ describe('the end of a session', () => {
     it,
   )
 
-  eachRevision(sessionRevisions, 'a new initialize opens another one', async (revision) => {
+  eachRevision(sessionRevisions, 'a new initialize opens another session', async (revision) => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     const first = peer.sessionId
@@ -159,7 +159,7 @@ describe('the end of a session', () => {
 
   eachRevision(
     sessionRevisions,
-    'the server ends one that nobody uses, and then answers 404 [SESS-007, SESS-008]',
+    'an idle session expires, and later requests are a 404 [SESS-007, SESS-008]',
     async (revision) => {
       const closed = gate<string>()
       const onSession = (event: 'opened' | 'closed', id: string) => event === 'closed' && closed.open(id)
@@ -171,7 +171,7 @@ describe('the end of a session', () => {
     },
   )
 
-  eachRevision(sessionRevisions, 'one with an open stream or a call under way is in use', async (revision) => {
+  eachRevision(sessionRevisions, 'a session with an open stream or pending call does not expire', async (revision) => {
     const server = workshop()
     const slow = registerSlow(server)
     await using http = await serve(server, { sessionIdleMs: 250 })
@@ -189,7 +189,7 @@ describe('the end of a session', () => {
     expect(await listener.textOf('echo', { text: 'here' })).toBe('here')
   })
 
-  eachRevision(sessionRevisions, 'ends its streams and cancels its calls', async (revision) => {
+  eachRevision(sessionRevisions, 'closes its streams and cancels its calls', async (revision) => {
     const server = workshop()
     const slow = registerSlow(server)
     await using http = await serve(server)
@@ -205,18 +205,14 @@ describe('the end of a session', () => {
     expect(http.metrics).toMatchObject({ streams: 0, sessions: { open: 0 } })
   })
 
-  eachRevision(
-    sessionRevisions,
-    'where no sessions are kept, DELETE is a 405 [SESS-011, HTTP-030]',
-    async (revision) => {
-      await using http = await serve(workshop(), { sessions: false })
-      await using peer = new Peer(http.url, revision)
-      const answer = await peer.delete()
-      expect([answer.status, answer.headers.allow]).toEqual([405, 'POST'])
-    },
-  )
+  eachRevision(sessionRevisions, 'DELETE is a 405 without sessions [SESS-011, HTTP-030]', async (revision) => {
+    await using http = await serve(workshop(), { sessions: false })
+    await using peer = new Peer(http.url, revision)
+    const answer = await peer.delete()
+    expect([answer.status, answer.headers.allow]).toEqual([405, 'POST'])
+  })
 
-  it('is told of by onSession, as its beginning is [SDK-005]', async () => {
+  it('calls onSession, as opening a session does [SDK-005]', async () => {
     const told: string[] = []
     await using http = await serve(workshop(), { onSession: (event, id) => told.push(`${event} ${id}`) })
     await using first = await Peer.open(http.url, '2025-11-25')
@@ -228,22 +224,22 @@ describe('the end of a session', () => {
   })
 })
 
-describe('onSession that throws', () => {
-  it('does not leave the client without an answer, and is reported', async () => {
+describe('an onSession callback that throws', () => {
+  it('is reported, and the client still gets a response', async () => {
     const errors: unknown[] = []
     const onSession = () => {
       throw new Error('the callback failed')
     }
     await using http = await serve(workshop({ onError: (error) => errors.push(error) }), { onSession })
     await using peer = new Peer(http.url, '2025-11-25')
-    // Without an answer this waits until the test times out.
+    // Without a response this waits until the test times out.
     await peer.request('initialize', peer.greeting())
     expect(String(errors[0])).toContain('the callback failed')
   })
 })
 
-describe('one session beside another', () => {
-  eachRevision(sessionRevisions, 'remembers its own log level and subscriptions only', async (revision) => {
+describe('concurrent sessions', () => {
+  eachRevision(sessionRevisions, 'have their own subscriptions', async (revision) => {
     const server = workshop()
     await using http = await serve(server)
     await using first = await Peer.open(http.url, revision)
@@ -258,7 +254,7 @@ describe('one session beside another', () => {
     expect(two.methods).toEqual(['notifications/tools/list_changed'])
   })
 
-  it('equal request ids of different sessions never meet', async () => {
+  it('do not mix up equal request ids', async () => {
     const server = workshop()
     const slow = [registerSlow(server, 'first'), registerSlow(server, 'second')]
     await using http = await serve(server)
@@ -274,7 +270,7 @@ describe('one session beside another', () => {
     expect(await (await one).text()).toBe('')
   })
 
-  it('a second initialize in a session is refused, and the session goes on', async () => {
+  it('reject a second initialize and continue', async () => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, '2025-11-25')
     const answer = await peer.request('initialize', peer.greeting())
@@ -283,10 +279,10 @@ describe('one session beside another', () => {
   })
 })
 
-describe('whom a session belongs to', () => {
+describe('the owner of a session', () => {
   eachRevision(
     sessionRevisions,
-    'knowing its id is no permission: for anybody else it is not there [SESS-012, SESS-014]',
+    'is the only caller who can use its id; for others it is a 404 [SESS-012, SESS-014]',
     async (revision) => {
       await using http = await serve(workshop(), byUser)
       await using alice = await Peer.open(http.url, revision, as('alice'))
@@ -302,26 +298,22 @@ describe('whom a session belongs to', () => {
     },
   )
 
-  eachRevision(
-    sessionRevisions,
-    'the caller is asked for anew on every request, also within a session [SESS-012]',
-    async (revision) => {
-      let asked = 0
-      const principal = async () => {
-        asked++
-        return 'alice'
-      }
-      await using http = await serve(workshop(), { principal })
-      await using peer = await Peer.open(http.url, revision)
-      expect(asked).toBe(2)
-      await peer.call('echo')
-      await peer.get()
-      await peer.delete()
-      expect(asked).toBe(5)
-    },
-  )
+  eachRevision(sessionRevisions, 'is checked on every request of the session [SESS-012]', async (revision) => {
+    let asked = 0
+    const principal = async () => {
+      asked++
+      return 'alice'
+    }
+    await using http = await serve(workshop(), { principal })
+    await using peer = await Peer.open(http.url, revision)
+    expect(asked).toBe(2)
+    await peer.call('echo')
+    await peer.get()
+    await peer.delete()
+    expect(asked).toBe(5)
+  })
 
-  it('a principal that cannot be found out lets nobody in', async () => {
+  it('cannot be determined when principal throws: the request is rejected', async () => {
     const errors: unknown[] = []
     const principal = () => {
       throw new Error('the directory is down')
@@ -334,14 +326,14 @@ describe('whom a session belongs to', () => {
   })
 })
 
-describe('the session that a handler sees', () => {
-  eachRevision(handshakeRevisions, 'is the one of its caller', async (revision) => {
+describe('ctx.sessionId in a handler', () => {
+  eachRevision(handshakeRevisions, 'is the session of the caller', async (revision) => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     expect(await peer.textOf('session')).toBe(peer.sessionId)
   })
 
-  it(`${modern}: there is none`, async () => {
+  it(`${modern}: is undefined`, async () => {
     await using http = await serve(workshop())
     await using peer = new Peer(http.url, modern)
     expect(await peer.textOf('session')).toBe('none')

@@ -8,7 +8,7 @@ import { eachRevision, httpRevisions, modern, sessionRevisions } from '../../../
 import { listenWith, serve } from '../../../kit/serve-http.ts'
 import { withProgress, workshop } from '../../../kit/workshop.ts'
 
-/** A tool that sends nothing before its answer. */
+/** A tool that sends nothing before its result. */
 function registerSilent(server: McpServer) {
   const finish = gate<string>()
   let began = 0
@@ -19,7 +19,7 @@ function registerSilent(server: McpServer) {
   return { finish: finish.open, began: () => began }
 }
 
-/** The same server by a socket and by a function call. */
+/** The same server over a socket and over a function call. */
 const rims: Record<
   string,
   (server: McpServer, options: HttpOptions) => Promise<{ way: SendHttp; close(): Promise<void> }>
@@ -38,10 +38,10 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-describe.each(Object.entries(rims))('a call over %s that takes long', (_name, open) => {
+describe.each(Object.entries(rims))('a long call over %s', (_name, open) => {
   eachRevision(
     httpRevisions,
-    'gets its response headers before the tool answers, and the answer as an event',
+    'gets its response headers before the result, and the result as an event',
     async (revision) => {
       const server = workshop()
       const silent = registerSilent(server)
@@ -111,7 +111,7 @@ describe.each(Object.entries(rims))('a call over %s that takes long', (_name, op
     await close()
   })
 
-  eachRevision(httpRevisions, 'may still report progress on its stream [HTTP-020]', async (revision) => {
+  eachRevision(httpRevisions, 'can still report progress on its stream [HTTP-020]', async (revision) => {
     const server = workshop()
     const finish = gate()
     server.registerTool('late', {}, async (_, ctx) => {
@@ -129,8 +129,8 @@ describe.each(Object.entries(rims))('a call over %s that takes long', (_name, op
   })
 })
 
-describe('the wait before a response becomes a stream', () => {
-  /** Sockets work as ever; only the timer that all responses share stands still. */
+describe('the delay before a response becomes a stream', () => {
+  /** Fakes only the timer that all responses share; sockets keep working. */
   const fakeInterval = () => vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
 
   it('is about a second by default', async () => {
@@ -154,7 +154,7 @@ describe('the wait before a response becomes a stream', () => {
     ['streamAfterMs is Infinity', { streamAfterMs: Number.POSITIVE_INFINITY }],
   ]
   for (const [why, options] of withoutSwitch) {
-    eachRevision(httpRevisions, `never ends where ${why}`, async (revision) => {
+    eachRevision(httpRevisions, `never ends if ${why}`, async (revision) => {
       fakeInterval()
       const server = workshop()
       const silent = registerSilent(server)
@@ -168,7 +168,7 @@ describe('the wait before a response becomes a stream', () => {
     })
   }
 
-  it('does not apply to initialize, whose headers must wait for the session', async () => {
+  it('does not apply to initialize, whose headers wait for the session', async () => {
     fakeInterval()
     const begun = gate()
     const finish = gate()
@@ -185,7 +185,7 @@ describe('the wait before a response becomes a stream', () => {
     expect((await opening).type).toBe('application/json')
   })
 
-  it('costs no timer once every call is answered', async () => {
+  it('uses no timer once every call is answered', async () => {
     fakeInterval()
     const server = workshop()
     const silent = registerSilent(server)
@@ -206,8 +206,8 @@ describe('the wait before a response becomes a stream', () => {
   })
 })
 
-describe('streams that are opened because of silence', () => {
-  eachRevision(sessionRevisions, 'leave half of the places to streams that are needed', async (revision) => {
+describe('streams that are opened after the delay', () => {
+  eachRevision(sessionRevisions, 'leave half of the stream limit to others', async (revision) => {
     const server = workshop()
     const silent = registerSilent(server)
     const handler = createMcpHandler(server, { streamAfterMs: 20, maxStreamsPerSession: 4 })
@@ -223,15 +223,15 @@ describe('streams that are opened because of silence', () => {
   })
 })
 
-describe('a framework in front that answers first', () => {
-  it('does not bring the process down when the wait is over', async () => {
+describe('a framework that answers before the handler', () => {
+  it('does not crash the process when the delay ends', async () => {
     const errors: unknown[] = []
     const server = workshop({ onError: (error) => errors.push(error) })
     registerSilent(server)
     const handler = createMcpHandler(server, { streamAfterMs: 20 })
     await using http = await listenWith((request, response) => {
       handler.node(request, response)
-      // Headers only, so that the response is still open when the wait is over.
+      // Headers only, so that the response is still open when the delay ends.
       setImmediate(() => response.writeHead(504).write('Gateway timeout'))
     })
     await using peer = new Peer(http.url, modern)

@@ -14,8 +14,8 @@ import { registerSlow, workshop } from '../../../kit/workshop.ts'
 
 const old = { sse: true }
 
-describe('2024-11-05: the old transport beside the new one', () => {
-  it('has a stream to listen on and an address to post to [SSE-001, SSE-005]', async () => {
+describe('2024-11-05: HTTP+SSE beside Streamable HTTP', () => {
+  it('has a stream endpoint and a POST endpoint [SSE-001, SSE-005]', async () => {
     await using http = await serve(workshop(), old)
     await using client = await SseClient.open(http.url)
     expect([client.stream.status, client.stream.type]).toEqual([200, 'text/event-stream'])
@@ -27,7 +27,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
     expect(await middle.textOf('echo', { text: 'too' })).toBe('too')
   })
 
-  it('is off unless it is asked for [SSE-011]', async () => {
+  it('is off by default [SSE-011]', async () => {
     await using http = await serve(workshop())
     const way = overHttp(http.url)
     const stream = await way({ method: 'GET', path: '/sse', headers: { accept: 'text/event-stream' } })
@@ -35,7 +35,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
     expect([stream.status, post.status]).toEqual([404, 404])
   })
 
-  it('the first event is the endpoint with the URI to post to, of this client alone [SSE-002]', async () => {
+  it('sends the endpoint event first, with a URI for this client only [SSE-002]', async () => {
     await using http = await serve(workshop(), old)
     await using one = await SseClient.open(http.url)
     await using two = await SseClient.open(http.url)
@@ -47,7 +47,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
     expect(one.endpoint).not.toBe(two.endpoint)
   })
 
-  it('messages are events of the kind message whose data is the JSON message [SSE-004]', async () => {
+  it('sends messages as events of type message with the JSON message as data [SSE-004]', async () => {
     const server = workshop()
     await using http = await serve(server, old)
     await using client = await SseClient.open(http.url)
@@ -72,7 +72,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
     }
   })
 
-  it('a POST is answered with 202 at once, and its answer comes on the stream [SSE-004]', async () => {
+  it('answers a POST with 202 immediately, and sends the response on the stream [SSE-004]', async () => {
     const server = workshop()
     const slow = registerSlow(server)
     await using http = await serve(server, old)
@@ -84,7 +84,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
     expect((await client.answerTo(9)).result?.content?.[0]?.text).toBe('later')
   })
 
-  it('its two paths can be chosen', async () => {
+  it('has configurable paths', async () => {
     await using http = await serve(workshop(), { sse: { path: '/old/stream', messagesPath: '/old/post' } })
     await using client = await SseClient.open(http.url, { path: '/old/stream' })
     expect(client.endpoint).toMatch(/^\/old\/post\?/)
@@ -93,7 +93,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
   })
 
   for (const revision of handshakeRevisions) {
-    it(`speaks ${revision} when the client asks for it`, async () => {
+    it(`supports ${revision} if the client requests it`, async () => {
       await using http = await serve(workshop(), old)
       await using client = await SseClient.open(http.url)
       expect((await client.initialize(revision)).result?.protocolVersion).toBe(revision)
@@ -101,7 +101,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
     })
   }
 
-  it('clients do not meet: equal ids, own sessions', async () => {
+  it('does not mix up clients with equal request ids', async () => {
     await using http = await serve(workshop(), old)
     await using one = await SseClient.open(http.url)
     await using two = await SseClient.open(http.url)
@@ -110,7 +110,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
     expect(texts).toEqual(['1', '2'])
   })
 
-  it('a POST to an address that no stream has given is a 404', async () => {
+  it('answers a POST to the endpoint of a closed stream with 404', async () => {
     await using http = await serve(workshop(), old)
     await using gone = await SseClient.open(http.url)
     gone.stream.close()
@@ -118,7 +118,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
     expect((await gone.post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(404)
   })
 
-  it('the address of somebody else is a 404', async () => {
+  it('answers a POST to the endpoint of another user with 404', async () => {
     const principal = (request: { header(name: string): string | undefined }) => request.header('x-user')
     await using http = await serve(workshop(), { sse: true, principal })
     await using alice = await SseClient.open(http.url, { headers: { 'x-user': 'alice' } })
@@ -127,7 +127,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
     expect((await alice.post(message)).status).toBe(202)
   })
 
-  it('other methods on its paths are a 405 with the one that is served [HTTP-030]', async () => {
+  it('answers other methods on its paths with 405 and the allowed method [HTTP-030]', async () => {
     await using http = await serve(workshop(), old)
     const way = overHttp(http.url)
     const stream = await way({ method: 'POST', path: '/sse', body: '{}' })
@@ -147,7 +147,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
     }
   })
 
-  it('the client going away ends its session and cancels its calls; the others go on', async () => {
+  it('ends the session and cancels the calls of a client that disconnects, without effect on others', async () => {
     const server = workshop()
     const slow = registerSlow(server)
     await using http = await serve(server, old)
@@ -162,7 +162,7 @@ describe('2024-11-05: the old transport beside the new one', () => {
     expect(http.metrics.streams).toBe(1)
   })
 
-  it('closing the server answers what is under way and ends the stream', async () => {
+  it('answers pending calls and ends the stream when the server closes', async () => {
     const server = workshop()
     const slow = registerSlow(server)
     await using http = await serve(server, { sse: true, graceMs: 5_000 })
@@ -177,20 +177,20 @@ describe('2024-11-05: the old transport beside the new one', () => {
     await closed
   })
 
-  it('quiet streams carry comments', async () => {
+  it('sends comments on idle streams', async () => {
     await using http = await serve(workshop(), { sse: true, keepAliveMs: 5 })
     await using client = await SseClient.open(http.url)
     await client.stream.until(() => client.stream.comments.length >= 2)
   })
 })
 
-/** The transport as those use it who route both endpoints themselves. */
+/** The transport with application code that routes both endpoints. */
 async function classic(options: ConstructorParameters<typeof SSEServerTransport>[2] = {}, server = workshop()) {
   const transports = new Map<string, SSEServerTransport>()
   const http = await listenWith((request: NodeRequest, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost')
     const user = request.headers['x-user']
-    // As an authentication layer in front does it.
+    // Sets the identity as an authentication layer in front does.
     if (user !== undefined) request.auth = { subject: user, scopes: user === 'alice' ? ['admin'] : [] }
     if (request.method === 'GET') {
       const transport = new SSEServerTransport('/messages', response, options)
@@ -221,7 +221,7 @@ async function openAs(user: string | undefined, url: string): Promise<SseClient>
 }
 
 describe('SSEServerTransport', () => {
-  it('serves both endpoints by hand, for any number of clients of one server [SSE-001, SSE-002, SSE-004]', async () => {
+  it('serves any number of clients of one server with manual routing [SSE-001, SSE-002, SSE-004]', async () => {
     await using http = await classic()
     await using one = await SseClient.open(http.url)
     await using two = await SseClient.open(http.url)
@@ -232,14 +232,14 @@ describe('SSEServerTransport', () => {
     expect([...http.transports.keys()].map((id) => `/messages?sessionId=${id}`)).toEqual([one.endpoint, two.endpoint])
   })
 
-  it('is a session of its own', async () => {
+  it('has its own session', async () => {
     await using http = await classic()
     await using client = await SseClient.open(http.url)
     await client.initialize()
     expect(await client.textOf('session')).toBe([...http.transports.keys()][0])
   })
 
-  it('takes a body that was parsed already', async () => {
+  it('accepts a parsed body', async () => {
     const server = workshop()
     let transport: SSEServerTransport | undefined
     await using http = await listenWith((request, response) => {
@@ -260,7 +260,7 @@ describe('SSEServerTransport', () => {
     expect(await client.textOf('echo', { text: 'parsed' })).toBe('parsed')
   })
 
-  it('checks Origin and Host unless it is told not to [HTTP-003, SDK-008]', async () => {
+  it('checks Origin and Host unless disabled [HTTP-003, SDK-008]', async () => {
     const foreign = { origin: 'https://evil.example', accept: 'text/event-stream' }
     await using guarded = await classic()
     expect((await overHttp(guarded.url)({ method: 'GET', headers: foreign })).status).toBe(403)
@@ -274,7 +274,7 @@ describe('SSEServerTransport', () => {
     expect(allowed.status).toBe(200)
   })
 
-  it('runs a guarded tool for a caller whose request has the scope, and for no other', async () => {
+  it('runs a guarded tool only for a caller whose request has the scope', async () => {
     await using http = await classic({}, guardedServer())
     await using alice = await openAs('alice', http.url)
     await using bob = await openAs('bob', http.url)
@@ -285,13 +285,13 @@ describe('SSEServerTransport', () => {
     }
   })
 
-  it('tells handlers which request brought the call', async () => {
+  it('gives handlers access to the request of the call', async () => {
     await using http = await classic({}, guardedServer())
     await using alice = await openAs('alice', http.url)
     expect(await alice.textOf('who')).toBe(JSON.stringify(['alice', 'alice']))
   })
 
-  it('keeps the task of a user from other users who know its id [TASK-049]', async () => {
+  it('does not give the task of a user to other users who know its id [TASK-049]', async () => {
     await using http = await classic({}, guardedServer())
     await using alice = await openAs('alice', http.url)
     await using bob = await openAs('bob', http.url)
@@ -316,7 +316,7 @@ describe('SSEServerTransport', () => {
     expect(bob).toContain('bob')
   })
 
-  it('close ends the stream, and onclose is told when the client goes', async () => {
+  it('ends its stream when the server closes', async () => {
     const server = workshop()
     await using http = await classic({}, server)
     await using client = await SseClient.open(http.url)

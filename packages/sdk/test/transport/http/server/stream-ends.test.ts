@@ -12,8 +12,8 @@ import { eachRevision, handshakeRevisions, modern, sessionRevisions } from '../.
 import { listenWith, serve } from '../../../kit/serve-http.ts'
 import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
-describe('a GET stream that the server closes without ending it', () => {
-  it('2025-11-25: says when to come back, and goes on from there without loss [SSE-025, SSE-021, SSE-023]', async () => {
+describe('a GET stream that the server closes temporarily', () => {
+  it('2025-11-25: sends a retry time and can be resumed without loss [SSE-025, SSE-021, SSE-023]', async () => {
     const server = workshop()
     server.registerTool('let-go', {}, (_, ctx) => {
       ctx.closeListeningStream({ retryMs: 1_234 })
@@ -33,7 +33,7 @@ describe('a GET stream that the server closes without ending it', () => {
     await second.notified('notifications/prompts/list_changed')
   })
 
-  it('2025-11-25: our client comes back by itself and misses nothing [SSE-022, SSE-025]', async () => {
+  it('2025-11-25: is resumed automatically by the Tenon client [SSE-022, SSE-025]', async () => {
     const server = workshop()
     server.registerTool('let-go', {}, (_, ctx) => {
       ctx.closeListeningStream({ retryMs: 1 })
@@ -50,7 +50,7 @@ describe('a GET stream that the server closes without ending it', () => {
     await changed.opened
   })
 
-  eachRevision(['2025-03-26', '2025-06-18'], 'is not closed on revisions that cannot resume', async (revision) => {
+  eachRevision(['2025-03-26', '2025-06-18'], 'is not closed on revisions without resumption', async (revision) => {
     const server = workshop()
     server.registerTool('let-go', {}, (_, ctx) => {
       ctx.closeListeningStream()
@@ -66,10 +66,10 @@ describe('a GET stream that the server closes without ending it', () => {
   })
 })
 
-describe('a session that is too old', () => {
+describe('a session older than sessionMaxMs', () => {
   eachRevision(
     sessionRevisions,
-    'ends with its streams, although it is in use [HTTP-023, SESS-008]',
+    'ends with its streams although it is in use [HTTP-023, SESS-008]',
     async (revision) => {
       const server = workshop()
       const slow = registerSlow(server)
@@ -97,8 +97,8 @@ describe('a session that is too old', () => {
   })
 })
 
-describe(`a request of ${modern} that is cancelled by a disconnect`, () => {
-  /** What a server wants to send is seen by a wrapped send, whether or not anybody could still receive it. */
+describe(`a ${modern} request that is cancelled by a disconnect`, () => {
+  /** Records what the server tries to send with a wrapped send, even if no client can receive it. */
   async function watched() {
     const server = workshop()
     const [began, over] = [gate(), gate()]
@@ -135,7 +135,7 @@ describe(`a request of ${modern} that is cancelled by a disconnect`, () => {
   const options = { capabilities: { elicitation: {} } }
   const meta = { meta: { progressToken: 'p', [metaKeys.logLevel]: 'debug' } }
 
-  it('gets nothing more, whatever its handler does [HTTP-056]', async () => {
+  it('sends nothing more, whatever its handler does [HTTP-056]', async () => {
     const { sent, over, url } = await watched()
     await using peer = new Peer(url, modern, options)
     const stream = await peer.call('persistent', {}, meta)
@@ -145,7 +145,7 @@ describe(`a request of ${modern} that is cancelled by a disconnect`, () => {
     expect(sent.map(({ method }) => method)).toEqual(['notifications/progress'])
   })
 
-  it('gets nothing more over fetch [HTTP-056]', async () => {
+  it('sends nothing more over fetch [HTTP-056]', async () => {
     const { transport, sent, over } = await watched()
     await using peer = new Peer(overFetch({ fetch: (request) => transport.handleFetch(request) }), modern, options)
     const stream = await peer.call('persistent', {}, meta)
@@ -155,12 +155,12 @@ describe(`a request of ${modern} that is cancelled by a disconnect`, () => {
     expect(sent.map(({ method }) => method)).toEqual(['notifications/progress'])
   })
 
-  it('gets nothing at all if it was cancelled before anything was sent [HTTP-056]', async () => {
+  it('sends nothing at all if it was cancelled before the response began [HTTP-056]', async () => {
     const { sent, began, over, url } = await watched()
     const aborter = new AbortController()
     const { signal } = aborter
     await using peer = new Peer((ask) => overHttp(url)({ ...ask, signal }), modern, options)
-    // Without a token there is no progress, so the response has not begun.
+    // Without a progress token nothing is sent, so the response has not begun.
     const call = peer.call('persistent').catch((error: Error) => error.name)
     await began
     aborter.abort()
@@ -170,10 +170,10 @@ describe(`a request of ${modern} that is cancelled by a disconnect`, () => {
   })
 })
 
-describe('initialize without a version', () => {
+describe('initialize with an invalid version', () => {
   for (const revision of handshakeRevisions) {
     it.each([undefined, 20251125, ''])(
-      `${revision}: is refused with -32602 and the versions that are served, for %j [VER-010]`,
+      `${revision}: is rejected with -32602 and the supported versions, for %j [VER-010]`,
       async (protocolVersion) => {
         await using http = await serve(workshop({ revisions: [revision] }))
         await using peer = new Peer(http.url, revision)
@@ -188,7 +188,7 @@ describe('initialize without a version', () => {
     )
   }
 
-  it('that is merely unknown is answered with one that is served [VER-005]', async () => {
+  it('that is merely unknown is answered with a supported one [VER-005]', async () => {
     await using http = await serve(workshop())
     await using peer = new Peer(http.url, '2025-11-25')
     const answer = await peer.request('initialize', { ...peer.greeting(), protocolVersion: '1.0.0' })

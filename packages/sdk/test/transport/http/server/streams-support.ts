@@ -4,7 +4,7 @@ import { gate } from '../../../kit/gate.ts'
 export const beforeResuming = ['2025-03-26', '2025-06-18'] as const
 export const acknowledgement = 'notifications/subscriptions/acknowledged'
 
-/** A tool that logs, at a level that everyone of the older revisions hears. */
+/** Registers a tool that logs at a level that is sent by default on handshake revisions. */
 export function registerLogging(server: McpServer): void {
   server.registerTool('logs', {}, (_, ctx) => {
     ctx.log.error('something went wrong')
@@ -12,7 +12,7 @@ export function registerLogging(server: McpServer): void {
   })
 }
 
-/** A tool whose progress the test gives out piece by piece. */
+/** Registers a tool whose progress is sent step by step by the test. */
 export function registerStepwise(server: McpServer, name: string) {
   const began = gate<(step: number) => void>()
   const end = gate()

@@ -11,7 +11,7 @@ import { acknowledgement, beforeResuming, registerLogging, registerStepwise } fr
 describe('the stream of a POST', () => {
   eachRevision(
     httpRevisions,
-    'has what comes before the answer, then the answer, then its end [HTTP-019, HTTP-020, HTTP-024, HTTP-048]',
+    'carries notifications, then the response, then ends [HTTP-019, HTTP-020, HTTP-024, HTTP-048]',
     async (revision) => {
       await using http = await serve(workshop())
       await using peer = await Peer.open(http.url, revision)
@@ -22,7 +22,7 @@ describe('the stream of a POST', () => {
     },
   )
 
-  eachRevision(httpRevisions, 'is told not to be buffered or changed on the way [HTTP-051]', async (revision) => {
+  eachRevision(httpRevisions, 'has headers that prevent buffering and transformation [HTTP-051]', async (revision) => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     const stream = await peer.call('steps', {}, withProgress)
@@ -35,7 +35,7 @@ describe('the stream of a POST', () => {
 
   eachRevision(
     httpRevisions,
-    'has only what belongs to its own request [HTTP-021, HTTP-049, HTTP-061]',
+    'carries only messages of its own request [HTTP-021, HTTP-049, HTTP-061]',
     async (revision) => {
       const server = workshop()
       const [one, two] = [registerStepwise(server, 'one'), registerStepwise(server, 'two')]
@@ -72,7 +72,7 @@ describe('the stream of a POST', () => {
 
   eachRevision(
     beforeResuming,
-    'stays open until the answer, whatever a handler asks for [HTTP-022]',
+    'stays open until the response, even if a handler calls closeStream [HTTP-022]',
     async (revision) => {
       const server = workshop()
       const finish = gate()
@@ -94,7 +94,7 @@ describe('the stream of a POST', () => {
     },
   )
 
-  eachRevision(sessionRevisions, 'that is lost does not cancel its request [HTTP-025]', async (revision) => {
+  eachRevision(sessionRevisions, 'does not cancel its request when it is lost [HTTP-025]', async (revision) => {
     const server = workshop()
     const slow = registerSlow(server)
     const done = gate<boolean>()
@@ -115,7 +115,7 @@ describe('the stream of a POST', () => {
 
   eachRevision(
     sessionRevisions,
-    'notifications/cancelled does cancel it: the stream ends without an answer',
+    'ends without a response when notifications/cancelled cancels its request',
     async (revision) => {
       const server = workshop()
       const slow = registerSlow(server)
@@ -131,8 +131,8 @@ describe('the stream of a POST', () => {
   )
 })
 
-describe(`going away on ${modern}`, () => {
-  it('cancels the request whose stream is closed, and nothing more is sent [HTTP-054, HTTP-055, HTTP-056]', async () => {
+describe(`disconnecting on ${modern}`, () => {
+  it('cancels the request whose stream is closed, and sends nothing more [HTTP-054, HTTP-055, HTTP-056]', async () => {
     const server = workshop()
     const slow = registerSlow(server)
     await using http = await serve(server)
@@ -147,7 +147,7 @@ describe(`going away on ${modern}`, () => {
     expect(http.metrics).toMatchObject({ streams: 0, calls: 0 })
   })
 
-  it('cancels also before anything was streamed [HTTP-054, HTTP-055]', async () => {
+  it('cancels the request also before its stream begins [HTTP-054, HTTP-055]', async () => {
     const server = workshop()
     const slow = registerSlow(server)
     await using http = await serve(server)
@@ -162,12 +162,12 @@ describe(`going away on ${modern}`, () => {
     await eventually(() => http.metrics.calls === 0)
   })
 
-  it('cancels that request and no other [HTTP-054]', async () => {
+  it('cancels only that request [HTTP-054]', async () => {
     const server = workshop()
     const [first, second] = [registerSlow(server, 'first'), registerSlow(server, 'second')]
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, modern)
-    // Equal ids, as of two clients that count from 1.
+    // Equal ids, as sent by two clients that count from 1.
     const one = await peer.call('first', {}, { ...withProgress, id: 1 })
     const two = await peer.call('second', {}, { ...withProgress, id: 1 })
     one.close()
@@ -176,7 +176,7 @@ describe(`going away on ${modern}`, () => {
     expect((await two.response()).result?.content?.[0]?.text).toBe('unharmed')
   })
 
-  it('events have no ids, and nothing can be resumed [HTTP-060]', async () => {
+  it('cannot be followed by resuming: events have no ids [HTTP-060]', async () => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, modern)
     const stream = await peer.call('steps', {}, withProgress)
@@ -186,8 +186,8 @@ describe(`going away on ${modern}`, () => {
   })
 })
 
-describe('the stream of a GET', () => {
-  eachRevision(sessionRevisions, 'carries what belongs to no request [HTTP-031, HTTP-032]', async (revision) => {
+describe('the GET stream', () => {
+  eachRevision(sessionRevisions, 'carries messages without a request [HTTP-031, HTTP-032]', async (revision) => {
     const server = workshop()
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, revision)
@@ -201,7 +201,7 @@ describe('the stream of a GET', () => {
 
   eachRevision(
     sessionRevisions,
-    'never has an answer, nor anything else of a request [HTTP-033, HTTP-032, HTTP-062]',
+    'never carries responses or other messages of a request [HTTP-033, HTTP-032, HTTP-062]',
     async (revision) => {
       const server = workshop()
       registerLogging(server)
@@ -211,14 +211,14 @@ describe('the stream of a GET', () => {
       for (const name of ['steps', 'logs', 'echo']) await (await peer.call(name, {}, withProgress)).response()
       server.sendToolListChanged()
       await stream.notified('notifications/tools/list_changed')
-      // Only notifications of changes: no responses, and no requests either.
+      // Only change notifications: no responses and no requests.
       expect(stream.messages.map(({ id, method }) => [id, method])).toEqual([
         [undefined, 'notifications/tools/list_changed'],
       ])
     },
   )
 
-  eachRevision(sessionRevisions, 'may be closed by the client and opened again [HTTP-034]', async (revision) => {
+  eachRevision(sessionRevisions, 'can be closed by the client and opened again [HTTP-034]', async (revision) => {
     const server = workshop()
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, revision)
@@ -230,7 +230,7 @@ describe('the stream of a GET', () => {
     await second.notified('notifications/tools/list_changed')
   })
 
-  eachRevision(sessionRevisions, 'is ended by the server when it closes [HTTP-034]', async (revision) => {
+  eachRevision(sessionRevisions, 'is ended by the server on close [HTTP-034]', async (revision) => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, revision)
     const stream = await peer.get()
@@ -238,7 +238,7 @@ describe('the stream of a GET', () => {
     expect(await stream.ended).toBe('ended')
   })
 
-  eachRevision(sessionRevisions, 'brings what came before it was opened', async (revision) => {
+  eachRevision(sessionRevisions, 'delivers messages from before it was opened', async (revision) => {
     const server = workshop()
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, revision)
@@ -249,7 +249,7 @@ describe('the stream of a GET', () => {
 })
 
 describe('several streams of one session', () => {
-  eachRevision(sessionRevisions, 'each message is on exactly one of them [HTTP-036]', async (revision) => {
+  eachRevision(sessionRevisions, 'carry each message exactly once [HTTP-036]', async (revision) => {
     const server = workshop()
     const slow = registerSlow(server)
     await using http = await serve(server)
@@ -261,31 +261,27 @@ describe('several streams of one session', () => {
     await eventually(() => count('message 10') > 0)
     slow.finish('done')
     await streams[3]!.ended
-    // A round trip on the session, after which nothing that was sent before is still on its way.
+    // After this round trip on the session, nothing sent before is still in transit.
     await peer.textOf('echo')
     for (let nth = 1; nth <= 10; nth++) expect(count(`message ${nth}`)).toBe(1)
     expect(streams[3]!.methods).toEqual(['notifications/progress', 'notifications/progress', undefined])
   })
 
-  eachRevision(
-    sessionRevisions,
-    'when the one that is written to goes, another takes over [HTTP-036]',
-    async (revision) => {
-      const server = workshop()
-      await using http = await serve(server)
-      await using peer = await Peer.open(http.url, revision)
-      const [first, second] = [await peer.get(), await peer.get()]
-      server.sendLoggingMessage({ level: 'error', data: 1 })
-      await first.notified('notifications/message')
-      first.close()
-      await eventually(() => http.metrics.streams === 1)
-      server.sendLoggingMessage({ level: 'error', data: 2 })
-      await second.notified('notifications/message')
-      expect(second.messages.map(({ params }) => params?.data)).toEqual([2])
-    },
-  )
+  eachRevision(sessionRevisions, 'replace each other when the active one is closed [HTTP-036]', async (revision) => {
+    const server = workshop()
+    await using http = await serve(server)
+    await using peer = await Peer.open(http.url, revision)
+    const [first, second] = [await peer.get(), await peer.get()]
+    server.sendLoggingMessage({ level: 'error', data: 1 })
+    await first.notified('notifications/message')
+    first.close()
+    await eventually(() => http.metrics.streams === 1)
+    server.sendLoggingMessage({ level: 'error', data: 2 })
+    await second.notified('notifications/message')
+    expect(second.messages.map(({ params }) => params?.data)).toEqual([2])
+  })
 
-  eachRevision(sessionRevisions, 'events of all of them have different ids [SSE-012, SSE-013]', async (revision) => {
+  eachRevision(sessionRevisions, 'have different event ids [SSE-012, SSE-013]', async (revision) => {
     const server = workshop()
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, revision)
@@ -300,14 +296,14 @@ describe('several streams of one session', () => {
     for (const { events } of streams) expect(events.every(({ id }) => id !== undefined && id !== '')).toBe(true)
     const ids = streams.flatMap((stream) => stream.ids)
     expect(new Set(ids).size).toBe(ids.length)
-    // Whose stream an event was on can be told from its id: all that is before the last part is the same.
+    // The stream of an event is encoded in its id: everything before the last part is the same.
     const streamOf = (id: string) => id.slice(0, id.lastIndexOf('/'))
     const kinds = streams.map((stream) => new Set(stream.ids.map(streamOf)))
     expect(kinds.every(({ size }) => size === 1)).toBe(true)
     expect(new Set(kinds.map((kind) => [...kind][0])).size).toBe(streams.length)
   })
 
-  it('2025-11-25: the id of an event names its stream [SSE-014]', async () => {
+  it('2025-11-25: are identified by their event ids [SSE-014]', async () => {
     await using http = await serve(workshop())
     await using peer = await Peer.open(http.url, '2025-11-25')
     const [one, two] = [await peer.call('steps', {}, withProgress), await peer.call('steps', {}, withProgress)]
@@ -319,7 +315,7 @@ describe('several streams of one session', () => {
 })
 
 describe('keep-alive', () => {
-  eachRevision(httpRevisions, 'a quiet stream carries comments [HTTP-052]', async (revision) => {
+  eachRevision(httpRevisions, 'sends comments on an idle stream [HTTP-052]', async (revision) => {
     await using http = await serve(workshop(), { keepAliveMs: 5 })
     await using peer = await Peer.open(http.url, revision)
     const stream = revision === modern ? await peer.listen({ toolsListChanged: true }) : await peer.get()
@@ -330,7 +326,7 @@ describe('keep-alive', () => {
 })
 
 describe('closing the server', () => {
-  eachRevision([...handshakeRevisions, modern], 'lets calls that are under way finish', async (revision) => {
+  eachRevision([...handshakeRevisions, modern], 'lets pending calls finish', async (revision) => {
     const server = workshop()
     const slow = registerSlow(server)
     await using http = await serve(server, { graceMs: 5_000 })

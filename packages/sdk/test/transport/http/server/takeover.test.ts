@@ -19,7 +19,7 @@ import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 const toolsChanged = 'notifications/tools/list_changed'
 const updated = 'notifications/resources/updated'
 
-/** A bus that a process can be cut off from, as if the process were gone. */
+/** A bus that a process can be cut off from, as if the process had crashed. */
 class CuttableBus implements Bus {
   readonly #bus: Bus
   isCut = false
@@ -61,7 +61,7 @@ async function cluster(count = 2, shared: HttpOptions = {}) {
   type Node = (typeof nodes)[number]
 }
 
-/** The id of an event of the stream, which is sent one if need be. */
+/** Returns the id of an event of the stream; sends one if necessary. */
 async function lastEventId(stream: Answer, send: () => void): Promise<string> {
   send()
   await eventually(() => stream.events.some(({ id, data }) => id && data))
@@ -74,8 +74,8 @@ async function openOnFirst({ nodes: [first, second] }: Awaited<ReturnType<typeof
   return { first, second, here, there: here.at(second.url) }
 }
 
-describe('a stream that is resumed at another process', () => {
-  eachRevision(sessionRevisions, 'goes on there when it was opened by GET [SSE-016]', async (revision) => {
+describe('a stream that is resumed on another process', () => {
+  eachRevision(sessionRevisions, 'continues there if it was opened with GET [SSE-016]', async (revision) => {
     await using both = await cluster()
     const { first, second, here, there } = await openOnFirst(both, revision)
     const stream = await here.get()
@@ -88,13 +88,13 @@ describe('a stream that is resumed at another process', () => {
     await there[Symbol.asyncDispose]()
   })
 
-  it('hears each later change once, although the process that had the stream still knows it', async () => {
+  it('gets each later change once, although the first process still has the session', async () => {
     await using both = await cluster()
     const { first, second, here, there } = await openOnFirst(both, '2025-11-25')
     const stream = await here.get()
     const id = await lastEventId(stream, () => first.server.sendToolListChanged())
     const resumed = await there.resume(id)
-    // The process was just started, so it repeats everything that the client may have missed.
+    // The process has just started, so it repeats everything that the client may have missed.
     await resumed.notified(updated)
     first.server.sendResourceUpdated('note://a')
     await resumed.notified(updated, 2)
@@ -106,7 +106,7 @@ describe('a stream that is resumed at another process', () => {
     await there[Symbol.asyncDispose]()
   })
 
-  it('comes back to the process that opened it', async () => {
+  it('can return to the process that opened it', async () => {
     await using both = await cluster()
     const { first, second, here, there } = await openOnFirst(both, '2025-11-25')
     const stream = await here.get()
@@ -123,7 +123,7 @@ describe('a stream that is resumed at another process', () => {
     await there[Symbol.asyncDispose]()
   })
 
-  it('is told of changes that were made while no process had it', async () => {
+  it('gets changes that were made while no process had it', async () => {
     await using both = await cluster()
     const { first, second, here, there } = await openOnFirst(both, '2025-11-25')
     const stream = await here.get()
@@ -137,7 +137,7 @@ describe('a stream that is resumed at another process', () => {
     await there[Symbol.asyncDispose]()
   })
 
-  it('is refused with the id of a GET stream of another session', async () => {
+  it('is rejected with the id of a GET stream of another session', async () => {
     await using both = await cluster()
     const { first, here, there } = await openOnFirst(both, '2025-11-25')
     const stranger = await Peer.open(first.url, '2025-11-25')
@@ -150,7 +150,7 @@ describe('a stream that is resumed at another process', () => {
     await there[Symbol.asyncDispose]()
   })
 
-  it('brings the rest of an answer that the other process is still working on [SSE-016]', async () => {
+  it('gets the rest of a response that the other process is still producing [SSE-016]', async () => {
     await using both = await cluster()
     const { first, here, there } = await openOnFirst(both, '2025-11-25')
     const slow = registerSlow(first.server)
@@ -167,7 +167,7 @@ describe('a stream that is resumed at another process', () => {
     await there[Symbol.asyncDispose]()
   })
 
-  it('ends with an error when the process that worked on the answer is gone', async () => {
+  it('ends with an error when the process that ran the call has crashed', async () => {
     await using both = await cluster()
     const { first, here, there } = await openOnFirst(both, '2025-11-25')
     registerSlow(first.server)
@@ -189,7 +189,7 @@ describe('a stream that is resumed at another process', () => {
   })
 })
 
-describe('a session that is changed at several processes at the same time', () => {
+describe('a session that is changed on several processes at the same time', () => {
   it('keeps every change', async () => {
     const memory = new MemorySessionStore()
     const turn = <T>(work: () => T) => new Promise<T>((resolve) => setImmediate(() => resolve(work())))
@@ -214,8 +214,8 @@ describe('a session that is changed at several processes at the same time', () =
   })
 })
 
-describe('a session store that is away', () => {
-  it('costs a client no call: the request is refused with a 503 that says when to come again', async () => {
+describe('an unavailable session store', () => {
+  it('loses no call: the request is answered with 503 and Retry-After', async () => {
     const memory = new MemorySessionStore()
     let isAway = false
     const sessionStore: SessionStore = {
@@ -242,7 +242,7 @@ describe('a session store that is away', () => {
 })
 
 describe('a message that is sent right after a client connected', () => {
-  it.each(sessionRevisions)('waits until the client is ready and listens (%s)', async (revision) => {
+  it.each(sessionRevisions)('is delivered when the client is ready and opens its stream (%s)', async (revision) => {
     await using both = await cluster()
     const [first, second] = both.nodes
     const here = new Peer(first.url, revision)

@@ -8,15 +8,15 @@ import { registerSlow, withProgress, workshop } from '../../../kit/workshop.ts'
 
 const withoutSessions = { sessions: false }
 
-/** Says its version in the header, as a client does after a handshake that gave it no session. */
+/** Sends its version in the header, like a client after a handshake without a session id. */
 function claiming(url: string, revision: (typeof handshakeRevisions)[number]): Peer {
   return new Peer(url, revision, { headers: { 'mcp-protocol-version': revision } })
 }
 
-describe('a server that keeps no sessions', () => {
+describe('a server without sessions', () => {
   eachRevision(
     handshakeRevisions,
-    'answers initialize without a session id, and every request on its own',
+    'answers initialize without a session id, and every request independently',
     async (revision) => {
       await using http = await serve(workshop(), withoutSessions)
       await using peer = await Peer.open(http.url, revision)
@@ -28,19 +28,19 @@ describe('a server that keeps no sessions', () => {
     },
   )
 
-  eachRevision(handshakeRevisions, 'serves each request by the version in its header', async (revision) => {
+  eachRevision(handshakeRevisions, 'serves each request with the version in its header', async (revision) => {
     await using http = await serve(workshop(), withoutSessions)
     await using peer = claiming(http.url, revision)
     expect(await peer.textOf('revision')).toBe(revision)
   })
 
-  it(`serves ${modern} as ever`, async () => {
+  it(`serves ${modern} unchanged`, async () => {
     await using http = await serve(workshop(), withoutSessions)
     await using peer = new Peer(http.url, modern)
     expect(await peer.textOf('revision')).toBe(modern)
   })
 
-  eachRevision(sessionRevisions, 'does not care about a session id', async (revision) => {
+  eachRevision(sessionRevisions, 'ignores a session id', async (revision) => {
     await using http = await serve(workshop(), withoutSessions)
     await using peer = claiming(http.url, revision)
     peer.sessionId = 'of-old'
@@ -56,7 +56,7 @@ describe('a server that keeps no sessions', () => {
     expect([answer.status, answer.headers.allow]).toEqual([405, 'POST'])
   })
 
-  eachRevision(sessionRevisions, 'takes notifications and responses with 202 [HTTP-013]', async (revision) => {
+  eachRevision(sessionRevisions, 'answers notifications and responses with 202 [HTTP-013]', async (revision) => {
     await using http = await serve(workshop({ onError: () => {} }), withoutSessions)
     await using peer = claiming(http.url, revision)
     for (const answer of [
@@ -70,7 +70,7 @@ describe('a server that keeps no sessions', () => {
 
   eachRevision(
     httpRevisions,
-    'never mixes up callers that use the same request id at the same time [SDK-003]',
+    'does not mix up callers that use the same request id at the same time [SDK-003]',
     async (revision) => {
       const server = workshop()
       const all = gate()
@@ -80,7 +80,7 @@ describe('a server that keeps no sessions', () => {
         { inputSchema: { type: 'object', properties: { who: { type: 'string' } } } },
         async (args, ctx) => {
           ctx.progress(1, { message: String((args as { who: string }).who) })
-          // Nobody is answered before everybody is there.
+          // No call returns before all have arrived.
           if (++waiting === 50) all.open()
           await all.opened
           return String((args as { who: string }).who)
@@ -100,7 +100,7 @@ describe('a server that keeps no sessions', () => {
     },
   )
 
-  eachRevision(sessionRevisions, 'streams progress too, in events without ids', async (revision) => {
+  eachRevision(sessionRevisions, 'streams progress in events without ids', async (revision) => {
     await using http = await serve(workshop(), withoutSessions)
     await using peer = claiming(http.url, revision)
     const stream = await peer.call('steps', {}, withProgress)
@@ -109,7 +109,7 @@ describe('a server that keeps no sessions', () => {
     expect(stream.ids).toEqual([])
   })
 
-  eachRevision(sessionRevisions, 'does not take a lost connection for a cancellation [HTTP-025]', async (revision) => {
+  eachRevision(sessionRevisions, 'does not treat a lost connection as a cancellation [HTTP-025]', async (revision) => {
     const server = workshop()
     const slow = registerSlow(server)
     const done = gate<boolean>()
@@ -131,7 +131,7 @@ describe('a server that keeps no sessions', () => {
 
   eachRevision(
     ['2025-06-18', '2025-11-25'],
-    'refuses a version header that is none with 400 [HTTP-040]',
+    'rejects an invalid version header with 400 [HTTP-040]',
     async (revision) => {
       await using http = await serve(workshop(), withoutSessions)
       await using peer = new Peer(http.url, revision, { headers: { 'mcp-protocol-version': 'nonsense' } })
@@ -139,14 +139,14 @@ describe('a server that keeps no sessions', () => {
     },
   )
 
-  it('assumes 2025-03-26 where no version is said, on the same URL as all others [HTTP-039]', async () => {
+  it('assumes 2025-03-26 without a version header, on the same URL as other versions [HTTP-039]', async () => {
     await using http = await serve(workshop(), withoutSessions)
     await using silent = new Peer(http.url, '2025-03-26')
     await using claimed = claiming(http.url, '2025-11-25')
     expect([await silent.textOf('revision'), await claimed.textOf('revision')]).toEqual(['2025-03-26', '2025-11-25'])
   })
 
-  it('with revisions that have no such old one, assumes one that it has', async () => {
+  it('assumes a supported revision if 2025-03-26 is not supported', async () => {
     await using http = await serve(workshop({ revisions: ['2025-06-18', '2025-11-25'] }), withoutSessions)
     await using silent = new Peer(http.url, '2025-11-25')
     expect(await silent.textOf('revision')).toBe('2025-11-25')
