@@ -47,26 +47,39 @@ export class Catalog {
   /** @param ids The ids of all configured servers, so that a server that is not available does not change names. */
   constructor(sources: readonly CatalogSource[], ids: readonly string[]) {
     const isAmbiguous = (id: string) => ids.some((other) => id.startsWith(`${other}_`))
-    this.tools = unique(sources, isAmbiguous, ({ tools }) => tools, (tool, name, { id, trust }) => ({
-      ...tool,
-      name,
-      server: id,
-      originalName: tool.name,
-      trust,
-    }))
-    this.prompts = unique(sources, isAmbiguous, ({ prompts }) => prompts, (prompt, name, { id }) => ({
-      ...prompt,
-      name,
-      server: id,
-      originalName: prompt.name,
-    }))
+    this.tools = unique(
+      sources,
+      isAmbiguous,
+      ({ tools }) => tools,
+      (tool, name, { id, trust }) => ({
+        ...tool,
+        name,
+        server: id,
+        originalName: tool.name,
+        trust,
+      }),
+    )
+    this.prompts = unique(
+      sources,
+      isAmbiguous,
+      ({ prompts }) => prompts,
+      (prompt, name, { id }) => ({
+        ...prompt,
+        name,
+        server: id,
+        originalName: prompt.name,
+      }),
+    )
   }
 
   /** Throws if there is no such tool, and names the nearest. */
   tool(name: string): HostTool {
     const found = this.tools.get(name)
     if (found) return found
-    throw new McpError('invalid-argument', `The catalog has no tool ${JSON.stringify(name)}${nearest(name, this.tools)}`)
+    throw new McpError(
+      'invalid-argument',
+      `The catalog has no tool ${JSON.stringify(name)}${nearest(name, this.tools)}`,
+    )
   }
 
   /** Throws if there is no such prompt, and names the nearest. */
@@ -156,5 +169,7 @@ function nearest(name: string, entries: ReadonlyMap<string, unknown>): string {
   const found = [...entries.keys()].find(
     (known) => known.toLowerCase().endsWith(`_${lower}`) || known.toLowerCase() === lower,
   )
-  return found === undefined ? '. tools() and prompts() list what there is.' : `. Did you mean ${JSON.stringify(found)}?`
+  return found === undefined
+    ? '. tools() and prompts() list what there is.'
+    : `. Did you mean ${JSON.stringify(found)}?`
 }

@@ -8,7 +8,7 @@ import { describeAction } from './describe-action.ts'
 import type { HostEvents } from './events.ts'
 import type { Finding } from './findings/finding.ts'
 import type { GrantLookup, Grants, NewGrant } from './grants.ts'
-import type { CompiledPolicy, PolicyResult } from './policy-match.ts'
+import type { CompiledPolicy, PolicyDecision } from './policy-match.ts'
 
 /** Whether an action may happen, and why. */
 export interface Verdict {
@@ -53,34 +53,35 @@ export class Consent {
 
   /** Throws a `DeniedError` if the action may not happen. Returns undefined at once if a rule of the policy allows it. */
   require(action: HostAction, findings: readonly Finding[] = []): undefined | Promise<Verdict> {
-    const decided = this.#options.policy.decide(action)
+    const decided = this.#options.policy(action)
     if (!isThenable(decided) && isAllowed(decided, action, findings)) return undefined
     return this.#require(action, findings, decided)
   }
 
   /** Decides without throwing. */
   async decide(action: HostAction, findings: readonly Finding[] = []): Promise<Verdict> {
-    return this.#decide(action, findings, await this.#options.policy.decide(action))
+    return this.#decide(action, findings, await this.#options.policy(action))
   }
 
   async #require(
     action: HostAction,
     findings: readonly Finding[],
-    decided: PolicyResult | PromiseLike<PolicyResult>,
+    decided: PolicyDecision | PromiseLike<PolicyDecision>,
   ): Promise<Verdict> {
     const verdict = await this.#decide(action, findings, await decided)
     if (verdict.allowed) return verdict
     throw new DeniedError(`${describeAction(action)} was denied: ${verdict.reason}`)
   }
 
-  async #decide(action: HostAction, findings: readonly Finding[], decided: PolicyResult): Promise<Verdict> {
-    if (isAllowed(decided, action, findings)) return { allowed: true, by: 'policy', reason: decided.reason }
-    const verdict = decided.decision === 'deny' ? byPolicy(decided) : await this.#byGrantOrUser(action, findings, decided)
+  async #decide(action: HostAction, findings: readonly Finding[], decided: PolicyDecision): Promise<Verdict> {
+    if (isAllowed(decided, action, findings)) return { allowed: true, by: 'policy', reason: reasonOf(decided) }
+    const verdict =
+      decided.decision === 'deny' ? byPolicy(decided) : await this.#byGrantOrUser(action, findings, decided)
     this.#record(action, findings, verdict)
     return verdict
   }
 
-  async #byGrantOrUser(action: HostAction, findings: readonly Finding[], decided: PolicyResult): Promise<Verdict> {
+  async #byGrantOrUser(action: HostAction, findings: readonly Finding[], decided: PolicyDecision): Promise<Verdict> {
     const held = findings.filter(({ severity }) => severity === 'high')
     const scope = await scopeOf(action)
     // A grant covers what was shown when it was given. Something suspicious was not.
@@ -111,20 +112,29 @@ export class Consent {
       event: 'decision',
       server: action.server.id,
       caller,
-      details: { action: summaryOf(action), allowed, by, reason, findings: findings.map(({ rule, where }) => ({ rule, where })) },
+      details: {
+        action: summaryOf(action),
+        allowed,
+        by,
+        reason,
+        findings: findings.map(({ rule, where }) => ({ rule, where })),
+      },
     })
   }
 }
 
-/** A rule that allows does not cover what is suspicious, nor data of other servers that it does not name. */
-function isAllowed({ decision, coversFlows }: PolicyResult, action: HostAction, findings: readonly Finding[]): boolean {
-  const effective = decision ?? defaults[action.kind] ?? 'ask'
-  if (effective !== 'allow' || findings.some(({ severity }) => severity === 'high')) return false
-  return action.kind !== 'tool' || action.flows.length === 0 || coversFlows
+/** A rule that allows does not cover what is suspicious. Policies themselves look at data of other servers. */
+function isAllowed({ decision, rule }: PolicyDecision, action: HostAction, findings: readonly Finding[]): boolean {
+  const effective = rule === undefined ? (defaults[action.kind] ?? 'ask') : decision
+  return effective === 'allow' && !findings.some(({ severity }) => severity === 'high')
 }
 
-function byPolicy({ reason }: PolicyResult): Verdict {
-  return { allowed: false, by: 'policy', reason }
+function byPolicy(decided: PolicyDecision): Verdict {
+  return { allowed: false, by: 'policy', reason: reasonOf(decided) }
+}
+
+function reasonOf({ rule }: PolicyDecision): string {
+  return rule === undefined ? 'no rule of the policy decides it' : `rule ${rule} of the policy`
 }
 
 type GrantScope = GrantLookup & Pick<NewGrant, 'from'>
@@ -134,7 +144,13 @@ async function scopeOf(action: HostAction): Promise<GrantScope> {
   const { kind, server } = action
   const shown = action.kind === 'tool' ? await digestOf(action.tool) : shownOf(action)
   const digest = await digestOf([server, shown])
-  return { server: server.id, kind, name: nameOf(action), digest, from: action.kind === 'tool' ? sourcesOf(action) : [] }
+  return {
+    server: server.id,
+    kind,
+    name: nameOf(action),
+    digest,
+    from: action.kind === 'tool' ? sourcesOf(action) : [],
+  }
 }
 
 function shownOf(action: HostAction): unknown {
@@ -160,13 +176,15 @@ function sourcesOf({ flows }: ToolAction): string[] {
   return [...new Set(flows.map(({ from }) => from))].sort()
 }
 
-function reasonFor(action: HostAction, held: readonly Finding[], { decision, reason }: PolicyResult): string {
+function reasonFor(action: HostAction, held: readonly Finding[], decided: PolicyDecision): string {
   const [first] = held
   if (first) return first.message
   if (action.kind === 'tool' && action.flows.length > 0) {
     return `The arguments contain data of ${sourcesOf(action).join(', ')}, which would go to ${action.server.id}`
   }
-  return decision === 'ask' ? reason : 'No rule of the policy decides it'
+  return decided.rule === undefined
+    ? 'No rule of the policy decides it'
+    : `Rule ${decided.rule} of the policy asks for it`
 }
 
 async function ask(approve: Approve, request: ApprovalRequest): Promise<Approval> {

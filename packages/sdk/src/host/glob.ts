@@ -1,20 +1,26 @@
-/** Whether a text matches one of the patterns, in which `*` matches any text. */
-export function matchesAny(patterns: string | readonly string[], text: string): boolean {
-  return typeof patterns === 'string' ? matches(patterns, text) : patterns.some((pattern) => matches(pattern, text))
+/**
+ * Compiles a pattern in which `*` stands for any text. Takes linear time, because a part between two stars is never looked for
+ * twice.
+ */
+export function compileGlob(pattern: string): (text: string) => boolean {
+  const parts = pattern.split('*')
+  if (parts.length === 1) return (text) => text === pattern
+  const first = parts.shift() ?? ''
+  const last = parts.pop() ?? ''
+  return (text) => {
+    if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false
+    const end = text.length - last.length
+    let from = first.length
+    for (const part of parts) {
+      const at = text.indexOf(part, from)
+      if (at === -1) return false
+      from = at + part.length
+    }
+    return from <= end
+  }
 }
 
-/** Compares part by part from the left, so that the time is linear in both lengths. */
-export function matches(pattern: string, text: string): boolean {
-  const parts = pattern.split('*')
-  const [first = ''] = parts
-  if (parts.length === 1) return pattern === text
-  if (!text.startsWith(first)) return false
-  let at = first.length
-  for (const part of parts.slice(1, -1)) {
-    const found = text.indexOf(part, at)
-    if (found === -1) return false
-    at = found + part.length
-  }
-  const last = parts[parts.length - 1] ?? ''
-  return text.length - last.length >= at && text.endsWith(last)
+/** Whether a text matches one of the patterns, in which `*` stands for any text. */
+export function matchesAny(patterns: string | readonly string[], text: string): boolean {
+  return (typeof patterns === 'string' ? [patterns] : patterns).some((pattern) => compileGlob(pattern)(text))
 }

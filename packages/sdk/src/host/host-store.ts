@@ -73,6 +73,11 @@ export class HostState {
     return new HostState(store, (await store.load()) ?? emptyRecord())
   }
 
+  /** Creates an empty record that lasts as long as the process. */
+  static inMemory(): HostState {
+    return new HostState(memoryHostStore(), emptyRecord())
+  }
+
   private constructor(store: HostStore, record: HostRecord) {
     this.#store = store
     this.#record = record

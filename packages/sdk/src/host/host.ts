@@ -6,15 +6,15 @@ import { Emitter } from '../util/emitter.ts'
 import { pause } from '../util/scheduler.ts'
 import type { Approve } from './action.ts'
 import { Catalog, type HostPrompt, type HostTool, searchIn } from './catalog.ts'
+import type { ServerConfigs } from './config/server-config.ts'
 import { Consent } from './consent.ts'
 import { DataFlows } from './data-flow.ts'
 import type { HostEvents, ServerState } from './events.ts'
 import type { Grant } from './grants.ts'
 import { type HostParts, openParts, type SessionOptions } from './host-parts.ts'
-import { type ModelTools, type ToolFormat, type ToolsForOptions, toolsFor } from './models/tools-for.ts'
+import { type ToolFormat, type ToolSet, type ToolsForOptions, toolsFor } from './models/tools-for.ts'
 import type { HostOptions } from './options.ts'
 import { ResourceFinder } from './resource-finder.ts'
-import type { ServerConfigs } from './config/server-config.ts'
 import { ServerConnections } from './server-connections.ts'
 import { type HostCallOptions, type HostToolResult, ToolCalls } from './tool-calls.ts'
 
@@ -156,7 +156,7 @@ export class Host {
    * @example
    * const { tools, nameOf } = await host.toolsFor('anthropic')
    */
-  async toolsFor<F extends ToolFormat>(format: F, options?: ToolsForOptions): Promise<ModelTools<F>> {
+  async toolsFor<F extends ToolFormat>(format: F, options?: ToolsForOptions): Promise<ToolSet<F>> {
     return toolsFor(format, await this.tools(), options)
   }
 
@@ -222,7 +222,12 @@ export class Host {
       await this.#consent.require({ kind: 'prompt', server, prompt: prompt.originalName, arguments: args })
       const result = await client.getPrompt(prompt.originalName, { ...args })
       this.#flows.note(server.id, result)
-      this.#parts.audit?.append({ event: 'prompt-get', server: server.id, caller: this.#session.caller, details: { prompt: name } })
+      this.#parts.audit?.append({
+        event: 'prompt-get',
+        server: server.id,
+        caller: this.#session.caller,
+        details: { prompt: name },
+      })
       return result
     })
   }

@@ -13,7 +13,10 @@ interface LoadOptions {
 }
 
 /** Reads everything that a server defines. Rejects if it is more than the limit. */
-export async function loadDefinitions(client: Client, { config, maxDefinitionBytes }: LoadOptions): Promise<Definitions> {
+export async function loadDefinitions(
+  client: Client,
+  { config, maxDefinitionBytes }: LoadOptions,
+): Promise<Definitions> {
   const { capabilities, info, instructions } = client.server
   const budget = new Budget(maxDefinitionBytes)
   budget.take(instructions ?? '')
@@ -31,7 +34,6 @@ export async function loadDefinitions(client: Client, { config, maxDefinitionByt
     // Lists of resources can be long and change all the time: they are read when they are needed.
     resources: [],
   }
-}
 }
 
 function selected(tools: Tool[], { tools: wanted }: ServerConfig): Tool[] {

@@ -13,6 +13,8 @@ export interface OpenOptions {
   readonly config: ServerConfig
   readonly info: Implementation
   readonly connectTimeoutMs: number
+  /** Aborts when the connection is not needed any more. */
+  readonly signal: AbortSignal
   /** Rejects if the user does not approve. Called before anything is started. */
   approve(target: Target): Promise<void>
 }
@@ -22,8 +24,8 @@ export type Target = Pick<ConnectAction, 'target' | 'env'> & { readonly findings
 
 /** Opens the connection to a server, after the user has approved the command or the URL. */
 export async function openClient(options: OpenOptions, client: ClientOptions): Promise<Client> {
-  const { config, info, connectTimeoutMs } = options
-  const settings = { ...client, info, connectTimeoutMs }
+  const { config, info, connectTimeoutMs, signal } = options
+  const settings = { ...client, info, connectTimeoutMs, signal }
   if ('server' in config) return connect(config.server, settings)
   if ('command' in config) {
     const launch = await toLaunch(config)
@@ -40,7 +42,7 @@ export async function openClient(options: OpenOptions, client: ClientOptions): P
 export function addressOf(config: ServerConfig): string {
   if ('server' in config) return 'in this process'
   if ('url' in config) return config.url
-  return describeCommand({ command: config.command, args: config.args ?? [], env: {}, cwd: config.cwd })
+  return describeCommand({ command: config.command, args: config.args ?? [], cwd: config.cwd })
 }
 
 async function toLaunch({ command, args = [], env = {}, cwd, sandbox }: CommandServerConfig): Promise<Launch> {

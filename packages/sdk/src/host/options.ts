@@ -1,4 +1,9 @@
-import type { ElicitFormRequest, ElicitFormResult, ElicitUrlRequest, ElicitUrlResult } from '../client/input/handlers.ts'
+import type {
+  ElicitFormRequest,
+  ElicitFormResult,
+  ElicitUrlRequest,
+  ElicitUrlResult,
+} from '../client/input/handlers.ts'
 import type { Implementation } from '../protocol/capabilities.ts'
 import type { Root } from '../protocol/roots.ts'
 import type { ActionServer, Approve } from './action.ts'

@@ -2,6 +2,7 @@ import { hintsOf } from '../client/features/tool-result.ts'
 import { isThenable } from '../util/maybe-async.ts'
 import { isObject } from '../util/objects.ts'
 import type { Decision, HostAction, ToolAction } from './action.ts'
+import { compileGlob } from './glob.ts'
 import type { Policy, PolicyFunction, PolicyRule } from './policy.ts'
 import { checkPolicy, isDecision } from './policy-check.ts'
 
@@ -38,28 +39,6 @@ export function compilePolicy(policy: Policy | undefined): CompiledPolicy {
 /** Decides once. Use `compilePolicy` for a policy that decides more often. */
 export function decide(policy: Policy | undefined, action: HostAction): PolicyDecision | Promise<PolicyDecision> {
   return compilePolicy(policy)(action)
-}
-
-/**
- * Compiles a pattern in which `*` stands for any text. Takes linear time, because a part between two stars is never looked for
- * twice.
- */
-export function compileGlob(pattern: string): (text: string) => boolean {
-  const parts = pattern.split('*')
-  if (parts.length === 1) return (text) => text === pattern
-  const first = parts.shift() ?? ''
-  const last = parts.pop() ?? ''
-  return (text) => {
-    if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false
-    const end = text.length - last.length
-    let from = first.length
-    for (const part of parts) {
-      const at = text.indexOf(part, from)
-      if (at === -1) return false
-      from = at + part.length
-    }
-    return from <= end
-  }
 }
 
 type Rule = PolicyFunction

@@ -22,9 +22,11 @@ export class ResourceFinder {
   }
 
   templates(): HostResourceTemplate[] {
-    return this.#connections.all().flatMap(({ server, definitions }) =>
-      (definitions?.resourceTemplates ?? []).map((template) => ({ ...template, server: server.id })),
-    )
+    return this.#connections
+      .all()
+      .flatMap(({ server, definitions }) =>
+        (definitions?.resourceTemplates ?? []).map((template) => ({ ...template, server: server.id })),
+      )
   }
 
   /** The only server that has the URI: in its list, or by a template. Throws if there is none, or more than one. */

@@ -1,7 +1,7 @@
-import { Client } from '../client/client.ts'
+import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/options.ts'
 import { McpError } from '../errors.ts'
-import { backoffMs, type Backoff } from '../util/backoff.ts'
+import { type Backoff, backoffMs } from '../util/backoff.ts'
 import { clock } from '../util/clock.ts'
 import { pause, scheduler, type Timer } from '../util/scheduler.ts'
 import type { ActionServer } from './action.ts'
@@ -24,7 +24,7 @@ export interface ServerConnectionOptions {
   readonly client: ClientOptions
   readonly maxDefinitionBytes: number
   /** Opens the connection, after the user has approved it. */
-  open(client: ClientOptions): Promise<Client>
+  open(client: ClientOptions, signal: AbortSignal): Promise<Client>
   /** Resolves when the definitions may be used; rejects if they may not. */
   approveDefinitions(definitions: Definitions): Promise<void>
   onState(state: ServerState, error?: unknown): void
@@ -47,7 +47,7 @@ export class ServerConnection {
   #idleTimer: Timer | undefined
   #failures = 0
   #retryAt = 0
-  #isClosed = false
+  readonly #closing = new AbortController()
 
   constructor(options: ServerConnectionOptions) {
     this.#options = options
@@ -103,7 +103,7 @@ export class ServerConnection {
 
   /** Connects if necessary. Rejects at once while the server is left alone after a failure. */
   async ready(): Promise<Client> {
-    if (this.#isClosed) throw new McpError('closed', 'the host is closed')
+    if (this.#closing.signal.aborted) throw hostClosed()
     if (this.#state === 'disabled') throw new McpError('not-connected', 'it is disabled in the configuration')
     if (this.#checking) await this.#checking
     if (this.#state === 'held') throw heldError(this.#error)
@@ -135,7 +135,7 @@ export class ServerConnection {
 
   /** Closes the connection for good. */
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#closing.abort(hostClosed())
     await this.#opening?.catch(() => {})
     await this.disconnect()
   }
@@ -152,8 +152,8 @@ export class ServerConnection {
     this.#setState('connecting')
     let client: Client | undefined
     try {
-      client = await this.#options.open(this.#options.client)
-      if (this.#isClosed) throw new McpError('closed', 'the host is closed')
+      client = await this.#options.open(this.#options.client, this.#closing.signal)
+      if (this.#closing.signal.aborted) throw hostClosed()
       await this.#approve(client)
       this.#listen(client)
       this.#client = client
@@ -184,7 +184,7 @@ export class ServerConnection {
   async #check(): Promise<void> {
     await pause(changeDelayMs)
     const client = this.#client
-    if (!client || this.#isClosed) return
+    if (!client || this.#closing.signal.aborted) return
     try {
       await this.#approve(client)
       if (this.#state === 'held') this.#setState('ready')
@@ -219,7 +219,7 @@ export class ServerConnection {
 
   #fail(error: unknown): void {
     this.#error = error
-    if (this.#state === 'held' || this.#isClosed) return
+    if (this.#state === 'held' || this.#closing.signal.aborted) return
     this.#retryAt = clock.monotonic() + backoffMs(retries, this.#failures++)
     this.#setState('failed', error)
   }
@@ -252,6 +252,10 @@ export class ServerConnection {
     error.message = prefix + error.message
     return error
   }
+}
+
+function hostClosed(): McpError {
+  return new McpError('closed', 'the host is closed')
 }
 
 function heldError(cause: unknown): McpError {

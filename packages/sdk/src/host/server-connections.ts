@@ -7,6 +7,7 @@ import type { Consent } from './consent.ts'
 import { type Definitions, digestOf } from './definitions.ts'
 import type { HostEvents, ServerState } from './events.ts'
 import { inspectDefinitions } from './findings/inspect.ts'
+import type { OtherServer } from './findings/shadowing.ts'
 import type { HostParts, SessionOptions } from './host-parts.ts'
 import { addressOf, openClient, type Target } from './open-client.ts'
 import { comparePins, type PinnedDefinitions, pinDefinitions } from './pins.ts'
@@ -28,7 +29,8 @@ export class ServerConnections {
 
   constructor(options: ServerConnectionsOptions) {
     this.#options = options
-    for (const [id, config] of Object.entries(options.parts.servers)) this.#connections.set(id, this.#create(id, config))
+    for (const [id, config] of Object.entries(options.parts.servers))
+      this.#connections.set(id, this.#create(id, config))
   }
 
   all(): ServerConnection[] {
@@ -43,7 +45,10 @@ export class ServerConnections {
   get(id: string): ServerConnection {
     const found = this.#connections.get(id)
     if (found) return found
-    throw new McpError('invalid-argument', `There is no server ${JSON.stringify(id)}. There are: ${this.ids().join(', ')}`)
+    throw new McpError(
+      'invalid-argument',
+      `There is no server ${JSON.stringify(id)}. There are: ${this.ids().join(', ')}`,
+    )
   }
 
   /** Servers whose definitions are not known yet. */
@@ -102,7 +107,8 @@ export class ServerConnections {
       config,
       client,
       maxDefinitionBytes: limits.maxDefinitionBytes,
-      open: (options) => openClient({ ...open, approve: (target) => this.#approveTarget(server, target) }, options),
+      open: (options, signal) =>
+        openClient({ ...open, signal, approve: (target) => this.#approveTarget(server, target) }, options),
       approveDefinitions: (definitions) => this.#approveDefinitions(server, definitions),
       onState: (state, error) => this.#changed(id, state, error),
       onDefinitions,
@@ -148,12 +154,10 @@ export class ServerConnections {
     })
   }
 
-  #others(id: string): Map<string, Definitions> {
-    const others = new Map<string, Definitions>()
-    for (const { server, definitions } of this.all()) {
-      if (server.id !== id && definitions) others.set(server.id, definitions)
-    }
-    return others
+  #others(id: string): OtherServer[] {
+    return this.all().flatMap(({ server, definitions }) =>
+      server.id !== id && definitions ? [{ id: server.id, definitions }] : [],
+    )
   }
 
   #changed(id: string, state: ServerState, error: unknown): void {

@@ -74,13 +74,23 @@ export class ToolCalls {
     await this.#check(tool, own, args)
     const { consent, flows, pathFindings } = this.#options
     const findings = [...inspectArguments(args), ...pathFindings(server.id, args)]
-    const action = { kind: 'tool', server, tool: own, name: tool.name, arguments: args, flows: flows().find(args, server.id) } as const
+    const action = {
+      kind: 'tool',
+      server,
+      tool: own,
+      name: tool.name,
+      arguments: args,
+      flows: flows().find(args, server.id),
+    } as const
     const asked = consent.require(action, findings)
     if (asked) await asked
     options.signal?.throwIfAborted()
     const running = this.#begin(tool, options)
     try {
-      const result = await client.callTool({ name: own.name, arguments: { ...args }, ...meta(options) }, running.options)
+      const result = await client.callTool(
+        { name: own.name, arguments: { ...args }, ...meta(options) },
+        running.options,
+      )
       return this.#accept(tool, args, result, running)
     } catch (error) {
       running.end('failed', error)
@@ -139,7 +149,10 @@ export class ToolCalls {
     const { flows, maxResultBytes } = this.#options
     const size = JSON.stringify(result).length
     if (size > maxResultBytes) {
-      throw new McpError('invalid-response', `${tool.name}: the result is larger than ${maxResultBytes} bytes (maxResultBytes)`)
+      throw new McpError(
+        'invalid-response',
+        `${tool.name}: the result is larger than ${maxResultBytes} bytes (maxResultBytes)`,
+      )
     }
     const findings = inspectResult(result)
     flows().note(tool.server, result)
@@ -185,7 +198,9 @@ function checkNames(name: string, { inputSchema }: Tool, args: Readonly<Record<s
 
 /** Other parts of the schema may name more properties. */
 function hasBranches(schema: object): boolean {
-  return ['allOf', 'anyOf', 'oneOf', 'if', '$ref', '$dynamicRef', 'dependentSchemas'].some((key) => Object.hasOwn(schema, key))
+  return ['allOf', 'anyOf', 'oneOf', 'if', '$ref', '$dynamicRef', 'dependentSchemas'].some((key) =>
+    Object.hasOwn(schema, key),
+  )
 }
 
 function meta({ _meta }: HostCallOptions): { _meta?: RequestMeta } {

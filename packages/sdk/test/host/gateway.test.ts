@@ -8,13 +8,13 @@ import type { HostOptions } from '../../src/host/options.ts'
 import { serveHttp } from '../../src/serve/http.ts'
 import { McpServer } from '../../src/server/mcp-server.ts'
 import { eventually } from '../kit/eventually.ts'
-import { echo, serverWith } from './support.ts'
+import { allowAll, echo, serverWith } from './support.ts'
 
 const upstreamRevisions: readonly RevisionId[] = ['2024-11-05', '2025-11-25', '2026-07-28']
 
 /** A host that allows everything, served over HTTP. */
 async function serve(servers: HostOptions['servers'], options: GatewayOptions & { host?: Partial<HostOptions> } = {}) {
-  const host = await createHost({ servers, policy: [{ decide: 'allow' }], ...options.host })
+  const host = await createHost({ servers, policy: allowAll, ...options.host })
   const http = await serveHttp(createGateway(host, options), { port: 0 })
   return {
     host,
@@ -93,7 +93,9 @@ describe.each([...askingCallers])('a question through a gateway to a caller of %
         return connect(gateway.url, { revision, handlers: { elicit } })
       }),
     )
-    const bought = await Promise.all(callers.flatMap((client) => [client.callTool('shop_buy'), client.callTool('shop_buy')]))
+    const bought = await Promise.all(
+      callers.flatMap((client) => [client.callTool('shop_buy'), client.callTool('shop_buy')]),
+    )
     expect(bought.map(({ text }) => text)).toEqual(
       ['S', 'S', 'M', 'M', 'L', 'L'].map((size) => `bought {"size":"${size}"}`),
     )
@@ -205,4 +207,3 @@ describe('the catalog of a gateway', () => {
     expect((await client.listTools().all()).map(({ name }) => name)).toEqual(['s_one', 's_two'])
   })
 })
-

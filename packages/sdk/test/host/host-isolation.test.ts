@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { createHost, type Host } from '../../src/host/host.ts'
 import { eventually } from '../kit/eventually.ts'
-import { echo } from './support.ts'
+import { allowAll, echo } from './support.ts'
 
 const fixture = fileURLToPath(new URL('./fixtures/server.mjs', import.meta.url))
 
@@ -14,7 +14,7 @@ function misbehaving(mode: string) {
 function open(mode: string, limits = {}): Promise<Host> {
   return createHost({
     servers: { bad: misbehaving(mode), honest: misbehaving('honest'), local: { server: echo() } },
-    policy: [{ decide: 'allow' }],
+    policy: allowAll,
     limits: { listTimeoutMs: 10_000, ...limits },
   })
 }
@@ -67,7 +67,7 @@ describe('a host with one bad server', () => {
 
   it('keeps the others working when its command does not exist, and says so for that server only', async () => {
     const servers = { bad: { command: 'no-such-program-of-tenon' }, local: { server: echo() } }
-    await using host = await createHost({ servers, policy: [{ decide: 'allow' }] })
+    await using host = await createHost({ servers, policy: allowAll })
     expect((await host.tools()).map(({ name }) => name)).toEqual(['local_echo'])
     expect(host.servers[0]).toMatchObject({ state: 'failed', error: { code: 'spawn-failed' } })
   })
@@ -76,7 +76,7 @@ describe('a host with one bad server', () => {
 describe('the connection to a server', () => {
   it('is opened by the first call and closed when it is idle', async () => {
     const servers = { s: { ...misbehaving('honest'), idleMs: 50 } }
-    await using host = await createHost({ servers, policy: [{ decide: 'allow' }] })
+    await using host = await createHost({ servers, policy: allowAll })
     expect(host.servers[0]?.state).toBe('idle')
     const states: string[] = []
     host.on('server', ({ state }) => states.push(state))
@@ -89,7 +89,7 @@ describe('the connection to a server', () => {
 
   it('stays open when the configuration of another server changes', async () => {
     const local = { server: echo() }
-    await using host = await createHost({ servers: { a: misbehaving('honest'), local }, policy: [{ decide: 'allow' }] })
+    await using host = await createHost({ servers: { a: misbehaving('honest'), local }, policy: allowAll })
     await host.tools()
     const states: string[] = []
     host.on('server', ({ id, state }) => states.push(`${id} ${state}`))

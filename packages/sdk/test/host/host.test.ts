@@ -41,7 +41,9 @@ describe('the catalog of a host', () => {
   })
 
   it('offers only the tools that the configuration names', async () => {
-    await using host = await open({ servers: { s: { server: serverWith('read_a', 'read_b', 'write'), tools: ['read_*'] } } })
+    await using host = await open({
+      servers: { s: { server: serverWith('read_a', 'read_b', 'write'), tools: ['read_*'] } },
+    })
     expect((await host.tools()).map(({ originalName }) => originalName)).toEqual(['read_a', 'read_b'])
     await expect(host.callTool('s_write')).rejects.toThrow('The catalog has no tool "s_write"')
   })
@@ -85,7 +87,12 @@ describe('a tool call through a host', () => {
     await host.callTool('s_echo', args)
     expect(asked).toHaveLength(1)
     const { action } = asked[0] as ApprovalRequest<ToolAction>
-    expect(action).toMatchObject({ kind: 'tool', name: 's_echo', arguments: args, server: { id: 's', trust: 'untrusted' } })
+    expect(action).toMatchObject({
+      kind: 'tool',
+      name: 's_echo',
+      arguments: args,
+      server: { id: 's', trust: 'untrusted' },
+    })
     expect(action.tool.description).toBe('Echoes')
   })
 
@@ -103,7 +110,9 @@ describe('a tool call through a host', () => {
   it('can be denied by the user at any time [HOST-003]', async () => {
     const { approve } = script('deny')
     await using host = await createHost({ servers: { s: { server: echo() } }, approve })
-    await expect(host.callTool('s_echo', { text: 'x' })).rejects.toThrow('The tool call s_echo was denied: the user denied it')
+    await expect(host.callTool('s_echo', { text: 'x' })).rejects.toThrow(
+      'The tool call s_echo was denied: the user denied it',
+    )
   })
 
   it('is checked against the input schema before it is sent', async () => {
@@ -126,7 +135,11 @@ describe('a tool call through a host', () => {
 
   it('reports that it runs, that it is being cancelled and how it ended [HOST-004] [CANC-011]', async () => {
     const server = new McpServer({ name: 'x', version: '1' })
-    server.registerTool('wait', {}, (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', reject)))
+    server.registerTool(
+      'wait',
+      {},
+      (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', reject)),
+    )
     await using host = await open({ servers: { s: { server } } })
     const states: string[] = []
     host.on('call', ({ state, tool }) => states.push(`${tool} ${state}`))

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { ActionServer, HostAction, ToolAction } from '../../src/host/action.ts'
+import { compileGlob } from '../../src/host/glob.ts'
 import type { Policy, PolicyRule } from '../../src/host/policy.ts'
 import { checkPolicy } from '../../src/host/policy-check.ts'
-import { compileGlob, compilePolicy, decide, type PolicyDecision } from '../../src/host/policy-match.ts'
+import { compilePolicy, decide, type PolicyDecision } from '../../src/host/policy-match.ts'
 import type { Tool } from '../../src/protocol/tools.ts'
 
 const server = (id = 'files', trust: ActionServer['trust'] = 'untrusted'): ActionServer => ({

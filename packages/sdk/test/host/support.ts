@@ -1,5 +1,12 @@
 import type { ApprovalRequest, Approve } from '../../src/host/action.ts'
+import type { PolicyRule } from '../../src/host/policy.ts'
 import { McpServer } from '../../src/server/mcp-server.ts'
+
+/** Rules that allow everything, also new commands and changed definitions. */
+export const allowAll: readonly PolicyRule[] = [
+  { kind: ['connect', 'definitions'], decide: 'allow' },
+  { decide: 'allow' },
+]
 
 /** A server with one tool for each name, which returns its name. */
 export function serverWith(...tools: string[]): McpServer {

@@ -7,9 +7,7 @@ export function toAccess(rules: readonly AccessRule[] | undefined): IsAllowed {
   return (caller, { server, originalName }) =>
     rules.some(
       (rule) =>
-        hasScope(caller, rule) &&
-        matchesAny(rule.server ?? '*', server) &&
-        matchesAny(rule.tool ?? '*', originalName),
+        hasScope(caller, rule) && matchesAny(rule.server ?? '*', server) && matchesAny(rule.tool ?? '*', originalName),
     )
 }
 

@@ -9,11 +9,11 @@ import type { HostTool } from '../catalog.ts'
 import type { Host } from '../host.ts'
 import { toAccess } from './access.ts'
 import { CallerTable } from './caller-table.ts'
-import type { GatewayOptions, IsAllowed } from './options.ts'
 import { fromGatewayUri, toGatewayUris } from './gateway-uri.ts'
+import type { GatewayOptions, IsAllowed } from './options.ts'
 import { Pages } from './pages.ts'
 import { Relay } from './relay.ts'
-import { runToolSearch, searchTools } from './tool-search.ts'
+import { isSearchTool, runToolSearch, searchTools } from './tool-search.ts'
 
 const defaultParkedMs = 600_000
 
@@ -52,7 +52,7 @@ class Gateway {
     }
     this.server = new Server(info, { ...server, capabilities })
     const onError = (error: unknown) => this.server.reportError(error)
-    const callers = new CallerTable({ host, maxCallers: options.maxCallers ?? 200, onError })
+    const callers = new CallerTable({ host, approve: host.approve, maxCallers: options.maxCallers ?? 200, onError })
     this.#relay = new Relay(callers, parkedMs)
     host.on('catalogChanged', () => this.#changed())
     this.#serveTools()
@@ -68,9 +68,14 @@ class Gateway {
 
   #serveTools(): void {
     const pages = new Pages(this.server.sealer, 'tools')
-    this.server.setRequestHandler('tools/list', async ({ cursor } = {}, ctx) => {
+    this.server.setRequestHandler('tools/list', async (params, ctx) => {
       const tools = await this.#toolsFor(ctx)
-      return pages.of(tools, ({ name }) => name, cursor, (page) => ({ tools: page }))
+      return pages.of(
+        tools,
+        ({ name }) => name,
+        params?.cursor,
+        (page) => ({ tools: page }),
+      )
     })
     this.server.setRequestHandler('tools/call', (params, ctx) => this.#callTool(params, ctx))
   }
@@ -86,7 +91,8 @@ class Gateway {
   }
 
   async #callTool({ name, arguments: args = {} }: CallToolParams, ctx: Context): Promise<CallToolResult> {
-    const found = this.#toolSearch === false ? undefined : runToolSearch(await this.#allowedTools(ctx), name, args)
+    const isSearch = this.#toolSearch !== false && isSearchTool(name)
+    const found = isSearch ? runToolSearch(await this.#allowedTools(ctx), name, args) : undefined
     if (found && 'result' in found) return found.result
     const call = found?.call ?? { name, arguments: args }
     const tool = await this.#host.findTool(call.name)
@@ -94,13 +100,15 @@ class Gateway {
       throw new ProtocolError(ErrorCode.InvalidParams, `Unknown tool: ${call.name.slice(0, 100)}`)
     }
     try {
-      return (await this.#relay.run(ctx, (host, relayed) =>
+      const result = await this.#relay.run(ctx, (host, relayed) =>
         host.callFound(tool, call.arguments, {
           signal: relayed.signal,
           onProgress: (progress) => relayed.onProgress?.(progress),
           _meta: forwarded(ctx),
         }),
-      )) as CallToolResult
+      )
+      // Only what the server sent, without what the host added.
+      return { ...result } as object as CallToolResult
     } catch (error) {
       return toErrorResult(error)
     }
@@ -108,27 +116,44 @@ class Gateway {
 
   #servePrompts(): void {
     const pages = new Pages(this.server.sealer, 'prompts')
-    this.server.setRequestHandler('prompts/list', async ({ cursor } = {}, ctx) => {
+    this.server.setRequestHandler('prompts/list', async (params, ctx) => {
       const prompts = (await this.#host.prompts()).filter((prompt) => this.#isAllowed(ctx, prompt))
       const definitions = prompts.map(({ server: _server, originalName: _original, ...prompt }) => prompt)
-      return pages.of(definitions, ({ name }) => name, cursor, (page) => ({ prompts: page }))
+      return pages.of(
+        definitions,
+        ({ name }) => name,
+        params?.cursor,
+        (page) => ({ prompts: page }),
+      )
     })
     this.server.setRequestHandler('prompts/get', ({ name, arguments: args }, ctx) =>
-      this.#relay.run(ctx, (host) => host.getPrompt(name, args)).catch((error) => Promise.reject(toProtocolError(error))),
+      this.#relay
+        .run(ctx, (host) => host.getPrompt(name, args))
+        .catch((error) => Promise.reject(toProtocolError(error))),
     )
   }
 
   #serveResources(): void {
     const pages = new Pages(this.server.sealer, 'resources')
     const templatePages = new Pages(this.server.sealer, 'templates')
-    this.server.setRequestHandler('resources/list', async ({ cursor } = {}, ctx) => {
+    this.server.setRequestHandler('resources/list', async (params, ctx) => {
       const resources = toGatewayUris(await this.#allowed(ctx, this.#host.resources()))
-      return pages.of(resources, ({ uri }) => uri, cursor, (page) => ({ resources: page }))
+      return pages.of(
+        resources,
+        ({ uri }) => uri,
+        params?.cursor,
+        (page) => ({ resources: page }),
+      )
     })
-    this.server.setRequestHandler('resources/templates/list', async ({ cursor } = {}, ctx) => {
+    this.server.setRequestHandler('resources/templates/list', async (params, ctx) => {
       const templates = await this.#allowed(ctx, this.#host.resourceTemplates())
       const definitions = templates.map(({ server: _server, ...template }) => template)
-      return templatePages.of(definitions, ({ name }) => name, cursor, (page) => ({ resourceTemplates: page }))
+      return templatePages.of(
+        definitions,
+        ({ name }) => name,
+        params?.cursor,
+        (page) => ({ resourceTemplates: page }),
+      )
     })
     this.server.setRequestHandler('resources/read', ({ uri }, ctx) => this.#readResource(uri, ctx))
   }
@@ -136,7 +161,7 @@ class Gateway {
   async #readResource(given: string, ctx: Context): Promise<ReadResourceResult> {
     const { uri, server } = fromGatewayUri(given)
     try {
-      return (await this.#relay.run(ctx, (host) => host.readResource(uri, { server }))) as ReadResourceResult
+      return await this.#relay.run(ctx, (host) => host.readResource(uri, { server }))
     } catch (error) {
       throw toProtocolError(error)
     }

@@ -23,7 +23,10 @@ export class Pages {
     const page = items.slice(start, start + pageSize)
     const last = page.at(-1)
     const hasMore = start + pageSize < items.length && last !== undefined
-    return { ...toPage(page), ...(hasMore && { nextCursor: await this.#sealer.seal([start + pageSize, keyOf(last)], this.#purpose) }) }
+    return {
+      ...toPage(page),
+      ...(hasMore && { nextCursor: await this.#sealer.seal([start + pageSize, keyOf(last)], this.#purpose) }),
+    }
   }
 
   async #startOf<T>(items: readonly T[], keyOf: (item: T) => string, cursor: string): Promise<number> {

@@ -1,12 +1,11 @@
 import { ErrorCode, ProtocolError, Suspended } from '../../errors.ts'
-import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Context } from '../../server/context.ts'
 import type { Host } from '../host.ts'
 import type { CallerTable } from './caller-table.ts'
 import type { RelayedCall } from './relayed-call.ts'
 
 /** A request to a server, made with the connections of the caller. */
-export type RelayedWork = (host: Host, call: RelayedCall) => Promise<ResultObject>
+export type RelayedWork<R extends object = object> = (host: Host, call: RelayedCall) => Promise<R>
 
 /** Passes requests of callers to servers, and questions of servers back to the caller whose request caused them. */
 export class Relay {
@@ -20,13 +19,14 @@ export class Relay {
     this.#parkedMs = parkedMs
   }
 
-  async run(ctx: Context, work: RelayedWork): Promise<ResultObject> {
+  async run<R extends object>(ctx: Context, work: RelayedWork<R>): Promise<R> {
     const call = await this.#find(ctx, work)
     call.onProgress = ({ progress, ...details }) => ctx.progress(progress, details)
     const cancel = () => call.cancel(ctx.signal.reason)
     ctx.signal.addEventListener('abort', cancel, { once: true })
     try {
-      return await this.#drive(call, ctx)
+      // A repeated request finds the call that the same handler began, so it has the same kind of result.
+      return (await this.#drive(call, ctx)) as R
     } catch (error) {
       if (error instanceof Suspended) call.park(this.#parkedMs)
       throw error
@@ -67,7 +67,7 @@ export class Relay {
     return call
   }
 
-  async #drive(call: RelayedCall, ctx: Context): Promise<ResultObject> {
+  async #drive(call: RelayedCall, ctx: Context): Promise<object> {
     for (;;) {
       const step = await call.next()
       if ('result' in step) return step.result

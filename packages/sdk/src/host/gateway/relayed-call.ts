@@ -1,6 +1,6 @@
 import { McpError } from '../../errors.ts'
-import type { Progress } from '../../jsonrpc/pending.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
+import type { Progress } from '../../jsonrpc/pending.ts'
 import type { InputRequest } from '../../protocol/input.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
 import { random } from '../../util/random.ts'
@@ -14,7 +14,7 @@ export interface RelayedQuestion {
 }
 
 /** What happens next in a call: the server asks something, or the call ends. */
-export type Step = { readonly question: RelayedQuestion } | { readonly result: ResultObject }
+export type Step = { readonly question: RelayedQuestion } | { readonly result: object }
 
 interface OpenQuestion extends RelayedQuestion {
   readonly answer: Deferred<ResultObject>
@@ -30,13 +30,13 @@ export class RelayedCall {
   readonly #abort = new AbortController()
   readonly #questions = new Map<string, OpenQuestion>()
   #count = 0
-  #outcome: { readonly result: ResultObject } | { readonly error: unknown } | undefined
+  #outcome: { readonly result: object } | { readonly error: unknown } | undefined
   #changed = deferred<void>()
   #timer: Timer | undefined
   onProgress: ((progress: Progress) => void) | undefined
 
   /** @param onEnd Called when the server has answered, or the call was cancelled. */
-  start(work: (call: RelayedCall) => Promise<ResultObject>, onEnd: () => void): void {
+  start(work: (call: RelayedCall) => Promise<object>, onEnd: () => void): void {
     work(this).then(
       (result) => this.#end({ result }, onEnd),
       (error) => this.#end({ error }, onEnd),
@@ -103,7 +103,7 @@ export class RelayedCall {
     this.#notify()
   }
 
-  #end(outcome: { result: ResultObject } | { error: unknown }, onEnd: () => void): void {
+  #end(outcome: { result: object } | { error: unknown }, onEnd: () => void): void {
     this.#outcome = outcome
     this.unpark()
     onEnd()

@@ -1,7 +1,7 @@
 import { ErrorCode, ProtocolError } from '../../errors.ts'
 import type { CallToolResult, Tool } from '../../protocol/tools.ts'
 import { isObject } from '../../util/objects.ts'
-import { searchIn, type HostTool } from '../catalog.ts'
+import { type HostTool, searchIn } from '../catalog.ts'
 
 const searchName = 'search_tools'
 const callName = 'call_tool'
@@ -40,14 +40,17 @@ export type SearchOutcome =
   | { readonly result: CallToolResult }
   | { readonly call: { readonly name: string; readonly arguments: Record<string, unknown> } }
 
-/** Runs a call of `search_tools` or `call_tool`; undefined for any other tool. */
+export function isSearchTool(name: string): boolean {
+  return name === searchName || name === callName
+}
+
+/** Runs a call of `search_tools` or `call_tool`. */
 export function runToolSearch(
   tools: readonly HostTool[],
   name: string,
   args: Readonly<Record<string, unknown>>,
-): SearchOutcome | undefined {
-  if (name === searchName) return { result: search(tools, args) }
-  return name === callName ? { call: readCall(args) } : undefined
+): SearchOutcome {
+  return name === searchName ? { result: search(tools, args) } : { call: readCall(args) }
 }
 
 function search(tools: readonly HostTool[], { query, limit = 10 }: Readonly<Record<string, unknown>>): CallToolResult {
