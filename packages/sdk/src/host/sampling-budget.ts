@@ -116,7 +116,10 @@ export class SamplingAccount {
   #exceeded(limit: string, retryAfterMs?: number): ProtocolError {
     const later = retryAfterMs === undefined ? 'Try again when one has ended.' : `Try again in ${retryAfterMs} ms.`
     const message = `Sampling limit reached: the server ${JSON.stringify(this.#server)} may use ${limit}. ${later}`
-    return new ProtocolError(-32_000, message, { error: 'rate_limited', ...(retryAfterMs !== undefined && { retryAfterMs }) })
+    return new ProtocolError(-32_000, message, {
+      error: 'rate_limited',
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    })
   }
 }
 

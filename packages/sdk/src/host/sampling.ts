@@ -205,7 +205,8 @@ interface Details {
 }
 
 function checkAnswer(answer: ModelAnswer, params: CreateMessageParams): void {
-  const problem = sampledProblem(answer, params) ?? usageProblem(answer, params) ?? tokensProblem(answer, params, undefined)
+  const problem =
+    sampledProblem(answer, params) ?? usageProblem(answer, params) ?? tokensProblem(answer, params, undefined)
   if (problem !== undefined) throw new McpError('invalid-response', `The model returned an invalid message: ${problem}`)
 }
 

@@ -57,10 +57,7 @@ const api = 'AI SDK'
  *
  * const model = aiSdk(generateText, openai('gpt-6'))
  */
-export function aiSdk(
-  generateText: GenerateText,
-  models: AiSdkModel | readonly (AiSdkModel | AiSdkChoice)[],
-): Model {
+export function aiSdk(generateText: GenerateText, models: AiSdkModel | readonly (AiSdkModel | AiSdkChoice)[]): Model {
   const list = (Array.isArray(models) ? models : [models]).map(toChoice)
   if (list.length === 0) throw new TypeError('aiSdk() requires at least one model')
   const byName = new Map(list.map(({ name, model }) => [name, model]))

@@ -1,4 +1,9 @@
-import type { CreateMessageParams, SamplingContent, SamplingMessage, ToolResultContent } from '../../protocol/sampling.ts'
+import type {
+  CreateMessageParams,
+  SamplingContent,
+  SamplingMessage,
+  ToolResultContent,
+} from '../../protocol/sampling.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import {
   blocksOf,

@@ -14,7 +14,12 @@ import {
   unsupported,
 } from './adapter.ts'
 import type { ModelAnswer, ModelRequest } from './model.ts'
-import { commonParameters, type OpenAiChatClient, type OpenAiChatRequest, type OpenAiOptions } from './openai-parameters.ts'
+import {
+  commonParameters,
+  type OpenAiChatClient,
+  type OpenAiChatRequest,
+  type OpenAiOptions,
+} from './openai-parameters.ts'
 import { toolResultFor } from './tool-result.ts'
 import { type ToolSet, toolsFor } from './tools-for.ts'
 
@@ -33,9 +38,7 @@ export async function generateChat(
   const { parameters, omitted } = commonParameters(request.params, options)
   const notes: string[] = []
   const body = { ...toRequest(request, tools, options, notes), ...parameters }
-  const answer = await callApi(api, request, () =>
-    client.chat.completions.create(body, { signal: request.signal }),
-  )
+  const answer = await callApi(api, request, () => client.chat.completions.create(body, { signal: request.signal }))
   return readAnswer(answer, request, tools, [...omitted, ...notes])
 }
 

@@ -13,7 +13,12 @@ import {
   unsupported,
 } from './adapter.ts'
 import type { ModelAnswer, ModelRequest } from './model.ts'
-import { commonParameters, type OpenAiOptions, type OpenAiResponsesClient, type OpenAiResponsesRequest } from './openai-parameters.ts'
+import {
+  commonParameters,
+  type OpenAiOptions,
+  type OpenAiResponsesClient,
+  type OpenAiResponsesRequest,
+} from './openai-parameters.ts'
 import { toolResultFor } from './tool-result.ts'
 import { type ToolSet, toolsFor } from './tools-for.ts'
 

@@ -49,7 +49,10 @@ export type OpenAiOutputItem =
   | { type: 'input_file'; filename: string; file_data: string }
 
 export type AiSdkToolOutput =
-  | { type: 'content'; value: ({ type: 'text'; text: string } | { type: 'file-data'; data: string; mediaType: string })[] }
+  | {
+      type: 'content'
+      value: ({ type: 'text'; text: string } | { type: 'file-data'; data: string; mediaType: string })[]
+    }
   | { type: 'error-text'; value: string }
 
 /**
@@ -107,7 +110,8 @@ class ResultReader {
   read({ content, structuredContent }: ToolOutput): readonly Part[] {
     const blocks = content.slice(0, maxBlocks)
     const parts = blocks.flatMap((block) => this.#block(block) ?? [])
-    if (content.length > maxBlocks) parts.push(this.#left(`${content.length - maxBlocks} more blocks`, 'there are too many'))
+    if (content.length > maxBlocks)
+      parts.push(this.#left(`${content.length - maxBlocks} more blocks`, 'there are too many'))
     if (structuredContent !== undefined && !hasSame(blocks, structuredContent)) {
       parts.push(...this.#text(JSON.stringify(structuredContent)))
     }
@@ -128,7 +132,9 @@ class ResultReader {
       case 'resource':
         return this.#resource(block)
       default:
-        return [this.#left(`content of the type ${JSON.stringify((block as { type: unknown }).type)}`, 'it is not known')]
+        return [
+          this.#left(`content of the type ${JSON.stringify((block as { type: unknown }).type)}`, 'it is not known'),
+        ]
     }
   }
 
