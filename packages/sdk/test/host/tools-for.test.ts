@@ -21,7 +21,7 @@ describe('toolsFor', () => {
     const { files_read } = toolsFor('ai-sdk', read).tools
     expect(files_read).toMatchObject({ description: 'Reads a file', inputSchema: { jsonSchema: schema } })
     expect(files_read?.inputSchema['~standard'].jsonSchema.input()).toEqual(schema)
-    expect(files_read?.inputSchema).toHaveProperty([Symbol.for('vercel.ai.schema')], true)
+    expect(files_read?.inputSchema).toMatchObject({ [Symbol.for('vercel.ai.schema')]: true })
   })
 
   it('marks tools as strict if the strict mode can express their schemas', () => {

@@ -145,6 +145,8 @@ class ResultReader {
   }
 
   #text(text: string): readonly Part[] {
+    // Anthropic rejects empty text blocks, and they say nothing.
+    if (text === '') return []
     const kept = text.slice(0, this.#textLeft)
     this.#textLeft -= kept.length
     if (kept.length === text.length) return [{ text }]
@@ -192,7 +194,7 @@ function isJson(text: string, expected: string | undefined): boolean {
 const render: {
   readonly [F in ToolFormat]: (parts: readonly Part[], isError: boolean) => ToolResultContents[F]
 } = {
-  anthropic: (parts) => parts.filter(isNotEmpty).map(toAnthropic),
+  anthropic: (parts) => parts.map(toAnthropic),
   openai: (parts, isError) => {
     const text = textOf(parts)
     return isError ? `Error: ${text}` : text
@@ -212,11 +214,6 @@ const render: {
               : { type: 'file-data', data: part.data, mediaType: part.mimeType },
           ),
         },
-}
-
-/** Anthropic rejects empty text blocks. */
-function isNotEmpty(part: Part): boolean {
-  return !('text' in part) || part.text !== ''
 }
 
 function toAnthropic(part: Part): AnthropicResultBlock {
