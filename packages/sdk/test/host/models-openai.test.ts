@@ -252,6 +252,13 @@ describe('the adapter for OpenAI responses', () => {
     await expect(model.generate(request())).rejects.toThrow(/OpenAI responses API.*failed \(server_error\)/)
   })
 
+  it('refuses more stop sequences than it is ready to search for', async () => {
+    const { calls, model } = adapt(answer)
+    const stopSequences = Array.from({ length: 101 }, (_, at) => `stop ${at}`)
+    expect(await errorOf(model.generate(request({ stopSequences })))).toBeInstanceOf(ProtocolError)
+    expect(calls).toEqual([])
+  })
+
   it('requires the part of the client that the chosen API needs', () => {
     const chat = { chat: { completions: { create: async () => answer } } }
     expect(() => openai(chat as never, { model: 'a', api: 'responses' })).toThrow('responses.create')

@@ -168,7 +168,7 @@ describe('the request that the model gets', () => {
     expect([asked, requests]).toEqual([[], []])
   })
 
-  it('has no context of any server unless the host provides it [HOST-007]', async () => {
+  it('has no context of any server unless the host provides it [SAMP-013]', async () => {
     const { sample, requests, asked, records } = create()
     await sample(ask({ includeContext: 'allServers' }))
     expect(requests[0]?.params).toEqual(ask())
@@ -318,8 +318,14 @@ describe('the sampling budget of a server', () => {
   })
 
   it('must be positive', () => {
-    const { coordinator } = create({ budget: { tokensPerDay: 0 } })
-    expect(() => coordinator.usageOf('files')).toThrow(TypeError)
+    expect(() => create({ budget: { tokensPerDay: 0 } })).toThrow(/"tokensPerDay" must be greater than 0/)
+    expect(() => create({ budgets: { mail: { maxConcurrent: Number.NaN } } })).toThrow(TypeError)
+  })
+
+  it('of a single server replaces the limits that it names', () => {
+    const { coordinator } = create({ budget: { tokensPerDay: 50 }, budgets: { mail: { maxConcurrent: 1 } } })
+    expect(coordinator.usageOf('mail').tokensPerDay).toBe(50)
+    expect(coordinator.usageOf('files').tokensPerDay).toBe(50)
   })
 })
 

@@ -60,6 +60,8 @@ describe('toolResultFor', () => {
     expect(toolResultFor('openai', failed).content).toBe('Error: no such file')
     expect(toolResultFor('openai-responses', failed).content[0]).toEqual({ type: 'input_text', text: 'Error:' })
     expect(toolResultFor('ai-sdk', failed).content).toEqual({ type: 'error-text', value: 'no such file' })
+    const failedWithImage = { ...failed, content: [{ type: 'image' as const, data: 'aW1n', mimeType: 'image/png' }] }
+    expect(toolResultFor('ai-sdk', failedWithImage).notes).toEqual([expect.stringContaining('left out image')])
   })
 
   it('adds structured content unless a text block repeats it', () => {
@@ -78,7 +80,7 @@ describe('toolResultFor', () => {
     expect(text.indexOf('Untrusted data')).toBeLessThan(text.indexOf('hello'))
   })
 
-  it.each(formats)('bounds text, media and the number of blocks for %s [TOOL-045]', (format) => {
+  it.each(formats)('bounds text, media and the number of blocks for %s', (format) => {
     const text = { type: 'text' as const, text: '§'.repeat(600) }
     const image = { type: 'image' as const, data: 'a'.repeat(800), mimeType: 'image/png' }
     const many = Array.from({ length: 10_000 }, () => ({ type: 'text' as const, text: '' }))

@@ -279,7 +279,7 @@ function asModel(schema: JsonSchema, value: Record<string, unknown>, restore: (v
 function problemsOf(schema: unknown, target: SchemaTarget, isStrict: boolean, path = ''): string[] {
   if (!isObject(schema)) return [`${path}: not a schema`]
   const found: string[] = []
-  const { properties, items, anyOf } = schema
+  const { properties, items, anyOf = schema.oneOf } = schema
   if (path === '' && schema.type !== 'object') found.push('the root is not an object')
   const banned = ['$ref', '$defs', 'definitions', 'allOf', ...(path === '' ? ['anyOf', 'oneOf', 'enum', 'not'] : [])]
   const strictlyBanned = isStrict ? ['oneOf', 'not', 'minLength', 'patternProperties', 'default', 'prefixItems'] : []

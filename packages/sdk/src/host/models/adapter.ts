@@ -61,18 +61,21 @@ function toApiError(api: string, error: unknown, signal: AbortSignal): McpError 
   }
   // The message of these errors repeats parts of the key.
   const isAuth = status === 401 || status === 403
-  const reason = isAuth ? 'check the key and the permissions of the client object' : reasonOf(error)
+  const reason = isAuth ? 'check the key and the permissions of the client object' : reasonOf(error, status)
   return new HttpError(`The ${api} answered with status ${status}: ${reason}`, { outcome: 'refused', status })
 }
 
 const maxReasonLength = 500
 
 const secrets =
-  /\bBearer\s+\S+|\b(?:sk|pk|rk|gsk|xai|key|token)[-_][A-Za-z0-9_*-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|\b[A-Za-z0-9_-]{40,}/gi
+  /\bBearer\s+\S+|\b(?:sk|pk|rk|gsk|xai|key|token)[-_][A-Za-z0-9_*-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|\b[A-Za-z0-9_-]{32,}/gi
 
-function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : 'unknown error'
-  return message.slice(0, 10_000).replaceAll(secrets, '[removed]').slice(0, maxReasonLength)
+/** What the API said, without the status that some SDKs put in front of it. */
+function reasonOf(error: unknown, status?: number): string {
+  const { apiMessage } = isObject(error) ? error : {}
+  const message = typeof apiMessage === 'string' ? apiMessage : error instanceof Error ? error.message : 'unknown error'
+  const safe = message.slice(0, 10_000).replaceAll(secrets, '[removed]').slice(0, maxReasonLength)
+  return safe.startsWith(`${status} `) ? safe.slice(`${status} `.length) : safe
 }
 
 /** Returns the error for an answer that the adapter does not understand. */

@@ -69,7 +69,8 @@ export function toolResultFor<F extends ToolFormat>(
   options: ToolResultForOptions = {},
 ): ToolResultFor<F> {
   const isError = result.isError === true
-  const reader = new ResultReader(format, options)
+  // Errors of the AI SDK are text, as messages of chat completions are.
+  const reader = new ResultReader(isError && format === 'ai-sdk' ? 'openai' : format, options)
   const parts = reader.read(result)
   return { content: render[format](parts, isError), isError, notes: reader.notes }
 }
@@ -231,5 +232,5 @@ function toOpenAi(part: Part): OpenAiOutputItem {
 }
 
 function textOf(parts: readonly Part[]): string {
-  return parts.map((part) => ('text' in part ? part.text : `[${part.mimeType}]`)).join('\n')
+  return parts.map((part) => ('text' in part ? part.text : '')).join('\n')
 }
