@@ -136,6 +136,21 @@ describe('downlevelSchema', () => {
     expect(notes).toEqual([{ path: '', message: expect.stringContaining('joined the 2 alternatives') }])
   })
 
+  it('keeps the type of tags that have the same, and drops types that differ', () => {
+    const branch = (tag: unknown, type: string) => ({ properties: { tag: { type, const: tag } }, required: ['tag'] })
+    const { schema: same } = downlevelSchema({ anyOf: [branch('a', 'string'), branch('b', 'string')] }, 'openai')
+    expect(same.properties).toEqual({ tag: { type: 'string', enum: ['a', 'b'] } })
+    const { schema: mixed } = downlevelSchema({ anyOf: [branch('a', 'string'), branch(1, 'integer')] }, 'openai')
+    expect(mixed.properties).toEqual({ tag: { enum: ['a', 1] } })
+  })
+
+  it('keeps the types of all items of a tuple, including further ones', () => {
+    const tuple = { type: 'array', prefixItems: [{ type: 'string' }, { type: 'number' }], items: { type: 'boolean' } }
+    const { schema } = downlevelSchema({ type: 'object', properties: { tuple } }, 'openai')
+    const items = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] }
+    expect(schema.properties).toEqual({ tuple: { type: 'array', items } })
+  })
+
   it('wraps a schema that is not for objects', () => {
     const { schema, restore } = downlevelSchema({ type: 'array', items: { type: 'string' } }, 'openai')
     expect(schema).toEqual({
