@@ -37,6 +37,15 @@ describe('toolsFor', () => {
     expect(toolsFor('anthropic', read, { strict: true }).tools[0]).toMatchObject({ strict: true })
   })
 
+  it('reads the arguments of calls from objects and from JSON text', () => {
+    const { toCall } = toolsFor('openai', read)
+    const call = { name: 'files_read', arguments: { path: 'a' } }
+    expect(toCall('files_read', { path: 'a' })).toEqual(call)
+    expect(toCall('files_read', '{"path":"a"}')).toEqual(call)
+    expect(toCall('files_read', '')).toEqual({ ...call, arguments: {} })
+    for (const bad of ['{"path":', '[]', undefined, 3]) expect(() => toCall('files_read', bad)).toThrow(/files_read/)
+  })
+
   it('shortens long descriptions, and says so', () => {
     const [tool] = toolsFor('openai', [{ ...read[0]!, description: 'x'.repeat(30) }], { maxDescriptionChars: 10 }).tools
     expect(tool?.function.description).toBe(`${'x'.repeat(9)}…`)

@@ -10,6 +10,7 @@ import type {
 import { untilAborted } from '../../util/abort.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import type { ModelAnswer, ModelRequest, TokenUsage } from './model.ts'
+import type { ToolSet } from './tools-for.ts'
 
 /** The models of an adapter: one, or several to choose from by the preferences of servers. */
 export interface ModelSelection {
@@ -142,15 +143,11 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
-/** Parses the arguments of a tool call, which some APIs send as JSON text. */
-export function parseArguments(api: string, json: unknown): JsonObject {
-  try {
-    const value: unknown = json === '' ? {} : JSON.parse(String(json))
-    if (isObject(value)) return value
-  } catch {
-    // Reported below.
-  }
-  throw invalidAnswer(api, 'the arguments of a tool call are not a JSON object')
+/** Makes the block for a tool call of the model, with the name and arguments that the server knows. */
+export function toToolUse(api: string, tools: ToolSet, id: unknown, name: unknown, input: unknown): ToolUseContent {
+  const call = tools.toCall(String(name), input)
+  if (!call) throw invalidAnswer(api, 'it uses a tool that was not offered')
+  return { type: 'tool_use', id: String(id), name: call.name, input: call.arguments }
 }
 
 /** The list under a key of an answer, or an empty list. */
