@@ -34,24 +34,34 @@ export interface SettledTokens {
   readonly isEstimated: boolean
 }
 
+/** A budget with all of its limits. */
+export type SamplingLimits = Readonly<Record<keyof SamplingBudget, number>>
+
+/** Adds the default limits. Throws if a limit is not greater than 0. */
+export function toLimits(budget: SamplingBudget = {}): SamplingLimits {
+  const { requestsPerMinute = 10, maxConcurrent = 2, maxTokensPerRequest = 4_096, tokensPerDay = 200_000 } = budget
+  const limits = { requestsPerMinute, maxConcurrent, maxTokensPerRequest, tokensPerDay }
+  for (const [name, limit] of Object.entries(limits)) {
+    if (!(limit > 0)) throw new TypeError(`The sampling budget "${name}" must be greater than 0`)
+  }
+  return limits
+}
+
 const dayMs = 86_400_000
 
 /** Keeps the budget of one server. */
 export class SamplingAccount {
   readonly #server: string
-  readonly #budget: Required<{ [K in keyof SamplingBudget]: number }>
+  readonly #limits: SamplingLimits
   readonly #rate: TokenBucket
   #running = 0
   #day = 0
   #tokens = 0
 
-  constructor(server: string, budget: SamplingBudget) {
-    const { requestsPerMinute = 10, maxConcurrent = 2, maxTokensPerRequest = 4_096, tokensPerDay = 200_000 } = budget
+  constructor(server: string, limits: SamplingLimits) {
+    const { requestsPerMinute } = limits
     this.#server = server
-    this.#budget = { requestsPerMinute, maxConcurrent, maxTokensPerRequest, tokensPerDay }
-    for (const [name, limit] of Object.entries(this.#budget)) {
-      if (!(limit > 0)) throw new TypeError(`The sampling budget "${name}" must be greater than 0`)
-    }
+    this.#limits = limits
     this.#rate = new TokenBucket(Math.max(1, requestsPerMinute), requestsPerMinute / 60, clock.now())
   }
 
@@ -60,7 +70,7 @@ export class SamplingAccount {
    * @returns Ends it.
    */
   enter(): () => void {
-    const { maxConcurrent, requestsPerMinute } = this.#budget
+    const { maxConcurrent, requestsPerMinute } = this.#limits
     const now = clock.now()
     if (this.#running >= maxConcurrent) throw this.#exceeded(`at most ${maxConcurrent} sampling requests at a time`)
     if (!this.#rate.take(now)) {
@@ -74,7 +84,7 @@ export class SamplingAccount {
 
   /** Caps `maxTokens` at what the server may use. */
   cap(params: CreateMessageParams): CreateMessageParams {
-    const { maxTokensPerRequest, tokensPerDay } = this.#budget
+    const { maxTokensPerRequest, tokensPerDay } = this.#limits
     const left = Math.floor(tokensPerDay - this.#today() - estimateInput(params))
     if (left < 1) {
       throw this.#exceeded(`at most ${tokensPerDay} tokens per day`, dayMs - (clock.now() % dayMs))
@@ -100,7 +110,7 @@ export class SamplingAccount {
   }
 
   usage(): SamplingUsage {
-    return { tokensToday: this.#today(), tokensPerDay: this.#budget.tokensPerDay, running: this.#running }
+    return { tokensToday: this.#today(), tokensPerDay: this.#limits.tokensPerDay, running: this.#running }
   }
 
   /** The tokens of this day. A clock that was set back does not begin a new one. */

@@ -7,7 +7,7 @@ import { omit } from '../util/objects.ts'
 import type { ActionServer, SamplingAction, SamplingResultAction } from './action.ts'
 import type { AuditRecord } from './audit/audit.ts'
 import type { Model, ModelAnswer } from './models/model.ts'
-import { SamplingAccount, type SamplingBudget, type SamplingUsage } from './sampling-budget.ts'
+import { SamplingAccount, type SamplingBudget, type SamplingUsage, toLimits } from './sampling-budget.ts'
 
 export type { SamplingBudget, SamplingUsage } from './sampling-budget.ts'
 
@@ -26,7 +26,7 @@ export interface SamplingOptions {
   audit(record: AuditRecord): void
   /** The limits of each server. */
   budget?: SamplingBudget | undefined
-  /** The limits of single servers by id, instead of `budget`. */
+  /** Limits of single servers by id, which replace those of `budget`. */
   budgets?: Readonly<Record<string, SamplingBudget>> | undefined
   /**
    * Returns context for requests with `includeContext`; it is added to the system prompt, which the user sees. Default: servers
@@ -59,6 +59,7 @@ export class SamplingCoordinator {
 
   constructor(options: SamplingOptions) {
     if (options.model.choices.length === 0) throw new TypeError('SamplingCoordinator requires a model with choices')
+    for (const budget of [options.budget, ...Object.values(options.budgets ?? {})]) toLimits(budget)
     this.#options = options
   }
 
@@ -172,7 +173,8 @@ export class SamplingCoordinator {
     const { budget, budgets = {} } = this.#options
     let account = this.#accounts.get(serverId)
     if (!account) {
-      account = new SamplingAccount(serverId, (Object.hasOwn(budgets, serverId) ? budgets[serverId] : budget) ?? {})
+      const own = Object.hasOwn(budgets, serverId) ? budgets[serverId] : undefined
+      account = new SamplingAccount(serverId, toLimits({ ...budget, ...own }))
       this.#accounts.set(serverId, account)
     }
     return account

@@ -10,6 +10,7 @@ import type {
 import { untilAborted } from '../../util/abort.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import type { ModelAnswer, ModelRequest, TokenUsage } from './model.ts'
+import type { ToolSet } from './tools-for.ts'
 
 /** The models of an adapter: one, or several to choose from by the preferences of servers. */
 export interface ModelSelection {
@@ -61,18 +62,21 @@ function toApiError(api: string, error: unknown, signal: AbortSignal): McpError 
   }
   // The message of these errors repeats parts of the key.
   const isAuth = status === 401 || status === 403
-  const reason = isAuth ? 'check the key and the permissions of the client object' : reasonOf(error)
+  const reason = isAuth ? 'check the key and the permissions of the client object' : reasonOf(error, status)
   return new HttpError(`The ${api} answered with status ${status}: ${reason}`, { outcome: 'refused', status })
 }
 
 const maxReasonLength = 500
 
 const secrets =
-  /\bBearer\s+\S+|\b(?:sk|pk|rk|gsk|xai|key|token)[-_][A-Za-z0-9_*-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|\b[A-Za-z0-9_-]{40,}/gi
+  /\bBearer\s+\S+|\b(?:sk|pk|rk|gsk|xai|key|token)[-_][A-Za-z0-9_*-]{6,}|\bAIza[A-Za-z0-9_-]{10,}|\b[A-Za-z0-9_-]{32,}/gi
 
-function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : 'unknown error'
-  return message.slice(0, 10_000).replaceAll(secrets, '[removed]').slice(0, maxReasonLength)
+/** What the API said, without the status that some SDKs put in front of it. */
+function reasonOf(error: unknown, status?: number): string {
+  const { apiMessage } = isObject(error) ? error : {}
+  const message = typeof apiMessage === 'string' ? apiMessage : error instanceof Error ? error.message : 'unknown error'
+  const safe = message.slice(0, 10_000).replaceAll(secrets, '[removed]').slice(0, maxReasonLength)
+  return safe.startsWith(`${status} `) ? safe.slice(`${status} `.length) : safe
 }
 
 /** Returns the error for an answer that the adapter does not understand. */
@@ -139,15 +143,11 @@ function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
-/** Parses the arguments of a tool call, which some APIs send as JSON text. */
-export function parseArguments(api: string, json: unknown): JsonObject {
-  try {
-    const value: unknown = json === '' ? {} : JSON.parse(String(json))
-    if (isObject(value)) return value
-  } catch {
-    // Reported below.
-  }
-  throw invalidAnswer(api, 'the arguments of a tool call are not a JSON object')
+/** Makes the block for a tool call of the model, with the name and arguments that the server knows. */
+export function toToolUse(api: string, tools: ToolSet, id: unknown, name: unknown, input: unknown): ToolUseContent {
+  const call = tools.toCall(String(name), input)
+  if (!call) throw invalidAnswer(api, 'it uses a tool that was not offered')
+  return { type: 'tool_use', id: String(id), name: call.name, input: call.arguments }
 }
 
 /** The list under a key of an answer, or an empty list. */

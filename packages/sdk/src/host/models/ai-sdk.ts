@@ -9,6 +9,7 @@ import {
   toAnswer,
   toolResultsOf,
   toolUses,
+  toToolUse,
   toUsage,
   unsupported,
 } from './adapter.ts'
@@ -155,9 +156,7 @@ function readContent(answer: JsonObject, tools: ToolSet): SamplingContent[] {
   const content: SamplingContent[] = []
   if (typeof answer.text === 'string' && answer.text !== '') content.push({ type: 'text', text: answer.text })
   for (const { toolCallId, toolName, input } of listOf(answer.toolCalls)) {
-    const call = isObject(input) ? tools.toCall(String(toolName), input) : undefined
-    if (!call) throw invalidAnswer(api, 'it uses a tool that was not offered, or without arguments')
-    content.push({ type: 'tool_use', id: String(toolCallId), name: call.name, input: call.arguments })
+    content.push(toToolUse(api, tools, toolCallId, toolName, input))
   }
   if (listOf(answer.files).length > 0) throw invalidAnswer(api, 'it has files, which sampling does not support')
   return content

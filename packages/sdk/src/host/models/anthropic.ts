@@ -14,6 +14,7 @@ import {
   type ModelSelection,
   toAnswer,
   toChoices,
+  toToolUse,
   toUsage,
   unsupported,
 } from './adapter.ts'
@@ -167,11 +168,8 @@ function readBlock(block: JsonObject, tools: ToolSet): SamplingContent[] {
   switch (block.type) {
     case 'text':
       return [{ type: 'text', text: String(block.text) }]
-    case 'tool_use': {
-      const call = isObject(block.input) ? tools.toCall(String(block.name), block.input) : undefined
-      if (!call) throw invalidAnswer(api, 'it uses a tool that was not offered')
-      return [{ type: 'tool_use', id: String(block.id), name: call.name, input: call.arguments }]
-    }
+    case 'tool_use':
+      return [toToolUse(api, tools, block.id, block.name, block.input)]
     case 'thinking':
     case 'redacted_thinking':
       return []

@@ -7,9 +7,9 @@ import {
   cutAtStop,
   invalidAnswer,
   listOf,
-  parseArguments,
   toAnswer,
   toolResultsOf,
+  toToolUse,
   toUsage,
   unsupported,
 } from './adapter.ts'
@@ -141,9 +141,7 @@ function readMessage(message: JsonObject, tools: ToolSet): SamplingContent[] {
   }
   for (const { id, function: called } of listOf(message.tool_calls)) {
     const { name, arguments: json } = isObject(called) ? called : {}
-    const call = tools.toCall(String(name), parseArguments(api, json))
-    if (!call) throw invalidAnswer(api, 'it uses a tool that was not offered')
-    content.push({ type: 'tool_use', id: String(id), name: call.name, input: call.arguments })
+    content.push(toToolUse(api, tools, id, name, json))
   }
   return content
 }

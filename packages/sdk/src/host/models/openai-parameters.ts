@@ -1,3 +1,4 @@
+import { ErrorCode, ProtocolError } from '../../errors.ts'
 import type { CreateMessageParams } from '../../protocol/sampling.ts'
 import type { ModelSelection } from './adapter.ts'
 
@@ -56,12 +57,18 @@ export interface OpenAiOptions extends ModelSelection {
   maxTokensParameter?: 'max_completion_tokens' | 'max_tokens' | undefined
 }
 
+const maxStopSequences = 100
+
 /** The parameters that both APIs have under the same name, and what has to be left out. */
 export function commonParameters(
   params: CreateMessageParams,
   options: OpenAiOptions,
 ): { parameters: OpenAiParameters; omitted: string[] } {
-  const { temperature, metadata = {} } = params
+  const { temperature, metadata = {}, stopSequences = [] } = params
+  // The adapter searches the text for those that the API does not take.
+  if (stopSequences.length > maxStopSequences) {
+    throw new ProtocolError(ErrorCode.InvalidParams, `params.stopSequences has more than ${maxStopSequences} entries`)
+  }
   const { temperature: passesTemperature = true, store = false } = options
   const parameters: OpenAiParameters = {}
   const omitted: string[] = []

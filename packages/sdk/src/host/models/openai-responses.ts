@@ -6,9 +6,9 @@ import {
   cutAtStop,
   invalidAnswer,
   listOf,
-  parseArguments,
   toAnswer,
   toolResultsOf,
+  toToolUse,
   toUsage,
   unsupported,
 } from './adapter.ts'
@@ -110,11 +110,8 @@ function readItem(item: JsonObject, tools: ToolSet): SamplingContent[] {
   switch (item.type) {
     case 'message':
       return listOf(item.content).map(({ text, refusal }) => ({ type: 'text', text: String(text ?? refusal ?? '') }))
-    case 'function_call': {
-      const call = tools.toCall(String(item.name), parseArguments(api, item.arguments))
-      if (!call) throw invalidAnswer(api, 'it uses a tool that was not offered')
-      return [{ type: 'tool_use', id: String(item.call_id), name: call.name, input: call.arguments }]
-    }
+    case 'function_call':
+      return [toToolUse(api, tools, item.call_id, item.name, item.arguments)]
     case 'reasoning':
       return []
     default:

@@ -10,7 +10,7 @@ export type { SchemaNote } from './schema/notes.ts'
 export type { SchemaTarget } from './schema/targets.ts'
 
 /** A schema as an API takes it. */
-export interface DownlevelledSchema {
+export interface DownleveledSchema {
   readonly schema: JsonSchema
   /** Every change that was made. Empty if the API takes the schema as it is. */
   readonly notes: readonly SchemaNote[]
@@ -34,7 +34,7 @@ const maxSchemaChars = 200_000
  * const { schema, notes } = downlevelSchema(tool.inputSchema, 'openai-strict')
  * for (const { path, message } of notes) console.log(`${tool.name}${path}: ${message}`)
  */
-export function downlevelSchema(original: JsonSchema, target: SchemaTarget): DownlevelledSchema {
+export function downlevelSchema(original: JsonSchema, target: SchemaTarget): DownleveledSchema {
   const notes = new NoteList()
   if (!isSmall(original)) {
     notes.add('', `replaced by a schema that allows any object: it has more than ${maxSchemaChars} characters`)
@@ -52,7 +52,7 @@ export function downlevelSchema(original: JsonSchema, target: SchemaTarget): Dow
   }
 }
 
-function withoutStrictMode(original: JsonSchema, target: SchemaTarget, problem: string): DownlevelledSchema {
+function withoutStrictMode(original: JsonSchema, target: SchemaTarget, problem: string): DownleveledSchema {
   const relaxed = downlevelSchema(original, withoutStrict(target))
   const note = { path: '', message: `strict mode is not possible: ${problem}` }
   return { ...relaxed, notes: [note, ...relaxed.notes] }

@@ -69,7 +69,8 @@ export function toolResultFor<F extends ToolFormat>(
   options: ToolResultForOptions = {},
 ): ToolResultFor<F> {
   const isError = result.isError === true
-  const reader = new ResultReader(format, options)
+  // Errors of the AI SDK are text, as messages of chat completions are.
+  const reader = new ResultReader(isError && format === 'ai-sdk' ? 'openai' : format, options)
   const parts = reader.read(result)
   return { content: render[format](parts, isError), isError, notes: reader.notes }
 }
@@ -145,6 +146,8 @@ class ResultReader {
   }
 
   #text(text: string): readonly Part[] {
+    // Anthropic rejects empty text blocks, and they say nothing.
+    if (text === '') return []
     const kept = text.slice(0, this.#textLeft)
     this.#textLeft -= kept.length
     if (kept.length === text.length) return [{ text }]
@@ -192,7 +195,7 @@ function isJson(text: string, expected: string | undefined): boolean {
 const render: {
   readonly [F in ToolFormat]: (parts: readonly Part[], isError: boolean) => ToolResultContents[F]
 } = {
-  anthropic: (parts) => parts.filter(isNotEmpty).map(toAnthropic),
+  anthropic: (parts) => parts.map(toAnthropic),
   openai: (parts, isError) => {
     const text = textOf(parts)
     return isError ? `Error: ${text}` : text
@@ -214,11 +217,6 @@ const render: {
         },
 }
 
-/** Anthropic rejects empty text blocks. */
-function isNotEmpty(part: Part): boolean {
-  return !('text' in part) || part.text !== ''
-}
-
 function toAnthropic(part: Part): AnthropicResultBlock {
   if ('text' in part) return { type: 'text', text: part.text }
   const { data, mimeType } = part
@@ -234,5 +232,5 @@ function toOpenAi(part: Part): OpenAiOutputItem {
 }
 
 function textOf(parts: readonly Part[]): string {
-  return parts.map((part) => ('text' in part ? part.text : `[${part.mimeType}]`)).join('\n')
+  return parts.map((part) => ('text' in part ? part.text : '')).join('\n')
 }

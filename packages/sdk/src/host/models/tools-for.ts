@@ -1,6 +1,7 @@
+import { McpError } from '../../errors.ts'
 import type { JsonSchema } from '../../schema/json-schema.ts'
 import { define, isObject, type JsonObject } from '../../util/objects.ts'
-import { type DownlevelledSchema, downlevelSchema, type SchemaTarget } from './schema-for.ts'
+import { type DownleveledSchema, downlevelSchema, type SchemaTarget } from './schema-for.ts'
 import { toApiNames } from './tool-names.ts'
 
 /** The SDK that tools are for: `openai` is the API for chat completions, `openai-responses` the one for responses. */
@@ -37,9 +38,12 @@ export interface ToolSet<F extends ToolFormat = ToolFormat> {
   apiNameOf(name: string): string
   /**
    * Returns the call that a model made, with the name in the catalog and arguments for the original schema.
+   *
+   * @param input The arguments as the SDK has them: an object, or JSON text.
    * @returns undefined if the model called a tool that it was not offered
+   * @throws McpError if the arguments are not an object
    */
-  toCall(apiName: string, input: JsonObject): CatalogCall | undefined
+  toCall(apiName: string, input: unknown): CatalogCall | undefined
 }
 
 /** A change that was made to a tool. */
@@ -147,17 +151,31 @@ export function toolsFor<F extends ToolFormat>(
     toCall: (apiName, input) => {
       const tool = byApiName.get(apiName)
       if (!tool) return undefined
-      const restored = tool.schema.restore(input)
-      return { name: tool.name, arguments: isObject(restored) ? restored : input }
+      const given = toArguments(input, tool.name)
+      const restored = tool.schema.restore(given)
+      return { name: tool.name, arguments: isObject(restored) ? restored : given }
     },
   }
+}
+
+function toArguments(input: unknown, name: string): JsonObject {
+  try {
+    const value: unknown = typeof input === 'string' ? JSON.parse(input === '' ? '{}' : input) : input
+    if (isObject(value)) return value
+  } catch {
+    // Reported below.
+  }
+  throw new McpError(
+    'invalid-response',
+    `The model called ${JSON.stringify(name)} with invalid arguments: they must be a JSON object`,
+  )
 }
 
 interface PreparedTool {
   readonly name: string
   readonly apiName: string
   readonly description: string | undefined
-  readonly schema: DownlevelledSchema
+  readonly schema: DownleveledSchema
   readonly notes: readonly ToolNote[]
 }
 

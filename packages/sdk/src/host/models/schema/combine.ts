@@ -66,15 +66,16 @@ function intersectProperties(a: JsonObject, b: JsonObject): JsonObject {
  * require.
  */
 export function unite(branches: readonly JsonSchema[]): JsonSchema {
-  const united: JsonObject = {}
-  const names = new Set(branches.flatMap(({ properties }) => (isObject(properties) ? Object.keys(properties) : [])))
-  for (const name of names) {
-    const variants = branches.flatMap(({ properties }) => {
-      const variant = isObject(properties) ? own(properties, name) : undefined
-      return variant === undefined ? [] : [variant]
-    })
-    define(united, name, uniteValues(variants))
+  const variants = new Map<string, unknown[]>()
+  for (const { properties } of branches) {
+    for (const [name, property] of Object.entries(isObject(properties) ? properties : {})) {
+      const known = variants.get(name)
+      if (known) known.push(property)
+      else variants.set(name, [property])
+    }
   }
+  const united: JsonObject = {}
+  for (const [name, properties] of variants) define(united, name, uniteValues(properties))
   const [first = {}, ...others] = branches
   const demands = others.map((branch) => new Set(strings(branch.required)))
   const required = strings(first.required).filter((name) => demands.every((names) => names.has(name)))
@@ -88,8 +89,9 @@ function uniteValues(variants: readonly unknown[]): unknown {
   if (different.length === 1) return only
   const constants = different.map((variant) => (isObject(variant) ? constantsOf(variant) : undefined))
   if (constants.every((values) => values !== undefined)) {
-    const { const: _, ...annotations } = isObject(only) ? only : {}
-    return { ...annotations, enum: [...new Set(constants.flat())] }
+    const types = new Set(different.map((variant) => JSON.stringify(isObject(variant) ? variant.type : undefined)))
+    const type = isObject(only) && only.type !== undefined && types.size === 1 ? { type: only.type } : {}
+    return { ...type, enum: [...new Set(constants.flat())] }
   }
   return { anyOf: different }
 }

@@ -91,8 +91,10 @@ export class NodeConverter {
     const tuple = Array.isArray(schema.prefixItems) ? schema.prefixItems : schema.items
     if (Array.isArray(tuple)) {
       this.#notes.add(path, 'replaced the tuple by a list whose items may have any of its types')
-      const items = tuple.length === 1 ? tuple[0] : { anyOf: tuple }
-      return { ...omit(schema, ['prefixItems', 'additionalItems']), items: tuple.length > 0 ? items : {} }
+      const further = tuple === schema.items ? schema.additionalItems : schema.items
+      const types = isObject(further) ? [...tuple, further] : tuple
+      const items = types.length === 1 ? types[0] : { anyOf: types }
+      return { ...omit(schema, ['prefixItems', 'additionalItems']), items: types.length > 0 ? items : {} }
     }
     if (!typesOf(schema)?.includes('array') || schema.items !== undefined) return schema
     this.#notes.add(path, 'added items, which allow anything')

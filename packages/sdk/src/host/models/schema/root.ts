@@ -45,10 +45,12 @@ function isObjectLike(schema: JsonSchema): boolean {
 function uniteRoot(schema: JsonSchema, alternatives: readonly JsonSchema[], notes: NoteList): JsonSchema {
   const base = omit(schema, ['anyOf', 'oneOf'])
   notes.add('', `joined the ${alternatives.length} alternatives at the root, and described them in the description`)
-  const listed = alternatives.slice(0, maxAlternatives).map((branch) => mergeAllOf(branch, '', notes))
-  const united = intersect(base, unite(listed))
-  const words = listed.map((branch) => describe(branch)).filter((text) => text !== '')
-  const choices = words.length > 1 ? `Use one of these combinations of properties: ${words.join('; or ')}.` : ''
+  const merged = alternatives.map((branch) => mergeAllOf(branch, '', notes))
+  const united = intersect(base, unite(merged))
+  const words = merged.slice(0, maxAlternatives).map(describe)
+  const more = merged.length > maxAlternatives ? ['others'] : []
+  const listed = [...words, ...more].filter((text) => text !== '')
+  const choices = listed.length > 1 ? `Use one of these combinations of properties: ${listed.join('; or ')}.` : ''
   const description = [base.description, choices].filter((text) => typeof text === 'string' && text !== '').join('\n')
   return { ...united, ...(description !== '' && { description }) }
 }
