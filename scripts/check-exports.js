@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
+import { publicTypeProblems } from './public-types.js'
 
 const sdk = new URL('../packages/sdk', import.meta.url).pathname
 const manifest = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8'))
@@ -66,6 +67,8 @@ const promised = {
   './stores/sqlite': ['sqliteStore'],
   './stores/redis': ['redisStore'],
   './client/terminal': ['terminalHandlers'],
+  './host': ['createHost', 'createGateway', 'terminalApproval', 'anthropic', 'openai', 'aiSdk', 'verifyAudit'],
+  './host/node': ['fileAudit', 'sqliteAudit', 'fileHostStore', 'readConfigFile', 'findConfigFiles'],
   './testing': [
     'startAuthorizationServer',
     'taskStoreContract',
@@ -78,7 +81,7 @@ const promised = {
   ],
 }
 /** These run on every runtime, so they may load Node's modules only by a dynamic import. */
-const portable = ['.', './server', './client']
+const portable = ['.', './server', './client', './host']
 
 const strictUser = `
 import type { Transport } from 'tenon/client'
@@ -120,6 +123,7 @@ for (const [subpath, target] of Object.entries(manifest.exports)) {
 if (found.get('.').McpError !== found.get('./client').McpError)
   problems.push('McpError is not the same class in every subpath')
 
+problems.push(...publicTypeProblems(sdk, new Map([...found.keys()].map((subpath) => [subpath, join(sdk, manifest.exports[subpath].types)]))))
 checkReadme()
 await checkBrowser()
 checkStrictUser()

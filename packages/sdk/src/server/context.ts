@@ -44,6 +44,7 @@ export class Context {
   #log: Log | undefined
   #progress: ProgressSender | undefined
 
+  /** @internal */
   constructor(call: Call, caller: Caller, conversation: Conversation, filterLog?: LogFilter) {
     this.#call = call
     this.#filterLog = filterLog
