@@ -43,7 +43,7 @@ const matches = (rule: Omit<PolicyRule, 'decide'>, action: HostAction, decide: P
   decisionOf([{ ...rule, decide }, { decide: decide === 'ask' ? 'deny' : 'ask' }], action) === decide
 
 describe('a policy', () => {
-  it('asks the user if no rule decides [HOST-002]', () => {
+  it('asks the user if no rule decides', () => {
     expect(decide(undefined, call())).toEqual({ decision: 'ask', rule: undefined })
     expect(decide([], call())).toEqual({ decision: 'ask', rule: undefined })
     expect(decide([{ tool: 'write', decide: 'allow' }], call())).toEqual({ decision: 'ask', rule: undefined })
@@ -130,7 +130,7 @@ describe('annotations in a policy', () => {
   const trusted = server('files', 'trusted')
   const readOnly = { annotations: { readOnlyHint: true } }
 
-  it('never match a tool of an untrusted server [TOOL-012] [HOST-008]', () => {
+  it('never match a tool of an untrusted server [TOOL-012, HOST-008]', () => {
     const annotations = { readOnlyHint: true }
     expect(matches(readOnly, call({ annotations }), 'allow')).toBe(false)
     expect(matches(readOnly, call({ annotations, server: trusted }), 'allow')).toBe(true)
