@@ -184,6 +184,16 @@ describe('the answer of the user', () => {
   })
 })
 
+describe('an input or output that is not a terminal', () => {
+  it.each(['input', 'output'] as const)('denies: %s', async (stream) => {
+    const person = new Person()
+    Object.assign(person[stream], { isTTY: false })
+    person.input.write('always\n')
+    expect(await person.approve(requestFor(write))).toBe('deny')
+    await person.shows('there is no terminal to ask on')
+  })
+})
+
 describe('a question', () => {
   it('about a tool shows server, trust, reason, tool and all arguments before the call [TOOL-044]', async () => {
     const lines = await new Person().sees({

@@ -82,6 +82,7 @@ describe('a policy', () => {
     expect(matches({ arguments: { 'options.missing': '*' } }, deep)).toBe(false)
     expect(matches({ arguments: { 'options.constructor.name': '*' } }, deep)).toBe(false)
     expect(matches({ arguments: { toString: /./ } }, deep)).toBe(false)
+    expect(matches({ arguments: { mode: 'r' } }, call({ arguments: Object.create({ mode: 'r' }) }))).toBe(false)
     expect(matches({ arguments: { 'list.length': '*' } }, call({ arguments: { list: 'text' } }))).toBe(false)
     expect(matches({ arguments: { options: '*' } }, deep)).toBe(false)
     expect(matches({ arguments: { n: '5', flag: 'true' } }, call({ arguments: { n: 5, flag: true } }))).toBe(true)
@@ -258,6 +259,7 @@ describe('a pattern', () => {
     ['*_file', ['_file', 'a_file'], ['_files']],
     ['a*b*c', ['abc', 'aXbXc', 'abbc', 'abcbc'], ['ac', 'acb', 'abcX']],
     ['ab*ba', ['abba', 'abXba'], ['aba', 'ab']],
+    ['a*bc*c', ['abcc', 'abcXc'], ['abc']],
     ['a**b', ['ab', 'axb'], ['a']],
     ['a.c', ['a.c'], ['abc']],
     ['[a]*(b)', ['[a](b)'], ['ab']],
