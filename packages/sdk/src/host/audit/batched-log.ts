@@ -11,7 +11,7 @@ import { toDetailText } from './redact.ts'
 export interface AuditTarget {
   /** The last entry; undefined if there is none. */
   readonly head: AuditHead | undefined
-  /** Appends a batch in one write. The batch is composed for the position that the target passes, while nobody else can write. */
+  /** Appends a batch in one write. The batch is composed for the position that the target passes, and may be composed again for another one. */
   append(compose: (position: AuditPosition) => Promise<readonly AuditLine[]>): Promise<void>
   close(): Promise<void>
 }
