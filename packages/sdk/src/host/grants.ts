@@ -153,7 +153,7 @@ export class Grants {
   }
 
   #recordUse(grant: Grant): void {
-    const before = grant.lastUsedAt ?? 0
+    const before = grant.lastUsedAt ?? Number.NEGATIVE_INFINITY
     grant.lastUsedAt = clock.now()
     if (grant.duration === 'once') {
       this.#session.delete(grant.id)

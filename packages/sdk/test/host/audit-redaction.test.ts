@@ -131,6 +131,8 @@ describe('the size of audit entries', () => {
     expect(JSON.stringify(await detailsOf(details))).toBe('{"a":{"y":1.5,"z":"ä\\n"},"b":[1,null,true]}')
     const odd = JSON.parse('{"__proto__":{"polluted":true},"toJSON":"x"}')
     expect(JSON.stringify(await detailsOf({ odd }))).toBe('{"odd":{"__proto__":{"polluted":true},"toJSON":"x"}}')
+    const failing = Object.defineProperty({}, 'a', { enumerable: true, get: () => decodeURI('%') })
+    expect(await detailsOf({ failing })).toEqual({ omitted: 'The details are not JSON values.' })
     expect(await detailsOf({ big: 10n, run: () => 1, toJSON: () => 'forged' })).toEqual({ big: '10' })
   })
 })

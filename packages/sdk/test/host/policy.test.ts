@@ -44,7 +44,7 @@ const matches = (rule: Omit<PolicyRule, 'decide'>, action: HostAction, decide: P
   decisionOf([{ ...rule, decide }, { decide: decide === 'ask' ? 'deny' : 'ask' }], action) === decide
 
 describe('a policy', () => {
-  it('asks the user if no rule decides [HOST-002]', () => {
+  it('asks the user if no rule decides', () => {
     expect(decide(undefined, call())).toEqual({ decision: 'ask', rule: undefined })
     expect(decide([], call())).toEqual({ decision: 'ask', rule: undefined })
     expect(decide([{ tool: 'write', decide: 'allow' }], call())).toEqual({ decision: 'ask', rule: undefined })
@@ -83,6 +83,7 @@ describe('a policy', () => {
     expect(matches({ arguments: { 'options.missing': '*' } }, deep)).toBe(false)
     expect(matches({ arguments: { 'options.constructor.name': '*' } }, deep)).toBe(false)
     expect(matches({ arguments: { toString: /./ } }, deep)).toBe(false)
+    expect(matches({ arguments: { mode: 'r' } }, call({ arguments: Object.create({ mode: 'r' }) }))).toBe(false)
     expect(matches({ arguments: { 'list.length': '*' } }, call({ arguments: { list: 'text' } }))).toBe(false)
     expect(matches({ arguments: { options: '*' } }, deep)).toBe(false)
     expect(matches({ arguments: { n: '5', flag: 'true' } }, call({ arguments: { n: 5, flag: true } }))).toBe(true)
@@ -131,7 +132,7 @@ describe('annotations in a policy', () => {
   const trusted = server('files', 'trusted')
   const readOnly = { annotations: { readOnlyHint: true } }
 
-  it('never match a tool of an untrusted server [TOOL-012] [HOST-008]', () => {
+  it('never match a tool of an untrusted server [TOOL-012, HOST-008]', () => {
     const annotations = { readOnlyHint: true }
     expect(matches(readOnly, call({ annotations }), 'allow')).toBe(false)
     expect(matches(readOnly, call({ annotations, server: trusted }), 'allow')).toBe(true)
@@ -259,6 +260,7 @@ describe('a pattern', () => {
     ['*_file', ['_file', 'a_file'], ['_files']],
     ['a*b*c', ['abc', 'aXbXc', 'abbc', 'abcbc'], ['ac', 'acb', 'abcX']],
     ['ab*ba', ['abba', 'abXba'], ['aba', 'ab']],
+    ['a*bc*c', ['abcc', 'abcXc'], ['abc']],
     ['a**b', ['ab', 'axb'], ['a']],
     ['a.c', ['a.c'], ['abc']],
     ['[a]*(b)', ['[a](b)'], ['ab']],

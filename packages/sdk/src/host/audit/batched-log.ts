@@ -11,7 +11,7 @@ import { toDetailText } from './redact.ts'
 export interface AuditTarget {
   /** The last entry; undefined if there is none. */
   readonly head: AuditHead | undefined
-  /** Appends a batch in one write. The batch is composed for the position that the target passes, while nobody else can write. */
+  /** Appends a batch in one write. The batch is composed for the position that the target passes, and may be composed again for another one. */
   append(compose: (position: AuditPosition) => Promise<readonly AuditLine[]>): Promise<void>
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ export class BatchedAuditLog implements ChainedAuditLog {
   #pending: PendingRecord[] = []
   #timer: Timer | undefined
   #writing: Promise<void> | undefined
-  #isClosed = false
+  #closing: Promise<void> | undefined
 
   constructor(target: AuditTarget, digest: Digest, options: AuditLogOptions) {
     this.#target = target
@@ -52,7 +52,7 @@ export class BatchedAuditLog implements ChainedAuditLog {
   }
 
   append(record: AuditRecord): void {
-    if (this.#isClosed) throw new ClosedError(`Cannot record "${record.event}": the audit log is closed.`)
+    if (this.#closing) throw new ClosedError(`Cannot record "${record.event}": the audit log is closed.`)
     if (this.#pending.length >= this.#maxPending) throw this.#overloaded(record)
     this.#pending.push({ record, timeMs: clock.now() })
     if (!this.#writing) this.#schedule(batchDelayMs)
@@ -64,19 +64,22 @@ export class BatchedAuditLog implements ChainedAuditLog {
     await this.#write()
   }
 
-  async close(): Promise<void> {
-    if (this.#isClosed) return
-    this.#isClosed = true
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #close(): Promise<void> {
     try {
       await this.flush()
     } finally {
       scheduler.clearTimeout(this.#timer)
       await this.#target.close()
     }
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
   }
 
   #write(): Promise<void> {

@@ -15,11 +15,16 @@ export const redacted = '[redacted]'
  */
 export function toDetailText(details: unknown, redact: Redact | undefined): string {
   const clean = redactAll(details, redact)
-  for (const limits of attempts) {
-    const text = JSON.stringify(new Copier(limits).copy(clean, 0))
-    if (toBytes(text).byteLength <= maxDetailBytes) return text
+  try {
+    for (const limits of attempts) {
+      const text = JSON.stringify(new Copier(limits).copy(clean, 0))
+      if (toBytes(text).byteLength <= maxDetailBytes) return text
+    }
+    return JSON.stringify({ omitted: 'The details are too large.' })
+  } catch {
+    // One record that cannot be read must not keep all later ones from being written.
+    return JSON.stringify({ omitted: 'The details are not JSON values.' })
   }
-  return JSON.stringify({ omitted: 'The details are too large.' })
 }
 
 /** Whether a member with this name holds a secret. */

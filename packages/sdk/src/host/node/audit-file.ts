@@ -106,8 +106,11 @@ class FileTarget implements AuditTarget {
   }
 
   async close(): Promise<void> {
-    await this.#file?.close()
-    await this.#unlock()
+    try {
+      await this.#file?.close()
+    } finally {
+      await this.#unlock()
+    }
   }
 
   async #startFile(): Promise<void> {

@@ -69,7 +69,7 @@ async function readRecord(path: string): Promise<HostRecord | undefined> {
   }
 }
 
-/** Follows no link and accepts no file of another user: whoever writes it decides what is approved. */
+/** The file decides what is approved, so links and files that other users can change are rejected. */
 async function readText(path: string): Promise<string | undefined> {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
   const file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {

@@ -115,11 +115,12 @@ function viewAction(action: HostAction, layout: Layout): string[] {
 
 /** The complete command line. The environment is shown by names only, because values may be secrets. */
 function viewConnect({ target, env, before }: ConnectAction, layout: Layout): string[] {
+  const isUrl = /^https?:\/\//i.test(target)
   return [
     ...(before === undefined ? [] : block('Approved before', before, layout)),
-    ...block(before === undefined ? 'Command or URL' : 'Now', target, layout),
+    ...block(before !== undefined ? 'Now' : isUrl ? 'URL' : 'Command line', target, layout),
     ...(env.length > 0 ? labeled('Variables', env.join(', '), layout) : []),
-    layout.paint.warning('! A server that runs on this machine can do everything that you can do.'),
+    ...(isUrl ? [] : [layout.paint.warning('! This runs a program, which can do everything that you can do.')]),
   ]
 }
 
@@ -188,7 +189,7 @@ function viewFinding({ severity, where, message, excerpt }: Finding, layout: Lay
     layout.paint.warning(severity === 'high' ? '! Suspicious' : '! Note'),
     ...labeled('Where', where, layout),
     ...labeled('What', message, layout),
-    ...quoteAll(`»${excerpt}«`, layout).map(layout.paint.warning),
+    ...quoteAll(`»${excerpt}«`, layout, layout.paint.warning),
   ]
 }
 

@@ -3,12 +3,13 @@ import type { Layout } from '../../client/terminal/layout.ts'
 /**
  * Text of a server or a model. Every line starts with a bar, so that none can pass for text of this program. A dotted bar marks
  * the continuation of a long line. Nothing is cut, because the user agrees to all of it.
+ * @param color Colors the text, but not the bar.
  */
-export function quoteAll(text: string, { width, paint }: Layout): string[] {
+export function quoteAll(text: string, { width, paint }: Layout, color = (line: string) => line): string[] {
   return visible(text)
     .split('\n')
     .flatMap((line) => wrapLine(line, width - 2))
-    .map(({ text, isContinued }) => `${paint.faint(isContinued ? '┊' : '│')} ${text}`)
+    .map(({ text, isContinued }) => `${paint.faint(isContinued ? '┊' : '│')} ${color(text)}`)
 }
 
 /** A label of this program with a text on the same line. Further lines are indented, so they cannot pass for labels either. */
