@@ -3,7 +3,7 @@ import type { Definitions } from '../definitions.ts'
 import { checkAddresses } from './addresses.ts'
 import type { Finding } from './finding.ts'
 import { checkHiddenText } from './hidden-text.ts'
-import { checkInstructions } from './instructions.ts'
+import { checkInstructions, uniqueFindings } from './instructions.ts'
 import { checkName, checkWords } from './look-alikes.ts'
 import { checkSecretMember, checkSecrets } from './secrets.ts'
 import { checkShadowing, type OtherServer } from './shadowing.ts'
@@ -18,23 +18,31 @@ import { toExcerpt } from './visible.ts'
  * @example
  * const findings = inspectDefinitions('files', definitions, [{ id: 'mail', definitions: mailDefinitions }])
  */
-export function inspectDefinitions(
-  server: string,
-  definitions: Definitions,
-  others: readonly OtherServer[],
-): Finding[] {
+export function inspectDefinitions(server: string, definitions: Definitions, others: readonly OtherServer[]): Finding[] {
   const texts = new JoinedTexts(maxChars)
-  const add = (text: string, place: Place) => texts.add(text, place)
-  for (const [root, value] of rootsOf(definitions)) forEachText(value, { key: root }, add)
+  // An order can be split over several descriptions, which other members separate in `texts`.
+  const descriptions = new JoinedTexts(maxChars)
+  for (const [root, value] of rootsOf(definitions)) {
+    forEachText(value, { key: root }, (text, place) => {
+      if (isKeyword(text, place)) return
+      texts.add(text, place)
+      if (place.key === 'description' && place.parent?.parent === undefined) descriptions.add(text, place)
+    })
+  }
   return [
     ...checkHiddenText(texts, 'definitions'),
     ...checkNames(definitions),
     ...checkWords(texts.text, (start, end) => texts.whereIs(start, end)),
-    ...checkInstructions(texts),
+    ...uniqueFindings([...checkInstructions(texts), ...checkInstructions(descriptions)]),
     ...checkShadowing(server, definitions, texts, others),
     ...checkSecrets(texts),
     ...checkSize(texts),
   ]
+}
+
+/** Values such as `string` in a schema, which would separate the descriptions around them. */
+function isKeyword(text: string, { key }: Place): boolean {
+  return (key === 'type' || key === 'format' || key === '$schema') && text.length < 64 && !text.includes(' ')
 }
 
 /** Inspects a result of a tool, a resource or a prompt before a model sees it. */
@@ -78,18 +86,8 @@ function collect(value: unknown, root: string): { texts: JoinedTexts; members: F
 const maxSecretChars = 4_096
 const maxSecretMembers = 50
 
-function rootsOf({
-  identity,
-  instructions,
-  tools,
-  prompts,
-  resourceTemplates,
-  resources,
-}: Definitions): [string, unknown][] {
-  const named = (kind: string, name: string, value: unknown): [string, unknown] => [
-    `${kind} ${toExcerpt(name, 80)}`,
-    value,
-  ]
+function rootsOf({ identity, instructions, tools, prompts, resourceTemplates, resources }: Definitions): [string, unknown][] {
+  const named = (kind: string, name: string, value: unknown): [string, unknown] => [`${kind} ${toExcerpt(name, 80)}`, value]
   return [
     ['server', identity],
     ['instructions', instructions],
@@ -102,8 +100,7 @@ function rootsOf({
 
 function checkNames({ identity, tools, prompts, resourceTemplates }: Definitions): Finding[] {
   const parameters = tools.flatMap(({ name, inputSchema }) => {
-    const properties =
-      isObject(inputSchema) && isObject(inputSchema.properties) ? Object.keys(inputSchema.properties) : []
+    const properties = isObject(inputSchema) && isObject(inputSchema.properties) ? Object.keys(inputSchema.properties) : []
     return properties.map((property) => [`tool ${toExcerpt(name, 80)}, inputSchema`, property] as const)
   })
   const names = [

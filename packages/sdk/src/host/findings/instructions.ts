@@ -3,7 +3,7 @@ import { decodeTexts } from './encoded-text.ts'
 import type { Finding } from './finding.ts'
 import { decodeSelectors } from './hidden-text.ts'
 import { foreignOrders, type InstructionRule, instructionRules } from './instruction-rules.ts'
-import { positionInText, toSkeleton } from './look-alikes.ts'
+import { toSkeleton } from './look-alikes.ts'
 import type { JoinedTexts } from './texts.ts'
 import { toExcerpt } from './visible.ts'
 
@@ -14,17 +14,26 @@ import { toExcerpt } from './visible.ts'
  */
 export function checkInstructions(texts: JoinedTexts): Finding[] {
   const { text } = texts
-  const skeleton = toSkeleton(text)
-  const { matches, isComplete } = findOrders(skeleton)
-  const found = matches.flatMap((match) => toFinding(match, texts, skeleton) ?? [])
-  for (const hidden of decodeSelectors(text))
-    found.push(...checkDecoded(hidden, 'invisible characters', texts.whereIs(0)))
+  const skeletons = /[^\0-\x7f]/.test(text) ? texts.map(toSkeleton) : texts
+  const { matches, isComplete } = findOrders(skeletons.text, skeletons)
+  const found = matches.map((match) => toFinding(match, texts, skeletons))
+  for (const hidden of decodeSelectors(text)) found.push(...checkDecoded(hidden, 'invisible characters', texts.whereIs(0)))
   for (const { text: decoded, encoding, start, end } of decodeTexts(text, decodeLimits)) {
     found.push(...checkDecoded(decoded, encoding, texts.whereIs(start, end)))
   }
   found.push(...checkForeign(texts))
   if (!isComplete) found.push(floodOfPhrases(texts))
-  return unique(found)
+  return uniqueFindings(found)
+}
+
+/** One finding per place and message: several anchors of a rule find the same phrase. */
+export function uniqueFindings(findings: readonly Finding[]): Finding[] {
+  const byKey = new Map<string, Finding>()
+  for (const finding of findings) {
+    const key = `${finding.where}\n${finding.message}`
+    if (!byKey.has(key)) byKey.set(key, finding)
+  }
+  return [...byKey.values()]
 }
 
 const decodeLimits = { minChars: 24, maxChars: 65_536 }
@@ -58,13 +67,15 @@ const charsAfter = 240
 const maxWindows = 4_096
 const maxMatches = 50
 
-function findOrders(text: string): { matches: Match[]; isComplete: boolean } {
+/** @param texts The texts that `text` consists of. A rule sees one of them, unless it says that its phrase may be split. */
+function findOrders(text: string, texts?: JoinedTexts): { matches: Match[]; isComplete: boolean } {
   const matches: Match[] = []
   let windows = 0
   anchors.scan(text, ({ rule, pattern }, index) => {
     if (++windows > maxWindows || matches.length >= maxMatches) return false
-    const from = Math.max(0, index - charsBefore)
-    const window = text.slice(from, index + charsAfter).replace(/[\s"'`*]/g, ' ')
+    const [first, last] = texts && !rule.mayBeSplit ? texts.boundsAt(index) : [0, text.length]
+    const from = Math.max(first, index - charsBefore)
+    const window = text.slice(from, Math.min(last, index + charsAfter)).replace(/[\s"'`*]/g, ' ')
     const match = pattern.exec(window)
     if (match) matches.push({ rule, start: from + match.index, end: from + match.index + match[0].length })
     return undefined
@@ -72,17 +83,13 @@ function findOrders(text: string): { matches: Match[]; isComplete: boolean } {
   return { matches, isComplete: windows <= maxWindows }
 }
 
-function toFinding({ rule, start, end }: Match, texts: JoinedTexts, skeleton: string): Finding | undefined {
-  const { text } = texts
-  const isSame = skeleton === text
-  const from = isSame ? start : positionInText(text, start)
-  const to = isSame ? end : positionInText(text, end - 1) + 1
-  if (!rule.mayBeSplit && texts.partAt(from) !== texts.partAt(to - 1)) return undefined
-  const isDisguised =
-    !isSame && text.slice(from, to) !== skeleton.slice(start, end) && /[^\0-\x7f‘’“”]/.test(text.slice(from, to))
+function toFinding({ rule, start, end }: Match, texts: JoinedTexts, skeletons: JoinedTexts): Finding {
+  const phrase = skeletons.text.slice(start, end)
+  const original = texts.slice(skeletons.partAt(start), skeletons.partAt(end - 1))
+  const isDisguised = texts !== skeletons && !original.replace(/[\u2018\u2019\u201c\u201d]/g, "'").includes(phrase)
   const message = isDisguised ? `${rule.message} It is disguised by special characters.` : rule.message
-  const excerpt = toExcerpt(skeleton.slice(start, end))
-  return { rule: 'instructions', severity: rule.severity, where: texts.whereIs(from, to), message, excerpt }
+  const where = skeletons.whereIs(start, end)
+  return { rule: 'instructions', severity: rule.severity, where, message, excerpt: toExcerpt(phrase) }
 }
 
 function checkDecoded(decoded: string, encoding: string, where: string): Finding[] {
@@ -114,14 +121,4 @@ function floodOfPhrases(texts: JoinedTexts): Finding {
     message: `The text contains more than ${maxWindows} words that can be part of an order, so the rest was not inspected.`,
     excerpt: toExcerpt(texts.text.slice(0, 160)),
   }
-}
-
-/** One finding per place and message: several anchors of a rule find the same phrase. */
-function unique(findings: readonly Finding[]): Finding[] {
-  const byKey = new Map<string, Finding>()
-  for (const finding of findings) {
-    const key = `${finding.where}\n${finding.message}`
-    if (!byKey.has(key)) byKey.set(key, finding)
-  }
-  return [...byKey.values()]
 }

@@ -28,22 +28,6 @@ export function toText(units: Uint16Array): string {
   return text
 }
 
-/** Returns the position in a text of a character of its skeleton. */
-export function positionInText(text: string, skeletonIndex: number): number {
-  const table = looks()
-  let length = 0
-  for (let index = 0; index < text.length; index++) {
-    const start = index
-    const code = text.charCodeAt(index)
-    let look = code < 128 ? code : table[code]!
-    if (look === supplementary) look = lookOfPair(code, text.charCodeAt(++index))
-    if (look === dropped) continue
-    if (length === skeletonIndex) return start
-    length++
-  }
-  return Math.max(0, text.length - 1)
-}
-
 /** The skeleton of a name, in lower case and without separators; `1` and `0` look like `l` and `o`. */
 export function nameSkeleton(name: string): string {
   return toSkeleton(name.slice(0, 256))
@@ -56,10 +40,7 @@ export function nameSkeleton(name: string): string {
 /** Checks a name of a tool, a prompt or an argument for letters that look like others. */
 export function checkName(name: string, where: string): Finding[] {
   if (!/[^\0-\x7f]/.test(name)) return []
-  const word = name
-    .slice(0, 256)
-    .match(/[\p{L}\p{M}\p{N}]+/gu)
-    ?.find((part) => imitatesLatin(part, name))
+  const word = name.slice(0, 256).match(/[\p{L}\p{M}\p{N}]+/gu)?.find((part) => imitatesLatin(part, name))
   if (word === undefined) return []
   const message = `The name contains letters of another script that look like "${toExcerpt(toSkeleton(word), 60)}".`
   return [{ rule: 'look-alike', severity: 'high', where, message, excerpt: toExcerpt(name, 80) }]
@@ -139,9 +120,7 @@ function createTable(): Uint16Array {
   const created = new Uint16Array(65_536)
   for (const [first, last] of decomposed) {
     for (let code = first; code <= last; code++) {
-      const ascii = String.fromCharCode(code)
-        .normalize('NFKD')
-        .replace(/[^!-~]/g, '')
+      const ascii = String.fromCharCode(code).normalize('NFKD').replace(/[^!-~]/g, '')
       if (ascii) created[code] = ascii.length > 2 ? ascii.charCodeAt(1) : ascii.charCodeAt(0)
     }
   }

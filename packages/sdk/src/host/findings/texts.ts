@@ -42,6 +42,25 @@ export class JoinedTexts {
     return low
   }
 
+  /** The first position of the text at a position, and the position after its end. */
+  boundsAt(index: number): readonly [start: number, end: number] {
+    const part = this.partAt(index)
+    const start = this.#starts[part] ?? 0
+    return [start, start + (this.#pieces[part]?.length ?? 0)]
+  }
+
+  /** The same texts, each changed by a function. */
+  map(change: (text: string) => string): JoinedTexts {
+    const changed = new JoinedTexts(2 * this.#maxChars)
+    for (const [part, piece] of this.#pieces.entries()) changed.add(change(piece), this.#places[part]!)
+    return changed
+  }
+
+  /** The texts with the numbers from `first` to `last`. */
+  slice(first: number, last: number): string {
+    return this.#pieces.slice(first, last + 1).join('\n')
+  }
+
   /** True if a text begins at this position. */
   isStart(index: number): boolean {
     return this.#starts[this.partAt(index)] === index
@@ -75,8 +94,7 @@ function walk(value: unknown, place: Place, visit: (text: string, place: Place) 
   if (typeof value === 'string') return visit(value, place)
   if (typeof value !== 'object' || value === null || depth > maxDepth) return
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++)
-      walk(value[index], { parent: place, key: index }, visit, depth + 1)
+    for (let index = 0; index < value.length; index++) walk(value[index], { parent: place, key: index }, visit, depth + 1)
     return
   }
   if (!isObject(value)) return
