@@ -123,7 +123,12 @@ for (const [subpath, target] of Object.entries(manifest.exports)) {
 if (found.get('.').McpError !== found.get('./client').McpError)
   problems.push('McpError is not the same class in every subpath')
 
-problems.push(...publicTypeProblems(sdk, new Map([...found.keys()].map((subpath) => [subpath, join(sdk, manifest.exports[subpath].types)]))))
+problems.push(
+  ...publicTypeProblems(
+    sdk,
+    new Map([...found.keys()].map((subpath) => [subpath, join(sdk, manifest.exports[subpath].types)])),
+  ),
+)
 checkReadme()
 await checkBrowser()
 checkStrictUser()

@@ -47,25 +47,45 @@ export type {
   UrlServerConfig,
 } from '../host/config/server-config.ts'
 export type { DefinitionChange } from '../host/definition-diff.ts'
+export type { Definitions } from '../host/definitions.ts'
 export type { CallEvent, HostEvents, ServerState } from '../host/events.ts'
 export type { Finding, FindingRule } from '../host/findings/finding.ts'
 export { inspectArguments, inspectDefinitions, inspectResult } from '../host/findings/inspect.ts'
 export { redactSecrets } from '../host/findings/secrets.ts'
+export type { OtherServer } from '../host/findings/shadowing.ts'
 export { createGateway } from '../host/gateway/gateway.ts'
 export type { AccessRule, GatewayOptions } from '../host/gateway/options.ts'
 export type { Grant } from '../host/grants.ts'
 export { createHost, type Host, type HostResource, type HostResourceTemplate, type ServerStatus } from '../host/host.ts'
-export { type HostRecord, type HostStore, memoryHostStore } from '../host/host-store.ts'
-export { aiSdk } from '../host/models/ai-sdk.ts'
-export { anthropic } from '../host/models/anthropic.ts'
-export type { Model, ModelAnswer, ModelRequest } from '../host/models/model.ts'
+export type { Roots, Sampling, SessionOptions } from '../host/host-parts.ts'
+export { type ApprovedConnection, type HostRecord, type HostStore, memoryHostStore } from '../host/host-store.ts'
+export { type AiSdkChoice, type AiSdkModel, aiSdk, type GenerateText } from '../host/models/ai-sdk.ts'
+export { type AnthropicClient, type AnthropicOptions, anthropic } from '../host/models/anthropic.ts'
+export type { Model, ModelAnswer, ModelRequest, TokenUsage } from '../host/models/model.ts'
 export { openai } from '../host/models/openai.ts'
-export { downlevelSchema } from '../host/models/schema-for.ts'
-export { toolResultFor } from '../host/models/tool-result.ts'
-export { type ToolFormat, type ToolSet, type ToolsForOptions, toolsFor } from '../host/models/tools-for.ts'
+export type { OpenAiChatClient, OpenAiOptions, OpenAiResponsesClient } from '../host/models/openai-parameters.ts'
+export type { SchemaTarget } from '../host/models/schema/targets.ts'
+export { type DownlevelledSchema, downlevelSchema } from '../host/models/schema-for.ts'
+export {
+  type ToolOutput,
+  type ToolResultFor,
+  type ToolResultForOptions,
+  toolResultFor,
+} from '../host/models/tool-result.ts'
+export {
+  type ApiTools,
+  type CatalogCall,
+  type ToolDefinition,
+  type ToolFormat,
+  type ToolNote,
+  type ToolSet,
+  type ToolsForOptions,
+  toolsFor,
+} from '../host/models/tools-for.ts'
 export type { HostInput, HostInputContext, HostLimits, HostOptions } from '../host/options.ts'
 export type { Policy, PolicyFunction, PolicyRule } from '../host/policy.ts'
-export { bubblewrap, container } from '../host/sandbox/runners.ts'
+export type { SamplingBudget } from '../host/sampling-budget.ts'
+export { type BubblewrapOptions, bubblewrap, type ContainerOptions, container } from '../host/sandbox/runners.ts'
 export type { Launch, Sandbox } from '../host/sandbox/sandbox.ts'
 export { type TerminalApprovalOptions, terminalApproval } from '../host/terminal/terminal-approval.ts'
 export type { HostCallOptions, HostToolResult, ResultSource } from '../host/tool-calls.ts'

@@ -61,7 +61,9 @@ export function forEachFingerprint(
   let hash = 0
   let isFresh = true
   while (position + fingerprintChars <= length) {
-    hash = isFresh ? hashAt(text, position) : rollHash(hash, text[position - 1]!, text[position + fingerprintChars - 1]!)
+    hash = isFresh
+      ? hashAt(text, position)
+      : rollHash(hash, text[position - 1]!, text[position + fingerprintChars - 1]!)
     const next = visit(position, hash)
     isFresh = next !== undefined && next > position + 1
     position = isFresh ? next! : position + 1
@@ -80,7 +82,8 @@ function powerOf(factor: number, exponent: number): number {
 
 function hashAt(text: Uint16Array, position: number): number {
   let hash = 0
-  for (let offset = 0; offset < fingerprintChars; offset++) hash = (Math.imul(hash, base) + text[position + offset]!) | 0
+  for (let offset = 0; offset < fingerprintChars; offset++)
+    hash = (Math.imul(hash, base) + text[position + offset]!) | 0
   return hash
 }
 

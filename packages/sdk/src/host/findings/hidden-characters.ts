@@ -162,10 +162,13 @@ function isOrdinarySpace(text: string, start: number, end: number, isStart: (ind
 
 /** Scripts that join letters, and emoji that consist of several. */
 function isOrdinaryJoiner(text: string, start: number, end: number): boolean {
-  if (/[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc]/.test(text[start - 1] ?? '')) return true
+  if (/[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc]/.test(text[start - 1] ?? ''))
+    return true
   const before = text.slice(Math.max(0, start - 3), start)
   const after = String.fromCodePoint(text.codePointAt(end) ?? 0)
-  return /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)$/u.test(before) && /\p{Extended_Pictographic}/u.test(after)
+  return (
+    /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)$/u.test(before) && /\p{Extended_Pictographic}/u.test(after)
+  )
 }
 
 const nearby = 200

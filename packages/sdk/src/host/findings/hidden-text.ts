@@ -9,7 +9,10 @@ export type TextSource = 'definitions' | 'data'
 
 /** Finds invisible text: one finding per text and kind of character. */
 export function checkHiddenText(texts: JoinedTexts, source: TextSource): Finding[] {
-  const groups = groupRuns(findHidden(texts.text, (index) => texts.isStart(index)), texts)
+  const groups = groupRuns(
+    findHidden(texts.text, (index) => texts.isStart(index)),
+    texts,
+  )
   const findings = [...groups.values()].flatMap((runs) => toFinding(runs, texts, source) ?? [])
   return source === 'data' ? findings : [...findings, ...checkComments(texts), ...checkPadding(texts)]
 }

@@ -18,7 +18,11 @@ import { toExcerpt } from './visible.ts'
  * @example
  * const findings = inspectDefinitions('files', definitions, [{ id: 'mail', definitions: mailDefinitions }])
  */
-export function inspectDefinitions(server: string, definitions: Definitions, others: readonly OtherServer[]): Finding[] {
+export function inspectDefinitions(
+  server: string,
+  definitions: Definitions,
+  others: readonly OtherServer[],
+): Finding[] {
   const texts = new JoinedTexts(maxChars)
   // An order can be split over several descriptions, which other members separate in `texts`.
   const descriptions = new JoinedTexts(maxChars)
@@ -86,8 +90,18 @@ function collect(value: unknown, root: string): { texts: JoinedTexts; members: F
 const maxSecretChars = 4_096
 const maxSecretMembers = 50
 
-function rootsOf({ identity, instructions, tools, prompts, resourceTemplates, resources }: Definitions): [string, unknown][] {
-  const named = (kind: string, name: string, value: unknown): [string, unknown] => [`${kind} ${toExcerpt(name, 80)}`, value]
+function rootsOf({
+  identity,
+  instructions,
+  tools,
+  prompts,
+  resourceTemplates,
+  resources,
+}: Definitions): [string, unknown][] {
+  const named = (kind: string, name: string, value: unknown): [string, unknown] => [
+    `${kind} ${toExcerpt(name, 80)}`,
+    value,
+  ]
   return [
     ['server', identity],
     ['instructions', instructions],
@@ -100,7 +114,8 @@ function rootsOf({ identity, instructions, tools, prompts, resourceTemplates, re
 
 function checkNames({ identity, tools, prompts, resourceTemplates }: Definitions): Finding[] {
   const parameters = tools.flatMap(({ name, inputSchema }) => {
-    const properties = isObject(inputSchema) && isObject(inputSchema.properties) ? Object.keys(inputSchema.properties) : []
+    const properties =
+      isObject(inputSchema) && isObject(inputSchema.properties) ? Object.keys(inputSchema.properties) : []
     return properties.map((property) => [`tool ${toExcerpt(name, 80)}, inputSchema`, property] as const)
   })
   const names = [

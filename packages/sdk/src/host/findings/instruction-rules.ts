@@ -14,7 +14,8 @@ export interface InstructionRule {
   readonly mayBeSplit?: boolean | undefined
 }
 
-const not = "(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|without|avoid|refrain from|not to|no need to)"
+const not =
+  '(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|without|avoid|refrain from|not to|no need to)'
 const adverbs = '(?: (?:ever|also|explicitly|first|even|directly|you|please))?'
 const theUser = '(?:the |your |this |any |an? |end )*(?:users?|humans?|customers?|operators?|person|anyone|anybody)\\b'
 const earlier = '(?:previous|prior|earlier|preceding|above|foregoing|your|system|safety|developer|original|initial)'
@@ -46,7 +47,10 @@ export const instructionRules: readonly InstructionRule[] = [
     severity: 'high',
     message: 'The text orders the model to ignore its instructions.',
     mayBeSplit: true,
-    anchors: 'ignoriere ignoriert ignorieren vergiss ignora ignorad ignorez ignorer ignore oublie oubliez olvida dimentica esqueca negeer'.split(' '),
+    anchors:
+      'ignoriere ignoriert ignorieren vergiss ignora ignorad ignorez ignorer ignore oublie oubliez olvida dimentica esqueca negeer'.split(
+        ' ',
+      ),
     pattern:
       /\b(?:ignor\w*|vergiss|olvida|oublie\w*|dimentica|esqueca|negeer) (?:\w+ ){0,4}?(?:(?:vorherig\w*|vorangehend\w*|bisherig\w*|vorig\w*|eerdere|vorige|precedenti|anteriores|precedentes|previas) (?:\w+ )?(?:anweisung|instruc|istruzion|instruk|consignes|indicaci)|(?:instruc|istruzion|consignes|indicaci)\w* (?:\w+ )?(?:anterior|precedent|previ|prealable))/,
   },
@@ -55,9 +59,7 @@ export const instructionRules: readonly InstructionRule[] = [
     message: 'The text orders the model to keep something from the user.',
     mayBeSplit: true,
     anchors: ['tell', 'telling', 'inform', 'informing', 'notify', 'notifying', 'alert', 'alerting', 'warn', 'warning'],
-    pattern: new RegExp(
-      `\\b${not}${adverbs} (?:tell|inform|notify|alert|warn)(?:l?ing)? ${theUser}(?! to\\b)`,
-    ),
+    pattern: new RegExp(`\\b${not}${adverbs} (?:tell|inform|notify|alert|warn)(?:l?ing)? ${theUser}(?! to\\b)`),
   },
   {
     severity: 'high',
@@ -72,7 +74,22 @@ export const instructionRules: readonly InstructionRule[] = [
     severity: 'high',
     message: 'The text orders the model to keep something from the user.',
     mayBeSplit: true,
-    anchors: ['secret', 'hidden', 'hide', 'hiding', 'conceal', 'confidential', 'know', 'told', 'aware', 'notice', 'noticing', 'informed', 'secretly', 'covertly'],
+    anchors: [
+      'secret',
+      'hidden',
+      'hide',
+      'hiding',
+      'conceal',
+      'confidential',
+      'know',
+      'told',
+      'aware',
+      'notice',
+      'noticing',
+      'informed',
+      'secretly',
+      'covertly',
+    ],
     pattern: new RegExp(
       `\\b(?:keep|keeping) (?:this|it|that|these|them|everything)(?: \\w+){0,3} (?:from ${theUser})` +
         `|\\b(?:hide|hiding|conceal|concealing) (?:this|it|that|these|them|the fact|your actions?|any of this)(?: \\w+){0,5} from ${theUser}` +
@@ -84,7 +101,28 @@ export const instructionRules: readonly InstructionRule[] = [
   {
     severity: 'high',
     message: 'The text orders the model to read or send files with credentials.',
-    anchors: ['.ssh/', '/.ssh', 'id_rsa', 'id_ed25519', '.aws', '.env', 'mcp.json', 'claude_desktop_config', '/etc/passwd', '/etc/shadow', '.npmrc', '.netrc', '.git-credentials', '.kube/config', '.gnupg', 'wallet.dat', '.bash_history', '.docker/config', '.pgpass', 'keychain'],
+    anchors: [
+      '.ssh/',
+      '/.ssh',
+      'id_rsa',
+      'id_ed25519',
+      '.aws',
+      '.env',
+      'mcp.json',
+      'claude_desktop_config',
+      '/etc/passwd',
+      '/etc/shadow',
+      '.npmrc',
+      '.netrc',
+      '.git-credentials',
+      '.kube/config',
+      '.gnupg',
+      'wallet.dat',
+      '.bash_history',
+      '.docker/config',
+      '.pgpass',
+      'keychain',
+    ],
     pattern: new RegExp(
       `\\b${read} (?!the path|a path)${gap}${files}.{0,140}\\b${send}\\b(?:.{0,60}\\b(?:contents?|its?|them|this|that|file|data|output|result|key|value)\\b)` +
         `|\\b${send} (?:\\w+ ){0,6}(?:contents?|data|text|output) (?:of|from) .{0,40}${files}` +
@@ -95,7 +133,9 @@ export const instructionRules: readonly InstructionRule[] = [
     severity: 'high',
     message: 'The text orders the model to send credentials.',
     mayBeSplit: true,
-    anchors: 'keys password passwords passphrase passphrases credentials token tokens secrets phrase phrases'.split(' '),
+    anchors: 'keys password passwords passphrase passphrases credentials token tokens secrets phrase phrases'.split(
+      ' ',
+    ),
     pattern: new RegExp(
       `\\b(?:send|include|pass|upload|forward|append|attach|exfiltrate|transmit|leak|paste|post)(?:ing)? (?:(?:\\w+ ){0,4}(?:the user s|user s|their|stored|saved|discovered)|(?:all|any)(?: of)?(?: the)?(?: user s| available| known)?|everything including) (?:\\w+ ){0,3}?${secrets}\\b`,
     ),
@@ -103,7 +143,17 @@ export const instructionRules: readonly InstructionRule[] = [
   {
     severity: 'low',
     message: 'The text contains a marker that models take for an instruction with priority.',
-    anchors: ['<important', '<|im_start', '<<sys>', '[inst]', '<system>', '<system_prompt', '<system-reminder', '<secret>', '<instructions_for'],
+    anchors: [
+      '<important',
+      '<|im_start',
+      '<<sys>',
+      '[inst]',
+      '<system>',
+      '<system_prompt',
+      '<system-reminder',
+      '<secret>',
+      '<instructions_for',
+    ],
     pattern: /<important|<\|im_start|<<sys>|\[inst\]|<system|<secret>|<instructions_for/,
   },
   {
@@ -156,12 +206,28 @@ export const instructionRules: readonly InstructionRule[] = [
     severity: 'low',
     message: 'The text tells the model to act silently.',
     anchors: ['silently', 'quietly'],
-    pattern: /\b(?:silently|quietly) (?:send|read|upload|forward|copy|call|include|append|attach|collect|record|pass|transmit)\b/,
+    pattern:
+      /\b(?:silently|quietly) (?:send|read|upload|forward|copy|call|include|append|attach|collect|record|pass|transmit)\b/,
   },
   {
     severity: 'low',
     message: 'The text asks the model to read a file with credentials.',
-    anchors: ['.ssh/', '/.ssh', 'id_rsa', 'id_ed25519', '.aws/credentials', 'claude_desktop_config', '/etc/passwd', '/etc/shadow', '.netrc', '.git-credentials', '.gnupg', 'wallet.dat', '.bash_history', '.cursor/mcp.json'],
+    anchors: [
+      '.ssh/',
+      '/.ssh',
+      'id_rsa',
+      'id_ed25519',
+      '.aws/credentials',
+      'claude_desktop_config',
+      '/etc/passwd',
+      '/etc/shadow',
+      '.netrc',
+      '.git-credentials',
+      '.gnupg',
+      'wallet.dat',
+      '.bash_history',
+      '.cursor/mcp.json',
+    ],
     pattern: new RegExp(`\\b(?:first|please|must|always|and|then|to|now) ${read} (?!the path|a path)${gap}${files}`),
   },
 ]

@@ -17,7 +17,8 @@ export function checkInstructions(texts: JoinedTexts): Finding[] {
   const skeletons = /[^\0-\x7f]/.test(text) ? texts.map(toSkeleton) : texts
   const { matches, isComplete } = findOrders(skeletons.text, skeletons)
   const found = matches.map((match) => toFinding(match, texts, skeletons))
-  for (const hidden of decodeSelectors(text)) found.push(...checkDecoded(hidden, 'invisible characters', texts.whereIs(0)))
+  for (const hidden of decodeSelectors(text))
+    found.push(...checkDecoded(hidden, 'invisible characters', texts.whereIs(0)))
   for (const { text: decoded, encoding, start, end } of decodeTexts(text, decodeLimits)) {
     found.push(...checkDecoded(decoded, encoding, texts.whereIs(start, end)))
   }

@@ -98,5 +98,11 @@ function redactText(text: string): string {
 function toFinding(kind: string, where: string, secret: string): Finding {
   // A few characters are enough to recognize it, and too few to use it.
   const excerpt = secret.length >= 20 ? `${secret.slice(0, 4)}… (${secret.length} characters)` : '…'
-  return { rule: 'secret', severity: 'high', where, message: `The text contains what looks like a secret: ${kind}.`, excerpt }
+  return {
+    rule: 'secret',
+    severity: 'high',
+    where,
+    message: `The text contains what looks like a secret: ${kind}.`,
+    excerpt,
+  }
 }

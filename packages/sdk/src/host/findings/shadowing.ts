@@ -67,12 +67,18 @@ function checkToolName(name: string, index: NameIndex): Finding | undefined {
     return { rule: 'shadowing', severity, where, message, excerpt: toExcerpt(name, 80) }
   }
   const same = index.exact.get(name)
-  if (same) return finding('high', `The server "${same.server}" has a tool with the same name.`)
+  // The catalog tells them apart by the server. Only a name that pretends to be another is dangerous.
+  if (same) return finding('low', `The server "${same.server}" has a tool with the same name.`)
   const similar = index.skeletons.get(nameSkeleton(name))
   if (similar) return finding('high', `The name looks like the tool ${describe(similar)}.`)
-  const near = deletions(name).flatMap((key) => index.near.get(key) ?? []).find((other) => isOneEdit(name, other.name))
+  const near = deletions(name)
+    .flatMap((key) => index.near.get(key) ?? [])
+    .find((other) => isOneEdit(name, other.name))
   if (!near) return undefined
-  return finding(isInflection(name, near.name) ? 'low' : 'high', `The name differs by one character from the tool ${describe(near)}.`)
+  return finding(
+    isInflection(name, near.name) ? 'low' : 'high',
+    `The name differs by one character from the tool ${describe(near)}.`,
+  )
 }
 
 function describe({ server, name }: Named): string {
@@ -142,7 +148,10 @@ function checkMentions(texts: JoinedTexts, index: NameIndex, own: ReadonlySet<st
 }
 
 function sentenceAround(text: string, start: number, end: number): string {
-  const before = text.slice(Math.max(0, start - contextChars), start).split(/[.!?]\s|\n/).at(-1)!
+  const before = text
+    .slice(Math.max(0, start - contextChars), start)
+    .split(/[.!?]\s|\n/)
+    .at(-1)!
   const after = text.slice(end, end + contextChars).split(/[.!?]\s|\n/, 1)[0]!
   return before + text.slice(start, end) + after
 }

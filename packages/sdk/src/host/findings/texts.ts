@@ -94,7 +94,8 @@ function walk(value: unknown, place: Place, visit: (text: string, place: Place) 
   if (typeof value === 'string') return visit(value, place)
   if (typeof value !== 'object' || value === null || depth > maxDepth) return
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) walk(value[index], { parent: place, key: index }, visit, depth + 1)
+    for (let index = 0; index < value.length; index++)
+      walk(value[index], { parent: place, key: index }, visit, depth + 1)
     return
   }
   if (!isObject(value)) return
