@@ -116,6 +116,11 @@ describe('validation', () => {
       'timeout is not used, because hosts disagree about its unit. Set `timeoutMs`.',
       'excludeTools is not used. List the tools that you want in `tools`.',
     ])
+    expect(warningsOf({ command: 'npx -y server' })).toEqual([
+      'command contains spaces, but it is only the program. Put the arguments into "args".',
+    ])
+    const remote = checkServerConfigs({ a: { url: 'https://b.example', sandbox: {}, args: [] } }, options)
+    expect(remote.warnings.map(({ member }) => member)).toEqual(['args', 'sandbox'])
     expect(warningsOf({ headers: {} })).toEqual(['headers is not used, because the server has no URL.'])
   })
 

@@ -34,6 +34,7 @@ describe('describeCommand', () => {
 
   it('shows the folder, which decides what relative names mean [SEC-013]', () => {
     expect(describeCommand({ ...launchOf('./server'), cwd: '/srv/my app' })).toBe("cd '/srv/my app' && ./server")
+    expect(describeCommand(launchOf('A=b', ['C=d']))).toBe("'A=b' C=d")
   })
 
   it('can be copied into a shell', () => {
@@ -59,7 +60,7 @@ describe('describeCommand', () => {
     const shown = describeCommand(
       launchOf(process.execPath, ['-e', 'console.log(JSON.stringify(process.argv.slice(1)))', '--', ...args]),
     )
-    const output = execFileSync('bash', ['-c', shown], { encoding: 'utf8', env: { LC_ALL: 'C.UTF-8' } })
+    const output = execFileSync('bash', ['--norc', '-c', shown], { encoding: 'utf8', env: { LC_ALL: 'C.UTF-8' } })
     expect(JSON.parse(output)).toEqual(args)
   })
 })
@@ -73,6 +74,24 @@ describe('commandFindings', () => {
     ['env', ['-u', 'X', 'A=1', 'bash', '-c', 'node server.js'], [`high: ${script}`]],
     ['pwsh.exe', ['-NoProfile', '-Command', 'node server.js'], [`high: ${script}`]],
     ['C:\\Windows\\System32\\cmd.exe', ['/c', 'npx server & calc'], [`high: ${script}`]],
+    ['cmd', ['/c', 'npx', 'x@1.0.0', 'https://a.example/?a=1&calc.exe'], [`high: ${script}`]],
+    ['npx', ['-p', 'x', '-c', 'node server.js'], [`high: ${script}`]],
+    ['timeout', ['-k', '5', '30s', 'busybox', 'sh', '-c', 'node x'], [`high: ${script}`]],
+    [
+      'op',
+      ['run', '--env-file=.env', '--', 'sudo', 'node'],
+      ['high: Runs with the rights of another user, usually root.'],
+    ],
+    [
+      'n\u0440x',
+      ['x'],
+      ['high: The name "n\u0440x" is not "npx": it has letters of another script that look the same.'],
+    ],
+    [
+      'npx',
+      ['ser\u0475er@1.0.0'],
+      ['high: The name "ser\u0475er" is not "server": it has letters of another script that look the same.'],
+    ],
     ['wsl', ['-d', 'Ubuntu', 'bash', '-c', 'node x'], [`high: ${script}`]],
     ['sudo', ['node', 'server.js'], ['high: Runs with the rights of another user, usually root.']],
     ['rm', ['-rf', '/tmp/x'], ['high: Deletes files and folders without asking.']],
@@ -221,9 +240,8 @@ describe('commandFindings', () => {
     'flags %s %j, which looks like a well-known package [SEC-014]',
     (command, args, original) => {
       const findings = findingsOf(command, args)
-      expect(findings).toHaveLength(1)
-      expect(findings[0]).toMatch(/^high: The name of the package /)
-      expect(findings[0]).toContain(`looks like "${original}"`)
+      expect(findings.filter((each) => each.includes(`looks like "${original}"`))).toHaveLength(1)
+      expect(findings.filter((each) => !each.startsWith('high: The name '))).toEqual([])
     },
   )
 
@@ -262,7 +280,7 @@ const ordinary: [command: string, args: string[], env?: Record<string, string>][
   ['npx', ['-y', '@stripe/mcp@0.2.4', '--tools=all']],
   ['npx', ['-y', 'tsx@4.20.0', 'src/server.ts']],
   ['cmd', ['/c', 'npx', '-y', '@modelcontextprotocol/server-sequential-thinking@2025.7.1']],
-  ['cmd.exe', ['/c', 'npx', 'mcp-remote@0.1.29', 'https://example.com/mcp?a=1&b=2']],
+  ['cmd.exe', ['/c', 'npx', 'mcp-remote@0.1.29', 'https://example.com/mcp?a=1']],
   ['C:\\Program Files\\nodejs\\node.exe', ['C:\\Users\\me\\server\\index.js']],
   ['node', ['/Users/me/dev/weather/build/index.js', '-e', 'production']],
   [
@@ -325,6 +343,8 @@ const ordinary: [command: string, args: string[], env?: Record<string, string>][
   ['go', ['run', 'github.com/me/server@v1.2.3']],
   ['java', ['-jar', '/opt/server.jar', '--spring.profiles.active=stdio'], { JAVA_TOOL_OPTIONS: '-Xmx512m' }],
   ['dotnet', ['run', '--project', 'C:\\src\\Server\\Server.csproj', '--no-build']],
+  ['/Users/jürgen/bin/größe', ['--sprache', 'українська']],
+  ['op', ['run', '--env-file=.env', '--', 'npx', '-y', 'tavily-mcp@0.2.9']],
   ['/usr/local/bin/terraform-mcp-server', ['stdio', '--log-file', '/tmp/server.log']],
   ['bash', ['/home/me/bin/start-server.sh', '-c', 'prod']],
   [

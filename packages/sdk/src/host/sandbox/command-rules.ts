@@ -19,8 +19,7 @@ export const commandRules: readonly Rule[] = [
 ]
 
 function shellScript(command: SimpleCommand): Finding | undefined {
-  const isScript = (shells.has(command.program) || powerShells.has(command.program)) && scriptOf(command) !== undefined
-  if (!isScript) return undefined
+  if (scriptOf(command) === undefined) return undefined
   return danger('high', 'Runs a shell script that is written in the command. Read all of it.', command.text)
 }
 
@@ -130,7 +129,7 @@ function placeFinding(arg: string): Finding | undefined {
 /** `cmd /c` starts ordinary programs on Windows, so only what it would interpret is suspicious. */
 function windowsShell(command: string, args: readonly string[]): Finding[] {
   const isShell = /(?:^|[\\/])cmd(?:\.exe)?$/i.test(command)
-  const special = isShell ? args.find((arg) => /[&|<>^]/.test(arg) && !/^https?:/i.test(arg)) : undefined
+  const special = isShell ? args.find((arg) => /[&|<>^]/.test(arg)) : undefined
   return special === undefined
     ? []
     : [danger('high', 'Runs a shell script that is written in the command. Read all of it.', args.join(' '))]
