@@ -137,8 +137,9 @@ function leaves(text: string, folders: readonly string[]): boolean {
   return looksRelative(path) && resolveRelative(path) === undefined
 }
 
-/** Source code and prose contain relative paths too, but have spaces or quotes around them. */
+/** Source code and prose contain relative paths too, but have spaces or quotes around them. URLs have a scheme. */
 function looksRelative(path: string): boolean {
+  if (/^[a-z][a-z\d+.-]+:\/\//i.test(path)) return false
   return /^(?:\.[\\/])*\.\.(?:[\\/]|$)/.test(path) || !/[\s"'`<>]/.test(path)
 }
 

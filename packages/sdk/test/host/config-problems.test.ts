@@ -181,6 +181,14 @@ describe('validation', () => {
     expect(servers.toString).toBeUndefined()
   })
 
+  it('keeps the message readable if there are many problems', () => {
+    const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`s${index}`, { command: '' }]))
+    const error = new ConfigError(checkServerConfigs(many, options).errors, undefined)
+    expect(error.message.split('\n')).toHaveLength(102)
+    expect(error.message).toMatch(/^Invalid server configuration: 150 problems\.\n[^]*\n {2}and 50 more$/)
+    expect(error.problems).toHaveLength(150)
+  })
+
   it.each([null, [], 'text', 7, { theme: 'dark', size: { a: 1 } }])('refuses %j as a configuration', (value) => {
     expect(checkServerConfigs(value, options).errors).toHaveLength(1)
   })

@@ -18,6 +18,7 @@ import { checkServerConfigs, type ParseConfigOptions } from '../config/parse-con
 import { ConfigError, type ConfigProblem } from '../config/problems.ts'
 import type { ServerConfigs } from '../config/server-config.ts'
 
+/** Options of `readConfigFile`. */
 export interface ConfigFileOptions {
   /** The environment variables that `${NAME}` stands for. Default: those of this process. */
   env?: ParseConfigOptions['env'] | undefined
@@ -97,6 +98,7 @@ export interface FoundConfigFile {
   readonly scope: 'project' | 'user'
 }
 
+/** Options of `findConfigFiles`. */
 export interface FindConfigOptions {
   /** Default: the current folder. */
   cwd?: string | undefined
@@ -166,6 +168,7 @@ export interface ConfigChange {
   readonly error: McpError | undefined
 }
 
+/** Options of `watchConfigFile`. */
 export interface WatchConfigOptions extends ConfigFileOptions {
   /** How long to wait after a change for further ones, because editors write in several steps. Default 100. */
   debounceMs?: number | undefined

@@ -58,7 +58,7 @@ function hiddenText({ command, args }: Launch): Finding[] {
       rule: 'hidden-text',
       severity: 'high',
       where: 'command',
-      message: 'The command contains characters that are not shown, so it is not what it looks like.',
+      message: 'The command contains invisible characters, so it differs from what you see.',
       excerpt: excerptOf(hidden),
     },
   ]

@@ -9,6 +9,7 @@ export interface SimpleCommand {
   readonly isOutermost: boolean
 }
 
+/** The commands of a command line. */
 export interface FoundCommands {
   /** All commands, the outermost first. */
   readonly commands: readonly SimpleCommand[]
@@ -42,7 +43,9 @@ export function commandsOf(words: readonly string[]): FoundCommands {
 const maxDepth = 4
 const maxCommands = 1_000
 
+/** Programs that run scripts, by name. */
 export const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'fish', 'ash'])
+/** The shells of Windows that take scripts as `-Command`. */
 export const powerShells: ReadonlySet<string> = new Set(['powershell', 'pwsh'])
 
 function toCommand(words: readonly string[], isOutermost: boolean): SimpleCommand | undefined {

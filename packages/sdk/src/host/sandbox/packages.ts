@@ -15,7 +15,7 @@ export function packageFindings(command: SimpleCommand): Finding[] {
     findings.push(danger('high', message, found.name))
   }
   if (found.isUnpinned) {
-    const message = `Runs the version of "${found.name}" that is newest at the time. Add a version to get the same one every time.`
+    const message = `Runs the version of "${found.name}" that is newest at each start. Pin a version to run the same code every time.`
     findings.push(danger('low', message, command.text))
   }
   return findings
