@@ -185,7 +185,7 @@ describe('validation', () => {
     const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`s${index}`, { command: '' }]))
     const error = new ConfigError(checkServerConfigs(many, options).errors, undefined)
     expect(error.message.split('\n')).toHaveLength(102)
-    expect(error.message).toMatch(/^Invalid server configuration: 150 problems\.\n[^]*\n {2}and 50 more$/)
+    expect(error.message).toMatch(/^Invalid server configuration: 150 problems\.\n[\s\S]*\n {2}and 50 more$/)
     expect(error.problems).toHaveLength(150)
   })
 

@@ -1,38 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { parseServerConfigs } from '../../src/host/config/parse-config.ts'
-import { findProgram, minimalEnvironment } from '../../src/host/node/sandbox.ts'
+import { minimalEnvironment } from '../../src/host/node/sandbox.ts'
 import { bubblewrap, container } from '../../src/host/sandbox/runners.ts'
 import type { Launch } from '../../src/host/sandbox/sandbox.ts'
 import { errorOf } from '../kit/error-of.ts'
-
-function folder(): string {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), 'sandbox-')))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
-
-function setVariable(name: string, value: string | undefined): void {
-  const before = process.env[name]
-  const set = (text: string | undefined) => {
-    if (text === undefined) delete process.env[name]
-    else process.env[name] = text
-  }
-  set(value)
-  onTestFinished(() => set(before))
-}
+import { folder, setVariable } from './sandbox-support.ts'
 
 /** Puts a program into PATH that prints the arguments and the environment that it gets. */
 function install(name: string): string {
@@ -289,29 +264,3 @@ function whyNoBubblewrap(): string | undefined {
   if (result.error) return 'bwrap is not installed'
   return result.status === 0 ? undefined : `bwrap does not work here: ${result.stderr.trim()}`
 }
-
-describe('finding programs', () => {
-  it('finds executable files in absolute folders of PATH only', async () => {
-    const [first, second] = [folder(), folder()]
-    writeFileSync(join(first, 'tool'), '', { mode: 0o644 })
-    mkdirSync(join(first, 'sub'))
-    writeFileSync(join(second, 'real'), '', { mode: 0o755 })
-    symlinkSync(join(second, 'real'), join(second, 'tool'))
-    const path = `${first}:.::${second}`
-    expect(await findProgram('tool', { path })).toEqual({ path: join(second, 'tool'), realPath: join(second, 'real') })
-    expect(await findProgram('sub', { path })).toBeUndefined()
-    expect(await findProgram('package.json', { path })).toBeUndefined()
-    expect(await findProgram('./real', { path, cwd: second })).toMatchObject({ path: join(second, 'real') })
-    chmodSync(join(second, 'real'), 0o644)
-    expect(await findProgram('tool', { path })).toBeUndefined()
-  })
-
-  it('keeps secrets out of the minimal environment [SEC-014]', () => {
-    setVariable('GITHUB_TOKEN', 'ghp_secret')
-    setVariable('SHELL', '() { :; }; evil')
-    const environment = minimalEnvironment()
-    expect(environment).not.toHaveProperty('GITHUB_TOKEN')
-    expect(environment).not.toHaveProperty('SHELL')
-    expect(environment.PATH).toBe(process.env.PATH)
-  })
-})
