@@ -115,9 +115,9 @@ function severityOf(value: string, key: string, folders: readonly string[]): Fin
   return isSurely ? 'high' : 'low'
 }
 
-/** The text as it is, and as a server would read it that decodes it once or several times. */
+/** The text as it is, and as a server would read it that decodes it once or several times. URIs are always decoded. */
 function readings(text: string): string[] {
-  const all = [text.replace(/^file:\/\/localhost(?=\/)/i, 'file://')]
+  const all = [/^file:/i.test(text) ? decode(text.replace(/^file:\/\/localhost(?=\/)/i, 'file://')) : text]
   for (let round = 0; round < 3; round++) {
     const last = all.at(-1) ?? ''
     const decoded = decode(last)
@@ -137,8 +137,9 @@ function leaves(text: string, folders: readonly string[]): boolean {
   return looksRelative(path) && resolveRelative(path) === undefined
 }
 
-/** Source code and prose contain relative paths too, but have spaces or quotes around them. */
+/** Source code and prose contain relative paths too, but have spaces or quotes around them. URLs have a scheme. */
 function looksRelative(path: string): boolean {
+  if (/^[a-z][a-z\d+.-]+:\/\//i.test(path)) return false
   return /^(?:\.[\\/])*\.\.(?:[\\/]|$)/.test(path) || !/[\s"'`<>]/.test(path)
 }
 

@@ -42,7 +42,8 @@ describe('reading a configuration file', () => {
     expect(() => readConfigFile(join(root, 'none.json'))).toThrow(
       `Cannot read the file ${join(root, 'none.json')}: it does not exist. Check the path.`,
     )
-    expect(() => readConfigFile(root)).toThrow(`Cannot read the file ${root}: `)
+    expect(() => readConfigFile(root)).toThrow(`Cannot read ${root}: it is not a file.`)
+    expect(() => readConfigFile('/dev/zero')).toThrow('Cannot read /dev/zero: it is not a file.')
     expect(read('{ "a": { "command": "x", "envFile": "/none/.env" } }')).toThrow('Cannot read the file /none/.env')
   })
 })

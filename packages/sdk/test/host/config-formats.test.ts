@@ -146,7 +146,7 @@ describe('formats of known hosts', () => {
     expect(parse({ a: remote })).toEqual({ a: remote })
   })
 
-  it('does not turn permissions of another host into trust or grants [SEC-014]', () => {
+  it('does not turn permissions of another host into trust or grants', () => {
     const entry = { command: 'node', autoApprove: ['*'], alwaysAllow: ['write'], trust: true }
     const { servers, errors, warnings } = checkServerConfigs({ mcpServers: { a: entry } }, options)
     expect(servers.a).toEqual({ command: 'node' })

@@ -49,7 +49,7 @@ describe('JSON with comments', () => {
     ['{ "a": "\\x" }', 'line 1, column 8: Invalid string: check its escapes'],
     ['{ "a": 01 }', 'line 1, column 8: Expected a value, found "01"'],
     ['{ "a": undefined }', 'line 1, column 8: Expected a value, found "undefined"'],
-    ['{ "a": 1, "a": 2 }', 'line 1, column 11: The member "a" is there twice'],
+    ['{ "a": 1, "a": 2 }', 'line 1, column 11: Duplicate member "a"'],
     ['{} {}', 'line 1, column 4: Expected the end of the file'],
     ['{ /* }', 'line 1, column 3: The comment does not end'],
     ['', 'line 1, column 1: Expected a value, found "the end of the file"'],

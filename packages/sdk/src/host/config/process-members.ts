@@ -26,9 +26,7 @@ function checkType(members: Members, problems: ServerProblems): void {
     if (value === undefined || value === 'stdio' || value === 'local') continue
     problems.fail(name, `must be "stdio" for a server with a command, not ${JSON.stringify(value)}.`)
   }
-  for (const name of ['headers', 'allowInsecure']) {
-    if (members.raw(name) !== undefined) problems.warn(name, 'is not used, because the server has no URL.')
-  }
+  members.warnUnused(['headers', 'allowInsecure', 'auth'], 'because the server has no URL')
 }
 
 interface Command {
@@ -59,6 +57,8 @@ function readNested(raw: Record<string, unknown>, members: Members, problems: Se
 
 function checkedCommand(command: Command, problems: ServerProblems): Command {
   if (command.command.trim() === '') problems.fail('command', 'must not be empty.')
+  if (command.args.length === 0 && /^[^\\/\s]+\s+\S/.test(command.command))
+    problems.warn('command', 'contains spaces, but it is only the program. Put the arguments into "args".')
   if (/^~[\\/]/.test(command.command))
     problems.fail('command', `starts with "~", which only a shell replaces. Write "\${userHome}" instead.`)
   return command

@@ -87,6 +87,7 @@ function kindOf(members: Members, problems: ServerProblems): Kind | undefined {
 
 function readUrl(members: Members, problems: ServerProblems): UrlServerConfig {
   const name = urlMembers.find((each) => members.raw(each) !== undefined) ?? 'url'
+  members.warnUnused(['args', 'env', 'environment', 'envFile', 'cwd', 'sandbox'], 'because the server has a URL')
   const allowInsecure = members.boolean('allowInsecure')
   const url = members.string(name) ?? ''
   const problem = url.includes('${') ? undefined : checkServerUrl(url, allowInsecure ?? false)

@@ -8,5 +8,5 @@ export function checkServerUrl(text: string, allowInsecure: boolean): string | u
   if (url.username !== '' || url.password !== '')
     return 'must not contain a user name or password, because URLs are shown and logged. Use `headers` or `auth`.'
   if (url.protocol === 'https:' || isLoopbackHost(url.hostname) || allowInsecure) return undefined
-  return `uses plain http: to another machine (${url.hostname}), so everybody on the way can read and change it. Use https:, or set "allowInsecure": true.`
+  return `uses plain http: to another machine (${url.hostname}), so anyone on the network can read and change the traffic. Use https:, or set "allowInsecure": true.`
 }

@@ -1,4 +1,14 @@
-import { closeSync, existsSync, type FSWatcher, fstatSync, openSync, readFileSync, realpathSync, watch } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  type FSWatcher,
+  fstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  watch,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { McpError } from '../../errors.ts'
@@ -8,6 +18,7 @@ import { checkServerConfigs, type ParseConfigOptions } from '../config/parse-con
 import { ConfigError, type ConfigProblem } from '../config/problems.ts'
 import type { ServerConfigs } from '../config/server-config.ts'
 
+/** Options of `readConfigFile`. */
 export interface ConfigFileOptions {
   /** The environment variables that `${NAME}` stands for. Default: those of this process. */
   env?: ParseConfigOptions['env'] | undefined
@@ -56,8 +67,11 @@ const defaultMaxBytes = 1_048_576
 function readText(path: string, maxBytes = defaultMaxBytes): string {
   let file: number | undefined
   try {
-    file = openSync(path, 'r')
-    const { size } = fstatSync(file)
+    // A named pipe would block, and a device has no end.
+    file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    const stats = fstatSync(file)
+    if (!stats.isFile()) throw new McpError('invalid-argument', `Cannot read ${path}: it is not a file.`)
+    const { size } = stats
     if (size > maxBytes)
       throw new McpError('invalid-argument', `The file ${path} is too large: ${size} bytes, at most ${maxBytes}.`)
     return readFileSync(file, 'utf8')
@@ -84,6 +98,7 @@ export interface FoundConfigFile {
   readonly scope: 'project' | 'user'
 }
 
+/** Options of `findConfigFiles`. */
 export interface FindConfigOptions {
   /** Default: the current folder. */
   cwd?: string | undefined
@@ -153,6 +168,7 @@ export interface ConfigChange {
   readonly error: McpError | undefined
 }
 
+/** Options of `watchConfigFile`. */
 export interface WatchConfigOptions extends ConfigFileOptions {
   /** How long to wait after a change for further ones, because editors write in several steps. Default 100. */
   debounceMs?: number | undefined
@@ -196,6 +212,7 @@ class FileWatcher implements ConfigWatcher {
   #debounce: Timer | undefined
   #config: LoadedConfig
   #text: string | undefined
+  #isClosed = false
   #lastError = ''
 
   constructor(path: string, onChange: (change: ConfigChange) => void, options: WatchConfigOptions) {
@@ -206,7 +223,7 @@ class FileWatcher implements ConfigWatcher {
     this.#config = loadConfig(path, this.#text, options)
     // The folder, because a watched file is lost when another one replaces it.
     for (const folder of new Set([dirname(path), dirname(realpathSync(path))])) this.#watch(folder)
-    this.#interval = scheduler.setInterval(() => this.#look(), options.intervalMs ?? 5_000)
+    this.#interval = scheduler.setInterval(() => this.#schedule(), options.intervalMs ?? 5_000)
     scheduler.unref(this.#interval)
     // A change between reading and watching would go unnoticed until the interval.
     this.#schedule()
@@ -217,6 +234,7 @@ class FileWatcher implements ConfigWatcher {
   }
 
   close(): void {
+    this.#isClosed = true
     scheduler.clearTimeout(this.#debounce)
     scheduler.clearInterval(this.#interval)
     for (const watcher of this.#watchers) watcher.close()
@@ -231,9 +249,13 @@ class FileWatcher implements ConfigWatcher {
     } catch {}
   }
 
+  /** Does not wait longer when more changes follow: in a busy folder they never end. */
   #schedule(): void {
-    scheduler.clearTimeout(this.#debounce)
-    this.#debounce = scheduler.setTimeout(() => this.#look(), this.#options.debounceMs ?? 100)
+    if (this.#debounce !== undefined || this.#isClosed) return
+    this.#debounce = scheduler.setTimeout(() => {
+      this.#debounce = undefined
+      this.#look()
+    }, this.#options.debounceMs ?? 100)
     scheduler.unref(this.#debounce)
   }
 

@@ -5,6 +5,7 @@ import type { Root } from '../../protocol/roots.ts'
 import { scheduler } from '../../util/scheduler.ts'
 import type { RootAccess } from '../roots.ts'
 
+/** Options of `watchRoots`. */
 export interface WatchRootsOptions {
   /** How often to check. Default 5,000. */
   intervalMs?: number | undefined
@@ -88,6 +89,6 @@ async function accessProblem(uri: string): Promise<string | undefined> {
 const reasons = new Map<string | undefined, string>([
   ['ENOENT', 'does not exist'],
   ['ENOTDIR', 'does not exist'],
-  ['EACCES', 'may not be read by this user'],
-  ['EPERM', 'may not be read by this user'],
+  ['EACCES', 'cannot be read: permission denied'],
+  ['EPERM', 'cannot be read: permission denied'],
 ])

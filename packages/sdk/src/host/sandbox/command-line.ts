@@ -2,7 +2,7 @@ import type { Finding } from '../findings/finding.ts'
 import { argumentFindings, commandRules, pipelineFindings } from './command-rules.ts'
 import { commandsOf, type SimpleCommand } from './commands.ts'
 import { environmentFindings } from './environment-rules.ts'
-import { packageFindings } from './packages.ts'
+import { lookAlikeFindings, packageFindings } from './packages.ts'
 import type { Launch } from './sandbox.ts'
 import { excerptOf, hasInvisible, showInvisible } from './visible.ts'
 
@@ -16,12 +16,13 @@ import { excerptOf, hasInvisible, showInvisible } from './visible.ts'
  * describeCommand({ command: 'node', args: ['my server.js'], env: {}, cwd: undefined }) // node 'my server.js'
  */
 export function describeCommand(launch: Pick<Launch, 'command' | 'args' | 'cwd'>): string {
-  const words = [launch.command, ...launch.args].map(quote).join(' ')
+  // In front of a command, a shell would take NAME=value as a variable.
+  const words = [quote(launch.command, /^[\w@%+:,./-]+$/), ...launch.args.map((arg) => quote(arg))].join(' ')
   return launch.cwd === undefined ? words : `cd ${quote(launch.cwd)} && ${words}`
 }
 
-function quote(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word
+function quote(word: string, plain = /^[\w@%+=:,./-]+$/): string {
+  if (plain.test(word)) return word
   if (!hasInvisible(word)) return `'${word.replaceAll("'", `'\\''`)}'`
   return `$'${showInvisible(word.replaceAll('\\', '\\\\').replaceAll("'", "\\'"))}'`
 }
@@ -36,6 +37,7 @@ export function commandFindings(launch: Launch): Finding[] {
   const { commands, pipelines } = commandsOf([launch.command, ...launch.args])
   return unique([
     ...hiddenText(launch),
+    ...commands.flatMap(lookAlikeFindings),
     ...commands.flatMap((command) => [...rulesOf(command), ...packageFindings(command)]),
     ...pipelines.flatMap(pipelineFindings),
     ...argumentFindings(launch),
@@ -56,7 +58,7 @@ function hiddenText({ command, args }: Launch): Finding[] {
       rule: 'hidden-text',
       severity: 'high',
       where: 'command',
-      message: 'The command contains characters that are not shown, so it is not what it looks like.',
+      message: 'The command contains invisible characters, so it differs from what you see.',
       excerpt: excerptOf(hidden),
     },
   ]

@@ -19,9 +19,8 @@ export const commandRules: readonly Rule[] = [
 ]
 
 function shellScript(command: SimpleCommand): Finding | undefined {
-  const isScript = (shells.has(command.program) || powerShells.has(command.program)) && scriptOf(command) !== undefined
-  if (!isScript) return undefined
-  return danger('high', 'Runs a shell script that is written in the command. Read all of it.', command.text)
+  if (scriptOf(command) === undefined) return undefined
+  return danger('high', 'Runs a shell script given on the command line. Read all of it.', command.text)
 }
 
 /** The options by which interpreters take code as an argument. */
@@ -43,7 +42,7 @@ function inlineCode({ program, args, text }: SimpleCommand): Finding | undefined
   const hasCode = option !== undefined && leadingOptions(args).some((arg) => option.test(arg))
   if (!hasCode && !(program === 'deno' && args[0] === 'eval')) return undefined
   const severity = suspiciousCode.test(args.join(' ').slice(0, 20_000)) ? 'high' : 'low'
-  return danger(severity, 'Runs code that is written in the command. Read all of it.', text)
+  return danger(severity, 'Runs code given on the command line. Read all of it.', text)
 }
 
 const otherUsers = new Set(['sudo', 'doas', 'su', 'pkexec', 'runas', 'gsudo'])
@@ -123,15 +122,15 @@ function textFindings(arg: string): Finding[] {
 }
 
 function placeFinding(arg: string): Finding | undefined {
-  if (isWholeDisk(arg)) return danger('low', 'The server is given the whole disk.', arg)
-  return isHome(arg) ? danger('low', 'The server is given a whole home directory.', arg) : undefined
+  if (isWholeDisk(arg)) return danger('low', 'The server can access the whole disk.', arg)
+  return isHome(arg) ? danger('low', 'The server can access a whole home directory.', arg) : undefined
 }
 
 /** `cmd /c` starts ordinary programs on Windows, so only what it would interpret is suspicious. */
 function windowsShell(command: string, args: readonly string[]): Finding[] {
   const isShell = /(?:^|[\\/])cmd(?:\.exe)?$/i.test(command)
-  const special = isShell ? args.find((arg) => /[&|<>^]/.test(arg) && !/^https?:/i.test(arg)) : undefined
+  const special = isShell ? args.find((arg) => /[&|<>^]/.test(arg)) : undefined
   return special === undefined
     ? []
-    : [danger('high', 'Runs a shell script that is written in the command. Read all of it.', args.join(' '))]
+    : [danger('high', 'Runs a shell script given on the command line. Read all of it.', args.join(' '))]
 }

@@ -9,6 +9,7 @@ export interface SimpleCommand {
   readonly isOutermost: boolean
 }
 
+/** The commands of a command line. */
 export interface FoundCommands {
   /** All commands, the outermost first. */
   readonly commands: readonly SimpleCommand[]
@@ -25,6 +26,9 @@ export function commandsOf(words: readonly string[]): FoundCommands {
     if (command === undefined || commands.length >= maxCommands) return undefined
     commands.push(command)
     const script = depth < maxDepth ? scriptOf(command) : undefined
+    // `op run -- npx ...`: many programs run what comes after the two dashes.
+    const dashes = command.args.indexOf('--')
+    if (script === undefined && dashes >= 0) visit(command.args.slice(dashes + 1), depth + 1)
     for (const pipeline of script === undefined ? [] : parseScript(script)) {
       const parts = pipeline.flatMap((part) => visit(part, depth + 1) ?? [])
       if (parts.length > 1) pipelines.push(parts)
@@ -39,7 +43,9 @@ export function commandsOf(words: readonly string[]): FoundCommands {
 const maxDepth = 4
 const maxCommands = 1_000
 
+/** Programs that run scripts, by name. */
 export const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'fish', 'ash'])
+/** The shells of Windows that take scripts as `-Command`. */
 export const powerShells: ReadonlySet<string> = new Set(['powershell', 'pwsh'])
 
 function toCommand(words: readonly string[], isOutermost: boolean): SimpleCommand | undefined {
@@ -53,7 +59,11 @@ function toCommand(words: readonly string[], isOutermost: boolean): SimpleComman
 /** Programs that run the program after them, with what to skip, and options that have a value. */
 const wrappers = new Map<string, { readonly skipped: RegExp; readonly valued?: readonly string[] }>([
   ['env', { skipped: /^(?:-|[A-Za-z_]\w*=)/, valued: ['-u', '-C'] }],
+  ['busybox', { skipped: /^-/ }],
   ['nohup', { skipped: /^-/ }],
+  ['setsid', { skipped: /^-/ }],
+  ['stdbuf', { skipped: /^-/ }],
+  ['timeout', { skipped: /^(?:-|[\d.]+[smhd]?$)/, valued: ['-k', '-s'] }],
   ['nice', { skipped: /^-/, valued: ['-n'] }],
   ['time', { skipped: /^-/ }],
   ['exec', { skipped: /^-/, valued: ['-a'] }],
@@ -98,9 +108,16 @@ export function scriptOf({ program, args }: SimpleCommand): string | undefined {
     const at = args.findIndex((arg) => /^-c/i.test(arg))
     return at < 0 ? undefined : args.slice(at + 1).join(' ')
   }
+  if (program === 'npx') return optionValue(args, ['-c', '--call'])
   if (!shells.has(program)) return undefined
   const options = leadingOptions(args, ['-o', '+o', '-O', '+O', '--rcfile', '--init-file'])
   return options.some((option) => /^-[a-z]*c[a-z]*$/i.test(option)) ? args[options.length] : undefined
+}
+
+function optionValue(args: readonly string[], names: readonly string[]): string | undefined {
+  const options = leadingOptions(args, ['-p', '--package', ...names])
+  const at = options.findIndex((option) => names.includes(option))
+  return at < 0 ? undefined : args[at + 1]
 }
 
 /** Splits a script into pipelines of commands of words. A rough reading: enough to recognize patterns. */

@@ -35,8 +35,8 @@ function isBroadCapability(name: string, value: string): boolean {
 function mountFinding(source: string, text: string): Finding | undefined {
   if (isRuntimeSocket(source))
     return danger('high', 'The container controls the container runtime, so it controls the machine.', text)
-  if (isWholeDisk(source)) return danger('high', 'The container sees the whole disk.', text)
-  return isHome(source) ? danger('high', 'The container sees a whole home directory.', text) : undefined
+  if (isWholeDisk(source)) return danger('high', 'The container can access the whole disk.', text)
+  return isHome(source) ? danger('high', 'The container can access a whole home directory.', text) : undefined
 }
 
 /** `source:target[:options]`, where the source may start with the drive of Windows. */

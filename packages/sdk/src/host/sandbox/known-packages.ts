@@ -39,10 +39,24 @@ function isOneLetterOff(name: string, known: string): boolean {
   return distinctive.length >= 5 && editDistance(name.toLowerCase(), known, 1) === 1
 }
 
+/** Returns the Latin name that a name looks like, if all its other letters imitate Latin ones; otherwise undefined. */
+export function latinAppearance(name: string): string | undefined {
+  const latin = toLatin(name)
+  return latin !== name && /^[\x20-\x7e]+$/.test(latin) ? latin : undefined
+}
+
+function toLatin(name: string): string {
+  return Array.from(name.normalize('NFKC'), (char) => lookAlikes.get(char) ?? char).join('')
+}
+
 /** Reduces a name to how it looks, so that names with similar letters become equal. */
 function appearance(name: string): string {
-  const latin = Array.from(name.normalize('NFKC'), (char) => lookAlikes.get(char) ?? char).join('')
-  return latin.replace(/[I1|]/g, 'l').toLowerCase().replaceAll('0', 'o').replaceAll('rn', 'm').replaceAll('vv', 'w')
+  return toLatin(name)
+    .replace(/[I1|]/g, 'l')
+    .toLowerCase()
+    .replaceAll('0', 'o')
+    .replaceAll('rn', 'm')
+    .replaceAll('vv', 'w')
 }
 
 /** Cyrillic, Greek and other letters that look like Latin ones. */

@@ -1,7 +1,8 @@
 import type { Finding } from '../findings/finding.ts'
 import type { SimpleCommand } from './commands.ts'
 import { danger } from './danger.ts'
-import { knownPackage, type Registry } from './known-packages.ts'
+import { knownPackage, latinAppearance, type Registry } from './known-packages.ts'
+import { excerptOf } from './visible.ts'
 
 /** Finds packages that are downloaded and run: without a fixed version, or with a name that imitates a well-known one. */
 export function packageFindings(command: SimpleCommand): Finding[] {
@@ -14,10 +15,21 @@ export function packageFindings(command: SimpleCommand): Finding[] {
     findings.push(danger('high', message, found.name))
   }
   if (found.isUnpinned) {
-    const message = `Runs the version of "${found.name}" that is newest at the time. Add a version to get the same one every time.`
+    const message = `Runs the version of "${found.name}" that is newest at each start. Pin a version to run the same code every time.`
     findings.push(danger('low', message, command.text))
   }
   return findings
+}
+
+/** Finds a program or package whose name has letters of other scripts in place of Latin ones. */
+export function lookAlikeFindings(command: SimpleCommand): Finding[] {
+  const names = [command.program, packageOf(command)?.name ?? '']
+  return names.flatMap((name) => {
+    const latin = latinAppearance(name)
+    if (latin === undefined) return []
+    const message = `The name "${name}" is not "${latin}": it has letters of another script that look the same.`
+    return [{ rule: 'look-alike', severity: 'high', where: 'command', message, excerpt: excerptOf(name) }]
+  })
 }
 
 interface UsedPackage {

@@ -13,6 +13,7 @@ export interface Mount {
   write?: boolean | undefined
 }
 
+/** Options of `container`. */
 export interface ContainerOptions {
   /** The command line program. Default `docker`. */
   runtime?: 'docker' | 'podman' | undefined
@@ -129,10 +130,11 @@ function pathInContainer(path: string, mounts: readonly Mount[]): string {
   if (mount) return (mount.target ?? mount.source) + path.slice(mount.source.replace(/\/$/, '').length)
   throw new McpError(
     'invalid-argument',
-    `The container does not see the folder ${path} (\`cwd\`). Add it to \`mounts\`.`,
+    `The folder ${path} (\`cwd\`) is not visible in the container. Add it to \`mounts\`.`,
   )
 }
 
+/** Options of `bubblewrap`. */
 export interface BubblewrapOptions {
   /** Folders and files that the server can read, besides the programs and libraries of the system. Default: none. */
   read?: readonly string[] | undefined
@@ -216,12 +218,15 @@ async function checkVisible(launch: Launch, visible: readonly string[]): Promise
     throw new McpError('spawn-failed', `Program not found: ${launch.command}. Install it, or write its full path.`)
   for (const path of [found.path, found.realPath]) {
     if (!isWithinAny(path, visible))
-      throw new McpError('spawn-failed', `The sandbox does not see the program ${path}. Add its folder to \`read\`.`)
+      throw new McpError(
+        'spawn-failed',
+        `The program ${path} is not visible in the sandbox. Add its folder to \`read\`.`,
+      )
   }
   if (launch.cwd !== undefined && !isWithinAny(launch.cwd, ['/tmp', ...visible]))
     throw new McpError(
       'spawn-failed',
-      `The sandbox does not see the folder ${launch.cwd} (\`cwd\`). Add it to \`read\` or \`write\`.`,
+      `The folder ${launch.cwd} (\`cwd\`) is not visible in the sandbox. Add it to \`read\` or \`write\`.`,
     )
 }
 
