@@ -18,7 +18,7 @@ export interface ToolDefinition {
 export interface ToolsForOptions {
   /**
    * Uses the strict mode of the API for every tool whose schema it can express: the arguments then always match the schema.
-   * Default false.
+   * Default false. The AI SDK has none that all of its providers share, so `ai-sdk` ignores it.
    */
   strict?: boolean | undefined
   /**
