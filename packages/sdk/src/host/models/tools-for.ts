@@ -117,7 +117,7 @@ const maxNameLength: Readonly<Record<ToolFormat, number>> = {
   'ai-sdk': 64,
 }
 
-/** OpenAI takes at most 128 tools (`tools` of the API reference for chat completions). */
+/** OpenAI rejects requests with more tools (github.com/zed-industries/zed/issues/42393). */
 const maxOpenAiTools = 128
 
 /**
