@@ -137,12 +137,12 @@ export class SamplingCoordinator {
     const settle = account.reserve(params)
     let answer: ModelAnswer | undefined
     try {
-      answer = await untilAborted(model.generate({ model: name, params, signal: run.signal }), run.signal, cancelled)
-      checkAnswer(answer, params)
+      const generated = model.generate({ model: name, params, signal: run.signal })
+      answer = checkAnswer(await untilAborted(generated, run.signal, cancelled), params)
       if (answer.omitted?.length) run.record.omitted = answer.omitted
       return answer
     } finally {
-      // A request that failed or was cancelled may have cost as much as it could.
+      // Without a valid answer, the request may have cost as much as it could.
       Object.assign(run.record, settle(answer))
     }
   }
@@ -206,10 +206,11 @@ interface Details {
   omitted?: readonly string[]
 }
 
-function checkAnswer(answer: ModelAnswer, params: CreateMessageParams): void {
+function checkAnswer(answer: ModelAnswer, params: CreateMessageParams): ModelAnswer {
   const problem =
     sampledProblem(answer, params) ?? usageProblem(answer, params) ?? tokensProblem(answer, params, undefined)
-  if (problem !== undefined) throw new McpError('invalid-response', `The model returned an invalid message: ${problem}`)
+  if (problem === undefined) return answer
+  throw new McpError('invalid-response', `The model returned an invalid message: ${problem}`)
 }
 
 function usageProblem({ usage }: ModelAnswer, { maxTokens }: CreateMessageParams): string | undefined {

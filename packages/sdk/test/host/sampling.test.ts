@@ -208,7 +208,8 @@ describe('the answer of the model', () => {
       { ...answer, content: { type: 'tool_use', id: 'a', name: 'rm', input: {} } },
       /tool/,
     ],
-    ['is not a message', { role: 'assistant', content: 'hi', model: 'm' }, /content/],
+    ['has no content block', { role: 'assistant', content: 'hi', model: 'm' }, /content/],
+    ['is not a message', 'hi', /must be an object/],
   ])('is refused if it %s [SAMP-015]', async (_, given, text) => {
     const { sample, asked, records } = create({}, async () => given as ModelAnswer)
     const error = await errorOf(sample())

@@ -151,6 +151,29 @@ describe('downlevelSchema', () => {
     expect(schema.properties).toEqual({ tuple: { type: 'array', items } })
   })
 
+  it('converts properties beside a union', () => {
+    const choice = {
+      type: 'object',
+      properties: { tags: { type: 'array' }, 'a b': { type: 'string' } },
+      anyOf: [{ required: ['tags'] }, { required: ['more'] }],
+    }
+    const { schema, restore } = downlevelSchema({ type: 'object', properties: { choice } }, 'anthropic')
+    const { choice: converted } = schema.properties as Record<string, JsonSchema>
+    const [tags, renamed] = Object.entries(converted?.properties as JsonSchema)
+    expect(tags).toEqual(['tags', { type: 'array', items: {} }])
+    expect(restore({ choice: { [renamed![0]]: 'x', tags: [] } })).toEqual({ choice: { 'a b': 'x', tags: [] } })
+  })
+
+  it('never gives two properties the same name', () => {
+    const single = downlevelSchema({ type: 'object', properties: { 'a b': {} } }, 'anthropic')
+    const [wanted = ''] = Object.keys(single.schema.properties as object)
+    const properties = { 'a b': { type: 'string' }, [wanted]: { type: 'number' } }
+    const { schema, restore } = downlevelSchema({ type: 'object', properties }, 'anthropic')
+    const [renamed = '', kept] = Object.keys(schema.properties as object)
+    expect(kept).toBe(wanted)
+    expect(restore({ [renamed]: 'x', [wanted]: 1 })).toEqual({ 'a b': 'x', [wanted]: 1 })
+  })
+
   it('wraps a schema that is not for objects', () => {
     const { schema, restore } = downlevelSchema({ type: 'array', items: { type: 'string' } }, 'openai')
     expect(schema).toEqual({

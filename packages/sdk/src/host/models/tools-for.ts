@@ -18,7 +18,7 @@ export interface ToolDefinition {
 export interface ToolsForOptions {
   /**
    * Uses the strict mode of the API for every tool whose schema it can express: the arguments then always match the schema.
-   * Default false.
+   * Default false. The AI SDK has none that all of its providers share, so `ai-sdk` ignores it.
    */
   strict?: boolean | undefined
   /**
@@ -117,7 +117,7 @@ const maxNameLength: Readonly<Record<ToolFormat, number>> = {
   'ai-sdk': 64,
 }
 
-/** OpenAI takes at most 128 tools (`tools` of the API reference for chat completions). */
+/** OpenAI rejects requests with more tools (github.com/zed-industries/zed/issues/42393). */
 const maxOpenAiTools = 128
 
 /**

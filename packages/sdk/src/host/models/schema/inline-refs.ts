@@ -27,6 +27,8 @@ export function inlineRefs(root: JsonSchema, notes: NoteList): JsonSchema {
 class Inliner {
   readonly #root: JsonSchema
   readonly #notes: NoteList
+  /** References that have a note already. */
+  readonly #inlined = new Set<string>()
   #subschemas = 0
 
   constructor(root: JsonSchema, notes: NoteList) {
@@ -65,7 +67,8 @@ class Inliner {
       this.#notes.add(path, `cut the recursive reference ${name} after ${maxUnfolded} levels`)
       return cutOff(found, ref)
     }
-    this.#notes.add(path, `inlined the reference ${name}`)
+    if (!this.#inlined.has(ref)) this.#notes.add(path, `inlined the reference ${name}`)
+    this.#inlined.add(ref)
     return this.inline(found, path, [...open, ref], depth + 1)
   }
 }

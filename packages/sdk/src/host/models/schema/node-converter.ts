@@ -42,7 +42,11 @@ export class NodeConverter {
     const branches = kept[keyword]
     if (Array.isArray(branches)) return this.#convertUnion(kept, keyword, branches, path, depth)
     if (this.#target.isStrict && !typesOf(kept)) return { schema: this.#typed(kept, path) }
-    const object = this.#convertObject(kept, path, depth)
+    return this.#convertMembers(kept, path, depth)
+  }
+
+  #convertMembers(schema: JsonSchema, path: string, depth: number): Converted {
+    const object = this.#convertObject(schema, path, depth)
     const array = this.#convertArray(object.schema, path, depth)
     return { schema: array.schema, restore: inOrder(object.restore, array.restore) }
   }
@@ -57,8 +61,15 @@ export class NodeConverter {
     const { maxDepth } = this.#target
     this.#cannotBeStrict(path, `objects are nested more than ${maxDepth} levels deep`)
     this.#notes.add(path, `cut: objects are nested more than ${maxDepth} levels deep`)
-    const description = typeof input.description === 'string' ? { description: input.description } : {}
-    return { schema: { ...(typesOf(input) && { type: input.type }), ...description } }
+    const types = typesOf(input)
+    return {
+      schema: {
+        ...(types && { type: input.type }),
+        ...(types?.includes('array') && { items: {} }),
+        ...(types?.includes('object') && { properties: {} }),
+        ...(typeof input.description === 'string' && { description: input.description }),
+      },
+    }
   }
 
   /** Replaces keywords that have an equivalent. */
@@ -110,7 +121,7 @@ export class NodeConverter {
       const text = isScalar(schema[keyword]) ? JSON.stringify(schema[keyword]) : ''
       return text !== '' && text.length <= 200 ? [`${keyword}: ${text}`] : []
     })
-    const hint = constraints.length > 0 ? `(${constraints.join(', ')})` : ''
+    const hint = constraints.length > 0 ? `(${constraints.slice(0, 20).join(', ')})` : ''
     const description = [schema.description, hint].filter((text) => typeof text === 'string' && text !== '').join(' ')
     return { ...omit(schema, removed), ...(description !== '' && { description }) }
   }
@@ -143,8 +154,9 @@ export class NodeConverter {
     const beside = omit(schema, this.#target.isStrict ? [keyword, 'type'] : [keyword])
     const others = Object.keys(beside).filter((key) => key !== 'description' && key !== 'title')
     if (others.length > 0) this.#cannotBeStrict(path, `${keyword} is combined with ${others.join(', ').slice(0, 200)}`)
-    const joined = { ...beside, [keyword]: converted.map((branch) => branch.schema) }
-    return { schema: joined, restore: restoreAlternatives(converted) }
+    const members = this.#convertMembers(beside, path, depth)
+    const joined = { ...members.schema, [keyword]: converted.map((branch) => branch.schema) }
+    return { schema: joined, restore: inOrder(restoreAlternatives(converted), members.restore) }
   }
 
   #convertArray(schema: JsonSchema, path: string, depth: number): Converted {
@@ -180,7 +192,8 @@ export class NodeConverter {
       const { schema: property, restore } = this.convert(given[name], here, depth + 1)
       const isNullAbsent = this.#target.isAllRequired && !required.has(name) && !isNullable(property)
       if (isNullAbsent) this.#notes.add(here, 'made nullable instead of optional')
-      changed.set(this.#nameFor(name, here), {
+      const isTaken = (apiName: string) => Object.hasOwn(given, apiName) || changed.has(apiName)
+      changed.set(this.#nameFor(name, isTaken, here), {
         name,
         schema: isNullAbsent ? nullable(property) : property,
         restore,
@@ -205,10 +218,12 @@ export class NodeConverter {
     return { schema: { additionalProperties: false } }
   }
 
-  #nameFor(name: string, path: string): string {
+  #nameFor(name: string, isTaken: (apiName: string) => boolean, path: string): string {
     const { propertyName } = this.#target
     if (!propertyName || propertyName.test(name)) return name
-    const apiName = `${name.replaceAll(/[^a-zA-Z0-9_.-]/g, '_').slice(0, 48)}_${stableSuffix(name)}`
+    const start = name.replaceAll(/[^a-zA-Z0-9_.-]/g, '_').slice(0, 48)
+    let apiName = `${start}_${stableSuffix(name)}`
+    for (let attempt = 1; isTaken(apiName); attempt++) apiName = `${start}_${stableSuffix(`${name} ${attempt}`)}`
     this.#notes.add(path, `renamed to ${apiName}, because ${this.#target.api} does not take the name`)
     return apiName
   }
