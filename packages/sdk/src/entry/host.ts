@@ -59,22 +59,55 @@ export type { Grant } from '../host/grants.ts'
 export { createHost, type Host, type HostResource, type HostResourceTemplate, type ServerStatus } from '../host/host.ts'
 export type { Roots, Sampling, SessionOptions } from '../host/host-parts.ts'
 export { type ApprovedConnection, type HostRecord, type HostStore, memoryHostStore } from '../host/host-store.ts'
-export { type AiSdkChoice, type AiSdkModel, aiSdk, type GenerateText } from '../host/models/ai-sdk.ts'
-export { type AnthropicClient, type AnthropicOptions, anthropic } from '../host/models/anthropic.ts'
+export type { ModelSelection } from '../host/models/adapter.ts'
+export {
+  type AiSdkChoice,
+  type AiSdkModel,
+  aiSdk,
+  type GenerateText,
+  type GenerateTextHolder,
+  type GenerateTextOptions,
+} from '../host/models/ai-sdk.ts'
+export {
+  type AnthropicClient,
+  type AnthropicOptions,
+  type AnthropicRequest,
+  anthropic,
+} from '../host/models/anthropic.ts'
 export type { Model, ModelAnswer, ModelRequest, TokenUsage } from '../host/models/model.ts'
 export { openai } from '../host/models/openai.ts'
-export type { OpenAiChatClient, OpenAiOptions, OpenAiResponsesClient } from '../host/models/openai-parameters.ts'
+export type {
+  OpenAiCallOptions,
+  OpenAiChatClient,
+  OpenAiChatRequest,
+  OpenAiOptions,
+  OpenAiParameters,
+  OpenAiResponsesClient,
+  OpenAiResponsesRequest,
+} from '../host/models/openai-parameters.ts'
+export type { SchemaNote } from '../host/models/schema/notes.ts'
+export type { Restore } from '../host/models/schema/restore.ts'
 export type { SchemaTarget } from '../host/models/schema/targets.ts'
-export { type DownlevelledSchema, downlevelSchema } from '../host/models/schema-for.ts'
+export { type DownleveledSchema, downlevelSchema } from '../host/models/schema-for.ts'
 export {
-  type ToolOutput,
+  type AiSdkToolOutput,
+  type AnthropicImageType,
+  type AnthropicResultBlock,
+  type OpenAiOutputItem,
+  type ToolResultContents,
   type ToolResultFor,
   type ToolResultForOptions,
+  type ToolResultInput,
   toolResultFor,
 } from '../host/models/tool-result.ts'
 export {
+  type AiSdkSchema,
+  type AiSdkTool,
+  type AnthropicTool,
   type ApiTools,
   type CatalogCall,
+  type OpenAiResponsesTool,
+  type OpenAiTool,
   type ToolDefinition,
   type ToolFormat,
   type ToolNote,
@@ -85,7 +118,13 @@ export {
 export type { HostInput, HostInputContext, HostLimits, HostOptions } from '../host/options.ts'
 export type { Policy, PolicyFunction, PolicyRule } from '../host/policy.ts'
 export type { SamplingBudget } from '../host/sampling-budget.ts'
-export { type BubblewrapOptions, bubblewrap, type ContainerOptions, container } from '../host/sandbox/runners.ts'
+export {
+  type BubblewrapOptions,
+  bubblewrap,
+  type ContainerOptions,
+  container,
+  type Mount,
+} from '../host/sandbox/runners.ts'
 export type { Launch, Sandbox } from '../host/sandbox/sandbox.ts'
 export { type TerminalApprovalOptions, terminalApproval } from '../host/terminal/terminal-approval.ts'
 export type { HostCallOptions, HostToolResult, ResultSource } from '../host/tool-calls.ts'

@@ -10,7 +10,7 @@ export {
 } from '../errors.ts'
 export type { PingOptions } from '../jsonrpc/heartbeat.ts'
 export type { Link } from '../jsonrpc/link.ts'
-export type { Prepared, ReceivedKind } from '../jsonrpc/message.ts'
+export type { BatchMember, Fault as TransportFault, MessageKind, Prepared, ReceivedKind } from '../jsonrpc/message.ts'
 export type { SendOptions } from '../jsonrpc/pending.ts'
 export type { Cancellation, LinkLimits } from '../jsonrpc/receiver.ts'
 export type {
@@ -39,7 +39,7 @@ export type {
   RequestStream,
   ServerTransport,
 } from '../protocol/transport.ts'
-export { UriTemplate } from '../protocol/uri-template.ts'
+export { type TemplateValue, UriTemplate } from '../protocol/uri-template.ts'
 export type { AskOptions } from '../replay/conversation.ts'
 export type { UsedStates } from '../replay/sealed-states.ts'
 export type { JsonSchema } from '../schema/json-schema.ts'
@@ -50,6 +50,7 @@ export type {
   InferOutput,
   SchemaLike,
   SchemaShape,
+  StandardIssue,
   StandardResult,
   StandardSchema,
 } from '../schema/standard.ts'

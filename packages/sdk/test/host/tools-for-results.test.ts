@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { type ToolOutput, toolResultFor } from '../../src/host/models/tool-result.ts'
+import { type ToolResultInput, toolResultFor } from '../../src/host/models/tool-result.ts'
 import type { ToolFormat } from '../../src/host/models/tools-for.ts'
 
 const formats: readonly ToolFormat[] = ['anthropic', 'openai', 'openai-responses', 'ai-sdk']
 
-const mixed: ToolOutput = {
+const mixed: ToolResultInput = {
   content: [
     { type: 'text', text: 'hello' },
     { type: 'image', data: 'aW1n', mimeType: 'image/PNG' },

@@ -21,7 +21,7 @@ import { type ToolSet, toolsFor } from './tools-for.ts'
 export type GenerateText = GenerateTextHolder['generateText']
 
 /** A method, so that functions with narrower options, as those of each version of the SDK, can be passed. */
-interface GenerateTextHolder {
+export interface GenerateTextHolder {
   generateText(options: GenerateTextOptions): PromiseLike<unknown>
 }
 

@@ -13,7 +13,7 @@ export interface OpenAiResponsesClient {
 }
 
 /** Parameters that both APIs have. Loosely typed, so that the clients of every version fit. */
-interface OpenAiParameters {
+export interface OpenAiParameters {
   temperature?: unknown
   metadata?: unknown
   store?: unknown

@@ -3,7 +3,7 @@ import { isObject } from '../../util/objects.ts'
 import type { ToolFormat } from './tools-for.ts'
 
 /** What a tool returned. */
-export interface ToolOutput {
+export interface ToolResultInput {
   content: readonly ContentBlock[]
   structuredContent?: unknown
   isError?: boolean | undefined
@@ -65,7 +65,7 @@ export type AiSdkToolOutput =
  */
 export function toolResultFor<F extends ToolFormat>(
   format: F,
-  result: ToolOutput,
+  result: ToolResultInput,
   options: ToolResultForOptions = {},
 ): ToolResultFor<F> {
   const isError = result.isError === true
@@ -108,7 +108,7 @@ class ResultReader {
     this.#mediaLeft = maxMediaChars
   }
 
-  read({ content, structuredContent }: ToolOutput): readonly Part[] {
+  read({ content, structuredContent }: ToolResultInput): readonly Part[] {
     const blocks = content.slice(0, maxBlocks)
     const parts = blocks.flatMap((block) => this.#block(block) ?? [])
     if (content.length > maxBlocks)
