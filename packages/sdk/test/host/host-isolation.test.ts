@@ -74,7 +74,7 @@ describe('a host with one bad server', () => {
 })
 
 describe('the connection to a server', () => {
-  it('is opened by the first call and closed when it is idle', async () => {
+  it('is opened by the first call and closed when it is idle [HOST-009]', async () => {
     const servers = { s: { ...misbehaving('honest'), idleMs: 50 } }
     await using host = await createHost({ servers, policy: allowAll })
     expect(host.servers[0]?.state).toBe('idle')

@@ -90,7 +90,7 @@ describe('a suspicious definition', () => {
 describe('data of one server in the arguments for another', () => {
   const secretPlan = 'The quarterly figures are 4,711 and the merger with Initech is planned for the ninth of May.'
 
-  it('is asked about with source and destination, although the policy allows the tool [HOST-001] [HOST-007]', async () => {
+  it('is asked about with source and destination, although the policy allows the tool [HOST-001] [HOST-007] [HOST-013]', async () => {
     const { approve, asked } = script('deny')
     const servers = { mail: { server: document(secretPlan) }, web: { server: echo() } }
     await using host = await createHost({ servers, policy: allowTools, approve })
@@ -136,7 +136,7 @@ describe('a result with a secret', () => {
 describe('the command of a server', () => {
   const command = { command: process.execPath, args: ['-e', ''] }
 
-  it('is shown completely and runs only if the user approves it [SEC-013]', async () => {
+  it('is shown completely and runs only if the user approves it [HOST-009] [SEC-013]', async () => {
     const { approve, asked } = script('deny')
     const args = ['-e', 'process.exit(0)', 'x'.repeat(500)]
     await using host = await createHost({

@@ -11,7 +11,7 @@ function open(options: Partial<HostOptions> & Pick<HostOptions, 'servers'>): Pro
 }
 
 describe('the catalog of a host', () => {
-  it('joins the tools of all servers under the ids that the user chose [HOST-006] [TOOL-018] [TOOL-019]', async () => {
+  it('joins the tools of all servers under the ids that the user chose [HOST-006] [HOST-012] [TOOL-018] [TOOL-019]', async () => {
     await using host = await open({
       servers: { files: { server: serverWith('read') }, shop: { server: serverWith('read', 'buy') } },
     })
@@ -96,7 +96,7 @@ describe('a tool call through a host', () => {
     expect(action.tool.description).toBe('Echoes')
   })
 
-  it('is asked about again after an approval for once, and not after one for the session [HOST-002] [HOST-003]', async () => {
+  it('is asked about again after an approval for once, and not after one for the session [HOST-002] [HOST-003] [HOST-010]', async () => {
     const { approve, asked } = script('once', 'session')
     await using host = await createHost({ servers: { s: { server: echo() } }, approve })
     for (const text of ['1', '2', '3', '4']) await host.callTool('s_echo', { text })
