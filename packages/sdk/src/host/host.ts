@@ -1,5 +1,5 @@
 import { McpError } from '../errors.ts'
-import type { CompleteResult } from '../protocol/completion.ts'
+import type { CompleteParams, CompleteResult } from '../protocol/completion.ts'
 import type { GetPromptResult } from '../protocol/prompts.ts'
 import type { ReadResourceResult, Resource, ResourceTemplateInfo } from '../protocol/resources.ts'
 import { Emitter } from '../util/emitter.ts'
@@ -197,9 +197,25 @@ export class Host {
     return this.#catalog?.tools.get(name) ?? (await this.#ready()).tools.get(name)
   }
 
+  /** @internal Returns the tool with this name if it is known already. */
+  knownTool(name: string): HostTool | undefined {
+    return this.#catalog?.tools.get(name)
+  }
+
   /** @internal Throws if there is no such prompt. */
   async findPrompt(name: string): Promise<HostPrompt> {
     return (await this.#ready()).prompt(name)
+  }
+
+  /** @internal Returns the server of a prompt or template, and the reference that it knows. */
+  async findReference(ref: CompleteParams['ref']): Promise<{ server: string; ref: CompleteParams['ref'] }> {
+    if (ref.type === 'ref/prompt') {
+      const { server, originalName } = await this.findPrompt(ref.name)
+      return { server, ref: { ...ref, name: originalName } }
+    }
+    const found = (await this.resourceTemplates()).find(({ uriTemplate }) => uriTemplate === ref.uri)
+    if (found) return { server: found.server, ref }
+    throw new McpError('invalid-argument', `The catalog has no resource template ${JSON.stringify(ref.uri)}`)
   }
 
   /** @internal Returns the id of the only server that has the resource. */
@@ -249,12 +265,10 @@ export class Host {
     })
   }
 
-  /** Completes an argument of a prompt of the catalog. */
-  async completePrompt(name: string, argument: { name: string; value: string }): Promise<CompleteResult['completion']> {
-    const { server, originalName } = await this.#owner.findPrompt(name)
-    return this.#connections
-      .get(server)
-      .use((client) => client.complete({ ref: { type: 'ref/prompt', name: originalName }, argument }))
+  /** Completes an argument of a prompt of the catalog, or of a resource template. */
+  async complete({ ref, ...params }: CompleteParams): Promise<CompleteResult['completion']> {
+    const found = await this.#owner.findReference(ref)
+    return this.#connections.get(found.server).use((client) => client.complete({ ...params, ref: found.ref }))
   }
 
   /** The grants that are valid now. */

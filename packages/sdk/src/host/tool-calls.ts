@@ -4,6 +4,7 @@ import { McpError } from '../errors.ts'
 import type { Progress, RequestOptions } from '../jsonrpc/pending.ts'
 import type { RequestMeta } from '../protocol/meta.ts'
 import type { Tool } from '../protocol/tools.ts'
+import type { HttpSendOptions } from '../protocol/transport.ts'
 import { describeIssues } from '../schema/issues.ts'
 import { createJsonValidator, type Validate } from '../schema/user-schema.ts'
 import { clock } from '../util/clock.ts'
@@ -23,6 +24,8 @@ import { inspectArguments, inspectResult } from './findings/inspect.ts'
 export interface HostCallOptions extends Pick<RequestOptions, 'signal' | 'timeoutMs' | 'onProgress'> {
   /** Passed on to the server, for example `traceparent`. */
   _meta?: RequestMeta | undefined
+  /** @internal Headers to pass on to a server over HTTP. */
+  headers?: Readonly<Record<string, string>> | undefined
 }
 
 /** Where a result came from. */
@@ -112,7 +115,7 @@ export class ToolCalls {
     if (issues) throw new McpError('invalid-argument', `${name}: invalid arguments: ${describeIssues(issues)}`)
   }
 
-  #begin({ name, server }: HostTool, { signal, timeoutMs, onProgress }: HostCallOptions): RunningCall {
+  #begin({ name, server }: HostTool, { signal, timeoutMs, onProgress, headers }: HostCallOptions): RunningCall {
     const { events } = this.#options
     const id = random.uuid()
     const startedAt = clock.monotonic()
@@ -126,6 +129,7 @@ export class ToolCalls {
       options: {
         signal,
         timeoutMs,
+        ...(headers && { headers }),
         onProgress: (progress: Progress) => {
           emit('progress', { progress })
           onProgress?.(progress)
@@ -180,7 +184,7 @@ export class ToolCalls {
 
 interface RunningCall {
   readonly id: string
-  readonly options: RequestOptions
+  readonly options: HttpSendOptions
   durationMs(): number
   end(state: 'completed' | 'failed', error?: unknown): void
 }

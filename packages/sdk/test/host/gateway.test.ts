@@ -1,11 +1,14 @@
 import { type RevisionId, revisionIds } from 'tenon'
 import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
 import { connect } from '../../src/connect/connect.ts'
 import { createGateway } from '../../src/host/gateway/gateway.ts'
 import type { GatewayOptions } from '../../src/host/gateway/options.ts'
 import { createHost } from '../../src/host/host.ts'
 import type { HostOptions } from '../../src/host/options.ts'
 import { serveHttp } from '../../src/serve/http.ts'
+import { completable } from '../../src/server/features/completion.ts'
+import { ResourceTemplate } from '../../src/server/features/resource-entry.ts'
 import { McpServer } from '../../src/server/mcp-server.ts'
 import { eventually } from '../kit/eventually.ts'
 import { allowAll, echo, serverWith } from './support.ts'
@@ -172,6 +175,64 @@ describe('a call through a gateway', () => {
     expect((await client.callTool('s_echo', { text: 'a text' })).text).toBe('a text')
     expect(messages[0]).toContain('s_echo')
     expect(messages[0]).toContain('a text')
+  })
+})
+
+describe('prompts, resources and completion through a gateway', () => {
+  function library(text: string): McpServer {
+    const server = new McpServer({ name: 'library', version: '1.0.0' })
+    const language = completable(z.string(), (value) => ['typescript', 'rust'].filter((name) => name.startsWith(value)))
+    server.registerPrompt('review', { argsSchema: { language } }, ({ language }) => `Review this ${language}: ${text}`)
+    server.registerResource('readme', 'doc:///readme', {}, () => text)
+    server.registerResource(
+      'page',
+      new ResourceTemplate(`${text}:///{page}`, { list: undefined }),
+      {},
+      (uri) => `${uri}`,
+    )
+    return server
+  }
+
+  it.each(['2025-11-25', '2026-07-28'] as const)('reach the right server (%s)', async (revision) => {
+    await using gateway = await serve({ a: { server: library('one') }, b: { server: library('two') } })
+    await using client = await connect(gateway.url, { revision })
+    expect((await client.listPrompts().all()).map(({ name }) => name)).toEqual(['a_review', 'b_review'])
+    expect(JSON.stringify(await client.getPrompt('b_review', { language: 'rust' }))).toContain('Review this rust: two')
+    const resources = await client.listResources().all()
+    expect(resources.map(({ uri }) => uri)).toEqual([
+      'tenon-gateway:a/doc%3A%2F%2F%2Freadme',
+      'tenon-gateway:b/doc%3A%2F%2F%2Freadme',
+    ])
+    const { contents } = await client.readResource(resources[1]?.uri ?? '')
+    expect(contents).toMatchObject([{ text: 'two' }])
+    expect((await client.readResource('two:///start')).contents).toMatchObject([{ text: 'two:///start' }])
+    expect((await client.listResourceTemplates().all()).map(({ uriTemplate }) => uriTemplate)).toEqual([
+      'one:///{page}',
+      'two:///{page}',
+    ])
+    const ref = { type: 'ref/prompt' as const, name: 'a_review' }
+    expect((await client.complete({ ref, argument: { name: 'language', value: 't' } })).values).toEqual(['typescript'])
+    await expect(client.readResource('none:///x')).rejects.toMatchObject({ code: 'peer' })
+    await expect(client.getPrompt('c_review')).rejects.toMatchObject({ code: 'peer' })
+  })
+})
+
+describe('access to a gateway', () => {
+  it('follows the scopes of the token of the caller [TOOL-043]', async () => {
+    const access = [{ server: 'public' }, { scope: 'admin' }]
+    const servers = { public: { server: echo() }, secret: { server: echo() } }
+    const host = await createHost({ servers, policy: allowAll })
+    const gateway = createGateway(host, { access })
+    const anyone = await connect(gateway, { auth: { subject: 'anyone', scopes: [] } })
+    const admin = await connect(gateway, { auth: { subject: 'root', scopes: ['admin'] } })
+    const namesOf = async (client: typeof anyone) => (await client.listTools().all()).map(({ name }) => name)
+    expect(await namesOf(anyone)).toEqual(['public_echo'])
+    expect(await namesOf(admin)).toEqual(['public_echo', 'secret_echo'])
+    await expect(anyone.callTool('secret_echo', { text: 'x' })).rejects.toMatchObject({ code: 'peer' })
+    expect((await admin.callTool('secret_echo', { text: 'x' })).text).toBe('x')
+    await anyone.close()
+    await admin.close()
+    await host.close()
   })
 })
 

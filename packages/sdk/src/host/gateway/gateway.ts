@@ -1,5 +1,10 @@
 import { ErrorCode, McpError, PeerError, ProtocolError, Suspended } from '../../errors.ts'
 import type { RequestMeta } from '../../protocol/meta.ts'
+import {
+  findMirroredArguments,
+  type MirroredArgument,
+  mirroredArgumentsProblem,
+} from '../../protocol/mirrored-headers.ts'
 import type { ReadResourceResult } from '../../protocol/resources.ts'
 import type { CallToolParams, CallToolResult, Tool } from '../../protocol/tools.ts'
 import type { Context } from '../../server/context.ts'
@@ -58,6 +63,7 @@ class Gateway {
     this.#serveTools()
     this.#servePrompts()
     this.#serveResources()
+    this.#serveCompletion()
   }
 
   #changed(): void {
@@ -77,7 +83,20 @@ class Gateway {
         (page) => ({ tools: page }),
       )
     })
-    this.server.setRequestHandler('tools/call', (params, ctx) => this.#callTool(params, ctx))
+    this.server.setMethod('tools/call', {
+      handler: (params, ctx) => this.#callTool(params as unknown as CallToolParams, ctx),
+      headersProblem: (params, headers) => {
+        const tool = this.#host.knownTool(String(params.name))
+        return tool && mirroredArgumentsProblem(this.#mirrored(tool), params.arguments, headers)
+      },
+    })
+  }
+
+  /** The arguments of a tool that headers mirror. A header that disagrees is refused before anything is sent to the server. */
+  #mirrored({ inputSchema }: HostTool): readonly MirroredArgument[] {
+    const known = mirroredBySchema.get(inputSchema) ?? findMirroredArguments(inputSchema)
+    mirroredBySchema.set(inputSchema, known)
+    return known
   }
 
   async #toolsFor(ctx: Context): Promise<readonly Tool[]> {
@@ -105,6 +124,7 @@ class Gateway {
           signal: relayed.signal,
           onProgress: (progress) => relayed.onProgress?.(progress),
           _meta: forwarded(ctx),
+          headers: forwardedHeaders(ctx),
         }),
       )
       // Only what the server sent, without what the host added.
@@ -167,6 +187,19 @@ class Gateway {
     }
   }
 
+  #serveCompletion(): void {
+    this.server.setRequestHandler('completion/complete', async (params, ctx) => {
+      try {
+        const { server } = await this.#host.findReference(params.ref)
+        if (!this.#isAllowed(ctx, { server, originalName: '' }))
+          throw new McpError('invalid-argument', 'Unknown reference')
+        return await this.#relay.run(ctx, async (host) => ({ completion: await host.complete(params) }))
+      } catch (error) {
+        throw toProtocolError(error)
+      }
+    })
+  }
+
   async #allowed<T extends { readonly server: string }>(ctx: Context, items: Promise<T[]>): Promise<T[]> {
     return (await items).filter(({ server }) => this.#isAllowed(ctx, { server, originalName: '' }))
   }
@@ -175,6 +208,15 @@ class Gateway {
 /** The definition as callers see it: without what only the host knows. */
 function toDefinition({ server: _server, originalName: _originalName, trust: _trust, ...tool }: HostTool): Tool {
   return tool
+}
+
+const mirroredBySchema = new WeakMap<object, readonly MirroredArgument[]>()
+
+/** Intermediaries forward these headers, also those that they do not know (2026-07-28 streamable-http). */
+function forwardedHeaders({ request, caller }: Context): Record<string, string> | undefined {
+  if (!request || !caller.rules.mirrorsHeaders) return undefined
+  const found = Object.entries(request.headers).filter(([name]) => name.startsWith('mcp-param-'))
+  return found.length > 0 ? Object.fromEntries(found) : undefined
 }
 
 /** Trace context is passed on. Other members, such as the progress token, belong to the request of the caller. */
