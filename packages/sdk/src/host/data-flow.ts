@@ -7,7 +7,7 @@ import { toExcerpt } from './findings/visible.ts'
 import { forEachFingerprint, minSharedChars, type SharedSpan, TextIndex } from './text-index.ts'
 
 export interface DataFlowsOptions {
-  /** Fingerprints per server; the oldest are dropped. One stands for nine characters. Default 65,536. */
+  /** Fingerprints per server; the oldest are dropped. One stands for 13 characters. Default and maximum: 65,536. */
   readonly maxFingerprints?: number | undefined
 }
 
@@ -102,7 +102,7 @@ class Search {
     // Also for the destination: what a server returned is not text of the arguments.
     const found = this.#findSpans(chars, length)
     for (const { from, span } of found) {
-      if (from !== this.#to && this.#isForeign(chars, span)) this.#report(from, chars, span, place)
+      if (from !== this.#to && this.#isForeign(chars, wholeWords(chars, length, span))) this.#report(from, chars, span, place)
     }
     if (isLiteral) this.#recordRest(chars, length, found)
   }
@@ -156,6 +156,22 @@ interface Found {
   readonly span: SharedSpan
 }
 
+const maxPartialWord = 12
+
+/** Leaves out the beginning or end of a word that continues differently: it is the same by chance. */
+function wholeWords(chars: Uint16Array, length: number, { start, end }: SharedSpan): SharedSpan {
+  let first = start
+  while (first < end && first > 0 && isWordChar(chars[first - 1]!) && isWordChar(chars[first]!)) first++
+  let last = end
+  while (last > first && last < length && isWordChar(chars[last]!) && isWordChar(chars[last - 1]!)) last--
+  // A long word may be a key to which something was added.
+  return { start: first - start < maxPartialWord ? first : start, end: end - last < maxPartialWord ? last : end }
+}
+
+function isWordChar(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 48 && code <= 57)
+}
+
 /** Replaces the parts of a text that an index knows by zeros. */
 function blankKnown(part: Uint16Array, known: TextIndex): void {
   const original = part.slice()
@@ -166,15 +182,18 @@ function blankKnown(part: Uint16Array, known: TextIndex): void {
   })
 }
 
-/** Dates, host names and repeated signs are shared by texts that have nothing to do with each other. */
+/** Dates, host names, tags and punctuation are shared by texts that have nothing to do with each other. */
 function isSubstantial(text: string): boolean {
   const rest = text
     .replace(/https?:\/\/[a-z-]{1,20}(?:\.[a-z-]{1,20}){1,3}(?:[/"' ]|$)/g, '')
+    .replace(/<\/?[a-z]{1,12}>/g, '')
     .replace(/\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:z|[+-]\d\d:?\d\d)?/g, '')
   if (rest.trim().length < minSharedChars) return false
   const letters = rest.match(/[\p{L}\p{N}]/gu) ?? []
-  return letters.length >= minSharedChars / 2 && new Set(letters).size >= 6
+  return letters.length >= minLetters && new Set(letters).size >= 6
 }
+
+const minLetters = 16
 
 const words = new WeakMap<Tool, string>()
 
@@ -231,7 +250,7 @@ function sharedBuffer(length: number): Uint16Array {
   return shared
 }
 
-const maxNormalizedChars = 294_912
+const maxNormalizedChars = 425_984
 const backslash = 92
 const space = 32
 

@@ -16,7 +16,7 @@ export function checkHiddenText(texts: JoinedTexts, source: TextSource): Finding
 
 /** Decodes the texts in runs of variation selectors. Tag characters are part of `toSkeleton` already. */
 export function decodeSelectors(text: string): string[] {
-  if (!/[\ufe00-\ufe0f\udb40]/.test(text)) return []
+  if (!/[\ufe00-\ufe0f]{4}|(?:\udb40[\udd00-\uddef]){4}/.test(text)) return []
   const runs = findHidden(text, () => true).filter(({ kind }) => kind === 'variation')
   return runs.flatMap((run) => decodeHiddenRun(text, run) ?? [])
 }

@@ -57,14 +57,13 @@ interface CompiledRule {
 }
 
 function compile(rule: InstructionRule): CompiledRule {
-  return { rule, pattern: new RegExp(rule.pattern.source.replaceAll(' ', ' +'), 'i') }
+  return { rule, pattern: new RegExp(rule.pattern.source.replaceAll(' ', '[\\s"\'`*]+'), 'i') }
 }
 
-/** Characters before and after an anchor that a pattern sees. */
-const charsBefore = 160
-const charsAfter = 240
+/** Characters before and after an anchor that a pattern sees, unless the rule needs more. */
+const charsAround = 110
 /** Bounds the work on a text that consists of anchors. */
-const maxWindows = 4_096
+const maxWindows = 20_000
 const maxMatches = 50
 
 /** @param texts The texts that `text` consists of. A rule sees one of them, unless it says that its phrase may be split. */
@@ -74,9 +73,9 @@ function findOrders(text: string, texts?: JoinedTexts): { matches: Match[]; isCo
   anchors.scan(text, ({ rule, pattern }, index) => {
     if (++windows > maxWindows || matches.length >= maxMatches) return false
     const [first, last] = texts && !rule.mayBeSplit ? texts.boundsAt(index) : [0, text.length]
-    const from = Math.max(first, index - charsBefore)
-    const window = text.slice(from, Math.min(last, index + charsAfter)).replace(/[\s"'`*]/g, ' ')
-    const match = pattern.exec(window)
+    const reach = rule.charsAround ?? charsAround
+    const from = Math.max(first, index - reach)
+    const match = pattern.exec(text.slice(from, Math.min(last, index + reach)))
     if (match) matches.push({ rule, start: from + match.index, end: from + match.index + match[0].length })
     return undefined
   })
