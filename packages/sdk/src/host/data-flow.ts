@@ -102,7 +102,8 @@ class Search {
     // Also for the destination: what a server returned is not text of the arguments.
     const found = this.#findSpans(chars, length)
     for (const { from, span } of found) {
-      if (from !== this.#to && this.#isForeign(chars, wholeWords(chars, length, span))) this.#report(from, chars, span, place)
+      if (from !== this.#to && this.#isForeign(chars, wholeWords(chars, length, span)))
+        this.#report(from, chars, span, place)
     }
     if (isLiteral) this.#recordRest(chars, length, found)
   }

@@ -80,7 +80,9 @@ function describe(value: unknown, lines: Lines): void {
     if (member === 'name') continue
     const properties = member === 'inputSchema' && isObject(content) ? content.properties : undefined
     if (!isObject(properties)) lines.add(`${showKey(member)}: ${show(content, maxAddedTextChars)}`)
-    else for (const key of Object.keys(properties)) lines.add(`inputSchema.properties${step(key)}: ${show(properties[key])}`)
+    else
+      for (const key of Object.keys(properties))
+        lines.add(`inputSchema.properties${step(key)}: ${show(properties[key])}`)
   }
 }
 

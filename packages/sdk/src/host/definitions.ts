@@ -27,7 +27,13 @@ export interface DefinitionItem {
 }
 
 /** Lists the definitions that are pinned: everything but the list of resources. */
-export function listItems({ identity, instructions, tools, prompts, resourceTemplates }: Definitions): DefinitionItem[] {
+export function listItems({
+  identity,
+  instructions,
+  tools,
+  prompts,
+  resourceTemplates,
+}: Definitions): DefinitionItem[] {
   return [
     ...(identity ? [{ kind: 'server', name: '', value: identityOf(identity) } as const] : []),
     ...(instructions !== undefined ? [{ kind: 'instructions', name: '', value: instructions } as const] : []),

@@ -1,5 +1,12 @@
 import { type DefinitionChange, diffDefinitions } from './definition-diff.ts'
-import { type DefinitionItem, type Definitions, digestItems, digestOf, listItems, toCanonicalJson } from './definitions.ts'
+import {
+  type DefinitionItem,
+  type Definitions,
+  digestItems,
+  digestOf,
+  listItems,
+  toCanonicalJson,
+} from './definitions.ts'
 import { toStored, toStoredName } from './stored-definition.ts'
 
 /** The definitions of a server that the user approved: JSON that a store keeps, enough to show later what changed. */

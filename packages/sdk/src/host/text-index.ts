@@ -63,7 +63,9 @@ export function forEachFingerprint(
   let hash = 0
   let isFresh = true
   while (position + fingerprintChars <= length) {
-    hash = isFresh ? hashAt(text, position) : rollHash(hash, text[position - 1]!, text[position + fingerprintChars - 1]!)
+    hash = isFresh
+      ? hashAt(text, position)
+      : rollHash(hash, text[position - 1]!, text[position + fingerprintChars - 1]!)
     const next = visit(position, hash)
     isFresh = next !== undefined && next > position + 1
     position = isFresh ? next! : position + 1

@@ -18,7 +18,9 @@ function afterMail(text = secretPlan): DataFlows {
 describe('data that goes from one server to another', () => {
   it('is found with its source, its place and its beginning', () => {
     const flows = afterMail().find({ to: 'x', items: [{ text: `I read that ${secretPlan}` }] }, 'web')
-    expect(flows).toEqual([{ from: 'mail', path: 'items[0].text', excerpt: expect.stringMatching(/^ ?the board of acme meets/) }])
+    expect(flows).toEqual([
+      { from: 'mail', path: 'items[0].text', excerpt: expect.stringMatching(/^ ?the board of acme meets/) },
+    ])
   })
 
   it.each([
@@ -40,7 +42,10 @@ describe('data that goes from one server to another', () => {
 
   it('is found at every position and length from 24 characters', () => {
     for (let start = 0; start + 24 <= secretPlan.length; start++) {
-      expect(afterMail().find({ body: secretPlan.slice(start, start + 24).padEnd(30, '.') }, 'web'), `from ${start}`).toHaveLength(
+      expect(
+        afterMail().find({ body: secretPlan.slice(start, start + 24).padEnd(30, '.') }, 'web'),
+        `from ${start}`,
+      ).toHaveLength(
         // The host does not count a space at either end.
         secretPlan.slice(start, start + 24).trim().length === 24 ? 1 : 0,
       )

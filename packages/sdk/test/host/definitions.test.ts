@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { diffDefinitions } from '../../src/host/definition-diff.ts'
 import { digestOf, knownDigest, toCanonicalJson, toolDigest } from '../../src/host/definitions.ts'
-import type { Tool } from '../../src/protocol/tools.ts'
 import { pinDefinitions } from '../../src/host/pins.ts'
+import type { Tool } from '../../src/protocol/tools.ts'
 import { definitionsWith, toolNamed } from './corpus/definitions.ts'
 
 const readFile: Tool = {
@@ -55,7 +55,13 @@ describe('digestOf', () => {
     { name: 'read_files' },
     { title: 'Write' },
     { description: 'Reads a file from disk. ' },
-    { inputSchema: { type: 'object' as const, properties: { path: { type: 'string', maxLength: 1 } }, required: ['path'] } },
+    {
+      inputSchema: {
+        type: 'object' as const,
+        properties: { path: { type: 'string', maxLength: 1 } },
+        required: ['path'],
+      },
+    },
     { outputSchema: { type: 'array' } },
     { annotations: { readOnlyHint: false } },
     { icons: [{ src: 'https://example.com/b.png' }] },
@@ -122,7 +128,12 @@ describe('diffDefinitions', () => {
 
   it('shows changed annotations, icons and members of _meta', async () => {
     const { outputSchema: _, ...rest } = readFile
-    const tool = { ...rest, annotations: { readOnlyHint: false }, icons: [{ src: 'https://example.com/b.png' }], _meta: {} }
+    const tool = {
+      ...rest,
+      annotations: { readOnlyHint: false },
+      icons: [{ src: 'https://example.com/b.png' }],
+      _meta: {},
+    }
     const [change] = await diff({ tools: [tool] })
     expect(change?.details).toEqual([
       'outputSchema: removed {"type":"object"}',
@@ -139,7 +150,10 @@ describe('diffDefinitions', () => {
 
   it('shows a renamed tool as removed and added, and says that it was renamed', async () => {
     const changes = await diff({ tools: [{ ...readFile, name: 'read_any_file' }] })
-    expect(changes.map(({ kind, what }) => `${kind} ${what}`)).toEqual(['removed tool read_file', 'added tool read_any_file'])
+    expect(changes.map(({ kind, what }) => `${kind} ${what}`)).toEqual([
+      'removed tool read_file',
+      'added tool read_any_file',
+    ])
     expect(changes[0]?.details).toEqual(['tool read_any_file has the same definition: it was renamed'])
     expect(changes[1]?.details[0]).toBe('the same definition as tool read_file, which was removed: it was renamed')
   })

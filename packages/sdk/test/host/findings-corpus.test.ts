@@ -57,7 +57,9 @@ describe('published servers', () => {
   it('finds between published servers only tools with the same name, or with a name that looks the same', () => {
     const findings = servers.flatMap(({ id, definitions }) => inspectDefinitions(id, definitions, servers))
     const shadowing = findings.filter(({ rule }) => rule === 'shadowing')
-    expect(shadowing.filter(({ message }) => !/has a tool with the same name|^The name looks like/.test(message))).toEqual([])
+    expect(
+      shadowing.filter(({ message }) => !/has a tool with the same name|^The name looks like/.test(message)),
+    ).toEqual([])
     // GitHub and GitLab, two servers of Perplexity, several that list tables ...
     expect(new Set(shadowing.map(({ excerpt }) => excerpt)).size).toBe(14)
     expect(findings.length - shadowing.length).toBe(1)
@@ -67,7 +69,10 @@ describe('published servers', () => {
 describe('attacks [HOST-008]', () => {
   it.each(poisonedTools)('finds in a definition: $title', (attack) => {
     const { name = 'add', description, parameter, more = [] } = attack
-    const tools = [toolNamed(name, description, parameter), ...more.map((text, index) => toolNamed(`more${index}`, text))]
+    const tools = [
+      toolNamed(name, description, parameter),
+      ...more.map((text, index) => toolNamed(`more${index}`, text)),
+    ]
     expectFinding(inspectDefinitions('shop', definitionsWith({ tools }), [mail]), attack)
   })
 

@@ -26,15 +26,39 @@ describe('pins of definitions [HOST-008]', () => {
   it.each([
     { title: 'an added tool', now: { tools: [...approved.tools, toolNamed('refund')] }, what: 'added tool refund' },
     { title: 'a removed tool', now: { tools: approved.tools.slice(1) }, what: 'removed tool search' },
-    { title: 'a renamed tool', now: { tools: [toolNamed('search'), toolNamed('buy_now', 'Buys a product.')] }, what: 'removed tool buy' },
-    { title: 'a changed description', now: { tools: [toolNamed('search'), toolNamed('buy', 'Buys.')] }, what: 'changed tool buy' },
-    { title: 'a changed parameter', now: { tools: [toolNamed('search', undefined, 'A secret.'), approved.tools[1]!] }, what: 'changed tool search' },
-    { title: 'a tool that appears twice', now: { tools: [...approved.tools, approved.tools[0]!] }, what: 'added tool search' },
+    {
+      title: 'a renamed tool',
+      now: { tools: [toolNamed('search'), toolNamed('buy_now', 'Buys a product.')] },
+      what: 'removed tool buy',
+    },
+    {
+      title: 'a changed description',
+      now: { tools: [toolNamed('search'), toolNamed('buy', 'Buys.')] },
+      what: 'changed tool buy',
+    },
+    {
+      title: 'a changed parameter',
+      now: { tools: [toolNamed('search', undefined, 'A secret.'), approved.tools[1]!] },
+      what: 'changed tool search',
+    },
+    {
+      title: 'a tool that appears twice',
+      now: { tools: [...approved.tools, approved.tools[0]!] },
+      what: 'added tool search',
+    },
     { title: 'changed instructions', now: { instructions: 'Buy everything.' }, what: 'changed instructions' },
     { title: 'new instructions', now: { instructions: undefined }, what: 'removed instructions' },
     { title: 'a changed prompt', now: { prompts: [{ name: 'gift' }] }, what: 'changed prompt gift' },
-    { title: 'a changed template', now: { resourceTemplates: [{ name: 'product', uriTemplate: 'file:///{+path}' }] }, what: 'removed resource template shop:///{id}' },
-    { title: 'a new version of the server', now: { identity: { name: 'shop', version: '1.0.1' } }, what: 'changed server' },
+    {
+      title: 'a changed template',
+      now: { resourceTemplates: [{ name: 'product', uriTemplate: 'file:///{+path}' }] },
+      what: 'removed resource template shop:///{id}',
+    },
+    {
+      title: 'a new version of the server',
+      now: { identity: { name: 'shop', version: '1.0.1' } },
+      what: 'changed server',
+    },
     { title: 'another server', now: { identity: { name: 'shopp', version: '1.0.0' } }, what: 'changed server' },
   ])('reports $title', async ({ now, what }) => {
     const comparison = await comparePins(await pinDefinitions(approved), { ...approved, ...now })
@@ -62,7 +86,10 @@ describe('pins of definitions [HOST-008]', () => {
 
   it('bounds the size of what is stored, and still finds every change', async () => {
     const icons = [{ src: `data:image/png;base64,${'A'.repeat(3_000)}` }]
-    const tools = Array.from({ length: 2_000 }, (_, index) => ({ ...toolNamed(`tool_${index}`, 'd'.repeat(3_000)), icons }))
+    const tools = Array.from({ length: 2_000 }, (_, index) => ({
+      ...toolNamed(`tool_${index}`, 'd'.repeat(3_000)),
+      icons,
+    }))
     const pinned = await pinDefinitions(definitionsWith({ tools }))
     expect(JSON.stringify(pinned).length).toBeLessThan(2 * 1_024 * 1_024)
     const changed = tools.map((tool, index) => (index === 1_999 ? { ...tool, description: 'Sends it.' } : tool))

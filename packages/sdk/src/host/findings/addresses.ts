@@ -41,7 +41,8 @@ function findHosts(text: string): Host[] {
 }
 
 /** What follows `//`, without user name and password. Browsers also take backslashes for slashes. */
-const urlHost = /(?<=[a-z]:|^|[\s"'=(])[/\\]{2}(?:[^\s/\\?#@]{0,200}@)?(\[[\da-f:.%\w]{2,60}\]|[^\s/\\?#:@"'<>()[\],;]{1,253})/gi
+const urlHost =
+  /(?<=[a-z]:|^|[\s"'=(])[/\\]{2}(?:[^\s/\\?#@]{0,200}@)?(\[[\da-f:.%\w]{2,60}\]|[^\s/\\?#:@"'<>()[\],;]{1,253})/gi
 
 const bareHost =
   /(?<![\w.:/@-])(?:localhost|metadata\.google\.internal|(?:0x[\da-f]{1,8}|\d{1,10})(?:\.(?:0x[\da-f]{1,8}|\d{1,8})){3}|0x[\da-f]{8}|\[?[\da-f]{0,4}:[\da-f:]{1,40}[\da-f.]{0,20}\]?)(?![\w.-]*[\w])/gi
@@ -55,7 +56,13 @@ function checkHost(written: string, isUrl: boolean, where: string): Finding | un
   if (description === undefined || (!isUrl && !isLiteralAddress(written))) return undefined
   const isDangerous = kind === 'cloud-metadata' || kind === 'link-local' || isDisguised
   const message = `The address ${description}${isDisguised ? ', written in a form that hides it' : ''}.`
-  return { rule: 'private-address', severity: isDangerous ? 'high' : 'low', where, message, excerpt: toExcerpt(written, 80) }
+  return {
+    rule: 'private-address',
+    severity: isDangerous ? 'high' : 'low',
+    where,
+    message,
+    excerpt: toExcerpt(written, 80),
+  }
 }
 
 const descriptions: Partial<Record<AddressKind, string>> = {
@@ -87,7 +94,9 @@ function embeddedV4(hostname: string): string {
   const before = head.split(':').filter(Boolean)
   const after = tail.split(':').filter(Boolean)
   const groups = [...before, ...new Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0'), ...after]
-  const [high, low] = (groups[0] === '2002' ? groups.slice(1, 3) : groups.slice(6, 8)).map((group) => Number.parseInt(group, 16))
+  const [high, low] = (groups[0] === '2002' ? groups.slice(1, 3) : groups.slice(6, 8)).map((group) =>
+    Number.parseInt(group, 16),
+  )
   return [high! >> 8, high! & 255, low! >> 8, low! & 255].join('.')
 }
 

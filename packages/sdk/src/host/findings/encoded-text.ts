@@ -90,7 +90,8 @@ function decodeRun(run: string, start: number, end: number): DecodedText | undef
 
 function hexToBytes(run: string): Uint8Array {
   const bytes = new Uint8Array(run.length >> 1)
-  for (let index = 0; index < bytes.length; index++) bytes[index] = Number.parseInt(run.slice(2 * index, 2 * index + 2), 16)
+  for (let index = 0; index < bytes.length; index++)
+    bytes[index] = Number.parseInt(run.slice(2 * index, 2 * index + 2), 16)
   return bytes
 }
 
@@ -108,7 +109,8 @@ function base64ToBytes(run: string): Uint8Array {
 function readText(bytes: Uint8Array): string | undefined {
   if (bytes.length < 8) return undefined
   let printable = 0
-  for (const byte of bytes) if ((byte >= 32 && byte < 127) || byte === 10 || byte === 13 || byte === 9 || byte >= 0xc0) printable++
+  for (const byte of bytes)
+    if ((byte >= 32 && byte < 127) || byte === 10 || byte === 13 || byte === 9 || byte >= 0xc0) printable++
   if (printable < 0.8 * bytes.length) return undefined
   const text = new TextDecoder().decode(bytes)
   return text.includes('\ufffd', 0) && text.indexOf('\ufffd') < text.length - 3 ? undefined : text

@@ -174,7 +174,12 @@ function isOrdinaryJoiner(text: string, start: number, end: number): boolean {
 
 /** One half of a pair (nearly all of them are emoji), the emoji selector, or a symbol such as a heart. */
 function isEmojiPart(code: number): boolean {
-  return (code >= 0xd83c && code <= 0xd83e) || (code >= 0xdc00 && code <= 0xdfff) || code === 0xfe0f || (code >= 0x2190 && code <= 0x2bff)
+  return (
+    (code >= 0xd83c && code <= 0xd83e) ||
+    (code >= 0xdc00 && code <= 0xdfff) ||
+    code === 0xfe0f ||
+    (code >= 0x2190 && code <= 0x2bff)
+  )
 }
 
 const nearby = 200

@@ -5,9 +5,9 @@ import type { Finding } from './finding.ts'
 import { checkHiddenText } from './hidden-text.ts'
 import { checkInstructions, uniqueFindings } from './instructions.ts'
 import { checkName, checkWords } from './look-alikes.ts'
-import { checkSecretMember, checkSecrets } from './secrets.ts'
+import { checkSecrets, SecretMembers } from './secrets.ts'
 import { checkShadowing, type OtherServer } from './shadowing.ts'
-import { describePlace, forEachText, JoinedTexts, type Place } from './texts.ts'
+import { forEachText, JoinedTexts, type Place } from './texts.ts'
 import { toExcerpt } from './visible.ts'
 
 /**
@@ -18,7 +18,11 @@ import { toExcerpt } from './visible.ts'
  * @example
  * const findings = inspectDefinitions('files', definitions, [{ id: 'mail', definitions: mailDefinitions }])
  */
-export function inspectDefinitions(server: string, definitions: Definitions, others: readonly OtherServer[]): Finding[] {
+export function inspectDefinitions(
+  server: string,
+  definitions: Definitions,
+  others: readonly OtherServer[],
+): Finding[] {
   const texts = new JoinedTexts(maxChars)
   // An order can be split over several descriptions, which other members separate in `texts`.
   const descriptions = new JoinedTexts(maxChars)
@@ -74,20 +78,26 @@ const maxChars = 1_048_576
 
 function collect(value: unknown, root: string): { texts: JoinedTexts; members: Finding[] } {
   const texts = new JoinedTexts(maxChars)
-  const members: Finding[] = []
+  const members = new SecretMembers()
   forEachText(value, { key: root }, (text, place) => {
     texts.add(text, place)
-    if (typeof place.key !== 'string' || text.length > maxSecretChars || members.length >= maxSecretMembers) return
-    members.push(...checkSecretMember(place.key, text, describePlace(place)))
+    members.check(place, text)
   })
-  return { texts, members }
+  return { texts, members: members.findings }
 }
 
-const maxSecretChars = 4_096
-const maxSecretMembers = 50
-
-function rootsOf({ identity, instructions, tools, prompts, resourceTemplates, resources }: Definitions): [string, unknown][] {
-  const named = (kind: string, name: string, value: unknown): [string, unknown] => [`${kind} ${toExcerpt(name, 80)}`, value]
+function rootsOf({
+  identity,
+  instructions,
+  tools,
+  prompts,
+  resourceTemplates,
+  resources,
+}: Definitions): [string, unknown][] {
+  const named = (kind: string, name: string, value: unknown): [string, unknown] => [
+    `${kind} ${toExcerpt(name, 80)}`,
+    value,
+  ]
   return [
     ['server', identity],
     ['instructions', instructions],
@@ -100,7 +110,8 @@ function rootsOf({ identity, instructions, tools, prompts, resourceTemplates, re
 
 function checkNames({ identity, tools, prompts, resourceTemplates }: Definitions): Finding[] {
   const parameters = tools.flatMap(({ name, inputSchema }) => {
-    const properties = isObject(inputSchema) && isObject(inputSchema.properties) ? Object.keys(inputSchema.properties) : []
+    const properties =
+      isObject(inputSchema) && isObject(inputSchema.properties) ? Object.keys(inputSchema.properties) : []
     return properties.map((property) => [`tool ${toExcerpt(name, 80)}, inputSchema`, property] as const)
   })
   const names = [

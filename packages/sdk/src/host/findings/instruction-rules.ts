@@ -10,19 +10,26 @@ export interface InstructionRule {
   /** Words or, if they are not only letters, parts of words that every match contains. */
   readonly anchors: readonly string[]
   readonly pattern: RegExp
+  /** Another phrase that must be near. One pattern with a gap in the middle could take quadratic time. */
+  readonly and?: RegExp | undefined
   /** How far the pattern reaches from an anchor. Default 110. */
   readonly charsAround?: number | undefined
   /** Also finds the phrase if it is split over several texts of a server. */
   readonly mayBeSplit?: boolean | undefined
 }
 
-const not = "(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|without|avoid|refrain from|not to|no need to)"
+const not =
+  '(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|without|avoid|refrain from|not to|no need to)'
 const adverbs = '(?: (?:ever|also|explicitly|first|even|directly|you|please))?'
 const theUser = '(?:the |your |this |any |an? |end )*(?:users?|humans?|customers?|operators?|person|anyone|anybody)\\b'
 const earlier = '(?:previous|prior|earlier|preceding|above|foregoing|your|system|safety|developer|original|initial)'
 const orders = '(?:instructions?|prompts?|guidelines?|directives?|directions|orders|programming|training|safeguards?)'
 const files =
   '(?:\\.ssh\\b|id_rsa|id_ed25519|\\.aws\\b|\\.env\\b|mcp\\.json|claude_desktop_config|/etc/passwd|/etc/shadow|\\.npmrc|\\.netrc|\\.git-credentials|\\.kube/config|\\.gnupg|wallet\\.dat|\\.bash_history|\\.docker/config|\\.pgpass|keychain)'
+const credentialFiles =
+  '.ssh/ /.ssh id_rsa id_ed25519 .aws .env mcp.json claude_desktop_config /etc/passwd /etc/shadow .npmrc .netrc .git-credentials .kube/config .gnupg wallet.dat .bash_history .docker/config .pgpass keychain'.split(
+    ' ',
+  )
 /** A few words of the same sentence. */
 const gap = '(?:[^.!?]|\\.(?=\\S)){0,60}'
 const read = '(?:read|open|cat|load|copy|extract|retrieve|collect|dump|grab|steal|fetch|get|access)'
@@ -48,7 +55,10 @@ export const instructionRules: readonly InstructionRule[] = [
     severity: 'high',
     message: 'The text orders the model to ignore its instructions.',
     mayBeSplit: true,
-    anchors: 'ignoriere ignoriert ignorieren vergiss ignora ignorad ignorez ignorer ignore oublie oubliez olvida dimentica esqueca negeer'.split(' '),
+    anchors:
+      'ignoriere ignoriert ignorieren vergiss ignora ignorad ignorez ignorer ignore oublie oubliez olvida dimentica esqueca negeer'.split(
+        ' ',
+      ),
     pattern:
       /\b(?:ignor\w*|vergiss|olvida|oublie\w*|dimentica|esqueca|negeer) (?:\w+ ){0,4}?(?:(?:vorherig\w*|vorangehend\w*|bisherig\w*|vorig\w*|eerdere|vorige|precedenti|anteriores|precedentes|previas) (?:\w+ )?(?:anweisung|instruc|istruzion|instruk|consignes|indicaci)|(?:instruc|istruzion|consignes|indicaci)\w* (?:\w+ )?(?:anterior|precedent|previ|prealable))/,
   },
@@ -57,9 +67,7 @@ export const instructionRules: readonly InstructionRule[] = [
     message: 'The text orders the model to keep something from the user.',
     mayBeSplit: true,
     anchors: ['tell', 'telling', 'inform', 'informing', 'notify', 'notifying', 'alert', 'alerting', 'warn', 'warning'],
-    pattern: new RegExp(
-      `\\b${not}${adverbs} (?:tell|inform|notify|alert|warn)(?:l?ing)? ${theUser}(?! to\\b)`,
-    ),
+    pattern: new RegExp(`\\b${not}${adverbs} (?:tell|inform|notify|alert|warn)(?:l?ing)? ${theUser}(?! to\\b)`),
   },
   {
     severity: 'high',
@@ -74,7 +82,22 @@ export const instructionRules: readonly InstructionRule[] = [
     severity: 'high',
     message: 'The text orders the model to keep something from the user.',
     mayBeSplit: true,
-    anchors: ['secret', 'hidden', 'hide', 'hiding', 'conceal', 'confidential', 'know', 'told', 'aware', 'notice', 'noticing', 'informed', 'secretly', 'covertly'],
+    anchors: [
+      'secret',
+      'hidden',
+      'hide',
+      'hiding',
+      'conceal',
+      'confidential',
+      'know',
+      'told',
+      'aware',
+      'notice',
+      'noticing',
+      'informed',
+      'secretly',
+      'covertly',
+    ],
     pattern: new RegExp(
       `\\b(?:keep|keeping) (?:this|it|that|these|them|everything)(?: \\w+){0,3} (?:from ${theUser})` +
         `|\\b(?:hide|hiding|conceal|concealing) (?:this|it|that|these|them|the fact|your actions?|any of this)(?: \\w+){0,5} from ${theUser}` +
@@ -87,11 +110,18 @@ export const instructionRules: readonly InstructionRule[] = [
     severity: 'high',
     message: 'The text orders the model to read or send files with credentials.',
     charsAround: 240,
-    anchors: ['.ssh/', '/.ssh', 'id_rsa', 'id_ed25519', '.aws', '.env', 'mcp.json', 'claude_desktop_config', '/etc/passwd', '/etc/shadow', '.npmrc', '.netrc', '.git-credentials', '.kube/config', '.gnupg', 'wallet.dat', '.bash_history', '.docker/config', '.pgpass', 'keychain'],
+    anchors: credentialFiles,
+    pattern: new RegExp(`\\b${read} (?!the path|a path)${gap}${files}`),
+    and: new RegExp(`\\b${send} .{0,60}\\b(?:contents?|its?|them|this|that|file|data|output|result|key|value)\\b`),
+  },
+  {
+    severity: 'high',
+    message: 'The text orders the model to read or send files with credentials.',
+    charsAround: 160,
+    anchors: credentialFiles,
     pattern: new RegExp(
-      `\\b${read} (?!the path|a path)${gap}${files}.{0,140}\\b${send}\\b(?:.{0,60}\\b(?:contents?|its?|them|this|that|file|data|output|result|key|value)\\b)` +
-        `|\\b${send} (?:\\w+ ){0,6}(?:contents?|data|text|output) (?:of|from) .{0,40}${files}` +
-        `|\\b(?:send|upload|forward|transmit|exfiltrate|leak) (?:\\w+ ){0,4}[~/.\\w-]*${files}`,
+      `\\b${send} (?:\\w+ ){0,6}(?:contents?|data|text|output) (?:of|from) .{0,40}${files}` +
+        `|\\b(?:send|upload|forward|transmit|exfiltrate|leak) (?:\\w+ ){0,4}[~/.\\w-]{0,60}${files}`,
     ),
   },
   {
@@ -106,7 +136,17 @@ export const instructionRules: readonly InstructionRule[] = [
   {
     severity: 'low',
     message: 'The text contains a marker that models take for an instruction with priority.',
-    anchors: ['<important', '<|im_start', '<<sys>', '[inst]', '<system>', '<system_prompt', '<system-reminder', '<secret>', '<instructions_for'],
+    anchors: [
+      '<important',
+      '<|im_start',
+      '<<sys>',
+      '[inst]',
+      '<system>',
+      '<system_prompt',
+      '<system-reminder',
+      '<secret>',
+      '<instructions_for',
+    ],
     pattern: /<important|<\|im_start|<<sys>|\[inst\]|<system|<secret>|<instructions_for/,
   },
   {
@@ -138,7 +178,15 @@ export const instructionRules: readonly InstructionRule[] = [
     message: 'The text asks to repeat a call with more rights.',
     anchors: ['retry', 'again', 'rerun', 'repeat', 'retrying', 'resubmit'],
     pattern:
-      /\b(?:retry|retrying|try again|call (?:\w+ ){0,3}again|run (?:\w+ ){0,3}again|rerun|repeat|resubmit) .{0,80}\b(?:admin|administrator|root|sudo|elevated|unrestricted|full access|all scopes|write access|(?:more|higher|broader|additional|full) (?:permissions?|privileges?|rights|access|scopes?))\b|\b(?:grant|give|request) .{0,60}\b(?:admin|root|full|write|unrestricted|all) (?:access|permissions?|privileges?|scopes?|rights)\b.{0,40}\b(?:retry|try again|call (?:\w+ ){0,3}again)/,
+      /\b(?:retry|retrying|try again|call (?:\w+ ){0,3}again|run (?:\w+ ){0,3}again|rerun|repeat|resubmit) .{0,80}\b(?:admin|administrator|root|sudo|elevated|unrestricted|full access|all scopes|write access|(?:more|higher|broader|additional|full) (?:permissions?|privileges?|rights|access|scopes?))\b/,
+  },
+  {
+    severity: 'low',
+    message: 'The text asks to repeat a call with more rights.',
+    anchors: ['retry', 'again', 'rerun', 'retrying', 'resubmit'],
+    pattern:
+      /\b(?:grant|give|request) .{0,60}\b(?:admin|root|full|write|unrestricted|all) (?:access|permissions?|privileges?|scopes?|rights)\b/,
+    and: /\b(?:retry|try again|rerun|resubmit|call (?:\w+ ){0,3}again)/,
   },
   {
     severity: 'low',
@@ -159,12 +207,28 @@ export const instructionRules: readonly InstructionRule[] = [
     severity: 'low',
     message: 'The text tells the model to act silently.',
     anchors: ['silently', 'quietly'],
-    pattern: /\b(?:silently|quietly) (?:send|read|upload|forward|copy|call|include|append|attach|collect|record|pass|transmit)\b/,
+    pattern:
+      /\b(?:silently|quietly) (?:send|read|upload|forward|copy|call|include|append|attach|collect|record|pass|transmit)\b/,
   },
   {
     severity: 'low',
     message: 'The text asks the model to read a file with credentials.',
-    anchors: ['.ssh/', '/.ssh', 'id_rsa', 'id_ed25519', '.aws/credentials', 'claude_desktop_config', '/etc/passwd', '/etc/shadow', '.netrc', '.git-credentials', '.gnupg', 'wallet.dat', '.bash_history', '.cursor/mcp.json'],
+    anchors: [
+      '.ssh/',
+      '/.ssh',
+      'id_rsa',
+      'id_ed25519',
+      '.aws/credentials',
+      'claude_desktop_config',
+      '/etc/passwd',
+      '/etc/shadow',
+      '.netrc',
+      '.git-credentials',
+      '.gnupg',
+      'wallet.dat',
+      '.bash_history',
+      '.cursor/mcp.json',
+    ],
     pattern: new RegExp(`\\b(?:first|please|must|always|and|then|to|now) ${read} (?!the path|a path)${gap}${files}`),
   },
 ]

@@ -40,7 +40,10 @@ export function nameSkeleton(name: string): string {
 /** Checks a name of a tool, a prompt or an argument for letters that look like others. */
 export function checkName(name: string, where: string): Finding[] {
   if (!/[^\0-\x7f]/.test(name)) return []
-  const word = name.slice(0, 256).match(/[\p{L}\p{M}\p{N}]+/gu)?.find((part) => imitatesLatin(part, name))
+  const word = name
+    .slice(0, 256)
+    .match(/[\p{L}\p{M}\p{N}]+/gu)
+    ?.find((part) => imitatesLatin(part, name))
   if (word === undefined) return []
   const message = `The name contains letters of another script that look like "${toExcerpt(toSkeleton(word), 60)}".`
   return [{ rule: 'look-alike', severity: 'high', where, message, excerpt: toExcerpt(name, 80) }]
@@ -120,7 +123,9 @@ function createTable(): Uint16Array {
   const created = new Uint16Array(65_536)
   for (const [first, last] of decomposed) {
     for (let code = first; code <= last; code++) {
-      const ascii = String.fromCharCode(code).normalize('NFKD').replace(/[^!-~]/g, '')
+      const ascii = String.fromCharCode(code)
+        .normalize('NFKD')
+        .replace(/[^!-~]/g, '')
       if (ascii) created[code] = ascii.length > 2 ? ascii.charCodeAt(1) : ascii.charCodeAt(0)
     }
   }

@@ -37,25 +37,49 @@ export const secretPatterns: readonly SecretPattern[] = [
   },
   token('GitHub token', ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'], 'gh[pousr]_[A-Za-z0-9]{36,255}'),
   token('GitHub token', ['github_pat_'], 'github_pat_[A-Za-z0-9_]{50,255}'),
-  token('GitLab token', ['glpat-', 'gldt-', 'glrt-', 'glcbt-', 'glptt-', 'glft-', 'glsoat-', 'gloas-'], 'gl(?:pat|dt|rt|cbt|ptt|ft|soat|oas)-[\\w.-]{20,300}'),
-  token('Slack token', ['xoxb-', 'xoxp-', 'xoxa-', 'xoxr-', 'xoxs-', 'xoxe-', 'xoxe.', 'xapp-'], '(?:xox[bpares][-.]|xapp-)[A-Za-z0-9.-]{20,250}'),
+  token(
+    'GitLab token',
+    ['glpat-', 'gldt-', 'glrt-', 'glcbt-', 'glptt-', 'glft-', 'glsoat-', 'gloas-'],
+    'gl(?:pat|dt|rt|cbt|ptt|ft|soat|oas)-[\\w.-]{20,300}',
+  ),
+  token(
+    'Slack token',
+    ['xoxb-', 'xoxp-', 'xoxa-', 'xoxr-', 'xoxs-', 'xoxe-', 'xoxe.', 'xapp-'],
+    '(?:xox[bpares][-.]|xapp-)[A-Za-z0-9.-]{20,250}',
+  ),
   {
     kind: 'Slack webhook',
     anchors: ['hooks.slack.com/services/'],
     pattern: /hooks\.slack\.com\/services\/T[A-Z0-9]{6,14}\/B[A-Z0-9]{6,14}\/[A-Za-z0-9]{16,40}/y,
   },
-  token('Stripe key', ['sk_live_', 'rk_live_', 'sk_test_', 'rk_test_', 'whsec_'], '(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{20,250}'),
+  token(
+    'Stripe key',
+    ['sk_live_', 'rk_live_', 'sk_test_', 'rk_test_', 'whsec_'],
+    '(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{20,250}',
+  ),
   token('Anthropic key', ['sk-ant-'], 'sk-ant-[\\w-]{20,250}'),
   token('OpenAI key', ['sk-proj-', 'sk-svcacct-', 'sk-admin-'], 'sk-(?:proj|svcacct|admin)-[\\w-]{20,250}'),
-  token('API key', alphanumeric.map((next) => `sk-${next}`), 'sk-(?:or-v1-)?(?=[A-Za-z]{0,40}\\d)[A-Za-z0-9]{32,80}'),
+  token(
+    'API key',
+    alphanumeric.map((next) => `sk-${next}`),
+    'sk-(?:or-v1-)?(?=[A-Za-z]{0,40}\\d)[A-Za-z0-9]{32,80}',
+  ),
   token('npm token', ['npm_'], 'npm_[A-Za-z0-9]{36}'),
   token('PyPI token', ['pypi-ageichlwas5vcmc', 'pypi-agenZXN0'.toLowerCase()], 'pypi-AgE[\\w-]{50,500}'),
   token('Google API key', ['aiza'], 'AIza[\\w-]{35}'),
   token('Google OAuth token', ['ya29.'], 'ya29\\.[\\w-]{30,500}'),
   token('Google client secret', ['gocspx-'], 'GOCSPX-[\\w-]{20,60}'),
-  token('Hugging Face token', alphanumeric.map((next) => `hf_${next}`), 'hf_[A-Za-z0-9]{30,60}'),
+  token(
+    'Hugging Face token',
+    alphanumeric.map((next) => `hf_${next}`),
+    'hf_[A-Za-z0-9]{30,60}',
+  ),
   token('DigitalOcean token', ['dop_v1_', 'doo_v1_', 'dor_v1_'], 'do[opr]_v1_[a-f0-9]{64}'),
-  token('SendGrid key', alphanumeric.map((next) => `sg.${next}`), 'SG\\.[\\w-]{16,32}\\.[\\w-]{30,64}'),
+  token(
+    'SendGrid key',
+    alphanumeric.map((next) => `sg.${next}`),
+    'SG\\.[\\w-]{16,32}\\.[\\w-]{30,64}',
+  ),
   token('Shopify token', ['shpat_', 'shpss_', 'shpca_', 'shppa_'], 'shp(?:at|ss|ca|pa)_[a-fA-F0-9]{32}'),
   token('Linear key', ['lin_api_'], 'lin_api_[A-Za-z0-9]{32,64}'),
   token('Notion token', ['ntn_'], 'ntn_[A-Za-z0-9]{40,64}'),
@@ -75,8 +99,9 @@ export const secretPatterns: readonly SecretPattern[] = [
   {
     kind: 'private key',
     anchors: ['-----begin '],
-    pattern: /-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:[\sA-Za-z0-9+/=:,.-]|\\[nr]){40,16000}/y,
-    check: (match) => (/[A-Za-z0-9+/]{30}/.test(match[0]) ? [0, endOfPem(match[0])] : undefined),
+    pattern:
+      /-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:[\sA-Za-z0-9+/=:,.]|-(?!-)|\\[nr]){40,16000}(?:-----END [A-Z0-9 ]{1,40}-----)?/y,
+    check: ({ 0: text }) => (/[A-Za-z0-9+/]{30}/.test(text) ? [0, text.length] : undefined),
   },
   {
     kind: 'password in a URL',
@@ -93,22 +118,45 @@ export const secretPatterns: readonly SecretPattern[] = [
   {
     kind: 'password',
     anchors: ['password', 'passwd', 'passphrase', 'pwd='],
-    pattern: /(?:password|passwd|passphrase|pwd)["'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'\\]{0,4}([^\s"'\\,;&<>(){}[\]]{8,200})/iy,
+    pattern:
+      /(?:password|passwd|passphrase|pwd)["'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'\\]{0,4}([^\s"'\\,;&<>(){}[\]]{8,200})/iy,
     check: (match) => valueOf(match, 8),
   },
   {
     kind: 'key or token',
-    anchors: ['secret', 'api_key', 'apikey', 'api-key', 'token', 'access_key', 'accesskey', 'private_key', 'auth_key', 'account_key', 'accountkey', 'client_key'],
+    anchors: [
+      'secret',
+      'api_key',
+      'apikey',
+      'api-key',
+      'token',
+      'access_key',
+      'accesskey',
+      'private_key',
+      'auth_key',
+      'account_key',
+      'accountkey',
+      'client_key',
+    ],
     pattern:
-      /(?<!next[_-]?|page[_-]?|continuation[_-]?|sync[_-]?|cursor[_-]?|csrf[_-]?|xsrf[_-]?|progress[_-]?)(?:secret|api[_-]?key|token|access_?key|private_key|auth_key|account_?key|client_key)(?:[_-](?:access_key|key|id|value))?["'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'\\]{0,4}([^\s"'\\,;&<>(){}[\]]{16,500})/iy,
+      /(?<!next[_-]?|page[_-]?|continuation[_-]?|sync[_-]?|cursor[_-]?|csrf[_-]?|xsrf[_-]?|progress[_-]?)(?:secret|api[_-]?key|token|access_?key|private_key|auth_key|account_?key|client_key)(?:[_-](?:access_key|key|id|value))?["'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'\\]{0,4}([^\s"'\\,;&<>(){}[\]]{16,200})/iy,
     check: (match) => valueOf(match, 16),
   },
 ]
 
-/** Whether a value under a name such as `password` or `apiKey` is a secret. */
-export function isSecretValue(name: string, value: string): boolean {
-  if (/^(?:password|passwd|passphrase|pwd|secret|client_?secret|private_?key)$/i.test(name)) return !isPlaceholder(value)
-  return /(?:secret|api_?key|access_?key|(?:^|auth|access|refresh|bearer|id)_?token|credential)s?$/i.test(name) && isRandom(value, 16)
+/** What the name of a member says about its value: it is a secret, or it is one if it looks random. */
+export type SecretName = 'secret' | 'key' | undefined
+
+/** Reads the name of a member such as `password` or `apiKey`. */
+export function readSecretName(name: string): SecretName {
+  if (/^(?:password|passwd|passphrase|pwd|secret|client_?secret|private_?key)$/i.test(name)) return 'secret'
+  const isKey = /(?:secret|api_?key|access_?key|(?:^|auth|access|refresh|bearer|id)_?token|credential)s?$/i.test(name)
+  return isKey ? 'key' : undefined
+}
+
+/** Whether a value is a secret, given the name of its member. */
+export function isSecretValue(name: SecretName, value: string): boolean {
+  return name === 'secret' ? !isPlaceholder(value) : name === 'key' && isRandom(value, 16)
 }
 
 function valueOf(match: RegExpExecArray, minChars: number): [number, number] | undefined {
@@ -131,11 +179,6 @@ function isTokenHeader(jwt: string): boolean {
   }
 }
 
-function endOfPem(text: string): number {
-  const end = /-----END [A-Z0-9 ]{1,40}-----/.exec(text)
-  return end ? end.index + end[0].length : text.length
-}
-
 const placeholders =
   /^(?:pass(?:word|wd)?\d{0,3}|pwd|secret|token|changeme|example|user(?:name)?|your.*|my.*|test.*|dummy.*|placeholder.*|redacted.*|x+|\*+|\.+|-+|<.*|\$.*|%.*|\{.*|\[.*|none|null|undefined|true|false|string|required|optional)$/i
 
@@ -154,15 +197,23 @@ function isRandom(value: string, minChars: number): boolean {
 }
 
 function isIdentifier(value: string): boolean {
-  return /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(value) || /^(?:https?|file):\/\//i.test(value) || /^[a-z]+(?:[._-][a-z]+)*\d{0,2}$/i.test(value) || /^process\.env|^(?:os\.)?environ/.test(value) || /^[\d.:TZ+-]+$/.test(value)
+  return (
+    /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(value) ||
+    /^(?:https?|file):\/\//i.test(value) ||
+    /^[a-z]+(?:[._-][a-z]+)*\d{0,2}$/i.test(value) ||
+    /^process\.env|^(?:os\.)?environ/.test(value) ||
+    /^[\d.:TZ+-]+$/.test(value)
+  )
 }
 
-/** Bits per character. */
+const maxEntropyChars = 64
+
+/** Bits per character of the beginning of a text. */
 function entropyOf(text: string): number {
-  const counts = new Map<string, number>()
-  for (const character of text.slice(0, 200)) counts.set(character, (counts.get(character) ?? 0) + 1)
-  const total = Math.min(text.length, 200)
+  const counts = new Uint8Array(256)
+  const total = Math.min(text.length, maxEntropyChars)
+  for (let index = 0; index < total; index++) counts[text.charCodeAt(index) & 255]!++
   let bits = 0
-  for (const count of counts.values()) bits -= (count / total) * Math.log2(count / total)
+  for (const count of counts) if (count > 0) bits -= (count / total) * Math.log2(count / total)
   return bits
 }

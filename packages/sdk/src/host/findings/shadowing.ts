@@ -2,7 +2,7 @@ import type { Definitions } from '../definitions.ts'
 import type { Finding } from './finding.ts'
 import { nameSkeleton } from './look-alikes.ts'
 import type { JoinedTexts } from './texts.ts'
-import { excerptAround, toExcerpt } from './visible.ts'
+import { toExcerpt } from './visible.ts'
 
 /** Another server of the host. */
 export interface OtherServer {
@@ -70,9 +70,14 @@ function checkToolName(name: string, index: NameIndex): Finding | undefined {
   if (same) return finding('high', `The server "${same.server}" has a tool with the same name.`)
   const similar = index.skeletons.get(nameSkeleton(name))
   if (similar) return finding('high', `The name looks like the tool ${describe(similar)}.`)
-  const near = deletions(name).flatMap((key) => index.near.get(key) ?? []).find((other) => isOneEdit(name, other.name))
+  const near = deletions(name)
+    .flatMap((key) => index.near.get(key) ?? [])
+    .find((other) => isOneEdit(name, other.name))
   if (!near) return undefined
-  return finding(isInflection(name, near.name) ? 'low' : 'high', `The name differs by one character from the tool ${describe(near)}.`)
+  return finding(
+    isInflection(name, near.name) ? 'low' : 'high',
+    `The name differs by one character from the tool ${describe(near)}.`,
+  )
 }
 
 function describe({ server, name }: Named): string {
@@ -135,14 +140,17 @@ function checkMentions(texts: JoinedTexts, index: NameIndex, own: ReadonlySet<st
     const end = start + word.length
     if (!orderNearName.test(sentenceAround(text, start, end))) continue
     const message = `The text gives an order about the tool ${describe(named)}.`
-    const excerpt = excerptAround(text, start, end, 60)
+    const excerpt = texts.excerpt(start, end, 60)
     findings.push({ rule: 'shadowing', severity: 'high', where: texts.whereIs(start, end), message, excerpt })
   }
   return findings
 }
 
 function sentenceAround(text: string, start: number, end: number): string {
-  const before = text.slice(Math.max(0, start - contextChars), start).split(/[.!?]\s|\n/).at(-1)!
+  const before = text
+    .slice(Math.max(0, start - contextChars), start)
+    .split(/[.!?]\s|\n/)
+    .at(-1)!
   const after = text.slice(end, end + contextChars).split(/[.!?]\s|\n/, 1)[0]!
   return before + text.slice(start, end) + after
 }

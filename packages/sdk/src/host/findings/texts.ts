@@ -1,4 +1,5 @@
 import { isObject } from '../../util/objects.ts'
+import { excerptAround } from './visible.ts'
 
 /** A list of texts as one, so that a check needs one pass and also finds what is split over several of them. */
 export class JoinedTexts {
@@ -66,6 +67,12 @@ export class JoinedTexts {
     return this.#starts[this.partAt(index)] === index
   }
 
+  /** Shows the characters from `start` to `end` with some context of the same text. */
+  excerpt(start: number, end: number, context?: number): string {
+    const [first, last] = this.boundsAt(start)
+    return excerptAround(this.text.slice(first, last), start - first, Math.min(end, last) - first, context)
+  }
+
   /** Describes where the characters from `start` to `end` are. */
   whereIs(start: number, end = start + 1): string {
     const first = this.partAt(start)
@@ -94,7 +101,8 @@ function walk(value: unknown, place: Place, visit: (text: string, place: Place) 
   if (typeof value === 'string') return visit(value, place)
   if (typeof value !== 'object' || value === null || depth > maxDepth) return
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) walk(value[index], { parent: place, key: index }, visit, depth + 1)
+    for (let index = 0; index < value.length; index++)
+      walk(value[index], { parent: place, key: index }, visit, depth + 1)
     return
   }
   if (!isObject(value)) return
