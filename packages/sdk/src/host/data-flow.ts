@@ -68,7 +68,12 @@ export class DataFlows {
 
 const root: Place = { key: '' }
 const maxFlows = 20
-const maxArgumentChars = 262_144
+/** The rest of larger arguments is not searched. About 50 ms of work. */
+const maxArgumentChars = 1_048_576
+/** Long arguments are searched in pieces that overlap. */
+const pieceChars = 65_536
+const overlapChars = 256
+const maxToolChars = 262_144
 const excerptChars = 80
 
 /** One look at the arguments of a call. */
@@ -90,10 +95,12 @@ class Search {
   }
 
   check(text: string, place: Place): void {
-    if (text.length < minSharedChars || this.#charsLeft <= 0) return
-    this.#charsLeft -= text.length
-    this.#checkText(text, place, true)
-    for (const decoded of decodings(text)) this.#checkText(decoded, place, false)
+    for (let start = 0; text.length - start >= minSharedChars && this.#charsLeft > 0; start += pieceChars) {
+      const piece = text.length > pieceChars ? text.slice(start, start + pieceChars + overlapChars) : text
+      this.#charsLeft -= piece.length
+      this.#checkText(piece, place, true)
+      for (const decoded of decodings(piece)) this.#checkText(decoded, place, false)
+    }
   }
 
   #checkText(text: string, place: Place, isLiteral: boolean): void {
@@ -204,7 +211,7 @@ function wordsOf(tool: Tool): string {
   const texts: string[] = []
   forEachText(tool, root, (text) => texts.push(text.slice(0, 10_000)))
   // The arguments are in the shared buffer now.
-  const { chars, length } = normalize(texts.join('\n').slice(0, maxArgumentChars), new Uint16Array(maxArgumentChars))
+  const { chars, length } = normalize(texts.join('\n').slice(0, maxToolChars), new Uint16Array(maxToolChars))
   const computed = toText(chars.subarray(0, length))
   words.set(tool, computed)
   return computed
@@ -238,7 +245,7 @@ function normalize(text: string, target = sharedBuffer(text.length)): Normalized
   let length = 0
   for (let index = 0; index < limit; index++) {
     let code = text.charCodeAt(index)
-    if (code === backslash) code = unescape(text.charCodeAt(++index))
+    if (code === backslash) code = toUnescaped(text.charCodeAt(++index))
     if (code < 128) code = folded[code]!
     if (code === space && length > 0 && target[length - 1] === space) continue
     target[length++] = code
@@ -260,7 +267,7 @@ const folded = Uint8Array.from({ length: 128 }, (_, code) =>
   code <= 32 ? space : code >= 65 && code <= 90 ? code + 32 : code,
 )
 
-function unescape(code: number): number {
+function toUnescaped(code: number): number {
   // n, r and t
   return code === 110 || code === 114 || code === 116 || Number.isNaN(code) ? space : code
 }

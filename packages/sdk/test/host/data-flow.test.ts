@@ -57,6 +57,11 @@ describe('data that goes from one server to another', () => {
     expect(found.map(({ path }) => path)).toEqual(['a', 'b'])
   })
 
+  it.each([0, 65_520, 65_536, 300_000])('is found after %i other characters', (count) => {
+    const filler = 'Nothing to see here, move along. '.repeat(10_000).slice(0, count)
+    expect(afterMail().find({ body: `${filler}${secretPlan}` }, 'web')).toEqual(fromMail)
+  })
+
   it('is found in names of members', () => {
     expect(afterMail().find({ [secretPlan]: 1 }, 'web')).toMatchObject([{ from: 'mail' }])
   })

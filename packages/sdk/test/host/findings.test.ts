@@ -157,7 +157,10 @@ describe('findSecrets', () => {
     ['a digest', 'sha512-WmoN8qaIAo7WTYWbAZuG8PYEhn5fkz7dZrqTBZ7dtt0q5hCIcHOKYKV9gNJGpEgVEZ3mJB5MLeXHA=='],
     ['an image', `<img src="data:image/png;base64,iVBORw0KGgo${body(400)}">`],
     ['a placeholder', 'password=<your-password> api_key: "your_api_key_goes_here" token=xxxxxxxxxxxxxxxxxxxx'],
-    ['a URL without a real password', 'postgres://user:password@localhost:5432/db, https://${USER}:${PASS}@host'],
+    [
+      'a URL without a real password',
+      'postgres://user:password@localhost:5432/db, https://%USER%:%PASS%@host, https://$USER:$PASS@host',
+    ],
     ['code', 'const password = getPassword(user); token: string; apiKey = process.env.SERVICE_API_KEY_2'],
     ['a cursor', '"nextPageToken": "CAUQAA8xYz12Qw9aSdf"'],
     ['a number of tokens', 'max_tokens: 4096, token_count=1234567890123456'],

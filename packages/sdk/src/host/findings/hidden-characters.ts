@@ -202,7 +202,8 @@ function kindOfSpecialPlane(text: string, start: number, end: number): HiddenKin
 function kindOfControl(text: string, index: number): HiddenKind | undefined {
   const code = text.charCodeAt(index)
   if (code !== 0x1b && code !== 0x9b) return 'control'
-  const style = /^(?:\x1b\[|\x9b)([\d;:]{0,40})m/.exec(text.slice(index, index + 48))
+  const start = code === 0x9b ? index + 1 : text[index + 1] === '[' ? index + 2 : undefined
+  const style = start === undefined ? null : /^([\d;:]{0,40})m/.exec(text.slice(start, start + 41))
   if (!style) return 'escape'
   return style[1]!.split(';').includes('8') ? 'conceal' : undefined
 }

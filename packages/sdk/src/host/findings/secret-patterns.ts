@@ -120,7 +120,7 @@ export const secretPatterns: readonly SecretPattern[] = [
     anchors: ['password', 'passwd', 'passphrase', 'pwd='],
     pattern:
       /(?:password|passwd|passphrase|pwd)["'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'\\]{0,4}([^\s"'\\,;&<>(){}[\]]{8,200})/iy,
-    check: (match) => valueOf(match, 8),
+    check: (match) => randomValue(match, 8),
   },
   {
     kind: 'key or token',
@@ -140,7 +140,7 @@ export const secretPatterns: readonly SecretPattern[] = [
     ],
     pattern:
       /(?<!next[_-]?|page[_-]?|continuation[_-]?|sync[_-]?|cursor[_-]?|csrf[_-]?|xsrf[_-]?|progress[_-]?)(?:secret|api[_-]?key|token|access_?key|private_key|auth_key|account_?key|client_key)(?:[_-](?:access_key|key|id|value))?["'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'\\]{0,4}([^\s"'\\,;&<>(){}[\]]{16,200})/iy,
-    check: (match) => valueOf(match, 16),
+    check: (match) => randomValue(match, 16),
   },
 ]
 
@@ -159,7 +159,7 @@ export function isSecretValue(name: SecretName, value: string): boolean {
   return name === 'secret' ? !isPlaceholder(value) : name === 'key' && isRandom(value, 16)
 }
 
-function valueOf(match: RegExpExecArray, minChars: number): [number, number] | undefined {
+function randomValue(match: RegExpExecArray, minChars: number): [number, number] | undefined {
   const value = match[1]!
   return isRandom(value, minChars) ? [match[0].length - value.length, match[0].length] : undefined
 }
