@@ -185,8 +185,10 @@ function blankKnown(part: Uint16Array, known: TextIndex): void {
   const original = part.slice()
   forEachFingerprint(original, original.length, (position, hash) => {
     const span = known.match(original, original.length, position, hash)
-    if (span) part.fill(0, span.start, span.end)
-    return span?.end
+    // Shorter parts are the same by chance.
+    if (!span || span.end - span.start < minSharedChars) return undefined
+    part.fill(0, span.start, span.end)
+    return span.end
   })
 }
 

@@ -85,6 +85,12 @@ describe('data that goes from one server to another', () => {
     expect(flows.find({ body: secretPlan }, 'web')).toEqual(fromMail)
   })
 
+  it('is found if the user wrote a few of its words before', () => {
+    const flows = afterMail()
+    flows.find({ query: 'meets on Tuesday, and at the Grand Hotel' }, 'search')
+    expect(flows.find({ body: secretPlan.slice(13, 50) }, 'web')).toEqual(fromMail)
+  })
+
   it('is found for every server that returned it', () => {
     const flows = afterMail()
     flows.note('files', textResult(secretPlan))
