@@ -7,7 +7,7 @@ import { toExcerpt } from './findings/visible.ts'
 import { forEachFingerprint, minSharedChars, type SharedSpan, TextIndex } from './text-index.ts'
 
 export interface DataFlowsOptions {
-  /** Fingerprints per server; the oldest are dropped. One stands for nine characters. Default 65,536. */
+  /** Fingerprints per server; the oldest are dropped. One stands for 13 characters. Default and maximum: 65,536. */
   readonly maxFingerprints?: number | undefined
 }
 
@@ -68,7 +68,12 @@ export class DataFlows {
 
 const root: Place = { key: '' }
 const maxFlows = 20
-const maxArgumentChars = 262_144
+/** The rest of larger arguments is not searched. About 50 ms of work. */
+const maxArgumentChars = 1_048_576
+/** Long arguments are searched in pieces that overlap. */
+const pieceChars = 65_536
+const overlapChars = 256
+const maxToolChars = 262_144
 const excerptChars = 80
 
 /** One look at the arguments of a call. */
@@ -90,10 +95,12 @@ class Search {
   }
 
   check(text: string, place: Place): void {
-    if (text.length < minSharedChars || this.#charsLeft <= 0) return
-    this.#charsLeft -= text.length
-    this.#checkText(text, place, true)
-    for (const decoded of decodings(text)) this.#checkText(decoded, place, false)
+    for (let start = 0; text.length - start >= minSharedChars && this.#charsLeft > 0; start += pieceChars) {
+      const piece = text.length > pieceChars ? text.slice(start, start + pieceChars + overlapChars) : text
+      this.#charsLeft -= piece.length
+      this.#checkText(piece, place, true)
+      for (const decoded of decodings(piece)) this.#checkText(decoded, place, false)
+    }
   }
 
   #checkText(text: string, place: Place, isLiteral: boolean): void {
@@ -102,7 +109,8 @@ class Search {
     // Also for the destination: what a server returned is not text of the arguments.
     const found = this.#findSpans(chars, length)
     for (const { from, span } of found) {
-      if (from !== this.#to && this.#isForeign(chars, span)) this.#report(from, chars, span, place)
+      if (from !== this.#to && this.#isForeign(chars, wholeWords(chars, length, span)))
+        this.#report(from, chars, span, place)
     }
     if (isLiteral) this.#recordRest(chars, length, found)
   }
@@ -156,25 +164,46 @@ interface Found {
   readonly span: SharedSpan
 }
 
+const maxPartialWord = 12
+
+/** Leaves out the beginning or end of a word that continues differently: it is the same by chance. */
+function wholeWords(chars: Uint16Array, length: number, { start, end }: SharedSpan): SharedSpan {
+  let first = start
+  while (first < end && first > 0 && isWordChar(chars[first - 1]!) && isWordChar(chars[first]!)) first++
+  let last = end
+  while (last > first && last < length && isWordChar(chars[last]!) && isWordChar(chars[last - 1]!)) last--
+  // A long word may be a key to which something was added.
+  return { start: first - start < maxPartialWord ? first : start, end: end - last < maxPartialWord ? last : end }
+}
+
+function isWordChar(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 48 && code <= 57)
+}
+
 /** Replaces the parts of a text that an index knows by zeros. */
 function blankKnown(part: Uint16Array, known: TextIndex): void {
   const original = part.slice()
   forEachFingerprint(original, original.length, (position, hash) => {
     const span = known.match(original, original.length, position, hash)
-    if (span) part.fill(0, span.start, span.end)
-    return span?.end
+    // Shorter parts are the same by chance.
+    if (!span || span.end - span.start < minSharedChars) return undefined
+    part.fill(0, span.start, span.end)
+    return span.end
   })
 }
 
-/** Dates, host names and repeated signs are shared by texts that have nothing to do with each other. */
+/** Dates, host names, tags and punctuation are shared by texts that have nothing to do with each other. */
 function isSubstantial(text: string): boolean {
   const rest = text
     .replace(/https?:\/\/[a-z-]{1,20}(?:\.[a-z-]{1,20}){1,3}(?:[/"' ]|$)/g, '')
+    .replace(/<\/?[a-z]{1,12}>/g, '')
     .replace(/\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:z|[+-]\d\d:?\d\d)?/g, '')
   if (rest.trim().length < minSharedChars) return false
   const letters = rest.match(/[\p{L}\p{N}]/gu) ?? []
-  return letters.length >= minSharedChars / 2 && new Set(letters).size >= 6
+  return letters.length >= minLetters && new Set(letters).size >= 6
 }
+
+const minLetters = 16
 
 const words = new WeakMap<Tool, string>()
 
@@ -184,7 +213,7 @@ function wordsOf(tool: Tool): string {
   const texts: string[] = []
   forEachText(tool, root, (text) => texts.push(text.slice(0, 10_000)))
   // The arguments are in the shared buffer now.
-  const { chars, length } = normalize(texts.join('\n').slice(0, maxArgumentChars), new Uint16Array(maxArgumentChars))
+  const { chars, length } = normalize(texts.join('\n').slice(0, maxToolChars), new Uint16Array(maxToolChars))
   const computed = toText(chars.subarray(0, length))
   words.set(tool, computed)
   return computed
@@ -218,7 +247,7 @@ function normalize(text: string, target = sharedBuffer(text.length)): Normalized
   let length = 0
   for (let index = 0; index < limit; index++) {
     let code = text.charCodeAt(index)
-    if (code === backslash) code = unescape(text.charCodeAt(++index))
+    if (code === backslash) code = toUnescaped(text.charCodeAt(++index))
     if (code < 128) code = folded[code]!
     if (code === space && length > 0 && target[length - 1] === space) continue
     target[length++] = code
@@ -231,7 +260,7 @@ function sharedBuffer(length: number): Uint16Array {
   return shared
 }
 
-const maxNormalizedChars = 294_912
+const maxNormalizedChars = 425_984
 const backslash = 92
 const space = 32
 
@@ -240,7 +269,7 @@ const folded = Uint8Array.from({ length: 128 }, (_, code) =>
   code <= 32 ? space : code >= 65 && code <= 90 ? code + 32 : code,
 )
 
-function unescape(code: number): number {
+function toUnescaped(code: number): number {
   // n, r and t
   return code === 110 || code === 114 || code === 116 || Number.isNaN(code) ? space : code
 }

@@ -1,6 +1,6 @@
 /** Characters that a fingerprint covers, and the distance between two of them. Together they decide what is found. */
-const fingerprintChars = 16
-const stride = 9
+const fingerprintChars = 12
+const stride = 13
 
 /** The shortest text that `TextIndex` is sure to find: it contains one complete fingerprint, wherever it starts. */
 export const minSharedChars = fingerprintChars + stride - 1
@@ -12,7 +12,7 @@ export interface SharedSpan {
 }
 
 /**
- * Remembers texts and finds parts of them in other texts. Every ninth position is indexed by a hash of the 16 characters there,
+ * Remembers texts and finds parts of them in other texts. Every 13th position is indexed by a hash of the 12 characters there,
  * and a match is confirmed by comparing the texts, so there are no false matches.
  *
  * Memory is bounded: there are two generations, and when the newer one is full, the older one is dropped.
@@ -22,9 +22,9 @@ export class TextIndex {
   #current: Generation
   #previous: Generation | undefined
 
-  /** @param maxFingerprints Each stands for nine characters. */
+  /** @param maxFingerprints Each stands for 13 characters. At most 65,536. */
   constructor(maxFingerprints: number) {
-    this.#maxFingerprints = maxFingerprints
+    this.#maxFingerprints = Math.min(maxFingerprints, largestIndex)
     this.#current = new Generation()
   }
 
@@ -33,8 +33,10 @@ export class TextIndex {
     const limit = this.#maxFingerprints >> 1
     const fits = Math.min(length, limit * stride)
     if (this.#current.load + fits / stride > limit) {
+      const dropped = this.#previous
       this.#previous = this.#current
-      this.#current = new Generation()
+      this.#current = dropped ?? new Generation()
+      this.#current.clear()
     }
     this.#current.add(text, fits)
   }
@@ -73,6 +75,8 @@ export function forEachFingerprint(
 const base = 0x01000193
 /** `base` to the power of `fingerprintChars - 1`. */
 const leadingFactor = powerOf(base, fingerprintChars - 1)
+const half = fingerprintChars >> 1
+const middleFactor = powerOf(base, half)
 
 function powerOf(factor: number, exponent: number): number {
   let result = 1
@@ -81,10 +85,14 @@ function powerOf(factor: number, exponent: number): number {
 }
 
 function hashAt(text: Uint16Array, position: number): number {
-  let hash = 0
-  for (let offset = 0; offset < fingerprintChars; offset++)
-    hash = (Math.imul(hash, base) + text[position + offset]!) | 0
-  return hash
+  // Each step waits for the one before, so two chains are faster than one.
+  let first = 0
+  let second = 0
+  for (let offset = 0; offset < half; offset++) {
+    first = (Math.imul(first, base) + text[position + offset]!) | 0
+    second = (Math.imul(second, base) + text[position + half + offset]!) | 0
+  }
+  return (Math.imul(first, middleFactor) + second) | 0
 }
 
 function rollHash(hash: number, leaving: number, entering: number): number {
@@ -100,12 +108,12 @@ class Generation {
   #chars = new Uint16Array(4_096)
   /** Starts after some zeros, so that the context of the first position is in the array. */
   #length = stride
-  /** Positions; 0 is an empty slot. At most half of the slots are used. */
+  /** Positions and bits of their hashes; 0 is an empty slot. At most half of the slots are used. */
   #slots = new Uint32Array(1_024)
 
   /** Fingerprints, or as many as the characters could have: texts that differ little have few new ones. */
   get load(): number {
-    return Math.max(this.count, this.#length / (2 * stride))
+    return Math.max(this.count, this.#length / stride)
   }
 
   add(text: Uint16Array, length: number): void {
@@ -124,14 +132,24 @@ class Generation {
     if (this.count === before) this.#length = start
   }
 
+  /** Forgets everything, but keeps the arrays. */
+  clear(): void {
+    this.count = 0
+    this.#length = stride
+    this.#slots.fill(0)
+  }
+
   match(text: Uint16Array, length: number, position: number, hash: number): SharedSpan | undefined {
     const slots = this.#slots
     const mask = slots.length - 1
-    let slot = slotOf(hash) & mask
+    const mixed = mix(hash)
+    let slot = mixed & mask
     let best: SharedSpan | undefined
     for (let probes = 0; slots[slot] !== 0 && probes < maxProbes; probes++, slot = (slot + 1) & mask) {
-      if (!this.#isAt(slots[slot]!, text, position)) continue
-      const span = this.#extend(slots[slot]!, text, length, position)
+      if (!hasTag(slots[slot]!, mixed)) continue
+      const found = slots[slot]! & positionMask
+      if (!this.#isAt(found, text, position)) continue
+      const span = this.#extend(found, text, length, position)
       best = best ? longer(best, span) : span
     }
     return best
@@ -141,11 +159,13 @@ class Generation {
     if (2 * (this.count + 1) > this.#slots.length) this.#grow()
     const slots = this.#slots
     const mask = slots.length - 1
-    let slot = slotOf(hash) & mask
+    const mixed = mix(hash)
+    let slot = mixed & mask
     for (let probes = 0; slots[slot] !== 0; probes++, slot = (slot + 1) & mask) {
-      if (probes >= maxProbes || this.#hasSameContext(slots[slot]!, position)) return false
+      if (probes >= maxProbes) return false
+      if (hasTag(slots[slot]!, mixed) && this.#hasSameContext(slots[slot]! & positionMask, position)) return false
     }
-    slots[slot] = position
+    slots[slot] = (mixed & tagMask) | position
     return true
   }
 
@@ -186,16 +206,28 @@ class Generation {
     const old = this.#slots
     this.#slots = new Uint32Array(2 * old.length)
     const mask = this.#slots.length - 1
-    for (const position of old) {
-      if (position === 0) continue
-      let slot = slotOf(hashAt(this.#chars, position)) & mask
+    for (const entry of old) {
+      if (entry === 0) continue
+      let slot = mix(hashAt(this.#chars, entry & positionMask)) & mask
       while (this.#slots[slot] !== 0) slot = (slot + 1) & mask
-      this.#slots[slot] = position
+      this.#slots[slot] = entry
     }
   }
 }
 
-function slotOf(hash: number): number {
+/** Bits of an entry that are a position. The others are bits of the hash, so that few texts have to be compared. */
+const positionBits = 20
+const positionMask = (1 << positionBits) - 1
+const tagMask = ~positionMask
+/** Positions of a larger index would need more bits. */
+const largestIndex = 65_536
+
+function hasTag(entry: number, mixed: number): boolean {
+  return ((entry ^ mixed) & tagMask) === 0
+}
+
+/** Spreads the hash over all bits. */
+function mix(hash: number): number {
   const mixed = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
-  return (mixed ^ (mixed >>> 13)) >>> 0
+  return mixed ^ (mixed >>> 13)
 }

@@ -12,7 +12,7 @@ export interface Anchor<T> {
  * anchors: four characters at a time are looked up in a table.
  */
 export class Anchors<T> {
-  readonly #mayStart = new Uint8Array(65_536)
+  readonly #mayStart = new Uint8Array(1 << tableBits)
   readonly #byKey = new Map<number, Anchor<T>[]>()
 
   constructor(anchors: readonly Anchor<T>[]) {
@@ -46,6 +46,9 @@ export class Anchors<T> {
   }
 }
 
+/** Small enough for the fastest cache, and large enough that few other texts share a slot. */
+const tableBits = 14
+
 /** Lower case for ASCII letters. */
 const fold = Uint8Array.from({ length: 256 }, (_, code) => (code >= 65 && code <= 90 ? code + 32 : code))
 
@@ -56,7 +59,7 @@ function keyOf(text: string): number {
 }
 
 function slotOf(key: number): number {
-  return Math.imul(key, 0x9e3779b1) >>> 16
+  return Math.imul(key, 0x9e3779b1) >>> (32 - tableBits)
 }
 
 function isAt(text: string, anchor: Anchor<unknown>, start: number): boolean {

@@ -140,7 +140,7 @@ function kindOfRun(
     case override:
       return 'override'
     case variation:
-      return end - start === 1 && /[^\sA-Za-z]/.test(text[start - 1] ?? ' ') ? undefined : 'variation'
+      return end - start === 1 && canVary(text.charCodeAt(start - 1)) ? undefined : 'variation'
     case specialPlane:
       return kindOfSpecialPlane(text, start, end)
     case privateUse:
@@ -153,6 +153,11 @@ function kindOfRun(
   }
 }
 
+/** Symbols, digits, Chinese characters and so on, but neither white space nor Latin letters. */
+function canVary(code: number): boolean {
+  return code > 0xa0 || (code >= 0x21 && code <= 0x40)
+}
+
 /** Line breaks within words of South East Asian scripts, a byte order mark, and fillers in Korean text. */
 function isOrdinarySpace(text: string, start: number, end: number, isStart: (index: number) => boolean): boolean {
   if (end - start > 1) return false
@@ -162,12 +167,18 @@ function isOrdinarySpace(text: string, start: number, end: number, isStart: (ind
 
 /** Scripts that join letters, and emoji that consist of several. */
 function isOrdinaryJoiner(text: string, start: number, end: number): boolean {
-  if (/[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc]/.test(text[start - 1] ?? ''))
-    return true
-  const before = text.slice(Math.max(0, start - 3), start)
-  const after = String.fromCodePoint(text.codePointAt(end) ?? 0)
+  const before = text.charCodeAt(start - 1)
+  if (isEmojiPart(before)) return isEmojiPart(text.charCodeAt(end))
+  return /[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\ufb50-\ufdff\ufe70-\ufefc]/.test(text[start - 1] ?? '')
+}
+
+/** One half of a pair (nearly all of them are emoji), the emoji selector, or a symbol such as a heart. */
+function isEmojiPart(code: number): boolean {
   return (
-    /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)$/u.test(before) && /\p{Extended_Pictographic}/u.test(after)
+    (code >= 0xd83c && code <= 0xd83e) ||
+    (code >= 0xdc00 && code <= 0xdfff) ||
+    code === 0xfe0f ||
+    (code >= 0x2190 && code <= 0x2bff)
   )
 }
 
@@ -191,7 +202,8 @@ function kindOfSpecialPlane(text: string, start: number, end: number): HiddenKin
 function kindOfControl(text: string, index: number): HiddenKind | undefined {
   const code = text.charCodeAt(index)
   if (code !== 0x1b && code !== 0x9b) return 'control'
-  const style = /^(?:\x1b\[|\x9b)([\d;:]{0,40})m/.exec(text.slice(index, index + 48))
+  const start = code === 0x9b ? index + 1 : text[index + 1] === '[' ? index + 2 : undefined
+  const style = start === undefined ? null : /^([\d;:]{0,40})m/.exec(text.slice(start, start + 41))
   if (!style) return 'escape'
   return style[1]!.split(';').includes('8') ? 'conceal' : undefined
 }

@@ -2,7 +2,7 @@ import { charClass, findRuns } from './encoded-text.ts'
 import type { Finding } from './finding.ts'
 import { decodeHiddenRun, findHidden, type HiddenKind, type HiddenRun } from './hidden-characters.ts'
 import type { JoinedTexts } from './texts.ts'
-import { excerptAround, toExcerpt } from './visible.ts'
+import { toExcerpt } from './visible.ts'
 
 /** Where a text comes from. Definitions are written by hand, so what is ordinary in a document is suspicious there. */
 export type TextSource = 'definitions' | 'data'
@@ -18,10 +18,13 @@ export function checkHiddenText(texts: JoinedTexts, source: TextSource): Finding
 }
 
 /** Decodes the texts in runs of variation selectors. Tag characters are part of `toSkeleton` already. */
-export function decodeSelectors(text: string): string[] {
-  if (!/[\ufe00-\ufe0f\udb40]/.test(text)) return []
+export function decodeSelectors(text: string): { text: string; start: number }[] {
+  if (!/[\ufe00-\ufe0f]{4}|(?:\udb40[\udd00-\uddef]){4}/.test(text)) return []
   const runs = findHidden(text, () => true).filter(({ kind }) => kind === 'variation')
-  return runs.flatMap((run) => decodeHiddenRun(text, run) ?? [])
+  return runs.flatMap((run) => {
+    const decoded = decodeHiddenRun(text, run)
+    return decoded === undefined ? [] : [{ text: decoded, start: run.start }]
+  })
 }
 
 function groupRuns(runs: readonly HiddenRun[], texts: JoinedTexts): Map<string, HiddenRun[]> {
@@ -45,7 +48,7 @@ function toFinding(runs: readonly HiddenRun[], texts: JoinedTexts, source: TextS
     severity,
     where: texts.whereIs(first.start),
     message: `${descriptions[first.kind]}${decoded === undefined ? '' : ` They spell: "${toExcerpt(decoded)}"`}`,
-    excerpt: excerptAround(texts.text, first.start, Math.min(first.end, first.start + 16)),
+    excerpt: texts.excerpt(first.start, Math.min(first.end, first.start + 16)),
   }
 }
 

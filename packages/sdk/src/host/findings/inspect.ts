@@ -5,9 +5,9 @@ import type { Finding } from './finding.ts'
 import { checkHiddenText } from './hidden-text.ts'
 import { checkInstructions, uniqueFindings } from './instructions.ts'
 import { checkName, checkWords } from './look-alikes.ts'
-import { checkSecretMember, checkSecrets } from './secrets.ts'
+import { checkSecrets, SecretMembers } from './secrets.ts'
 import { checkShadowing, type OtherServer } from './shadowing.ts'
-import { describePlace, forEachText, JoinedTexts, type Place } from './texts.ts'
+import { forEachText, JoinedTexts, type Place } from './texts.ts'
 import { toExcerpt } from './visible.ts'
 
 /**
@@ -78,17 +78,13 @@ const maxChars = 1_048_576
 
 function collect(value: unknown, root: string): { texts: JoinedTexts; members: Finding[] } {
   const texts = new JoinedTexts(maxChars)
-  const members: Finding[] = []
+  const members = new SecretMembers()
   forEachText(value, { key: root }, (text, place) => {
     texts.add(text, place)
-    if (typeof place.key !== 'string' || text.length > maxSecretChars || members.length >= maxSecretMembers) return
-    members.push(...checkSecretMember(place.key, text, describePlace(place)))
+    members.check(place, text)
   })
-  return { texts, members }
+  return { texts, members: members.findings }
 }
-
-const maxSecretChars = 4_096
-const maxSecretMembers = 50
 
 function rootsOf({
   identity,

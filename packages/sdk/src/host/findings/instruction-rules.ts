@@ -1,8 +1,8 @@
 import type { Finding } from './finding.ts'
 
 /**
- * A phrase that addresses the model. The pattern is tested on a few hundred characters around an anchor, in which white space and
- * quotes are spaces (`don't` is `don t`). A space in the pattern stands for one or more.
+ * A phrase that addresses the model. The pattern is tested on a few hundred characters around an anchor. A space in it stands for
+ * white space and quotes, so `don t` also matches `don't`.
  */
 export interface InstructionRule {
   readonly severity: Finding['severity']
@@ -10,6 +10,10 @@ export interface InstructionRule {
   /** Words or, if they are not only letters, parts of words that every match contains. */
   readonly anchors: readonly string[]
   readonly pattern: RegExp
+  /** Another phrase that must be near. One pattern with a gap in the middle could take quadratic time. */
+  readonly and?: RegExp | undefined
+  /** How far the pattern reaches from an anchor. Default 110. */
+  readonly charsAround?: number | undefined
   /** Also finds the phrase if it is split over several texts of a server. */
   readonly mayBeSplit?: boolean | undefined
 }
@@ -22,6 +26,10 @@ const earlier = '(?:previous|prior|earlier|preceding|above|foregoing|your|system
 const orders = '(?:instructions?|prompts?|guidelines?|directives?|directions|orders|programming|training|safeguards?)'
 const files =
   '(?:\\.ssh\\b|id_rsa|id_ed25519|\\.aws\\b|\\.env\\b|mcp\\.json|claude_desktop_config|/etc/passwd|/etc/shadow|\\.npmrc|\\.netrc|\\.git-credentials|\\.kube/config|\\.gnupg|wallet\\.dat|\\.bash_history|\\.docker/config|\\.pgpass|keychain)'
+const credentialFiles =
+  '.ssh/ /.ssh id_rsa id_ed25519 .aws .env mcp.json claude_desktop_config /etc/passwd /etc/shadow .npmrc .netrc .git-credentials .kube/config .gnupg wallet.dat .bash_history .docker/config .pgpass keychain'.split(
+    ' ',
+  )
 /** A few words of the same sentence. */
 const gap = '(?:[^.!?]|\\.(?=\\S)){0,60}'
 const read = '(?:read|open|cat|load|copy|extract|retrieve|collect|dump|grab|steal|fetch|get|access)'
@@ -101,41 +109,26 @@ export const instructionRules: readonly InstructionRule[] = [
   {
     severity: 'high',
     message: 'The text orders the model to read or send files with credentials.',
-    anchors: [
-      '.ssh/',
-      '/.ssh',
-      'id_rsa',
-      'id_ed25519',
-      '.aws',
-      '.env',
-      'mcp.json',
-      'claude_desktop_config',
-      '/etc/passwd',
-      '/etc/shadow',
-      '.npmrc',
-      '.netrc',
-      '.git-credentials',
-      '.kube/config',
-      '.gnupg',
-      'wallet.dat',
-      '.bash_history',
-      '.docker/config',
-      '.pgpass',
-      'keychain',
-    ],
+    charsAround: 240,
+    anchors: credentialFiles,
+    pattern: new RegExp(`\\b${read} (?!the path|a path)${gap}${files}`),
+    and: new RegExp(`\\b${send} .{0,60}\\b(?:contents?|its?|them|this|that|file|data|output|result|key|value)\\b`),
+  },
+  {
+    severity: 'high',
+    message: 'The text orders the model to read or send files with credentials.',
+    charsAround: 160,
+    anchors: credentialFiles,
     pattern: new RegExp(
-      `\\b${read} (?!the path|a path)${gap}${files}.{0,140}\\b${send}\\b(?:.{0,60}\\b(?:contents?|its?|them|this|that|file|data|output|result|key|value)\\b)` +
-        `|\\b${send} (?:\\w+ ){0,6}(?:contents?|data|text|output) (?:of|from) .{0,40}${files}` +
-        `|\\b(?:send|upload|forward|transmit|exfiltrate|leak) (?:\\w+ ){0,4}[~/.\\w-]*${files}`,
+      `\\b${send} (?:\\w+ ){0,6}(?:contents?|data|text|output) (?:of|from) .{0,40}${files}` +
+        `|\\b(?:send|upload|forward|transmit|exfiltrate|leak) (?:\\w+ ){0,4}[~/.\\w-]{0,60}${files}`,
     ),
   },
   {
     severity: 'high',
     message: 'The text orders the model to send credentials.',
     mayBeSplit: true,
-    anchors: 'keys password passwords passphrase passphrases credentials token tokens secrets phrase phrases'.split(
-      ' ',
-    ),
+    anchors: 'keys password passwords passphrase passphrases credentials tokens secrets phrase phrases'.split(' '),
     pattern: new RegExp(
       `\\b(?:send|include|pass|upload|forward|append|attach|exfiltrate|transmit|leak|paste|post)(?:ing)? (?:(?:\\w+ ){0,4}(?:the user s|user s|their|stored|saved|discovered)|(?:all|any)(?: of)?(?: the)?(?: user s| available| known)?|everything including) (?:\\w+ ){0,3}?${secrets}\\b`,
     ),
@@ -167,9 +160,9 @@ export const instructionRules: readonly InstructionRule[] = [
   {
     severity: 'low',
     message: 'The text asks for the system prompt or the conversation.',
-    anchors: ['prompt', 'conversation', 'chat', 'instructions', 'message'],
+    anchors: ['prompt', 'conversation', 'chat', 'instructions'],
     pattern:
-      /\b(?:reveal|print|output|repeat|send|pass|include|tell|give|return|provide|copy|leak|dump|quote|paste|forward|show|share|append)(?: (?:me|us|back|out|verbatim|here|with|also))? (?:\w+ ){0,3}?(?:(?:the|your|its) (?:\w+ )?system (?:prompt|message)|your (?:full |exact |complete |own |initial |original )?(?:instructions|prompt)|(?:this|our|your|the current|the whole|the entire|the full|the complete) (?:\w+ )?(?:conversation|chat)(?: history)?(?: so far)?(?= (?:as|in|into|to|with|so)\b))/,
+      /\b(?:reveal|print|output|repeat|send|pass|include|tell|give|return|provide|copy|leak|dump|quote|paste|forward|show|share|append)(?: (?:me|us|back|out|verbatim|here|with|also))? (?:\w+ ){0,3}?(?:(?:the|your|its) (?:\w+ )?system prompt|your (?:full |exact |complete |own |initial |original )?(?:instructions|prompt)|(?:this|our|your|the current|the whole|the entire|the full|the complete) (?:\w+ )?(?:conversation|chat)(?: history)?(?: so far)?(?= (?:as|in|into|to|with|so)\b))/,
   },
   {
     severity: 'low',
@@ -185,7 +178,15 @@ export const instructionRules: readonly InstructionRule[] = [
     message: 'The text asks to repeat a call with more rights.',
     anchors: ['retry', 'again', 'rerun', 'repeat', 'retrying', 'resubmit'],
     pattern:
-      /\b(?:retry|retrying|try again|call (?:\w+ ){0,3}again|run (?:\w+ ){0,3}again|rerun|repeat|resubmit) .{0,80}\b(?:admin|administrator|root|sudo|elevated|unrestricted|full access|all scopes|write access|(?:more|higher|broader|additional|full) (?:permissions?|privileges?|rights|access|scopes?))\b|\b(?:grant|give|request) .{0,60}\b(?:admin|root|full|write|unrestricted|all) (?:access|permissions?|privileges?|scopes?|rights)\b.{0,40}\b(?:retry|try again|call (?:\w+ ){0,3}again)/,
+      /\b(?:retry|retrying|try again|call (?:\w+ ){0,3}again|run (?:\w+ ){0,3}again|rerun|repeat|resubmit) .{0,80}\b(?:admin|administrator|root|sudo|elevated|unrestricted|full access|all scopes|write access|(?:more|higher|broader|additional|full) (?:permissions?|privileges?|rights|access|scopes?))\b/,
+  },
+  {
+    severity: 'low',
+    message: 'The text asks to repeat a call with more rights.',
+    anchors: ['retry', 'again', 'rerun', 'retrying', 'resubmit'],
+    pattern:
+      /\b(?:grant|give|request) .{0,60}\b(?:admin|root|full|write|unrestricted|all) (?:access|permissions?|privileges?|scopes?|rights)\b/,
+    and: /\b(?:retry|try again|rerun|resubmit|call (?:\w+ ){0,3}again)/,
   },
   {
     severity: 'low',

@@ -17,8 +17,9 @@ export function checkInstructions(texts: JoinedTexts): Finding[] {
   const skeletons = /[^\0-\x7f]/.test(text) ? texts.map(toSkeleton) : texts
   const { matches, isComplete } = findOrders(skeletons.text, skeletons)
   const found = matches.map((match) => toFinding(match, texts, skeletons))
-  for (const hidden of decodeSelectors(text))
-    found.push(...checkDecoded(hidden, 'invisible characters', texts.whereIs(0)))
+  for (const { text: decoded, start } of decodeSelectors(text)) {
+    found.push(...checkDecoded(decoded, 'invisible characters', texts.whereIs(start)))
+  }
   for (const { text: decoded, encoding, start, end } of decodeTexts(text, decodeLimits)) {
     found.push(...checkDecoded(decoded, encoding, texts.whereIs(start, end)))
   }
@@ -55,30 +56,36 @@ const anchors = new Anchors(
 interface CompiledRule {
   readonly rule: InstructionRule
   readonly pattern: RegExp
+  readonly and: RegExp | undefined
 }
 
 function compile(rule: InstructionRule): CompiledRule {
-  return { rule, pattern: new RegExp(rule.pattern.source.replaceAll(' ', ' +'), 'i') }
+  return { rule, pattern: spaced(rule.pattern), and: rule.and && spaced(rule.and) }
 }
 
-/** Characters before and after an anchor that a pattern sees. */
-const charsBefore = 160
-const charsAfter = 240
+function spaced({ source }: RegExp): RegExp {
+  return new RegExp(source.replaceAll(' ', '[\\s"\'`*]+'), 'i')
+}
+
+/** Characters before and after an anchor that a pattern sees, unless the rule needs more. */
+const charsAround = 110
 /** Bounds the work on a text that consists of anchors. */
-const maxWindows = 4_096
+const maxWindows = 20_000
 const maxMatches = 50
 
 /** @param texts The texts that `text` consists of. A rule sees one of them, unless it says that its phrase may be split. */
 function findOrders(text: string, texts?: JoinedTexts): { matches: Match[]; isComplete: boolean } {
   const matches: Match[] = []
   let windows = 0
-  anchors.scan(text, ({ rule, pattern }, index) => {
+  anchors.scan(text, ({ rule, pattern, and }, index) => {
     if (++windows > maxWindows || matches.length >= maxMatches) return false
     const [first, last] = texts && !rule.mayBeSplit ? texts.boundsAt(index) : [0, text.length]
-    const from = Math.max(first, index - charsBefore)
-    const window = text.slice(from, Math.min(last, index + charsAfter)).replace(/[\s"'`*]/g, ' ')
+    const reach = rule.charsAround ?? charsAround
+    const from = Math.max(first, index - reach)
+    const window = text.slice(from, Math.min(last, index + reach))
     const match = pattern.exec(window)
-    if (match) matches.push({ rule, start: from + match.index, end: from + match.index + match[0].length })
+    if (match && (!and || and.test(window)))
+      matches.push({ rule, start: from + match.index, end: from + match.index + match[0].length })
     return undefined
   })
   return { matches, isComplete: windows <= maxWindows }

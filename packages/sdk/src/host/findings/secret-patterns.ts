@@ -99,8 +99,9 @@ export const secretPatterns: readonly SecretPattern[] = [
   {
     kind: 'private key',
     anchors: ['-----begin '],
-    pattern: /-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:[\sA-Za-z0-9+/=:,.-]|\\[nr]){40,16000}/y,
-    check: (match) => (/[A-Za-z0-9+/]{30}/.test(match[0]) ? [0, endOfPem(match[0])] : undefined),
+    pattern:
+      /-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:[\sA-Za-z0-9+/=:,.]|-(?!-)|\\[nr]){40,16000}(?:-----END [A-Z0-9 ]{1,40}-----)?/y,
+    check: ({ 0: text }) => (/[A-Za-z0-9+/]{30}/.test(text) ? [0, text.length] : undefined),
   },
   {
     kind: 'password in a URL',
@@ -119,7 +120,7 @@ export const secretPatterns: readonly SecretPattern[] = [
     anchors: ['password', 'passwd', 'passphrase', 'pwd='],
     pattern:
       /(?:password|passwd|passphrase|pwd)["'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'\\]{0,4}([^\s"'\\,;&<>(){}[\]]{8,200})/iy,
-    check: (match) => valueOf(match, 8),
+    check: (match) => randomValue(match, 8),
   },
   {
     kind: 'key or token',
@@ -138,22 +139,27 @@ export const secretPatterns: readonly SecretPattern[] = [
       'client_key',
     ],
     pattern:
-      /(?<!next[_-]?|page[_-]?|continuation[_-]?|sync[_-]?|cursor[_-]?|csrf[_-]?|xsrf[_-]?|progress[_-]?)(?:secret|api[_-]?key|token|access_?key|private_key|auth_key|account_?key|client_key)(?:[_-](?:access_key|key|id|value))?["'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'\\]{0,4}([^\s"'\\,;&<>(){}[\]]{16,500})/iy,
-    check: (match) => valueOf(match, 16),
+      /(?<!next[_-]?|page[_-]?|continuation[_-]?|sync[_-]?|cursor[_-]?|csrf[_-]?|xsrf[_-]?|progress[_-]?)(?:secret|api[_-]?key|token|access_?key|private_key|auth_key|account_?key|client_key)(?:[_-](?:access_key|key|id|value))?["'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'\\]{0,4}([^\s"'\\,;&<>(){}[\]]{16,200})/iy,
+    check: (match) => randomValue(match, 16),
   },
 ]
 
-/** Whether a value under a name such as `password` or `apiKey` is a secret. */
-export function isSecretValue(name: string, value: string): boolean {
-  if (/^(?:password|passwd|passphrase|pwd|secret|client_?secret|private_?key)$/i.test(name))
-    return !isPlaceholder(value)
-  return (
-    /(?:secret|api_?key|access_?key|(?:^|auth|access|refresh|bearer|id)_?token|credential)s?$/i.test(name) &&
-    isRandom(value, 16)
-  )
+/** What the name of a member says about its value: it is a secret, or it is one if it looks random. */
+export type SecretName = 'secret' | 'key' | undefined
+
+/** Reads the name of a member such as `password` or `apiKey`. */
+export function readSecretName(name: string): SecretName {
+  if (/^(?:password|passwd|passphrase|pwd|secret|client_?secret|private_?key)$/i.test(name)) return 'secret'
+  const isKey = /(?:secret|api_?key|access_?key|(?:^|auth|access|refresh|bearer|id)_?token|credential)s?$/i.test(name)
+  return isKey ? 'key' : undefined
 }
 
-function valueOf(match: RegExpExecArray, minChars: number): [number, number] | undefined {
+/** Whether a value is a secret, given the name of its member. */
+export function isSecretValue(name: SecretName, value: string): boolean {
+  return name === 'secret' ? !isPlaceholder(value) : name === 'key' && isRandom(value, 16)
+}
+
+function randomValue(match: RegExpExecArray, minChars: number): [number, number] | undefined {
   const value = match[1]!
   return isRandom(value, minChars) ? [match[0].length - value.length, match[0].length] : undefined
 }
@@ -171,11 +177,6 @@ function isTokenHeader(jwt: string): boolean {
   } catch {
     return false
   }
-}
-
-function endOfPem(text: string): number {
-  const end = /-----END [A-Z0-9 ]{1,40}-----/.exec(text)
-  return end ? end.index + end[0].length : text.length
 }
 
 const placeholders =
@@ -205,12 +206,14 @@ function isIdentifier(value: string): boolean {
   )
 }
 
-/** Bits per character. */
+const maxEntropyChars = 64
+
+/** Bits per character of the beginning of a text. */
 function entropyOf(text: string): number {
-  const counts = new Map<string, number>()
-  for (const character of text.slice(0, 200)) counts.set(character, (counts.get(character) ?? 0) + 1)
-  const total = Math.min(text.length, 200)
+  const counts = new Uint8Array(256)
+  const total = Math.min(text.length, maxEntropyChars)
+  for (let index = 0; index < total; index++) counts[text.charCodeAt(index) & 255]!++
   let bits = 0
-  for (const count of counts.values()) bits -= (count / total) * Math.log2(count / total)
+  for (const count of counts) if (count > 0) bits -= (count / total) * Math.log2(count / total)
   return bits
 }

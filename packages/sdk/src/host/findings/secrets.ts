@@ -1,8 +1,14 @@
 import { define, isObject, type JsonObject } from '../../util/objects.ts'
 import { Anchors } from './anchors.ts'
 import type { Finding } from './finding.ts'
-import { isSecretValue, type SecretPattern, secretPatterns } from './secret-patterns.ts'
-import type { JoinedTexts } from './texts.ts'
+import {
+  isSecretValue,
+  readSecretName,
+  type SecretName,
+  type SecretPattern,
+  secretPatterns,
+} from './secret-patterns.ts'
+import { describePlace, type JoinedTexts, type Place } from './texts.ts'
 
 /** A key, token or password in a text. */
 export interface Secret {
@@ -53,11 +59,22 @@ export function checkSecrets(texts: JoinedTexts): Finding[] {
     .map(({ kind, start, end }) => toFinding(kind, texts.whereIs(start), texts.text.slice(start, end)))
 }
 
-/** Checks a member whose name may say that its value is secret. */
-export function checkSecretMember(name: string, value: string, where: string): Finding[] {
-  return isSecretValue(name, value) ? [toFinding('password or key', where, value)] : []
+/** Finds members whose names say that their values are secret. */
+export class SecretMembers {
+  readonly findings: Finding[] = []
+  readonly #names = new Map<string, SecretName>()
+
+  check(place: Place, value: string): void {
+    const { key } = place
+    if (typeof key !== 'string' || value.length > maxMemberChars || this.findings.length >= maxFindings) return
+    // Rows of a table have the same names.
+    if (!this.#names.has(key)) this.#names.set(key, readSecretName(key))
+    const name = this.#names.get(key)
+    if (isSecretValue(name, value)) this.findings.push(toFinding('password or key', describePlace(place), value))
+  }
 }
 
+const maxMemberChars = 4_096
 const maxFindings = 50
 /** Far beyond this, a text consists of secrets, and `redactSecrets` replaces all of it. */
 const maxSecrets = 10_000
@@ -79,7 +96,9 @@ function redact(value: unknown, depth: number): unknown {
 }
 
 function redactMember(key: string, value: unknown, depth: number): unknown {
-  return typeof value === 'string' && isSecretValue(key, value) ? '[redacted password]' : redact(value, depth + 1)
+  return typeof value === 'string' && isSecretValue(readSecretName(key), value)
+    ? '[redacted password]'
+    : redact(value, depth + 1)
 }
 
 function redactText(text: string): string {

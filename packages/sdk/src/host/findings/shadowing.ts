@@ -2,7 +2,7 @@ import type { Definitions } from '../definitions.ts'
 import type { Finding } from './finding.ts'
 import { nameSkeleton } from './look-alikes.ts'
 import type { JoinedTexts } from './texts.ts'
-import { excerptAround, toExcerpt } from './visible.ts'
+import { toExcerpt } from './visible.ts'
 
 /** Another server of the host. */
 export interface OtherServer {
@@ -141,7 +141,7 @@ function checkMentions(texts: JoinedTexts, index: NameIndex, own: ReadonlySet<st
     const end = start + word.length
     if (!orderNearName.test(sentenceAround(text, start, end))) continue
     const message = `The text gives an order about the tool ${describe(named)}.`
-    const excerpt = excerptAround(text, start, end, 60)
+    const excerpt = texts.excerpt(start, end, 60)
     findings.push({ rule: 'shadowing', severity: 'high', where: texts.whereIs(start, end), message, excerpt })
   }
   return findings

@@ -1,4 +1,5 @@
 import { isObject } from '../../util/objects.ts'
+import { excerptAround } from './visible.ts'
 
 /** A list of texts as one, so that a check needs one pass and also finds what is split over several of them. */
 export class JoinedTexts {
@@ -64,6 +65,12 @@ export class JoinedTexts {
   /** True if a text begins at this position. */
   isStart(index: number): boolean {
     return this.#starts[this.partAt(index)] === index
+  }
+
+  /** Shows the characters from `start` to `end` with some context of the same text. */
+  excerpt(start: number, end: number, context?: number): string {
+    const [first, last] = this.boundsAt(start)
+    return excerptAround(this.text.slice(first, last), start - first, Math.min(end, last) - first, context)
   }
 
   /** Describes where the characters from `start` to `end` are. */

@@ -35,5 +35,4 @@ export function showCodePoint(character: string): string {
 const needsCare = /[^ -~]| {2}/
 
 /** Control, format, private use and unassigned characters, lone surrogates, separators, variation selectors and fillers. */
-const unsafe =
-  /(?! )[\p{C}\p{Zl}\p{Zp}\u00a0\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu
+const unsafe = /[\p{C}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u2800\u3164\uffa0]|\u034f|\u17b4|\u17b5|\p{Variation_Selector}/gu
