@@ -16,6 +16,8 @@ const names = [
   'stores-sqlite',
   'stores-redis',
   'terminal',
+  'host',
+  'host-node',
   'testing',
 ]
 

@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
+import { publicTypeProblems } from './public-types.js'
 
 const sdk = new URL('../packages/sdk', import.meta.url).pathname
 const manifest = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8'))
@@ -66,6 +67,8 @@ const promised = {
   './stores/sqlite': ['sqliteStore'],
   './stores/redis': ['redisStore'],
   './client/terminal': ['terminalHandlers'],
+  './host': ['createHost', 'createGateway', 'terminalApproval', 'anthropic', 'openai', 'aiSdk', 'verifyAudit'],
+  './host/node': ['fileAudit', 'sqliteAudit', 'fileHostStore', 'readConfigFile', 'findConfigFiles'],
   './testing': [
     'startAuthorizationServer',
     'taskStoreContract',
@@ -78,7 +81,9 @@ const promised = {
   ],
 }
 /** These run on every runtime, so they may load Node's modules only by a dynamic import. */
-const portable = ['.', './server', './client']
+const portable = ['.', './server', './client', './host']
+/** These load files for Node on demand, so only a bundler that splits code can leave Node's modules out. */
+const loadsNodeOnDemand = ['./host']
 
 const strictUser = `
 import type { Transport } from 'tenon/client'
@@ -120,6 +125,12 @@ for (const [subpath, target] of Object.entries(manifest.exports)) {
 if (found.get('.').McpError !== found.get('./client').McpError)
   problems.push('McpError is not the same class in every subpath')
 
+problems.push(
+  ...publicTypeProblems(
+    sdk,
+    new Map([...found.keys()].map((subpath) => [subpath, join(sdk, manifest.exports[subpath].types)])),
+  ),
+)
 checkReadme()
 await checkBrowser()
 checkStrictUser()
@@ -133,20 +144,33 @@ if (problems.length > 0) {
 }
 console.log(`exports: ${found.size} subpaths; a bundled stdio server is ${(size / 1000).toFixed(1)} KB gzipped`)
 
+/** Code that is loaded on demand may need Node, what a program loads at its start may not. */
 async function checkPortable(subpath, file) {
   const { metafile } = await build({
     entryPoints: [file],
+    outdir: join(sdk, 'dist/portable'),
     bundle: true,
+    splitting: loadsNodeOnDemand.includes(subpath),
     format: 'esm',
     platform: 'neutral',
-    external: ['node:*', 'cross-spawn'],
+    external: [
+      'node:*',
+      'cross-spawn',
+      ...(loadsNodeOnDemand.includes(subpath) ? ['oauth4webapi', 'jose', 'libsql'] : []),
+    ],
     write: false,
     metafile: true,
     logLevel: 'error',
   })
-  for (const { imports } of Object.values(metafile.outputs)) {
-    for (const { path, kind } of imports) {
-      if (kind !== 'dynamic-import') problems.push(`${subpath}: imports ${path}`)
+  // With splitting, files that are loaded on demand are entry points too.
+  const [start] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint && file.endsWith(entryPoint))
+  const seen = new Set([start])
+  for (const output of seen) {
+    for (const { path, kind, external } of metafile.outputs[output].imports) {
+      if (kind === 'dynamic-import') continue
+      if (!external) seen.add(path)
+      else if (path.startsWith('node:') || !loadsNodeOnDemand.includes(subpath))
+        problems.push(`${subpath}: imports ${path}`)
     }
   }
 }

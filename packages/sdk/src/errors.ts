@@ -18,6 +18,7 @@ export type McpErrorCode =
   | 'http'
   | 'session-renewed'
   | 'auth'
+  | 'denied'
   | 'protocol'
   | 'suspended'
   | 'peer'
@@ -178,6 +179,16 @@ export class AuthError extends McpError {
   constructor(message: string, trace: { toString(): string }, options?: ErrorOptions) {
     super('auth', message, options)
     this.trace = trace
+  }
+}
+
+/** A policy or the user denied an action of a host. */
+export class DeniedError extends McpError {
+  override name = 'DeniedError'
+  declare readonly code: 'denied'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super('denied', message, options)
   }
 }
 

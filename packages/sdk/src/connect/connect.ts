@@ -10,7 +10,7 @@ import { InMemoryTransport } from '../transport/memory/memory.ts'
 import { StdioClientTransport, type StdioServerParameters } from '../transport/stdio/client.ts'
 import { isObject } from '../util/objects.ts'
 import { version } from '../util/version.ts'
-import { connectUrl } from './url.ts'
+import { connectUrl, openClient } from './url.ts'
 
 /** A server in this process: an `McpServer` or a `Server`. */
 export interface Connectable {
@@ -33,6 +33,8 @@ export interface ConnectServerOptions extends Omit<ConnectOptions, 'auth'> {
 export interface ConnectOptions extends ClientOptions, HttpClientOptions {
   /** The name and version of your program. Default: those of this package. */
   info?: Implementation | undefined
+  /** Stops connecting. It has no effect on a connection that is open. */
+  signal?: AbortSignal | undefined
 }
 
 /**
@@ -54,7 +56,7 @@ export async function connect(target: Target, options: ConnectOptions | ConnectS
   const { info = { name: 'tenon', version }, auth } = options
   if (typeof target === 'string' || target instanceof URL) return connectUrl(target, info, options as ConnectOptions)
   const client = new Client(info, options)
-  await client.connect(await toTransport(target, auth))
+  await openClient(client, await toTransport(target, auth), options.signal)
   return client
 }
 

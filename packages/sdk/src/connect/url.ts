@@ -1,6 +1,7 @@
 import { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/options.ts'
 import { ErrorCode, HttpError, McpError, PeerError } from '../errors.ts'
+import type { Transport } from '../jsonrpc/transport.ts'
 import type { Implementation } from '../protocol/capabilities.ts'
 import { forgetServer, knownServer, rememberServer } from '../protocol/known-servers.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
@@ -9,7 +10,7 @@ import { hintForStatus } from '../transport/http/client/hints.ts'
 import { StreamableHTTPClientTransport } from '../transport/http/client/transport.ts'
 import { SSEClientTransport } from '../transport/sse/client.ts'
 
-type Options = ClientOptions & HttpClientOptions
+type Options = ClientOptions & HttpClientOptions & { signal?: AbortSignal | undefined }
 
 /** Statuses about authorization, rate limits and sizes, which say nothing about the transport. */
 const unrelatedStatuses: ReadonlySet<number> = new Set([401, 403, 407, 413, 429])
@@ -40,10 +41,10 @@ export async function connectUrl(target: string | URL, info: Implementation, opt
   const transport = new StreamableHTTPClientTransport(url, options)
   const client = new Client(info, options)
   try {
-    await client.connect(transport)
+    await openClient(client, transport, options.signal)
     return client
   } catch (error) {
-    if (!mayHaveSse(error, transport, options)) throw error
+    if (options.signal?.aborted || !mayHaveSse(error, transport, options)) throw error
     const found = await connectSse(url, info, options).catch((last) =>
       Promise.reject(allFailed(url, transport, error, last)),
     )
@@ -52,9 +53,21 @@ export async function connectUrl(target: string | URL, info: Implementation, opt
   }
 }
 
+/** Connects a client, unless the signal aborts first. */
+export async function openClient(client: Client, transport: Transport, signal: AbortSignal | undefined): Promise<void> {
+  const stop = () => void client.close()
+  signal?.throwIfAborted()
+  signal?.addEventListener('abort', stop)
+  try {
+    await client.connect(transport)
+  } finally {
+    signal?.removeEventListener('abort', stop)
+  }
+}
+
 async function connectSse(url: URL, info: Implementation, options: Options): Promise<Client> {
   const client = new Client(info, options)
-  await client.connect(new SSEClientTransport(url, options))
+  await openClient(client, new SSEClientTransport(url, options), options.signal)
   return client
 }
 

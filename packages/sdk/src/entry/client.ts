@@ -55,7 +55,16 @@ export type { ElicitResult } from '../protocol/elicitation.ts'
 export type { RevisionId } from '../protocol/revision.ts'
 export type { Root } from '../protocol/roots.ts'
 export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
-export type { ClientTransport } from '../protocol/transport.ts'
+export type {
+  CarriesCredentials,
+  CarriesHeaders,
+  ClientTransport,
+  Described,
+  HandshakeOnly,
+  KeepsOutput,
+  Restartable,
+  VersionAware,
+} from '../protocol/transport.ts'
 export type { KnownTask, TaskIdStore } from '../store/ports.ts'
 export type { HeadersLike, HttpClientOptions } from '../transport/http/client/config.ts'
 export type { ProviderOption } from '../transport/http/client/provider-auth.ts'

@@ -10,8 +10,18 @@ export {
 } from '../errors.ts'
 export type { PingOptions } from '../jsonrpc/heartbeat.ts'
 export type { Link } from '../jsonrpc/link.ts'
+export type { BatchMember, Fault as TransportFault, MessageKind, Prepared, ReceivedKind } from '../jsonrpc/message.ts'
+export type { SendOptions } from '../jsonrpc/pending.ts'
 export type { Cancellation, LinkLimits } from '../jsonrpc/receiver.ts'
-export type { LinkTransport, Transport } from '../jsonrpc/transport.ts'
+export type {
+  CancelsByClosing,
+  LinkTransport,
+  ReplyStream,
+  RequestSender,
+  TextSender,
+  Transport,
+  TransportEvents,
+} from '../jsonrpc/transport.ts'
 export type { Caller } from '../protocol/caller.ts'
 export type { HttpRequest } from '../protocol/http-request.ts'
 export type { InputRequest } from '../protocol/input.ts'
@@ -19,13 +29,31 @@ export type { Askable } from '../protocol/input-check.ts'
 export type { Revision, RevisionId } from '../protocol/revision.ts'
 export type { Root } from '../protocol/roots.ts'
 export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
-export type { RequestStream, ServerTransport } from '../protocol/transport.ts'
+export type {
+  CarriesManyPeers,
+  Disconnectable,
+  HasIdentity,
+  HasSession,
+  LocalUser,
+  MessageHandler,
+  RequestStream,
+  ServerTransport,
+} from '../protocol/transport.ts'
+export { type TemplateValue, UriTemplate } from '../protocol/uri-template.ts'
 export type { AskOptions } from '../replay/conversation.ts'
 export type { UsedStates } from '../replay/sealed-states.ts'
 export type { JsonSchema } from '../schema/json-schema.ts'
 export { SchemaError } from '../schema/json-schema.ts'
 export { type RemoteRefOptions, resolveRemoteRefs } from '../schema/remote-refs.ts'
-export type { InferInput, InferOutput, SchemaLike, SchemaShape, StandardSchema } from '../schema/standard.ts'
+export type {
+  InferInput,
+  InferOutput,
+  SchemaLike,
+  SchemaShape,
+  StandardIssue,
+  StandardResult,
+  StandardSchema,
+} from '../schema/standard.ts'
 export { type ServeHttpOptions, type ServingHttp, serveHttp } from '../serve/http.ts'
 export { createMcpHandler, type McpHandler } from '../serve/http-handler.ts'
 export { type ServeStdioOptions, serveStdio } from '../serve/stdio.ts'
@@ -85,8 +113,14 @@ export type {
   WithoutTypos,
 } from '../server/features/tool-entry.ts'
 export type { ElicitAnswer, SampledMessage, UrlAnswer, UrlOptions } from '../server/input.ts'
-export { acceptedContent, type InputRequiredSpec, inputRequired, inputResponse } from '../server/input-required.ts'
-export type { Log, LogFilter } from '../server/log.ts'
+export {
+  acceptedContent,
+  type InputRequiredSpec,
+  inputRequired,
+  inputResponse,
+  type Responses,
+} from '../server/input-required.ts'
+export type { Log, LogFilter, LogMethod } from '../server/log.ts'
 export { McpServer, type McpServerOptions } from '../server/mcp-server.ts'
 export type { QuestionOptions, ServerOptions } from '../server/options.ts'
 export { Server } from '../server/server.ts'
@@ -113,9 +147,11 @@ export type { CorsOptions, GuardOptions, RateLimitOptions } from '../transport/h
 export type { HttpMetrics } from '../transport/http/server/handler.ts'
 export type { IncomingLimits } from '../transport/http/server/incoming-bodies.ts'
 export type { HttpOptions, SsePaths } from '../transport/http/server/options.ts'
-export type { SessionLimits } from '../transport/http/server/sessions/session-table.ts'
+export type { SessionLimits, SessionMetrics } from '../transport/http/server/sessions/session-table.ts'
 export type { StreamLimits } from '../transport/http/server/streams/open-streams.ts'
 export type { UnsentOutputLimits } from '../transport/http/server/unsent-output.ts'
+export type { FetchExtras, FrameworkContext } from '../transport/http/server/web.ts'
 export { InMemoryTransport } from '../transport/memory/memory.ts'
 export { SSEServerTransport, type SSEServerTransportOptions } from '../transport/sse/server.ts'
-export { type StdioServerOptions, StdioServerTransport } from '../transport/stdio/server.ts'
+export { type Source, type StdioServerOptions, StdioServerTransport } from '../transport/stdio/server.ts'
+export type { Sink } from '../transport/stdio/writer.ts'

@@ -29,6 +29,7 @@ export { type ScriptedAnswer, ScriptedServer } from '../testing/scripted-server.
 export { type BusDriver, busContract } from '../testing/store-contracts/bus.ts'
 export { type EventStoreDriver, eventStoreContract } from '../testing/store-contracts/event-store.ts'
 export { type SessionStoreDriver, sessionStoreContract } from '../testing/store-contracts/session-store.ts'
+export type { Driver, TestRunner as ContractRunner } from '../testing/store-contracts/suite.ts'
 export { taskStoreContract } from '../testing/store-contracts/task-store.ts'
 export type { TaskStoreDriver } from '../testing/store-contracts/task-store-suite.ts'
 export { type ValueStoreDriver, valueStoreContract } from '../testing/store-contracts/value-store.ts'

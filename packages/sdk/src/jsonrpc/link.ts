@@ -63,6 +63,7 @@ export class Link {
   /** The position among the links of a server. */
   place = -1
 
+  /** @internal */
   constructor(transport: LinkTransport, receiver: Receiver, limits: LinkLimits = {}) {
     this.transport = transport
     this.#receiver = receiver
@@ -138,12 +139,13 @@ export class Link {
     if (method !== methods.handshake) this.notify(methods.cancelled, { requestId: id, reason }, options?.stream)
   }
 
-  /** For transports: classifies a message, or an array that may be a batch, before it is received. */
+  /** @internal For transports: classifies a message, or an array that may be a batch, before it is received. */
   classify(value: unknown): ReceivedKind {
     return classifyReceived(value, this)
   }
 
   /**
+   * @internal
    * For transports: takes one message, or an array that may be a batch.
    * @param kind Given by a transport that has classified the message already.
    */
@@ -159,7 +161,7 @@ export class Link {
     else if (typeof kind === 'object') this.#receiveBatch(kind, stream)
   }
 
-  /** Whether a message is a response to a request of this process, or is about a request that this process handles. */
+  /** @internal Whether a message is a response to a request of this process, or is about a request that this process handles. */
   concerns(message: RpcNotification | RpcResponse): boolean {
     if (!('method' in message)) return this.#pending?.wasOurs(message.id) ?? false
     const { cancelled, progress } = this.#receiver.methods
@@ -234,7 +236,7 @@ export class Link {
     this.#startExchange(message, stream, batch)
   }
 
-  /** For transports: reports input that is not a valid message. */
+  /** @internal For transports: reports input that is not a valid message. */
   refuse(fault: Fault, stream?: ReplyStream): void {
     if (this.#closed || this.#failsPending(fault)) return
     if (!stream && (fault.meant === 'response' || !this.answersFaults)) this.#receiver.error(unreadable(fault))
@@ -254,7 +256,7 @@ export class Link {
     return response
   }
 
-  /** For exchanges only. */
+  /** @internal For exchanges only. */
   sendResult(exchange: Exchange, result: ResultObject | Prepared): void {
     const { batch, stream, request } = exchange
     if (batch) return batch.settle(this.#toResponse(request, result))
@@ -298,25 +300,25 @@ export class Link {
     return { code: -32603, message: 'Internal error' }
   }
 
-  /** For exchanges only. */
+  /** @internal For exchanges only. */
   sendError(exchange: Exchange, error: RpcErrorBody): void {
     const response: RpcResponse = { jsonrpc: '2.0', id: exchange.request.id, error }
     if (exchange.batch) exchange.batch.settle(response)
     else if (!this.#closed) this.#send(response, exchange.stream)
   }
 
-  /** For exchanges only: ends a cancelled request, so that neither its batch nor its HTTP request stays open. */
+  /** @internal For exchanges only: ends a cancelled request, so that neither its batch nor its HTTP request stays open. */
   sendNothing(exchange: Exchange): void {
     if (exchange.batch) exchange.batch.settle(undefined)
     else exchange.stream?.end()
   }
 
-  /** For exchanges only. A handler may run on after its request was cancelled, and counts until it returns. */
+  /** @internal For exchanges only. A handler may run on after its request was cancelled, and counts until it returns. */
   handled(): void {
     this.#running--
   }
 
-  /** For exchanges only. */
+  /** @internal For exchanges only. */
   forget(exchange: Exchange): void {
     this.#inFlight.delete(exchange)
     if (this.#onIdle && this.#inFlight.size === 0) this.#onIdle()

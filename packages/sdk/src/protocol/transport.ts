@@ -75,6 +75,7 @@ export interface Disconnectable {
 /** Trait: carries many clients and attaches a link for each. */
 export interface CarriesManyPeers {
   /** Called by a server before `start`. */
+  /** @internal */
   serves(server: Endpoint): void
 }
 

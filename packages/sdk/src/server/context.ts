@@ -1,10 +1,10 @@
 import type { Call, TaskControl } from '../era/call.ts'
-import type { RequestId } from '../jsonrpc/message.ts'
+import type { RequestId, ResultObject } from '../jsonrpc/message.ts'
 import type { Progress } from '../jsonrpc/pending.ts'
 import type { AuthInfo } from '../protocol/auth-info.ts'
 import type { Caller } from '../protocol/caller.ts'
 import type { HttpRequest } from '../protocol/http-request.ts'
-import type { InputResponse } from '../protocol/input.ts'
+import type { InputRequest, InputResponse } from '../protocol/input.ts'
 import { type Askable, canAsk } from '../protocol/input-check.ts'
 import type { LoggingMessageParams } from '../protocol/logging.ts'
 import type { ProgressToken, RequestMeta } from '../protocol/meta.ts'
@@ -44,6 +44,7 @@ export class Context {
   #log: Log | undefined
   #progress: ProgressSender | undefined
 
+  /** @internal */
   constructor(call: Call, caller: Caller, conversation: Conversation, filterLog?: LogFilter) {
     this.#call = call
     this.#filterLog = filterLog
@@ -175,6 +176,11 @@ export class Context {
    */
   once<T>(key: string, work: () => T | Promise<T>): Promise<T> {
     return withoutUnhandledRejection(this.#conversation.once(key, work))
+  }
+
+  /** @internal Asks a question as it is, for programs that relay questions of other servers. */
+  ask(question: InputRequest, options: AskOptions = {}): Promise<ResultObject> {
+    return withoutUnhandledRejection(this.#conversation.ask(question, options))
   }
 
   /** For handlers that return `inputRequired()`: the responses of the client, not validated. */

@@ -66,7 +66,7 @@ export function inputResponse<S extends SchemaLike>(
   return content === undefined ? undefined : { action: 'accept', content }
 }
 
-type Responses = Readonly<Record<string, InputResponse | undefined>> | undefined
+export type Responses = Readonly<Record<string, InputResponse | undefined>> | undefined
 
 /**
  * Returns the content of an accepted form. Undefined if it was not accepted, if there is no response yet, or if it does not

@@ -10,7 +10,7 @@ import { warnLate } from './warn-late.ts'
 const burst = 200
 const perSecond = 100
 
-type LogMethod = (data: unknown, logger?: string) => void
+export type LogMethod = (data: unknown, logger?: string) => void
 
 /** Sends log messages to the client, with one method per level. Messages below the level that the client requested are not sent. */
 export interface Log extends Record<LoggingLevel, LogMethod> {}

@@ -12,15 +12,17 @@ import type { AccessOptions } from './features/feature.ts'
 
 /** Runs calls as tasks. Created by `tasks()` of `tenon/tasks`; belongs to one server. */
 export interface TaskRuntime {
-  /** Called once by the server. */
+  /** @internal Called once by the server. */
   attach(server: TaskServer): void
   /** Starts to run tasks. May be called more than once. */
   start(): Promise<void>
   /** Waits for running tasks, or releases them to other workers. */
   stop(): Promise<void>
-  /** Serves a call as a task. Undefined: it is an ordinary call. */
+  /** @internal Serves a call as a task. Undefined: it is an ordinary call. */
   take(serving: Serving): Reply | PromiseLike<Reply> | undefined
+  /** @internal */
   readonly methods: Readonly<Record<string, RequestHandler>>
+  /** @internal */
   readonly feed: TaskFeed
 }
 

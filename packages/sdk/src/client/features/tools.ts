@@ -237,7 +237,8 @@ export class ToolCalls {
     params: CallToolParams,
     options: CallOptions | undefined,
   ): Promise<CallToolResult> {
-    return this.#options.requester.call('tools/call', params, headers ? { ...options, headers } : options)
+    const sent = headers && options?.headers ? withoutCaseDuplicates(options.headers, headers) : headers
+    return this.#options.requester.call('tools/call', params, sent ? { ...options, headers: sent } : options)
   }
 
   /** Reads the list of tools from the server, up to the page with this tool. */
@@ -252,4 +253,14 @@ export class ToolCalls {
       if (typeof cursor !== 'string' || tools.some((tool) => tool.name === name)) return
     }
   }
+}
+
+/** Adds headers that a program passes on. Those that the tool requires win, whatever the case of their names. */
+function withoutCaseDuplicates(
+  given: Readonly<Record<string, string>>,
+  required: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const names = new Set(Object.keys(required).map((name) => name.toLowerCase()))
+  const others = Object.entries(given).filter(([name]) => !names.has(name.toLowerCase()))
+  return { ...Object.fromEntries(others), ...required }
 }

@@ -30,3 +30,5 @@ export type FindingRule =
   | 'dangerous-command'
   /** A path outside of the roots. */
   | 'outside-roots'
+  /** A text that is too long to inspect completely. */
+  | 'not-inspected'

@@ -47,6 +47,7 @@ export class StreamableHTTPServerTransport implements Transport, HasSession, Car
     this.#options = options
   }
 
+  /** @internal */
   serves(server: Endpoint): void {
     if (this.#handler)
       throw new TypeError('This transport is connected already. Create another one for another server.')

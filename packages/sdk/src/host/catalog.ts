@@ -1,0 +1,175 @@
+import { McpError } from '../errors.ts'
+import type { Prompt } from '../protocol/prompts.ts'
+import type { Tool } from '../protocol/tools.ts'
+import type { Trust } from './action.ts'
+
+/** A tool of the catalog. */
+export interface HostTool extends Tool {
+  /** The name in the catalog: the id of the server, `_`, and the name of the tool. */
+  readonly name: string
+  /** The id of the server. */
+  readonly server: string
+  /** The name that the server gives the tool. */
+  readonly originalName: string
+  readonly trust: Trust
+}
+
+/** A prompt of the catalog. */
+export interface HostPrompt extends Prompt {
+  /** The name in the catalog: the id of the server, `_`, and the name of the prompt. */
+  readonly name: string
+  /** The id of the server. */
+  readonly server: string
+  /** The name that the server gives the prompt. */
+  readonly originalName: string
+}
+
+/** The longest name that every model API accepts. */
+const maxNameLength = 64
+
+interface Named {
+  readonly name: string
+}
+
+/** What a server contributes. */
+export interface CatalogSource {
+  readonly id: string
+  readonly trust: Trust
+  readonly tools: readonly Tool[]
+  readonly prompts: readonly Prompt[]
+}
+
+/** The tools and prompts of all servers under unique names. A name stays the same as long as its server stays configured. */
+export class Catalog {
+  readonly tools: ReadonlyMap<string, HostTool>
+  readonly prompts: ReadonlyMap<string, HostPrompt>
+
+  /** @param ids The ids of all configured servers, so that a server that is not available does not change names. */
+  constructor(sources: readonly CatalogSource[], ids: readonly string[]) {
+    const isAmbiguous = (id: string) => ids.some((other) => id.startsWith(`${other}_`))
+    this.tools = unique(
+      sources,
+      isAmbiguous,
+      ({ tools }) => tools,
+      (tool, name, { id, trust }) => ({
+        ...tool,
+        name,
+        server: id,
+        originalName: tool.name,
+        trust,
+      }),
+    )
+    this.prompts = unique(
+      sources,
+      isAmbiguous,
+      ({ prompts }) => prompts,
+      (prompt, name, { id }) => ({
+        ...prompt,
+        name,
+        server: id,
+        originalName: prompt.name,
+      }),
+    )
+  }
+
+  /** Throws if there is no such tool, and names the nearest. */
+  tool(name: string): HostTool {
+    const found = this.tools.get(name)
+    if (found) return found
+    throw new McpError(
+      'invalid-argument',
+      `The catalog has no tool ${JSON.stringify(name)}${nearest(name, this.tools)}`,
+    )
+  }
+
+  /** Throws if there is no such prompt, and names the nearest. */
+  prompt(name: string): HostPrompt {
+    const found = this.prompts.get(name)
+    if (found) return found
+    throw new McpError(
+      'invalid-argument',
+      `The catalog has no prompt ${JSON.stringify(name)}${nearest(name, this.prompts)}`,
+    )
+  }
+}
+
+/** The tools that fit a query best: words in the name count more than words in the description. */
+export function searchIn(tools: Iterable<HostTool>, query: string, limit: number): HostTool[] {
+  const words = wordsOf(query)
+  const scored = [...tools].map((tool) => ({ tool, score: scoreOf(tool, words) }))
+  return scored
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || (a.tool.name < b.tool.name ? -1 : 1))
+    .slice(0, limit)
+    .map(({ tool }) => tool)
+}
+
+function unique<T extends Named, Entry>(
+  sources: readonly CatalogSource[],
+  isAmbiguous: (id: string) => boolean,
+  itemsOf: (source: CatalogSource) => readonly T[],
+  toEntry: (item: T, name: string, source: CatalogSource) => Entry,
+): Map<string, Entry> {
+  const entries = new Map<string, Entry>()
+  for (const source of sources) {
+    for (const item of itemsOf(source)) {
+      const name = toName(source.id, item.name, isAmbiguous(source.id))
+      // A server that lists a name twice gets one entry: the first.
+      if (!entries.has(name)) entries.set(name, toEntry(item, name, source))
+    }
+  }
+  return entries
+}
+
+/**
+ * A name with characters that every model API accepts. It gets a suffix if it had to be changed, and if the id begins with
+ * another id: the tool `c` of `a_b` and the tool `b_c` of `a` would have the same name.
+ */
+function toName(id: string, own: string, isAmbiguous: boolean): string {
+  const plain = `${id}_${own}`
+  const clean = plain.replace(/[^A-Za-z0-9_-]/g, '_')
+  const isUsable = clean === plain && clean.length <= maxNameLength && !isAmbiguous
+  return isUsable ? clean : withSuffix(clean, `${id}\n${own}`)
+}
+
+function withSuffix(name: string, identity: string): string {
+  const suffix = `_${hash(identity)}`
+  return name.slice(0, maxNameLength - suffix.length) + suffix
+}
+
+/** FNV-1a with 32 bits, as text. It makes names differ; it need not resist attacks, because equal names are detected. */
+function hash(text: string): string {
+  let value = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193)
+  return (value >>> 0).toString(36)
+}
+
+function wordsOf(text: string): string[] {
+  return text
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+}
+
+function scoreOf({ name, title = '', description = '' }: HostTool, words: readonly string[]): number {
+  const named = new Set(wordsOf(`${name} ${title}`))
+  const described = new Set(wordsOf(description.slice(0, 10_000)))
+  let score = 0
+  for (const word of words) {
+    if (named.has(word)) score += 4
+    else if (name.toLowerCase().includes(word)) score += 2
+    if (described.has(word)) score += 1
+  }
+  return score
+}
+
+function nearest(name: string, entries: ReadonlyMap<string, unknown>): string {
+  const lower = name.toLowerCase()
+  const found = [...entries.keys()].find(
+    (known) => known.toLowerCase().endsWith(`_${lower}`) || known.toLowerCase() === lower,
+  )
+  return found === undefined
+    ? '. tools() and prompts() list what there is.'
+    : `. Did you mean ${JSON.stringify(found)}?`
+}

@@ -1,0 +1,197 @@
+import { DeniedError } from '../errors.ts'
+import type { Emitter } from '../util/emitter.ts'
+import { isThenable } from '../util/maybe-async.ts'
+import type { Approval, ApprovalRequest, Approve, Decision, GrantDuration, HostAction, ToolAction } from './action.ts'
+import type { AuditLog } from './audit/audit.ts'
+import { digestOf } from './definitions.ts'
+import { describeAction } from './describe-action.ts'
+import type { HostEvents } from './events.ts'
+import type { Finding } from './findings/finding.ts'
+import type { GrantLookup, Grants, NewGrant } from './grants.ts'
+import type { CompiledPolicy, PolicyDecision } from './policy-match.ts'
+
+/** Whether an action may happen, and why. */
+export interface Verdict {
+  readonly allowed: boolean
+  /** What decided: a rule of the policy, a grant, the user, or the lack of one. */
+  readonly by: 'policy' | 'grant' | 'user' | 'default'
+  readonly reason: string
+  /** For sampling: what the user made of the request or the result. */
+  readonly edited?: Exclude<Approval, string>['edited']
+}
+
+export interface ConsentOptions {
+  readonly policy: CompiledPolicy
+  readonly approve: Approve | undefined
+  readonly grants: Grants
+  readonly events: Emitter<HostEvents>
+  readonly audit: AuditLog | undefined
+  /** The caller, for the audit log of a gateway. */
+  readonly caller: string | undefined
+  /** Aborts when the host closes. */
+  readonly closing: AbortSignal
+}
+
+/** What happens without a rule. Questions of servers are shown to the user anyway, who can decline them. */
+const defaults: Partial<Record<HostAction['kind'], Decision>> = { elicitation: 'allow' }
+
+/** Grants that are useless or dangerous for an action: a message is approved as it is, a definition until it changes. */
+const choicesOf: Partial<Record<HostAction['kind'], readonly GrantDuration[]>> = {
+  connect: ['once', 'always'],
+  definitions: ['once', 'always'],
+  'sampling-result': ['once', 'session'],
+}
+const allChoices: readonly GrantDuration[] = ['once', 'session', 'always']
+
+/** The one place that decides whether an action may happen: by policy, grant or question to the user. */
+export class Consent {
+  readonly #options: ConsentOptions
+
+  constructor(options: ConsentOptions) {
+    this.#options = options
+  }
+
+  /** Throws a `DeniedError` if the action may not happen. Returns undefined at once if a rule of the policy allows it. */
+  require(action: HostAction, findings: readonly Finding[] = []): undefined | Promise<Verdict> {
+    const decided = this.#options.policy(action)
+    if (!isThenable(decided) && isAllowed(decided, action, findings)) return undefined
+    return this.#require(action, findings, decided)
+  }
+
+  /** Decides without throwing. */
+  async decide(action: HostAction, findings: readonly Finding[] = []): Promise<Verdict> {
+    return this.#decide(action, findings, await this.#options.policy(action))
+  }
+
+  async #require(
+    action: HostAction,
+    findings: readonly Finding[],
+    decided: PolicyDecision | PromiseLike<PolicyDecision>,
+  ): Promise<Verdict> {
+    const verdict = await this.#decide(action, findings, await decided)
+    if (verdict.allowed) return verdict
+    throw new DeniedError(`${describeAction(action)} was denied: ${verdict.reason}`)
+  }
+
+  async #decide(action: HostAction, findings: readonly Finding[], decided: PolicyDecision): Promise<Verdict> {
+    if (isAllowed(decided, action, findings)) return { allowed: true, by: 'policy', reason: reasonOf(decided) }
+    const verdict =
+      decided.decision === 'deny' ? byPolicy(decided) : await this.#byGrantOrUser(action, findings, decided)
+    this.#record(action, findings, verdict)
+    return verdict
+  }
+
+  async #byGrantOrUser(action: HostAction, findings: readonly Finding[], decided: PolicyDecision): Promise<Verdict> {
+    const held = findings.filter(({ severity }) => severity === 'high')
+    const scope = await scopeOf(action)
+    // A grant covers what was shown when it was given. Something suspicious was not.
+    const grant = held.length === 0 ? this.#options.grants.use(scope) : undefined
+    if (grant) return { allowed: true, by: 'grant', reason: `granted before (${grant.duration})` }
+    return this.#ask(action, findings, scope, reasonFor(action, held, decided))
+  }
+
+  async #ask(action: HostAction, findings: readonly Finding[], scope: GrantScope, reason: string): Promise<Verdict> {
+    const { approve, events, closing, grants } = this.#options
+    if (!approve) return { allowed: false, by: 'default', reason: `${reason}, and there is no user to ask (approve)` }
+    const choices = choicesOf[action.kind] ?? allChoices
+    const digest = await digestOf(action)
+    const request: ApprovalRequest = { action, reason, findings, digest, choices, signal: closing }
+    events.emit('approval', { action, state: 'waiting' })
+    const approval = await ask(approve, request).finally(() => events.emit('approval', { action, state: 'answered' }))
+    const { decision, edited } = typeof approval === 'string' ? { decision: approval, edited: undefined } : approval
+    if (decision !== 'once' && decision !== 'session' && decision !== 'always') {
+      return { allowed: false, by: 'user', reason: 'the user denied it' }
+    }
+    if (decision !== 'once' && choices.includes(decision)) await grants.add({ ...scope, duration: decision })
+    return { allowed: true, by: 'user', reason: `the user allowed it (${decision})`, edited }
+  }
+
+  #record(action: HostAction, findings: readonly Finding[], { allowed, by, reason }: Verdict): void {
+    const { audit, caller } = this.#options
+    audit?.append({
+      event: 'decision',
+      server: action.server.id,
+      caller,
+      details: {
+        action: summaryOf(action),
+        allowed,
+        by,
+        reason,
+        findings: findings.map(({ rule, where }) => ({ rule, where })),
+      },
+    })
+  }
+}
+
+/** A rule that allows does not cover what is suspicious. Policies themselves look at data of other servers. */
+function isAllowed({ decision, rule }: PolicyDecision, action: HostAction, findings: readonly Finding[]): boolean {
+  const effective = rule === undefined ? (defaults[action.kind] ?? 'ask') : decision
+  return effective === 'allow' && !findings.some(({ severity }) => severity === 'high')
+}
+
+function byPolicy(decided: PolicyDecision): Verdict {
+  return { allowed: false, by: 'policy', reason: reasonOf(decided) }
+}
+
+function reasonOf({ rule }: PolicyDecision): string {
+  return rule === undefined ? 'no rule of the policy decides it' : `rule ${rule} of the policy`
+}
+
+type GrantScope = GrantLookup & Pick<NewGrant, 'from'>
+
+/** What a grant is bound to. Arguments are not part of it, but the definition of the tool and the sources of data are. */
+async function scopeOf(action: HostAction): Promise<GrantScope> {
+  const { kind, server } = action
+  const shown = action.kind === 'tool' ? await digestOf(action.tool) : shownOf(action)
+  const digest = await digestOf([server, shown])
+  return {
+    server: server.id,
+    kind,
+    name: nameOf(action),
+    digest,
+    from: action.kind === 'tool' ? sourcesOf(action) : [],
+  }
+}
+
+function shownOf(action: HostAction): unknown {
+  switch (action.kind) {
+    case 'roots':
+      return action.roots
+    case 'connect':
+      return [action.target, action.env]
+    case 'definitions':
+      return action.changes
+    default:
+      return action.kind
+  }
+}
+
+function nameOf(action: HostAction): string | undefined {
+  if (action.kind === 'tool') return action.tool.name
+  if (action.kind === 'resource') return action.uri
+  return action.kind === 'prompt' ? action.prompt : undefined
+}
+
+function sourcesOf({ flows }: ToolAction): string[] {
+  return [...new Set(flows.map(({ from }) => from))].sort()
+}
+
+function reasonFor(action: HostAction, held: readonly Finding[], decided: PolicyDecision): string {
+  const [first] = held
+  if (first) return first.message
+  if (action.kind === 'tool' && action.flows.length > 0) {
+    return `The arguments contain data of ${sourcesOf(action).join(', ')}, which would go to ${action.server.id}`
+  }
+  return decided.rule === undefined
+    ? 'No rule of the policy decides it'
+    : `Rule ${decided.rule} of the policy asks for it`
+}
+
+async function ask(approve: Approve, request: ApprovalRequest): Promise<Approval> {
+  return approve(request)
+}
+
+function summaryOf(action: HostAction): Record<string, unknown> {
+  const { server: _server, ...rest } = action
+  return { ...rest, ...('tool' in rest && { tool: rest.tool.name }) }
+}

@@ -1,0 +1,275 @@
+import type { Tool } from '../protocol/tools.ts'
+import type { DataFlow } from './action.ts'
+import { decodePercent, decodeTexts } from './findings/encoded-text.ts'
+import { toText } from './findings/look-alikes.ts'
+import { describePlace, forEachText, type Place } from './findings/texts.ts'
+import { toExcerpt } from './findings/visible.ts'
+import { forEachFingerprint, minSharedChars, type SharedSpan, TextIndex } from './text-index.ts'
+
+export interface DataFlowsOptions {
+  /** Fingerprints per server; the oldest are dropped. One stands for 13 characters. Default and maximum: 65,536. */
+  readonly maxFingerprints?: number | undefined
+}
+
+/**
+ * Tracks which text came from which server, and finds it in the arguments for other servers: at least 24 characters, whatever
+ * their case and white space, also in base64, hexadecimal or percent-encoding.
+ *
+ * Text is not reported if the destination returned it as well, if it is part of the definition of the tool, or if arguments
+ * contained it before a server returned it.
+ *
+ * @example
+ * const flows = new DataFlows()
+ * flows.note('mail', result)
+ * flows.find({ body: 'as I read in your mail: ...' }, 'web') // [{ from: 'mail', path: 'body', excerpt: '...' }]
+ */
+export class DataFlows {
+  readonly #maxFingerprints: number
+  readonly #servers = new Map<string, TextIndex>()
+  /** Text of arguments that no server had returned. */
+  readonly #own: TextIndex
+
+  constructor({ maxFingerprints = 65_536 }: DataFlowsOptions = {}) {
+    this.#maxFingerprints = maxFingerprints
+    this.#own = new TextIndex(maxFingerprints)
+  }
+
+  /** Records the text of a result, a resource or a prompt of a server. */
+  note(serverId: string, result: unknown): void {
+    let index = this.#servers.get(serverId)
+    if (!index) {
+      index = new TextIndex(this.#maxFingerprints)
+      this.#servers.set(serverId, index)
+    }
+    const target = index
+    forEachText(result, root, (text) => {
+      if (text.length < minSharedChars) return
+      const { chars, length } = normalize(text)
+      target.add(chars, length)
+    })
+  }
+
+  /**
+   * Finds text of other servers in arguments. Call it once for each call, because it also records the arguments.
+   *
+   * @param tool Its own words, such as the values of an enumeration, are not reported.
+   */
+  find(args: unknown, toServerId: string, tool?: Tool): DataFlow[] {
+    const search = new Search(this.#servers, this.#own, toServerId, tool)
+    forEachText(args, root, (text, place) => search.check(text, place))
+    return search.flows
+  }
+
+  /** Forgets the text of a server that was removed. */
+  forget(serverId: string): void {
+    this.#servers.delete(serverId)
+  }
+}
+
+const root: Place = { key: '' }
+const maxFlows = 20
+/** The rest of larger arguments is not searched. About 50 ms of work. */
+const maxArgumentChars = 1_048_576
+/** Long arguments are searched in pieces that overlap. */
+const pieceChars = 65_536
+const overlapChars = 256
+const maxToolChars = 262_144
+const excerptChars = 80
+
+/** One look at the arguments of a call. */
+class Search {
+  readonly flows: DataFlow[] = []
+  readonly #servers: ReadonlyMap<string, TextIndex>
+  readonly #own: TextIndex
+  readonly #destination: TextIndex | undefined
+  readonly #to: string
+  readonly #tool: Tool | undefined
+  #charsLeft = maxArgumentChars
+
+  constructor(servers: ReadonlyMap<string, TextIndex>, own: TextIndex, to: string, tool: Tool | undefined) {
+    this.#servers = servers
+    this.#own = own
+    this.#to = to
+    this.#destination = servers.get(to)
+    this.#tool = tool
+  }
+
+  check(text: string, place: Place): void {
+    for (let start = 0; text.length - start >= minSharedChars && this.#charsLeft > 0; start += pieceChars) {
+      const piece = text.length > pieceChars ? text.slice(start, start + pieceChars + overlapChars) : text
+      this.#charsLeft -= piece.length
+      this.#checkText(piece, place, true)
+      for (const decoded of decodings(piece)) this.#checkText(decoded, place, false)
+    }
+  }
+
+  #checkText(text: string, place: Place, isLiteral: boolean): void {
+    const { chars, length } = normalize(text)
+    if (length < minSharedChars) return
+    // Also for the destination: what a server returned is not text of the arguments.
+    const found = this.#findSpans(chars, length)
+    for (const { from, span } of found) {
+      if (from !== this.#to && this.#isForeign(chars, wholeWords(chars, length, span)))
+        this.#report(from, chars, span, place)
+    }
+    if (isLiteral) this.#recordRest(chars, length, found)
+  }
+
+  #findSpans(chars: Uint16Array, length: number): Found[] {
+    const found: Found[] = []
+    for (const [from, index] of this.#servers) {
+      forEachFingerprint(chars, length, (position, hash) => {
+        const span = index.match(chars, length, position, hash)
+        if (span === undefined) return undefined
+        if (span.end - span.start >= minSharedChars) found.push({ from, span })
+        return span.end - span.start >= minSharedChars ? span.end : undefined
+      })
+    }
+    return found
+  }
+
+  /** Whether enough of the text is known from this server only, and means something. */
+  #isForeign(chars: Uint16Array, { start, end }: SharedSpan): boolean {
+    const part = chars.slice(start, end)
+    for (const known of [this.#destination, this.#own]) if (known) blankKnown(part, known)
+    const text = toText(part)
+    const words = this.#tool === undefined ? '' : wordsOf(this.#tool)
+    return text.split('\0').some((piece) => isSubstantial(piece) && !words.includes(piece.trim()))
+  }
+
+  #report(from: string, chars: Uint16Array, { start, end }: SharedSpan, place: Place): void {
+    const path = describePlace(place)
+    if (this.flows.length >= maxFlows || this.flows.some((flow) => flow.from === from && flow.path === path)) return
+    const text = toText(chars.subarray(start, Math.min(end, start + excerptChars)))
+    this.flows.push({ from, path, excerpt: toExcerpt(text, excerptChars) })
+  }
+
+  /** Records the parts of an argument that came from no server. */
+  #recordRest(chars: Uint16Array, length: number, found: readonly Found[]): void {
+    if (found.length === 0) return this.#own.add(chars, length)
+    const rest = chars.slice(0, length)
+    for (const { span } of found) rest.fill(0, span.start, span.end)
+    let start = 0
+    while (start < length) {
+      const end = rest.indexOf(0, start)
+      const stop = end < 0 ? length : end
+      if (stop - start >= minSharedChars) this.#own.add(rest.subarray(start, stop), stop - start)
+      start = stop + 1
+    }
+  }
+}
+
+interface Found {
+  readonly from: string
+  readonly span: SharedSpan
+}
+
+const maxPartialWord = 12
+
+/** Leaves out the beginning or end of a word that continues differently: it is the same by chance. */
+function wholeWords(chars: Uint16Array, length: number, { start, end }: SharedSpan): SharedSpan {
+  let first = start
+  while (first < end && first > 0 && isWordChar(chars[first - 1]!) && isWordChar(chars[first]!)) first++
+  let last = end
+  while (last > first && last < length && isWordChar(chars[last]!) && isWordChar(chars[last - 1]!)) last--
+  // A long word may be a key to which something was added.
+  return { start: first - start < maxPartialWord ? first : start, end: end - last < maxPartialWord ? last : end }
+}
+
+function isWordChar(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 48 && code <= 57)
+}
+
+/** Replaces the parts of a text that an index knows by zeros. */
+function blankKnown(part: Uint16Array, known: TextIndex): void {
+  const original = part.slice()
+  forEachFingerprint(original, original.length, (position, hash) => {
+    const span = known.match(original, original.length, position, hash)
+    // Shorter parts are the same by chance.
+    if (!span || span.end - span.start < minSharedChars) return undefined
+    part.fill(0, span.start, span.end)
+    return span.end
+  })
+}
+
+/** Dates, host names, tags and punctuation are shared by texts that have nothing to do with each other. */
+function isSubstantial(text: string): boolean {
+  const rest = text
+    .replace(/https?:\/\/[a-z-]{1,20}(?:\.[a-z-]{1,20}){1,3}(?:[/"' ]|$)/g, '')
+    .replace(/<\/?[a-z]{1,12}>/g, '')
+    .replace(/\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:z|[+-]\d\d:?\d\d)?/g, '')
+  if (rest.trim().length < minSharedChars) return false
+  const letters = rest.match(/[\p{L}\p{N}]/gu) ?? []
+  return letters.length >= minLetters && new Set(letters).size >= 6
+}
+
+const minLetters = 16
+
+const words = new WeakMap<Tool, string>()
+
+function wordsOf(tool: Tool): string {
+  const known = words.get(tool)
+  if (known !== undefined) return known
+  const texts: string[] = []
+  forEachText(tool, root, (text) => texts.push(text.slice(0, 10_000)))
+  // The arguments are in the shared buffer now.
+  const { chars, length } = normalize(texts.join('\n').slice(0, maxToolChars), new Uint16Array(maxToolChars))
+  const computed = toText(chars.subarray(0, length))
+  words.set(tool, computed)
+  return computed
+}
+
+/** What an argument may stand for, two encodings deep. */
+function decodings(text: string): string[] {
+  const first = decodeOnce(text)
+  return [...first, ...first.flatMap(decodeOnce)]
+}
+
+function decodeOnce(text: string): string[] {
+  const percent = decodePercent(text)
+  const runs = decodeTexts(text, { minChars: 32, maxChars: 65_536 }).map((decoded) => decoded.text)
+  // Forms write spaces as plus signs.
+  const form = text.includes('+') && !text.includes(' ') ? [(percent ?? text).replaceAll('+', ' ')] : []
+  return [...(percent === undefined ? [] : [percent]), ...form, ...runs]
+}
+
+interface Normalized {
+  readonly chars: Uint16Array
+  readonly length: number
+}
+
+/** Reused, because every call and every result passes here. Its contents are valid until the next call. */
+let shared = new Uint16Array(8_192)
+
+/** Lower case, one space for white space, and the escapes of JSON as the characters that they stand for. */
+function normalize(text: string, target = sharedBuffer(text.length)): Normalized {
+  const limit = Math.min(text.length, target.length)
+  let length = 0
+  for (let index = 0; index < limit; index++) {
+    let code = text.charCodeAt(index)
+    if (code === backslash) code = toUnescaped(text.charCodeAt(++index))
+    if (code < 128) code = folded[code]!
+    if (code === space && length > 0 && target[length - 1] === space) continue
+    target[length++] = code
+  }
+  return { chars: target, length }
+}
+
+function sharedBuffer(length: number): Uint16Array {
+  if (length > shared.length) shared = new Uint16Array(Math.min(2 * length, maxNormalizedChars))
+  return shared
+}
+
+const maxNormalizedChars = 425_984
+const backslash = 92
+const space = 32
+
+/** Lower case, and white space as a space. NUL separates texts in the index. */
+const folded = Uint8Array.from({ length: 128 }, (_, code) =>
+  code <= 32 ? space : code >= 65 && code <= 90 ? code + 32 : code,
+)
+
+function toUnescaped(code: number): number {
+  // n, r and t
+  return code === 110 || code === 114 || code === 116 || Number.isNaN(code) ? space : code
+}

@@ -1,0 +1,117 @@
+/** A text that was encoded within another text. */
+export interface DecodedText {
+  readonly text: string
+  readonly encoding: 'base64' | 'hex' | 'percent'
+  /** Where the encoded characters are. */
+  readonly start: number
+  readonly end: number
+}
+
+/** Limits on the work of `decodeTexts`. */
+export interface DecodeLimits {
+  /** Shorter runs of characters are ignored. */
+  readonly minChars: number
+  /** Characters to decode in total. */
+  readonly maxChars: number
+}
+
+/** Finds base64 and hexadecimal runs in a text and decodes those that contain text. */
+export function decodeTexts(text: string, { minChars, maxChars }: DecodeLimits): DecodedText[] {
+  const found: DecodedText[] = []
+  let left = maxChars
+  findRuns(text, isBase64Char, minChars, (start, end) => {
+    // The beginning shows whether it is text. Images and other bytes end here.
+    const decoded = left > 0 ? decodeRun(text.slice(start, Math.min(end, start + left)), start, end) : undefined
+    if (!decoded) return
+    left -= end - start
+    found.push(decoded)
+  })
+  return found
+}
+
+/** Decodes percent-encoding; undefined if the text has none. Wrong sequences stay as they are. */
+export function decodePercent(text: string): string | undefined {
+  if (!/%[0-9a-f]{2}/i.test(text)) return undefined
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+    const bytes = Uint8Array.from(run.match(/[0-9a-f]{2}/gi) ?? [], (digits) => Number.parseInt(digits, 16))
+    return new TextDecoder().decode(bytes)
+  })
+}
+
+/**
+ * Calls `visit` for every run of at least `minChars` characters of a class. Looks at every `minChars`-th character first, because
+ * every run contains one of them.
+ */
+export function findRuns(
+  text: string,
+  isMember: Uint8Array,
+  minChars: number,
+  visit: (start: number, end: number) => void,
+): void {
+  let position = minChars - 1
+  let last = 0
+  while (position < text.length) {
+    if (!isIn(isMember, text, position)) {
+      position += minChars
+      continue
+    }
+    let start = position
+    while (start > last && isIn(isMember, text, start - 1)) start--
+    let end = position + 1
+    while (end < text.length && isIn(isMember, text, end)) end++
+    if (end - start >= minChars) visit(start, end)
+    last = end
+    position = end + minChars
+  }
+}
+
+/** Creates a class of characters for `findRuns`. */
+export function charClass(characters: RegExp): Uint8Array {
+  return Uint8Array.from({ length: 128 }, (_, code) => (characters.test(String.fromCharCode(code)) ? 1 : 0))
+}
+
+function isIn(isMember: Uint8Array, text: string, index: number): boolean {
+  return isMember[text.charCodeAt(index)] === 1
+}
+
+const isBase64Char = charClass(/[\w+/-]/)
+
+const probeChars = 64
+
+function decodeRun(run: string, start: number, end: number): DecodedText | undefined {
+  if (/^[0-9a-f]+$/i.test(run.slice(0, probeChars))) {
+    const text = readText(hexToBytes(run))
+    return text === undefined ? undefined : { text, encoding: 'hex', start, end }
+  }
+  if (readText(base64ToBytes(run.slice(0, probeChars))) === undefined) return undefined
+  const text = readText(base64ToBytes(run))
+  return text === undefined ? undefined : { text, encoding: 'base64', start, end }
+}
+
+function hexToBytes(run: string): Uint8Array {
+  const bytes = new Uint8Array(run.length >> 1)
+  for (let index = 0; index < bytes.length; index++)
+    bytes[index] = Number.parseInt(run.slice(2 * index, 2 * index + 2), 16)
+  return bytes
+}
+
+function base64ToBytes(run: string): Uint8Array {
+  // A cut or unpadded run may have a last character without meaning.
+  const even = run.slice(0, run.length - (run.length % 4 === 1 ? 1 : 0))
+  try {
+    return Uint8Array.from(atob(even.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0))
+  } catch {
+    return new Uint8Array()
+  }
+}
+
+/** The text of some bytes; undefined if they are not text. Identifiers and paths also decode to bytes, but not to readable ones. */
+function readText(bytes: Uint8Array): string | undefined {
+  if (bytes.length < 8) return undefined
+  let printable = 0
+  for (const byte of bytes)
+    if ((byte >= 32 && byte < 127) || byte === 10 || byte === 13 || byte === 9 || byte >= 0xc0) printable++
+  if (printable < 0.8 * bytes.length) return undefined
+  const text = new TextDecoder().decode(bytes)
+  return text.includes('\ufffd', 0) && text.indexOf('\ufffd') < text.length - 3 ? undefined : text
+}

@@ -1,0 +1,238 @@
+import type { Finding } from './finding.ts'
+
+/**
+ * A phrase that addresses the model. The pattern is tested on a few hundred characters around an anchor. A space in it stands for
+ * white space and quotes, so `don t` also matches `don't`.
+ */
+export interface InstructionRule {
+  readonly severity: Finding['severity']
+  readonly message: string
+  /** Words or, if they are not only letters, parts of words that every match contains. */
+  readonly anchors: readonly string[]
+  readonly pattern: RegExp
+  /** Another phrase that must be near. One pattern with a gap in the middle could take quadratic time. */
+  readonly and?: RegExp | undefined
+  /** How far the pattern reaches from an anchor. Default 110. */
+  readonly charsAround?: number | undefined
+  /** Also finds the phrase if it is split over several texts of a server. */
+  readonly mayBeSplit?: boolean | undefined
+}
+
+const not =
+  '(?:do not|don t|dont|never|must not|mustn t|should not|shouldn t|without|avoid|refrain from|not to|no need to)'
+const adverbs = '(?: (?:ever|also|explicitly|first|even|directly|you|please))?'
+const theUser = '(?:the |your |this |any |an? |end )*(?:users?|humans?|customers?|operators?|person|anyone|anybody)\\b'
+const earlier = '(?:previous|prior|earlier|preceding|above|foregoing|your|system|safety|developer|original|initial)'
+const orders = '(?:instructions?|prompts?|guidelines?|directives?|directions|orders|programming|training|safeguards?)'
+const files =
+  '(?:\\.ssh\\b|id_rsa|id_ed25519|\\.aws\\b|\\.env\\b|mcp\\.json|claude_desktop_config|/etc/passwd|/etc/shadow|\\.npmrc|\\.netrc|\\.git-credentials|\\.kube/config|\\.gnupg|wallet\\.dat|\\.bash_history|\\.docker/config|\\.pgpass|keychain)'
+const credentialFiles =
+  '.ssh/ /.ssh id_rsa id_ed25519 .aws .env mcp.json claude_desktop_config /etc/passwd /etc/shadow .npmrc .netrc .git-credentials .kube/config .gnupg wallet.dat .bash_history .docker/config .pgpass keychain'.split(
+    ' ',
+  )
+/** A few words of the same sentence. */
+const gap = '(?:[^.!?]|\\.(?=\\S)){0,60}'
+const read = '(?:read|open|cat|load|copy|extract|retrieve|collect|dump|grab|steal|fetch|get|access)'
+const send =
+  '(?:pass|send|include|put|provide|add|append|attach|upload|post|paste|forward|write|insert|transmit|exfiltrate|leak|return)'
+const secrets =
+  '(?:api keys?|passwords?|passphrases?|credentials|access tokens?|auth tokens?|session tokens?|secrets|secret keys?|private keys?|ssh keys?|seed phrases?)'
+
+export const instructionRules: readonly InstructionRule[] = [
+  {
+    severity: 'high',
+    message: 'The text orders the model to ignore its instructions.',
+    mayBeSplit: true,
+    anchors: ['ignore', 'ignoring', 'disregard', 'disregarding', 'forget', 'override', 'overriding', 'bypass'],
+    pattern: new RegExp(
+      `\\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|bypass)(?: (?:all|any|every|of|the|my|other|these|those|about)){0,5} ${earlier}(?: (?:system|safety|security|developer|user|given|and|or|prior|previous|set|of|the|chat)){0,4} ${orders}\\b` +
+        `|\\b(?:ignore|disregard|forget)(?: (?:all|any|of|the|your)){0,4} ${earlier} (?:rules|messages|polic(?:y|ies)|constraints|restrictions|context|commands)\\b` +
+        `|\\b(?:ignore|disregard|forget)(?: (?:all|any|of|the|your)){0,4} (?:instructions|rules|guidelines|prompts),? (?:above|before this|you (?:were|have|had)|that (?:you|came)|from (?:the |your )?(?:user|system|developer))` +
+        `|\\b(?:forget|ignore|disregard) (?:everything|anything|all)(?: that)? (?:above|before this|you (?:were|have been|had been|know)|came before|was said|i said)`,
+    ),
+  },
+  {
+    severity: 'high',
+    message: 'The text orders the model to ignore its instructions.',
+    mayBeSplit: true,
+    anchors:
+      'ignoriere ignoriert ignorieren vergiss ignora ignorad ignorez ignorer ignore oublie oubliez olvida dimentica esqueca negeer'.split(
+        ' ',
+      ),
+    pattern:
+      /\b(?:ignor\w*|vergiss|olvida|oublie\w*|dimentica|esqueca|negeer) (?:\w+ ){0,4}?(?:(?:vorherig\w*|vorangehend\w*|bisherig\w*|vorig\w*|eerdere|vorige|precedenti|anteriores|precedentes|previas) (?:\w+ )?(?:anweisung|instruc|istruzion|instruk|consignes|indicaci)|(?:instruc|istruzion|consignes|indicaci)\w* (?:\w+ )?(?:anterior|precedent|previ|prealable))/,
+  },
+  {
+    severity: 'high',
+    message: 'The text orders the model to keep something from the user.',
+    mayBeSplit: true,
+    anchors: ['tell', 'telling', 'inform', 'informing', 'notify', 'notifying', 'alert', 'alerting', 'warn', 'warning'],
+    pattern: new RegExp(`\\b${not}${adverbs} (?:tell|inform|notify|alert|warn)(?:l?ing)? ${theUser}(?! to\\b)`),
+  },
+  {
+    severity: 'high',
+    message: 'The text orders the model to keep something from the user.',
+    mayBeSplit: true,
+    anchors: ['mention', 'mentioning', 'reveal', 'revealing', 'disclose', 'disclosing', 'discuss', 'discussing'],
+    pattern: new RegExp(
+      `\\b${not}${adverbs} (?:mention|reveal|disclos|discuss)(?:e|ing)? (?:(?:this|it|that|these|any of this|anything)(?: (?:step|steps|instructions?|fact|action|requirement|notice|message|file|about|this|part))* (?:to|with) ${theUser}|that you|this step|(?:this|these) instructions?)`,
+    ),
+  },
+  {
+    severity: 'high',
+    message: 'The text orders the model to keep something from the user.',
+    mayBeSplit: true,
+    anchors: [
+      'secret',
+      'hidden',
+      'hide',
+      'hiding',
+      'conceal',
+      'confidential',
+      'know',
+      'told',
+      'aware',
+      'notice',
+      'noticing',
+      'informed',
+      'secretly',
+      'covertly',
+    ],
+    pattern: new RegExp(
+      `\\b(?:keep|keeping) (?:this|it|that|these|them|everything)(?: \\w+){0,3} (?:from ${theUser})` +
+        `|\\b(?:hide|hiding|conceal|concealing) (?:this|it|that|these|them|the fact|your actions?|any of this)(?: \\w+){0,5} from ${theUser}` +
+        `|\\busers? (?:must|should|may|can|does|do|will|shall)(?: not|n t| never)(?: ever)? (?:be (?:told|informed|notified|made aware|aware)|know (?:about|that|of) |notice (?:this|that|it|any))` +
+        `|\\bwithout (?:the |your )?user(?: s)? (?:knowing|noticing|being (?:told|informed|aware))` +
+        `|\\b(?:secretly|covertly) (?:send|read|upload|forward|copy|call|include|append|attach|collect|record|run|pass|transmit)\\b`,
+    ),
+  },
+  {
+    severity: 'high',
+    message: 'The text orders the model to read or send files with credentials.',
+    charsAround: 240,
+    anchors: credentialFiles,
+    pattern: new RegExp(`\\b${read} (?!the path|a path)${gap}${files}`),
+    and: new RegExp(`\\b${send} .{0,60}\\b(?:contents?|its?|them|this|that|file|data|output|result|key|value)\\b`),
+  },
+  {
+    severity: 'high',
+    message: 'The text orders the model to read or send files with credentials.',
+    charsAround: 160,
+    anchors: credentialFiles,
+    pattern: new RegExp(
+      `\\b${send} (?:\\w+ ){0,6}(?:contents?|data|text|output) (?:of|from) .{0,40}${files}` +
+        `|\\b(?:send|upload|forward|transmit|exfiltrate|leak) (?:\\w+ ){0,4}[~/.\\w-]{0,60}${files}`,
+    ),
+  },
+  {
+    severity: 'high',
+    message: 'The text orders the model to send credentials.',
+    mayBeSplit: true,
+    anchors: 'keys password passwords passphrase passphrases credentials tokens secrets phrase phrases'.split(' '),
+    pattern: new RegExp(
+      `\\b(?:send|include|pass|upload|forward|append|attach|exfiltrate|transmit|leak|paste|post)(?:ing)? (?:(?:\\w+ ){0,4}(?:the user s|user s|their|stored|saved|discovered)|(?:all|any)(?: of)?(?: the)?(?: user s| available| known)?|everything including) (?:\\w+ ){0,3}?${secrets}\\b`,
+    ),
+  },
+  {
+    severity: 'low',
+    message: 'The text contains a marker that models take for an instruction with priority.',
+    anchors: [
+      '<important',
+      '<|im_start',
+      '<<sys>',
+      '[inst]',
+      '<system>',
+      '<system_prompt',
+      '<system-reminder',
+      '<secret>',
+      '<instructions_for',
+    ],
+    pattern: /<important|<\|im_start|<<sys>|\[inst\]|<system|<secret>|<instructions_for/,
+  },
+  {
+    severity: 'low',
+    message: 'The text orders the model to prefer this tool to the tools of other servers.',
+    mayBeSplit: true,
+    anchors: ['first', 'before', 'other', 'another'],
+    pattern:
+      /\b(?:always|must|required to|have to|make sure to) (?:\w+ )?(?:call|use|run|invoke|execute) this(?: tool| function)?(?: \w+){0,2} (?:first|before (?:any|all|every|each|other|anything|using any|calling any|doing any))|\bbefore (?:(?:using|calling|invoking|running|executing|you use|you call) )?(?:any|all|every|each) (?:of the )?other (?:\w+ ){0,2}tools?|\binstead of (?:any|all) other (?:\w+ ){0,2}tools?|\bnever use (?:any )?(?:other|another) (?:\w+ )?(?:tools?|servers?)/,
+  },
+  {
+    severity: 'low',
+    message: 'The text asks for the system prompt or the conversation.',
+    anchors: ['prompt', 'conversation', 'chat', 'instructions'],
+    pattern:
+      /\b(?:reveal|print|output|repeat|send|pass|include|tell|give|return|provide|copy|leak|dump|quote|paste|forward|show|share|append)(?: (?:me|us|back|out|verbatim|here|with|also))? (?:\w+ ){0,3}?(?:(?:the|your|its) (?:\w+ )?system prompt|your (?:full |exact |complete |own |initial |original )?(?:instructions|prompt)|(?:this|our|your|the current|the whole|the entire|the full|the complete) (?:\w+ )?(?:conversation|chat)(?: history)?(?: so far)?(?= (?:as|in|into|to|with|so)\b))/,
+  },
+  {
+    severity: 'low',
+    message: 'The text tells the model not to ask the user.',
+    anchors: ['confirmation', 'permission', 'approval', 'consent', 'approved', 'authorized', 'consented', 'confirming'],
+    pattern: new RegExp(
+      `\\b${not}${adverbs} (?:ask|asking|request|requesting|wait|waiting|require|requiring)(?: \\w+){0,4} (?:confirmation|permission|approval|consent)\\b` +
+        `|\\busers? (?:has|have) (?:already )?(?:approved|authorized|consented)`,
+    ),
+  },
+  {
+    severity: 'low',
+    message: 'The text asks to repeat a call with more rights.',
+    anchors: ['retry', 'again', 'rerun', 'repeat', 'retrying', 'resubmit'],
+    pattern:
+      /\b(?:retry|retrying|try again|call (?:\w+ ){0,3}again|run (?:\w+ ){0,3}again|rerun|repeat|resubmit) .{0,80}\b(?:admin|administrator|root|sudo|elevated|unrestricted|full access|all scopes|write access|(?:more|higher|broader|additional|full) (?:permissions?|privileges?|rights|access|scopes?))\b/,
+  },
+  {
+    severity: 'low',
+    message: 'The text asks to repeat a call with more rights.',
+    anchors: ['retry', 'again', 'rerun', 'retrying', 'resubmit'],
+    pattern:
+      /\b(?:grant|give|request) .{0,60}\b(?:admin|root|full|write|unrestricted|all) (?:access|permissions?|privileges?|scopes?|rights)\b/,
+    and: /\b(?:retry|try again|rerun|resubmit|call (?:\w+ ){0,3}again)/,
+  },
+  {
+    severity: 'low',
+    message: 'The text gives the model a new role.',
+    anchors: ['jailbreak', 'developer mode', 'you are now', 'new instructions', 'from now on'],
+    pattern:
+      /\bjailbreak|\bdeveloper mode (?:enabled|is|on)|\byou are now (?:an? |the |in |operating |acting )|\bnew (?:system )?instructions ?:|\bfrom now on,? (?:you (?:must|will|should|are)|always|every)/,
+  },
+  {
+    severity: 'low',
+    message: 'The text asks for the contents of files or other data in a parameter that is not about them.',
+    anchors: ['content', 'contents', 'sidenote', 'side note'],
+    pattern: new RegExp(
+      `\\b${send} (?:\\w+ ){0,6}contents? (?:\\w+ ){0,8}(?:as|in|into|to|through|via) (?:\\w+ ){0,3}(?:sidenote|side note|notes?|context|metadata|debug|comment|feedback|extra|summary)\\b`,
+    ),
+  },
+  {
+    severity: 'low',
+    message: 'The text tells the model to act silently.',
+    anchors: ['silently', 'quietly'],
+    pattern:
+      /\b(?:silently|quietly) (?:send|read|upload|forward|copy|call|include|append|attach|collect|record|pass|transmit)\b/,
+  },
+  {
+    severity: 'low',
+    message: 'The text asks the model to read a file with credentials.',
+    anchors: [
+      '.ssh/',
+      '/.ssh',
+      'id_rsa',
+      'id_ed25519',
+      '.aws/credentials',
+      'claude_desktop_config',
+      '/etc/passwd',
+      '/etc/shadow',
+      '.netrc',
+      '.git-credentials',
+      '.gnupg',
+      'wallet.dat',
+      '.bash_history',
+      '.cursor/mcp.json',
+    ],
+    pattern: new RegExp(`\\b(?:first|please|must|always|and|then|to|now) ${read} (?!the path|a path)${gap}${files}`),
+  },
+]
+
+/** The most frequent orders to ignore instructions, in languages that do not use Latin letters. */
+export const foreignOrders =
+  /忽略[^。\n]{0,12}(?:指令|指示|说明|提示|命令)|無視して[^。\n]{0,20}指示|指示を[^。\n]{0,6}無視|이전[^.\n]{0,10}(?:지시|명령)[^.\n]{0,10}무시|игнорируй[^.\n]{0,30}(?:инструкци|указани)|забудь[^.\n]{0,30}(?:инструкци|указани)|تجاهل[^.\n]{0,20}(?:التعليمات|الأوامر)/i

@@ -1,0 +1,127 @@
+import { define, isObject, type JsonObject } from '../../util/objects.ts'
+import { Anchors } from './anchors.ts'
+import type { Finding } from './finding.ts'
+import {
+  isSecretValue,
+  readSecretName,
+  type SecretName,
+  type SecretPattern,
+  secretPatterns,
+} from './secret-patterns.ts'
+import { describePlace, type JoinedTexts, type Place } from './texts.ts'
+
+/** A key, token or password in a text. */
+export interface Secret {
+  /** What it is, such as `GitHub token`. */
+  readonly kind: string
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * Finds keys, tokens, private keys and passwords in a text, in linear time. Identifiers, hashes and images are not secrets.
+ *
+ * @example
+ * findSecrets('Log in with https://admin:Vq8sPz1m@db.example') // [{ kind: 'password in a URL', start: 20, end: 28 }]
+ */
+export function findSecrets(text: string): Secret[] {
+  const found: Secret[] = []
+  let end = 0
+  anchors.scan(text, ({ kind, pattern, check }, index) => {
+    // Several patterns can match the same characters; the first one that starts there counts.
+    if (index < end) return undefined
+    pattern.lastIndex = index
+    const match = pattern.exec(text)
+    const range = match ? (check ? check(match) : ([0, match[0].length] as const)) : undefined
+    if (!range || found.length >= maxSecrets) return undefined
+    end = index + range[1]
+    found.push({ kind, start: index + range[0], end })
+    return undefined
+  })
+  return found
+}
+
+/**
+ * Copies a JSON value with every secret replaced by text such as `[redacted GitHub token]`. Also replaces the values of members
+ * whose names say that they are secret.
+ *
+ * @example
+ * redactSecrets({ user: 'ada', password: 'Vq8sPz1m' }) // { user: 'ada', password: '[redacted password]' }
+ */
+export function redactSecrets(value: unknown): unknown {
+  return redact(value, 0)
+}
+
+/** Finds secrets in texts: one finding per secret, which does not show it. */
+export function checkSecrets(texts: JoinedTexts): Finding[] {
+  return findSecrets(texts.text)
+    .slice(0, maxFindings)
+    .map(({ kind, start, end }) => toFinding(kind, texts.whereIs(start), texts.text.slice(start, end)))
+}
+
+/** Finds members whose names say that their values are secret. */
+export class SecretMembers {
+  readonly findings: Finding[] = []
+  readonly #names = new Map<string, SecretName>()
+
+  check(place: Place, value: string): void {
+    const { key } = place
+    if (typeof key !== 'string' || value.length > maxMemberChars || this.findings.length >= maxFindings) return
+    // Rows of a table have the same names.
+    if (!this.#names.has(key)) this.#names.set(key, readSecretName(key))
+    const name = this.#names.get(key)
+    if (isSecretValue(name, value)) this.findings.push(toFinding('password or key', describePlace(place), value))
+  }
+}
+
+const maxMemberChars = 4_096
+const maxFindings = 50
+/** Far beyond this, a text consists of secrets, and `redactSecrets` replaces all of it. */
+const maxSecrets = 10_000
+const maxDepth = 600
+
+const anchors = new Anchors<SecretPattern>(
+  secretPatterns.flatMap((pattern) => pattern.anchors.map((text) => ({ text, value: pattern }))),
+)
+
+function redact(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return redactText(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > maxDepth) return '[too deep]'
+  if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1))
+  if (!isObject(value)) return value
+  const copy: JsonObject = {}
+  for (const key of Object.keys(value)) define(copy, redactText(key), redactMember(key, value[key], depth))
+  return copy
+}
+
+function redactMember(key: string, value: unknown, depth: number): unknown {
+  return typeof value === 'string' && isSecretValue(readSecretName(key), value)
+    ? '[redacted password]'
+    : redact(value, depth + 1)
+}
+
+function redactText(text: string): string {
+  const secrets = findSecrets(text)
+  if (secrets.length === 0) return text
+  if (secrets.length >= maxSecrets) return '[redacted text]'
+  let result = ''
+  let last = 0
+  for (const { kind, start, end } of secrets) {
+    result += `${text.slice(last, start)}[redacted ${kind}]`
+    last = end
+  }
+  return result + text.slice(last)
+}
+
+function toFinding(kind: string, where: string, secret: string): Finding {
+  // A few characters are enough to recognize it, and too few to use it.
+  const excerpt = secret.length >= 20 ? `${secret.slice(0, 4)}… (${secret.length} characters)` : '…'
+  return {
+    rule: 'secret',
+    severity: 'high',
+    where,
+    message: `The text contains what looks like a secret: ${kind}.`,
+    excerpt,
+  }
+}

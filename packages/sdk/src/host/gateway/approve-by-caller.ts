@@ -1,0 +1,35 @@
+import type { ResultObject } from '../../jsonrpc/message.ts'
+import type { InputRequest } from '../../protocol/input.ts'
+import type { Approval, ApprovalRequest } from '../action.ts'
+import { describeAction } from '../describe-action.ts'
+
+/** The longest arguments that fit into a question. */
+const maxArguments = 4_000
+
+/** Asks the caller of a gateway for approval, by a form. Everything but an accepted choice is a denial. */
+export async function approveByCaller(
+  request: ApprovalRequest,
+  ask: (question: InputRequest) => Promise<ResultObject>,
+): Promise<Approval> {
+  const choices = [...request.choices.filter((choice) => choice !== 'always'), 'deny']
+  const { action, content } = await ask({
+    method: 'elicitation/create',
+    params: {
+      message: messageOf(request),
+      requestedSchema: {
+        type: 'object',
+        properties: { decision: { type: 'string', title: 'Allow it?', enum: choices } },
+        required: ['decision'],
+      },
+    },
+  })
+  const decision = (content as { decision?: unknown } | undefined)?.decision
+  return action === 'accept' && (decision === 'once' || decision === 'session') ? decision : 'deny'
+}
+
+function messageOf({ action, reason, findings }: ApprovalRequest): string {
+  const lines = [`${describeAction(action)} needs your approval. ${reason}.`]
+  if (action.kind === 'tool') lines.push(`Arguments: ${JSON.stringify(action.arguments).slice(0, maxArguments)}`)
+  for (const { message, where } of findings) lines.push(`Warning (${where}): ${message}`)
+  return lines.join('\n')
+}

@@ -1,0 +1,243 @@
+import { ErrorCode, McpError, PeerError, ProtocolError, Suspended } from '../../errors.ts'
+import type { RequestMeta } from '../../protocol/meta.ts'
+import {
+  findMirroredArguments,
+  type MirroredArgument,
+  mirroredArgumentsProblem,
+} from '../../protocol/mirrored-headers.ts'
+import type { ReadResourceResult } from '../../protocol/resources.ts'
+import type { CallToolParams, CallToolResult, Tool } from '../../protocol/tools.ts'
+import type { Context } from '../../server/context.ts'
+import { Server } from '../../server/server.ts'
+import { version } from '../../util/version.ts'
+import type { HostTool } from '../catalog.ts'
+import type { Host } from '../host.ts'
+import { toAccess } from './access.ts'
+import { CallerTable } from './caller-table.ts'
+import { fromGatewayUri, toGatewayUris } from './gateway-uri.ts'
+import type { GatewayOptions, IsAllowed } from './options.ts'
+import { Pages } from './pages.ts'
+import { Relay } from './relay.ts'
+import { isSearchTool, runToolSearch, searchTools } from './tool-search.ts'
+
+const defaultParkedMs = 600_000
+
+/** From this number of tools on, a model cannot choose well. */
+const searchFrom = 100
+
+/**
+ * Serves a host as one MCP server, on every revision and transport. Each caller gets connections of its own, so that questions
+ * of servers reach only the caller whose request caused them.
+ *
+ * @example
+ * const gateway = createGateway(host)
+ * await serveHttp(gateway, { port: 3000, auth })
+ */
+export function createGateway(host: Host, options: GatewayOptions = {}): Server {
+  return new Gateway(host, options).server
+}
+
+class Gateway {
+  readonly server: Server
+  readonly #host: Host
+  readonly #relay: Relay
+  readonly #isAllowed: IsAllowed
+  readonly #toolSearch: boolean | 'auto'
+
+  constructor(host: Host, options: GatewayOptions) {
+    const { info = { name: 'tenon-gateway', version }, access, server = {}, parkedMs = defaultParkedMs } = options
+    this.#host = host
+    this.#isAllowed = toAccess(access)
+    this.#toolSearch = options.toolSearch ?? 'auto'
+    const capabilities = {
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { listChanged: true },
+      completions: {},
+    }
+    this.server = new Server(info, { ...server, capabilities })
+    const onError = (error: unknown) => this.server.reportError(error)
+    const callers = new CallerTable({ host, approve: host.approve, maxCallers: options.maxCallers ?? 200, onError })
+    this.#relay = new Relay(callers, parkedMs)
+    host.on('catalogChanged', () => this.#changed())
+    this.#serveTools()
+    this.#servePrompts()
+    this.#serveResources()
+    this.#serveCompletion()
+  }
+
+  #changed(): void {
+    this.server.sendToolListChanged()
+    this.server.sendPromptListChanged()
+    this.server.sendResourceListChanged()
+  }
+
+  #serveTools(): void {
+    const pages = new Pages(this.server.sealer, 'tools')
+    this.server.setRequestHandler('tools/list', async (params, ctx) => {
+      const tools = await this.#toolsFor(ctx)
+      return pages.of(
+        tools,
+        ({ name }) => name,
+        params?.cursor,
+        (page) => ({ tools: page }),
+      )
+    })
+    this.server.setMethod('tools/call', {
+      handler: (params, ctx) => this.#callTool(params as unknown as CallToolParams, ctx),
+      headersProblem: (params, headers) => {
+        const tool = this.#host.knownTool(String(params.name))
+        return tool && mirroredArgumentsProblem(this.#mirrored(tool), params.arguments, headers)
+      },
+    })
+  }
+
+  /** The arguments of a tool that headers mirror. A header that disagrees is refused before anything is sent to the server. */
+  #mirrored({ inputSchema }: HostTool): readonly MirroredArgument[] {
+    const known = mirroredBySchema.get(inputSchema) ?? findMirroredArguments(inputSchema)
+    mirroredBySchema.set(inputSchema, known)
+    return known
+  }
+
+  async #toolsFor(ctx: Context): Promise<readonly Tool[]> {
+    const allowed = await this.#allowedTools(ctx)
+    const usesSearch = this.#toolSearch === 'auto' ? allowed.length > searchFrom : this.#toolSearch
+    return usesSearch ? searchTools : allowed.map(toDefinition)
+  }
+
+  async #allowedTools(ctx: Context): Promise<HostTool[]> {
+    return (await this.#host.tools()).filter((tool) => this.#isAllowed(ctx, tool))
+  }
+
+  async #callTool({ name, arguments: args = {} }: CallToolParams, ctx: Context): Promise<CallToolResult> {
+    const isSearch = this.#toolSearch !== false && isSearchTool(name)
+    const found = isSearch ? runToolSearch(await this.#allowedTools(ctx), name, args) : undefined
+    if (found && 'result' in found) return found.result
+    const call = found?.call ?? { name, arguments: args }
+    const tool = await this.#host.findTool(call.name)
+    if (!tool || !this.#isAllowed(ctx, tool)) {
+      throw new ProtocolError(ErrorCode.InvalidParams, `Unknown tool: ${call.name.slice(0, 100)}`)
+    }
+    try {
+      const result = await this.#relay.run(ctx, (host, relayed) =>
+        host.callFound(tool, call.arguments, {
+          signal: relayed.signal,
+          onProgress: (progress) => relayed.onProgress?.(progress),
+          _meta: forwarded(ctx),
+          headers: forwardedHeaders(ctx),
+        }),
+      )
+      // Only what the server sent, without what the host added.
+      return { ...result } as object as CallToolResult
+    } catch (error) {
+      return toErrorResult(error)
+    }
+  }
+
+  #servePrompts(): void {
+    const pages = new Pages(this.server.sealer, 'prompts')
+    this.server.setRequestHandler('prompts/list', async (params, ctx) => {
+      const prompts = (await this.#host.prompts()).filter((prompt) => this.#isAllowed(ctx, prompt))
+      const definitions = prompts.map(({ server: _server, originalName: _original, ...prompt }) => prompt)
+      return pages.of(
+        definitions,
+        ({ name }) => name,
+        params?.cursor,
+        (page) => ({ prompts: page }),
+      )
+    })
+    this.server.setRequestHandler('prompts/get', ({ name, arguments: args }, ctx) =>
+      this.#relay
+        .run(ctx, (host) => host.getPrompt(name, args))
+        .catch((error) => Promise.reject(toProtocolError(error))),
+    )
+  }
+
+  #serveResources(): void {
+    const pages = new Pages(this.server.sealer, 'resources')
+    const templatePages = new Pages(this.server.sealer, 'templates')
+    this.server.setRequestHandler('resources/list', async (params, ctx) => {
+      const resources = toGatewayUris(await this.#allowed(ctx, this.#host.resources()))
+      return pages.of(
+        resources,
+        ({ uri }) => uri,
+        params?.cursor,
+        (page) => ({ resources: page }),
+      )
+    })
+    this.server.setRequestHandler('resources/templates/list', async (params, ctx) => {
+      const templates = await this.#allowed(ctx, this.#host.resourceTemplates())
+      const definitions = templates.map(({ server: _server, ...template }) => template)
+      return templatePages.of(
+        definitions,
+        ({ name }) => name,
+        params?.cursor,
+        (page) => ({ resourceTemplates: page }),
+      )
+    })
+    this.server.setRequestHandler('resources/read', ({ uri }, ctx) => this.#readResource(uri, ctx))
+  }
+
+  async #readResource(given: string, ctx: Context): Promise<ReadResourceResult> {
+    const { uri, server } = fromGatewayUri(given)
+    try {
+      return await this.#relay.run(ctx, (host) => host.readResource(uri, { server }))
+    } catch (error) {
+      throw toProtocolError(error)
+    }
+  }
+
+  #serveCompletion(): void {
+    this.server.setRequestHandler('completion/complete', async (params, ctx) => {
+      try {
+        const { server } = await this.#host.findReference(params.ref)
+        if (!this.#isAllowed(ctx, { server, originalName: '' }))
+          throw new McpError('invalid-argument', 'Unknown reference')
+        return await this.#relay.run(ctx, async (host) => ({ completion: await host.complete(params) }))
+      } catch (error) {
+        throw toProtocolError(error)
+      }
+    })
+  }
+
+  async #allowed<T extends { readonly server: string }>(ctx: Context, items: Promise<T[]>): Promise<T[]> {
+    return (await items).filter(({ server }) => this.#isAllowed(ctx, { server, originalName: '' }))
+  }
+}
+
+/** The definition as callers see it: without what only the host knows. */
+function toDefinition({ server: _server, originalName: _originalName, trust: _trust, ...tool }: HostTool): Tool {
+  return tool
+}
+
+const mirroredBySchema = new WeakMap<object, readonly MirroredArgument[]>()
+
+/** Intermediaries forward these headers, also those that they do not know (2026-07-28 streamable-http). */
+function forwardedHeaders({ request, caller }: Context): Record<string, string> | undefined {
+  if (!request || !caller.rules.mirrorsHeaders) return undefined
+  const found = Object.entries(request.headers).filter(([name]) => name.startsWith('mcp-param-'))
+  return found.length > 0 ? Object.fromEntries(found) : undefined
+}
+
+/** Trace context is passed on. Other members, such as the progress token, belong to the request of the caller. */
+function forwarded({ meta }: Context): RequestMeta {
+  const { traceparent, tracestate, baggage } = meta
+  return {
+    ...(traceparent !== undefined && { traceparent }),
+    ...(tracestate !== undefined && { tracestate }),
+    ...(baggage !== undefined && { baggage }),
+  }
+}
+
+/** Errors of the host and its connections are results, so that a model can react. Errors of the server stay what they are. */
+function toErrorResult(error: unknown): CallToolResult {
+  if (!(error instanceof McpError) || error instanceof Suspended || error instanceof ProtocolError) throw error
+  if (error instanceof PeerError) throw toProtocolError(error)
+  return { content: [{ type: 'text', text: error.message }], isError: true }
+}
+
+function toProtocolError(error: unknown): unknown {
+  if (error instanceof PeerError) return new ProtocolError(error.rpcCode, error.message, error.data)
+  if (!(error instanceof McpError) || error instanceof Suspended || error instanceof ProtocolError) return error
+  return new ProtocolError(ErrorCode.InternalError, error.message)
+}

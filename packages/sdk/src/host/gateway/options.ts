@@ -1,0 +1,44 @@
+import type { Implementation } from '../../protocol/capabilities.ts'
+import type { Context } from '../../server/context.ts'
+import type { ServerOptions } from '../../server/options.ts'
+import type { HostTool } from '../catalog.ts'
+
+/** Options of `createGateway`. */
+export interface GatewayOptions {
+  /** The name and version of the gateway. Default: those of this package. */
+  info?: Implementation | undefined
+  /**
+   * Which tools, prompts and resources a caller may see and use, by rules of their scopes or by a function. Default: all of them,
+   * to everyone who may call the gateway (`auth` of `serveHttp`).
+   */
+  access?: AccessRule[] | undefined
+  /**
+   * Offers two tools, `search_tools` and `call_tool`, instead of all: a model cannot choose among thousands. `auto` does so
+   * above 100 tools. Default `auto`.
+   */
+  toolSearch?: boolean | 'auto' | undefined
+  /** Connections to servers that one caller may have. Default 20. */
+  maxConnectionsPerCaller?: number | undefined
+  /** Callers with connections of their own. The least recently used is disconnected. Default 200. */
+  maxCallers?: number | undefined
+  /** How long a call waits for the answer of a caller without a session. Default 600,000. */
+  parkedMs?: number | undefined
+  /** Further options of the server that callers see: `limits`, `stateKey`, `onError`. */
+  server?: Pick<ServerOptions, 'limits' | 'stateKey' | 'onError' | 'instructions' | 'revisions'> | undefined
+}
+
+/** Lets callers with a scope use some of the catalog. What no rule allows is hidden from the caller. */
+export interface AccessRule {
+  /** The scope that the token of the caller must have. Default: every caller. */
+  readonly scope?: string | undefined
+  /** The id of a server; `*` matches any text. Default: all servers. */
+  readonly server?: string | readonly string[] | undefined
+  /** The name of a tool, as its server defines it. Default: all tools. */
+  readonly tool?: string | readonly string[] | undefined
+}
+
+/** Who calls the gateway. */
+export type GatewayCaller = Pick<Context, 'auth' | 'sessionId' | 'request' | 'caller'>
+
+/** Whether a caller may see and use a tool. */
+export type IsAllowed = (caller: GatewayCaller, tool: Pick<HostTool, 'server' | 'originalName'>) => boolean

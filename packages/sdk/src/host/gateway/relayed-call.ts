@@ -1,0 +1,118 @@
+import { McpError } from '../../errors.ts'
+import type { ResultObject } from '../../jsonrpc/message.ts'
+import type { Progress } from '../../jsonrpc/pending.ts'
+import type { InputRequest } from '../../protocol/input.ts'
+import { type Deferred, deferred } from '../../util/deferred.ts'
+import { random } from '../../util/random.ts'
+import { scheduler, type Timer } from '../../util/scheduler.ts'
+
+/** A question of a server to the caller of the gateway. */
+export interface RelayedQuestion {
+  /** Identifies the question within its call. */
+  readonly key: string
+  readonly request: InputRequest
+}
+
+/** What happens next in a call: the server asks something, or the call ends. */
+export type Step = { readonly question: RelayedQuestion } | { readonly result: object }
+
+interface OpenQuestion extends RelayedQuestion {
+  readonly answer: Deferred<ResultObject>
+}
+
+/**
+ * A call to a server that stays open while the caller answers questions. A caller without a session answers in another request,
+ * so the call outlives the request that began it.
+ */
+export class RelayedCall {
+  /** Cannot be guessed, and is only ever sent inside sealed state. */
+  readonly ticket = random.uuid()
+  readonly #abort = new AbortController()
+  readonly #questions = new Map<string, OpenQuestion>()
+  #count = 0
+  #outcome: { readonly result: object } | { readonly error: unknown } | undefined
+  #changed = deferred<void>()
+  #timer: Timer | undefined
+  onProgress: ((progress: Progress) => void) | undefined
+
+  /** @param onEnd Called when the server has answered, or the call was cancelled. */
+  start(work: (call: RelayedCall) => Promise<object>, onEnd: () => void): void {
+    work(this).then(
+      (result) => this.#end({ result }, onEnd),
+      (error) => this.#end({ error }, onEnd),
+    )
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  get ended(): boolean {
+    return this.#outcome !== undefined
+  }
+
+  /** Asks the caller. Resolves with the answer, possibly after several requests of the caller. */
+  ask(request: InputRequest, signal: AbortSignal): Promise<ResultObject> {
+    const question: OpenQuestion = { key: `q${++this.#count}`, request, answer: deferred() }
+    this.#questions.set(question.key, question)
+    signal.addEventListener('abort', () => this.#withdraw(question, signal.reason), { once: true })
+    this.#notify()
+    return question.answer.promise
+  }
+
+  /** Resolves with the oldest open question, or with the result. Rejects with the error of the call. */
+  async next(): Promise<Step> {
+    for (;;) {
+      const [question] = this.#questions.values()
+      if (question) return { question }
+      if (this.#outcome) {
+        if ('error' in this.#outcome) throw this.#outcome.error
+        return this.#outcome
+      }
+      await this.#changed.promise
+    }
+  }
+
+  answer(key: string, answer: ResultObject): void {
+    const question = this.#questions.get(key)
+    this.#questions.delete(key)
+    question?.answer.resolve(answer)
+  }
+
+  /** Cancels the call if the caller does not come back in time. */
+  park(parkedMs: number): void {
+    this.#timer = scheduler.setTimeout(() => this.cancel('The caller did not answer in time'), parkedMs)
+    scheduler.unref(this.#timer)
+  }
+
+  /** The caller is back. */
+  unpark(): void {
+    scheduler.clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  cancel(reason: unknown): void {
+    this.unpark()
+    this.#abort.abort(reason)
+    for (const question of [...this.#questions.values()]) this.#withdraw(question, reason)
+  }
+
+  #withdraw(question: OpenQuestion, reason: unknown): void {
+    if (!this.#questions.delete(question.key)) return
+    question.answer.reject(new McpError('cancelled', 'The question was withdrawn', { cause: reason }))
+    this.#notify()
+  }
+
+  #end(outcome: { result: object } | { error: unknown }, onEnd: () => void): void {
+    this.#outcome = outcome
+    this.unpark()
+    onEnd()
+    this.#notify()
+  }
+
+  #notify(): void {
+    const before = this.#changed
+    this.#changed = deferred()
+    before.resolve()
+  }
+}

@@ -1,0 +1,343 @@
+import { McpError } from '../errors.ts'
+import type { CompleteParams, CompleteResult } from '../protocol/completion.ts'
+import type { GetPromptResult } from '../protocol/prompts.ts'
+import type { ReadResourceResult, Resource, ResourceTemplateInfo } from '../protocol/resources.ts'
+import { Emitter } from '../util/emitter.ts'
+import { pause } from '../util/scheduler.ts'
+import type { Approve } from './action.ts'
+import { Catalog, type HostPrompt, type HostTool, searchIn } from './catalog.ts'
+import type { ServerConfigs } from './config/server-config.ts'
+import { Consent } from './consent.ts'
+import { DataFlows } from './data-flow.ts'
+import type { HostEvents, ServerState } from './events.ts'
+import type { Grant } from './grants.ts'
+import { type HostParts, openParts, type SessionOptions } from './host-parts.ts'
+import { type ToolFormat, type ToolSet, type ToolsForOptions, toolsFor } from './models/tools-for.ts'
+import type { HostOptions } from './options.ts'
+import { ResourceFinder } from './resource-finder.ts'
+import { ServerConnections } from './server-connections.ts'
+import { type HostCallOptions, type HostToolResult, ToolCalls } from './tool-calls.ts'
+
+/** A resource of the catalog. */
+export interface HostResource extends Resource {
+  /** The id of the server. */
+  readonly server: string
+}
+
+/** A resource template of the catalog. */
+export interface HostResourceTemplate extends ResourceTemplateInfo {
+  /** The id of the server. */
+  readonly server: string
+}
+
+/** A server as a user interface shows it. */
+export interface ServerStatus {
+  readonly id: string
+  readonly state: ServerState
+  /** The URL, or the complete command line. */
+  readonly address: string
+  readonly trust: 'trusted' | 'untrusted'
+  /** Why the server is `failed` or `held`. */
+  readonly error?: unknown
+}
+
+/**
+ * Creates a host: it joins many servers, and every tool call, resource, root, sampling request and question passes your policy
+ * or the user.
+ *
+ * @example
+ * await using host = await createHost({
+ *   servers: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem@2025.8.21', '.'] } },
+ *   policy: [{ server: 'files', tool: 'read_*', decide: 'allow' }],
+ *   approve: terminalApproval(),
+ * })
+ * const result = await host.callTool('files_read_text_file', { path: 'README.md' })
+ */
+export async function createHost(options: HostOptions): Promise<Host> {
+  const parts = await openParts(options)
+  return new Host(parts, {})
+}
+
+/** Many servers as one, with consent, isolation and an audit trail. `createHost` creates one. */
+export class Host {
+  readonly #parts: HostParts
+  /** The host whose catalog is used: a session has none of its own, so that a call opens only the connection that it needs. */
+  readonly #owner: Host
+  readonly #session: SessionOptions
+  readonly #events: Emitter<HostEvents>
+  readonly #closing = new AbortController()
+  readonly #connections: ServerConnections
+  readonly #consent: Consent
+  #flows = new DataFlows()
+  readonly #calls: ToolCalls
+  readonly #resources: ResourceFinder
+  #catalog: Catalog | undefined
+
+  /** @internal Use `createHost`, or `session` for the callers of a gateway. */
+  constructor(parts: HostParts, session: SessionOptions, owner?: Host) {
+    this.#parts = parts
+    this.#owner = owner ?? this
+    this.#session = session
+    const { audit, policy, limits } = parts
+    const caller = session.caller
+    this.#events = new Emitter((error) => console.error('[tenon] An event listener failed:', error))
+    const events = this.#events
+    const approve = session.approve ?? parts.approve
+    const grants = parts.grantsFor(session)
+    this.#consent = new Consent({ policy, approve, grants, events, audit, caller, closing: this.#closing.signal })
+    const consent = this.#consent
+    this.#connections = new ServerConnections({
+      parts,
+      session,
+      consent,
+      events,
+      onDefinitions: () => this.#changed(),
+    })
+    this.#calls = new ToolCalls({
+      consent,
+      flows: () => this.#flows,
+      events,
+      audit,
+      caller,
+      maxResultBytes: limits.maxResultBytes,
+      strictArguments: limits.strictArguments,
+      pathFindings: (server, args) => parts.pathFindings(server, args),
+    })
+    this.#resources = new ResourceFinder(this.#connections)
+  }
+
+  /** The servers in the order of the configuration. */
+  get servers(): ServerStatus[] {
+    return this.#connections.all().map(({ server, state, error }) => ({ ...server, state, error }))
+  }
+
+  /**
+   * Listens for an event.
+   *
+   * @returns A function that removes the listener.
+   */
+  on<K extends keyof HostEvents>(name: K, listener: (event: HostEvents[K]) => void): () => void {
+    return this.#events.on(name, listener)
+  }
+
+  /**
+   * The tools of all servers. Connects to servers that were never connected; one that does not answer in time is left out,
+   * and `catalogChanged` follows when it does.
+   */
+  async tools(): Promise<HostTool[]> {
+    return [...(await this.#ready()).tools.values()]
+  }
+
+  /** The prompts of all servers. */
+  async prompts(): Promise<HostPrompt[]> {
+    return [...(await this.#ready()).prompts.values()]
+  }
+
+  /** The resources of all servers. */
+  async resources(): Promise<HostResource[]> {
+    await this.#ready()
+    return this.#resources.list()
+  }
+
+  /** The resource templates of all servers. */
+  async resourceTemplates(): Promise<HostResourceTemplate[]> {
+    await this.#ready()
+    return this.#resources.templates()
+  }
+
+  /** The tools that fit a query best, for catalogs that are too large for a model. */
+  async searchTools(query: string, { limit = 10 }: { limit?: number } = {}): Promise<HostTool[]> {
+    return searchIn((await this.#ready()).tools.values(), query, limit)
+  }
+
+  /**
+   * The tools as definitions for the SDK of a model. `nameOf` maps the name that the model calls back to the catalog.
+   *
+   * @example
+   * const { tools, nameOf } = await host.toolsFor('anthropic')
+   */
+  async toolsFor<F extends ToolFormat>(format: F, options?: ToolsForOptions): Promise<ToolSet<F>> {
+    return toolsFor(format, await this.tools(), options)
+  }
+
+  /**
+   * Calls a tool by its name in the catalog. Rejects with a `DeniedError` if the policy or the user denies it.
+   *
+   * @example
+   * const result = await host.callTool('files_read_text_file', { path: 'a.txt' })
+   * console.log(result.text, result.source.server)
+   */
+  async callTool(
+    name: string,
+    args: Readonly<Record<string, unknown>> = {},
+    options: HostCallOptions = {},
+  ): Promise<HostToolResult> {
+    const tool = this.#catalog?.tools.get(name) ?? (await this.#ready()).tool(name)
+    return this.callFound(tool, args, options)
+  }
+
+  /** @internal Calls a tool that was found in the catalog of this host, or of the host that this session belongs to. */
+  callFound(
+    tool: HostTool,
+    args: Readonly<Record<string, unknown>>,
+    options: HostCallOptions = {},
+  ): Promise<HostToolResult> {
+    const connection = this.#connections.get(tool.server)
+    return connection.use((client) => {
+      // The definitions may have changed while the connection was opened.
+      const own = connection.definitions?.tools.find(({ name }) => name === tool.originalName)
+      if (!own) throw new McpError('invalid-argument', `it does not offer the tool ${tool.originalName} any more`)
+      const timeoutMs = options.timeoutMs ?? connection.config.timeoutMs
+      return this.#calls.call(client, connection.server, tool, own, args, { ...options, timeoutMs })
+    })
+  }
+
+  /** @internal Returns the tool with this name; undefined if there is none. */
+  async findTool(name: string): Promise<HostTool | undefined> {
+    return this.#catalog?.tools.get(name) ?? (await this.#ready()).tools.get(name)
+  }
+
+  /** @internal Returns the tool with this name if it is known already. */
+  knownTool(name: string): HostTool | undefined {
+    return this.#catalog?.tools.get(name)
+  }
+
+  /** @internal Throws if there is no such prompt. */
+  async findPrompt(name: string): Promise<HostPrompt> {
+    return (await this.#ready()).prompt(name)
+  }
+
+  /** @internal Returns the server of a prompt or template, and the reference that it knows. */
+  async findReference(ref: CompleteParams['ref']): Promise<{ server: string; ref: CompleteParams['ref'] }> {
+    if (ref.type === 'ref/prompt') {
+      const { server, originalName } = await this.findPrompt(ref.name)
+      return { server, ref: { ...ref, name: originalName } }
+    }
+    const found = (await this.resourceTemplates()).find(({ uriTemplate }) => uriTemplate === ref.uri)
+    if (found) return { server: found.server, ref }
+    throw new McpError('invalid-argument', `The catalog has no resource template ${JSON.stringify(ref.uri)}`)
+  }
+
+  /** @internal Returns the id of the only server that has the resource. */
+  async findResource(uri: string): Promise<string> {
+    await this.#ready()
+    return (await this.#resources.find(uri)).server.id
+  }
+
+  /** @internal Forgets which data came from which server, because another caller uses this session next. */
+  forget(): void {
+    this.#flows = new DataFlows()
+  }
+
+  /** Gets the messages of a prompt by its name in the catalog. */
+  async getPrompt(name: string, args: Readonly<Record<string, string>> = {}): Promise<GetPromptResult> {
+    const prompt = await this.#owner.findPrompt(name)
+    const connection = this.#connections.get(prompt.server)
+    return connection.use(async (client) => {
+      const { server } = connection
+      await this.#consent.require({ kind: 'prompt', server, prompt: prompt.originalName, arguments: args })
+      const result = await client.getPrompt(prompt.originalName, { ...args })
+      this.#flows.note(server.id, result)
+      this.#parts.audit?.append({
+        event: 'prompt-get',
+        server: server.id,
+        caller: this.#session.caller,
+        details: { prompt: name },
+      })
+      return result
+    })
+  }
+
+  /**
+   * Reads a resource, for example to give it to a model.
+   *
+   * @param server The id of the server. Required only if several servers have the URI.
+   */
+  async readResource(uri: string, { server }: { server?: string | undefined } = {}): Promise<ReadResourceResult> {
+    const connection = this.#connections.get(server ?? (await this.#owner.findResource(uri)))
+    return connection.use(async (client) => {
+      await this.#consent.require({ kind: 'resource', server: connection.server, uri })
+      const result = await client.readResource(uri)
+      const { id } = connection.server
+      this.#flows.note(id, result)
+      this.#parts.audit?.append({ event: 'resource-read', server: id, caller: this.#session.caller, details: { uri } })
+      return result
+    })
+  }
+
+  /** Completes an argument of a prompt of the catalog, or of a resource template. */
+  async complete({ ref, ...params }: CompleteParams): Promise<CompleteResult['completion']> {
+    const found = await this.#owner.findReference(ref)
+    return this.#connections.get(found.server).use((client) => client.complete({ ...params, ref: found.ref }))
+  }
+
+  /** The grants that are valid now. */
+  grants(): Grant[] {
+    return this.#parts.grantsFor(this.#session).list()
+  }
+
+  /** Revokes a grant. Returns false if there is no such grant. */
+  async revoke(id: string): Promise<boolean> {
+    return this.#parts.grantsFor(this.#session).revoke(id)
+  }
+
+  /** Connects a server now, and asks again for definitions that are held. */
+  async connectServer(id: string): Promise<void> {
+    await this.#connections.get(id).retry()
+  }
+
+  /** Disconnects a server. The next call connects it again. */
+  async disconnectServer(id: string): Promise<void> {
+    await this.#connections.get(id).disconnect()
+  }
+
+  /** Replaces the configuration. Servers whose entry is the same stay connected. */
+  async configure(servers: ServerConfigs): Promise<void> {
+    this.#parts.configure(servers)
+    await this.#connections.configure(servers)
+    this.#changed()
+  }
+
+  /** @internal The function that asks the operator of a gateway. */
+  get approve(): Approve | undefined {
+    return this.#parts.approve
+  }
+
+  /** Creates a host for one caller, with connections, grants and questions of its own. Used by gateways. */
+  session(options: SessionOptions): Host {
+    return new Host(this.#parts, options, this.#owner)
+  }
+
+  /** Closes all connections, and the audit log and store that the host opened. */
+  async close(): Promise<void> {
+    this.#closing.abort(new McpError('closed', 'The host was closed'))
+    await this.#connections.close()
+    if (this.#owner === this) await this.#parts.close()
+  }
+
+  /** Closes the host at the end of an `await using` block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Connects to servers whose definitions are unknown, and waits for them, but not for ever. */
+  async #ready(): Promise<Catalog> {
+    const opening = this.#connections.unknown().map((connection) => connection.ready().catch(() => {}))
+    if (opening.length > 0) {
+      const stop = new AbortController()
+      await Promise.race([Promise.all(opening), pause(this.#parts.limits.listTimeoutMs, { signal: stop.signal })])
+      stop.abort()
+    }
+    return this.#current()
+  }
+
+  #current(): Catalog {
+    this.#catalog ??= new Catalog(this.#connections.sources(), this.#connections.ids())
+    return this.#catalog
+  }
+
+  #changed(): void {
+    this.#catalog = undefined
+    this.#events.emit('catalogChanged', { tools: true, prompts: true, resources: true })
+  }
+}

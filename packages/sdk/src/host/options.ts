@@ -1,0 +1,71 @@
+import type {
+  ElicitFormRequest,
+  ElicitFormResult,
+  ElicitUrlRequest,
+  ElicitUrlResult,
+} from '../client/input/handlers.ts'
+import type { Implementation } from '../protocol/capabilities.ts'
+import type { Root } from '../protocol/roots.ts'
+import type { ActionServer, Approve } from './action.ts'
+import type { AuditLog } from './audit/audit.ts'
+import type { ServerConfigs } from './config/server-config.ts'
+import type { HostStore } from './host-store.ts'
+import type { Model } from './models/model.ts'
+import type { Policy } from './policy.ts'
+import type { SamplingBudget } from './sampling.ts'
+
+/** Options of `createHost`. */
+export interface HostOptions {
+  /** The servers by id, or the path of a configuration file in the format of any known host. */
+  servers: ServerConfigs | string
+  /** Rules that allow, deny or ask. What no rule decides is asked. Default: no rules. */
+  policy?: Policy | undefined
+  /** Asks the user. Default: everything that would be asked is denied. */
+  approve?: Approve | undefined
+  /** Records what happens: a log, or the path of a file. Default: nothing is recorded. */
+  audit?: AuditLog | string | undefined
+  /** Generates messages for servers that request sampling. Default: servers cannot request it. */
+  model?: Model | undefined
+  /** Limits sampling per server. */
+  samplingBudget?: SamplingBudget | undefined
+  /** The folders that servers may know: the same for all, or by server id. Each server gets them only with consent. */
+  roots?: readonly (Root | string)[] | Readonly<Record<string, readonly (Root | string)[]>> | undefined
+  /** Keeps grants and approved definitions: a store, or the path of a file. Default: in memory, until the host closes. */
+  store?: HostStore | string | undefined
+  /** Shows forms and URLs of servers to the user. Default: servers cannot ask. */
+  input?: HostInput | undefined
+  /** The name and version of your program, which servers see. */
+  info?: Implementation | undefined
+  limits?: HostLimits | undefined
+}
+
+/** Handles questions of servers to the user. Every request names the server by the id that the user chose. */
+export interface HostInput {
+  /** Shows a form. */
+  elicit?: (form: ElicitFormRequest, context: HostInputContext) => ElicitFormResult | PromiseLike<ElicitFormResult>
+  /** Shows a URL. Accepting means that the user agreed to open it. */
+  elicitUrl?: (request: ElicitUrlRequest, context: HostInputContext) => ElicitUrlResult | PromiseLike<ElicitUrlResult>
+}
+
+/** The second argument of `HostInput` handlers. */
+export interface HostInputContext {
+  readonly server: ActionServer
+  /** Aborts when the server withdraws the question, or the call that it belongs to is cancelled. */
+  readonly signal: AbortSignal
+}
+
+/** Limits that protect the host and the model from servers. */
+export interface HostLimits {
+  /** How long `tools()` waits for servers that have not answered yet. Default 5,000. */
+  listTimeoutMs?: number | undefined
+  /** How long a server may take to start and answer. Default 60,000. */
+  connectTimeoutMs?: number | undefined
+  /** The maximum size of a result, as JSON. Default 4 MiB. */
+  maxResultBytes?: number | undefined
+  /** The maximum size of all definitions of one server, as JSON. Default 4 MiB. */
+  maxDefinitionBytes?: number | undefined
+  /** Questions that one server may ask the user per minute. Default 10. */
+  questionsPerMinute?: number | undefined
+  /** Whether arguments that the input schema of a tool does not name are refused. Default true. */
+  strictArguments?: boolean | undefined
+}

@@ -1,0 +1,126 @@
+import { isObject } from '../util/objects.ts'
+import type { Decision, HostAction } from './action.ts'
+import type { PolicyRule } from './policy.ts'
+
+/**
+ * Checks a policy, which may come from a file. A rule with a mistake would otherwise never match, or match too much.
+ * @throws TypeError Names the rule and the member.
+ */
+export function checkPolicy(policy: unknown): void {
+  if (policy === undefined || typeof policy === 'function') return
+  if (!Array.isArray(policy)) throw new TypeError('policy is not a list of rules. Pass a list, or a function.')
+  policy.forEach((rule: unknown, index) => {
+    if (typeof rule !== 'function') checkRule(rule, `policy[${index}]`)
+  })
+}
+
+/** Whether a value is a decision. */
+export function isDecision(value: unknown): value is Decision {
+  return value === 'allow' || value === 'deny' || value === 'ask'
+}
+
+type Check = (value: unknown) => string | undefined
+
+const kinds: Readonly<Record<HostAction['kind'], true>> = {
+  connect: true,
+  definitions: true,
+  tool: true,
+  resource: true,
+  prompt: true,
+  roots: true,
+  sampling: true,
+  'sampling-result': true,
+  elicitation: true,
+}
+
+const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']
+
+/** For each member of a rule: returns what is wrong with a value. */
+const members: Readonly<Record<keyof PolicyRule, Check>> = {
+  decide: (value) => (isDecision(value) ? undefined : "must be 'allow', 'deny' or 'ask'"),
+  kind: (value) => textProblem(value) ?? listOf(value).map(kindProblem).find(Boolean),
+  server: textProblem,
+  tool: textProblem,
+  prompt: textProblem,
+  resource: textProblem,
+  annotations: annotationsProblem,
+  arguments: argumentsProblem,
+  from: textProblem,
+}
+
+/** Members that only make sense for one kind of action. */
+const kindOfMember = {
+  tool: 'tool',
+  annotations: 'tool',
+  arguments: 'tool',
+  from: 'tool',
+  prompt: 'prompt',
+  resource: 'resource',
+} as const
+
+function checkRule(rule: unknown, where: string): void {
+  if (!isObject(rule))
+    throw new TypeError(`${where} is not a rule. Pass an object such as { tool: 'read_*', decide: 'allow' }.`)
+  if (rule.decide === undefined) throw new TypeError(`${where}.decide is missing. It must be 'allow', 'deny' or 'ask'.`)
+  for (const [name, value] of Object.entries(rule)) {
+    if (!isMember(name)) {
+      throw new TypeError(
+        `${where}.${name} is not a member of a rule. Members are: ${Object.keys(members).join(', ')}.`,
+      )
+    }
+    const problem = value === undefined ? undefined : members[name](value)
+    if (problem !== undefined) throw new TypeError(`${where}.${name} ${problem}.`)
+  }
+  checkKinds(rule, where)
+}
+
+/** A rule for a tool and a resource at once would never match. */
+function checkKinds(rule: Readonly<Record<string, unknown>>, where: string): void {
+  const needed = Object.entries(kindOfMember).filter(([name]) => rule[name] !== undefined)
+  const allowed = rule.kind === undefined ? undefined : listOf(rule.kind)
+  for (const [name, kind] of needed) {
+    const other = needed.find((entry) => entry[1] !== kind)
+    if (other)
+      throw new TypeError(`${where}.${name} and ${where}.${other[0]} never match the same action. Use two rules.`)
+    if (allowed && !allowed.includes(kind)) {
+      throw new TypeError(
+        `${where}.${name} never matches an action of this kind. Set kind to '${kind}', or leave it out.`,
+      )
+    }
+  }
+}
+
+function isMember(name: string): name is keyof PolicyRule {
+  return Object.hasOwn(members, name)
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value]
+}
+
+function textProblem(value: unknown): string | undefined {
+  const texts = listOf(value)
+  if (texts.length === 0) return 'is an empty list, so the rule would never match. Name at least one, or leave it out'
+  return texts.every((text) => typeof text === 'string' && text !== '')
+    ? undefined
+    : 'must be a text or a list of texts'
+}
+
+function kindProblem(kind: unknown): string | undefined {
+  if (typeof kind === 'string' && Object.hasOwn(kinds, kind)) return undefined
+  return `has the unknown kind ${JSON.stringify(kind)}. Kinds are: ${Object.keys(kinds).join(', ')}`
+}
+
+function annotationsProblem(value: unknown): string | undefined {
+  if (!isObject(value)) return 'must be an object such as { readOnlyHint: true }'
+  const unknown = Object.keys(value).find((name) => !hints.includes(name))
+  if (unknown !== undefined) return `has the unknown hint "${unknown}". Hints are: ${hints.join(', ')}`
+  const wrong = Object.keys(value).find((name) => typeof value[name] !== 'boolean')
+  return wrong === undefined ? undefined : `has a value that is neither true nor false for "${wrong}"`
+}
+
+function argumentsProblem(value: unknown): string | undefined {
+  if (!isObject(value)) return "must be an object such as { path: '/srv/public/*' }"
+  const wrong = Object.keys(value).find((path) => typeof value[path] !== 'string' && !(value[path] instanceof RegExp))
+  return wrong === undefined ? undefined : `has a value that is neither text nor a regular expression for "${wrong}"`
+}

@@ -1,0 +1,264 @@
+import type { Client } from '../client/client.ts'
+import type { ClientOptions } from '../client/options.ts'
+import { McpError } from '../errors.ts'
+import { type Backoff, backoffMs } from '../util/backoff.ts'
+import { clock } from '../util/clock.ts'
+import { pause, scheduler, type Timer } from '../util/scheduler.ts'
+import type { ActionServer } from './action.ts'
+import type { ServerConfig } from './config/server-config.ts'
+import type { Definitions } from './definitions.ts'
+import type { ServerState } from './events.ts'
+import { loadDefinitions } from './load-definitions.ts'
+
+const defaultIdleMs = 300_000
+
+/** How long a server that could not be reached is left alone. */
+const retries: Backoff = { initialDelayMs: 1_000, maxDelayMs: 60_000, growth: 2, maxRetries: 1_000 }
+
+/** Changes that a server announces in quick succession are checked together. */
+const changeDelayMs = 20
+
+export interface ServerConnectionOptions {
+  readonly server: ActionServer
+  readonly config: ServerConfig
+  readonly client: ClientOptions
+  readonly maxDefinitionBytes: number
+  /** Opens the connection, after the user has approved it. */
+  open(client: ClientOptions, signal: AbortSignal): Promise<Client>
+  /** Resolves when the definitions may be used; rejects if they may not. */
+  approveDefinitions(definitions: Definitions): Promise<void>
+  onState(state: ServerState, error?: unknown): void
+  /** The definitions are different from before. */
+  onDefinitions(): void
+  onError(error: unknown): void
+}
+
+/** The connection to one server: opened by the first call, closed when idle, and opened again after a failure. */
+export class ServerConnection {
+  readonly #options: ServerConnectionOptions
+  #state: ServerState
+  #error: unknown
+  #client: Client | undefined
+  #opening: Promise<Client> | undefined
+  #checking: Promise<void> | undefined
+  #definitions: Definitions | undefined
+  #hasResources = false
+  #activeCalls = 0
+  #idleTimer: Timer | undefined
+  #failures = 0
+  #retryAt = 0
+  readonly #closing = new AbortController()
+
+  constructor(options: ServerConnectionOptions) {
+    this.#options = options
+    this.#state = options.config.disabled ? 'disabled' : 'idle'
+  }
+
+  get server(): ActionServer {
+    return this.#options.server
+  }
+
+  get config(): ServerConfig {
+    return this.#options.config
+  }
+
+  get state(): ServerState {
+    return this.#state
+  }
+
+  /** Why the server is `failed` or `held`. */
+  get error(): unknown {
+    return this.#error
+  }
+
+  /** The client, if there is a connection. */
+  get client(): Client | undefined {
+    return this.#client
+  }
+
+  /** The approved definitions. They are kept while the server is not connected; undefined until the first connection. */
+  get definitions(): Definitions | undefined {
+    return this.#state === 'held' || this.#state === 'disabled' ? undefined : this.#definitions
+  }
+
+  /** Whether the server had resources when it was last connected. */
+  get hasResources(): boolean {
+    return this.#hasResources && this.definitions !== undefined
+  }
+
+  /** Runs work with a connected client whose definitions are approved. */
+  async use<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    this.#activeCalls++
+    this.#stopIdleTimer()
+    try {
+      const client = await this.ready()
+      return await work(client)
+    } catch (error) {
+      throw this.#named(error)
+    } finally {
+      this.#activeCalls--
+      this.#startIdleTimer()
+    }
+  }
+
+  /** Connects if necessary. Rejects at once while the server is left alone after a failure. */
+  async ready(): Promise<Client> {
+    if (this.#closing.signal.aborted) throw hostClosed()
+    if (this.#state === 'disabled') throw new McpError('not-connected', 'it is disabled in the configuration')
+    if (this.#checking) await this.#checking
+    if (this.#state === 'held') throw heldError(this.#error)
+    if (this.#client) return this.#client
+    if (this.#state === 'failed' && clock.monotonic() < this.#retryAt) throw this.#error
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  /** Connects now, and asks again for definitions that are held. */
+  async retry(): Promise<void> {
+    this.#retryAt = 0
+    if (this.#state === 'held') await this.disconnect()
+    await this.use(async () => {})
+  }
+
+  /** Closes the connection. The next call opens it again. */
+  async disconnect(): Promise<void> {
+    this.#stopIdleTimer()
+    const client = this.#client
+    this.#client = undefined
+    if (this.#state !== 'disabled') this.#setState('idle')
+    this.#failures = 0
+    this.#retryAt = 0
+    await client?.close()
+  }
+
+  /** Closes the connection for good. */
+  async close(): Promise<void> {
+    this.#closing.abort(hostClosed())
+    await this.#opening?.catch(() => {})
+    await this.disconnect()
+  }
+
+  /** Reads the definitions again, and asks for approval if they changed. */
+  check(): Promise<void> {
+    this.#checking ??= this.#check().finally(() => {
+      this.#checking = undefined
+    })
+    return this.#checking
+  }
+
+  async #open(): Promise<Client> {
+    this.#setState('connecting')
+    let client: Client | undefined
+    try {
+      client = await this.#options.open(this.#options.client, this.#closing.signal)
+      if (this.#closing.signal.aborted) throw hostClosed()
+      await this.#approve(client)
+      this.#listen(client)
+      this.#client = client
+      this.#failures = 0
+      this.#setState('ready')
+      this.#startIdleTimer()
+      return client
+    } catch (error) {
+      await client?.close().catch(() => {})
+      this.#fail(error)
+      throw error
+    }
+  }
+
+  async #approve(client: Client): Promise<void> {
+    const definitions = await loadDefinitions(client, this.#options)
+    try {
+      await this.#options.approveDefinitions(definitions)
+    } catch (error) {
+      this.#setState('held', error)
+      throw heldError(error)
+    }
+    this.#definitions = definitions
+    this.#hasResources = client.server.capabilities.resources !== undefined
+    this.#options.onDefinitions()
+  }
+
+  async #check(): Promise<void> {
+    await pause(changeDelayMs)
+    const client = this.#client
+    if (!client || this.#closing.signal.aborted) return
+    try {
+      await this.#approve(client)
+      if (this.#state === 'held') this.#setState('ready')
+    } catch (error) {
+      this.#options.onError(error)
+      // What a server cannot list any more may have changed as well.
+      if (this.#state !== 'held') this.#setState('held', error)
+      this.#options.onDefinitions()
+    }
+  }
+
+  #listen(client: Client): void {
+    const check = () => void this.check()
+    client.on('toolsChanged', check)
+    client.on('promptsChanged', check)
+    client.on('updatesMissed', check)
+    client.on('error', ({ error }) => this.#options.onError(error))
+    client.on('state', ({ state }) => {
+      if (this.#client !== client) return
+      // A restarted process or a new session may offer something else.
+      if (state === 'ready') check()
+      if (state === 'closed') this.#lost()
+    })
+    void client.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }).catch(() => {})
+  }
+
+  #lost(): void {
+    this.#client = undefined
+    this.#stopIdleTimer()
+    this.#fail(new McpError('closed', 'the connection was lost'))
+  }
+
+  #fail(error: unknown): void {
+    this.#error = error
+    if (this.#state === 'held' || this.#closing.signal.aborted) return
+    this.#retryAt = clock.monotonic() + backoffMs(retries, this.#failures++)
+    this.#setState('failed', error)
+  }
+
+  #setState(state: ServerState, error?: unknown): void {
+    if (this.#state === state && error === undefined) return
+    this.#state = state
+    this.#error = error
+    this.#options.onState(state, error)
+  }
+
+  #startIdleTimer(): void {
+    const { idleMs = defaultIdleMs } = this.#options.config
+    if (!this.#client || this.#activeCalls > 0 || idleMs === Number.POSITIVE_INFINITY) return
+    this.#stopIdleTimer()
+    this.#idleTimer = scheduler.setTimeout(() => void this.disconnect().catch(this.#options.onError), idleMs)
+    scheduler.unref(this.#idleTimer)
+  }
+
+  #stopIdleTimer(): void {
+    scheduler.clearTimeout(this.#idleTimer)
+    this.#idleTimer = undefined
+  }
+
+  /** Names the server in errors of the connection. Errors that the server sent stay as they are. */
+  #named(error: unknown): unknown {
+    if (!(error instanceof McpError) || error.code === 'peer' || error.code === 'denied') return error
+    const prefix = `Server "${this.server.id}": `
+    if (error.message.startsWith(prefix)) return error
+    error.message = prefix + error.message
+    return error
+  }
+}
+
+function hostClosed(): McpError {
+  return new McpError('closed', 'the host is closed')
+}
+
+function heldError(cause: unknown): McpError {
+  const why = cause instanceof Error ? `: ${cause.message}` : ''
+  return new McpError('denied', `it is not used until its definitions are approved${why}`, { cause })
+}

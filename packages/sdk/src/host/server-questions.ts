@@ -1,0 +1,76 @@
+import type { ClientHandlers, InputContext } from '../client/input/handlers.ts'
+import { ErrorCode, ProtocolError } from '../errors.ts'
+import type { ElicitParams } from '../protocol/elicitation.ts'
+import { clock } from '../util/clock.ts'
+import { TokenBucket } from '../util/token-bucket.ts'
+import type { ActionServer } from './action.ts'
+import type { AuditLog } from './audit/audit.ts'
+import type { Consent } from './consent.ts'
+import type { Roots, Sampling } from './host-parts.ts'
+import type { HostInput } from './options.ts'
+
+export interface ServerQuestionsOptions {
+  readonly server: ActionServer
+  readonly input: HostInput
+  readonly sampling: Sampling | undefined
+  readonly roots: Roots | undefined
+  readonly consent: Consent
+  readonly audit: AuditLog | undefined
+  readonly caller: string | undefined
+  readonly questionsPerMinute: number
+}
+
+/** The handlers for what one server asks: forms, URLs, sampling and roots. Each passes the policy and is recorded. */
+export function handlersFor(options: ServerQuestionsOptions): ClientHandlers {
+  const { input, sampling, roots, server } = options
+  const elicitation = new Elicitation(options)
+  const { elicit, elicitUrl } = input
+  return {
+    ...(elicit && {
+      elicit: async (form, { signal }) => {
+        await elicitation.allow({ message: form.message, requestedSchema: form.requestedSchema })
+        return elicitation.record(await elicit(form, { server, signal }))
+      },
+    }),
+    ...(elicitUrl && {
+      elicitUrl: async (request, { signal }) => {
+        const { message, url, elicitationId = '' } = request
+        await elicitation.allow({ mode: 'url', message, url: url.href, elicitationId })
+        return elicitation.record(await elicitUrl(request, { server, signal }))
+      },
+    }),
+    ...(sampling && { sample: (params, { signal }: InputContext) => sampling.sample(server, params, signal) }),
+    ...(roots && { roots: () => roots.for(server) }),
+  }
+}
+
+/** Forms and URLs of one server. */
+class Elicitation {
+  readonly #options: ServerQuestionsOptions
+  readonly #bucket: TokenBucket
+
+  constructor(options: ServerQuestionsOptions) {
+    this.#options = options
+    const { questionsPerMinute } = options
+    this.#bucket = new TokenBucket(questionsPerMinute, questionsPerMinute / 60, clock.monotonic())
+  }
+
+  /** Throws the error for the server if it may not ask. */
+  async allow(request: ElicitParams): Promise<void> {
+    const { server, consent } = this.#options
+    if (!this.#bucket.take(clock.monotonic())) throw refused('The user is not asked that often')
+    const verdict = await consent.decide({ kind: 'elicitation', server, request })
+    if (!verdict.allowed) throw refused('The host does not allow this question')
+  }
+
+  record<T extends { readonly action: string }>(answer: T): T {
+    const { server, audit, caller } = this.#options
+    // The content may be private: only whether there was an answer is recorded.
+    audit?.append({ event: 'elicitation', server: server.id, caller, details: { action: answer.action } })
+    return answer
+  }
+}
+
+function refused(message: string): ProtocolError {
+  return new ProtocolError(ErrorCode.InvalidRequest, message)
+}

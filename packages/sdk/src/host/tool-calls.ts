@@ -1,0 +1,216 @@
+import type { Client } from '../client/client.ts'
+import type { ToolResult } from '../client/features/tool-result.ts'
+import { McpError } from '../errors.ts'
+import type { Progress, RequestOptions } from '../jsonrpc/pending.ts'
+import type { RequestMeta } from '../protocol/meta.ts'
+import type { Tool } from '../protocol/tools.ts'
+import type { HttpSendOptions } from '../protocol/transport.ts'
+import { describeIssues } from '../schema/issues.ts'
+import { createJsonValidator, type Validate } from '../schema/user-schema.ts'
+import { clock } from '../util/clock.ts'
+import type { Emitter } from '../util/emitter.ts'
+import { isThenable } from '../util/maybe-async.ts'
+import { random } from '../util/random.ts'
+import type { ActionServer, Trust } from './action.ts'
+import type { AuditLog } from './audit/audit.ts'
+import type { HostTool } from './catalog.ts'
+import type { Consent } from './consent.ts'
+import type { DataFlows } from './data-flow.ts'
+import type { HostEvents } from './events.ts'
+import type { Finding } from './findings/finding.ts'
+import { inspectArguments, inspectResult } from './findings/inspect.ts'
+
+/** Options of `host.callTool`. */
+export interface HostCallOptions extends Pick<RequestOptions, 'signal' | 'timeoutMs' | 'onProgress'> {
+  /** Passed on to the server, for example `traceparent`. */
+  _meta?: RequestMeta | undefined
+  /** @internal Headers to pass on to a server over HTTP. */
+  headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** Where a result came from. */
+export interface ResultSource {
+  /** The id of the server. */
+  readonly server: string
+  /** The name of the tool in the catalog. */
+  readonly tool: string
+  readonly trust: Trust
+}
+
+/** The result of a tool call. `source` and `findings` are not part of its JSON, which is what the server sent. */
+export interface HostToolResult extends ToolResult {
+  readonly source: ResultSource
+  /** What is suspicious about the result. Show it to the user before the model acts on the result. */
+  readonly findings: readonly Finding[]
+}
+
+export interface ToolCallsOptions {
+  readonly consent: Consent
+  flows(): DataFlows
+  readonly events: Emitter<HostEvents>
+  readonly audit: AuditLog | undefined
+  readonly caller: string | undefined
+  readonly maxResultBytes: number
+  readonly strictArguments: boolean
+  /** Paths in arguments that are outside of the roots of the server. */
+  pathFindings(server: string, args: Readonly<Record<string, unknown>>): readonly Finding[]
+}
+
+/** Calls tools: checks the arguments, asks for consent, records the call, and checks the result. */
+export class ToolCalls {
+  readonly #options: ToolCallsOptions
+  readonly #validators = new WeakMap<object, Validate>()
+
+  constructor(options: ToolCallsOptions) {
+    this.#options = options
+  }
+
+  /** @param own The definition as the server sent it. */
+  async call(
+    client: Client,
+    server: ActionServer,
+    tool: HostTool,
+    own: Tool,
+    args: Readonly<Record<string, unknown>>,
+    options: HostCallOptions = {},
+  ): Promise<HostToolResult> {
+    await this.#check(tool, own, args)
+    const { consent, flows, pathFindings } = this.#options
+    const findings = [...inspectArguments(args), ...pathFindings(server.id, args)]
+    const action = {
+      kind: 'tool',
+      server,
+      tool: own,
+      name: tool.name,
+      arguments: args,
+      flows: flows().find(args, server.id),
+    } as const
+    const asked = consent.require(action, findings)
+    if (asked) await asked
+    options.signal?.throwIfAborted()
+    const running = this.#begin(tool, options)
+    try {
+      const result = await client.callTool(
+        { name: own.name, arguments: { ...args }, ...meta(options) },
+        running.options,
+      )
+      return this.#accept(tool, args, result, running)
+    } catch (error) {
+      running.end('failed', error)
+      throw error
+    }
+  }
+
+  /** 2026-07-28 tools: the client validates the input. */
+  async #check({ name }: HostTool, own: Tool, args: Readonly<Record<string, unknown>>): Promise<void> {
+    if (this.#options.strictArguments) checkNames(name, own, args)
+    const { inputSchema } = own
+    let validate = this.#validators.get(inputSchema)
+    if (!validate) {
+      validate = createJsonValidator(inputSchema)
+      this.#validators.set(inputSchema, validate)
+    }
+    const checked = validate(args)
+    const { issues } = isThenable(checked) ? await checked : checked
+    if (issues) throw new McpError('invalid-argument', `${name}: invalid arguments: ${describeIssues(issues)}`)
+  }
+
+  #begin({ name, server }: HostTool, { signal, timeoutMs, onProgress, headers }: HostCallOptions): RunningCall {
+    const { events } = this.#options
+    const id = random.uuid()
+    const startedAt = clock.monotonic()
+    const emit = (state: 'running' | 'progress' | 'cancelling' | 'completed' | 'failed', more: object = {}) =>
+      events.emit('call', { id, server, tool: name, state, ...more })
+    const cancelling = () => emit('cancelling')
+    signal?.addEventListener('abort', cancelling, { once: true })
+    emit('running')
+    return {
+      id,
+      options: {
+        signal,
+        timeoutMs,
+        ...(headers && { headers }),
+        onProgress: (progress: Progress) => {
+          emit('progress', { progress })
+          onProgress?.(progress)
+        },
+      },
+      durationMs: () => clock.monotonic() - startedAt,
+      end: (state, error) => {
+        signal?.removeEventListener('abort', cancelling)
+        emit(state, error === undefined ? {} : { error })
+        if (state === 'failed') this.#record(name, server, { id, error: messageOf(error) })
+      },
+    }
+  }
+
+  #accept(
+    tool: HostTool,
+    args: Readonly<Record<string, unknown>>,
+    result: ToolResult,
+    running: RunningCall,
+  ): HostToolResult {
+    const { flows, maxResultBytes } = this.#options
+    const size = JSON.stringify(result).length
+    if (size > maxResultBytes) {
+      throw new McpError(
+        'invalid-response',
+        `${tool.name}: the result is larger than ${maxResultBytes} bytes (maxResultBytes)`,
+      )
+    }
+    const findings = inspectResult(result)
+    flows().note(tool.server, result)
+    running.end('completed')
+    this.#record(tool.name, tool.server, {
+      id: running.id,
+      arguments: args,
+      isError: result.isError === true,
+      resultBytes: size,
+      durationMs: Math.round(running.durationMs()),
+      findings: findings.map(({ rule, where }) => ({ rule, where })),
+    })
+    const source: ResultSource = { server: tool.server, tool: tool.name, trust: tool.trust }
+    return Object.defineProperties(result, {
+      source: { value: source },
+      findings: { value: findings },
+    }) as HostToolResult
+  }
+
+  #record(tool: string, server: string, details: Record<string, unknown>): void {
+    const { audit, caller } = this.#options
+    audit?.append({ event: 'tool-call', server, caller, details: { tool, ...details } })
+  }
+}
+
+interface RunningCall {
+  readonly id: string
+  readonly options: HttpSendOptions
+  durationMs(): number
+  end(state: 'completed' | 'failed', error?: unknown): void
+}
+
+/** Arguments that a schema does not name reach the server unchecked, unless it says that others are welcome. */
+function checkNames(name: string, { inputSchema }: Tool, args: Readonly<Record<string, unknown>>): void {
+  const { properties, additionalProperties, patternProperties } = inputSchema as Record<string, unknown>
+  const isOpen = additionalProperties !== undefined || patternProperties !== undefined || hasBranches(inputSchema)
+  if (isOpen || typeof properties !== 'object' || properties === null) return
+  const unknown = Object.keys(args).find((key) => !Object.hasOwn(properties, key))
+  if (unknown === undefined) return
+  const known = Object.keys(properties).join(', ')
+  throw new McpError('invalid-argument', `${name} has no argument ${JSON.stringify(unknown)}. It has: ${known}`)
+}
+
+/** Other parts of the schema may name more properties. */
+function hasBranches(schema: object): boolean {
+  return ['allOf', 'anyOf', 'oneOf', 'if', '$ref', '$dynamicRef', 'dependentSchemas'].some((key) =>
+    Object.hasOwn(schema, key),
+  )
+}
+
+function meta({ _meta }: HostCallOptions): { _meta?: RequestMeta } {
+  return _meta === undefined ? {} : { _meta }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
