@@ -146,4 +146,4 @@ export type Approval =
   | { readonly decision: GrantDuration | 'deny'; readonly edited?: CreateMessageParams | CreateMessageResult }
 
 /** Asks the user. Your user interface implements it; `terminalApproval()` is one for the terminal. */
-export type Approve = (request: ApprovalRequest) => Approval | Promise<Approval>
+export type Approve = (request: ApprovalRequest) => Promise<Approval>

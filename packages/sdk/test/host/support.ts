@@ -36,7 +36,7 @@ export function script(...answers: Awaited<ReturnType<Approve>>[]): { approve: A
   const asked: ApprovalRequest[] = []
   return {
     asked,
-    approve: (request) => {
+    approve: async (request) => {
       asked.push(request)
       return answers.shift() ?? 'deny'
     },
