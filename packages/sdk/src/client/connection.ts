@@ -13,8 +13,8 @@ import { random } from '../util/random.ts'
 import { pause } from '../util/scheduler.ts'
 import { retryLostCall, withinTimeout } from './requester.ts'
 
-/** Where a client is in its life: `needs-auth` waits for a login, `reconnecting` for a new connection. */
-export type ClientState = 'idle' | 'connecting' | 'ready' | 'reconnecting' | 'needs-auth' | 'closed'
+/** The state of a client. `reconnecting`: the connection was lost, and a new one is being opened. */
+export type ClientState = 'idle' | 'connecting' | 'ready' | 'reconnecting' | 'closed'
 
 /** The event `state`: the client changed from one state to another. */
 export interface StateChange {

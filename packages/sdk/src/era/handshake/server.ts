@@ -134,8 +134,9 @@ export class HandshakeServer implements ServerEra {
     session.subscriptions = this.#definition.subscribedUris.createSet({ stream: undefined, link })
     for (const uri of state.subscriptions) session.subscriptions.add(uri, true)
     if (before instanceof Session) session.takeOver(before)
-    if (state.initialized) session.start()
+    // Queued updates are sent by `start`, which looks at the scopes.
     session.granted = state.granted ?? []
+    if (state.initialized) session.start()
   }
 
   /** Sends a log message that belongs to no request. Only sessions can receive it. */

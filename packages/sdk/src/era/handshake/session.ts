@@ -106,5 +106,7 @@ export function applyMessage(
   if (method !== 'resources/subscribe' && method !== 'resources/unsubscribe') return state
   const subscriptions = state.subscriptions.filter((uri) => uri !== params?.uri)
   const isSubscribed = now.subscriptions.includes(params?.uri as string)
-  return { ...state, subscriptions: isSubscribed ? [...subscriptions, params?.uri as string] : subscriptions }
+  if (!isSubscribed) return { ...state, subscriptions }
+  // Updates of guarded resources depend on the scopes of the token that subscribed last.
+  return { ...state, subscriptions: [...subscriptions, params?.uri as string], granted: now.granted }
 }

@@ -58,6 +58,27 @@ describe('two nodes that share stores and a bus', () => {
     expect(await here.textOf('echo', { text: 'back again' })).toBe('back again')
   })
 
+  eachRevision(sessionRevisions, 'a subscription to a guarded resource is notified by both', async (revision) => {
+    const auth = {
+      verify: () => ({ subject: 'alice', scopes: ['read'] }),
+      authorizationServers: ['https://login.example.com'],
+      resource: 'http://127.0.0.1/mcp',
+    }
+    const guarded = () => {
+      const server = workshop()
+      server.registerResource('guarded', 'note://guarded', { requiredScopes: ['read'] }, () => 'text')
+      return server
+    }
+    await using nodes = await fleet({ auth }, guarded)
+    await using here = await nodes.first.open(revision, { headers: { authorization: 'Bearer x' } })
+    await (await here.request('resources/subscribe', { uri: 'note://guarded' })).json()
+    const stream = await here.get()
+    nodes.first.server.sendResourceUpdated('note://guarded')
+    expect((await stream.notified('notifications/resources/updated')).params?.uri).toBe('note://guarded')
+    nodes.second.server.sendResourceUpdated('note://guarded')
+    expect((await stream.notified('notifications/resources/updated')).params?.uri).toBe('note://guarded')
+  })
+
   eachRevision(sessionRevisions, 'the state of a session is known on both', async (revision) => {
     await using nodes = await fleet()
     await using here = await nodes.first.open(revision)
