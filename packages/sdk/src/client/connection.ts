@@ -232,7 +232,7 @@ export class Connection {
     // Negotiation handles a server that exits during the handshake.
     if (this.#isClosing || this.#live?.link !== link) return
     this.#live = undefined
-    // #connect is running: it sees the loss and tries again. A second attempt would interfere with it.
+    // #connect is running: it fails, and its caller decides whether to try again. A second attempt would interfere with it.
     if (this.#isConnecting) return
     const reason = this.#resetReason ?? describeEnd(detail)
     this.#resetReason = undefined

@@ -32,7 +32,7 @@ import { errorResponse, type LinkTransport, type ReplyStream, sendMessage, sends
 /** Characters of a cancellation reason that are passed on. */
 const maxReason = 1_000
 
-/** Unanswered requests to one peer that belong to its own requests. Each keeps a handler waiting. */
+/** How many of our requests on streams of one peer may be unanswered before the next question of a handler is refused. */
 const maxQuestions = 200
 
 /**
@@ -50,7 +50,7 @@ export class Link {
   #closed: CloseDetail | true | undefined
   #onIdle: (() => void) | undefined
 
-  /** Set by an era: whether an invalid message is answered with an error. A client of 2026-07-28 never does. */
+  /** Set by an era: whether to answer an invalid message with an error. A client of 2026-07-28 does not. */
   answersFaults = true
   /** Set by an era: whether this peer may send batches. */
   batching = false
@@ -96,7 +96,7 @@ export class Link {
     if (options?.stream && (this.#pending?.size ?? 0) >= maxQuestions) {
       return Promise.reject(tooManyQuestions(method, maxQuestions))
     }
-    return this.#createPending().add(method, options, (id) => this.#sendRequest(id, method, params, options))
+    return this.#pendingRequests().add(method, options, (id) => this.#sendRequest(id, method, params, options))
   }
 
   #sendRequest(id: number, method: string, params: Params | undefined, options: SendOptions | undefined): void {
@@ -122,7 +122,7 @@ export class Link {
     return this.#pending?.pause() ?? (() => {})
   }
 
-  #createPending(): PendingRequests {
+  #pendingRequests(): PendingRequests {
     this.#pending ??= new PendingRequests(
       (id, method, reason, options) => this.#giveUp(id, method, reason, options),
       (error) => this.#receiver.error(error),

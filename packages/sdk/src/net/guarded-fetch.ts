@@ -67,7 +67,7 @@ export function guardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
     try {
       const request = await readRequest(url, init)
       const sender = await opening
-      return await sendFollowing(request, { sender, signal, maxBytes, rules: rulesFor(init, rules) })
+      return await sendAndFollowRedirects(request, { sender, signal, maxBytes, rules: rulesFor(init, rules) })
     } finally {
       deadline.clear()
     }
@@ -82,7 +82,7 @@ interface GuardedSend {
   readonly rules: RedirectRules | undefined
 }
 
-async function sendFollowing(first: HttpRequest, send: GuardedSend): Promise<Response> {
+async function sendAndFollowRedirects(first: HttpRequest, send: GuardedSend): Promise<Response> {
   let request = first
   for (let count = 1; ; count++) {
     const response = await new GuardedRequest(request, send).start()
@@ -212,7 +212,7 @@ async function openSender({ fetch, resolve }: GuardedFetchOptions, policy: Addre
 function toResponse(url: URL, head: ResponseHead, bytes: Uint8Array<ArrayBuffer>): Response {
   const { status } = head
   const headers = head.toHeaders()
-  // They describe the bytes on the wire.
+  // These headers describe the encoded bytes; the body is decoded.
   for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) headers.delete(name)
   const isEmpty = status === 204 || status === 205 || status === 304
   const response = new Response(isEmpty ? null : bytes, { status, headers })

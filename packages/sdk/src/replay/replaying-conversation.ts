@@ -42,7 +42,7 @@ export interface ReplayBackend<C> {
 const noResponses: InputResponses = Object.freeze({})
 
 /**
- * A conversation whose questions are the result of the request. The answers come with the next request, for which the handler
+ * Sends questions as the result of the request. The answers come with the next request, for which the handler
  * runs again from the start; the journal answers what earlier runs asked and did.
  */
 export class ReplayingConversation<C extends ReplayCall> implements Conversation {
@@ -55,7 +55,7 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
   #roots: Promise<ResultObject> | undefined
   /** Whether this run ends with questions. */
   isAsking = false
-  #giveUp: (error: unknown) => void = () => {}
+  #endRun: (error: unknown) => void = () => {}
 
   constructor(call: C, caller: Caller, backend: ReplayBackend<C>) {
     this.#call = call
@@ -118,7 +118,7 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
   }
 
   #createJournal(state?: JournalState, responses?: InputResponses): Journal {
-    const journal = new Journal((error) => this.#giveUp(error), state, responses as Record<string, unknown> | undefined)
+    const journal = new Journal((error) => this.#endRun(error), state, responses as Record<string, unknown> | undefined)
     journal.saveOnceWith(this.#backend.saveOnce)
     return journal
   }
@@ -142,7 +142,7 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
     const running = outcome
     return new Promise((resolve, reject) => {
       // A handler that never stops asking never settles, so the journal has to end its run.
-      this.#giveUp = reject
+      this.#endRun = reject
       running
         .then(
           (result) => this.#returned(result),
@@ -156,18 +156,18 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
   #returned(result: ResultObject): Reply | PromiseLike<Reply> {
     if (this.#journal?.isWaiting) warnUnanswered(this.#call.request.method, this.#journal.questions.keys())
     if (this.#journal)
-      return this.#settled().then(() => (this.#journal!.isWaiting ? this.#askAll() : this.#finish(result)))
+      return this.#waitForJournal().then(() => (this.#journal!.isWaiting ? this.#askAll() : this.#finish(result)))
     return this.#finish(result)
   }
 
   async #failed(error: unknown): Promise<Reply> {
-    await this.#settled()
+    await this.#waitForJournal()
     if (this.#journal?.isWaiting) return this.#askAll()
     if (error instanceof UrlElicitationRequiredError && this.#mayAsk) return this.#askUrls(error)
     throw toProtocolError(error)
   }
 
-  async #settled(): Promise<void> {
+  async #waitForJournal(): Promise<void> {
     await this.#journal?.settled()
   }
 
@@ -178,7 +178,7 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
 
   #askAll(): Promise<Reply> {
     const journal = this.#journal!
-    return this.#inputRequired(Object.fromEntries(journal.questions), journal, this.#state?.handlerState)
+    return this.#replyWithQuestions(Object.fromEntries(journal.questions), journal, this.#state?.handlerState)
   }
 
   /** Answers to the questions that the handler returned itself; it reads them again in the next run. */
@@ -212,10 +212,10 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
     } catch (error) {
       throw toProtocolError(error)
     }
-    return this.#inputRequired(inputRequests, this.#journal, requestState, _meta)
+    return this.#replyWithQuestions(inputRequests, this.#journal, requestState, _meta)
   }
 
-  async #inputRequired(
+  async #replyWithQuestions(
     inputRequests: InputRequests,
     journal: Journal | undefined,
     handlerState: unknown,

@@ -141,7 +141,7 @@ export class Dispatch {
 
   /** Runs a method for the server that this one is mounted in, with the middleware of this server. */
   delegate(method: string, params: Params, ctx: Context): Outcome {
-    return this.#runLayers(this.#find(method), method, params, ctx)
+    return this.#runWithMiddleware(this.#find(method), method, params, ctx)
   }
 
   #find(method: string): MethodEntry {
@@ -198,12 +198,12 @@ export class Dispatch {
     const ctx = new Context(call, caller, conversation, this.filterLog)
     const { method } = call.request
     const outcome = conversation.run(() =>
-      chain(this.#runLayers(entry, method, params, ctx), (result) => asResult(method, result)),
+      chain(this.#runWithMiddleware(entry, method, params, ctx), (result) => requireResult(method, result)),
     )
     return chain(outcome, (result) => ctx.finish()?.then(() => result) ?? result)
   }
 
-  #runLayers(entry: MethodEntry, method: string, params: Params, ctx: Context): Outcome {
+  #runWithMiddleware(entry: MethodEntry, method: string, params: Params, ctx: Context): Outcome {
     if (this.middleware.length === 0) return entry.handler(params, ctx)
     return runMiddleware(this.middleware, { method, params, ctx }, async (final) => entry.handler(final, ctx))
   }
@@ -264,7 +264,7 @@ function checkHeaders(
   if (problem !== undefined) throw new ProtocolError(ErrorCode.HeaderMismatch, problem)
 }
 
-function asResult(method: string, result: unknown): ResultObject {
+function requireResult(method: string, result: unknown): ResultObject {
   if (isObject(result)) return result
   throw new TypeError(`The handler of "${method}" did not return a result. Return an object.`)
 }

@@ -67,7 +67,7 @@ class Tasks implements TaskRuntime {
       'tasks/cancel': (params, ctx) => this.#cancel(params, ctx),
       'tasks/result': (params, ctx) => this.#results.wait(params.taskId as string, ctx),
       'tasks/list': (params, ctx) =>
-        listTasks(params, ctx, this.#repository, (task) => mayUse(ctx, this.#guardOf(task))),
+        listTasks(params, ctx, this.#repository, (task) => mayUse(ctx, this.#accessTo(task))),
     }
     this.feed = new TaskSubscriptions({
       repository: this.#repository,
@@ -82,7 +82,7 @@ class Tasks implements TaskRuntime {
     this.#server = server
     this.#repository.reportError = (error) => server.reportError(error)
     this.#runner = new TaskRunner(this.#settings, this.#repository, server, (task) =>
-      this.#dialectOf(task).notifiesSession
+      this.#dialectOfTask(task).notifiesSession
         ? (method, params) => this.#watchers.notifyClient(task.id, method, params)
         : undefined,
     )
@@ -118,7 +118,7 @@ class Tasks implements TaskRuntime {
 
   take(serving: Serving): Reply | PromiseLike<Reply> | undefined {
     const { exchange, caller } = serving
-    const dialect = dialectOf(caller)
+    const dialect = dialectOfCaller(caller)
     const params = exchange.request.params ?? {}
     const config = dialect && this.#attached.taskConfig(params)
     if (!config) return undefined
@@ -166,8 +166,8 @@ class Tasks implements TaskRuntime {
         canAnswer: caller.canAnswer,
       },
       ...(http
-        ? { http: { url: http.url, principal: http.principal, auth: withoutToken(http.auth) } }
-        : { peer: { principal, auth: withoutToken(auth), isLocalUser } }),
+        ? { http: { url: http.url, principal: http.principal, auth: toStoredAuth(http.auth) } }
+        : { peer: { principal, auth: toStoredAuth(auth), isLocalUser } }),
     }
     return {
       owner: ownerOf(principalOf(exchange)),
@@ -181,7 +181,7 @@ class Tasks implements TaskRuntime {
   }
 
   async #get({ taskId }: Params, ctx: Context): Promise<ResultObject> {
-    const dialect = this.#check(ctx)
+    const dialect = this.#dialectFor(ctx)
     const task = await this.#find(taskId as string, ctx.call)
     // In 2026-07-28 the response includes the result.
     if (!dialect.notifiesSession && isFinal(task.status)) this.#repository.emit('retrieved', task)
@@ -189,18 +189,18 @@ class Tasks implements TaskRuntime {
   }
 
   async #update({ taskId, inputResponses }: Params, ctx: Context): Promise<ResultObject> {
-    this.#check(ctx)
+    this.#dialectFor(ctx)
     const { id } = await this.#find(taskId as string, ctx.call)
     await this.#repository.answer(id, inputResponses as Record<string, unknown>)
     return {}
   }
 
   async #cancel({ taskId }: Params, ctx: Context): Promise<ResultObject> {
-    const dialect = this.#check(ctx)
+    const dialect = this.#dialectFor(ctx)
     let before = await this.#find(taskId as string, ctx.call)
     const outcome = { status: 'cancelled', statusMessage: 'Cancelled by the client' } as const
     const after = await this.#repository.end(before.id, outcome, (now) => {
-      // If two requests cancel the task at once, the second finds it ended.
+      // The task may have changed since it was read: what the client is told depends on its status now.
       before = now
       return true
     })
@@ -208,8 +208,8 @@ class Tasks implements TaskRuntime {
     return dialect.cancelled(before, after, this.#repository.pollInterval)
   }
 
-  #check(ctx: Context): Dialect {
-    const dialect = dialectOf(ctx.caller)!
+  #dialectFor(ctx: Context): Dialect {
+    const dialect = dialectOfCaller(ctx.caller)!
     dialect.checkCaller(ctx.caller)
     return dialect
   }
@@ -217,17 +217,17 @@ class Tasks implements TaskRuntime {
   /** A caller needs the scopes of the tool to see, answer or cancel its tasks. */
   async #find(id: string, call: Pick<Call, 'stream' | 'link'>): Promise<Task> {
     const task = await this.#repository.find(id, ownerOf(principalOf(call)))
-    checkAccess(call, this.#guardOf(task).requiredScopes)
+    checkAccess(call, this.#accessTo(task).requiredScopes)
     return task
   }
 
   /** The scopes that the tool had when the task was created, and those it has now. */
-  #guardOf({ name, requiredScopes: stored }: ListedTask): AccessOptions {
+  #accessTo({ name, requiredScopes: stored }: ListedTask): AccessOptions {
     const current = this.#attached.taskConfig({ name })?.requiredScopes
     return { requiredScopes: stored && current ? [...new Set([...stored, ...current])] : (stored ?? current) }
   }
 
-  #dialectOf({ revision }: Task): Dialect {
+  #dialectOfTask({ revision }: Task): Dialect {
     const known = this.#attached.revision(revision)
     return known && !known.lacks('notifications/tasks') ? extensionDialect : coreDialect
   }
@@ -240,13 +240,13 @@ class Tasks implements TaskRuntime {
 }
 
 /** The tasks protocol of the caller's revision; undefined if it has none. */
-function dialectOf({ rules }: Caller): Dialect | undefined {
+function dialectOfCaller({ rules }: Caller): Dialect | undefined {
   if (!rules.lacks('notifications/tasks')) return extensionDialect
   return rules.lacks('notifications/tasks/status') ? undefined : coreDialect
 }
 
 /** `auth` may come from middleware of the application and contain secrets, so only members that are known are stored. */
-function withoutToken(auth: AuthInfo | undefined): AuthInfo | undefined {
+function toStoredAuth(auth: AuthInfo | undefined): AuthInfo | undefined {
   if (!isObject(auth)) return undefined
   const { extra, user } = auth as JsonObject
   return {

@@ -13,7 +13,7 @@ import type { DpopKey } from './dpop.ts'
 import { type Discovery, discover } from './metadata.ts'
 import type { RegisteredClient } from './registration.ts'
 
-/** A new token that is rejected this soon is not replaced by another one of the same kind. */
+/** If a token is rejected this soon after it was issued, another one from the same source would be rejected too. */
 const freshMs = 5_000
 
 /** After this many refusals of one request, it fails. */
@@ -56,7 +56,7 @@ export class OAuthSession implements ClientAuth {
   async onUnauthorized({ status, header, sent, count, revision }: AuthRefusal): Promise<boolean> {
     this.#revision = revision
     const challenge = bearerChallenge(header('www-authenticate'))
-    if (this.#takesNonce(challenge, header)) return count <= maxRefusals
+    if (this.#storeNonce(challenge, header)) return count <= maxRefusals
     const isStepUp = status === 403 && challenge?.params.error === 'insufficient_scope'
     if (count > maxRefusals || (status === 403 && !isStepUp)) return false
     // Another request may be obtaining the scopes.
@@ -120,7 +120,7 @@ export class OAuthSession implements ClientAuth {
   }
 
   /** RFC 9449, 9: the server requires its nonce in the next proof. */
-  #takesNonce(challenge: Challenge | undefined, header: ReadHeader): boolean {
+  #storeNonce(challenge: Challenge | undefined, header: ReadHeader): boolean {
     const nonce = header('dpop-nonce')
     if (!this.#dpop || nonce === undefined || challenge?.params.error !== 'use_dpop_nonce') return false
     this.#dpop.nonce = nonce
@@ -135,7 +135,7 @@ export class OAuthSession implements ClientAuth {
     try {
       await this.#renew({ challenge, isRefused: true, isStepUp: true }, tokens)
     } catch (error) {
-      // The user may still come back with the scopes, or not.
+      // The user has not decided yet, so these scopes may be requested again.
       if (this.#credentials.isPending) this.#requestedScopes.delete(missing)
       throw error
     }
@@ -162,7 +162,7 @@ export class OAuthSession implements ClientAuth {
       )
     }
     // Other processes must not wait for a user, so only what needs no user is done inside the lock.
-    if (await this.#credentials.lock(() => this.#reuse(context, discovery, reason, held))) return
+    if (await this.#credentials.lock(() => this.#renewWithoutUser(context, discovery, reason, held))) return
     const { accessToken } = await this.#credentials.obtain({ context, discovery, challenge, held, isStepUp })
     this.#obtained = issued(accessToken)
     if (!isStepUp) this.#requestedScopes.clear()
@@ -178,7 +178,7 @@ export class OAuthSession implements ClientAuth {
   }
 
   /** True if another process has obtained new tokens, or if the tokens could be refreshed. */
-  async #reuse(
+  async #renewWithoutUser(
     context: AuthContext,
     discovery: Discovery,
     { isRefused, isStepUp }: RenewalReason,

@@ -19,7 +19,7 @@ import type { HttpOptions } from './options.ts'
 
 /**
  * Checks the version header of a request of the handshake era; throws a `Refusal`. An unsupported version is a 400, a missing
- * header means the oldest revision with HTTP (2025-06-18 transports, protocol version header).
+ * header means the oldest revision with Streamable HTTP (2025-06-18 transports, protocol version header).
  * @param value The message of a POST; undefined for GET and DELETE.
  */
 export function checkHandshakeVersion(
@@ -49,7 +49,7 @@ export function checkStandardHeaders(
   if (problem !== undefined) throw new Refusal(400, -32001, problem, value.id)
 }
 
-/** Whether a message opens a session. An `initialize` with a fault opens one too, which answers it and ends. */
+/** Whether a message opens a session. A malformed `initialize` opens one too: that session sends the error and ends. */
 export function isInitialize(value: unknown): boolean {
   return isObject(value) && value.method === 'initialize' && value.id !== undefined
 }

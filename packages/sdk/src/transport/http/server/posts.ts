@@ -19,7 +19,7 @@ import { type HandlerServices, SingleRequest } from './single-request.ts'
 
 const noHeaders: HeaderFields = Object.freeze({})
 
-/** Answers POSTs: decides which era a message belongs to, and passes it to its session or to a peer of its own. */
+/** Answers POSTs: decides which era a message belongs to, and passes it to its session, or to a link that lasts for this POST only. */
 export class Posts {
   readonly #services: HandlerServices
   readonly #sessions: SessionRequests
@@ -58,7 +58,7 @@ export class Posts {
     const single = new SingleRequest(this.#services, call.request, undefined)
     if (kind === 'notification') {
       single.link.receive(value, undefined, kind)
-      return accept(single, call, cors)
+      return replyAccepted(single, call, cors)
     }
     const response = new PostResponse(call, single, cors)
     single.link.receive(value, response, kind)
@@ -82,7 +82,7 @@ export class Posts {
     const kind = kindFor(single.link, value, posted)
     if (expectsNoResponse(kind)) {
       single.link.receive(value, undefined, kind)
-      return accept(single, call, cors)
+      return replyAccepted(single, call, cors)
     }
     const response = new PostResponse(call, single, cors)
     single.link.receive(value, response, kind)
@@ -95,7 +95,7 @@ export class Posts {
   }
 }
 
-function accept(single: SingleRequest, call: HttpCall, cors: HeaderFields | undefined): void {
+function replyAccepted(single: SingleRequest, call: HttpCall, cors: HeaderFields | undefined): void {
   single.answered()
   call.reply(202, cors ?? noHeaders)
 }
