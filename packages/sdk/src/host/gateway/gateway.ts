@@ -1,8 +1,11 @@
 import { ErrorCode, McpError, PeerError, ProtocolError, Suspended } from '../../errors.ts'
+import type { Implementation } from '../../protocol/capabilities.ts'
 import type { RequestMeta } from '../../protocol/meta.ts'
+import type { GetPromptParams, GetPromptResult } from '../../protocol/prompts.ts'
 import type { ReadResourceResult } from '../../protocol/resources.ts'
 import type { CallToolParams, CallToolResult, Tool } from '../../protocol/tools.ts'
 import type { Context } from '../../server/context.ts'
+import type { ServerOptions } from '../../server/options.ts'
 import { Server } from '../../server/server.ts'
 import { version } from '../../util/version.ts'
 import type { HostTool } from '../catalog.ts'
@@ -48,9 +51,8 @@ class Gateway {
       tools: { listChanged: true },
       prompts: { listChanged: true },
       resources: { listChanged: true },
-      completions: {},
     }
-    this.server = new Server(info, { ...server, capabilities })
+    this.server = new GatewayServer(info, { ...server, capabilities }, () => callers.close())
     const onError = (error: unknown) => this.server.reportError(error)
     const callers = new CallerTable({ host, approve: host.approve, maxCallers: options.maxCallers ?? 200, onError })
     this.#relay = new Relay(callers, parkedMs)
@@ -91,7 +93,8 @@ class Gateway {
   }
 
   async #callTool({ name, arguments: args = {} }: CallToolParams, ctx: Context): Promise<CallToolResult> {
-    const isSearch = this.#toolSearch !== false && isSearchTool(name)
+    // A server with the id `search` may have a tool called `tools`.
+    const isSearch = isSearchTool(name) && (await this.#toolsFor(ctx)) === searchTools
     const found = isSearch ? runToolSearch(await this.#allowedTools(ctx), name, args) : undefined
     if (found && 'result' in found) return found.result
     const call = found?.call ?? { name, arguments: args }
@@ -100,7 +103,7 @@ class Gateway {
       throw new ProtocolError(ErrorCode.InvalidParams, `Unknown tool: ${call.name.slice(0, 100)}`)
     }
     try {
-      const result = await this.#relay.run(ctx, (host, relayed) =>
+      const result = await this.#relay.run(ctx, tool.server, (host, relayed) =>
         host.callFound(tool, call.arguments, {
           signal: relayed.signal,
           onProgress: (progress) => relayed.onProgress?.(progress),
@@ -126,11 +129,19 @@ class Gateway {
         (page) => ({ prompts: page }),
       )
     })
-    this.server.setRequestHandler('prompts/get', ({ name, arguments: args }, ctx) =>
-      this.#relay
-        .run(ctx, (host) => host.getPrompt(name, args))
-        .catch((error) => Promise.reject(toProtocolError(error))),
-    )
+    this.server.setRequestHandler('prompts/get', (params, ctx) => this.#getPrompt(params, ctx))
+  }
+
+  async #getPrompt({ name, arguments: args }: GetPromptParams, ctx: Context): Promise<GetPromptResult> {
+    const prompt = (await this.#host.prompts()).find((known) => known.name === name)
+    if (!prompt || !this.#isAllowed(ctx, prompt)) {
+      throw new ProtocolError(ErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 100)}`)
+    }
+    try {
+      return await this.#relay.run(ctx, prompt.server, (host) => host.getPrompt(name, args))
+    } catch (error) {
+      throw toProtocolError(error)
+    }
   }
 
   #serveResources(): void {
@@ -159,9 +170,12 @@ class Gateway {
   }
 
   async #readResource(given: string, ctx: Context): Promise<ReadResourceResult> {
-    const { uri, server } = fromGatewayUri(given)
+    const { uri, server: named } = fromGatewayUri(given)
+    const isAllowed = (server: string) => this.#isAllowed(ctx, { server, originalName: '' })
     try {
-      return await this.#relay.run(ctx, (host) => host.readResource(uri, { server }))
+      const server = named ?? (await this.#host.findResource(uri, isAllowed))
+      if (!isAllowed(server)) throw new ProtocolError(ErrorCode.ResourceNotFound, `Resource not found: ${given}`)
+      return await this.#relay.run(ctx, server, (host) => host.readResource(uri, { server }))
     } catch (error) {
       throw toProtocolError(error)
     }
@@ -169,6 +183,34 @@ class Gateway {
 
   async #allowed<T extends { readonly server: string }>(ctx: Context, items: Promise<T[]>): Promise<T[]> {
     return (await items).filter(({ server }) => this.#isAllowed(ctx, { server, originalName: '' }))
+  }
+}
+
+/** The server that callers see. When it stops, the connections of callers are closed. */
+class GatewayServer extends Server {
+  readonly #closeCallers: () => Promise<void>
+  #holds = 0
+
+  constructor(info: Implementation, options: ServerOptions, closeCallers: () => Promise<void>) {
+    super(info, options)
+    this.#closeCallers = closeCallers
+  }
+
+  override async close(): Promise<void> {
+    await super.close()
+    await this.#closeCallers()
+  }
+
+  /** A transport that carries many clients holds the server until it stops. */
+  override hold(): () => Promise<void> {
+    const release = super.hold()
+    this.#holds++
+    let isHeld = true
+    return async () => {
+      await release()
+      if (isHeld && --this.#holds === 0) await this.#closeCallers()
+      isHeld = false
+    }
   }
 }
 
