@@ -90,7 +90,7 @@ export class ToolCalls {
       tool: own,
       name: tool.name,
       arguments: args,
-      flows: flows().find(args, server.id),
+      flows: flows().find(args, server.id, own),
     } as const
     const asked = consent.require(action, findings, options.signal)
     if (asked) {

@@ -267,7 +267,9 @@ describe('a policy', () => {
 
 describe('a configuration', () => {
   it('with a mistake stops the host from starting, instead of leaving the server out', async () => {
-    await expect(createHost({ servers: { files: { comand: 'x' } as never } })).rejects.toThrow('files')
+    await expect(createHost({ servers: { files: { comand: 'x' } as never } })).rejects.toThrow(
+      'Invalid server configuration',
+    )
   })
 
   it('that replaces another one is checked as well', async () => {

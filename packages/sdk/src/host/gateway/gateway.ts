@@ -7,12 +7,15 @@ import type { CallToolParams, CallToolResult, Tool } from '../../protocol/tools.
 import type { Context } from '../../server/context.ts'
 import type { ServerOptions } from '../../server/options.ts'
 import { Server } from '../../server/server.ts'
+import { omit } from '../../util/objects.ts'
 import { version } from '../../util/version.ts'
 import type { HostTool } from '../catalog.ts'
 import type { Host } from '../host.ts'
+import type { HostToolResult } from '../tool-calls.ts'
 import { toAccess } from './access.ts'
 import { CallerTable } from './caller-table.ts'
 import { fromGatewayUri, toGatewayUris } from './gateway-uri.ts'
+import { checkMirroredArguments } from './mirrored-arguments.ts'
 import type { GatewayOptions, IsAllowed } from './options.ts'
 import { Pages } from './pages.ts'
 import { Relay } from './relay.ts'
@@ -102,6 +105,7 @@ class Gateway {
     if (!tool || !this.#isAllowed(ctx, tool)) {
       throw new ProtocolError(ErrorCode.InvalidParams, `Unknown tool: ${call.name.slice(0, 100)}`)
     }
+    if (!found) checkMirroredArguments(tool, args, ctx)
     try {
       const result = await this.#relay.run(ctx, tool.server, (host, relayed) =>
         host.callFound(tool, call.arguments, {
@@ -110,8 +114,7 @@ class Gateway {
           _meta: forwarded(ctx),
         }),
       )
-      // Only what the server sent, without what the host added.
-      return { ...result } as object as CallToolResult
+      return toResult(result)
     } catch (error) {
       return toErrorResult(error)
     }
@@ -217,6 +220,14 @@ class GatewayServer extends Server {
 /** The definition as callers see it: without what only the host knows. */
 function toDefinition({ server: _server, originalName: _originalName, trust: _trust, ...tool }: HostTool): Tool {
   return tool
+}
+
+/** Members by which a server could pretend that the gateway asks something, or began a task. */
+const gatewayMembers = ['resultType', 'inputRequests', 'requestState', 'task']
+
+/** What the server sent, without what the host added. */
+function toResult(result: HostToolResult): CallToolResult {
+  return omit(result, gatewayMembers) as object as CallToolResult
 }
 
 /** Trace context is passed on. Other members, such as the progress token, belong to the request of the caller. */
