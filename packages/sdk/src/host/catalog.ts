@@ -76,20 +76,14 @@ export class Catalog {
   tool(name: string): HostTool {
     const found = this.tools.get(name)
     if (found) return found
-    throw new McpError(
-      'invalid-argument',
-      `The catalog has no tool ${JSON.stringify(name)}${nearest(name, this.tools)}`,
-    )
+    throw new McpError('invalid-argument', `The catalog has no tool ${quoted(name)}${nearest(name, this.tools)}`)
   }
 
   /** Throws if there is no such prompt, and names the nearest. */
   prompt(name: string): HostPrompt {
     const found = this.prompts.get(name)
     if (found) return found
-    throw new McpError(
-      'invalid-argument',
-      `The catalog has no prompt ${JSON.stringify(name)}${nearest(name, this.prompts)}`,
-    )
+    throw new McpError('invalid-argument', `The catalog has no prompt ${quoted(name)}${nearest(name, this.prompts)}`)
   }
 }
 
@@ -162,6 +156,11 @@ function scoreOf({ name, title = '', description = '' }: HostTool, words: readon
     if (described.has(word)) score += 1
   }
   return score
+}
+
+/** Names come from models and callers, and may be long. */
+function quoted(name: string): string {
+  return JSON.stringify(name.slice(0, 2 * maxNameLength))
 }
 
 function nearest(name: string, entries: ReadonlyMap<string, unknown>): string {

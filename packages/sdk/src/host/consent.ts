@@ -1,6 +1,8 @@
-import { DeniedError } from '../errors.ts'
+import { DeniedError, McpError } from '../errors.ts'
+import { untilAborted } from '../util/abort.ts'
 import type { Emitter } from '../util/emitter.ts'
 import { isThenable } from '../util/maybe-async.ts'
+import { isObject } from '../util/objects.ts'
 import type { Approval, ApprovalRequest, Approve, Decision, GrantDuration, HostAction, ToolAction } from './action.ts'
 import type { AuditLog } from './audit/audit.ts'
 import { digestOf } from './definitions.ts'
@@ -52,10 +54,14 @@ export class Consent {
   }
 
   /** Throws a `DeniedError` if the action may not happen. Returns undefined at once if a rule of the policy allows it. */
-  require(action: HostAction, findings: readonly Finding[] = []): undefined | Promise<Verdict> {
+  require(
+    action: HostAction,
+    findings: readonly Finding[] = [],
+    signal?: AbortSignal | undefined,
+  ): undefined | Promise<Verdict> {
     const decided = this.#options.policy(action)
     if (!isThenable(decided) && isAllowed(decided, action, findings)) return undefined
-    return this.#require(action, findings, decided)
+    return this.#require(action, findings, decided, signal)
   }
 
   /** Decides without throwing. */
@@ -67,41 +73,54 @@ export class Consent {
     action: HostAction,
     findings: readonly Finding[],
     decided: PolicyDecision | PromiseLike<PolicyDecision>,
+    signal: AbortSignal | undefined,
   ): Promise<Verdict> {
-    const verdict = await this.#decide(action, findings, await decided)
+    const verdict = await this.#decide(action, findings, await decided, signal)
     if (verdict.allowed) return verdict
     throw new DeniedError(`${describeAction(action)} was denied: ${verdict.reason}`)
   }
 
-  async #decide(action: HostAction, findings: readonly Finding[], decided: PolicyDecision): Promise<Verdict> {
+  async #decide(
+    action: HostAction,
+    findings: readonly Finding[],
+    decided: PolicyDecision,
+    signal?: AbortSignal | undefined,
+  ): Promise<Verdict> {
     if (isAllowed(decided, action, findings)) return { allowed: true, by: 'policy', reason: reasonOf(decided) }
     const verdict =
-      decided.decision === 'deny' ? byPolicy(decided) : await this.#byGrantOrUser(action, findings, decided)
+      decided.decision === 'deny' ? byPolicy(decided) : await this.#byGrantOrUser(action, findings, decided, signal)
     this.#record(action, findings, verdict)
     return verdict
   }
 
-  async #byGrantOrUser(action: HostAction, findings: readonly Finding[], decided: PolicyDecision): Promise<Verdict> {
+  async #byGrantOrUser(
+    action: HostAction,
+    findings: readonly Finding[],
+    decided: PolicyDecision,
+    signal: AbortSignal | undefined,
+  ): Promise<Verdict> {
     const held = findings.filter(({ severity }) => severity === 'high')
     const scope = await scopeOf(action)
     // A grant covers what was shown when it was given. Something suspicious was not.
     const grant = held.length === 0 ? this.#options.grants.use(scope) : undefined
     if (grant) return { allowed: true, by: 'grant', reason: `granted before (${grant.duration})` }
-    return this.#ask(action, findings, scope, reasonFor(action, held, decided))
+    return this.#ask({ action, findings, reason: reasonFor(action, held, decided) }, scope, signal)
   }
 
-  async #ask(action: HostAction, findings: readonly Finding[], scope: GrantScope, reason: string): Promise<Verdict> {
+  async #ask(question: Question, scope: GrantScope, callSignal: AbortSignal | undefined): Promise<Verdict> {
     const { approve, events, closing, grants } = this.#options
+    const { action, reason } = question
     if (!approve) return { allowed: false, by: 'default', reason: `${reason}, and there is no user to ask (approve)` }
     const choices = choicesOf[action.kind] ?? allChoices
     const digest = await digestOf(action)
-    const request: ApprovalRequest = { action, reason, findings, digest, choices, signal: closing }
+    const signal = callSignal ? AbortSignal.any([closing, callSignal]) : closing
     events.emit('approval', { action, state: 'waiting' })
-    const approval = await ask(approve, request).finally(() => events.emit('approval', { action, state: 'answered' }))
-    const { decision, edited } = typeof approval === 'string' ? { decision: approval, edited: undefined } : approval
-    if (decision !== 'once' && decision !== 'session' && decision !== 'always') {
-      return { allowed: false, by: 'user', reason: 'the user denied it' }
-    }
+    const answer = await ask(approve, { ...question, digest, choices, signal }).finally(() =>
+      events.emit('approval', { action, state: 'answered' }),
+    )
+    if ('failure' in answer) return { allowed: false, by: 'default', reason: answer.failure }
+    const { decision, edited } = readApproval(answer.approval)
+    if (!decision) return { allowed: false, by: 'user', reason: 'the user denied it' }
     if (decision !== 'once' && choices.includes(decision)) await grants.add({ ...scope, duration: decision })
     return { allowed: true, by: 'user', reason: `the user allowed it (${decision})`, edited }
   }
@@ -187,8 +206,34 @@ function reasonFor(action: HostAction, held: readonly Finding[], decided: Policy
     : `Rule ${decided.rule} of the policy asks for it`
 }
 
-async function ask(approve: Approve, request: ApprovalRequest): Promise<Approval> {
-  return approve(request)
+type Question = Pick<ApprovalRequest, 'action' | 'findings' | 'reason'>
+
+/** A user interface that fails has not approved. One that never answers keeps neither a cancelled call nor the host waiting. */
+async function ask(approve: Approve, request: ApprovalRequest): Promise<{ approval: unknown } | { failure: string }> {
+  const answered = (async () => approve(request))().then(
+    (approval: unknown) => ({ approval }),
+    (error: unknown) => ({ failure: `the user could not be asked: ${messageOf(error)}` }),
+  )
+  return untilAborted(answered, request.signal, withdrawn)
+}
+
+function withdrawn(reason: unknown): McpError {
+  return reason instanceof McpError
+    ? reason
+    : new McpError('cancelled', 'The question was withdrawn', { cause: reason })
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** Everything but a known duration is a denial: user interfaces may be written without types. */
+function readApproval(approval: unknown): { decision?: GrantDuration; edited?: Verdict['edited'] } {
+  const { decision, edited } = isObject(approval)
+    ? (approval as Partial<Exclude<Approval, string>>)
+    : { decision: approval }
+  const isGrant = decision === 'once' || decision === 'session' || decision === 'always'
+  return isGrant ? { decision, edited } : {}
 }
 
 function summaryOf(action: HostAction): Record<string, unknown> {

@@ -4,7 +4,7 @@ import type { CreateMessageParams, CreateMessageResult } from '../protocol/sampl
 import { version } from '../util/version.ts'
 import type { ActionServer, Approve } from './action.ts'
 import type { AuditLog } from './audit/audit.ts'
-import { checkServerConfigs } from './config/parse-config.ts'
+import { parseServerConfigs } from './config/parse-config.ts'
 import type { ServerConfigs } from './config/server-config.ts'
 import type { Consent } from './consent.ts'
 import type { Finding } from './findings/finding.ts'
@@ -124,9 +124,11 @@ export class HostParts {
     return pathFindings(args, this.#roots.rootsFor(server))
   }
 
-  configure(servers: ServerConfigs): void {
-    this.servers = servers
+  /** Throws a `ConfigError` if something is wrong with the servers; then nothing changes. */
+  configure(servers: ServerConfigs): ServerConfigs {
+    this.servers = parseServerConfigs(servers, { env: {}, cwd: '.' })
     this.audit?.append({ event: 'config-changed', details: { servers: Object.keys(servers) } })
+    return this.servers
   }
 
   /** Closes what `openParts` opened. */
@@ -141,7 +143,7 @@ async function readServers(servers: HostOptions['servers']): Promise<ServerConfi
     const { readConfigFile } = await import('./node/config-file.ts')
     return readConfigFile(servers).servers
   }
-  return checkServerConfigs(servers, { env: {}, cwd: '.' }).servers
+  return parseServerConfigs(servers, { env: {}, cwd: '.' })
 }
 
 async function openState(store: HostOptions['store']): Promise<HostState> {

@@ -10,7 +10,10 @@ import type { ServerConfigs } from './config/server-config.ts'
 import { Consent } from './consent.ts'
 import { DataFlows } from './data-flow.ts'
 import type { HostEvents, ServerState } from './events.ts'
-import type { Grant } from './grants.ts'
+import type { Finding } from './findings/finding.ts'
+import { inspectArguments } from './findings/inspect.ts'
+import { flowFindings } from './flow-findings.ts'
+import type { Grant, Grants } from './grants.ts'
 import { type HostParts, openParts, type SessionOptions } from './host-parts.ts'
 import { type ToolFormat, type ToolSet, type ToolsForOptions, toolsFor } from './models/tools-for.ts'
 import type { HostOptions } from './options.ts'
@@ -68,10 +71,13 @@ export class Host {
   readonly #closing = new AbortController()
   readonly #connections: ServerConnections
   readonly #consent: Consent
+  readonly #grants: Grants
   #flows = new DataFlows()
   readonly #calls: ToolCalls
   readonly #resources: ResourceFinder
   #catalog: Catalog | undefined
+  /** The sessions that are open. They close with the host. */
+  readonly #sessions = new Set<Host>()
 
   /** @internal Use `createHost`, or `session` for the callers of a gateway. */
   constructor(parts: HostParts, session: SessionOptions, owner?: Host) {
@@ -84,6 +90,7 @@ export class Host {
     const events = this.#events
     const approve = session.approve ?? parts.approve
     const grants = parts.grantsFor(session)
+    this.#grants = grants
     this.#consent = new Consent({ policy, approve, grants, events, audit, caller, closing: this.#closing.signal })
     const consent = this.#consent
     this.#connections = new ServerConnections({
@@ -188,18 +195,15 @@ export class Host {
       const own = connection.definitions?.tools.find(({ name }) => name === tool.originalName)
       if (!own) throw new McpError('invalid-argument', `it does not offer the tool ${tool.originalName} any more`)
       const timeoutMs = options.timeoutMs ?? connection.config.timeoutMs
-      return this.#calls.call(client, connection.server, tool, own, args, { ...options, timeoutMs })
-    })
+      const isCurrent = () => connection.stillHas(own)
+      const { server } = connection
+      return this.#calls.call({ client, server, tool, own, isCurrent }, args, { ...options, timeoutMs })
+    }, options.signal)
   }
 
   /** @internal Returns the tool with this name; undefined if there is none. */
   async findTool(name: string): Promise<HostTool | undefined> {
     return this.#catalog?.tools.get(name) ?? (await this.#ready()).tools.get(name)
-  }
-
-  /** @internal Returns the tool with this name if it is known already. */
-  knownTool(name: string): HostTool | undefined {
-    return this.#catalog?.tools.get(name)
   }
 
   /** @internal Throws if there is no such prompt. */
@@ -218,10 +222,10 @@ export class Host {
     throw new McpError('invalid-argument', `The catalog has no resource template ${JSON.stringify(ref.uri)}`)
   }
 
-  /** @internal Returns the id of the only server that has the resource. */
-  async findResource(uri: string): Promise<string> {
+  /** @internal Returns the id of the only server that has the resource, among those that count. */
+  async findResource(uri: string, counts: (server: string) => boolean = () => true): Promise<string> {
     await this.#ready()
-    return (await this.#resources.find(uri)).server.id
+    return (await this.#resources.find(uri, counts)).server.id
   }
 
   /** @internal Forgets which data came from which server, because another caller uses this session next. */
@@ -235,8 +239,9 @@ export class Host {
     const connection = this.#connections.get(prompt.server)
     return connection.use(async (client) => {
       const { server } = connection
-      await this.#consent.require({ kind: 'prompt', server, prompt: prompt.originalName, arguments: args })
-      const result = await client.getPrompt(prompt.originalName, { ...args })
+      const action = { kind: 'prompt', server, prompt: prompt.originalName, arguments: { ...args } } as const
+      await this.#consent.require(action, this.#inspect(action.arguments, server.id))
+      const result = await client.getPrompt(prompt.originalName, action.arguments)
       this.#flows.note(server.id, result)
       this.#parts.audit?.append({
         event: 'prompt-get',
@@ -256,29 +261,40 @@ export class Host {
   async readResource(uri: string, { server }: { server?: string | undefined } = {}): Promise<ReadResourceResult> {
     const connection = this.#connections.get(server ?? (await this.#owner.findResource(uri)))
     return connection.use(async (client) => {
-      await this.#consent.require({ kind: 'resource', server: connection.server, uri })
+      const { server } = connection
+      const { id } = server
+      await this.#consent.require({ kind: 'resource', server, uri }, this.#inspect({ uri }, id))
       const result = await client.readResource(uri)
-      const { id } = connection.server
       this.#flows.note(id, result)
       this.#parts.audit?.append({ event: 'resource-read', server: id, caller: this.#session.caller, details: { uri } })
       return result
     })
   }
 
-  /** Completes an argument of a prompt of the catalog, or of a resource template. */
+  /** Completes an argument of a prompt of the catalog, or of a resource template. The server sees the beginning of the value. */
   async complete({ ref, ...params }: CompleteParams): Promise<CompleteResult['completion']> {
     const found = await this.#owner.findReference(ref)
-    return this.#connections.get(found.server).use((client) => client.complete({ ...params, ref: found.ref }))
+    const connection = this.#connections.get(found.server)
+    const { server } = connection
+    const args = { ...params.context?.arguments, [params.argument.name]: params.argument.value }
+    return connection.use(async (client) => {
+      const action =
+        found.ref.type === 'ref/prompt'
+          ? ({ kind: 'prompt', server, prompt: found.ref.name, arguments: args } as const)
+          : ({ kind: 'resource', server, uri: found.ref.uri } as const)
+      await this.#consent.require(action, this.#inspect(args, server.id))
+      return client.complete({ ...params, ref: found.ref })
+    })
   }
 
   /** The grants that are valid now. */
   grants(): Grant[] {
-    return this.#parts.grantsFor(this.#session).list()
+    return this.#grants.list()
   }
 
   /** Revokes a grant. Returns false if there is no such grant. */
   async revoke(id: string): Promise<boolean> {
-    return this.#parts.grantsFor(this.#session).revoke(id)
+    return this.#grants.revoke(id)
   }
 
   /** Connects a server now, and asks again for definitions that are held. */
@@ -293,9 +309,10 @@ export class Host {
 
   /** Replaces the configuration. Servers whose entry is the same stay connected. */
   async configure(servers: ServerConfigs): Promise<void> {
-    this.#parts.configure(servers)
-    await this.#connections.configure(servers)
-    this.#changed()
+    const checked = this.#parts.configure(servers)
+    const hosts = [this.#owner, ...this.#owner.#sessions]
+    await Promise.all(hosts.map((host) => host.#connections.configure(checked)))
+    for (const host of hosts) host.#changed()
   }
 
   /** @internal The function that asks the operator of a gateway. */
@@ -305,19 +322,29 @@ export class Host {
 
   /** Creates a host for one caller, with connections, grants and questions of its own. Used by gateways. */
   session(options: SessionOptions): Host {
-    return new Host(this.#parts, options, this.#owner)
+    const owner = this.#owner
+    if (owner.#closing.signal.aborted) throw new McpError('closed', 'The host was closed')
+    const session = new Host(this.#parts, options, owner)
+    owner.#sessions.add(session)
+    return session
   }
 
   /** Closes all connections, and the audit log and store that the host opened. */
   async close(): Promise<void> {
     this.#closing.abort(new McpError('closed', 'The host was closed'))
-    await this.#connections.close()
+    this.#owner.#sessions.delete(this)
+    await Promise.all([this.#connections.close(), ...[...this.#sessions].map((session) => session.close())])
     if (this.#owner === this) await this.#parts.close()
   }
 
   /** Closes the host at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** What is suspicious about values that are about to go to a server. Policies look at data flows of tool calls only. */
+  #inspect(values: Readonly<Record<string, string>>, to: string): Finding[] {
+    return [...inspectArguments(values), ...flowFindings(this.#flows.find(values, to), to)]
   }
 
   /** Connects to servers whose definitions are unknown, and waits for them, but not for ever. */

@@ -29,10 +29,15 @@ export class ResourceFinder {
       )
   }
 
-  /** The only server that has the URI: in its list, or by a template. Throws if there is none, or more than one. */
-  async find(uri: string): Promise<ServerConnection> {
-    const listed = (await this.list()).filter((resource) => resource.uri === uri).map(({ server }) => server)
-    const found = [...new Set(listed.length > 0 ? listed : this.#byTemplate(uri))]
+  /**
+   * The only server that has the URI: in its list, or by a template. Throws if there is none, or more than one.
+   *
+   * @param counts Servers that do not count are treated as if they did not exist.
+   */
+  async find(uri: string, counts: (server: string) => boolean): Promise<ServerConnection> {
+    const listed = (await this.list()).filter((resource) => resource.uri === uri && counts(resource.server))
+    const candidates = listed.length > 0 ? listed.map(({ server }) => server) : this.#byTemplate(uri).filter(counts)
+    const found = [...new Set(candidates)]
     const [id] = found
     if (id !== undefined && found.length === 1) return this.#connections.get(id)
     const why =

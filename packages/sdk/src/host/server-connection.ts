@@ -1,12 +1,15 @@
 import type { Client } from '../client/client.ts'
 import type { ClientOptions } from '../client/options.ts'
-import { McpError } from '../errors.ts'
+import { DeniedError, McpError } from '../errors.ts'
+import type { Tool } from '../protocol/tools.ts'
+import { untilAborted } from '../util/abort.ts'
 import { type Backoff, backoffMs } from '../util/backoff.ts'
 import { clock } from '../util/clock.ts'
 import { pause, scheduler, type Timer } from '../util/scheduler.ts'
+import { TokenBucket } from '../util/token-bucket.ts'
 import type { ActionServer } from './action.ts'
 import type { ServerConfig } from './config/server-config.ts'
-import type { Definitions } from './definitions.ts'
+import { type Definitions, digestOf } from './definitions.ts'
 import type { ServerState } from './events.ts'
 import { loadDefinitions } from './load-definitions.ts'
 
@@ -17,6 +20,11 @@ const retries: Backoff = { initialDelayMs: 1_000, maxDelayMs: 60_000, growth: 2,
 
 /** Changes that a server announces in quick succession are checked together. */
 const changeDelayMs = 20
+
+/** How often the definitions of a server are read again. One that announces more changes is checked late. */
+const changeBurst = 10
+const changesPerSecond = 0.5
+const lateChangeDelayMs = 2_000
 
 export interface ServerConnectionOptions {
   readonly server: ActionServer
@@ -41,6 +49,11 @@ export class ServerConnection {
   #client: Client | undefined
   #opening: Promise<Client> | undefined
   #checking: Promise<void> | undefined
+  /** The server announced a change that was not read yet. */
+  #isChanged = false
+  /** The user denied the definitions. Asking again is up to the user. */
+  #isDenied = false
+  readonly #changeRate = new TokenBucket(changeBurst, changesPerSecond, clock.monotonic())
   #definitions: Definitions | undefined
   #hasResources = false
   #activeCalls = 0
@@ -86,12 +99,19 @@ export class ServerConnection {
     return this.#hasResources && this.definitions !== undefined
   }
 
+  /** Whether the server still has exactly this tool, and may be used. Waits for definitions that are being read. */
+  async stillHas(tool: Tool): Promise<boolean> {
+    await this.#checking
+    const now = this.definitions?.tools.find(({ name }) => name === tool.name)
+    return now !== undefined && (now === tool || (await digestOf(now)) === (await digestOf(tool)))
+  }
+
   /** Runs work with a connected client whose definitions are approved. */
-  async use<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  async use<T>(work: (client: Client) => Promise<T>, signal?: AbortSignal | undefined): Promise<T> {
     this.#activeCalls++
     this.#stopIdleTimer()
     try {
-      const client = await this.ready()
+      const client = await (signal ? untilAborted(this.ready(), signal, cancelled) : this.ready())
       return await work(client)
     } catch (error) {
       throw this.#named(error)
@@ -130,6 +150,7 @@ export class ServerConnection {
     if (this.#state !== 'disabled') this.#setState('idle')
     this.#failures = 0
     this.#retryAt = 0
+    this.#isDenied = false
     await client?.close()
   }
 
@@ -140,12 +161,17 @@ export class ServerConnection {
     await this.disconnect()
   }
 
-  /** Reads the definitions again, and asks for approval if they changed. */
-  check(): Promise<void> {
+  /**
+   * Reads the definitions again, and asks for approval if they changed. A server that announces changes all the time is checked
+   * less and less often, and not at all after the user denied its definitions.
+   */
+  check(): void {
+    this.#isChanged = true
+    if (this.#isDenied) return
     this.#checking ??= this.#check().finally(() => {
       this.#checking = undefined
+      if (this.#isChanged && !this.#closing.signal.aborted) this.check()
     })
-    return this.#checking
   }
 
   async #open(): Promise<Client> {
@@ -155,6 +181,8 @@ export class ServerConnection {
       client = await this.#options.open(this.#options.client, this.#closing.signal)
       if (this.#closing.signal.aborted) throw hostClosed()
       await this.#approve(client)
+      // The user may have thought about it for minutes.
+      if (client.state === 'closed') throw new McpError('closed', 'the connection was lost')
       this.#listen(client)
       this.#client = client
       this.#failures = 0
@@ -173,16 +201,20 @@ export class ServerConnection {
     try {
       await this.#options.approveDefinitions(definitions)
     } catch (error) {
+      this.#isDenied = error instanceof DeniedError
       this.#setState('held', error)
       throw heldError(error)
     }
+    this.#isDenied = false
     this.#definitions = definitions
     this.#hasResources = client.server.capabilities.resources !== undefined
     this.#options.onDefinitions()
   }
 
   async #check(): Promise<void> {
-    await pause(changeDelayMs)
+    const isLate = !this.#changeRate.take(clock.monotonic())
+    await pause(isLate ? lateChangeDelayMs : changeDelayMs, { signal: this.#closing.signal, unref: true })
+    this.#isChanged = false
     const client = this.#client
     if (!client || this.#closing.signal.aborted) return
     try {
@@ -197,7 +229,7 @@ export class ServerConnection {
   }
 
   #listen(client: Client): void {
-    const check = () => void this.check()
+    const check = () => this.check()
     client.on('toolsChanged', check)
     client.on('promptsChanged', check)
     client.on('updatesMissed', check)
@@ -256,6 +288,10 @@ export class ServerConnection {
 
 function hostClosed(): McpError {
   return new McpError('closed', 'the host is closed')
+}
+
+function cancelled(reason: unknown): McpError {
+  return new McpError('cancelled', 'the call was cancelled while it waited for the connection', { cause: reason })
 }
 
 function heldError(cause: unknown): McpError {

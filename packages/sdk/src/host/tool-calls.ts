@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts'
 import type { ToolResult } from '../client/features/tool-result.ts'
-import { McpError } from '../errors.ts'
+import { DeniedError, McpError } from '../errors.ts'
 import type { Progress, RequestOptions } from '../jsonrpc/pending.ts'
 import type { RequestMeta } from '../protocol/meta.ts'
 import type { Tool } from '../protocol/tools.ts'
@@ -10,6 +10,7 @@ import { createJsonValidator, type Validate } from '../schema/user-schema.ts'
 import { clock } from '../util/clock.ts'
 import type { Emitter } from '../util/emitter.ts'
 import { isThenable } from '../util/maybe-async.ts'
+import { define, type JsonObject } from '../util/objects.ts'
 import { random } from '../util/random.ts'
 import type { ActionServer, Trust } from './action.ts'
 import type { AuditLog } from './audit/audit.ts'
@@ -56,6 +57,17 @@ export interface ToolCallsOptions {
   pathFindings(server: string, args: Readonly<Record<string, unknown>>): readonly Finding[]
 }
 
+/** A tool of a connected server. */
+export interface FoundTool {
+  readonly client: Client
+  readonly server: ActionServer
+  readonly tool: HostTool
+  /** The definition as the server sent it. */
+  readonly own: Tool
+  /** Whether the server still has this definition, and may be used. */
+  isCurrent(): Promise<boolean>
+}
+
 /** Calls tools: checks the arguments, asks for consent, records the call, and checks the result. */
 export class ToolCalls {
   readonly #options: ToolCallsOptions
@@ -65,15 +77,13 @@ export class ToolCalls {
     this.#options = options
   }
 
-  /** @param own The definition as the server sent it. */
   async call(
-    client: Client,
-    server: ActionServer,
-    tool: HostTool,
-    own: Tool,
-    args: Readonly<Record<string, unknown>>,
+    { client, server, tool, own, isCurrent }: FoundTool,
+    given: Readonly<Record<string, unknown>>,
     options: HostCallOptions = {},
   ): Promise<HostToolResult> {
+    // The user approves what is shown, so nothing may change it between the question and the call.
+    const args = copyJson(given) as Readonly<Record<string, unknown>>
     await this.#check(tool, own, args)
     const { consent, flows, pathFindings } = this.#options
     const findings = [...inspectArguments(args), ...pathFindings(server.id, args)]
@@ -83,10 +93,14 @@ export class ToolCalls {
       tool: own,
       name: tool.name,
       arguments: args,
-      flows: flows().find(args, server.id),
+      flows: flows().find(args, server.id, own),
     } as const
-    const asked = consent.require(action, findings)
-    if (asked) await asked
+    const asked = consent.require(action, findings, options.signal)
+    if (asked) {
+      await asked
+      // The user saw one definition; by now the server may have another.
+      if (!(await isCurrent())) throw new DeniedError(`${tool.name} was not called: its definition changed meanwhile`)
+    }
     options.signal?.throwIfAborted()
     const running = this.#begin(tool, options)
     try {
@@ -205,6 +219,17 @@ function hasBranches(schema: object): boolean {
   return ['allOf', 'anyOf', 'oneOf', 'if', '$ref', '$dynamicRef', 'dependentSchemas'].some((key) =>
     Object.hasOwn(schema, key),
   )
+}
+
+/** Deeper values are left to the validation, which refuses them. */
+const maxDepth = 500
+
+function copyJson(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null || depth > maxDepth) return value
+  if (Array.isArray(value)) return value.map((item) => copyJson(item, depth + 1))
+  const copy: JsonObject = {}
+  for (const key of Object.keys(value)) define(copy, key, copyJson((value as JsonObject)[key], depth + 1))
+  return copy
 }
 
 function meta({ _meta }: HostCallOptions): { _meta?: RequestMeta } {

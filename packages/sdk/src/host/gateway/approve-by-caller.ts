@@ -24,7 +24,8 @@ export async function approveByCaller(
     },
   })
   const decision = (content as { decision?: unknown } | undefined)?.decision
-  return action === 'accept' && (decision === 'once' || decision === 'session') ? decision : 'deny'
+  const chosen = request.choices.find((choice) => choice !== 'always' && choice === decision)
+  return action === 'accept' && chosen !== undefined ? chosen : 'deny'
 }
 
 function messageOf({ action, reason, findings }: ApprovalRequest): string {

@@ -1,10 +1,10 @@
-import { McpError } from '../../errors.ts'
+import { ErrorCode, McpError, ProtocolError } from '../../errors.ts'
 import type { ElicitParams, ElicitResult } from '../../protocol/elicitation.ts'
 import type { InputRequest } from '../../protocol/input.ts'
 import type { Root } from '../../protocol/roots.ts'
 import type { CreateMessageParams, CreateMessageResult } from '../../protocol/sampling.ts'
 import type { Context } from '../../server/context.ts'
-import type { Approval, ApprovalRequest, Approve } from '../action.ts'
+import type { ActionServer, Approval, ApprovalRequest, Approve } from '../action.ts'
 import type { Host } from '../host.ts'
 import type { HostInput } from '../options.ts'
 import { approveByCaller } from './approve-by-caller.ts'
@@ -23,6 +23,14 @@ export interface CallerSessionOptions {
   readonly approve: Approve | undefined
 }
 
+/** Calls that wait for an answer cost memory here and at the server. */
+const maxOpenCalls = 1_000
+
+/** The error for a caller that has to wait. */
+export function busy(what: string): ProtocolError {
+  return new ProtocolError(ErrorCode.InternalError, `${what}. Try again later.`)
+}
+
 /** A caller with connections of its own. Questions of its servers go to the call of this caller that is open. */
 export class CallerSession {
   readonly host: Host
@@ -36,8 +44,8 @@ export class CallerSession {
       caller,
       approve: (request) => this.#approve(request),
       input: this.#input(ctx),
-      sampling: ctx.can('sample') && { sample: (_server, params, signal) => this.#sample(params, signal) },
-      roots: ctx.can('roots') && { for: () => this.#roots() },
+      sampling: ctx.can('sample') && { sample: (server, params, signal) => this.#sample(server, params, signal) },
+      roots: ctx.can('roots') && { for: (server) => this.#roots(server) },
     })
   }
 
@@ -49,8 +57,10 @@ export class CallerSession {
     return this.#calls.size > 0
   }
 
-  begin(): RelayedCall {
-    const call = new RelayedCall()
+  /** @param server The id of the server that is called. */
+  begin(server: string): RelayedCall {
+    if (this.#calls.size >= maxOpenCalls) throw busy(`This caller has ${maxOpenCalls} calls that are not finished`)
+    const call = new RelayedCall(server)
     this.#calls.add(call)
     return call
   }
@@ -67,38 +77,48 @@ export class CallerSession {
     if (!ctx.can('elicit')) return 'deny'
     // The next anonymous caller is someone else.
     const choices = isAnonymous ? request.choices.filter((choice) => choice === 'once') : request.choices
-    return approveByCaller({ ...request, choices }, (question) => this.#ask(question, request.signal))
+    return approveByCaller({ ...request, choices }, (question) =>
+      this.#ask(request.action.server, question, request.signal),
+    )
   }
 
   #input(ctx: Context): HostInput {
     return {
       ...(ctx.can('elicit') && {
         elicit: ({ message, requestedSchema }, { server, signal }) =>
-          this.#elicit({ message: `${server.id}: ${message}`, requestedSchema }, signal),
+          this.#elicit(server, { message: `${server.id}: ${message}`, requestedSchema }, signal),
       }),
       ...(ctx.can('elicitUrl') && {
         elicitUrl: ({ message, url, elicitationId = '' }, { server, signal }) =>
-          this.#elicit({ mode: 'url', message: `${server.id}: ${message}`, url: url.href, elicitationId }, signal),
+          this.#elicit(
+            server,
+            { mode: 'url', message: `${server.id}: ${message}`, url: url.href, elicitationId },
+            signal,
+          ),
       }),
     }
   }
 
-  async #elicit(params: ElicitParams, signal: AbortSignal): Promise<ElicitResult> {
-    return (await this.#ask({ method: 'elicitation/create', params }, signal)) as unknown as ElicitResult
+  async #elicit(server: ActionServer, params: ElicitParams, signal: AbortSignal): Promise<ElicitResult> {
+    return (await this.#ask(server, { method: 'elicitation/create', params }, signal)) as unknown as ElicitResult
   }
 
-  async #sample(params: CreateMessageParams, signal: AbortSignal): Promise<CreateMessageResult> {
-    return (await this.#ask({ method: 'sampling/createMessage', params }, signal)) as unknown as CreateMessageResult
+  async #sample(server: ActionServer, params: CreateMessageParams, signal: AbortSignal): Promise<CreateMessageResult> {
+    return (await this.#ask(
+      server,
+      { method: 'sampling/createMessage', params },
+      signal,
+    )) as unknown as CreateMessageResult
   }
 
-  async #roots(): Promise<Root[]> {
-    const { roots } = await this.#ask({ method: 'roots/list' }, new AbortController().signal)
+  async #roots(server: ActionServer): Promise<Root[]> {
+    const { roots } = await this.#ask(server, { method: 'roots/list' }, new AbortController().signal)
     return roots as Root[]
   }
 
-  /** A server asks on its connection, not in a call. The newest call of this caller is the most likely cause. */
-  #ask(request: InputRequest, signal: AbortSignal): ReturnType<RelayedCall['ask']> {
-    const call = [...this.#calls].at(-1)
+  /** A server asks on its connection, not in a call. The newest call of this caller to it is the most likely cause. */
+  #ask({ id }: ActionServer, request: InputRequest, signal: AbortSignal): ReturnType<RelayedCall['ask']> {
+    const call = [...this.#calls].findLast(({ server }) => server === id)
     if (call) return call.ask(request, signal)
     throw new McpError('not-connected', 'The server asked outside of a call, when no caller waits for it')
   }

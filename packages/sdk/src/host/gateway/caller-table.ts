@@ -1,7 +1,7 @@
 import type { Context } from '../../server/context.ts'
 import type { Approve } from '../action.ts'
 import type { Host } from '../host.ts'
-import { CallerSession } from './caller-sessions.ts'
+import { busy, CallerSession } from './caller-sessions.ts'
 
 export interface CallerTableOptions {
   readonly host: Host
@@ -14,7 +14,9 @@ export interface CallerTableOptions {
 export class CallerTable {
   readonly #options: CallerTableOptions
   readonly #sessions = new Map<string, CallerSession>()
+  /** Sessions that wait for the next anonymous caller, and those that have one. */
   readonly #anonymous = new Set<CallerSession>()
+  readonly #busy = new Set<CallerSession>()
 
   constructor(options: CallerTableOptions) {
     this.#options = options
@@ -23,22 +25,26 @@ export class CallerTable {
   /** Returns the session of a caller. Call `release` when it is not needed any more. */
   acquire(ctx: Context): { session: CallerSession; release: () => void } {
     const key = keyOf(ctx)
-    const session = key === undefined ? this.#takeAnonymous(ctx) : this.#find(key, ctx)
-    this.#evict()
+    if (key !== undefined) return { session: this.#find(key, ctx), release: () => {} }
+    const session = this.#takeAnonymous(ctx)
+    this.#busy.add(session)
     return {
       session,
       release: () => {
-        if (key !== undefined) return
+        // It is closed if the table was closed meanwhile.
+        if (!this.#busy.delete(session)) return
         session.host.forget()
         this.#anonymous.add(session)
       },
     }
   }
 
+  /** Closes all sessions, also those with calls. The next caller gets a new one. */
   async close(): Promise<void> {
-    const all = [...this.#sessions.values(), ...this.#anonymous]
+    const all = [...this.#sessions.values(), ...this.#anonymous, ...this.#busy]
     this.#sessions.clear()
     this.#anonymous.clear()
+    this.#busy.clear()
     await Promise.all(all.map(({ host }) => host.close()))
   }
 
@@ -62,23 +68,26 @@ export class CallerTable {
   }
 
   #create(caller: string, ctx: Context, isAnonymous: boolean): CallerSession {
+    this.#makeRoom()
     const { host, approve } = this.#options
     return new CallerSession(host, { caller, ctx, approve, isAnonymous, abilities: abilitiesOf(ctx) })
   }
 
-  #evict(): void {
-    const { maxCallers, onError } = this.#options
-    for (const [key, session] of this.#sessions) {
-      if (this.#sessions.size <= maxCallers) break
-      if (session.isBusy) continue
-      this.#sessions.delete(key)
-      session.host.close().catch(onError)
+  /** Closes sessions that nobody uses. Throws if all are in use: each may have a process for every server. */
+  #makeRoom(): void {
+    const { maxCallers } = this.#options
+    while (this.#sessions.size + this.#anonymous.size + this.#busy.size >= maxCallers) {
+      const [waiting] = this.#anonymous
+      const unused = waiting ?? [...this.#sessions.values()].find(({ isBusy }) => !isBusy)
+      if (!unused) throw busy(`The gateway serves ${maxCallers} callers (maxCallers)`)
+      this.#remove(unused)
     }
-    for (const session of this.#anonymous) {
-      if (this.#anonymous.size <= maxCallers) break
-      this.#anonymous.delete(session)
-      session.host.close().catch(onError)
-    }
+  }
+
+  #remove(session: CallerSession): void {
+    this.#anonymous.delete(session)
+    for (const [key, other] of this.#sessions) if (other === session) this.#sessions.delete(key)
+    session.host.close().catch(this.#options.onError)
   }
 }
 

@@ -1,20 +1,21 @@
 import { ErrorCode, McpError, PeerError, ProtocolError, Suspended } from '../../errors.ts'
+import type { Implementation } from '../../protocol/capabilities.ts'
 import type { RequestMeta } from '../../protocol/meta.ts'
-import {
-  findMirroredArguments,
-  type MirroredArgument,
-  mirroredArgumentsProblem,
-} from '../../protocol/mirrored-headers.ts'
+import type { GetPromptParams, GetPromptResult } from '../../protocol/prompts.ts'
 import type { ReadResourceResult } from '../../protocol/resources.ts'
 import type { CallToolParams, CallToolResult, Tool } from '../../protocol/tools.ts'
 import type { Context } from '../../server/context.ts'
+import type { ServerOptions } from '../../server/options.ts'
 import { Server } from '../../server/server.ts'
+import { omit } from '../../util/objects.ts'
 import { version } from '../../util/version.ts'
 import type { HostTool } from '../catalog.ts'
 import type { Host } from '../host.ts'
+import type { HostToolResult } from '../tool-calls.ts'
 import { toAccess } from './access.ts'
 import { CallerTable } from './caller-table.ts'
 import { fromGatewayUri, toGatewayUris } from './gateway-uri.ts'
+import { checkMirroredArguments } from './mirrored-arguments.ts'
 import type { GatewayOptions, IsAllowed } from './options.ts'
 import { Pages } from './pages.ts'
 import { Relay } from './relay.ts'
@@ -55,7 +56,7 @@ class Gateway {
       resources: { listChanged: true },
       completions: {},
     }
-    this.server = new Server(info, { ...server, capabilities })
+    this.server = new GatewayServer(info, { ...server, capabilities }, () => callers.close())
     const onError = (error: unknown) => this.server.reportError(error)
     const callers = new CallerTable({ host, approve: host.approve, maxCallers: options.maxCallers ?? 200, onError })
     this.#relay = new Relay(callers, parkedMs)
@@ -83,20 +84,7 @@ class Gateway {
         (page) => ({ tools: page }),
       )
     })
-    this.server.setMethod('tools/call', {
-      handler: (params, ctx) => this.#callTool(params as unknown as CallToolParams, ctx),
-      headersProblem: (params, headers) => {
-        const tool = this.#host.knownTool(String(params.name))
-        return tool && mirroredArgumentsProblem(this.#mirrored(tool), params.arguments, headers)
-      },
-    })
-  }
-
-  /** The arguments of a tool that headers mirror. A header that disagrees is refused before anything is sent to the server. */
-  #mirrored({ inputSchema }: HostTool): readonly MirroredArgument[] {
-    const known = mirroredBySchema.get(inputSchema) ?? findMirroredArguments(inputSchema)
-    mirroredBySchema.set(inputSchema, known)
-    return known
+    this.server.setRequestHandler('tools/call', (params, ctx) => this.#callTool(params, ctx))
   }
 
   async #toolsFor(ctx: Context): Promise<readonly Tool[]> {
@@ -110,7 +98,8 @@ class Gateway {
   }
 
   async #callTool({ name, arguments: args = {} }: CallToolParams, ctx: Context): Promise<CallToolResult> {
-    const isSearch = this.#toolSearch !== false && isSearchTool(name)
+    // A server with the id `search` may have a tool called `tools`.
+    const isSearch = isSearchTool(name) && (await this.#toolsFor(ctx)) === searchTools
     const found = isSearch ? runToolSearch(await this.#allowedTools(ctx), name, args) : undefined
     if (found && 'result' in found) return found.result
     const call = found?.call ?? { name, arguments: args }
@@ -118,8 +107,9 @@ class Gateway {
     if (!tool || !this.#isAllowed(ctx, tool)) {
       throw new ProtocolError(ErrorCode.InvalidParams, `Unknown tool: ${call.name.slice(0, 100)}`)
     }
+    if (!found) checkMirroredArguments(tool, args, ctx)
     try {
-      const result = await this.#relay.run(ctx, (host, relayed) =>
+      const result = await this.#relay.run(ctx, tool.server, (host, relayed) =>
         host.callFound(tool, call.arguments, {
           signal: relayed.signal,
           onProgress: (progress) => relayed.onProgress?.(progress),
@@ -127,8 +117,7 @@ class Gateway {
           headers: forwardedHeaders(ctx),
         }),
       )
-      // Only what the server sent, without what the host added.
-      return { ...result } as object as CallToolResult
+      return toResult(result)
     } catch (error) {
       return toErrorResult(error)
     }
@@ -146,11 +135,19 @@ class Gateway {
         (page) => ({ prompts: page }),
       )
     })
-    this.server.setRequestHandler('prompts/get', ({ name, arguments: args }, ctx) =>
-      this.#relay
-        .run(ctx, (host) => host.getPrompt(name, args))
-        .catch((error) => Promise.reject(toProtocolError(error))),
-    )
+    this.server.setRequestHandler('prompts/get', (params, ctx) => this.#getPrompt(params, ctx))
+  }
+
+  async #getPrompt({ name, arguments: args }: GetPromptParams, ctx: Context): Promise<GetPromptResult> {
+    const prompt = (await this.#host.prompts()).find((known) => known.name === name)
+    if (!prompt || !this.#isAllowed(ctx, prompt)) {
+      throw new ProtocolError(ErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 100)}`)
+    }
+    try {
+      return await this.#relay.run(ctx, prompt.server, (host) => host.getPrompt(name, args))
+    } catch (error) {
+      throw toProtocolError(error)
+    }
   }
 
   #serveResources(): void {
@@ -179,9 +176,12 @@ class Gateway {
   }
 
   async #readResource(given: string, ctx: Context): Promise<ReadResourceResult> {
-    const { uri, server } = fromGatewayUri(given)
+    const { uri, server: named } = fromGatewayUri(given)
+    const isAllowed = (server: string) => this.#isAllowed(ctx, { server, originalName: '' })
     try {
-      return await this.#relay.run(ctx, (host) => host.readResource(uri, { server }))
+      const server = named ?? (await this.#host.findResource(uri, isAllowed))
+      if (!isAllowed(server)) throw new ProtocolError(ErrorCode.ResourceNotFound, `Resource not found: ${given}`)
+      return await this.#relay.run(ctx, server, (host) => host.readResource(uri, { server }))
     } catch (error) {
       throw toProtocolError(error)
     }
@@ -193,7 +193,7 @@ class Gateway {
         const { server } = await this.#host.findReference(params.ref)
         if (!this.#isAllowed(ctx, { server, originalName: '' }))
           throw new McpError('invalid-argument', 'Unknown reference')
-        return await this.#relay.run(ctx, async (host) => ({ completion: await host.complete(params) }))
+        return await this.#relay.run(ctx, server, async (host) => ({ completion: await host.complete(params) }))
       } catch (error) {
         throw toProtocolError(error)
       }
@@ -205,18 +205,52 @@ class Gateway {
   }
 }
 
+/** The server that callers see. When it stops, the connections of callers are closed. */
+class GatewayServer extends Server {
+  readonly #closeCallers: () => Promise<void>
+  #holds = 0
+
+  constructor(info: Implementation, options: ServerOptions, closeCallers: () => Promise<void>) {
+    super(info, options)
+    this.#closeCallers = closeCallers
+  }
+
+  override async close(): Promise<void> {
+    await super.close()
+    await this.#closeCallers()
+  }
+
+  /** A transport that carries many clients holds the server until it stops. */
+  override hold(): () => Promise<void> {
+    const release = super.hold()
+    this.#holds++
+    let isHeld = true
+    return async () => {
+      await release()
+      if (isHeld && --this.#holds === 0) await this.#closeCallers()
+      isHeld = false
+    }
+  }
+}
+
 /** The definition as callers see it: without what only the host knows. */
 function toDefinition({ server: _server, originalName: _originalName, trust: _trust, ...tool }: HostTool): Tool {
   return tool
 }
-
-const mirroredBySchema = new WeakMap<object, readonly MirroredArgument[]>()
 
 /** Intermediaries forward these headers, also those that they do not know (2026-07-28 streamable-http). */
 function forwardedHeaders({ request, caller }: Context): Record<string, string> | undefined {
   if (!request || !caller.rules.mirrorsHeaders) return undefined
   const found = Object.entries(request.headers).filter(([name]) => name.startsWith('mcp-param-'))
   return found.length > 0 ? Object.fromEntries(found) : undefined
+}
+
+/** Members by which a server could pretend that the gateway asks something, or began a task. */
+const gatewayMembers = ['resultType', 'inputRequests', 'requestState', 'task']
+
+/** What the server sent, without what the host added. */
+function toResult(result: HostToolResult): CallToolResult {
+  return omit(result, gatewayMembers) as object as CallToolResult
 }
 
 /** Trace context is passed on. Other members, such as the progress token, belong to the request of the caller. */

@@ -17,9 +17,7 @@ export interface GatewayOptions {
    * above 100 tools. Default `auto`.
    */
   toolSearch?: boolean | 'auto' | undefined
-  /** Connections to servers that one caller may have. Default 20. */
-  maxConnectionsPerCaller?: number | undefined
-  /** Callers with connections of their own. The least recently used is disconnected. Default 200. */
+  /** Callers with connections of their own. The least recently used is disconnected; if all have open calls, more are refused. Default 200. */
   maxCallers?: number | undefined
   /** How long a call waits for the answer of a caller without a session. Default 600,000. */
   parkedMs?: number | undefined

@@ -1,4 +1,5 @@
 import { ErrorCode, ProtocolError, Suspended } from '../../errors.ts'
+import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Context } from '../../server/context.ts'
 import type { Host } from '../host.ts'
 import type { CallerTable } from './caller-table.ts'
@@ -19,8 +20,9 @@ export class Relay {
     this.#parkedMs = parkedMs
   }
 
-  async run<R extends object>(ctx: Context, work: RelayedWork<R>): Promise<R> {
-    const call = await this.#find(ctx, work)
+  /** @param server The id of the server that the work calls. */
+  async run<R extends object>(ctx: Context, server: string, work: RelayedWork<R>): Promise<R> {
+    const call = await this.#find(ctx, server, work)
     call.onProgress = ({ progress, ...details }) => ctx.progress(progress, details)
     const cancel = () => call.cancel(ctx.signal.reason)
     ctx.signal.addEventListener('abort', cancel, { once: true })
@@ -39,12 +41,12 @@ export class Relay {
    * Begins a call, or finds the one that an earlier request of this caller began. Beginning it again would make the server do
    * the same work twice.
    */
-  async #find(ctx: Context, work: RelayedWork): Promise<RelayedCall> {
-    if (!ctx.caller.rules.multiRoundTrip) return this.#begin(ctx, work)
+  async #find(ctx: Context, server: string, work: RelayedWork): Promise<RelayedCall> {
+    if (!ctx.caller.rules.multiRoundTrip) return this.#begin(ctx, server, work)
     const owner = ctx.request?.principal
     let begun: RelayedCall | undefined
     const ticket = await ctx.once('call', () => {
-      begun = this.#begin(ctx, work)
+      begun = this.#begin(ctx, server, work)
       if (!begun.ended) this.#open.set(begun.ticket, { call: begun, owner })
       return begun.ticket
     })
@@ -55,9 +57,9 @@ export class Relay {
     return open.call
   }
 
-  #begin(ctx: Context, work: RelayedWork): RelayedCall {
+  #begin(ctx: Context, server: string, work: RelayedWork): RelayedCall {
     const { session, release } = this.#callers.acquire(ctx)
-    const call = session.begin()
+    const call = session.begin(server)
     const done = () => {
       session.end(call)
       this.#open.delete(call.ticket)
@@ -72,7 +74,17 @@ export class Relay {
       const step = await call.next()
       if ('result' in step) return step.result
       const { key, request } = step.question
-      call.answer(key, await ctx.ask(request, { key }))
+      await this.#ask(call, key, ctx.ask(request, { key }))
+    }
+  }
+
+  /** A caller that cannot answer ends the question, not the call: the server decides what to do then. */
+  async #ask(call: RelayedCall, key: string, asked: Promise<ResultObject>): Promise<void> {
+    try {
+      call.answer(key, await asked)
+    } catch (error) {
+      if (error instanceof Suspended) throw error
+      call.refuse(key, error)
     }
   }
 }

@@ -27,6 +27,8 @@ interface OpenQuestion extends RelayedQuestion {
 export class RelayedCall {
   /** Cannot be guessed, and is only ever sent inside sealed state. */
   readonly ticket = random.uuid()
+  /** The id of the server that is called. Only this one may ask. */
+  readonly server: string
   readonly #abort = new AbortController()
   readonly #questions = new Map<string, OpenQuestion>()
   #count = 0
@@ -34,6 +36,10 @@ export class RelayedCall {
   #changed = deferred<void>()
   #timer: Timer | undefined
   onProgress: ((progress: Progress) => void) | undefined
+
+  constructor(server: string) {
+    this.server = server
+  }
 
   /** @param onEnd Called when the server has answered, or the call was cancelled. */
   start(work: (call: RelayedCall) => Promise<object>, onEnd: () => void): void {
@@ -79,8 +85,17 @@ export class RelayedCall {
     question?.answer.resolve(answer)
   }
 
+  /** Passes on that the caller cannot answer. */
+  refuse(key: string, error: unknown): void {
+    const question = this.#questions.get(key)
+    this.#questions.delete(key)
+    question?.answer.reject(error)
+  }
+
   /** Cancels the call if the caller does not come back in time. */
   park(parkedMs: number): void {
+    this.unpark()
+    if (this.ended) return
     this.#timer = scheduler.setTimeout(() => this.cancel('The caller did not answer in time'), parkedMs)
     scheduler.unref(this.#timer)
   }
