@@ -1,4 +1,4 @@
-import type { Host, Model } from 'tenon/host'
+import type { Host, Model, ServerStatus } from 'tenon/host'
 import { CliError, exitCodes } from '../exit-codes.ts'
 import type { Output } from '../output.ts'
 import { fit, safeLine } from '../safe-text.ts'
@@ -23,9 +23,13 @@ export class ChatLoop {
     this.#terminal = terminal
     this.#loaded = loaded
     this.#agent = 'model' in loaded ? this.#createAgent(loaded.model) : undefined
-    host.on('server', ({ id, state, error }) => {
-      if (state !== 'failed' && state !== 'held') return
-      this.#interject(`${id} is ${state}: ${error instanceof Error ? error.message : error}`)
+    // A server that keeps failing is reported once. What failed before is in the list of servers.
+    const reported = new Map(host.servers.map((server) => [server.id, describeProblem(server)]))
+    host.on('server', (event) => {
+      const problem = describeProblem(event)
+      if (problem === undefined || reported.get(event.id) === problem) return
+      reported.set(event.id, problem)
+      this.#interject(problem)
     })
     host.on('call', ({ tool, state, progress }) => {
       if (state === 'progress') this.#interject(`${tool}: ${describeProgress(progress)}`)
@@ -101,6 +105,12 @@ export class ChatLoop {
 
 /** The user sees the beginning of what the model reads. */
 const maxResultLines = 12
+
+function describeProblem({ id, state, error }: Pick<ServerStatus, 'id' | 'state' | 'error'>): string | undefined {
+  if (state !== 'failed' && state !== 'held') return undefined
+  const reason = error instanceof Error ? error.message : String(error)
+  return `${id} is ${state}: ${reason.replace(`Server "${id}": `, '')}`
+}
 
 function describeProgress(progress: { progress: number; total?: number; message?: string } | undefined): string {
   if (!progress) return 'working'

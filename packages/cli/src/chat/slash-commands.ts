@@ -25,10 +25,7 @@ export interface SlashCommand {
 
 /** The slash commands by name. `/quit` is part of the loop. */
 export const slashCommands: ReadonlyMap<string, SlashCommand> = new Map<string, SlashCommand>([
-  [
-    '/tools',
-    { usage: '/tools [words]', help: 'list or search tools; a full name shows its arguments', run: showTools },
-  ],
+  ['/tools', { usage: '/tools [words]', help: 'list tools, search them, or show one', run: showTools }],
   ['/call', { usage: '/call name key=value key:=json', help: 'call a tool', run: callTool }],
   ['/resources', { usage: '/resources', help: 'list resources and templates', run: showResources }],
   ['/read', { usage: '/read uri', help: 'read a resource', run: readResource }],

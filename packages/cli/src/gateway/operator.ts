@@ -41,14 +41,8 @@ export function createOperator({ output, isInteractive, trustConfig, color }: Op
   }
 }
 
-/** Rules for `--allow-all`: everything that callers do. Connections and definitions stay decisions of the operator. */
-export const allowAllRules: readonly PolicyRule[] = [
-  {
-    kind: ['tool', 'prompt', 'resource', 'roots', 'sampling', 'sampling-result', 'elicitation'],
-    decide: 'allow',
-  },
-  { kind: 'tool', from: '*', decide: 'allow' },
-]
+/** Rules for `--allow-all`. A rule without a kind covers neither connections nor definitions, which the operator decides. */
+export const allowAllRules: readonly PolicyRule[] = [{ decide: 'allow' }, { from: '*', decide: 'allow' }]
 
 function refusal(action: HostAction): string {
   const { id } = action.server
