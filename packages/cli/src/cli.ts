@@ -54,13 +54,9 @@ function versionOf(): string {
   return version
 }
 
-function toUsageError({ code, message }: CommanderError): Error {
-  const text = message.replace(/^error: /, '')
-  const hint =
-    code === 'commander.unknownOption'
-      ? 'If it belongs to the command of the server, write "--" before the command. "tenon help" lists the commands.'
-      : '"tenon help" lists the commands, and "tenon help <command>" the options.'
-  return usageError(text, hint)
+function toUsageError({ message }: CommanderError): Error {
+  const hint = '"tenon help" lists the commands, and "tenon help <command>" the options.'
+  return usageError(message.replace(/^error: /, ''), hint)
 }
 
 /** Also found if the command line is invalid. After `--` it belongs to the server. */

@@ -46,6 +46,11 @@ export function usageError(message: string, hint?: string): CliError {
   return new CliError('usage', message, { hint })
 }
 
+/** Creates the error for an option that is neither ours nor one of a command. */
+export function unknownOption(option: string): CliError {
+  return usageError(`Unknown option: ${option}`, '"tenon help <command>" lists the options.')
+}
+
 /** An error as `--json` prints it. */
 export interface DescribedError {
   readonly code: string

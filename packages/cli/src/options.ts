@@ -25,28 +25,26 @@ export interface RevisionFlags {
 }
 
 /** Adds `--json`, which prints exactly one JSON document. */
-export function addJsonOption(command: Command): Command {
-  return command.option('--json', 'print one JSON document')
+export function addJsonOption(command: Command): void {
+  command.option('--json', 'print one JSON document')
 }
 
 /** Adds `--no-color`. */
-export function addColorOption(command: Command): Command {
-  return command.option('--no-color', 'print without colors')
+export function addColorOption(command: Command): void {
+  command.option('--no-color', 'print without colors')
 }
 
 /** Adds `--config`, `--header` and `--timeout`. */
-export function addTargetOptions(command: Command): Command {
-  return command
+export function addTargetOptions(command: Command): void {
+  command
     .option('--config <file>', 'the config file with the servers')
     .option('--header <header>', "a header for a URL: 'Name: value' (repeatable)", parseHeader)
     .option('--timeout <seconds>', 'how long a server may take to answer', parseSeconds)
 }
 
 /** Adds `--revision`. */
-export function addRevisionOption(command: Command): Command {
-  return command.addOption(
-    new Option('--revision <date>', 'the only protocol revision to use').choices([...revisionIds]),
-  )
+export function addRevisionOption(command: Command): void {
+  command.addOption(new Option('--revision <date>', 'the only protocol revision to use').choices([...revisionIds]))
 }
 
 /** Parses a whole number, such as a port. */

@@ -6,14 +6,14 @@ import type { CommandServerConfig } from 'tenon/host'
 import { CliError, exitCodes, usageError } from './exit-codes.ts'
 
 /** Returns the command that runs a file: JavaScript and TypeScript with this Node.js, everything else by itself. */
-export function programOf(path: string): CommandServerConfig {
+export function programOf(path: string, args: readonly string[]): CommandServerConfig {
   const file = resolve(path)
   if (!existsSync(file)) throw usageError(`File not found: ${path}`)
   const extension = extname(file).toLowerCase()
-  if (/^\.[cm]?js$/.test(extension)) return { command: process.execPath, args: [file] }
+  if (/^\.[cm]?js$/.test(extension)) return { command: process.execPath, args: [file, ...args] }
   if (/^\.([cm]?ts|tsx|jsx)$/.test(extension))
-    return { command: process.execPath, args: typeScriptArgs(file, extension) }
-  if (isExecutable(file)) return { command: file }
+    return { command: process.execPath, args: [...typeScriptArgs(file, extension), ...args] }
+  if (isExecutable(file)) return { command: file, args }
   throw usageError(
     `Cannot run ${path}: it is neither JavaScript, TypeScript nor executable.`,
     'Pass a command instead.',

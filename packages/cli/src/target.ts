@@ -1,9 +1,8 @@
-import { statSync } from 'node:fs'
 import { basename, extname, resolve } from 'node:path'
 import { type Client, type ConnectOptions, connect } from 'tenon/client'
 import type { ServerConfig, ServerConfigs } from 'tenon/host'
 import { findServer, readServers } from './config-files.ts'
-import { usageError } from './exit-codes.ts'
+import { unknownOption, usageError } from './exit-codes.ts'
 import type { ConfigFlags, ConnectionFlags, RevisionFlags } from './options.ts'
 import { programOf } from './program-of.ts'
 
@@ -34,8 +33,10 @@ export function resolveTarget(target: TargetWords, flags: ConfigFlags & Connecti
   if (isCommand) return commandTarget(first, rest)
   if (isUrl(first)) return urlTarget(first, rest, flags)
   if (flags.config !== undefined) return namedTarget(first, rest, flags.config)
-  if (rest.length > 0) return commandTarget(first, rest)
-  return isFile(first) ? fileTarget(first) : (findServer(first) ?? commandTarget(first, []))
+  if (isFile(first)) return fileTarget(first, rest)
+  const found = rest.every((word) => word.startsWith('-')) ? findServer(first) : undefined
+  if (found && rest[0] !== undefined) throw unknownOption(rest[0])
+  return found ?? commandTarget(first, rest)
 }
 
 /** Servers for a host, and where they come from. */
@@ -96,24 +97,29 @@ function isUrl(word: string): boolean {
 }
 
 function urlTarget(url: string, rest: readonly string[], { header }: ConnectionFlags): Target {
-  if (rest.length > 0) throw usageError(`Unexpected argument after the URL: ${rest[0]}`)
+  checkEnd(rest, 'the URL')
   if (!URL.canParse(url)) throw usageError(`Not a valid URL: ${url}`)
   return { id: toId(new URL(url).hostname), config: { url, ...(header && { headers: header }) } }
 }
 
+function checkEnd([next]: readonly string[], after: string): void {
+  if (next?.startsWith('-')) throw unknownOption(next)
+  if (next !== undefined) throw usageError(`Unexpected argument after ${after}: ${next}`)
+}
+
 function namedTarget(name: string, rest: readonly string[], path: string): Target {
-  if (rest.length > 0) throw usageError(`Unexpected argument after the name of a server: ${rest[0]}`)
+  checkEnd(rest, 'the name of a server')
   const { servers } = readServers(path)
   const config = Object.hasOwn(servers, name) ? servers[name] : undefined
   if (config) return { id: name, config, source: resolve(path) }
   throw usageError(`No server "${name}" in ${path}.`, `It has: ${Object.keys(servers).join(', ')}`)
 }
 
-function fileTarget(path: string): Target {
+function fileTarget(path: string, rest: readonly string[]): Target {
   if (isConfigFile(path)) {
     throw usageError(`${path} is a config file.`, `Name one of its servers, and pass --config ${path}.`)
   }
-  return { id: toId(basename(path, extname(path))), config: programOf(path) }
+  return { id: toId(basename(path, extname(path))), config: programOf(path, rest) }
 }
 
 /** A single word that is not known is a command as well. Its error names the other possibilities. */
@@ -124,10 +130,9 @@ function commandTarget(command: string, args: readonly string[]): Target {
   return { id: toId(basename(command, extname(command))), config: { command, args } }
 }
 
-/** A file that is there, or a path that can only be meant as one. */
+/** A path, or a name with an extension. Any other word is looked for in PATH, so that no file of the folder can replace it. */
 function isFile(word: string): boolean {
-  if (/^\.{0,2}[/\\]/.test(word) || /\.[cm]?[jt]sx?$/.test(word)) return true
-  return statSync(word, { throwIfNoEntry: false })?.isFile() === true
+  return /^\.{0,2}[/\\]/.test(word) || /^[A-Za-z]:[/\\]/.test(word) || /\.([cm]?[jt]s|[jt]sx|jsonc?)$/i.test(word)
 }
 
 function isConfigFile(word: string | undefined): boolean {

@@ -14,6 +14,13 @@ describe('tenon list', () => {
     expect(stdout).toContain('notes://plan')
   })
 
+  it('passes options that are not its own to the command', async () => {
+    using work = new Workspace()
+    const { code, stdout } = await work.run(['list', process.execPath, '--no-warnings', notes, '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout).server.name).toBe('notes')
+  })
+
   it('passes everything after "--" to the command', async () => {
     using work = new Workspace()
     const description = work.write('text', 'From the argument')
@@ -122,6 +129,7 @@ describe('exit codes', () => {
   it.each([
     { name: 'no target', args: ['list'], code: 2 },
     { name: 'an unknown option', args: ['list', '--bogus', 'node'], code: 2 },
+    { name: 'an unknown option after a URL', args: ['list', 'http://127.0.0.1:9', '--bogus'], code: 2 },
     { name: 'an unknown command', args: ['bogus'], code: 2 },
     { name: 'an unknown revision', args: ['list', 'node', '--revision', '1999-01-01'], code: 2 },
     { name: 'a header without a value', args: ['list', 'http://127.0.0.1:9', '--header', 'nothing'], code: 2 },

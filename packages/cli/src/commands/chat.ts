@@ -17,7 +17,7 @@ import {
 import { createOutput, type Output } from '../output.ts'
 import { safeLine } from '../safe-text.ts'
 import { type HostServers, resolveServers } from '../target.ts'
-import { wordsOf } from '../words.ts'
+import { addTargetArgument, wordsOf } from '../words.ts'
 
 interface ChatFlags extends OutputFlags, ConfigFlags, ConnectionFlags, HostFlags {
   timeout?: number
@@ -29,13 +29,18 @@ export function registerChat(program: Command): void {
   const command = program
     .command('chat')
     .description('use servers from the terminal, yourself or through a model')
-    .argument('[config...]', 'a config file, or a single server as for "tenon list" (default: the first one found)')
     .addHelpText('before', 'Example: tenon chat mcp.json\n')
     .option('--policy <file>', 'rules that allow, deny or ask')
     .option('--audit <file>', 'record what happens')
     .option('--store <file>', "where approvals are kept (default: in the user's config folder)")
     .option('--model <name>', 'the model, if ANTHROPIC_API_KEY or OPENAI_API_KEY is set')
-  addColorOption(addTargetOptions(command))
+  addTargetArgument(
+    command,
+    'config',
+    'a config file, or a single server as for "tenon list" (default: the first one found)',
+  )
+  addTargetOptions(command)
+  addColorOption(command)
   command.action((words: string[], flags: ChatFlags) => chat(words, flags, program))
 }
 

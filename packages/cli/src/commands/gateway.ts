@@ -21,7 +21,7 @@ import { createOutput, type Output } from '../output.ts'
 import { safeLine } from '../safe-text.ts'
 import { untilStopped } from '../stop-signal.ts'
 import { type HostServers, resolveServers } from '../target.ts'
-import { wordsOf } from '../words.ts'
+import { addTargetArgument, wordsOf } from '../words.ts'
 
 interface GatewayFlags extends OutputFlags, ConfigFlags, ConnectionFlags, HostFlags {
   timeout?: number
@@ -39,7 +39,6 @@ export function registerGateway(program: Command): void {
   const command = program
     .command('gateway')
     .description('serve the servers of a config file as one MCP server')
-    .argument('[config...]', 'a config file, or a single server as for "tenon list"')
     .addHelpText('before', 'Example: tenon gateway mcp.json --policy policy.json\n')
     .option('--port <number>', 'the port; 0 picks a free one', parsePort, 3000)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
@@ -55,7 +54,10 @@ export function registerGateway(program: Command): void {
         .default('auto'),
     )
     .option('--watch', 'apply changes of the config file')
-  addColorOption(addJsonOption(addTargetOptions(command)))
+  addTargetArgument(command, 'config', 'a config file, or a single server as for "tenon list"')
+  addTargetOptions(command)
+  addJsonOption(command)
+  addColorOption(command)
   command.action((words: string[], flags: GatewayFlags) => runGateway(words, flags, program))
 }
 

@@ -14,7 +14,7 @@ import {
 import { createOutput, type Output, quote, twoColumns } from '../output.ts'
 import { fit, safeLine, wrap } from '../safe-text.ts'
 import { describeTarget, openTarget, resolveTarget } from '../target.ts'
-import { wordsOf } from '../words.ts'
+import { addTargetArgument, wordsOf } from '../words.ts'
 
 type ListFlags = OutputFlags & ConfigFlags & ConnectionFlags & RevisionFlags
 
@@ -23,9 +23,12 @@ export function registerList(program: Command): void {
   const command = program
     .command('list')
     .description('show the tools, prompts and resources of a server')
-    .argument('[target...]', 'a URL, a command, a file, or the name of a server in a config file')
     .addHelpText('before', 'Example: tenon list node server.js\n')
-  addColorOption(addJsonOption(addRevisionOption(addTargetOptions(command))))
+  addTargetArgument(command, 'target', 'a URL, a command, a file, or the name of a server in a config file')
+  addTargetOptions(command)
+  addRevisionOption(command)
+  addJsonOption(command)
+  addColorOption(command)
   command.action((words: string[], flags: ListFlags) => list(words, flags, program))
 }
 
