@@ -59,9 +59,8 @@ export function twoColumns(rows: readonly (readonly [string, string])[], { width
   const longest = Math.max(0, ...rows.map(([name]) => columnsOf(name)))
   const left = Math.min(longest, maxNameColumns)
   return rows.flatMap(([name, text]) => {
-    const shown = paint.faint(fit(text, width - left - 4))
-    if (columnsOf(name) <= left) return `  ${padEnd(name, left)}  ${shown}`.trimEnd()
-    const below = text === '' ? [] : [`  ${' '.repeat(left)}  ${shown}`]
+    if (columnsOf(name) <= left) return `  ${padEnd(name, left)}  ${paint.faint(fit(text, width - left - 4))}`.trimEnd()
+    const below = text === '' ? [] : [`    ${paint.faint(fit(text, width - 4))}`]
     return [...wrap(name, width - 2).map((line) => `  ${line}`), ...below]
   })
 }

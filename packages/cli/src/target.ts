@@ -1,7 +1,7 @@
 import { basename, extname, resolve } from 'node:path'
 import { type Client, type ConnectOptions, connect } from 'tenon/client'
 import type { ServerConfig, ServerConfigs } from 'tenon/host'
-import { findServer, readServers } from './config-files.ts'
+import { findServer, findServers, readServers } from './config-files.ts'
 import { unknownOption, usageError } from './exit-codes.ts'
 import type { ConfigFlags, ConnectionFlags, RevisionFlags } from './options.ts'
 import { programOf } from './program-of.ts'
@@ -29,7 +29,7 @@ export interface TargetWords {
 export function resolveTarget(target: TargetWords, flags: ConfigFlags & ConnectionFlags): Target {
   const { words, isCommand } = target
   const [first, ...rest] = words
-  if (first === undefined) throw usageError('No server was given.', targetHint)
+  if (first === undefined) throw usageError('No server was given.', targetHint())
   if (isCommand) return commandTarget(first, rest)
   if (isUrl(first)) return urlTarget(first, rest, flags)
   if (flags.config !== undefined) return namedTarget(first, rest, flags.config)
@@ -89,8 +89,12 @@ export function describeTarget({ config }: Target): string {
 /** A person waits for the answer, so a server that cannot be reached is reported soon. */
 const reconnect = { maxRetries: 1 }
 
-const targetHint =
-  'Pass a URL, a command (node server.js), a file (./server.ts) or the name of a server in a config file.'
+function targetHint(): string {
+  const names = [...new Set(findServers().map(({ id }) => id))]
+  const shown = names.slice(0, 10).join(', ') + (names.length > 10 ? ' ...' : '')
+  const forms = 'Pass a URL, a command (node server.js), a file (./server.ts) or the name of a server in a config file'
+  return names.length === 0 ? `${forms}.` : `${forms}: ${shown}`
+}
 
 function isUrl(word: string): boolean {
   return /^https?:\/\//i.test(word)

@@ -102,15 +102,18 @@ describe('tenon list', () => {
     expect((await work.run(['list', fixture('typed.ts')])).stdout).toContain('typed 1.0.0')
   })
 
-  it.runIf(!Reflect.get(process.features, 'typescript'))(
-    'explains what to install if nothing can run TypeScript',
-    async () => {
-      using work = new Workspace()
-      const { code, stderr } = await work.run(['list', work.write('server.tsx', '')])
-      expect(code).toBe(3)
-      expect(stderr).toContain('npm install --save-dev tsx')
-    },
-  )
+  it('explains what to install if nothing can run a file', async () => {
+    using work = new Workspace()
+    const { code, stderr } = await work.run(['list', work.write('server.tsx', '')])
+    expect(code).toBe(3)
+    expect(stderr).toContain('npm install --save-dev tsx')
+  })
+
+  it('names the servers of the config files if there is no target', async () => {
+    using work = new Workspace()
+    work.writeConfig(['files', 'mail'])
+    expect((await work.run(['list'])).stderr).toMatch(/config file: files, mail\n$/)
+  })
 
   it('shows control characters and bidi marks of a server as code points, within 80 columns', async () => {
     using work = new Workspace()

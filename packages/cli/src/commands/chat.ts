@@ -20,7 +20,6 @@ import { type HostServers, resolveServers } from '../target.ts'
 import { addTargetArgument, wordsOf } from '../words.ts'
 
 interface ChatFlags extends OutputFlags, ConfigFlags, ConnectionFlags, HostFlags {
-  timeout?: number
   model?: string
 }
 
@@ -46,7 +45,7 @@ export function registerChat(program: Command): void {
 
 async function chat(words: string[], flags: ChatFlags, program: Command): Promise<void> {
   const output = createOutput(flags)
-  const joined = findServers(words, flags, program, output)
+  const joined = chooseServers(words, flags, program, output)
   for (const warning of joined.warnings) output.note(safeLine(`Config: ${warning}`, 1_000))
   const loaded = await loadModel(flags.model)
   const terminal = createTerminal(flags.color)
@@ -68,7 +67,7 @@ async function chat(words: string[], flags: ChatFlags, program: Command): Promis
 }
 
 /** Without an argument, the config file of the folder or of the user. Nothing is started without approval. */
-function findServers(words: string[], flags: ChatFlags, program: Command, output: Output): HostServers {
+function chooseServers(words: string[], flags: ChatFlags, program: Command, output: Output): HostServers {
   const target = wordsOf(words, program)
   if (target.words.length > 0 || flags.config !== undefined) return resolveServers(target, flags)
   const [found] = findConfigFiles()

@@ -24,7 +24,6 @@ import { type HostServers, resolveServers } from '../target.ts'
 import { addTargetArgument, wordsOf } from '../words.ts'
 
 interface GatewayFlags extends OutputFlags, ConfigFlags, ConnectionFlags, HostFlags {
-  timeout?: number
   port: number
   host: string
   stdio?: boolean
@@ -63,7 +62,7 @@ export function registerGateway(program: Command): void {
 
 async function runGateway(words: string[], flags: GatewayFlags, program: Command): Promise<void> {
   const output = createOutput(flags)
-  const joined = findServers(words, flags, program)
+  const joined = chooseServers(words, flags, program)
   for (const warning of joined.warnings) output.note(safeLine(`Config: ${warning}`, 1_000))
   const isInteractive = process.stdin.isTTY === true && process.stderr.isTTY === true && !flags.stdio
   const { color, trustConfig = false } = flags
@@ -92,7 +91,7 @@ async function openAudit({ audit }: GatewayFlags, output: Output): Promise<CallL
   return new CallLog(output, audit === undefined ? undefined : await fileAudit(audit, { redact: redactSecrets }))
 }
 
-function findServers(words: string[], flags: GatewayFlags, program: Command): HostServers {
+function chooseServers(words: string[], flags: GatewayFlags, program: Command): HostServers {
   const target = wordsOf(words, program)
   if (target.words.length === 0 && flags.config === undefined)
     throw usageError('No config file was given.', 'Pass one: tenon gateway mcp.json --policy policy.json')

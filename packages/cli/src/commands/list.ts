@@ -87,7 +87,7 @@ function view(offer: Offer, output: Output): string[] {
   const name = server ? fit(safeLine(`${server.name} ${server.version}`), width - 22) : 'A server without a name'
   return [
     `${paint.strong(name)}  ${paint.faint(`revision ${revision}`)}`,
-    ...(instructions ? quote(instructions, width, paint, 1_000) : []),
+    ...(instructions ? quote(instructions, width, paint, 300) : []),
     ...section(
       'Tools',
       tools.map((tool) => [tool.name, tool.description ?? titleOf(tool)]),
