@@ -1,0 +1,104 @@
+import { HttpError, McpError } from 'tenon'
+
+/** The exit codes of all commands. They are part of the public interface, see docs/cli.md. */
+export const exitCodes = {
+  ok: 0,
+  /** The server or the tool answered with an error. */
+  error: 1,
+  usage: 2,
+  /** Cannot connect to a server, or cannot listen. */
+  connection: 3,
+  /** The server requires authorization, or the action was denied. */
+  authorization: 4,
+  timeout: 5,
+  /** A check found something. */
+  checkFailed: 6,
+} as const
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+/** Options of `CliError`. */
+export interface CliErrorOptions extends ErrorOptions {
+  /** What the user can do, in one sentence. */
+  readonly hint?: string | undefined
+  /** Default 2, usage. */
+  readonly exitCode?: ExitCode | undefined
+}
+
+/** An error of the command line itself. */
+export class CliError extends Error {
+  override name = 'CliError'
+  /** Identifies the error in the output of `--json`. */
+  readonly code: string
+  readonly hint: string | undefined
+  readonly exitCode: ExitCode
+
+  constructor(code: string, message: string, { hint, exitCode = exitCodes.usage, ...options }: CliErrorOptions = {}) {
+    super(message, options)
+    this.code = code
+    this.hint = hint
+    this.exitCode = exitCode
+  }
+}
+
+/** Creates the error for a command line that cannot be understood. */
+export function usageError(message: string, hint?: string): CliError {
+  return new CliError('usage', message, { hint })
+}
+
+/** Creates the error for an option that is neither ours nor one of a command. */
+export function unknownOption(option: string): CliError {
+  return usageError(`Unknown option: ${option}`, '"tenon help <command>" lists the options.')
+}
+
+/** An error as `--json` prints it. */
+export interface DescribedError {
+  readonly code: string
+  readonly message: string
+  readonly hint?: string
+}
+
+/** Describes an error for the user. */
+export function describeError(error: unknown): DescribedError {
+  const message = error instanceof Error ? error.message : String(error)
+  const hint = hintFor(error)
+  const code = error instanceof CliError || error instanceof McpError ? error.code : 'internal'
+  return { code, message, ...(hint !== undefined && { hint }) }
+}
+
+/** Returns the exit code that an error stands for. */
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof CliError) return error.exitCode
+  if (error instanceof HttpError && isUnauthorized(error)) return exitCodes.authorization
+  return error instanceof McpError ? (codes[error.code] ?? exitCodes.error) : exitCodes.error
+}
+
+const codes: Partial<Record<McpError['code'], ExitCode>> = {
+  'invalid-argument': exitCodes.usage,
+  http: exitCodes.connection,
+  closed: exitCodes.connection,
+  'not-connected': exitCodes.connection,
+  'spawn-failed': exitCodes.connection,
+  'listen-failed': exitCodes.connection,
+  'no-common-revision': exitCodes.connection,
+  'invalid-response': exitCodes.connection,
+  auth: exitCodes.authorization,
+  denied: exitCodes.authorization,
+  timeout: exitCodes.timeout,
+}
+
+const hints: Partial<Record<McpError['code'], string>> = {
+  timeout: 'Wait longer with --timeout <seconds>.',
+  'spawn-failed': 'A target is a URL, a command, a file, or the name of a server in a config file.',
+}
+
+function hintFor(error: unknown): string | undefined {
+  if (error instanceof CliError) return error.hint
+  if (error instanceof HttpError && isUnauthorized(error))
+    return "Pass a token: --header 'Authorization: Bearer <token>'."
+  return error instanceof McpError ? hints[error.code] : undefined
+}
+
+function isUnauthorized({ status }: HttpError): boolean {
+  return status === 401 || status === 403
+}

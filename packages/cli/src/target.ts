@@ -1,0 +1,149 @@
+import { basename, extname, resolve } from 'node:path'
+import { type Client, type ConnectOptions, connect } from 'tenon/client'
+import type { ServerConfig, ServerConfigs } from 'tenon/host'
+import { findServer, findServers, readServers } from './config-files.ts'
+import { unknownOption, usageError } from './exit-codes.ts'
+import type { ConfigFlags, ConnectionFlags, RevisionFlags } from './options.ts'
+import { programOf } from './program-of.ts'
+
+/** A server that the user named on the command line. */
+export interface Target {
+  /** The name in a config file, or one made of the URL, file or command. */
+  readonly id: string
+  readonly config: ServerConfig
+  /** The config file that it comes from. */
+  readonly source?: string | undefined
+}
+
+/** The words of a target, as they are on the command line. */
+export interface TargetWords {
+  readonly words: readonly string[]
+  /** True after `--`: the words are a command, whatever they look like. */
+  readonly isCommand: boolean
+}
+
+/**
+ * Finds the server that the user means: a URL, a file, a name of a config file, or a command.
+ * @throws CliError if it is none of them
+ */
+export function resolveTarget(target: TargetWords, flags: ConfigFlags & ConnectionFlags): Target {
+  const { words, isCommand } = target
+  const [first, ...rest] = words
+  if (first === undefined) throw usageError('No server was given.', targetHint())
+  if (isCommand) return commandTarget(first, rest)
+  if (isUrl(first)) return urlTarget(first, rest, flags)
+  if (flags.config !== undefined) return namedTarget(first, rest, flags.config)
+  if (isFile(first)) return fileTarget(first, rest)
+  const found = rest.every((word) => word.startsWith('-')) ? findServer(first) : undefined
+  if (found && rest[0] !== undefined) throw unknownOption(rest[0])
+  return found ?? commandTarget(first, rest)
+}
+
+/** Servers for a host, and where they come from. */
+export interface HostServers {
+  readonly servers: ServerConfigs
+  /** The config file; undefined for a single target. */
+  readonly path?: string | undefined
+  readonly warnings: readonly string[]
+  /** Identifies the servers, so that approvals of different ones are kept apart. */
+  readonly key: string
+}
+
+/** Finds the servers that a host should join: all of a config file, or a single target. */
+export function resolveServers(target: TargetWords, flags: ConfigFlags & ConnectionFlags): HostServers {
+  const { words, isCommand } = target
+  const [first] = words
+  const path = words.length === 0 ? flags.config : words.length === 1 && isConfigFile(first) ? first : undefined
+  if (path !== undefined && !isCommand) {
+    const { servers, warnings } = readServers(path)
+    return { servers, warnings, path: resolve(path), key: resolve(path) }
+  }
+  const { id, config, source } = resolveTarget(target, flags)
+  return { servers: { [id]: config }, warnings: [], key: source ?? JSON.stringify(['target', process.cwd(), config]) }
+}
+
+/** Options of `openTarget`. */
+export type OpenFlags = ConnectionFlags & RevisionFlags
+
+/** Connects to a target. */
+export function openTarget({ config }: Target, { header, timeout, revision }: OpenFlags): Promise<Client> {
+  const options: ConnectOptions = {
+    ...(revision && { revision }),
+    ...(timeout !== undefined && { connectTimeoutMs: timeout, request: { timeoutMs: timeout } }),
+  }
+  if ('server' in config) throw new TypeError('A target is never a server in this process.')
+  if ('url' in config) {
+    const { url, headers, auth } = config
+    return connect(url, { ...options, headers: { ...headers, ...header }, reconnect, ...(auth && { auth }) })
+  }
+  const { command, args, env, cwd } = config
+  return connect({ command, args, cwd, ...(env && { env: { ...env } }) }, options)
+}
+
+/** Describes a target in one line: the URL, or the complete command line. */
+export function describeTarget({ config }: Target): string {
+  if ('url' in config) return config.url
+  return 'command' in config ? [config.command, ...(config.args ?? [])].join(' ') : 'in this process'
+}
+
+/** A person waits for the answer, so a server that cannot be reached is reported soon. */
+const reconnect = { maxRetries: 1 }
+
+function targetHint(): string {
+  const names = [...new Set(findServers().map(({ id }) => id))]
+  const shown = names.slice(0, 10).join(', ') + (names.length > 10 ? ' ...' : '')
+  const forms = 'Pass a URL, a command (node server.js), a file (./server.ts) or the name of a server in a config file'
+  return names.length === 0 ? `${forms}.` : `${forms}: ${shown}`
+}
+
+function isUrl(word: string): boolean {
+  return /^https?:\/\//i.test(word)
+}
+
+function urlTarget(url: string, rest: readonly string[], { header }: ConnectionFlags): Target {
+  checkEnd(rest, 'the URL')
+  if (!URL.canParse(url)) throw usageError(`Not a valid URL: ${url}`)
+  return { id: toId(new URL(url).hostname), config: { url, ...(header && { headers: header }) } }
+}
+
+function checkEnd([next]: readonly string[], after: string): void {
+  if (next?.startsWith('-')) throw unknownOption(next)
+  if (next !== undefined) throw usageError(`Unexpected argument after ${after}: ${next}`)
+}
+
+function namedTarget(name: string, rest: readonly string[], path: string): Target {
+  checkEnd(rest, 'the name of a server')
+  const { servers } = readServers(path)
+  const config = Object.hasOwn(servers, name) ? servers[name] : undefined
+  if (config) return { id: name, config, source: resolve(path) }
+  throw usageError(`No server "${name}" in ${path}.`, `It has: ${Object.keys(servers).join(', ')}`)
+}
+
+function fileTarget(path: string, rest: readonly string[]): Target {
+  if (isConfigFile(path)) {
+    throw usageError(`${path} is a config file.`, `Name one of its servers, and pass --config ${path}.`)
+  }
+  return { id: toId(basename(path, extname(path))), config: programOf(path, rest) }
+}
+
+/** A single word that is not known is a command as well. Its error names the other possibilities. */
+function commandTarget(command: string, args: readonly string[]): Target {
+  if (/^[\w.-]+:\d+(\/|$)/.test(command)) {
+    throw usageError(`Not a command: ${command}`, `For a URL, write http://${command}`)
+  }
+  return { id: toId(basename(command, extname(command))), config: { command, args } }
+}
+
+/** A path, or a name with an extension. Any other word is looked for in PATH, so that no file of the folder can replace it. */
+function isFile(word: string): boolean {
+  return /^\.{0,2}[/\\]/.test(word) || /^[A-Za-z]:[/\\]/.test(word) || /\.([cm]?[jt]s|[jt]sx|jsonc?)$/i.test(word)
+}
+
+function isConfigFile(word: string | undefined): boolean {
+  return word !== undefined && /\.jsonc?$/i.test(word) && !isUrl(word)
+}
+
+/** An id with the characters that a host accepts. */
+function toId(name: string): string {
+  return name.replace(/[^\w.-]+/g, '-').slice(0, 64) || 'server'
+}

@@ -1,0 +1,192 @@
+import { McpServer, serveHttp } from 'tenon/server'
+import { describe, expect, it } from 'vitest'
+import { fixture, longestLine, Workspace } from './support.ts'
+
+const notes = fixture('notes.js')
+
+describe('tenon list', () => {
+  it('lists a server that is given as a command', async () => {
+    using work = new Workspace()
+    const { code, stdout, stderr } = await work.run(['list', process.execPath, notes])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain('notes 1.2.3  revision 2026-07-28')
+    expect(stdout).toContain('  add   Adds two numbers\n')
+    expect(stdout).toContain('notes://plan')
+  })
+
+  it('passes options that are not its own to the command', async () => {
+    using work = new Workspace()
+    const { code, stdout } = await work.run(['list', process.execPath, '--no-warnings', notes, '--json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout).server.name).toBe('notes')
+  })
+
+  it('passes everything after "--" to the command', async () => {
+    using work = new Workspace()
+    const description = work.write('text', 'From the argument')
+    const { code, stdout } = await work.run([
+      'list',
+      '--json',
+      '--',
+      process.execPath,
+      '--no-warnings',
+      notes,
+      description,
+    ])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout).tools.map((tool: { description: string }) => tool.description)).toContain(
+      'From the argument',
+    )
+  })
+
+  it('lists a server over HTTP with the headers and the revision of the command line', async () => {
+    using work = new Workspace()
+    const server = new McpServer({ name: 'web', version: '2.0.0' })
+    server.registerTool('ping', {}, () => 'pong')
+    const seen: unknown[] = []
+    await using http = await serveHttp(server, {
+      port: 0,
+      exit: false,
+      auth: {
+        verify: (token) => {
+          seen.push(token)
+          return { scopes: [], subject: 'alice' }
+        },
+        resource: 'http://127.0.0.1/mcp',
+        authorizationServers: ['https://login.example'],
+      },
+    })
+    const args = ['list', http.url, '--revision', '2025-06-18', '--header', 'Authorization: Bearer abc', '--json']
+    const { code, stdout, stderr } = await work.run(args)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const offer = JSON.parse(stdout)
+    expect(offer).toMatchObject({
+      server: { name: 'web', version: '2.0.0' },
+      revision: '2025-06-18',
+      instructions: null,
+    })
+    expect(offer.tools.map(({ name }: { name: string }) => name)).toEqual(['ping'])
+    expect(seen).toContain('abc')
+  })
+
+  it('finds a server by its name in a config file of the current folder, and says what it starts', async () => {
+    using work = new Workspace()
+    const path = work.writeConfig(['files'], '.mcp.json')
+    const { code, stdout, stderr } = await work.run(['list', 'files'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('notes 1.2.3')
+    expect(stderr.replace(/\s+/g, ' ')).toContain(`files from ${path}`.slice(0, 60))
+  })
+
+  it('takes the server of --config and lists the names if there is none', async () => {
+    using work = new Workspace()
+    const path = work.writeConfig(['files', 'mail'], 'other.json')
+    expect((await work.run(['list', 'mail', '--config', path])).code).toBe(0)
+    const { code, stderr } = await work.run(['list', 'web', '--config', path])
+    expect(code).toBe(2)
+    expect(stderr).toContain('It has: files, mail')
+  })
+
+  it('refuses a name that two config files use for different servers', async () => {
+    using work = new Workspace()
+    work.writeConfig(['files'], '.mcp.json')
+    work.write('mcp.json', { mcpServers: { files: { command: 'another-program' } } })
+    const { code, stderr } = await work.run(['list', 'files'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('Choose one with --config <file>.')
+  })
+
+  it('runs a file of JavaScript or TypeScript', async () => {
+    using work = new Workspace()
+    expect((await work.run(['list', notes])).stdout).toContain('notes 1.2.3')
+    expect((await work.run(['list', fixture('typed.ts')])).stdout).toContain('typed 1.0.0')
+  })
+
+  it('explains what to install if nothing can run a file', async () => {
+    using work = new Workspace()
+    const { code, stderr } = await work.run(['list', work.write('server.tsx', '')])
+    expect(code).toBe(3)
+    expect(stderr).toContain('npm install --save-dev tsx')
+  })
+
+  it('names the servers of the config files if there is no target', async () => {
+    using work = new Workspace()
+    work.writeConfig(['files', 'mail'])
+    expect((await work.run(['list'])).stderr).toMatch(/config file: files, mail\n$/)
+  })
+
+  it('shows control characters and bidi marks of a server as code points, within 80 columns', async () => {
+    using work = new Workspace()
+    const { stdout } = await work.run(['list', fixture('hostile.js')])
+    expect(stdout).toContain('<U+001B>[2J')
+    expect(stdout).toContain('<U+202E>')
+    expect(stdout).not.toMatch(/[^\n\P{C}]/u)
+    expect(longestLine(stdout)).toBeLessThanOrEqual(80)
+    const json = (await work.run(['list', fixture('hostile.js'), '--json'])).stdout
+    expect(json).not.toMatch(/[^\n\P{C}]/u)
+    expect(JSON.parse(json).server.name).toContain('\u001b[2J')
+  })
+})
+
+describe('exit codes', () => {
+  it.each([
+    { name: 'no target', args: ['list'], code: 2 },
+    { name: 'an unknown option', args: ['list', '--bogus', 'node'], code: 2 },
+    { name: 'an unknown option after a URL', args: ['list', 'http://127.0.0.1:9', '--bogus'], code: 2 },
+    { name: 'an unknown command', args: ['bogus'], code: 2 },
+    { name: 'an unknown revision', args: ['list', 'node', '--revision', '1999-01-01'], code: 2 },
+    { name: 'a header without a value', args: ['list', 'http://127.0.0.1:9', '--header', 'nothing'], code: 2 },
+    { name: 'a file that does not exist', args: ['list', './missing.js'], code: 2 },
+    { name: 'a program that does not exist', args: ['list', 'no-such-program-anywhere'], code: 3 },
+    { name: 'a program that is not a server', args: ['list', '--', process.execPath, '-e', '0'], code: 3 },
+    { name: 'a port where nothing listens', args: ['list', 'http://127.0.0.1:9/mcp'], code: 3 },
+  ])('returns $code for $name, and the reason as JSON', async ({ args, code }) => {
+    using work = new Workspace()
+    const plain = await work.run(args)
+    expect({ code: plain.code, stdout: plain.stdout }).toEqual({ code, stdout: '' })
+    expect(plain.stderr).toMatch(/^tenon: ./)
+    const [command = '', ...rest] = args
+    const json = await work.run([command, '--json', ...rest])
+    expect(json.code).toBe(code)
+    const { error } = JSON.parse(json.stdout)
+    expect(Object.keys(error).filter((key) => !['code', 'message', 'hint'].includes(key))).toEqual([])
+    expect(error.message).toEqual(expect.any(String))
+  })
+
+  it('returns 4 and recommends a header if the server requires a token', async () => {
+    using work = new Workspace()
+    await using http = await serveHttp(new McpServer({ name: 'web', version: '1.0.0' }), {
+      port: 0,
+      exit: false,
+      auth: {
+        verify: () => undefined,
+        resource: 'http://127.0.0.1/mcp',
+        authorizationServers: ['https://login.example'],
+      },
+    })
+    const { code, stderr } = await work.run(['list', http.url])
+    expect(code).toBe(4)
+    expect(stderr).toContain('--header')
+  })
+
+  it('returns 5 if the server does not answer in time', async () => {
+    using work = new Workspace()
+    const silent = ['--', process.execPath, '-e', 'process.stdin.resume()']
+    expect((await work.run(['list', '--timeout', '0.5', ...silent])).code).toBe(5)
+  })
+})
+
+describe('tenon', () => {
+  it('prints the most useful lines without arguments, and an example at the top of the help of a command', async () => {
+    using work = new Workspace()
+    const bare = await work.run([])
+    expect(bare.code).toBe(0)
+    expect(bare.stdout.trimEnd().split('\n')).toHaveLength(6)
+    for (const name of ['list', 'gateway', 'chat']) {
+      const { code, stdout } = await work.run(['help', name])
+      expect(code).toBe(0)
+      expect(stdout).toMatch(new RegExp(`^Example: tenon ${name} `))
+      expect(longestLine(stdout)).toBeLessThanOrEqual(80)
+    }
+  })
+})
