@@ -64,8 +64,7 @@ describe('tenon chat in a pipe', () => {
   it('remembers approved connections in the store of the config file', async () => {
     using work = new Workspace()
     const config = work.writeConfig(['notes'])
-    const connects = work.write('policy.json', [{ kind: 'connect', decide: 'allow' }])
-    await work.run(['chat', config, '--policy', connects])
+    await work.run(['gateway', config, '--stdio', '--trust-config', '--allow-all'])
     const approved = await work.run(['chat', config], { input: '/tools\n' })
     expect(approved.stdout).toContain('notes_add')
     const other = await work.run(['chat', config, '--store', work.file('other.json')], { input: '/tools\n' })

@@ -25,9 +25,9 @@ export interface Operator {
 export function createOperator({ output, isInteractive, trustConfig, color }: OperatorOptions): Operator {
   const ask = isInteractive ? terminalApproval({ output: process.stderr, color }) : undefined
   const refused: HostAction[] = []
-  const { approve } = rememberDenials((request) => {
+  const { approve } = rememberDenials(async (request) => {
     const { action } = request
-    if (trustConfig && action.kind === 'connect') return 'once'
+    if (trustConfig && action.kind === 'connect') return 'always'
     if (ask) return ask(request)
     refused.push(action)
     output.note(...wrap(refusal(action), output.width))

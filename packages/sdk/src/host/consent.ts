@@ -18,6 +18,8 @@ export interface Verdict {
   /** What decided: a rule of the policy, a grant, the user, or the lack of one. */
   readonly by: 'policy' | 'grant' | 'user' | 'default'
   readonly reason: string
+  /** What the user chose. */
+  readonly duration?: GrantDuration | undefined
   /** For sampling: what the user made of the request or the result. */
   readonly edited?: Exclude<Approval, string>['edited']
 }
@@ -122,7 +124,7 @@ export class Consent {
     const { decision, edited } = readApproval(answer.approval)
     if (!decision) return { allowed: false, by: 'user', reason: 'the user denied it' }
     if (decision !== 'once' && choices.includes(decision)) await grants.add({ ...scope, duration: decision })
-    return { allowed: true, by: 'user', reason: `the user allowed it (${decision})`, edited }
+    return { allowed: true, by: 'user', duration: decision, reason: `the user allowed it (${decision})`, edited }
   }
 
   #record(action: HostAction, findings: readonly Finding[], { allowed, by, reason }: Verdict): void {

@@ -12,6 +12,7 @@ import { redactSecrets } from './findings/secrets.ts'
 import { Grants } from './grants.ts'
 import { HostState, memoryHostStore } from './host-store.ts'
 import type { HostInput, HostLimits, HostOptions } from './options.ts'
+import type { PinnedDefinitions } from './pins.ts'
 import { type CompiledPolicy, compilePolicy } from './policy-match.ts'
 import { createServerRoots, pathFindings, type ServerRoots } from './roots.ts'
 import { SamplingCoordinator } from './sampling.ts'
@@ -74,6 +75,10 @@ export class HostParts {
   readonly input: HostInput
   readonly audit: AuditLog | undefined
   readonly state: HostState
+  /** Commands and URLs that were approved since the host was created: their digests by server id. */
+  readonly approvedTargets = new Map<string, string>()
+  /** Definitions that were approved since the host was created, by server id. */
+  readonly approvedPins = new Map<string, PinnedDefinitions>()
   readonly limits: Limits
   readonly #options: HostOptions
   readonly #grants: Grants

@@ -119,13 +119,16 @@ export class ServerConnections {
   /** A command or URL that was approved before is not asked about again, unless it changed. */
   async #approveTarget(server: ActionServer, { target, env, findings }: Target): Promise<void> {
     const { parts, consent } = this.#options
-    const { state } = parts
+    const { state, approvedTargets } = parts
+    const { id } = server
     const digest = await digestOf([target, ...env])
-    const before = state.record.connections[server.id]
-    if (before?.digest === digest) return
-    await consent.require({ kind: 'connect', server, target, env, before: before?.target }, findings)
+    const before = state.record.connections[id]
+    if (before?.digest === digest || approvedTargets.get(id) === digest) return
+    const verdict = await consent.require({ kind: 'connect', server, target, env, before: before?.target }, findings)
+    approvedTargets.set(id, digest)
+    if (verdict?.duration !== 'always') return
     await state.update(({ connections }) => {
-      connections[server.id] = { digest, target }
+      connections[id] = { digest, target }
     })
   }
 
@@ -135,9 +138,9 @@ export class ServerConnections {
    */
   async #approveDefinitions(server: ActionServer, definitions: Definitions): Promise<void> {
     const { parts, consent, events } = this.#options
-    const { state, audit } = parts
+    const { state, audit, approvedPins } = parts
     const { id } = server
-    const pinned = state.record.pins[id]
+    const pinned = approvedPins.get(id) ?? state.record.pins[id]
     const isFirstUse = pinned === undefined
     const compared = await comparePins(pinned as PinnedDefinitions | undefined, definitions)
     if (compared.outcome === 'same') return
@@ -145,10 +148,14 @@ export class ServerConnections {
     const findings = inspectDefinitions(id, definitions, this.#others(id))
     for (const finding of findings) events.emit('finding', { server: id, finding })
     if (!isFirstUse) audit?.append({ event: 'definitions-changed', server: id, details: { changes } })
-    if (!isFirstUse || findings.some(({ severity }) => severity === 'high')) {
-      await consent.require({ kind: 'definitions', server, changes, isFirstUse }, findings)
-    }
+    const isAsked = !isFirstUse || findings.some(({ severity }) => severity === 'high')
+    const verdict = isAsked
+      ? await consent.require({ kind: 'definitions', server, changes, isFirstUse }, findings)
+      : undefined
     const pin = await pinDefinitions(definitions)
+    approvedPins.set(id, pin)
+    // An approval for once is forgotten when the host closes.
+    if (verdict?.by === 'user' && verdict.duration !== 'always') return
     await state.update(({ pins }) => {
       pins[id] = pin
     })

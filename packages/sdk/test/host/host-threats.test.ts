@@ -151,6 +151,16 @@ describe('the command of a server', () => {
     expect(JSON.stringify(action)).not.toContain('"v"')
   })
 
+  it('that was approved for once is asked about again by the next host', async () => {
+    const store = memoryHostStore()
+    for (let run = 0; run < 2; run++) {
+      const { approve, asked } = script('once', 'once')
+      await using host = await createHost({ servers: { s: command }, store, approve })
+      await host.tools()
+      expect(asked.map(({ action }) => action.kind)).toEqual(['connect'])
+    }
+  })
+
   it('is asked about again after it changed in the configuration', async () => {
     const store = memoryHostStore()
     const first = script('always')
