@@ -72,11 +72,12 @@ export class Catalog {
     )
   }
 
-  /** Throws if there is no such tool, and names the nearest. */
-  tool(name: string): HostTool {
-    const found = this.tools.get(name)
-    if (found) return found
-    throw new McpError('invalid-argument', `The catalog has no tool ${quoted(name)}${nearest(name, this.tools)}`)
+  /** The error for a tool that does not exist. It names the nearest. */
+  unknownTool(name: string): McpError {
+    return new McpError(
+      'invalid-argument',
+      `The catalog has no tool ${JSON.stringify(name)}${nearest(name, this.tools)}`,
+    )
   }
 
   /** Throws if there is no such prompt, and names the nearest. */

@@ -179,7 +179,8 @@ export class Host {
     args: Readonly<Record<string, unknown>> = {},
     options: HostCallOptions = {},
   ): Promise<HostToolResult> {
-    const tool = this.#catalog?.tools.get(name) ?? (await this.#ready()).tool(name)
+    const tool = this.#catalog?.tools.get(name) ?? (await this.#ready()).tools.get(name)
+    if (!tool) throw this.#notFound(name)
     return this.callFound(tool, args, options)
   }
 
@@ -345,6 +346,17 @@ export class Host {
   /** What is suspicious about values that are about to go to a server. Policies look at data flows of tool calls only. */
   #inspect(values: Readonly<Record<string, string>>, to: string): Finding[] {
     return [...inspectArguments(values), ...flowFindings(this.#flows.find(values, to), to)]
+  }
+
+  /** If the server of the tool is not available, that is the reason. */
+  #notFound(name: string): McpError {
+    const broken = this.#connections.all().find(({ server, error }) => error && name.startsWith(`${server.id}_`))
+    if (!broken) return this.#current().unknownTool(name)
+    const { server, error } = broken
+    const why = error instanceof Error ? error.message : String(error)
+    return new McpError('not-connected', `${name}: the server "${server.id}" is not available: ${why}`, {
+      cause: error,
+    })
   }
 
   /** Connects to servers whose definitions are unknown, and waits for them, but not for ever. */

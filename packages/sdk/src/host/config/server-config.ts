@@ -1,5 +1,4 @@
-import type { ClientAuth } from '../../auth/client/client-auth.ts'
-import type { Connectable } from '../../connect/connect.ts'
+import type { Connectable, ConnectOptions } from '../../connect/connect.ts'
 import type { Trust } from '../action.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 
@@ -38,7 +37,7 @@ export interface UrlServerConfig extends CommonServerConfig {
   transport?: 'http' | 'sse' | undefined
   headers?: Readonly<Record<string, string>> | undefined
   /** Provides credentials: `oauth()`, `bearer(token)` and the like of `tenon/auth/client`. */
-  auth?: ClientAuth | undefined
+  auth?: ConnectOptions['auth']
   /** Allows `http:` to another machine. Default false. */
   allowInsecure?: boolean | undefined
 }

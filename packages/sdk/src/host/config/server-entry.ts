@@ -1,4 +1,3 @@
-import type { ClientAuth } from '../../auth/client/client-auth.ts'
 import type { Connectable } from '../../connect/connect.ts'
 import { isObject, type JsonObject } from '../../util/objects.ts'
 import { closest } from './edit-distance.ts'
@@ -130,15 +129,17 @@ function readHeaders(members: Members, problems: ServerProblems): UrlServerConfi
   return headers
 }
 
-function readAuth(members: Members, problems: ServerProblems): ClientAuth | undefined {
+function readAuth(members: Members, problems: ServerProblems): UrlServerConfig['auth'] {
   const auth = members.raw('auth')
-  if (auth === undefined || isClientAuth(auth)) return auth
+  if (auth === undefined || isAuth(auth)) return auth
   problems.warn('auth', 'is not used. Pass it in code, for example `auth: oauth()`.')
   return undefined
 }
 
-function isClientAuth(value: unknown): value is ClientAuth {
-  return isObject(value) && typeof value.headers === 'function' && typeof value.onUnauthorized === 'function'
+/** What `oauth()` and the like return, or an `OAuthClientProvider`. A file cannot contain functions. */
+function isAuth(value: unknown): value is NonNullable<UrlServerConfig['auth']> {
+  if (typeof value === 'function') return true
+  return isObject(value) && ['headers', 'tokens'].some((member) => typeof value[member] === 'function')
 }
 
 function readLocal(members: Members, problems: ServerProblems): LocalServerConfig | undefined {
