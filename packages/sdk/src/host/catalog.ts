@@ -76,7 +76,7 @@ export class Catalog {
   unknownTool(name: string): McpError {
     return new McpError(
       'invalid-argument',
-      `The catalog has no tool ${JSON.stringify(name)}${nearest(name, this.tools)}`,
+      `The catalog has no tool ${JSON.stringify(name.slice(0, 200))}${nearest(name, this.tools)}`,
     )
   }
 

@@ -22,7 +22,7 @@ describe('a server that changes its definitions after they were approved', () =>
     expect(action.changes).toHaveLength(1)
     expect(action.changes[0]).toMatchObject({ kind: 'changed', what: expect.stringContaining('read') })
     expect(action.changes[0]?.details.join()).toContain('sends it to us')
-    await expect(host.callTool('s_read')).rejects.toMatchObject({ code: 'invalid-argument' })
+    await expect(host.callTool('s_read')).rejects.toThrow('the server "s" is not available')
     expect(await host.tools()).toEqual([])
   })
 
