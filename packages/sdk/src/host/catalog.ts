@@ -74,10 +74,7 @@ export class Catalog {
 
   /** The error for a tool that does not exist. It names the nearest. */
   unknownTool(name: string): McpError {
-    return new McpError(
-      'invalid-argument',
-      `The catalog has no tool ${JSON.stringify(name.slice(0, 200))}${nearest(name, this.tools)}`,
-    )
+    return new McpError('invalid-argument', `The catalog has no tool ${quoted(name)}${nearest(name, this.tools)}`)
   }
 
   /** Throws if there is no such prompt, and names the nearest. */
