@@ -3,8 +3,8 @@ import { checkRoots } from '../client/input/roots.ts'
 import type { Root } from '../protocol/roots.ts'
 import { isObject } from '../util/objects.ts'
 import type { Finding } from './findings/finding.ts'
+import { toExcerpt } from './findings/visible.ts'
 import { isWithinAny, resolvePath, resolveRelative } from './sandbox/paths.ts'
-import { excerptOf } from './sandbox/visible.ts'
 
 /**
  * The folders that servers may know: one list for all servers, or a list for each, by the id of the server. A server that is not
@@ -84,7 +84,7 @@ export function pathFindings(args: Readonly<Record<string, unknown>>, roots: rea
     const severity = severityOf(text, key, folders)
     if (severity === undefined || findings.length >= maxFindings) return
     const message = 'The path is outside of the folders that the server may use.'
-    findings.push({ rule: 'outside-roots', severity, where, message, excerpt: excerptOf(text) })
+    findings.push({ rule: 'outside-roots', severity, where, message, excerpt: toExcerpt(text) })
   })
   return isComplete ? findings : [...findings, tooLarge]
 }

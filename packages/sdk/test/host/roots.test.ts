@@ -186,7 +186,7 @@ describe('paths in arguments', () => {
   })
 
   it('makes invisible characters visible in the excerpt', () => {
-    expect(pathFindings({ path: '/etc/\u202epasswd' }, roots)[0]?.excerpt).toBe('/etc/\\u202epasswd')
+    expect(pathFindings({ path: '/etc/\u202epasswd' }, roots)[0]?.excerpt).toBe('/etc/<U+202E>passwd')
   })
 
   it('bounds its work, and says so', () => {

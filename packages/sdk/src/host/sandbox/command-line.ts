@@ -1,10 +1,11 @@
 import type { Finding } from '../findings/finding.ts'
+import { toExcerpt } from '../findings/visible.ts'
 import { argumentFindings, commandRules, pipelineFindings } from './command-rules.ts'
 import { commandsOf, type SimpleCommand } from './commands.ts'
 import { environmentFindings } from './environment-rules.ts'
 import { lookAlikeFindings, packageFindings } from './packages.ts'
 import type { Launch } from './sandbox.ts'
-import { excerptOf, hasInvisible, showInvisible } from './visible.ts'
+import { hasInvisible, showInvisible } from './shell-escapes.ts'
 
 /**
  * Returns the complete command line, for the user to read before it runs. Nothing is left out, characters that are not shown
@@ -59,7 +60,7 @@ function hiddenText({ command, args }: Launch): Finding[] {
       severity: 'high',
       where: 'command',
       message: 'The command contains invisible characters, so it differs from what you see.',
-      excerpt: excerptOf(hidden),
+      excerpt: toExcerpt(hidden),
     },
   ]
 }

@@ -1,7 +1,7 @@
 import type { Finding } from '../findings/finding.ts'
-import { excerptOf } from './visible.ts'
+import { toExcerpt } from '../findings/visible.ts'
 
 /** Creates a finding about a command. */
 export function danger(severity: Finding['severity'], message: string, text: string, where = 'command'): Finding {
-  return { rule: 'dangerous-command', severity, where, message, excerpt: excerptOf(text) }
+  return { rule: 'dangerous-command', severity, where, message, excerpt: toExcerpt(text) }
 }

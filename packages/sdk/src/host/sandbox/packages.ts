@@ -1,8 +1,8 @@
 import type { Finding } from '../findings/finding.ts'
+import { toExcerpt } from '../findings/visible.ts'
 import type { SimpleCommand } from './commands.ts'
 import { danger } from './danger.ts'
 import { knownPackage, latinAppearance, type Registry } from './known-packages.ts'
-import { excerptOf } from './visible.ts'
 
 /** Finds packages that are downloaded and run: without a fixed version, or with a name that imitates a well-known one. */
 export function packageFindings(command: SimpleCommand): Finding[] {
@@ -28,7 +28,7 @@ export function lookAlikeFindings(command: SimpleCommand): Finding[] {
     const latin = latinAppearance(name)
     if (latin === undefined) return []
     const message = `The name "${name}" is not "${latin}": it has letters of another script that look the same.`
-    return [{ rule: 'look-alike', severity: 'high', where: 'command', message, excerpt: excerptOf(name) }]
+    return [{ rule: 'look-alike', severity: 'high', where: 'command', message, excerpt: toExcerpt(name) }]
   })
 }
 

@@ -17,14 +17,6 @@ export function showInvisible(text: string): string {
   return text.replace(invisibleAll, (char) => escapeOf(char.codePointAt(0) ?? 0))
 }
 
-/** Makes the beginning of a text visible, for a finding. */
-export function excerptOf(text: string): string {
-  const shown = showInvisible(text.slice(0, maxExcerpt))
-  return text.length > maxExcerpt ? `${shown}...` : shown
-}
-
-const maxExcerpt = 200
-
 const short = new Map([
   [9, '\\t'],
   [10, '\\n'],
