@@ -99,6 +99,7 @@ export class Host {
       consent,
       events,
       onDefinitions: () => this.#changed(),
+      owner: owner ? owner.#connections : undefined,
     })
     this.#calls = new ToolCalls({
       consent,

@@ -20,6 +20,8 @@ export interface ServerConnectionsOptions {
   readonly consent: Consent
   readonly events: Emitter<HostEvents>
   onDefinitions(): void
+  /** The connections of the host that this session belongs to. Servers with `shared` use those. */
+  readonly owner: ServerConnections | undefined
 }
 
 /** The connections of one host, by server id. */
@@ -44,7 +46,7 @@ export class ServerConnections {
   /** Throws if there is no server with this id. */
   get(id: string): ServerConnection {
     const found = this.#connections.get(id)
-    if (found) return found
+    if (found) return (found.config.shared && this.#options.owner?.get(id)) || found
     throw new McpError(
       'invalid-argument',
       `There is no server ${JSON.stringify(id)}. There are: ${this.ids().join(', ')}`,

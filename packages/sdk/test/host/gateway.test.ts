@@ -217,6 +217,44 @@ describe('prompts, resources and completion through a gateway', () => {
   })
 })
 
+describe('the connections behind a gateway', () => {
+  function counting() {
+    const server = new McpServer({ name: 'x', version: '1' }, { revisions: ['2025-11-25'] })
+    server.registerTool('ask', {}, async (_, ctx) =>
+      ctx.can('elicit') ? (await ctx.elicit('Sure?')).action : 'nobody to ask',
+    )
+    let connections = 0
+    const connect: McpServer['connect'] = (transport) => {
+      connections++
+      return server.connect(transport)
+    }
+    return { target: { connect }, count: () => connections }
+  }
+
+  const elicit = () => ({ action: 'accept' as const, content: {} })
+
+  it('belong to one caller each', async () => {
+    const { target, count } = counting()
+    await using gateway = await serve({ s: { server: target } })
+    for (let caller = 0; caller < 3; caller++) {
+      await using client = await connect(gateway.url, { revision: '2025-11-25', handlers: { elicit } })
+      expect((await client.callTool('s_ask')).text).toBe('accept')
+    }
+    // One for the catalog of the host, and one for each caller.
+    expect(count()).toBe(4)
+  })
+
+  it('are shared if the configuration says so, and then questions reach no caller', async () => {
+    const { target, count } = counting()
+    await using gateway = await serve({ s: { server: target, shared: true } })
+    for (let caller = 0; caller < 3; caller++) {
+      await using client = await connect(gateway.url, { revision: '2025-11-25', handlers: { elicit } })
+      expect((await client.callTool('s_ask')).text).toBe('nobody to ask')
+    }
+    expect(count()).toBe(1)
+  })
+})
+
 describe('access to a gateway', () => {
   it('follows the scopes of the token of the caller [TOOL-043]', async () => {
     const access = [{ server: 'public' }, { scope: 'admin' }]

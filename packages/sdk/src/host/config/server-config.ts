@@ -14,7 +14,10 @@ export interface CommonServerConfig {
   timeoutMs?: number | undefined
   /** Only these tools are in the catalog, by the names that the server gives them; `*` matches any text. Default: all. */
   tools?: readonly string[] | undefined
-  /** For a gateway: lets callers share one connection, if the server keeps no state per connection. Default false. */
+  /**
+   * For a gateway: all callers share one connection. Only for servers that keep no state per connection. Questions of such a
+   * server do not reach callers, because nobody could tell whose they are. Default false.
+   */
   shared?: boolean | undefined
 }
 
