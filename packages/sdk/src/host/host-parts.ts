@@ -4,6 +4,7 @@ import type { CreateMessageParams, CreateMessageResult } from '../protocol/sampl
 import { version } from '../util/version.ts'
 import type { ActionServer, Approve } from './action.ts'
 import type { AuditLog } from './audit/audit.ts'
+import { PatientAuditLog } from './audit/patient-log.ts'
 import { parseServerConfigs } from './config/parse-config.ts'
 import type { ServerConfigs } from './config/server-config.ts'
 import type { Consent } from './consent.ts'
@@ -158,9 +159,10 @@ async function openState(store: HostOptions['store']): Promise<HostState> {
 }
 
 async function openAudit(audit: HostOptions['audit']): Promise<AuditLog | undefined> {
-  if (typeof audit !== 'string') return audit
+  if (audit === undefined) return undefined
+  if (typeof audit !== 'string') return new PatientAuditLog(audit)
   const { fileAudit } = await import('./node/audit-file.ts')
-  return fileAudit(audit, { redact: redactSecrets })
+  return new PatientAuditLog(await fileAudit(audit, { redact: redactSecrets }))
 }
 
 function definedOf(limits: HostLimits): Partial<Limits> {

@@ -105,11 +105,11 @@ const maxProbes = 64
 /** The texts of one generation, one after the other, and a hash table of positions in them. */
 class Generation {
   count = 0
-  #chars = new Uint16Array(4_096)
+  #chars = new Uint16Array(512)
   /** Starts after some zeros, so that the context of the first position is in the array. */
   #length = stride
   /** Positions and bits of their hashes; 0 is an empty slot. At most half of the slots are used. */
-  #slots = new Uint32Array(1_024)
+  #slots = new Uint32Array(128)
 
   /** Fingerprints, or as many as the characters could have: texts that differ little have few new ones. */
   get load(): number {

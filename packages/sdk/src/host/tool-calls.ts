@@ -102,6 +102,9 @@ export class ToolCalls {
       if (!(await isCurrent())) throw new DeniedError(`${tool.name} was not called: its definition changed meanwhile`)
     }
     options.signal?.throwIfAborted()
+    // A call that could not be recorded must not run.
+    const room = this.#options.audit?.waitForRoom?.()
+    if (room) await room
     const running = this.#begin(tool, options)
     try {
       const result = await client.callTool(

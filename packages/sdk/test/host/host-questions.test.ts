@@ -8,7 +8,7 @@ import { memoryAudit } from '../../src/host/audit/memory.ts'
 import { createHost } from '../../src/host/host.ts'
 import type { Model } from '../../src/host/models/model.ts'
 import { McpServer } from '../../src/server/mcp-server.ts'
-import { allowAll, script } from './support.ts'
+import { allowAll, echo, script } from './support.ts'
 
 const allowTools = [{ kind: 'tool', decide: 'allow' }] as const
 
@@ -175,5 +175,14 @@ describe('the audit log of a host', () => {
     const decisions = entries.filter(({ event }) => event === 'decision').map(({ details }) => details.allowed)
     expect(decisions).toEqual([true, false])
     expect(audit.lines.join('\n')).not.toContain('hunter2')
+  })
+
+  it('makes calls wait when it is full, and loses none', async () => {
+    const audit = memoryAudit({ maxPending: 20 })
+    const host = await createHost({ servers: { s: { server: echo() } }, policy: allowTools, audit })
+    await host.tools()
+    await Promise.all(Array.from({ length: 300 }, (_, index) => host.callTool('s_echo', { text: `${index}` })))
+    await host.close()
+    expect(audit.lines.filter((line) => JSON.parse(line).event === 'tool-call')).toHaveLength(300)
   })
 })

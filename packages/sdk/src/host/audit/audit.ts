@@ -38,6 +38,8 @@ export interface AuditLog {
    * many records wait to be written, so that nothing happens that cannot be recorded. Do not change the record afterwards.
    */
   append(record: AuditRecord): void
+  /** Resolves when there is room for more records; undefined if there is now. Calls wait for it before they begin. */
+  waitForRoom?(): Promise<void> | undefined
   /** Waits until everything is written. Rejects if something could not be written; the next `flush` tries again. */
   flush(): Promise<void>
   close(): Promise<void>

@@ -58,6 +58,11 @@ export class BatchedAuditLog implements ChainedAuditLog {
     if (!this.#writing) this.#schedule(batchDelayMs)
   }
 
+  /** Half of the room is kept for what is recorded while calls run. */
+  waitForRoom(): Promise<void> | undefined {
+    return 2 * this.#pending.length < this.#maxPending ? undefined : this.flush()
+  }
+
   async flush(): Promise<void> {
     // Records that are added during a write are in the next one.
     await this.#writing?.catch(() => {})
