@@ -159,10 +159,11 @@ export class Host {
   }
 
   /**
-   * The tools as definitions for the SDK of a model. `nameOf` maps the name that the model calls back to the catalog.
+   * The tools as definitions for the SDK of a model. `toCall` converts a call of the model back to a name and arguments of the
+   * catalog.
    *
    * @example
-   * const { tools, nameOf } = await host.toolsFor('anthropic')
+   * const { tools, toCall } = await host.toolsFor('anthropic')
    */
   async toolsFor<F extends ToolFormat>(format: F, options?: ToolsForOptions): Promise<ToolSet<F>> {
     return toolsFor(format, await this.tools(), options)
