@@ -1,4 +1,4 @@
-/** The TypeScript examples of the seed document, in order, each with the line of its opening fence. */
+/** The TypeScript blocks of the seed document, in its order, each with the line of its opening fence. */
 export const blocks = [
   { line: 19, title: 'Quick Start', file: 'quick-start.ts' },
   { line: 105, title: 'Core Concepts, Server', file: 'server.ts' },
@@ -12,13 +12,13 @@ export const blocks = [
   { line: 399, title: 'SQLite Explorer', file: 'sqlite.ts' },
 ]
 
-/** All changes that a user of the official package has to make. */
+/** All that a user of the official package has to change. */
 export const specifiers = {
   '@modelcontextprotocol/sdk/server/mcp.js': 'tenon/server',
   '@modelcontextprotocol/sdk/server/stdio.js': 'tenon/server',
   '@modelcontextprotocol/sdk/server/streamableHttp.js': 'tenon/server',
   '@modelcontextprotocol/sdk/types.js': 'tenon',
-  // The package sqlite3 downloads a binary on installation; this module has its API.
+  // The package sqlite3 downloads a binary when it is installed; this one has its API.
   sqlite3: './sqlite3.js',
 }
 

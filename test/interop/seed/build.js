@@ -4,21 +4,21 @@ import { blocks } from './blocks.js'
 
 const output = new URL('../dist/seed/', import.meta.url)
 
-/** The minimal additions that an example needs to run. */
+/** What a block needs besides itself to be run, and nothing else. */
 const additions = {
   // The document shows it without its import.
   'server.ts': (code) => exportServer(`import { McpServer } from 'tenon/server'\n${code}`),
   'echo.ts': exportServer,
   'sqlite.ts': exportServer,
-  // Adds a tool where the comment says that tools are set up.
+  // A tool, where its comment says that tools are to be set up.
   'without-sessions.ts': (code) => code.replace('// Set up tools, resources, prompts\n', `$&${meetingTool}`),
-  // A fragment of a server: inserted where the previous example creates its app.
+  // A piece of a server: it goes where the app of the block before it is made.
   'cors.ts': (code) => read('with-sessions.ts').replace('const app = express();\n', `$&${code}`),
-  // Also a fragment of a server: its dependencies come before it, and the code that uses it after it.
+  // A piece of a server, too: what it uses comes before it, and what uses it after it.
   'dns-rebinding.ts': (code) => `${beforeTransport}${code}${afterTransport}`,
 }
 
-/** Returns only when the given number of calls have arrived, the last one first, so that mix-ups are detected. */
+/** Answers only when so many calls have come, the last one first: calls that could be taken for each other are all there. */
 const meetingTool = `
 const waiting = [];
 server.registerTool('meet', { inputSchema: { name: z.string(), of: z.number() } }, async ({ name, of }) => {
@@ -45,7 +45,7 @@ app.all('/mcp', (req, res) => transport.handleRequest(req, res, req.body))
 app.listen(3000)
 `
 
-/** Builds the examples into modules under dist/. Types are stripped, not checked: one is wrong with zod 4. */
+/** Makes the blocks of the seed into modules under dist/. Types are stripped, not checked: under zod 4 one is wrong. */
 export async function buildSeed() {
   mkdirSync(output, { recursive: true })
   copyFileSync(new URL('sqlite3.js', import.meta.url), new URL('sqlite3.js', output))
@@ -54,14 +54,14 @@ export async function buildSeed() {
     const { code: script } = await transform(additions[file]?.(code) ?? code, {
       loader: 'ts',
       target: 'node20',
-      // Keeps imports as written, used or not.
+      // Imports stay as they are written, used or not.
       tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
     })
     write(file.replace(/ts$/, 'js'), script)
   }
 }
 
-/** The examples end with a server that is not connected yet; this line exports it for run.js. */
+/** The blocks end with a server that is not connected yet; this one line lets run.js have it. */
 function exportServer(code) {
   return `${code}\nexport { server }\n`
 }
@@ -70,7 +70,7 @@ function read(file) {
   return readFileSync(new URL(file, import.meta.url), 'utf8')
 }
 
-/** Writes atomically, because test files that run in parallel all build and read the output. */
+/** In one step: test files that run side by side all build, and read what is there. */
 function write(file, script) {
   const unfinished = new URL(`${file}.${process.pid}`, output)
   writeFileSync(unfinished, script)

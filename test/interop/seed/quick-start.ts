@@ -1,4 +1,5 @@
-import { McpServer, ResourceTemplate, StreamableHTTPServerTransport } from 'tenon/server'
+import { McpServer, ResourceTemplate } from 'tenon/server';
+import { StreamableHTTPServerTransport } from 'tenon/server';
 import express from 'express';
 import * as z from 'zod/v4';
 

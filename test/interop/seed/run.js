@@ -1,4 +1,4 @@
-// Serves one of the seed servers over stdio, like the stdio example: node run.js echo
+// Serves one of the seed's servers over stdio, in the way of its stdio block: node run.js echo
 import { StdioServerTransport } from 'tenon/server'
 
 const { server } = await import(`../dist/seed/${process.argv[2]}.js`)

@@ -1,16 +1,16 @@
 import Libsql from 'libsql'
 
-/** The part of the package sqlite3 that the seed uses, on top of libsql. */
+/** As much of the package sqlite3 as the seed uses, on the SQLite of libsql. */
 class Database {
   #file
   #opened
 
-  /** The original opens in the background and reports errors on first use. */
+  /** The real one opens in the background; errors show at the first use. */
   constructor(file) {
     this.#file = file
   }
 
-  /** Returns all rows, also for statements that return none. */
+  /** Every row, also of statements that give none. */
   all(sql, callback) {
     answer(callback, () => {
       this.#opened ??= new Libsql(this.#file)

@@ -1,4 +1,5 @@
-import { McpServer, StdioServerTransport } from 'tenon/server'
+import { McpServer } from 'tenon/server';
+import { StdioServerTransport } from 'tenon/server';
 
 const server = new McpServer({
     name: 'example-server',

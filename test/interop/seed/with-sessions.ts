@@ -1,6 +1,7 @@
 import express from 'express';
 import { randomUUID } from 'node:crypto';
-import { McpServer, StreamableHTTPServerTransport } from 'tenon/server'
+import { McpServer } from 'tenon/server';
+import { StreamableHTTPServerTransport } from 'tenon/server';
 import { isInitializeRequest } from 'tenon';
 
 const app = express();

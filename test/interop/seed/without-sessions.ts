@@ -1,4 +1,5 @@
-import { McpServer, StreamableHTTPServerTransport } from 'tenon/server'
+import { McpServer } from 'tenon/server';
+import { StreamableHTTPServerTransport } from 'tenon/server';
 import express from 'express';
 import * as z from 'zod/v4';
 
