@@ -7,7 +7,7 @@ import { safeLine, wrap } from '../safe-text.ts'
 /** Options of `createOperator`. */
 export interface OperatorOptions {
   readonly output: Output
-  /** Whether somebody can answer on the terminal. */
+  /** Whether a user can answer on the terminal. */
   readonly isInteractive: boolean
   /** Whether everything in the config file may be started. */
   readonly trustConfig: boolean

@@ -19,9 +19,7 @@ export interface HostEvents {
   /** The state of a server changed. */
   server: { readonly id: string; readonly state: ServerState; readonly error?: unknown }
   /** The tools, prompts or resources of the catalog changed. */
-  catalogChanged: { readonly tools: boolean; readonly prompts: boolean; readonly resources: boolean }
-  /** A resource that you subscribed to changed. */
-  resourceUpdated: { readonly server: string; readonly uri: string }
+  catalogChanged: undefined
   /** A call began, made progress, is being cancelled, or ended. Show it to the user. */
   call: CallEvent
   /** The user is being asked, or the question was answered. */

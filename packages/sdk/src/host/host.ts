@@ -379,6 +379,6 @@ export class Host {
 
   #changed(): void {
     this.#catalog = undefined
-    this.#events.emit('catalogChanged', { tools: true, prompts: true, resources: true })
+    this.#events.emit('catalogChanged', undefined)
   }
 }

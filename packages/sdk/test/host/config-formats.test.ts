@@ -5,7 +5,7 @@ import { parseJsonWithComments } from '../../src/host/config/json-with-comments.
 import { checkServerConfigs, parseServerConfigs } from '../../src/host/config/parse-config.ts'
 import { bubblewrap } from '../../src/host/sandbox/runners.ts'
 
-const options = { env: { TOKEN: 't0k', HOME: '/home/me', EMPTY: '' }, cwd: '/work/project' }
+const options = { env: { TOKEN: 't0k', HOME: '/home/me', EMPTY: '' }, cwd: '/srv/project' }
 const parse = (value: unknown) => ({ ...parseServerConfigs(value, options) })
 
 describe('formats of known hosts', () => {
@@ -58,7 +58,7 @@ describe('formats of known hosts', () => {
       },
     }
     const expected = {
-      local: { command: 'node', args: ['/work/project/server.js'] },
+      local: { command: 'node', args: ['/srv/project/server.js'] },
       remote: { url: 'https://example.com/mcp', transport: 'http' },
     }
     expect(parse(file)).toEqual(expected)
@@ -67,7 +67,7 @@ describe('formats of known hosts', () => {
 
   it('reads the variables of an envFile, which those in env override', () => {
     const files = new Map([
-      ['/work/project/.env', '\uFEFF# keys\nexport A=1\nB="two # 2"\nC=\'3\' \nD=4 # four\nnot a line\nE=a=b\n'],
+      ['/srv/project/.env', '\uFEFF# keys\nexport A=1\nB="two # 2"\nC=\'3\' \nD=4 # four\nnot a line\nE=a=b\n'],
     ])
     const servers = { servers: { a: { command: 'node', envFile: '${workspaceFolder}/.env', env: { A: 'own' } } } }
     const parsed = parseServerConfigs(servers, { ...options, readText: (path) => files.get(path) ?? '' })
@@ -171,7 +171,7 @@ describe('variables', () => {
       'a:b',
     ])
     expect(args('${workspaceFolder}/a', '${userHome}${/}b', '${workspaceFolderBasename}')).toEqual([
-      '/work/project/a',
+      '/srv/project/a',
       '/home/me/b',
       'project',
     ])
@@ -189,7 +189,7 @@ describe('variables', () => {
   it('makes cwd absolute', () => {
     const cwd = (text: string) => parse({ a: { command: 'x', cwd: text } }).a
     expect(cwd('~/app')).toMatchObject({ cwd: '/home/me/app' })
-    expect(cwd('./app')).toMatchObject({ cwd: '/work/project/app' })
+    expect(cwd('./app')).toMatchObject({ cwd: '/srv/project/app' })
     expect(cwd('/srv')).toMatchObject({ cwd: '/srv' })
     expect(cwd('C:\\srv')).toMatchObject({ cwd: 'C:\\srv' })
   })

@@ -29,7 +29,7 @@ describe('validation', () => {
     }
     let thrown: unknown
     try {
-      parseServerConfigs(config, { ...options, path: '/work/mcp.json' })
+      parseServerConfigs(config, { ...options, path: '/srv/mcp.json' })
     } catch (error) {
       thrown = error
     }
@@ -37,7 +37,7 @@ describe('validation', () => {
     const { code, message, problems } = thrown as ConfigError
     expect(code).toBe('invalid-argument')
     expect(message.split('\n')).toEqual([
-      'Invalid server configuration in /work/mcp.json: 6 problems.',
+      'Invalid server configuration in /srv/mcp.json: 6 problems.',
       '  server "files", args[1] must be a string.',
       '  server "files", args[2] must be a string.',
       '  server "files", env.TOKEN uses ${MISSING}, but the environment variable MISSING is not set. Set it, or write ${MISSING:-default}.',

@@ -17,7 +17,7 @@ export class PatientAuditLog implements AuditLog {
   append(record: AuditRecord): void {
     if (this.#kept.length === 0 && this.#tryAppend(record)) return
     this.#kept.push(record)
-    // A failure is reported to whoever waits for room, flushes or closes.
+    // `waitForRoom`, `flush` and `close` report a failure.
     this.#drain().catch(() => {})
   }
 

@@ -16,7 +16,7 @@ export interface CommonServerConfig {
   tools?: readonly string[] | undefined
   /**
    * For a gateway: all callers share one connection. Only for servers that keep no state per connection. Questions of such a
-   * server do not reach callers, because nobody could tell whose they are. Default false.
+   * server do not reach callers, because it is unknown whose they are. Default false.
    */
   shared?: boolean | undefined
 }
@@ -36,7 +36,7 @@ export interface CommandServerConfig extends CommonServerConfig {
 /** A server at a URL. */
 export interface UrlServerConfig extends CommonServerConfig {
   url: string
-  /** `sse` for the HTTP+SSE transport of the oldest revision. Default: found out. */
+  /** Accepted because other hosts write it. The transport is found out when the host connects. */
   transport?: 'http' | 'sse' | undefined
   headers?: Readonly<Record<string, string>> | undefined
   /** Provides credentials: `oauth()`, `bearer(token)` and the like of `tenon/auth/client`. */

@@ -73,7 +73,7 @@ export class CallerTable {
     return new CallerSession(host, { caller, ctx, approve, isAnonymous, abilities: abilitiesOf(ctx) })
   }
 
-  /** Closes sessions that nobody uses. Throws if all are in use: each may have a process for every server. */
+  /** Closes sessions that are not in use. Throws if all are, because each may have a process for every server. */
   #makeRoom(): void {
     const { maxCallers } = this.#options
     while (this.#sessions.size + this.#anonymous.size + this.#busy.size >= maxCallers) {

@@ -1,7 +1,8 @@
 import { constants, mkdirSync } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { withFileLock } from '../../auth/node/file-lock.ts'
+import { replaceFile } from '../../auth/node/replace-file.ts'
 import { McpError } from '../../errors.ts'
 import { type HostRecord, type HostStore, LoadedRecords, parseRecord } from '../host-store.ts'
 
@@ -86,30 +87,5 @@ async function readText(path: string): Promise<string | undefined> {
     return await file.readFile('utf8')
   } finally {
     await file.close()
-  }
-}
-
-/** Called with the lock held. `wx` never writes through a link that another user may have placed. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const fresh = `${path}.new`
-  await rm(fresh, { force: true })
-  const file = await open(fresh, 'wx', 0o600)
-  try {
-    await file.writeFile(text)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(fresh, path)
-  await syncFolder(path)
-}
-
-/** Makes the new name survive a power failure, where the system supports it. */
-async function syncFolder(path: string): Promise<void> {
-  try {
-    const folder = await open(dirname(path), 'r')
-    await folder.sync().finally(() => folder.close())
-  } catch {
-    // Not supported everywhere.
   }
 }

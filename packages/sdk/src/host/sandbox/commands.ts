@@ -39,7 +39,7 @@ export function commandsOf(words: readonly string[]): FoundCommands {
   return { commands, pipelines }
 }
 
-/** Scripts in scripts. Nobody writes more. */
+/** Levels of scripts in scripts. Ordinary commands have fewer. */
 const maxDepth = 4
 const maxCommands = 1_000
 

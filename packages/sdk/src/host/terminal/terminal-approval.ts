@@ -75,7 +75,7 @@ async function ask(
   }
 }
 
-/** A value that is nested thousands of levels deep cannot be serialized. Nobody can agree to what they cannot see. */
+/** A value that is nested thousands of levels deep cannot be serialized. A user cannot agree to what is not shown. */
 function tryView(request: ApprovalRequest, layout: Layout): string[] | undefined {
   try {
     return viewRequest(request, layout)
