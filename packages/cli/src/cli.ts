@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
+import { registerCall } from './commands/call.ts'
 import { registerChat } from './commands/chat.ts'
 import { registerGateway } from './commands/gateway.ts'
 import { registerInfo } from './commands/info.ts'
@@ -8,7 +9,13 @@ import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
 /** Each command is one file, which registers itself. */
-const commands: readonly ((program: Command) => void)[] = [registerList, registerInfo, registerGateway, registerChat]
+const commands: readonly ((program: Command) => void)[] = [
+  registerList,
+  registerInfo,
+  registerCall,
+  registerGateway,
+  registerChat,
+]
 
 /** Runs the command line, and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {

@@ -1,4 +1,4 @@
-import { HttpError, McpError } from 'tenon'
+import { ErrorCode, HttpError, McpError, PeerError } from 'tenon'
 
 /** The exit codes of all commands. They are part of the public interface, see docs/cli.md. */
 export const exitCodes = {
@@ -123,6 +123,8 @@ function hintFor(error: unknown): string | undefined {
   if (error instanceof CliError) return error.hint
   if (error instanceof HttpError && isUnauthorized(error))
     return 'Log in with "tenon login <url>", or pass a token: --header \'Authorization: Bearer <token>\'.'
+  if (error instanceof PeerError && error.rpcCode === ErrorCode.MissingClientCapability)
+    return 'The server has a question. Run the command in a terminal to answer it.'
   return error instanceof McpError ? hints[error.code] : undefined
 }
 

@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import type { Implementation, Prompt, Resource, ResourceTemplateInfo, ServerCapabilities, Tool } from 'tenon'
 import type { Client } from 'tenon/client'
 import { connectTarget } from '../connect-target.ts'
-import { CliError, exitCodes } from '../exit-codes.ts'
 import { viewInfo } from '../list/info-view.ts'
 import { readOffer } from '../list/read-offer.ts'
+import { notFound } from '../not-found.ts'
 import { addCommonOptions, type CommonFlags } from '../options.ts'
 import { createOutput } from '../output.ts'
 import { addTargetArgument, wordsOf } from '../words.ts'
@@ -84,11 +84,4 @@ function find<T>(items: readonly T[], kind: string, name: string, nameOf: (item:
   const found = items.find((item) => nameOf(item) === name)
   if (found) return found
   throw notFound(kind, name, items.map(nameOf))
-}
-
-/** Creates the error for a name that a server does not have, with the names that it has. */
-export function notFound(kind: string, name: string, names: readonly string[]): CliError {
-  const shown = names.slice(0, 10).join(', ') + (names.length > 10 ? ' ...' : '')
-  const hint = names.length === 0 ? `The server has no ${kind}s.` : `It has: ${shown}`
-  return new CliError('not-found', `The server has no ${kind} "${name}".`, { hint, exitCode: exitCodes.error })
 }
