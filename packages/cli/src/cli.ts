@@ -2,9 +2,13 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { registerCall } from './commands/call.ts'
 import { registerChat } from './commands/chat.ts'
+import { registerComplete } from './commands/complete.ts'
 import { registerGateway } from './commands/gateway.ts'
 import { registerInfo } from './commands/info.ts'
 import { registerList } from './commands/list.ts'
+import { registerPrompt } from './commands/prompt.ts'
+import { registerRead } from './commands/read.ts'
+import { registerTask } from './commands/task.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
@@ -13,6 +17,10 @@ const commands: readonly ((program: Command) => void)[] = [
   registerList,
   registerInfo,
   registerCall,
+  registerTask,
+  registerRead,
+  registerPrompt,
+  registerComplete,
   registerGateway,
   registerChat,
 ]

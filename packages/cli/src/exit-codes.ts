@@ -108,7 +108,6 @@ const codes: Partial<Record<McpError['code'], ExitCode>> = {
   'no-common-revision': exitCodes.connection,
   'invalid-response': exitCodes.connection,
   auth: exitCodes.authorization,
-  cancelled: exitCodes.interrupted,
   denied: exitCodes.authorization,
   timeout: exitCodes.timeout,
 }

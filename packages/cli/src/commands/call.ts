@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
-import type { Client, TaskHandle } from 'tenon/client'
+import type { Client } from 'tenon/client'
 import { parseArgumentWords, readArgs } from '../arguments/parse-words.ts'
 import { findTool } from '../call/find-tool.ts'
 import { withInterrupt } from '../call/interrupt.ts'
 import { ProgressLine } from '../call/progress-line.ts'
 import { questionHandlers } from '../call/question-handlers.ts'
+import { describeTask } from '../call/task-view.ts'
 import { connectTarget } from '../connect-target.ts'
 import { usageError } from '../exit-codes.ts'
 import { addCommonOptions, type CommonFlags } from '../options.ts'
@@ -50,7 +51,7 @@ async function call(words: string[], flags: CallFlags, program: Command): Promis
   const { inputSchema } = await findTool(client, name)
   const args = parseArgumentWords(pairs, inputSchema, given)
   line = new ProgressLine(name, output)
-  if (flags.task) return startTask({ client, name, args, line, output, target, flags })
+  if (flags.task) return await startTask({ client, name, args, line, output, target, flags })
   const result = await runCall({ client, name, args, line })
   showToolResult(result, output, flags, name)
 }
@@ -88,10 +89,4 @@ async function startTask({ client, name, args, line, output, target, flags }: Ta
   output.print(safeText(handle.id))
   const words = target.isCommand ? `${handle.id} -- ${target.words.join(' ')}` : `${target.words[0]} ${handle.id}`
   output.note(`Watch it with: tenon task ${safeText(words)}`)
-}
-
-/** A task as `--json` prints it. */
-export function describeTask({ id, newest }: TaskHandle) {
-  const { status, statusMessage, createdAt, lastUpdatedAt, ttlMs } = newest
-  return { id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs }
 }
