@@ -1,11 +1,13 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
+import { registerAuth } from './commands/auth.ts'
 import { registerCall } from './commands/call.ts'
 import { registerChat } from './commands/chat.ts'
 import { registerComplete } from './commands/complete.ts'
 import { registerGateway } from './commands/gateway.ts'
 import { registerInfo } from './commands/info.ts'
 import { registerList } from './commands/list.ts'
+import { registerLogin } from './commands/login.ts'
 import { registerPrompt } from './commands/prompt.ts'
 import { registerRead } from './commands/read.ts'
 import { registerTask } from './commands/task.ts'
@@ -21,6 +23,8 @@ const commands: readonly ((program: Command) => void)[] = [
   registerRead,
   registerPrompt,
   registerComplete,
+  registerLogin,
+  registerAuth,
   registerGateway,
   registerChat,
 ]

@@ -52,9 +52,13 @@ export function addColorOption(command: Command): void {
 /** Adds `--config`, `--header`, `--timeout`, `--auth` and `--trace`. */
 export function addTargetOptions(command: Command): void {
   addHostTargetOptions(command)
-  command
-    .option('--auth', 'log in with OAuth if the server requires it')
-    .option('--trace', 'print what is sent and received, without secrets')
+  command.option('--auth', 'log in with OAuth if the server requires it')
+  addTraceOption(command)
+}
+
+/** Adds `--trace`. */
+export function addTraceOption(command: Command): void {
+  command.option('--trace', 'print what is sent and received, without secrets')
 }
 
 /** Adds `--config`, `--header` and `--timeout`, for commands that join several servers. */

@@ -110,6 +110,22 @@ async function openUrl(
   }
 }
 
+/** The URL of a target with the headers for it. */
+export interface TargetUrl {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * Finds the URL that the user means: the word itself, or a server of a config file.
+ * @throws CliError if it is something that has no URL
+ */
+export function urlOf(word: string, flags: ConfigFlags & ConnectionFlags): TargetUrl {
+  const { config } = resolveTarget({ words: [word], isCommand: false }, flags)
+  if ('url' in config) return { url: config.url, headers: { ...config.headers, ...flags.header } }
+  throw usageError(`Not a URL: ${word}`, 'Only servers with a URL have logins.')
+}
+
 /** Describes a target in one line: the URL, or the complete command line. */
 export function describeTarget({ config }: Target): string {
   if ('url' in config) return config.url

@@ -1,4 +1,4 @@
-export type { Challenge } from '../auth/client/challenge.ts'
+export { type Challenge, parseChallenges } from '../auth/client/challenge.ts'
 export type { AuthRefusal, AuthRequest, ClientAuth } from '../auth/client/client-auth.ts'
 export type { ClientKey } from '../auth/client/client-authentication.ts'
 export {
