@@ -11,6 +11,7 @@ import { registerLogin } from './commands/login.ts'
 import { registerPrompt } from './commands/prompt.ts'
 import { registerRead } from './commands/read.ts'
 import { registerTask } from './commands/task.ts'
+import { registerWatch } from './commands/watch.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
@@ -23,6 +24,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerRead,
   registerPrompt,
   registerComplete,
+  registerWatch,
   registerLogin,
   registerAuth,
   registerGateway,
@@ -48,12 +50,12 @@ export async function runCli(args: readonly string[]): Promise<number> {
 }
 
 const overview = [
-  'tenon list node server.js              show what a server offers',
-  'tenon list https://example.com/mcp     the same for a URL',
-  'tenon list files --config mcp.json     the same for a server of a config file',
-  'tenon chat mcp.json                    use servers from the terminal',
-  'tenon gateway mcp.json --allow-all     serve many servers as one',
-  'tenon help <command>                   show the options of a command',
+  'tenon list node server.js                          show what a server offers',
+  'tenon call https://example.com/mcp add a=1 b=2     call a tool',
+  'tenon login https://example.com/mcp                log in to a server',
+  'tenon chat mcp.json                                use servers on the terminal',
+  'tenon gateway mcp.json --allow-all                 serve many servers as one',
+  'tenon help <command>                               show the options',
 ]
 
 function createProgram(): Command {

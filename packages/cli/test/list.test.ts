@@ -182,7 +182,9 @@ describe('tenon', () => {
     const bare = await work.run([])
     expect(bare.code).toBe(0)
     expect(bare.stdout.trimEnd().split('\n')).toHaveLength(6)
-    for (const name of ['list', 'gateway', 'chat']) {
+    expect(longestLine(bare.stdout)).toBeLessThanOrEqual(80)
+    const names = ['list', 'info', 'call', 'task', 'read', 'prompt', 'complete', 'watch', 'login', 'logout', 'auth']
+    for (const name of [...names, 'gateway', 'chat']) {
       const { code, stdout } = await work.run(['help', name])
       expect(code).toBe(0)
       expect(stdout).toMatch(new RegExp(`^Example: tenon ${name} `))

@@ -1,14 +1,7 @@
 import { expect, it } from 'vitest'
-import { NodeProcess } from '../../sdk/test/kit/child-process.ts'
 import { readJson } from './json-output.ts'
-import { fixture, Workspace } from './support.ts'
-
-/** A server over HTTP, where tasks outlive the command that started them. */
-async function startWorkshop() {
-  const server = new NodeProcess([fixture('workshop.js'), 'http'])
-  const url = await server.until(() => server.stdout.includes('\n') && server.stdout.trim())
-  return { url, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
-}
+import { Workspace } from './support.ts'
+import { startWorkshop } from './workshop.ts'
 
 it.each(['2025-11-25', '2026-07-28'])('starts a task, and prints its result later, on %s', async (revision) => {
   using work = new Workspace()

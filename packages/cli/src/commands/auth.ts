@@ -22,7 +22,10 @@ interface ExplainFlags extends OutputFlags, ConfigFlags, ConnectionFlags {
 
 /** Registers `tenon auth explain`: shows each step of discovery and login, and what is wrong with it. */
 export function registerAuth(program: Command): void {
-  const auth = program.command('auth').description('explain the authorization of a server')
+  const auth = program
+    .command('auth')
+    .description('explain the authorization of a server')
+    .addHelpText('before', 'Example: tenon auth explain https://example.com/mcp\n')
   const command = auth
     .command('explain')
     .description('show each step of discovery and login, with what was expected and found')

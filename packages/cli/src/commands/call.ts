@@ -25,6 +25,7 @@ interface CallFlags extends CommonFlags, ContentFlags {
 export function registerCall(program: Command): void {
   const command = program
     .command('call')
+    .usage('[options] <target> <tool> [key=value...]')
     .description('call a tool and print its result')
     .addHelpText(
       'before',

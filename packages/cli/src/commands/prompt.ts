@@ -14,6 +14,7 @@ type PromptFlags = CommonFlags & ContentFlags
 export function registerPrompt(program: Command): void {
   const command = program
     .command('prompt')
+    .usage('[options] <target> <prompt> [key=value...]')
     .description('get the messages of a prompt')
     .addHelpText('before', 'Example: tenon prompt https://example.com/mcp review language=python\n')
     .argument('[words...]', 'the target (unless it follows "--"), the prompt, and key=value')

@@ -14,6 +14,7 @@ type ReadFlags = CommonFlags & ContentFlags
 export function registerRead(program: Command): void {
   const command = program
     .command('read')
+    .usage('[options] <target> <uri> [key=value...]')
     .description('read a resource, or fill in a resource template and read it')
     .addHelpText(
       'before',

@@ -21,6 +21,7 @@ interface TaskFlags extends CommonFlags, ContentFlags {
 export function registerTask(program: Command): void {
   const command = program
     .command('task')
+    .usage('[options] <target> <id>')
     .description('watch a task, answer its questions and print its result')
     .addHelpText('before', 'Example: tenon task https://example.com/mcp 786512e2-9e0d-44bd-8f29-789f320fe840\n')
     .argument('[words...]', 'the target (unless it follows "--") and the id of the task')

@@ -1,6 +1,6 @@
 import { isSecure } from './check-resource.ts'
 import { describeResponse, type Probe, readObject } from './probe.ts'
-import type { Check, StepList, StepRequest } from './steps.ts'
+import type { Check, StepList } from './steps.ts'
 
 const title = 'Metadata of the authorization server'
 
@@ -14,7 +14,7 @@ export async function checkIssuer(issuer: string, probe: Probe, steps: StepList)
     if (document) {
       const before = steps.steps.length
       steps.addChecks(title, describe(document), checksFor(document, issuer), request)
-      addRegistration(document, request, steps)
+      addRegistration(document, steps)
       return !steps.steps.slice(before).some(({ outcome }) => outcome === 'failed')
     }
     steps.add({ title, outcome: 'info', expected, found: describeResponse(probed), request })
@@ -94,12 +94,12 @@ function listCheck(document: Document, name: string, value: string, outcome: Che
   }
 }
 
-function addRegistration(document: Document, request: StepRequest, steps: StepList): void {
+function addRegistration(document: Document, steps: StepList): void {
   const ways = [
     ...(document.client_id_metadata_document_supported === true ? ['Client ID Metadata Documents'] : []),
     ...(isSecure(document.registration_endpoint) ? [`registration at ${String(document.registration_endpoint)}`] : []),
   ]
-  const common = { title: 'Registration of clients', request }
+  const common = { title: 'Registration of clients' }
   const expected = '"client_id_metadata_document_supported": true, or a "registration_endpoint"'
   if (ways.length > 0) return steps.add({ ...common, outcome: 'ok', expected, found: ways.join(', ') })
   const advice = 'Users have to register a client by hand: tenon login --client-id <id>.'

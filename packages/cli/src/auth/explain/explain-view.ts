@@ -10,7 +10,7 @@ export function viewStep({ title, outcome, expected, found, advice, request }: E
   const isBad = outcome === 'failed' || outcome === 'warning'
   const mark = padEnd(marks[outcome], 8)
   const sent =
-    request && `${request.method} ${request.url}  ${request.status ?? 'no response'}, ${request.durationMs} ms`
+    request && `${request.method} ${request.url}: ${request.status ?? 'no response'}, ${request.durationMs} ms`
   return [
     `${isBad ? paint.warning(mark) : paint.faint(mark)}${paint.strong(title)}`,
     ...(sent === undefined ? [] : indented('', sent, output).map((line) => paint.faint(line))),
