@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import { fileTokenStore, findLogin, oauth, openBrowser, type ShownPage, type TokenStore } from 'tenon/auth/client'
 import type { ConnectOptions } from 'tenon/client'
+import type { ServerConfig, ServerConfigs } from 'tenon/host'
 import type { Output } from '../output.ts'
 import { safeText } from '../safe-text.ts'
 
@@ -21,11 +22,31 @@ export interface CredentialOptions {
 /** Returns the credentials for a URL: the stored login, or a new one with `--auth`. Undefined if there is neither. */
 export async function credentialsFor(url: string, options: CredentialOptions): Promise<ConnectOptions['auth']> {
   const { headers, auth, output } = options
-  if (!URL.canParse(url) || Object.keys(headers).some((name) => name.toLowerCase() === 'authorization'))
-    return undefined
+  if (!auth || !mayUseLogin(url, headers)) return storedLogin(url, headers)
+  return oauth({ store: loginStore(), showPage: (page) => showLogin(page, { output, opensBrowser: true }) })
+}
+
+/** Adds the stored logins to servers with a URL, unless they have credentials. */
+export async function withLogins(servers: ServerConfigs): Promise<ServerConfigs> {
+  const entries = Object.entries(servers).map(async ([id, config]) => [id, await withLogin(config)] as const)
+  return Object.fromEntries(await Promise.all(entries))
+}
+
+async function withLogin(config: ServerConfig): Promise<ServerConfig> {
+  if (!('url' in config) || config.auth) return config
+  const auth = await storedLogin(config.url, config.headers ?? {})
+  return auth ? { ...config, auth } : config
+}
+
+/** The stored login for a URL. A header with credentials replaces it. */
+async function storedLogin(url: string, headers: Readonly<Record<string, string>>): Promise<ConnectOptions['auth']> {
   const store = loginStore()
-  if (auth) return oauth({ store, showPage: (page) => showLogin(page, { output, opensBrowser: true }) })
-  return (await findLogin(url, store)) ? oauth({ store, interactive: false }) : undefined
+  if (!mayUseLogin(url, headers) || !(await findLogin(url, store))) return undefined
+  return oauth({ store, interactive: false })
+}
+
+function mayUseLogin(url: string, headers: Readonly<Record<string, string>>): boolean {
+  return URL.canParse(url) && !Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
 }
 
 /** Options of `showLogin`. */
@@ -44,7 +65,7 @@ export async function showLogin(page: URL, { output, opensBrowser }: ShowOptions
   const how = isOpen ? 'Log in with the browser that was opened, or open this URL:' : 'To log in, open this URL:'
   output.note(how, '', `  ${safeText(page.href)}`, '')
   if (process.stdin.isTTY !== true) return output.note('Waiting for the login.')
-  output.note('Waiting for the login. If the browser cannot open the last page, paste its address here.')
+  output.note('Waiting for the login. If the browser cannot open the last page, paste its', 'address here.')
   return pastedUrl()
 }
 

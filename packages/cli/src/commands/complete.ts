@@ -12,7 +12,7 @@ import { splitWords } from '../words.ts'
 export function registerComplete(program: Command): void {
   const command = program
     .command('complete')
-    .usage('[options] <target> <name> <argument>=<start> [key=value...]')
+    .usage('[options] <target> <name> <argument>=<start> [key=...]')
     .description('suggest values for an argument of a prompt, or a variable of a resource template')
     .addHelpText(
       'before',

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { createGateway, type Host, redactSecrets } from 'tenon/host'
 import { type ConfigWatcher, fileAudit, watchConfigFile } from 'tenon/host/node'
 import { type Server, serveHttp, serveStdio } from 'tenon/server'
+import { withLogins } from '../auth/credentials.ts'
 import { usageError } from '../exit-codes.ts'
 import { CallLog } from '../gateway/call-log.ts'
 import { allowAllRules, createOperator } from '../gateway/operator.ts'
@@ -147,7 +148,7 @@ function watchConfig(host: Host, { path = '' }: HostServers, output: Output): Co
 }
 
 async function applyConfig(host: Host, servers: Parameters<Host['configure']>[0], output: Output): Promise<void> {
-  await host.configure(servers)
+  await host.configure(await withLogins(servers))
   await connectAll(host)
   output.note('The config file changed.', ...(await viewServers(host, output.width, output.notePaint)))
 }

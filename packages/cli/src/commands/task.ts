@@ -23,7 +23,7 @@ export function registerTask(program: Command): void {
     .command('task')
     .usage('[options] <target> <id>')
     .description('watch a task, answer its questions and print its result')
-    .addHelpText('before', 'Example: tenon task https://example.com/mcp 786512e2-9e0d-44bd-8f29-789f320fe840\n')
+    .addHelpText('before', 'Example: tenon task https://example.com/mcp 786512e2-9e0d-44bd\n')
     .argument('[words...]', 'the target (unless it follows "--") and the id of the task')
     .option('--cancel', 'cancel the task')
     .option('--output <folder>', 'save images, audio and other files there')

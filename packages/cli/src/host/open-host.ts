@@ -1,4 +1,5 @@
 import { createHost, type Host, type HostOptions } from 'tenon/host'
+import { withLogins } from '../auth/credentials.ts'
 import { usageError } from '../exit-codes.ts'
 import type { HostServers } from '../target.ts'
 import { defaultStorePath, policyHint } from './host-files.ts'
@@ -21,7 +22,7 @@ export async function openHost(
   const store = flags.store ?? defaultStorePath(joined.key)
   const limits = { connectTimeoutMs: flags.timeout }
   try {
-    return await createHost({ ...options, servers: joined.servers, store, limits })
+    return await createHost({ ...options, servers: await withLogins(joined.servers), store, limits })
   } catch (error) {
     if (error instanceof TypeError && error.message.startsWith('policy'))
       throw usageError(`Invalid policy: ${error.message}`, policyHint)

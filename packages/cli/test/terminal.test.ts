@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { expect, it } from 'vitest'
+import { fixture, program, Workspace } from './support.ts'
+import { startWorkshop } from './workshop.ts'
+
+/** Runs a program on a pseudo terminal. The version of util-linux is needed, which macOS does not have. */
+const script = '/usr/bin/script'
+const onTerminal = it.skipIf(process.platform !== 'linux' || !existsSync(script))
+
+class TerminalRun {
+  screen = ''
+  readonly exited: Promise<number | null>
+  readonly #child
+  readonly #watchers = new Set<() => void>()
+
+  constructor(work: Workspace, args: readonly string[]) {
+    const words = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`)
+    const env = { ...work.env, TERM: 'xterm', COLUMNS: '80' }
+    this.#child = spawn(script, ['-qec', words.join(' '), '/dev/null'], { cwd: work.path, env })
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.screen += text
+      for (const watcher of [...this.#watchers]) watcher()
+    })
+    this.exited = new Promise((resolve) => this.#child.once('close', (code) => resolve(code)))
+  }
+
+  type(text: string): void {
+    this.#child.stdin.write(text)
+  }
+
+  /** Types a text again until something is shown, because what is typed before a question can be read is ignored. */
+  async typeUntil(text: string, shown: string): Promise<void> {
+    this.type(text)
+    const timer = setInterval(() => this.type(text), 1_000)
+    await this.until(shown)
+    clearInterval(timer)
+  }
+
+  until(text: string | RegExp): Promise<void> {
+    return new Promise((resolve) => {
+      const watcher = () => {
+        if (!(typeof text === 'string' ? this.screen.includes(text) : text.test(this.screen))) return
+        this.#watchers.delete(watcher)
+        resolve()
+      }
+      this.#watchers.add(watcher)
+      watcher()
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.stdin.end()
+    this.#child.kill('SIGKILL')
+    await this.exited
+  }
+}
+
+onTerminal('answers a question of the server', async () => {
+  using work = new Workspace()
+  await using run = new TerminalRun(work, ['call', 'ask', '--', process.execPath, fixture('workshop.js')])
+  await run.until('Your name?')
+  await run.until('> ')
+  await run.typeUntil('Ada\r', 'Send?')
+  await run.typeUntil('yes\r', 'Accepted.')
+  expect(await run.exited).toBe(0)
+  expect(run.screen).toContain('Hello Ada')
+})
+
+onTerminal('shows a progress bar, and cancels the task on Ctrl-C', async () => {
+  using work = new Workspace()
+  await using workshop = await startWorkshop()
+  await using run = new TerminalRun(work, ['call', workshop.url, 'job', 'steps=5000', '--no-color'])
+  await run.until(/job {2}.*\d+ s/)
+  run.type('\u0003')
+  expect(await run.exited).toBe(130)
+  expect(run.screen).toContain('Cancelling the call of "job". Press Ctrl-C again to leave at once.')
+  expect(run.screen).toContain('You cancelled the call of "job".')
+  // Nothing but clearing the line.
+  expect(run.screen.replaceAll('\u001b[2K', '')).not.toContain('\u001b')
+})
+
+onTerminal('ends at once on the second Ctrl-C', async () => {
+  using work = new Workspace()
+  await using run = new TerminalRun(work, ['call', 'stubborn', '--', process.execPath, fixture('workshop.js')])
+  await run.until(/stubborn {2}/)
+  run.type('\u0003')
+  await run.until('Press Ctrl-C again')
+  run.type('\u0003')
+  expect(await run.exited).toBe(130)
+})
+
+onTerminal('uses colors on a terminal', async () => {
+  using work = new Workspace()
+  await using run = new TerminalRun(work, ['list', fixture('notes.js')])
+  expect(await run.exited).toBe(0)
+  expect(run.screen).toContain('\u001b[1mnotes 1.2.3\u001b[0m')
+})
