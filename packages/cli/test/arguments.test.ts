@@ -97,8 +97,8 @@ describe('arguments of a command', () => {
     expect(parseArgumentWords(words, tool)).toEqual(expected)
   })
 
-  it('adds to the arguments of --args, and replaces them', () => {
-    const before = readArgs('{"count": 1, "address": {"zip": 1, "city": "Oslo"}}')
+  it('adds to the arguments of --args, and replaces them', async () => {
+    const before = await readArgs('{"count": 1, "address": {"zip": 1, "city": "Oslo"}}')
     expect(parseArgumentWords(['count=2', 'address.zip=5'], tool, before)).toEqual({
       count: 2,
       address: { zip: 5, city: 'Oslo' },

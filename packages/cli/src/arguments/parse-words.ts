@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import { usageError } from '../exit-codes.ts'
 import { excerpt, parseJson, parseObject } from './argument.ts'
 import { type ArgumentSchema, type Arguments, assembleArguments, type GivenArgument } from './assemble.ts'
@@ -21,8 +21,8 @@ export function parseArgumentWords(
 /** Arguments that are texts only, as those of prompts and templates. */
 export function parseTextWords(words: readonly string[]): Record<string, string> {
   const entries = words.map((word) => {
-    const { key, text, json } = parseWord(word)
-    return [key, text ?? (typeof json === 'string' ? json : JSON.stringify(json))] as const
+    const { key, text: plain, json } = parseWord(word)
+    return [key, plain ?? (typeof json === 'string' ? json : JSON.stringify(json))] as const
   })
   const names = entries.map(([key]) => key)
   const twice = names.find((key, index) => names.indexOf(key) !== index)
@@ -31,9 +31,9 @@ export function parseTextWords(words: readonly string[]): Record<string, string>
 }
 
 /** Reads the value of `--args`: a JSON object, or `-` for stdin. */
-export function readArgs(value: string | undefined): Arguments {
+export async function readArgs(value: string | undefined): Promise<Arguments> {
   if (value === undefined) return {}
-  return parseObject((value === '-' ? readFileSync(0, 'utf8') : value).trim())
+  return parseObject((value === '-' ? await text(process.stdin) : value).trim())
 }
 
 function parseWord(word: string): GivenArgument {

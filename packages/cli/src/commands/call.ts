@@ -45,7 +45,7 @@ async function call(words: string[], flags: CallFlags, program: Command): Promis
   const { target, rest } = splitWords(words, program)
   const [name, ...pairs] = rest
   if (name === undefined) throw usageError('No tool was named.', 'Write: tenon call <target> <tool> key=value')
-  const given = readArgs(flags.args)
+  const given = await readArgs(flags.args)
   let line: ProgressLine | undefined
   const handlers = questionHandlers(flags.color, () => line)
   await using client = await connectTarget(target, flags, output, { tasks: true, ...(handlers && { handlers }) })

@@ -7,9 +7,9 @@ export function tracedFetch(fetch: AuthFetch, tracer: Tracer): AuthFetch {
   return async (url, init) => {
     const common = { http: tracer.nextHttp(), purpose: 'auth' } as const
     const method = init.method ?? 'GET'
-    const startedAt = clock.monotonic()
     const headers = Object.fromEntries(new Headers(init.headers))
     tracer.emit({ type: 'http-request', ...common, method, url, headers, ...bodyOf(init) })
+    const startedAt = clock.monotonic()
     try {
       const response = await fetch(url, init)
       const { status } = response

@@ -40,7 +40,7 @@ class TracedExchange implements ResponseHandler {
   readonly #handler: ResponseHandler
   readonly #tracer: Tracer
   readonly #http: string
-  readonly #startedAt = clock.monotonic()
+  readonly #startedAt: number
   #isOver = false
 
   constructor(request: HttpRequest, handler: ResponseHandler, tracer: Tracer) {
@@ -51,6 +51,8 @@ class TracedExchange implements ResponseHandler {
     const { method, url, headers, body } = request
     tracer.emit({ type: 'http-request', ...this.#common, method, url: url.href, headers: { ...headers } })
     if (body !== undefined) tracer.sent(body, this.#http)
+    // Not before: the time that the listener takes does not count.
+    this.#startedAt = clock.monotonic()
   }
 
   onHead(head: ResponseHead): void {
