@@ -1,8 +1,8 @@
 import type { Prompt, Resource, ResourceTemplateInfo, Tool } from 'tenon'
-import type { Info } from '../commands/info.ts'
 import { type Output, quote, twoColumns } from '../output.ts'
 import { safeJson, safeLine, wrap } from '../safe-text.ts'
 import { viewServer } from './offer-view.ts'
+import type { Info } from './read-info.ts'
 import { annotationsOf, argumentsOf } from './schema-view.ts'
 
 /** Shows a server, or the item that was asked for. */

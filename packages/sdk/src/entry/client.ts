@@ -58,7 +58,9 @@ export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampl
 export type {
   HttpPurpose,
   Traceable,
+  Traced,
   TracedFault,
+  TracedHttp,
   TracedHttpEnd,
   TracedHttpRequest,
   TracedHttpResponse,
@@ -67,6 +69,7 @@ export type {
   TraceEvent,
   TraceListener,
   Tracer,
+  UntimedTraceEvent,
 } from '../protocol/trace.ts'
 export type {
   CarriesCredentials,

@@ -11,7 +11,8 @@ export type TraceEvent =
   | TracedHttpEnd
   | TracedStderr
 
-interface Traced {
+/** What every event has. */
+export interface Traced {
   /** Milliseconds since 1970, with fractions. It never goes back. */
   readonly at: number
 }
@@ -37,7 +38,8 @@ export interface TracedFault extends Traced {
 /** The reason of an HTTP exchange: the protocol itself, or OAuth (discovery, registration, tokens). */
 export type HttpPurpose = 'mcp' | 'auth'
 
-interface TracedHttp extends Traced {
+/** What every event of an HTTP exchange has. */
+export interface TracedHttp extends Traced {
   /** Identifies the exchange within this process. A retry, and each redirect of an MCP request, is another exchange. */
   readonly http: string
   readonly purpose: HttpPurpose
@@ -89,7 +91,7 @@ export interface TracedStderr extends Traced {
 export type TraceListener = (event: TraceEvent) => void
 
 /** An event before its time is known. */
-export type UntimedEvent = TraceEvent extends infer E ? (E extends TraceEvent ? Omit<E, 'at'> : never) : never
+export type UntimedTraceEvent = TraceEvent extends infer E ? (E extends TraceEvent ? Omit<E, 'at'> : never) : never
 
 /** Trait: reports to a tracer what it sends and receives. The client sets `tracer` before it starts the transport. */
 export interface Traceable {
@@ -111,7 +113,7 @@ export class Tracer {
     this.#listener = listener
   }
 
-  emit(event: UntimedEvent): void {
+  emit(event: UntimedTraceEvent): void {
     try {
       const result: unknown = this.#listener({ at: this.#epoch + clock.monotonic(), ...event })
       if (isThenable(result)) result.then(undefined, warnAbout)
