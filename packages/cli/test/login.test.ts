@@ -39,6 +39,20 @@ describe('tenon login', () => {
     expect((await work.run(['logout', vault.url])).stdout).toContain('There is no login')
   })
 
+  it('is used by a host, too', async () => {
+    using work = new Workspace()
+    await using vault = await protectedServer()
+    await logIn(work, ['login', vault.url])
+    const config = work.write('mcp.json', { mcpServers: { vault: { url: vault.url } } })
+    const policy = work.write('policy.json', [
+      { kind: 'connect', decide: 'allow' },
+      { tool: '*', decide: 'allow' },
+    ])
+    const { code, stdout } = await work.run(['chat', config, '--policy', policy], { input: '/call vault_whoami\n' })
+    expect(code).toBe(0)
+    expect(stdout).toContain('alice')
+  })
+
   it('logs in during another command with --auth, and prints no secret with --trace', async () => {
     using work = new Workspace()
     await using vault = await protectedServer()
