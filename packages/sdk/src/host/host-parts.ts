@@ -21,12 +21,17 @@ import { RootProvider } from './server-roots.ts'
 
 /** Generates messages for servers. */
 export interface Sampling {
-  sample(server: ActionServer, params: CreateMessageParams, signal: AbortSignal): Promise<CreateMessageResult>
+  sample(
+    server: ActionServer,
+    params: CreateMessageParams,
+    signal: AbortSignal,
+    origin?: unknown,
+  ): Promise<CreateMessageResult>
 }
 
 /** Gives roots to servers. */
 export interface Roots {
-  for(server: ActionServer): Promise<Root[]>
+  for(server: ActionServer, origin?: unknown): Promise<Root[]>
 }
 
 /** A host for one caller of a gateway: what differs from the host that it belongs to. */

@@ -1,6 +1,10 @@
 import type { Client } from '../client/client.ts'
+import { CallQuestions } from '../client/input/call-questions.ts'
 import type { ClientOptions } from '../client/options.ts'
+import type { CallInput } from '../era/client.ts'
 import { DeniedError, McpError } from '../errors.ts'
+import type { LoggingLevel } from '../protocol/logging.ts'
+import { tasksExtension } from '../protocol/tasks.ts'
 import type { Tool } from '../protocol/tools.ts'
 import { untilAborted } from '../util/abort.ts'
 import { type Backoff, backoffMs } from '../util/backoff.ts'
@@ -8,10 +12,12 @@ import { clock } from '../util/clock.ts'
 import { pause, scheduler, type Timer } from '../util/scheduler.ts'
 import { TokenBucket } from '../util/token-bucket.ts'
 import type { ActionServer } from './action.ts'
+import { CallLogs } from './call-logs.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import { type Definitions, digestOf } from './definitions.ts'
 import type { ServerState } from './events.ts'
 import { loadDefinitions } from './load-definitions.ts'
+import { ServerSubscriptions } from './server-subscriptions.ts'
 
 const defaultIdleMs = 300_000
 
@@ -60,11 +66,22 @@ export class ServerConnection {
   #idleTimer: Timer | undefined
   #failures = 0
   #retryAt = 0
+  #isStateless = false
+  #hasTaskExtension = false
+  #questions: CallQuestions | undefined
+  #logLevel: LoggingLevel | undefined
+  readonly logs = new CallLogs()
+  readonly subscriptions: ServerSubscriptions
   readonly #closing = new AbortController()
 
   constructor(options: ServerConnectionOptions) {
     this.#options = options
     this.#state = options.config.disabled ? 'disabled' : 'idle'
+    this.subscriptions = new ServerSubscriptions({
+      use: (work) => this.use(work),
+      onEmpty: () => this.#startIdleTimer(),
+      onError: options.onError,
+    })
   }
 
   get server(): ActionServer {
@@ -97,6 +114,29 @@ export class ServerConnection {
   /** Whether the server had resources when it was last connected. */
   get hasResources(): boolean {
     return this.#hasResources && this.definitions !== undefined
+  }
+
+  /** Whether every request to the server stood alone when it was last connected, so that many callers can share it. */
+  get isStateless(): boolean {
+    return this.#isStateless
+  }
+
+  /** Whether the server decides which calls become tasks (2026-07-28). */
+  get hasTaskExtension(): boolean {
+    return this.#hasTaskExtension
+  }
+
+  /** What a call on another connection to the same server needs to ask the user of this one. */
+  inputFor(origin: unknown, exchange: CallInput['exchange']): CallInput {
+    const { server, client } = this.#options
+    this.#questions ??= new CallQuestions(client.handlers ?? {}, { name: server.id, address: server.address })
+    return this.#questions.of(origin, exchange)
+  }
+
+  /** Sets the minimum severity of log messages, also for later connections. */
+  setLogLevel(level: LoggingLevel): void {
+    this.#logLevel = level
+    if (this.#client) this.#applyLogLevel(this.#client)
   }
 
   /** Whether the server still has exactly this tool, and may be used. Waits for definitions that are being read. */
@@ -147,6 +187,7 @@ export class ServerConnection {
     this.#stopIdleTimer()
     const client = this.#client
     this.#client = undefined
+    this.subscriptions.lost()
     if (this.#state !== 'disabled') this.#setState('idle')
     this.#failures = 0
     this.#retryAt = 0
@@ -184,7 +225,11 @@ export class ServerConnection {
       // The user may have thought about it for minutes.
       if (client.state === 'closed') throw new McpError('closed', 'the connection was lost')
       this.#listen(client)
+      this.#isStateless = client.rules?.multiRoundTrip === true
+      this.#hasTaskExtension = client.server.capabilities.extensions?.[tasksExtension] !== undefined
+      this.#applyLogLevel(client)
       this.#client = client
+      this.subscriptions.connected(client)
       this.#failures = 0
       this.#setState('ready')
       this.#startIdleTimer()
@@ -243,10 +288,28 @@ export class ServerConnection {
     void client.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }).catch(() => {})
   }
 
+  #applyLogLevel(client: Client): void {
+    if (this.#logLevel === undefined || !client.getServerCapabilities()?.logging) return
+    this.logs.attach(client)
+    client.setLoggingLevel(this.#logLevel).catch(this.#options.onError)
+  }
+
   #lost(): void {
     this.#client = undefined
     this.#stopIdleTimer()
+    this.subscriptions.lost()
     this.#fail(new McpError('closed', 'the connection was lost'))
+    if (!this.subscriptions.isEmpty) void this.#restoreSubscriptions()
+  }
+
+  /** Subscribers do not call, so nothing else would connect again. */
+  async #restoreSubscriptions(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted && !this.#client && !this.subscriptions.isEmpty) {
+      await pause(Math.max(this.#retryAt - clock.monotonic(), 0) + 1, { signal, unref: true })
+      if (this.#state === 'held' || this.#state === 'disabled') return
+      await this.ready().catch(() => {})
+    }
   }
 
   #fail(error: unknown): void {
@@ -265,7 +328,8 @@ export class ServerConnection {
 
   #startIdleTimer(): void {
     const { idleMs = defaultIdleMs } = this.#options.config
-    if (!this.#client || this.#activeCalls > 0 || idleMs === Number.POSITIVE_INFINITY) return
+    if (!this.#client || this.#activeCalls > 0 || !this.subscriptions.isEmpty || idleMs === Number.POSITIVE_INFINITY)
+      return
     this.#stopIdleTimer()
     this.#idleTimer = scheduler.setTimeout(() => void this.disconnect().catch(this.#options.onError), idleMs)
     scheduler.unref(this.#idleTimer)

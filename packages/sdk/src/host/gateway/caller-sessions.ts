@@ -8,7 +8,9 @@ import type { ActionServer, Approval, ApprovalRequest, Approve } from '../action
 import type { Host } from '../host.ts'
 import type { HostInput } from '../options.ts'
 import { approveByCaller } from './approve-by-caller.ts'
+import type { OpenCall } from './open-call.ts'
 import { RelayedCall } from './relayed-call.ts'
+import { ReplayedCall } from './replayed-call.ts'
 
 export interface CallerSessionOptions {
   /** Identifies the caller in the audit log. */
@@ -21,6 +23,12 @@ export interface CallerSessionOptions {
   readonly ctx: Context
   /** Asks the operator of the gateway. */
   readonly approve: Approve | undefined
+}
+
+interface QuestionContext {
+  readonly signal: AbortSignal
+  /** The call that the server asks for, if it is known. */
+  readonly origin?: unknown
 }
 
 /** Calls that wait for an answer cost memory here and at the server. */
@@ -36,6 +44,8 @@ export class CallerSession {
   readonly host: Host
   readonly #calls = new Set<RelayedCall>()
   readonly #options: CallerSessionOptions
+  /** Calls of other kinds, and subscriptions. */
+  #uses = 0
 
   constructor(host: Host, options: CallerSessionOptions) {
     this.#options = options
@@ -44,8 +54,10 @@ export class CallerSession {
       caller,
       approve: (request) => this.#approve(request),
       input: this.#input(ctx),
-      sampling: ctx.can('sample') && { sample: (server, params, signal) => this.#sample(server, params, signal) },
-      roots: ctx.can('roots') && { for: (server) => this.#roots(server) },
+      sampling: ctx.can('sample') && {
+        sample: (server, params, signal, origin) => this.#sample(server, params, { signal, origin }),
+      },
+      roots: ctx.can('roots') && { for: (server, origin) => this.#roots(server, origin) },
     })
   }
 
@@ -54,15 +66,29 @@ export class CallerSession {
   }
 
   get isBusy(): boolean {
-    return this.#calls.size > 0
+    return this.#calls.size + this.#uses > 0
   }
 
-  /** @param server The id of the server that is called. */
-  begin(server: string): RelayedCall {
-    if (this.#calls.size >= maxOpenCalls) throw busy(`This caller has ${maxOpenCalls} calls that are not finished`)
-    const call = new RelayedCall(server)
-    this.#calls.add(call)
-    return call
+  /** Begins a call that stays open while the caller answers questions. */
+  begin(call: ConstructorParameters<typeof RelayedCall>[0]): RelayedCall {
+    this.#checkRoom()
+    const begun = new RelayedCall(call)
+    this.#calls.add(begun)
+    return begun
+  }
+
+  /** Keeps the session until the returned function is called. */
+  use(): () => void {
+    this.#checkRoom()
+    this.#uses++
+    return () => {
+      this.#uses--
+    }
+  }
+
+  #checkRoom(): void {
+    if (this.#calls.size + this.#uses >= maxOpenCalls)
+      throw busy(`This caller has ${maxOpenCalls} calls that are not finished`)
   }
 
   end(call: RelayedCall): void {
@@ -77,48 +103,58 @@ export class CallerSession {
     if (!ctx.can('elicit')) return 'deny'
     // The next anonymous caller is someone else.
     const choices = isAnonymous ? request.choices.filter((choice) => choice === 'once') : request.choices
-    return approveByCaller({ ...request, choices }, (question) =>
-      this.#ask(request.action.server, question, request.signal),
-    )
+    return approveByCaller({ ...request, choices }, (question) => this.#ask(request.action.server, question, request))
   }
 
   #input(ctx: Context): HostInput {
     return {
       ...(ctx.can('elicit') && {
-        elicit: ({ message, requestedSchema }, { server, signal }) =>
-          this.#elicit(server, { message: `${server.id}: ${message}`, requestedSchema }, signal),
+        elicit: ({ message, requestedSchema }, { server, ...context }) =>
+          this.#elicit(server, { message: `${server.id}: ${message}`, requestedSchema }, context),
       }),
       ...(ctx.can('elicitUrl') && {
-        elicitUrl: ({ message, url, elicitationId = '' }, { server, signal }) =>
+        elicitUrl: ({ message, url, elicitationId = '' }, { server, ...context }) =>
           this.#elicit(
             server,
             { mode: 'url', message: `${server.id}: ${message}`, url: url.href, elicitationId },
-            signal,
+            context,
           ),
       }),
     }
   }
 
-  async #elicit(server: ActionServer, params: ElicitParams, signal: AbortSignal): Promise<ElicitResult> {
-    return (await this.#ask(server, { method: 'elicitation/create', params }, signal)) as unknown as ElicitResult
+  async #elicit(server: ActionServer, params: ElicitParams, context: QuestionContext): Promise<ElicitResult> {
+    return (await this.#ask(server, { method: 'elicitation/create', params }, context)) as unknown as ElicitResult
   }
 
-  async #sample(server: ActionServer, params: CreateMessageParams, signal: AbortSignal): Promise<CreateMessageResult> {
+  async #sample(
+    server: ActionServer,
+    params: CreateMessageParams,
+    context: QuestionContext,
+  ): Promise<CreateMessageResult> {
     return (await this.#ask(
       server,
       { method: 'sampling/createMessage', params },
-      signal,
+      context,
     )) as unknown as CreateMessageResult
   }
 
-  async #roots(server: ActionServer): Promise<Root[]> {
-    const { roots } = await this.#ask(server, { method: 'roots/list' }, new AbortController().signal)
+  async #roots(server: ActionServer, origin: unknown): Promise<Root[]> {
+    const { roots } = await this.#ask(
+      server,
+      { method: 'roots/list' },
+      { signal: new AbortController().signal, origin },
+    )
     return roots as Root[]
   }
 
-  /** A server asks on its connection, not in a call. The newest call of this caller to it is the most likely cause. */
-  #ask({ id }: ActionServer, request: InputRequest, signal: AbortSignal): ReturnType<RelayedCall['ask']> {
-    const call = [...this.#calls].findLast(({ server }) => server === id)
+  /**
+   * On handshake revisions a server asks on its connection, not in a call. The newest call of this caller to it is the most
+   * likely cause.
+   */
+  #ask({ id }: ActionServer, request: InputRequest, { signal, origin }: QuestionContext): ReturnType<OpenCall['ask']> {
+    const known = origin instanceof RelayedCall || origin instanceof ReplayedCall ? origin : undefined
+    const call = known ?? [...this.#calls].findLast(({ server }) => server === id)
     if (call) return call.ask(request, signal)
     throw new McpError('not-connected', 'The server asked outside of a call, when no caller waits for it')
   }

@@ -59,7 +59,7 @@ class Gateway {
     this.server = new GatewayServer(info, { ...server, capabilities }, () => callers.close())
     const onError = (error: unknown) => this.server.reportError(error)
     const callers = new CallerTable({ host, approve: host.approve, maxCallers: options.maxCallers ?? 200, onError })
-    this.#relay = new Relay(callers, parkedMs)
+    this.#relay = new Relay({ host, callers, parkedMs })
     host.on('catalogChanged', () => this.#changed())
     this.#serveTools()
     this.#servePrompts()
@@ -102,19 +102,20 @@ class Gateway {
     const isSearch = isSearchTool(name) && (await this.#toolsFor(ctx)) === searchTools
     const found = isSearch ? runToolSearch(await this.#allowedTools(ctx), name, args) : undefined
     if (found && 'result' in found) return found.result
-    const call = found?.call ?? { name, arguments: args }
-    const tool = await this.#host.findTool(call.name)
+    const target = found?.call ?? { name, arguments: args }
+    const tool = await this.#host.findTool(target.name)
     if (!tool || !this.#isAllowed(ctx, tool)) {
-      throw new ProtocolError(ErrorCode.InvalidParams, `Unknown tool: ${call.name.slice(0, 100)}`)
+      throw new ProtocolError(ErrorCode.InvalidParams, `Unknown tool: ${target.name.slice(0, 100)}`)
     }
     if (!found) checkMirroredArguments(tool, args, ctx)
     try {
-      const result = await this.#relay.run(ctx, tool.server, (host, relayed) =>
-        host.callFound(tool, call.arguments, {
-          signal: relayed.signal,
-          onProgress: (progress) => relayed.onProgress?.(progress),
+      const result = await this.#relay.run(ctx, tool.server, (host, call) =>
+        host.callFound(tool, target.arguments, {
+          signal: call.signal,
+          onProgress: (progress) => call.onProgress(progress),
           _meta: forwarded(ctx),
           headers: forwardedHeaders(ctx),
+          relayed: call.relayed,
         }),
       )
       return toResult(result)
@@ -144,7 +145,9 @@ class Gateway {
       throw new ProtocolError(ErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 100)}`)
     }
     try {
-      return await this.#relay.run(ctx, prompt.server, (host) => host.getPrompt(name, args))
+      return await this.#relay.run(ctx, prompt.server, (host, { signal, relayed }) =>
+        host.getPrompt(name, args, { signal, relayed }),
+      )
     } catch (error) {
       throw toProtocolError(error)
     }
@@ -181,7 +184,9 @@ class Gateway {
     try {
       const server = named ?? (await this.#host.findResource(uri, isAllowed))
       if (!isAllowed(server)) throw new ProtocolError(ErrorCode.ResourceNotFound, `Resource not found: ${given}`)
-      return await this.#relay.run(ctx, server, (host) => host.readResource(uri, { server }))
+      return await this.#relay.run(ctx, server, (host, { signal, relayed }) =>
+        host.readResource(uri, { server, signal, relayed }),
+      )
     } catch (error) {
       throw toProtocolError(error)
     }
@@ -193,7 +198,9 @@ class Gateway {
         const { server } = await this.#host.findReference(params.ref)
         if (!this.#isAllowed(ctx, { server, originalName: '' }))
           throw new McpError('invalid-argument', 'Unknown reference')
-        return await this.#relay.run(ctx, server, async (host) => ({ completion: await host.complete(params) }))
+        return await this.#relay.run(ctx, server, async (host, { signal, relayed }) => ({
+          completion: await host.complete(params, { signal, relayed }),
+        }))
       } catch (error) {
         throw toProtocolError(error)
       }

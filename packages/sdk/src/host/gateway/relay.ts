@@ -1,39 +1,60 @@
 import { ErrorCode, ProtocolError, Suspended } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Context } from '../../server/context.ts'
+import { random } from '../../util/random.ts'
 import type { Host } from '../host.ts'
 import type { CallerTable } from './caller-table.ts'
+import type { OpenCall } from './open-call.ts'
 import type { RelayedCall } from './relayed-call.ts'
+import { ReplayedCall } from './replayed-call.ts'
 
 /** A request to a server, made with the connections of the caller. */
-export type RelayedWork<R extends object = object> = (host: Host, call: RelayedCall) => Promise<R>
+export type RelayedWork<R extends object = object> = (host: Host, call: OpenCall) => Promise<R>
+
+export interface RelayOptions {
+  readonly host: Host
+  readonly callers: CallerTable
+  /** How long a call waits for a caller that has to repeat its request. */
+  readonly parkedMs: number
+}
 
 /** Passes requests of callers to servers, and questions of servers back to the caller whose request caused them. */
 export class Relay {
-  readonly #callers: CallerTable
-  readonly #parkedMs: number
+  readonly #options: RelayOptions
   /** Requests of callers without a session that are not finished, by ticket. */
   readonly #open = new Map<string, { readonly call: RelayedCall; readonly owner: string | undefined }>()
 
-  constructor(callers: CallerTable, parkedMs: number) {
-    this.#callers = callers
-    this.#parkedMs = parkedMs
+  constructor(options: RelayOptions) {
+    this.#options = options
   }
 
   /** @param server The id of the server that the work calls. */
   async run<R extends object>(ctx: Context, server: string, work: RelayedWork<R>): Promise<R> {
+    const isReplayed = !ctx.remembers(ticketKey) && this.#options.host.standsAlone(server)
+    if (isReplayed) return this.#replay(ctx, server, work)
+    if (ReplayedCall.isBegun(ctx)) throw notOpen()
     const call = await this.#find(ctx, server, work)
-    call.onProgress = ({ progress, ...details }) => ctx.progress(progress, details)
     const cancel = () => call.cancel(ctx.signal.reason)
     ctx.signal.addEventListener('abort', cancel, { once: true })
     try {
       // A repeated request finds the call that the same handler began, so it has the same kind of result.
       return (await this.#drive(call, ctx)) as R
     } catch (error) {
-      if (error instanceof Suspended) call.park(this.#parkedMs)
+      if (error instanceof Suspended) call.park(this.#options.parkedMs)
       throw error
     } finally {
       ctx.signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  async #replay<R extends object>(ctx: Context, server: string, work: RelayedWork<R>): Promise<R> {
+    const { session, release } = this.#options.callers.acquire(ctx)
+    const end = session.use()
+    try {
+      return await work(session.host, new ReplayedCall(ctx, server))
+    } finally {
+      end()
+      release()
     }
   }
 
@@ -42,27 +63,32 @@ export class Relay {
    * the same work twice.
    */
   async #find(ctx: Context, server: string, work: RelayedWork): Promise<RelayedCall> {
-    if (!ctx.caller.rules.multiRoundTrip) return this.#begin(ctx, server, work)
+    const isRepeatable = ctx.caller.rules.multiRoundTrip || ctx.task !== undefined
+    if (!isRepeatable) return this.#begin(ctx, server, work, '')
     const owner = ctx.request?.principal
-    let begun: RelayedCall | undefined
-    const ticket = await ctx.once('call', () => {
-      begun = this.#begin(ctx, server, work)
-      if (!begun.ended) this.#open.set(begun.ticket, { call: begun, owner })
-      return begun.ticket
+    let isNew = false
+    // Stored before the call begins: a task that runs again in another process must not begin it again.
+    const ticket = await ctx.once(ticketKey, () => {
+      isNew = true
+      return random.uuid()
     })
-    if (begun) return begun
+    if (isNew) {
+      const begun = this.#begin(ctx, server, work, ticket)
+      if (!begun.ended) this.#open.set(ticket, { call: begun, owner })
+      return begun
+    }
     const open = this.#open.get(ticket)
     if (!open || open.owner !== owner) throw notOpen()
-    open.call.unpark()
+    open.call.unpark(ctx)
     return open.call
   }
 
-  #begin(ctx: Context, server: string, work: RelayedWork): RelayedCall {
-    const { session, release } = this.#callers.acquire(ctx)
-    const call = session.begin(server)
+  #begin(ctx: Context, server: string, work: RelayedWork, ticket: string): RelayedCall {
+    const { session, release } = this.#options.callers.acquire(ctx)
+    const call = session.begin({ ticket, server, ctx })
     const done = () => {
       session.end(call)
-      this.#open.delete(call.ticket)
+      this.#open.delete(ticket)
       release()
     }
     call.start(() => work(session.host, call), done)
@@ -88,6 +114,8 @@ export class Relay {
     }
   }
 }
+
+const ticketKey = 'call'
 
 function notOpen(): ProtocolError {
   const message = 'The request that this answer belongs to is not open any more. Send it again from the beginning.'

@@ -2,9 +2,11 @@ import { McpError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Progress } from '../../jsonrpc/pending.ts'
 import type { InputRequest } from '../../protocol/input.ts'
+import type { Context } from '../../server/context.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
-import { random } from '../../util/random.ts'
 import { scheduler, type Timer } from '../../util/scheduler.ts'
+import type { RelayedOptions } from '../relayed-options.ts'
+import { type OpenCall, passOnLog } from './open-call.ts'
 
 /** A question of a server to the caller of the gateway. */
 export interface RelayedQuestion {
@@ -24,21 +26,40 @@ interface OpenQuestion extends RelayedQuestion {
  * A call to a server that stays open while the caller answers questions. A caller without a session answers in another request,
  * so the call outlives the request that began it.
  */
-export class RelayedCall {
+export class RelayedCall implements OpenCall {
   /** Cannot be guessed, and is only ever sent inside sealed state. */
-  readonly ticket = random.uuid()
+  readonly ticket: string
   /** The id of the server that is called. Only this one may ask. */
   readonly server: string
+  readonly relayed: RelayedOptions
+  /** The request of the caller that waits for the call. Undefined while the caller has none. */
+  #ctx: Context | undefined
   readonly #abort = new AbortController()
   readonly #questions = new Map<string, OpenQuestion>()
   #count = 0
   #outcome: { readonly result: object } | { readonly error: unknown } | undefined
   #changed = deferred<void>()
   #timer: Timer | undefined
-  onProgress: ((progress: Progress) => void) | undefined
 
-  constructor(server: string) {
+  constructor({ ticket, server, ctx }: { ticket: string; server: string; ctx: Context }) {
+    this.ticket = ticket
     this.server = server
+    this.#ctx = ctx
+    this.relayed = {
+      origin: this,
+      onLog: (message) => this.#ctx && passOnLog(this.#ctx, server, message),
+      logLevel: ctx.caller.logLevel,
+      asTask: ctx.task !== undefined,
+    }
+  }
+
+  /** A relayed call runs once. */
+  isCounted(): boolean {
+    return false
+  }
+
+  onProgress({ progress, ...details }: Progress): void {
+    this.#ctx?.progress(progress, details)
   }
 
   /** @param onEnd Called when the server has answered, or the call was cancelled. */
@@ -94,20 +115,21 @@ export class RelayedCall {
 
   /** Cancels the call if the caller does not come back in time. */
   park(parkedMs: number): void {
-    this.unpark()
+    this.unpark(undefined)
     if (this.ended) return
     this.#timer = scheduler.setTimeout(() => this.cancel('The caller did not answer in time'), parkedMs)
     scheduler.unref(this.#timer)
   }
 
-  /** The caller is back. */
-  unpark(): void {
+  /** The caller is back, with another request. */
+  unpark(ctx: Context | undefined): void {
+    this.#ctx = ctx
     scheduler.clearTimeout(this.#timer)
     this.#timer = undefined
   }
 
   cancel(reason: unknown): void {
-    this.unpark()
+    this.unpark(undefined)
     this.#abort.abort(reason)
     for (const question of [...this.#questions.values()]) this.#withdraw(question, reason)
   }
@@ -120,7 +142,7 @@ export class RelayedCall {
 
   #end(outcome: { result: object } | { error: unknown }, onEnd: () => void): void {
     this.#outcome = outcome
-    this.unpark()
+    this.unpark(undefined)
     onEnd()
     this.#notify()
   }
