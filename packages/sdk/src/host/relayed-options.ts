@@ -17,6 +17,8 @@ export interface RelayedOptions {
   readonly onLog?: ((message: LoggingMessageParams) => void) | undefined
   /** The minimum severity of log messages that the caller wants. Undefined: none. */
   readonly logLevel?: LoggingLevel | undefined
+  /** Whether the caller states the level with each call, so that a server with sessions has to be told. */
+  readonly statesLogLevel?: boolean | undefined
   /** Lets the server run the call as a task, if it can. */
   readonly asTask?: boolean | undefined
 }

@@ -3,7 +3,7 @@ import { CallQuestions } from '../client/input/call-questions.ts'
 import type { ClientOptions } from '../client/options.ts'
 import type { CallInput } from '../era/client.ts'
 import { DeniedError, McpError } from '../errors.ts'
-import type { LoggingLevel } from '../protocol/logging.ts'
+import { isAtLeast, type LoggingLevel } from '../protocol/logging.ts'
 import { tasksExtension } from '../protocol/tasks.ts'
 import type { Tool } from '../protocol/tools.ts'
 import { untilAborted } from '../util/abort.ts'
@@ -136,7 +136,14 @@ export class ServerConnection {
   /** Sets the minimum severity of log messages, also for later connections. */
   setLogLevel(level: LoggingLevel): void {
     this.#logLevel = level
-    if (this.#client) this.#applyLogLevel(this.#client)
+    if (this.#client) void this.#applyLogLevel(this.#client)
+  }
+
+  /** Makes the server send messages of this severity, if it does not yet. Calls that want fewer filter them. */
+  async lowerLogLevel(client: Client, level: LoggingLevel): Promise<void> {
+    if (this.#logLevel !== undefined && isAtLeast(level, this.#logLevel)) return
+    this.#logLevel = level
+    await this.#applyLogLevel(client)
   }
 
   /** Whether the server still has exactly this tool, and may be used. Waits for definitions that are being read. */
@@ -227,7 +234,7 @@ export class ServerConnection {
       this.#listen(client)
       this.#isStateless = client.rules?.multiRoundTrip === true
       this.#hasTaskExtension = client.server.capabilities.extensions?.[tasksExtension] !== undefined
-      this.#applyLogLevel(client)
+      void this.#applyLogLevel(client)
       this.#client = client
       this.subscriptions.connected(client)
       this.#failures = 0
@@ -288,10 +295,10 @@ export class ServerConnection {
     void client.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }).catch(() => {})
   }
 
-  #applyLogLevel(client: Client): void {
+  async #applyLogLevel(client: Client): Promise<void> {
     if (this.#logLevel === undefined || !client.getServerCapabilities()?.logging) return
     this.logs.attach(client)
-    client.setLoggingLevel(this.#logLevel).catch(this.#options.onError)
+    await client.setLoggingLevel(this.#logLevel).catch(this.#options.onError)
   }
 
   #lost(): void {

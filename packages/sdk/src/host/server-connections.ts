@@ -102,7 +102,10 @@ export class ServerConnections {
       }, signal)
       if (done) return done.value
     }
-    return own.use((client) => run(own, client, {}), signal)
+    return own.use(async (client) => {
+      if (relayed?.statesLogLevel && relayed.logLevel) await own.lowerLogLevel(client, relayed.logLevel)
+      return run(own, client, {})
+    }, signal)
   }
 
   /** Whether sessions use this connection, because every request to this server stands alone. */

@@ -19,6 +19,7 @@ import { checkMirroredArguments } from './mirrored-arguments.ts'
 import type { GatewayOptions, IsAllowed } from './options.ts'
 import { Pages } from './pages.ts'
 import { Relay } from './relay.ts'
+import { GatewaySubscriptions } from './subscriptions.ts'
 import { isSearchTool, runToolSearch, searchTools } from './tool-search.ts'
 
 const defaultParkedMs = 600_000
@@ -53,12 +54,29 @@ class Gateway {
     const capabilities = {
       tools: { listChanged: true },
       prompts: { listChanged: true },
-      resources: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
       completions: {},
+      logging: {},
     }
     this.server = new GatewayServer(info, { ...server, capabilities }, () => callers.close())
     const onError = (error: unknown) => this.server.reportError(error)
-    const callers = new CallerTable({ host, approve: host.approve, maxCallers: options.maxCallers ?? 200, onError })
+    const callers = new CallerTable({
+      host,
+      approve: host.approve,
+      maxCallers: options.maxCallers ?? 200,
+      log: (link, message) => this.server.sendLogTo(link, message),
+      onError,
+    })
+    new GatewaySubscriptions({
+      server: this.server,
+      host,
+      callers,
+      isAllowed: (auth, id) => this.#isAllowed({ auth }, { server: id, originalName: '' }),
+    })
+    this.server.setRequestHandler('logging/setLevel', ({ level }, ctx) => {
+      callers.find(ctx)?.host.setLogLevel(level)
+      return {}
+    })
     this.#relay = new Relay({ host, callers, parkedMs })
     host.on('catalogChanged', () => this.#changed())
     this.#serveTools()

@@ -36,7 +36,7 @@ export interface AccessRule {
 }
 
 /** Who calls the gateway. */
-export type GatewayCaller = Pick<Context, 'auth' | 'sessionId' | 'request' | 'caller'>
+export type GatewayCaller = Pick<Context, 'auth'>
 
 /** Whether a caller may see and use a tool. */
 export type IsAllowed = (caller: GatewayCaller, tool: Pick<HostTool, 'server' | 'originalName'>) => boolean

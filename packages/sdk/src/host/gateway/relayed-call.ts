@@ -49,6 +49,7 @@ export class RelayedCall implements OpenCall {
       origin: this,
       onLog: (message) => this.#ctx && passOnLog(this.#ctx, server, message),
       logLevel: ctx.caller.logLevel,
+      statesLogLevel: ctx.caller.rules.describesCaller,
       asTask: ctx.task !== undefined,
     }
   }

@@ -26,6 +26,7 @@ export class ReplayedCall implements OpenCall {
       exchange: (send) => this.#exchange(send),
       onLog: (message) => passOnLog(ctx, server, message),
       logLevel: ctx.caller.logLevel,
+      statesLogLevel: ctx.caller.rules.describesCaller,
       asTask: ctx.task !== undefined,
     }
   }

@@ -1,9 +1,10 @@
+import type { Call } from '../../era/call.ts'
 import { ErrorCode, McpError, ProtocolError } from '../../errors.ts'
 import type { ElicitParams, ElicitResult } from '../../protocol/elicitation.ts'
 import type { InputRequest } from '../../protocol/input.ts'
+import type { LoggingMessageParams } from '../../protocol/logging.ts'
 import type { Root } from '../../protocol/roots.ts'
 import type { CreateMessageParams, CreateMessageResult } from '../../protocol/sampling.ts'
-import type { Context } from '../../server/context.ts'
 import type { ActionServer, Approval, ApprovalRequest, Approve } from '../action.ts'
 import type { Host } from '../host.ts'
 import type { HostInput } from '../options.ts'
@@ -15,15 +16,20 @@ import { ReplayedCall } from './replayed-call.ts'
 export interface CallerSessionOptions {
   /** Identifies the caller in the audit log. */
   readonly caller: string
+  /** What the caller can be asked. */
+  readonly abilities: readonly Ability[]
   /** True if another anonymous caller uses the session next. */
   readonly isAnonymous: boolean
-  /** What the caller can be asked. */
-  readonly abilities: string
-  /** The first request of the caller. */
-  readonly ctx: Context
   /** Asks the operator of the gateway. */
   readonly approve: Approve | undefined
+  /** Sends a log message that belongs to no call. */
+  log(link: Call['link'], message: LoggingMessageParams): void
 }
+
+export type Ability = (typeof abilities)[number]
+
+/** What callers can be asked. */
+export const abilities = ['elicit', 'elicitUrl', 'sample', 'roots'] as const
 
 interface QuestionContext {
   readonly signal: AbortSignal
@@ -46,22 +52,28 @@ export class CallerSession {
   readonly #options: CallerSessionOptions
   /** Calls of other kinds, and subscriptions. */
   #uses = 0
+  /** The connection of the last request. */
+  link: Call['link'] | undefined
 
   constructor(host: Host, options: CallerSessionOptions) {
     this.#options = options
-    const { caller, ctx } = options
+    const { caller, log } = options
     this.host = host.session({
       caller,
       approve: (request) => this.#approve(request),
-      input: this.#input(ctx),
-      sampling: ctx.can('sample') && {
+      input: this.#input(),
+      sampling: this.#can('sample') && {
         sample: (server, params, signal, origin) => this.#sample(server, params, { signal, origin }),
       },
-      roots: ctx.can('roots') && { for: (server, origin) => this.#roots(server, origin) },
+      roots: this.#can('roots') && { for: (server, origin) => this.#roots(server, origin) },
+    })
+    this.host.onIdleLog((server, message) => {
+      const logger = message.logger === undefined ? server : `${server}/${message.logger}`
+      if (this.link) log(this.link, { ...message, logger })
     })
   }
 
-  get abilities(): string {
+  get abilities(): readonly Ability[] {
     return this.#options.abilities
   }
 
@@ -97,22 +109,26 @@ export class CallerSession {
 
   /** Connections and definitions are decisions of the operator, everything else is one of the caller. */
   async #approve(request: ApprovalRequest): Promise<Approval> {
-    const { approve, ctx, isAnonymous } = this.#options
+    const { approve, isAnonymous } = this.#options
     const { kind } = request.action
     if (kind === 'connect' || kind === 'definitions') return approve ? approve(request) : 'deny'
-    if (!ctx.can('elicit')) return 'deny'
+    if (!this.#can('elicit')) return 'deny'
     // The next anonymous caller is someone else.
     const choices = isAnonymous ? request.choices.filter((choice) => choice === 'once') : request.choices
     return approveByCaller({ ...request, choices }, (question) => this.#ask(request.action.server, question, request))
   }
 
-  #input(ctx: Context): HostInput {
+  #can(ability: Ability): boolean {
+    return this.#options.abilities.includes(ability)
+  }
+
+  #input(): HostInput {
     return {
-      ...(ctx.can('elicit') && {
+      ...(this.#can('elicit') && {
         elicit: ({ message, requestedSchema }, { server, ...context }) =>
           this.#elicit(server, { message: `${server.id}: ${message}`, requestedSchema }, context),
       }),
-      ...(ctx.can('elicitUrl') && {
+      ...(this.#can('elicitUrl') && {
         elicitUrl: ({ message, url, elicitationId = '' }, { server, ...context }) =>
           this.#elicit(
             server,
