@@ -224,6 +224,11 @@ export class Host {
     return this.#catalog?.tools.get(name) ?? (await this.#ready()).tools.get(name)
   }
 
+  /** @internal Resolves when the tools of all servers that answer are known; undefined if they are. */
+  ready(): Promise<void> | undefined {
+    return this.#connections.unknown().length === 0 ? undefined : this.#ready().then(() => {})
+  }
+
   /** @internal The tool with this name among those that are known now. */
   knownTool(name: string): HostTool | undefined {
     return this.#current().tools.get(name)

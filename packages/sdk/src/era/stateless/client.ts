@@ -76,7 +76,10 @@ export class StatelessClient implements ClientEra {
     if (!input) return takesTasks ? this.#taskMeta : this.#meta
     let texts = this.#callMeta.get(input.capabilities)
     if (!texts) {
-      const identity = { info: this.#identity.info, capabilities: input.capabilities }
+      const { info, capabilities: own } = this.#identity
+      // Extensions are a matter of the program, not of the user that it calls for.
+      const extensions = own.extensions && { extensions: own.extensions }
+      const identity = { info, capabilities: { ...input.capabilities, ...extensions } }
       const { revision } = this.facts
       texts = {
         plain: toText(requestMeta(identity, revision)),

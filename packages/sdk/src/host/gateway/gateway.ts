@@ -5,8 +5,10 @@ import type { GetPromptParams, GetPromptResult } from '../../protocol/prompts.ts
 import type { ReadResourceResult } from '../../protocol/resources.ts'
 import type { CallToolParams, CallToolResult, Tool } from '../../protocol/tools.ts'
 import type { Context } from '../../server/context.ts'
+import type { RequestHandler } from '../../server/dispatch.ts'
 import type { ServerOptions } from '../../server/options.ts'
 import { Server } from '../../server/server.ts'
+import type { TaskRuntime } from '../../server/task-runtime.ts'
 import { omit } from '../../util/objects.ts'
 import { version } from '../../util/version.ts'
 import type { HostTool } from '../catalog.ts'
@@ -14,6 +16,7 @@ import type { Host } from '../host.ts'
 import type { HostToolResult } from '../tool-calls.ts'
 import { toAccess } from './access.ts'
 import { CallerTable } from './caller-table.ts'
+import { GatewayTasks, taskCapabilities } from './gateway-tasks.ts'
 import { fromGatewayUri, toGatewayUris } from './gateway-uri.ts'
 import { checkMirroredArguments } from './mirrored-arguments.ts'
 import type { GatewayOptions, IsAllowed } from './options.ts'
@@ -45,6 +48,7 @@ class Gateway {
   readonly #relay: Relay
   readonly #isAllowed: IsAllowed
   readonly #toolSearch: boolean | 'auto'
+  readonly #tasks: GatewayTasks | undefined
 
   constructor(host: Host, options: GatewayOptions) {
     const { info = { name: 'tenon-gateway', version }, access, server = {}, parkedMs = defaultParkedMs } = options
@@ -57,6 +61,7 @@ class Gateway {
       resources: { listChanged: true, subscribe: true },
       completions: {},
       logging: {},
+      ...(options.tasks && taskCapabilities),
     }
     this.server = new GatewayServer(info, { ...server, capabilities }, () => callers.close())
     const onError = (error: unknown) => this.server.reportError(error)
@@ -79,6 +84,7 @@ class Gateway {
     })
     this.#relay = new Relay({ host, callers, parkedMs })
     host.on('catalogChanged', () => this.#changed())
+    this.#tasks = options.tasks && this.#createTasks(options.tasks)
     this.#serveTools()
     this.#servePrompts()
     this.#serveResources()
@@ -102,13 +108,40 @@ class Gateway {
         (page) => ({ tools: page }),
       )
     })
-    this.server.setRequestHandler('tools/call', (params, ctx) => this.#callTool(params, ctx))
+    const tasks = this.#tasks
+    // The params of this method were checked.
+    const handler = ((params: CallToolParams, ctx: Context) => this.#callTool(params, ctx)) as unknown as RequestHandler
+    this.server.setMethod('tools/call', {
+      handler,
+      asTask: tasks && ((serving) => tasks.take(serving)),
+    })
+  }
+
+  #createTasks(runtime: TaskRuntime): GatewayTasks {
+    const findTool = (name: string) => {
+      const tool = this.#host.knownTool(name)
+      return tool && this.#host.supportsTasks(tool) ? tool : undefined
+    }
+    return new GatewayTasks({
+      server: this.server,
+      runtime,
+      isAllowed: this.#isAllowed,
+      findTool,
+      ready: () => this.#host.ready(),
+    })
   }
 
   async #toolsFor(ctx: Context): Promise<readonly Tool[]> {
     const allowed = await this.#allowedTools(ctx)
     const usesSearch = this.#toolSearch === 'auto' ? allowed.length > searchFrom : this.#toolSearch
-    return usesSearch ? searchTools : allowed.map(toDefinition)
+    return usesSearch ? searchTools : allowed.map((tool) => this.#toDefinition(tool))
+  }
+
+  /** The definition as callers see it: without what only the host knows. Tasks are those of the gateway. */
+  #toDefinition(tool: HostTool): Tool {
+    const { server: _server, originalName: _originalName, trust: _trust, execution: _execution, ...definition } = tool
+    const isTask = this.#tasks !== undefined && this.#host.supportsTasks(tool)
+    return isTask ? { ...definition, execution: { taskSupport: 'optional' } } : definition
   }
 
   async #allowedTools(ctx: Context): Promise<HostTool[]> {
@@ -256,11 +289,6 @@ class GatewayServer extends Server {
       isHeld = false
     }
   }
-}
-
-/** The definition as callers see it: without what only the host knows. */
-function toDefinition({ server: _server, originalName: _originalName, trust: _trust, ...tool }: HostTool): Tool {
-  return tool
 }
 
 /** Intermediaries forward these headers, also those that they do not know (2026-07-28 streamable-http). */

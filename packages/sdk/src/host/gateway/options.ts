@@ -1,6 +1,7 @@
 import type { Implementation } from '../../protocol/capabilities.ts'
 import type { Context } from '../../server/context.ts'
 import type { ServerOptions } from '../../server/options.ts'
+import type { TaskRuntime } from '../../server/task-runtime.ts'
 import type { HostTool } from '../catalog.ts'
 
 /** Options of `createGateway`. */
@@ -19,6 +20,11 @@ export interface GatewayOptions {
   toolSearch?: boolean | 'auto' | undefined
   /** Callers with connections of their own. The least recently used is disconnected; if all have open calls, more are refused. Default 200. */
   maxCallers?: number | undefined
+  /**
+   * Lets callers run tools as tasks, if their servers do: `tasks()` of `tenon/tasks`. The gateway has tasks of its own, in
+   * both dialects, which follow those of the server. Default: calls wait for the tasks of servers.
+   */
+  tasks?: TaskRuntime | undefined
   /** How long a call waits for the answer of a caller without a session. Default 600,000. */
   parkedMs?: number | undefined
   /** Further options of the server that callers see: `limits`, `stateKey`, `onError`. */

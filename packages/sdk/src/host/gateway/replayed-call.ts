@@ -1,3 +1,4 @@
+import { HandedOver } from '../../era/call.ts'
 import { ErrorCode, ProtocolError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Progress } from '../../jsonrpc/pending.ts'
@@ -13,13 +14,15 @@ import { type OpenCall, passOnLog } from './open-call.ts'
  */
 export class ReplayedCall implements OpenCall {
   readonly relayed: RelayedOptions
+  readonly signal: AbortSignal
   readonly #ctx: Context
   #exchanges = 0
   #counted: number
-  readonly #questions = new Map<string, number>()
+  readonly #questions = new Map<string, { count: number; answer: Promise<ResultObject>; isOpen: boolean }>()
 
   constructor(ctx: Context, server: string) {
     this.#ctx = ctx
+    this.signal = ctx.task ? unlessHandedOver(ctx.signal) : ctx.signal
     this.#counted = ctx.answerCount
     this.relayed = {
       origin: this,
@@ -36,16 +39,23 @@ export class ReplayedCall implements OpenCall {
     return ctx.remembers(keyOf(1))
   }
 
-  get signal(): AbortSignal {
-    return this.#ctx.signal
-  }
-
   /** Questions are told apart by their content, because several can be asked at the same time. */
   ask(request: InputRequest, signal: AbortSignal): Promise<ResultObject> {
     const content = stableSuffix(JSON.stringify(request))
-    const count = (this.#questions.get(content) ?? 0) + 1
-    this.#questions.set(content, count)
-    return this.#ctx.ask(request, { key: `${content}#${count}`, signal })
+    const before = this.#questions.get(content)
+    // A server that is polled repeats a question until it has the answer.
+    if (before?.isOpen) return before.answer
+    const count = (before?.count ?? 0) + 1
+    const answer = this.#ctx.ask(request, { key: `${content}#${count}`, signal })
+    const question = { count, answer, isOpen: true }
+    this.#questions.set(content, question)
+    answer.then(
+      () => {
+        question.isOpen = false
+      },
+      () => {},
+    )
+    return answer
   }
 
   /** A run repeats the questions of the one before, in the same order. */
@@ -74,6 +84,15 @@ export class ReplayedCall implements OpenCall {
     if (this.#ctx.remembers(key)) throw interrupted()
     await this.#ctx.once(key, () => true)
   }
+}
+
+/** If another process continues a task, what the server does for it must not be cancelled. */
+function unlessHandedOver(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController()
+  signal.addEventListener('abort', () => {
+    if (!(signal.reason instanceof HandedOver)) controller.abort(signal.reason)
+  })
+  return controller.signal
 }
 
 function keyOf(number: number): string {
