@@ -229,6 +229,11 @@ export class Host {
     return this.#connections.unknown().length === 0 ? undefined : this.#ready().then(() => {})
   }
 
+  /** @internal Whether the definitions of a server are known. */
+  hasDefinitions(id: string): boolean {
+    return this.#connections.get(id).definitions !== undefined
+  }
+
   /** @internal The tool with this name among those that are known now. */
   knownTool(name: string): HostTool | undefined {
     return this.#current().tools.get(name)

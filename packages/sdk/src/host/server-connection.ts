@@ -2,7 +2,7 @@ import type { Client } from '../client/client.ts'
 import { CallQuestions } from '../client/input/call-questions.ts'
 import type { ClientOptions } from '../client/options.ts'
 import type { CallInput } from '../era/client.ts'
-import { DeniedError, McpError } from '../errors.ts'
+import { DeniedError, McpError, UrlElicitationRequiredError } from '../errors.ts'
 import { isAtLeast, type LoggingLevel } from '../protocol/logging.ts'
 import { tasksExtension } from '../protocol/tasks.ts'
 import type { Tool } from '../protocol/tools.ts'
@@ -126,6 +126,13 @@ export class ServerConnection {
     return this.#hasTaskExtension
   }
 
+  /** Uses definitions that were approved on another connection to the same server, while there are none of this one. */
+  adopt(definitions: Definitions): void {
+    if (this.#definitions) return
+    this.#definitions = definitions
+    this.#options.onDefinitions()
+  }
+
   /** What a call on another connection to the same server needs to ask the user of this one. */
   inputFor(origin: unknown, exchange: CallInput['exchange']): CallInput {
     const { server, client } = this.#options
@@ -161,7 +168,7 @@ export class ServerConnection {
       const client = await (signal ? untilAborted(this.ready(), signal, cancelled) : this.ready())
       return await work(client)
     } catch (error) {
-      throw this.#named(error)
+      throw loginRequired(error) ?? this.#named(error)
     } finally {
       this.#activeCalls--
       this.#startIdleTimer()
@@ -241,7 +248,8 @@ export class ServerConnection {
       this.#setState('ready')
       this.#startIdleTimer()
       return client
-    } catch (error) {
+    } catch (failure) {
+      const error = loginRequired(failure) ?? failure
       await client?.close().catch(() => {})
       this.#fail(error)
       throw error
@@ -322,6 +330,8 @@ export class ServerConnection {
   #fail(error: unknown): void {
     this.#error = error
     if (this.#state === 'held' || this.#closing.signal.aborted) return
+    // The user may log in at any moment.
+    if (error instanceof UrlElicitationRequiredError) return this.#setState('failed', error)
     this.#retryAt = clock.monotonic() + backoffMs(retries, this.#failures++)
     this.#setState('failed', error)
   }
@@ -355,6 +365,16 @@ export class ServerConnection {
     error.message = prefix + error.message
     return error
   }
+}
+
+/** The credentials of a user may need a login first. Whatever failed because of that, the user has to know. */
+function loginRequired(error: unknown): UrlElicitationRequiredError | undefined {
+  let cause = error
+  for (let depth = 0; depth < 10 && cause instanceof Error; depth++) {
+    if (cause instanceof UrlElicitationRequiredError) return cause
+    cause = cause.cause
+  }
+  return undefined
 }
 
 function hostClosed(): McpError {

@@ -88,7 +88,8 @@ export class ServerConnections {
         log?.stop()
       }
     }
-    const shared = this.#options.owner?.standsAlone(id) ? this.#options.owner.get(id) : undefined
+    const isPersonal = this.#options.session.authFor?.(id) !== undefined
+    const shared = !isPersonal && this.#options.owner?.standsAlone(id) ? this.#options.owner.get(id) : undefined
     if (shared) {
       const done = await shared.use(async (client) => {
         // The server may have been replaced by one of an earlier revision.
@@ -184,8 +185,14 @@ export class ServerConnections {
       questionsPerMinute: limits.questionsPerMinute,
     })
     const client = { handlers, trusted: server.trust === 'trusted', tasks: true }
-    const open = { server, config, info, connectTimeoutMs: limits.connectTimeoutMs }
-    const connection = new ServerConnection({
+    const auth = session.authFor?.(id)
+    const open = {
+      server,
+      config: auth && 'url' in config ? { ...config, auth } : config,
+      info,
+      connectTimeoutMs: limits.connectTimeoutMs,
+    }
+    const connection: ServerConnection = new ServerConnection({
       server,
       config,
       client,
@@ -194,7 +201,12 @@ export class ServerConnections {
         openClient({ ...open, signal, approve: (target) => this.#approveTarget(server, target) }, options),
       approveDefinitions: (definitions) => this.#approveDefinitions(server, definitions),
       onState: (state, error) => this.#changed(id, state, error),
-      onDefinitions,
+      onDefinitions: () => {
+        const { definitions } = connection
+        const { owner } = this.#options
+        if (definitions && owner) owner.#own(id).adopt(definitions)
+        onDefinitions()
+      },
       onError: (error) => events.emit('error', { server: id, error }),
     })
     connection.logs.onIdle = (message) => this.#onIdleLog?.(id, message)

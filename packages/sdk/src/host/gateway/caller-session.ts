@@ -1,3 +1,5 @@
+import type { ClientAuth } from '../../auth/client/client-auth.ts'
+import { bearer } from '../../auth/client/oauth.ts'
 import type { Call } from '../../era/call.ts'
 import { ErrorCode, McpError, ProtocolError } from '../../errors.ts'
 import type { ElicitParams, ElicitResult } from '../../protocol/elicitation.ts'
@@ -9,7 +11,9 @@ import type { ActionServer, Approval, ApprovalRequest, Approve } from '../action
 import type { Host } from '../host.ts'
 import type { HostInput } from '../options.ts'
 import { approveByCaller } from './approve-by-caller.ts'
+import { authOf } from './identity.ts'
 import type { OpenCall } from './open-call.ts'
+import type { UserTokens } from './options.ts'
 import { RelayedCall } from './relayed-call.ts'
 import { ReplayedCall } from './replayed-call.ts'
 
@@ -18,6 +22,7 @@ export interface CallerSessionOptions {
   readonly caller: string
   /** What the caller can be asked. */
   readonly abilities: readonly Ability[]
+  readonly userTokens: UserTokens
   /** True if another anonymous caller uses the session next. */
   readonly isAnonymous: boolean
   /** Asks the operator of the gateway. */
@@ -52,14 +57,16 @@ export class CallerSession {
   readonly #options: CallerSessionOptions
   /** Calls of other kinds, and subscriptions. */
   #uses = 0
-  /** The connection of the last request. */
-  link: Call['link'] | undefined
+  /** The last request of the caller. */
+  #last: Pick<Call, 'link' | 'stream'> | undefined
+  readonly #auth = new Map<string, ClientAuth>()
 
   constructor(host: Host, options: CallerSessionOptions) {
     this.#options = options
     const { caller, log } = options
     this.host = host.session({
       caller,
+      authFor: (server) => this.#authFor(server),
       approve: (request) => this.#approve(request),
       input: this.#input(),
       sampling: this.#can('sample') && {
@@ -69,12 +76,17 @@ export class CallerSession {
     })
     this.host.onIdleLog((server, message) => {
       const logger = message.logger === undefined ? server : `${server}/${message.logger}`
-      if (this.link) log(this.link, { ...message, logger })
+      if (this.#last) log(this.#last.link, { ...message, logger })
     })
   }
 
   get abilities(): readonly Ability[] {
     return this.#options.abilities
+  }
+
+  /** The caller sent a request. Its token may be newer than that of earlier ones. */
+  touch(call: Pick<Call, 'link' | 'stream'>): void {
+    this.#last = call
   }
 
   get isBusy(): boolean {
@@ -116,6 +128,15 @@ export class CallerSession {
     // The next anonymous caller is someone else.
     const choices = isAnonymous ? request.choices.filter((choice) => choice === 'once') : request.choices
     return approveByCaller({ ...request, choices }, (question) => this.#ask(request.action.server, question, request))
+  }
+
+  #authFor(server: string): ClientAuth | undefined {
+    const { userTokens } = this.#options
+    const token = Object.hasOwn(userTokens, server) ? userTokens[server] : undefined
+    if (!token) return undefined
+    const auth = this.#auth.get(server) ?? bearer(async () => token({ auth: this.#last && authOf(this.#last) }))
+    this.#auth.set(server, auth)
+    return auth
   }
 
   #can(ability: Ability): boolean {

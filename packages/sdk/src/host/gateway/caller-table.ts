@@ -5,11 +5,13 @@ import type { Approve } from '../action.ts'
 import type { Host } from '../host.ts'
 import { type Ability, abilities, busy, CallerSession } from './caller-session.ts'
 import { anonymous, identityOf } from './identity.ts'
+import type { UserTokens } from './options.ts'
 
 export interface CallerTableOptions {
   readonly host: Host
   readonly approve: Approve | undefined
   readonly maxCallers: number
+  readonly userTokens: UserTokens
   /** Sends a log message that belongs to no call to the session of a caller. */
   log(link: Call['link'], message: LoggingMessageParams): void
   onError(error: unknown): void
@@ -39,6 +41,7 @@ export class CallerTable {
     const own = this.find(ctx)
     if (own) return { session: own, release: () => {} }
     const session = this.#takeAnonymous(ctx)
+    session.touch(ctx.call)
     this.#busy.add(session)
     return {
       session,
@@ -57,7 +60,7 @@ export class CallerTable {
     if (identity === anonymous) return undefined
     const can = abilitiesOf(ctx)
     const session = this.#get(identity.startsWith('user ') ? keyFor(identity, can) : identity, can)
-    session.link = ctx.call.link
+    session.touch(ctx.call)
     return session
   }
 
@@ -100,9 +103,9 @@ export class CallerTable {
 
   #create(key: string, can: readonly Ability[], isAnonymous: boolean): CallerSession {
     this.#makeRoom()
-    const { host, approve, log } = this.#options
+    const { host, approve, userTokens, log } = this.#options
     const [caller = key] = key.split('\n')
-    return new CallerSession(host, { caller, abilities: can, approve, isAnonymous, log })
+    return new CallerSession(host, { caller, abilities: can, approve, userTokens, isAnonymous, log })
   }
 
   /** Closes sessions that are not in use. Throws if all are, because each may have a process for every server. */

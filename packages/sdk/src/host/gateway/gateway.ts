@@ -21,6 +21,7 @@ import { fromGatewayUri, toGatewayUris } from './gateway-uri.ts'
 import { checkMirroredArguments } from './mirrored-arguments.ts'
 import type { GatewayOptions, IsAllowed } from './options.ts'
 import { Pages } from './pages.ts'
+import { PersonalServers } from './personal-servers.ts'
 import { Relay } from './relay.ts'
 import { GatewaySubscriptions } from './subscriptions.ts'
 import { isSearchTool, runToolSearch, searchTools } from './tool-search.ts'
@@ -46,6 +47,7 @@ class Gateway {
   readonly server: Server
   readonly #host: Host
   readonly #relay: Relay
+  readonly #personal: PersonalServers
   readonly #isAllowed: IsAllowed
   readonly #toolSearch: boolean | 'auto'
   readonly #tasks: GatewayTasks | undefined
@@ -63,12 +65,15 @@ class Gateway {
       logging: {},
       ...(options.tasks && taskCapabilities),
     }
-    this.server = new GatewayServer(info, { ...server, capabilities }, () => callers.close())
+    this.server = new GatewayServer(info, { ...server, capabilities }, async () => {
+      await Promise.all([callers.close(), this.#relay.close()])
+    })
     const onError = (error: unknown) => this.server.reportError(error)
     const callers = new CallerTable({
       host,
       approve: host.approve,
       maxCallers: options.maxCallers ?? 200,
+      userTokens: options.userTokens ?? {},
       log: (link, message) => this.server.sendLogTo(link, message),
       onError,
     })
@@ -82,7 +87,8 @@ class Gateway {
       callers.find(ctx)?.host.setLogLevel(level)
       return {}
     })
-    this.#relay = new Relay({ host, callers, parkedMs })
+    this.#personal = new PersonalServers({ host, callers, ids: Object.keys(options.userTokens ?? {}), onError })
+    this.#relay = new Relay({ host, callers, parkedMs, bus: options.bus, onError })
     host.on('catalogChanged', () => this.#changed())
     this.#tasks = options.tasks && this.#createTasks(options.tasks)
     this.#serveTools()
@@ -145,6 +151,7 @@ class Gateway {
   }
 
   async #allowedTools(ctx: Context): Promise<HostTool[]> {
+    await this.#personal.prepare(ctx)
     return (await this.#host.tools()).filter((tool) => this.#isAllowed(ctx, tool))
   }
 
@@ -154,6 +161,7 @@ class Gateway {
     const found = isSearch ? runToolSearch(await this.#allowedTools(ctx), name, args) : undefined
     if (found && 'result' in found) return found.result
     const target = found?.call ?? { name, arguments: args }
+    await this.#personal.prepare(ctx)
     const tool = await this.#host.findTool(target.name)
     if (!tool || !this.#isAllowed(ctx, tool)) {
       throw new ProtocolError(ErrorCode.InvalidParams, `Unknown tool: ${target.name.slice(0, 100)}`)

@@ -2,6 +2,7 @@ import { McpError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Progress } from '../../jsonrpc/pending.ts'
 import type { InputRequest } from '../../protocol/input.ts'
+import type { LoggingMessageParams } from '../../protocol/logging.ts'
 import type { Context } from '../../server/context.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
 import { scheduler, type Timer } from '../../util/scheduler.ts'
@@ -22,18 +23,44 @@ interface OpenQuestion extends RelayedQuestion {
   readonly answer: Deferred<ResultObject>
 }
 
+/** A call as the request of its caller drives it, also if the call is on another node. */
+export interface DrivenCall {
+  /** Resolves with the oldest open question, or with the result. Rejects with the error of the call. */
+  next(): Promise<Step>
+  answer(key: string, answer: ResultObject): void
+  /** Passes on that the caller cannot answer. */
+  refuse(key: string, error: unknown): void
+  /** Cancels the call if the caller does not come back in time. */
+  park(parkedMs: number): void
+  cancel(reason: unknown): void
+}
+
+/** Receives what happens in a call, for its caller. */
+export interface CallListener {
+  onProgress(progress: Progress): void
+  onLog(message: LoggingMessageParams): void
+}
+
+/** Passes what happens in a call on to the request of its caller. */
+export function listenerOf(ctx: Context, server: string): CallListener {
+  return {
+    onProgress: ({ progress, ...details }) => ctx.progress(progress, details),
+    onLog: (message) => passOnLog(ctx, server, message),
+  }
+}
+
 /**
  * A call to a server that stays open while the caller answers questions. A caller without a session answers in another request,
  * so the call outlives the request that began it.
  */
-export class RelayedCall implements OpenCall {
+export class RelayedCall implements OpenCall, DrivenCall {
   /** Cannot be guessed, and is only ever sent inside sealed state. */
   readonly ticket: string
   /** The id of the server that is called. Only this one may ask. */
   readonly server: string
   readonly relayed: RelayedOptions
-  /** The request of the caller that waits for the call. Undefined while the caller has none. */
-  #ctx: Context | undefined
+  /** Undefined while no request of the caller waits for the call. */
+  #listener: CallListener | undefined
   readonly #abort = new AbortController()
   readonly #questions = new Map<string, OpenQuestion>()
   #count = 0
@@ -44,10 +71,10 @@ export class RelayedCall implements OpenCall {
   constructor({ ticket, server, ctx }: { ticket: string; server: string; ctx: Context }) {
     this.ticket = ticket
     this.server = server
-    this.#ctx = ctx
+    this.#listener = listenerOf(ctx, server)
     this.relayed = {
       origin: this,
-      onLog: (message) => this.#ctx && passOnLog(this.#ctx, server, message),
+      onLog: (message) => this.#listener?.onLog(message),
       logLevel: ctx.caller.logLevel,
       statesLogLevel: ctx.caller.rules.describesCaller,
       asTask: ctx.task !== undefined,
@@ -59,8 +86,8 @@ export class RelayedCall implements OpenCall {
     return false
   }
 
-  onProgress({ progress, ...details }: Progress): void {
-    this.#ctx?.progress(progress, details)
+  onProgress(progress: Progress): void {
+    this.#listener?.onProgress(progress)
   }
 
   /** @param onEnd Called when the server has answered, or the call was cancelled. */
@@ -123,8 +150,8 @@ export class RelayedCall implements OpenCall {
   }
 
   /** The caller is back, with another request. */
-  unpark(ctx: Context | undefined): void {
-    this.#ctx = ctx
+  unpark(listener: CallListener | undefined): void {
+    this.#listener = listener
     scheduler.clearTimeout(this.#timer)
     this.#timer = undefined
   }
