@@ -24,7 +24,7 @@ const allowed = {
   tasks: ['server', 'era', 'replay', 'store', 'protocol', 'jsonrpc'],
   serve: ['server', 'transport', 'protocol', 'jsonrpc'],
   connect: ['server', 'client', 'transport', 'protocol', 'jsonrpc'],
-  host: ['connect', 'server', 'client', 'auth', 'net', 'store', 'schema', 'protocol', 'jsonrpc'],
+  host: ['connect', 'server', 'client', 'era', 'replay', 'auth', 'net', 'store', 'schema', 'protocol', 'jsonrpc'],
   testing: [
     'store',
     'auth',
