@@ -352,7 +352,10 @@ export class Host {
 
   /** If the server of the tool is not available, that is the reason. */
   #notFound(name: string): McpError {
-    const broken = this.#connections.all().find(({ server, error }) => error && name.startsWith(`${server.id}_`))
+    const failed = this.#connections.all().filter(({ error }) => error)
+    const broken =
+      failed.find(({ server }) => name.startsWith(`${server.id}_`)) ??
+      failed.find(({ config }) => config.prefix === false)
     if (!broken) return this.#current().unknownTool(name)
     const { server, error } = broken
     const why = error instanceof Error ? error.message : String(error)
