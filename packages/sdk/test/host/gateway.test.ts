@@ -146,8 +146,11 @@ describe('a call through a gateway', () => {
     await using gateway = await serve({ s: { server } })
     await using client = await connect(gateway.url, { revision })
     const seen: number[] = []
-    await client.callTool('s_work', {}, { onProgress: ({ progress }) => seen.push(progress) })
-    expect(seen.at(-1)).toBe(3)
+    // The second call finds the connection open, so that progress comes at once.
+    for (let call = 0; call < 2; call++) {
+      await client.callTool('s_work', {}, { onProgress: ({ progress }) => seen.push(progress) })
+    }
+    expect(seen).toEqual([1, 2, 3, 1, 2, 3])
   })
 
   it('names the server that is not available, as a result that a model can read', async () => {
