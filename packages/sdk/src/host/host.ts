@@ -357,18 +357,20 @@ export class Host {
 
   /** Completes an argument of a prompt of the catalog, or of a resource template. The server sees the beginning of the value. */
   async complete(
-    { ref, ...params }: CompleteParams,
+    { ref, argument, context }: CompleteParams,
     options: HostRequestOptions = {},
   ): Promise<CompleteResult['completion']> {
     const found = await this.#owner.findReference(ref)
-    const args = { ...params.context?.arguments, [params.argument.name]: params.argument.value }
+    const args = { ...context?.arguments, [argument.name]: argument.value }
     const use = async ({ connection: { server }, client, send }: UsedConnection) => {
       const action =
         found.ref.type === 'ref/prompt'
           ? ({ kind: 'prompt', server, prompt: found.ref.name, arguments: args } as const)
           : ({ kind: 'resource', server, uri: found.ref.uri } as const)
       await this.#consent.require(action, this.#inspect(args, server.id), contextOf(options))
-      return client.complete({ ...params, ref: found.ref }, sendOptions(options, send))
+      // Without `_meta`: that of a gateway's caller has the revision and the progress token of the caller.
+      const params = { ref: found.ref, argument, ...(context && { context }) }
+      return client.complete(params, sendOptions(options, send))
     }
     return this.#connections.use(found.server, use, options)
   }
@@ -435,7 +437,10 @@ export class Host {
 
   /** If the server of the tool is not available, that is the reason. */
   #notFound(name: string): McpError {
-    const broken = this.#connections.all().find(({ server, error }) => error && name.startsWith(`${server.id}_`))
+    const failed = this.#connections.all().filter(({ error }) => error)
+    const broken =
+      failed.find(({ server }) => name.startsWith(`${server.id}_`)) ??
+      failed.find(({ config }) => config.prefix === false)
     if (!broken) return this.#current().unknownTool(name)
     const { server, error } = broken
     const why = error instanceof Error ? error.message : String(error)

@@ -19,6 +19,7 @@ import { CallerTable } from './caller-table.ts'
 import { GatewayTasks, taskCapabilities } from './gateway-tasks.ts'
 import { fromGatewayUri, toGatewayUris } from './gateway-uri.ts'
 import { checkMirroredArguments } from './mirrored-arguments.ts'
+import { resourceNotFound, toReferenceError, toResourceError } from './not-found.ts'
 import type { GatewayOptions, IsAllowed } from './options.ts'
 import { Pages } from './pages.ts'
 import { PersonalServers } from './personal-servers.ts'
@@ -242,12 +243,12 @@ class Gateway {
     const isAllowed = (server: string) => this.#isAllowed(ctx, { server, originalName: '' })
     try {
       const server = named ?? (await this.#host.findResource(uri, isAllowed))
-      if (!isAllowed(server)) throw new ProtocolError(ErrorCode.ResourceNotFound, `Resource not found: ${given}`)
+      if (!isAllowed(server)) throw resourceNotFound(given)
       return await this.#relay.run(ctx, server, (host, { signal, relayed }) =>
         host.readResource(uri, { server, signal, relayed }),
       )
     } catch (error) {
-      throw toProtocolError(error)
+      throw toProtocolError(toResourceError(error, given))
     }
   }
 
@@ -261,7 +262,7 @@ class Gateway {
           completion: await host.complete(params, { signal, relayed }),
         }))
       } catch (error) {
-        throw toProtocolError(error)
+        throw toProtocolError(toReferenceError(error))
       }
     })
   }

@@ -120,6 +120,8 @@ export class Relay {
       this.#open.delete(ticket)
       release()
     }
+    // Before the start: progress that comes at once would be lost.
+    call.onProgress = ({ progress, ...details }) => ctx.progress(progress, details)
     call.start(() => work(session.host, call), done)
     return call
   }
