@@ -40,8 +40,8 @@ export function writeReport(file, text) {
   writeFileSync(file, `${before}\n\n${text.trim()}\n\n${after}`)
 }
 
-function summarise({ contestants, compare = 'ratio' }, row) {
-  const bare = row.get('bare')
+function summarise({ contestants, compare = 'ratio', baseline = 'bare' }, row) {
+  const bare = row.get(baseline)
   return contestants
     .filter((contestant) => row.has(contestant))
     .map((contestant) => {
@@ -73,15 +73,20 @@ function paired(figures, bare, key, compare) {
 function targets(summaries, results) {
   const rows = summaries
     .filter(({ target }) => target !== undefined)
-    .flatMap((each) =>
-      Object.entries(each.target.pairs ?? { tenon: 'bare' }).map(([contestant, yardstick]) =>
-        targetRow(each, results.get(each.name), contestant, yardstick),
-      ),
-    )
+    .flatMap((each) => [
+      ...pairsOf(each).map(([contestant, yardstick]) => targetRow(each, results.get(each.name), contestant, yardstick)),
+      ...(each.target.cpuAtMost === undefined ? [] : [cpuTargetRow(each)]),
+    ])
   return [...table(['Case', 'Target', 'Tenon', 'official v2', 'Met'], rows), '']
 }
 
-function targetRow({ name, target, unit, compare = 'ratio' }, row, contestant, yardstick) {
+/** Who is compared with whom. A case may have a target for CPU only. */
+function pairsOf({ target, baseline = 'bare' }) {
+  if (target.atLeast === undefined && target.atMost === undefined) return []
+  return Object.entries(target.pairs ?? { tenon: baseline })
+}
+
+function targetRow({ name, target, unit, compare = 'ratio', baseline = 'bare' }, row, contestant, yardstick) {
   const reach = (who) => {
     const figures = row.get(who)
     if (!figures || figures.some(({ failure }) => failure)) return undefined
@@ -90,15 +95,21 @@ function targetRow({ name, target, unit, compare = 'ratio' }, row, contestant, y
   }
   const own = reach(contestant)
   const met = own !== undefined && (target.atLeast === undefined ? own <= target.atMost : own >= target.atLeast)
-  const title = yardstick === 'bare' ? name : `${name}, against the ${labels[yardstick]}`
+  const title = yardstick === baseline ? name : `${name}, against the ${labels[yardstick]}`
   const bound = target.atLeast === undefined ? `at most ${target.atMost} ${unit}` : `at least ${target.atLeast}`
   return [title, bound, decimals(own), decimals(reach('official-v2')), met ? 'yes' : 'no']
 }
 
-function section({ name, title, unit, compare = 'ratio', rows, labels: own }) {
+function cpuTargetRow({ name, target, rows }) {
+  const cpu = rows.find(({ contestant }) => contestant === 'tenon')?.cpu
+  const isMet = cpu !== undefined && cpu <= target.cpuAtMost
+  return [`${name}, CPU per call`, `at most ${target.cpuAtMost} µs`, decimals(cpu), '-', isMet ? 'yes' : 'no']
+}
+
+function section({ name, title, unit, compare = 'ratio', rows, labels: own, baseline = 'bare' }) {
   const label = (contestant) => own?.[contestant] ?? labels[contestant]
   const withCpu = rows.some(({ cpu }) => cpu !== undefined)
-  const comparison = { ratio: ['Ratio to bare'], above: ['Above bare'], none: [] }[compare]
+  const comparison = { ratio: [`Ratio to ${baseline}`], above: [`Above ${baseline}`], none: [] }[compare]
   const head = ['Contestant', unit, ...comparison, 'Spread', ...(withCpu ? ['CPU µs/message', 'CPU ratio'] : [])]
   const body = rows.map((row) => {
     if (row.failure) return [label(row.contestant), `failed: ${row.failure}`, ...head.slice(2).map(() => '')]

@@ -32,7 +32,7 @@ if (options.write && (options.only !== undefined || rounds < 5)) {
 }
 
 const chosen = choose(options.only)
-const absent = isBuilt('tenon/server') ? [] : ['tenon', 'tenon-json-schema']
+const absent = isBuilt('tenon/server') ? [] : ['tenon', 'tenon-json-schema', 'tenon-audit', 'direct']
 if (absent.length > 0) console.error('tenon is not built and is left out')
 
 // Case name -> contestant -> one figure per round.
@@ -45,7 +45,12 @@ for (let round = 0; round < rounds; round++) {
 }
 
 const cases = chosen.flatMap((group) =>
-  group.cases.map((each) => ({ ...each, contestants: group.contestants, labels: group.labels })),
+  group.cases.map((each) => ({
+    ...each,
+    contestants: group.contestants,
+    labels: group.labels,
+    baseline: group.baseline,
+  })),
 )
 const text = report(cases, results, { rounds, ...times, foreignShare: mean(foreignShares) })
 console.log(text)
@@ -54,7 +59,7 @@ if (options.write) {
   console.log(`written to ${options.file}`)
 }
 // Other contestants may fail at features they do not support; the baseline and Tenon may not.
-if (failed().some((contestant) => /^(bare|tenon)/.test(contestant))) process.exitCode = 1
+if (failed().some((contestant) => /^(bare|direct|tenon)/.test(contestant))) process.exitCode = 1
 
 function choose(names) {
   if (names === undefined) return groups
