@@ -31,7 +31,9 @@ export const gatewayGroups = [
 function overHttp(name, mode, title) {
   return {
     contestants: ['direct', 'tenon', 'tenon-audit'],
+    block: 'gateway',
     baseline: 'direct',
+    rival: 'mcp-proxy',
     labels,
     start: (contestant) => (contestant === 'direct' ? openDirect(mode) : openWithUpstream(contestant, mode)),
     cases: [
@@ -55,7 +57,9 @@ function overHttp(name, mode, title) {
 function overStdio(name, mode, contestants, title) {
   return {
     contestants,
+    block: 'gateway',
     baseline: 'direct',
+    rival: 'mcp-proxy',
     labels,
     start: (contestant) =>
       contestant === 'direct'
