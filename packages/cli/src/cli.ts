@@ -1,13 +1,33 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
+import { registerAuth } from './commands/auth.ts'
+import { registerCall } from './commands/call.ts'
 import { registerChat } from './commands/chat.ts'
+import { registerComplete } from './commands/complete.ts'
 import { registerGateway } from './commands/gateway.ts'
+import { registerInfo } from './commands/info.ts'
 import { registerList } from './commands/list.ts'
+import { registerLogin } from './commands/login.ts'
+import { registerPrompt } from './commands/prompt.ts'
+import { registerRead } from './commands/read.ts'
+import { registerTask } from './commands/task.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
 /** Each command is one file, which registers itself. */
-const commands: readonly ((program: Command) => void)[] = [registerList, registerGateway, registerChat]
+const commands: readonly ((program: Command) => void)[] = [
+  registerList,
+  registerInfo,
+  registerCall,
+  registerTask,
+  registerRead,
+  registerPrompt,
+  registerComplete,
+  registerLogin,
+  registerAuth,
+  registerGateway,
+  registerChat,
+]
 
 /** Runs the command line, and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {
