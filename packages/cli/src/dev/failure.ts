@@ -1,0 +1,40 @@
+import type { CloseDetail, RequestId, RpcMessage, RpcRequest } from 'tenon'
+import { errorResponse, subjectOf } from './messages.ts'
+
+/** Why there is no process that could answer. */
+export interface Failure {
+  /** One sentence, such as `server.ts exited with code 1.` */
+  readonly what: string
+  /** The last lines of its stderr. */
+  readonly stderr: readonly string[]
+  /** The next request starts it again. Otherwise only a change does: it would fail again. */
+  readonly isRetried: boolean
+}
+
+/** Describes the exit of a server. */
+export function describeExit(label: string, exit: CloseDetail, isRetried: boolean): Failure {
+  const how = exit.signal ? `was ended by ${exit.signal}` : `exited with code ${exit.exitCode ?? 'unknown'}`
+  const printed = exit.stderr?.trim() || exit.stdout?.trim() || ''
+  return { what: `${label} ${how}.`, stderr: lastLines(printed), isRetried }
+}
+
+/** The response to a request that no process can answer. */
+export function failureResponse(id: RequestId, { what, stderr, isRetried }: Failure): RpcMessage {
+  const wayOut = isRetried ? 'The next request starts it again.' : 'Save a fix to start it again.'
+  const message = [`${what} ${wayOut}`, ...stderr].join('\n')
+  return errorResponse(id, message, { stderr })
+}
+
+/** The response to a request whose process was stopped before it answered, and that cannot be repeated. */
+export function interruptedResponse(request: RpcRequest, changed: string): RpcMessage {
+  const name = [request.method, subjectOf(request)].filter(Boolean).join(' ')
+  const message = `The server restarted while ${name} was running, because ${changed} changed. Send the request again.`
+  return errorResponse(request.id, message)
+}
+
+/** The lines with the message of an exception and the top of its stack. */
+const maxLines = 12
+
+function lastLines(text: string): string[] {
+  return text === '' ? [] : text.split(/\r?\n/).slice(-maxLines)
+}
