@@ -57,8 +57,8 @@ export class DevSession {
   #interrupt: () => void = () => {}
   /** A file changed, and the process was not started again yet. */
   #isChanging = false
-  /** The file whose change caused the restart. */
-  #changed = 'a file'
+  /** Why the process was started again. */
+  #cause = ''
   /** Listeners that were acknowledged by an earlier process. */
   readonly #resumed = new Set<RequestId>()
   #isClosed = false
@@ -81,7 +81,7 @@ export class DevSession {
 
   /** Replaces the process. Called during a restart, it begins again. */
   restart(changed: string): void {
-    this.#changed = changed
+    this.#cause = `${changed} changed`
     this.#replace()
   }
 
@@ -118,7 +118,10 @@ export class DevSession {
       return this.#answer(request, failureResponse(request.id, this.#failure))
     this.#open.add(request, this.#ready)
     if (this.#ready) return request
-    if (this.#failure) this.#replace()
+    if (this.#failure) {
+      this.#cause = 'it had exited'
+      this.#replace()
+    }
     return undefined
   }
 
@@ -246,7 +249,7 @@ export class DevSession {
   #release(server: ServerProcess): void {
     for (const open of this.#open.of(server)) {
       open.server = undefined
-      if (!this.#safe.includes(open.request)) this.#finish(open, interruptedResponse(open.request, this.#changed))
+      if (!this.#safe.includes(open.request)) this.#finish(open, interruptedResponse(open.request, this.#cause))
     }
   }
 
@@ -295,7 +298,7 @@ export class DevSession {
     if (!isGreeted || server !== this.#current || this.#isChanging) return
     if (greeting?.method === 'initialize' && !this.#isAccepted(server, response)) return
     this.#restore(server)
-    if (greeting) log.note(`${this.#changed} changed, restarted in ${Math.round(performance.now() - startedAt)} ms`)
+    if (greeting) log.note(`${this.#cause}, restarted in ${Math.round(performance.now() - startedAt)} ms`)
   }
 
   /** A new version may refuse the client, or answer in another revision. */

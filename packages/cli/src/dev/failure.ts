@@ -26,9 +26,9 @@ export function failureResponse(id: RequestId, { what, stderr, isRetried }: Fail
 }
 
 /** The response to a request whose process was stopped before it answered, and that cannot be repeated. */
-export function interruptedResponse(request: RpcRequest, changed: string): RpcMessage {
+export function interruptedResponse(request: RpcRequest, cause: string): RpcMessage {
   const name = [request.method, subjectOf(request)].filter(Boolean).join(' ')
-  const message = `The server restarted while ${name} was running, because ${changed} changed. Send the request again.`
+  const message = `The server restarted while ${name} was running, because ${cause}. Send the request again.`
   return errorResponse(request.id, message)
 }
 

@@ -56,7 +56,7 @@ class Clients {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (new URL(request.url ?? '/', `http://${address}`).pathname !== path) return notFound(response)
+    if (request.url?.split('?')[0] !== path) return notFound(response)
     const id = request.headers['mcp-session-id']
     const known = typeof id === 'string' ? this.#use(id) : undefined
     if (known) return known.transport.handleRequest(request, response)

@@ -30,11 +30,20 @@ export class ChangeWatcher {
     this.#version = this.#readVersion()
     const paths = options.paths.map((path) => resolve(path))
     const folder = this.#file === undefined ? [] : [dirname(this.#file)]
+    const startedAt = Date.now()
+    let isReady = false
     this.#watcher = watch([...folder, ...paths], {
-      ignoreInitial: true,
+      alwaysStat: true,
       ignored: (path, stats) => isIgnored(path, stats?.isFile() === true, this.#file, paths),
     })
-    this.#watcher.on('all', (_event, path) => this.#noteChange(path))
+    this.#watcher.on('ready', () => {
+      isReady = true
+    })
+    this.#watcher.on('all', (event, path, stats) => {
+      // Files that are found at first have changed only if somebody wrote them since the server was started.
+      const isNews = isReady || (stats?.mtimeMs ?? 0) > startedAt
+      if (isNews && !event.endsWith('Dir')) this.#noteChange(path)
+    })
     this.#watcher.on('error', (error) => options.onError(error))
   }
 
