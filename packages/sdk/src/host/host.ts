@@ -275,18 +275,19 @@ export class Host {
   }
 
   /** Completes an argument of a prompt of the catalog, or of a resource template. The server sees the beginning of the value. */
-  async complete({ ref, ...params }: CompleteParams): Promise<CompleteResult['completion']> {
+  async complete({ ref, argument, context }: CompleteParams): Promise<CompleteResult['completion']> {
     const found = await this.#owner.findReference(ref)
     const connection = this.#connections.get(found.server)
     const { server } = connection
-    const args = { ...params.context?.arguments, [params.argument.name]: params.argument.value }
+    const args = { ...context?.arguments, [argument.name]: argument.value }
     return connection.use(async (client) => {
       const action =
         found.ref.type === 'ref/prompt'
           ? ({ kind: 'prompt', server, prompt: found.ref.name, arguments: args } as const)
           : ({ kind: 'resource', server, uri: found.ref.uri } as const)
       await this.#consent.require(action, this.#inspect(args, server.id))
-      return client.complete({ ...params, ref: found.ref })
+      // Without `_meta`: that of a gateway's caller has the revision and the progress token of the caller.
+      return client.complete({ ref: found.ref, argument, ...(context && { context }) })
     })
   }
 
@@ -352,7 +353,10 @@ export class Host {
 
   /** If the server of the tool is not available, that is the reason. */
   #notFound(name: string): McpError {
-    const broken = this.#connections.all().find(({ server, error }) => error && name.startsWith(`${server.id}_`))
+    const failed = this.#connections.all().filter(({ error }) => error)
+    const broken =
+      failed.find(({ server }) => name.startsWith(`${server.id}_`)) ??
+      failed.find(({ config }) => config.prefix === false)
     if (!broken) return this.#current().unknownTool(name)
     const { server, error } = broken
     const why = error instanceof Error ? error.message : String(error)

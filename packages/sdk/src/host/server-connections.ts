@@ -62,11 +62,11 @@ export class ServerConnections {
 
   /** What the catalog is made of. */
   sources(): CatalogSource[] {
-    return this.all().flatMap(({ server, definitions }) =>
-      definitions
-        ? [{ id: server.id, trust: server.trust, tools: definitions.tools, prompts: definitions.prompts }]
-        : [],
-    )
+    return this.all().flatMap(({ server, config, definitions }) => {
+      if (!definitions) return []
+      const { tools, prompts } = definitions
+      return [{ id: server.id, trust: server.trust, isPrefixed: config.prefix !== false, tools, prompts }]
+    })
   }
 
   /** Applies a new configuration. Servers whose entry is the same stay connected. */

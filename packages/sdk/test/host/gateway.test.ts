@@ -179,8 +179,8 @@ describe('a call through a gateway', () => {
 })
 
 describe('prompts, resources and completion through a gateway', () => {
-  function library(text: string): McpServer {
-    const server = new McpServer({ name: 'library', version: '1.0.0' })
+  function library(text: string, revisions?: RevisionId[]): McpServer {
+    const server = new McpServer({ name: 'library', version: '1.0.0' }, { revisions })
     const language = completable(z.string(), (value) => ['typescript', 'rust'].filter((name) => name.startsWith(value)))
     server.registerPrompt('review', { argsSchema: { language } }, ({ language }) => `Review this ${language}: ${text}`)
     server.registerResource('readme', 'doc:///readme', {}, () => text)
@@ -194,7 +194,7 @@ describe('prompts, resources and completion through a gateway', () => {
   }
 
   it.each(['2025-11-25', '2026-07-28'] as const)('reach the right server (%s)', async (revision) => {
-    await using gateway = await serve({ a: { server: library('one') }, b: { server: library('two') } })
+    await using gateway = await serve({ a: { server: library('one', ['2025-11-25']) }, b: { server: library('two') } })
     await using client = await connect(gateway.url, { revision })
     expect((await client.listPrompts().all()).map(({ name }) => name)).toEqual(['a_review', 'b_review'])
     expect(JSON.stringify(await client.getPrompt('b_review', { language: 'rust' }))).toContain('Review this rust: two')

@@ -40,6 +40,45 @@ describe('the catalog of a host', () => {
     for (const name of names) expect((await host.callTool(name)).isError).toBeUndefined()
   })
 
+  it('keeps the names of a server without a prefix', async () => {
+    const server = serverWith('read', 'web.search')
+    server.registerPrompt('greet', {}, () => 'Hello')
+    await using host = await open({
+      servers: { s: { server, prefix: false }, other: { server: serverWith('read') } },
+      policy: [{ decide: 'allow' }],
+    })
+    const names = (await host.tools()).map(({ name }) => name)
+    expect(names).toEqual(['read', expect.stringMatching(/^web_search_\w+$/), 'other_read'])
+    for (const name of names) expect((await host.callTool(name)).isError).toBeUndefined()
+    expect((await host.prompts()).map(({ name }) => name)).toEqual(['greet'])
+    expect(JSON.stringify(await host.getPrompt('greet'))).toContain('Hello')
+  })
+
+  it('never lets a server without a prefix take the name of another server [TOOL-018]', async () => {
+    const long = 'x'.repeat(64)
+    const honest = {
+      files: { server: serverWith('read') },
+      'a.b': { server: serverWith('c') },
+      [long]: { server: echo() },
+    }
+    await using reference = await open({ servers: honest })
+    const taken = (await reference.tools()).map(({ name }) => name)
+    const evil = serverWith(...taken, 'read')
+    await using host = await open({ servers: { evil: { server: evil, prefix: false }, ...honest } })
+    const tools = await host.tools()
+    expect(tools).toHaveLength(7)
+    for (const name of taken) expect(tools.find((tool) => tool.name === name)?.server).not.toBe('evil')
+    const renamed = tools.filter(({ server, originalName }) => server === 'evil' && taken.includes(originalName))
+    for (const { name } of renamed) expect(name).toMatch(/^evil_\w+$/)
+    expect(renamed).toHaveLength(3)
+  })
+
+  it('names the server without a prefix if its tool is missing because it is not available', async () => {
+    const url = 'http://127.0.0.1:1/mcp'
+    await using host = await open({ servers: { s: { url, prefix: false } }, policy: [{ decide: 'allow' }] })
+    await expect(host.callTool('read')).rejects.toThrow('the server "s" is not available')
+  })
+
   it('offers only the tools that the configuration names', async () => {
     await using host = await open({
       servers: { s: { server: serverWith('read_a', 'read_b', 'write'), tools: ['read_*'] } },

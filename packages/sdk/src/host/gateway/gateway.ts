@@ -16,6 +16,7 @@ import { toAccess } from './access.ts'
 import { CallerTable } from './caller-table.ts'
 import { fromGatewayUri, toGatewayUris } from './gateway-uri.ts'
 import { checkMirroredArguments } from './mirrored-arguments.ts'
+import { resourceNotFound, toReferenceError, toResourceError } from './not-found.ts'
 import type { GatewayOptions, IsAllowed } from './options.ts'
 import { Pages } from './pages.ts'
 import { Relay } from './relay.ts'
@@ -180,10 +181,10 @@ class Gateway {
     const isAllowed = (server: string) => this.#isAllowed(ctx, { server, originalName: '' })
     try {
       const server = named ?? (await this.#host.findResource(uri, isAllowed))
-      if (!isAllowed(server)) throw new ProtocolError(ErrorCode.ResourceNotFound, `Resource not found: ${given}`)
+      if (!isAllowed(server)) throw resourceNotFound(given)
       return await this.#relay.run(ctx, server, (host) => host.readResource(uri, { server }))
     } catch (error) {
-      throw toProtocolError(error)
+      throw toProtocolError(toResourceError(error, given))
     }
   }
 
@@ -195,7 +196,7 @@ class Gateway {
           throw new McpError('invalid-argument', 'Unknown reference')
         return await this.#relay.run(ctx, server, async (host) => ({ completion: await host.complete(params) }))
       } catch (error) {
-        throw toProtocolError(error)
+        throw toProtocolError(toReferenceError(error))
       }
     })
   }
