@@ -4,11 +4,18 @@ import { registerChat } from './commands/chat.ts'
 import { registerDev } from './commands/dev.ts'
 import { registerGateway } from './commands/gateway.ts'
 import { registerList } from './commands/list.ts'
+import { registerServe } from './commands/serve.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
 /** Each command is one file, which registers itself. */
-const commands: readonly ((program: Command) => void)[] = [registerList, registerDev, registerGateway, registerChat]
+const commands: readonly ((program: Command) => void)[] = [
+  registerList,
+  registerDev,
+  registerServe,
+  registerGateway,
+  registerChat,
+]
 
 /** Runs the command line, and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {

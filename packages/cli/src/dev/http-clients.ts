@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { isInitializeRequest, type RequestId, type RpcMessage } from 'tenon'
 import { StreamableHTTPServerTransport } from 'tenon/server'
-import { CliError, exitCodes } from '../exit-codes.ts'
+import { listen } from '../listen.ts'
 import type { DevServer } from './dev-server.ts'
 import type { DevSession } from './dev-session.ts'
 import { SharedClients } from './shared-clients.ts'
@@ -21,7 +21,7 @@ export interface HttpClients {
 export async function serveHttpClients(server: DevServer, port: number): Promise<HttpClients> {
   const clients = new Clients(server)
   const http = createServer((request, response) => void clients.handle(request, response))
-  await listen(http, port)
+  await listen(http, { host: address, port })
   const { port: actual } = http.address() as AddressInfo
   return {
     url: `http://${address}:${actual}${path}`,
@@ -125,17 +125,4 @@ async function sendTo(
 
 function notFound(response: ServerResponse): void {
   response.writeHead(404, { 'content-type': 'text/plain' }).end(`The MCP endpoint is ${path}\n`)
-}
-
-function listen(http: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    http.once('error', (cause: NodeJS.ErrnoException) => {
-      const reason = cause.code === 'EADDRINUSE' ? `port ${port} is in use` : cause.message
-      const hint = 'Choose another port with --port, or 0 for a free one.'
-      reject(
-        new CliError('listen-failed', `Cannot listen: ${reason}.`, { hint, exitCode: exitCodes.connection, cause }),
-      )
-    })
-    http.listen(port, address, resolve)
-  })
 }
