@@ -32,9 +32,12 @@ export function interruptedResponse(request: RpcRequest, cause: string): RpcMess
   return errorResponse(request.id, message)
 }
 
-/** The lines with the message of an exception and the top of its stack. */
 const maxLines = 12
 
+/** Leaves out stack frames of Node.js and of packages, which would take the place of the message. */
 function lastLines(text: string): string[] {
-  return text === '' ? [] : text.split(/\r?\n/).slice(-maxLines)
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !foreignFrame.test(line))
+  return lines.slice(-maxLines)
 }
+
+const foreignFrame = /^\s+at .*(node:|[/\\]node_modules[/\\]|<anonymous>)|^Node\.js v\d/
