@@ -10,9 +10,10 @@ import {
 import { errorResponse, isNotification, isRequest, isResponse } from './messages.ts'
 import { type OpenRequest, OpenRequests } from './open-requests.ts'
 import { Questions } from './questions.ts'
+import { ReplaceableServer } from './replaceable-server.ts'
 import type { RequestLog } from './request-log.ts'
 import { SafeRequests } from './safe-requests.ts'
-import { type Program, ServerProcess } from './server-process.ts'
+import type { Program, ServerProcess } from './server-process.ts'
 import { SessionMemory } from './session-memory.ts'
 
 /** Options of `DevSession`. */
@@ -38,6 +39,7 @@ type Open = OpenRequest<ServerProcess>
  */
 export class DevSession {
   readonly #options: DevSessionOptions
+  readonly #server: ReplaceableServer
   readonly #memory = new SessionMemory()
   readonly #safe = new SafeRequests()
   readonly #open = new OpenRequests<ServerProcess>()
@@ -46,25 +48,30 @@ export class DevSession {
   #held: RpcNotification[] = []
   /** The process that gets the messages of the client; undefined while there is none, or none that is ready. */
   #ready: ServerProcess | undefined
-  /** The process that is being started or that is ready. */
-  #current: ServerProcess | undefined
-  /** The process that is being stopped. It may still answer. */
-  #retiring: ServerProcess | undefined
   #failure: Failure | undefined
-  /** Counts the restarts that were wanted. A restart that is not the last one ends early. */
-  #wanted = 0
-  #replacing: Promise<void> | undefined
-  #interrupt: () => void = () => {}
   /** A file changed, and the process was not started again yet. */
   #isChanging = false
   /** Why the process was started again. */
   #cause = ''
-  /** Listeners that were acknowledged by an earlier process. */
-  readonly #resumed = new Set<RequestId>()
-  #isClosed = false
+  /** Listeners that the client knows to be open. It must not hear so again from the next process. */
+  readonly #acknowledged = new Set<RequestId>()
 
   constructor(options: DevSessionOptions) {
     this.#options = options
+    const { program, log, stderr } = options
+    this.#server = new ReplaceableServer(program, {
+      message: (server, message) => this.#fromServer(server, message),
+      stray: (problem) => log.warn(`stdout of the server: ${problem}`),
+      stderr,
+      starting: () => {
+        this.#isChanging = false
+      },
+      started: (server, notWanted) => this.#started(server, notWanted),
+      startFailed: (server, error) => this.#startFailed(server, error),
+      stopping: (server) => this.#parkListeners(server),
+      stopped: (server) => this.#stopped(server),
+      exited: (server, exit) => this.#exited(server, exit),
+    })
   }
 
   /** Starts the first process. */
@@ -95,11 +102,8 @@ export class DevSession {
 
   /** Stops the process, and waits until it is gone. */
   async close(): Promise<void> {
-    this.#isClosed = true
     this.#ready = undefined
-    this.#interrupt()
-    await this.#replacing
-    await this.#current?.stop()
+    await this.#server.close()
   }
 
   /** Returns what the server gets now. Everything else waits, is answered here, or is dropped. */
@@ -125,11 +129,12 @@ export class DevSession {
     return undefined
   }
 
-  #fromClientAnswer(response: RpcResponse & { id: RequestId }): unknown {
+  /** An answer goes to the process that asked. The next one would take it for an answer to a question of its own. */
+  #fromClientAnswer(response: RpcResponse & { id: RequestId }): void {
     const answered = this.#questions.answer(response)
-    if (!answered || answered.server !== this.#ready) return undefined
+    if (!answered || answered.server !== this.#server.current) return
     this.#options.log.asked(answered.request, answered.since, response)
-    return answered.answer
+    answered.server.send(answered.answer)
   }
 
   #fromClientNotification(notification: RpcNotification): RpcNotification | undefined {
@@ -137,12 +142,12 @@ export class DevSession {
     this.#memory.hear(notification)
     if (method === 'notifications/progress') {
       const progress = this.#questions.progress(notification)
-      return progress?.server === this.#ready ? progress?.notification : undefined
+      return void progress?.server.send(progress.notification)
     }
     if (method === 'notifications/cancelled') {
       const open = this.#open.get(params?.requestId)
       if (open) this.#cancelled(open)
-      return open?.server === this.#ready && this.#ready ? notification : undefined
+      return void open?.server?.send(notification)
     }
     if (this.#ready) return notification
     // A new process is told by `#restore` that the client is initialized.
@@ -152,7 +157,7 @@ export class DevSession {
   }
 
   #cancelled(open: Open): void {
-    this.#open.delete(open)
+    this.#forget(open)
     this.#options.log.cancelled(open.request, open.since)
   }
 
@@ -164,13 +169,13 @@ export class DevSession {
   }
 
   #fromServer(server: ServerProcess, message: unknown): void {
-    if (server !== this.#current && server !== this.#retiring) return
+    if (server !== this.#server.current && server !== this.#server.stopping) return
     if (Array.isArray(message)) {
       for (const member of message) this.#fromServer(server, member)
     } else if (isResponse(message)) this.#fromServerAnswer(server, message)
     else if (isRequest(message)) this.#fromServerRequest(server, message)
     else if (isNotification(message)) this.#fromServerNotification(server, message)
-    else if (server === this.#current) this.#options.send(message)
+    else if (server === this.#server.current) this.#options.send(message)
   }
 
   #fromServerAnswer(server: ServerProcess, response: RpcResponse & { id: RequestId }): void {
@@ -178,7 +183,7 @@ export class DevSession {
     // The client shall see what the server does wrong, such as a second response.
     if (!open && server === this.#ready) return this.#options.send(response)
     if (open?.server !== server) return
-    this.#open.delete(open)
+    this.#forget(open)
     const { request, since } = open
     const { result } = response
     if (result) {
@@ -191,7 +196,7 @@ export class DevSession {
   }
 
   #fromServerRequest(server: ServerProcess, request: RpcRequest): void {
-    if (server === this.#retiring)
+    if (server === this.#server.stopping)
       return server.send(errorResponse(request.id, 'The server is being restarted, so the client is not asked.'))
     this.#options.send(this.#questions.ask(server, request), this.#open.newest?.id)
   }
@@ -202,45 +207,27 @@ export class DevSession {
       return this.#options.send(notification, this.#open.withToken(params?.progressToken)?.id)
     if (method === 'notifications/message') return this.#options.send(notification, this.#open.newest?.id)
     // A process that is being stopped ends its subscriptions, which the next one continues.
-    if (server === this.#retiring) return
+    if (server === this.#server.stopping) return
     const subscription = this.#open.get(subscriptionOf(notification))
     if (method === 'notifications/subscriptions/acknowledged' && subscription)
-      return this.#acknowledged(notification, subscription)
+      return this.#acknowledge(notification, subscription)
     const cancelled = method === 'notifications/cancelled' ? this.#questions.cancel(server, notification) : undefined
     this.#options.send(cancelled ?? notification, subscription?.request.id)
   }
 
-  #acknowledged(notification: RpcNotification, { request }: Open): void {
-    if (this.#resumed.delete(request.id)) return
+  #acknowledge(notification: RpcNotification, { request }: Open): void {
+    if (this.#acknowledged.has(request.id)) return
+    this.#acknowledged.add(request.id)
     this.#options.send(acknowledgeListChanges(notification, request, this.#memory), request.id)
   }
 
   #replace(): void {
     this.hold()
-    this.#wanted++
-    this.#interrupt()
-    this.#replacing ??= this.#replaceUntilLast().finally(() => {
-      this.#replacing = undefined
-    })
+    this.#server.replace()
   }
 
-  async #replaceUntilLast(): Promise<void> {
-    for (let wanted = 0; wanted !== this.#wanted && !this.#isClosed; ) {
-      wanted = this.#wanted
-      await this.#retire()
-      if (wanted === this.#wanted && !this.#isClosed) await this.#begin()
-    }
-  }
-
-  /** Stops the process. Calls that do not finish by then are repeated, or answered with an error. */
-  async #retire(): Promise<void> {
-    const server = this.#current
-    if (!server) return
-    this.#retiring = server
-    this.#current = undefined
-    this.#parkListeners(server)
-    await server.stop()
-    this.#retiring = undefined
+  /** Calls that did not finish by now are repeated, or answered with an error. */
+  #stopped(server: ServerProcess): void {
     this.#release(server)
     this.#dropQuestions(server)
   }
@@ -256,49 +243,41 @@ export class DevSession {
   /** The client goes on listening, whichever process there is. */
   #parkListeners(server: ServerProcess): void {
     for (const open of this.#open.of(server)) {
-      if (open.request.method !== 'subscriptions/listen') continue
-      open.server = undefined
-      this.#resumed.add(open.request.id)
+      if (open.request.method === 'subscriptions/listen') open.server = undefined
     }
   }
 
   #dropQuestions(server: ServerProcess): void {
-    for (const cancelled of this.#questions.drop(server, 'The server was restarted')) this.#options.send(cancelled)
+    for (const cancelled of this.#questions.drop(server, 'The process of the server has ended'))
+      this.#options.send(cancelled)
   }
 
   #finish(open: Open, response: RpcMessage): void {
-    this.#open.delete(open)
+    this.#forget(open)
     this.#answer(open.request, response, open.since)
   }
 
-  /** Starts a process. Resolves when it is ready, has failed, or is not wanted any more. */
-  async #begin(): Promise<void> {
-    const { program, log, stderr } = this.#options
-    const server: ServerProcess = new ServerProcess(program, {
-      message: (message) => this.#fromServer(server, message),
-      stray: (problem) => log.warn(`stdout of the server: ${problem}`),
-      stderr,
-      exit: (exit) => this.#exited(server, exit),
-    })
-    const interrupted = new Promise<undefined>((resolve) => {
-      this.#interrupt = () => resolve(undefined)
-    })
+  #forget(open: Open): void {
+    this.#open.delete(open)
+    this.#acknowledged.delete(open.request.id)
+  }
+
+  /** Resolves when a new process is ready, has failed, or is not wanted any more. */
+  async #started(server: ServerProcess, notWanted: Promise<undefined>): Promise<void> {
     const startedAt = performance.now()
-    this.#isChanging = false
-    this.#current = server
-    try {
-      await server.start()
-    } catch (error) {
-      this.#current = undefined
-      return this.#fail(server, { what: `${(error as Error).message}.`, stderr: [], isRetried: false })
-    }
     const { greeting } = this.#memory
-    const response = greeting && (await Promise.race([server.request(greeting), interrupted]))
+    const response = greeting && (await Promise.race([server.request(greeting), notWanted]))
     const isGreeted = !greeting || response !== undefined
-    if (!isGreeted || server !== this.#current || this.#isChanging) return
+    if (!isGreeted || server !== this.#server.current || this.#isChanging) return
     if (greeting?.method === 'initialize' && !this.#isAccepted(server, response)) return
     this.#restore(server)
-    if (greeting) log.note(`${this.#cause}, restarted in ${Math.round(performance.now() - startedAt)} ms`)
+    const ms = Math.round(performance.now() - startedAt)
+    if (greeting) this.#options.log.note(`${this.#cause}, restarted in ${ms} ms`)
+  }
+
+  #startFailed(server: ServerProcess, error: unknown): void {
+    const what = `${error instanceof Error ? error.message : error}.`
+    this.#fail(server, { what, stderr: [], isRetried: false })
   }
 
   /** A new version may refuse the client, or answer in another revision. */
@@ -349,10 +328,8 @@ export class DevSession {
   }
 
   #exited(server: ServerProcess, exit: CloseDetail): void {
-    if (server !== this.#current || this.#isClosed) return
     // If it could not even be loaded, it would only fail again.
     const isRetried = server === this.#ready && server.hasSpoken
-    this.#current = undefined
     this.#ready = undefined
     this.#parkListeners(server)
     this.#dropQuestions(server)
