@@ -1,6 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import type { RevisionId } from 'tenon'
 import { type Client, type ConnectOptions, connect } from 'tenon/client'
+import type { NodeProcess } from '../../sdk/test/kit/child-process.ts'
 import { program, Workspace } from './support.ts'
 
 /** The built library, for servers in temporary folders. */
@@ -158,3 +159,46 @@ export const allRevisions: readonly RevisionId[] = [
   '2025-11-25',
   '2026-07-28',
 ]
+
+/** A client that sends and receives plain JSON, to see ids and the order of messages. */
+export class WireClient {
+  readonly #process: NodeProcess
+
+  constructor(process: NodeProcess) {
+    this.#process = process
+  }
+
+  /** Everything that was received. */
+  get received(): WireMessage[] {
+    const lines = this.#process.stdout.split('\n').slice(0, -1)
+    return lines.map((line) => JSON.parse(line))
+  }
+
+  send(message: object | object[]): void {
+    const whole = Array.isArray(message)
+      ? message.map((member) => ({ jsonrpc: '2.0', ...member }))
+      : { jsonrpc: '2.0', ...message }
+    this.#process.write(`${JSON.stringify(whole)}\n`)
+  }
+
+  /** Waits for the first message that fits. */
+  until(fits: (message: WireMessage) => boolean): Promise<WireMessage> {
+    return this.#process.until(() => this.received.find(fits))
+  }
+
+  /** Opens a session. */
+  async initialize(protocolVersion: string, capabilities: object = {}): Promise<void> {
+    const clientInfo = { name: 'wire', version: '1.0.0' }
+    this.send({ id: 'init', method: 'initialize', params: { protocolVersion, capabilities, clientInfo } })
+    await this.until(({ id }) => id === 'init')
+    this.send({ method: 'notifications/initialized' })
+  }
+}
+
+export interface WireMessage {
+  readonly id?: string | number
+  readonly method?: string
+  readonly params?: Readonly<Record<string, unknown>>
+  readonly result?: { readonly content: readonly { readonly text: string }[] }
+  readonly error?: { readonly message: string }
+}

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import type { Client } from 'tenon/client'
 import { describe, expect, it, vi } from 'vitest'
 import { isAlive } from '../../sdk/test/kit/child-process.ts'
-import { allRevisions, EditedServer, source } from './dev-support.ts'
+import { allRevisions, EditedServer, source, WireClient } from './dev-support.ts'
 
 const patience = { timeout: 60_000, interval: 50 }
 
@@ -19,6 +19,11 @@ function startCall(client: Client, name: string): { started: Promise<void>; resu
     start = resolve
   })
   return { started, result: client.callTool(name, {}, { onProgress: () => start() }) }
+}
+
+/** The ids of all responses. A batch may be answered by single responses. */
+function answeredIds(wire: WireClient): unknown[] {
+  return wire.received.flat().flatMap(({ id, method }) => (method === undefined ? [id] : []))
 }
 
 describe('tenon dev over stdio', () => {
@@ -215,6 +220,58 @@ describe('tenon dev over stdio', () => {
     await isWithdrawn
     expect(await peer.call('ask')).toBe('two Bo')
     expect(asked).toEqual(['one?', 'two?'])
+  })
+
+  it('gives the questions of each process other ids, so that a late answer reaches none', async () => {
+    await using server = new EditedServer(source('one'))
+    await using dev = server.work.start(['dev', server.path])
+    const wire = new WireClient(dev)
+    await wire.initialize('2025-06-18', { elicitation: {} })
+    const accept = (name: string) => ({ result: { action: 'accept', content: { name } } })
+    wire.send({ id: 1, method: 'tools/call', params: { name: 'ask', arguments: {} } })
+    const first = await wire.until(({ params }) => params?.message === 'one?')
+    server.save(source('two'))
+    const withdrawn = await wire.until(({ method }) => method === 'notifications/cancelled')
+    expect(withdrawn.params?.requestId).toBe(first.id)
+    wire.send({ id: 2, method: 'tools/call', params: { name: 'ask', arguments: {} } })
+    const second = await wire.until(({ params }) => params?.message === 'two?')
+    expect(second.id).not.toBe(first.id)
+    wire.send({ id: first.id, ...accept('late') })
+    wire.send({ id: second.id, ...accept('Bo') })
+    const { result } = await wire.until(({ id, method }) => id === 2 && method === undefined)
+    expect(result?.content[0]?.text).toBe('two Bo')
+    const responses = wire.received.filter(({ method }) => method === undefined).map(({ id }) => id)
+    expect(responses).toEqual(['init', 1, 2])
+  })
+
+  it('answers every request once, also those of a batch, however often the server changes', async () => {
+    await using server = new EditedServer(source('0'))
+    await using dev = server.work.start(['dev', server.path])
+    const wire = new WireClient(dev)
+    await wire.initialize('2025-03-26')
+    wire.send([
+      { id: 'x', method: 'tools/list' },
+      { id: 'y', method: 'tools/call', params: { name: 'version' } },
+    ])
+    // Without a restart, a batch is answered by a batch.
+    await wire.until((message) => Array.isArray(message) && message.length === 2)
+    const ids = ['x', 'y']
+    for (let edit = 1; edit <= 10; edit++) {
+      const [one, two, three] = ['a', 'b', 'c'].map((letter) => `${edit}${letter}`)
+      ids.push(...[one, two, three].map(String))
+      wire.send([
+        { id: one, method: 'tools/list' },
+        { id: two, method: 'tools/call', params: { name: 'version' } },
+      ])
+      server.save(source(edit % 3 === 0 ? `' broken` : String(edit)))
+      wire.send({ id: three, method: 'tools/list' })
+      if (edit % 2 === 0) await vi.waitFor(() => expect(answeredIds(wire)).toContain(three), patience)
+    }
+    server.save(source('last'))
+    wire.send({ id: 'last', method: 'tools/call', params: { name: 'version' } })
+    const { result } = await wire.until(({ id }) => id === 'last')
+    expect(result?.content[0]?.text).toBe('last')
+    expect(answeredIds(wire).sort()).toEqual(['init', 'last', ...ids].sort())
   })
 
   it('restarts when an imported file changes, but not for data, node_modules and dist', async () => {

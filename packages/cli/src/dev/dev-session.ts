@@ -44,6 +44,8 @@ export class DevSession {
   readonly #safe = new SafeRequests()
   readonly #open = new OpenRequests<ServerProcess>()
   readonly #questions = new Questions<ServerProcess>()
+  /** Collects what the client gets of a batch that the server has sent. */
+  #batch: unknown[] | undefined
   /** Notifications that wait for the next process. */
   #held: RpcNotification[] = []
   /** The process that gets the messages of the client; undefined while there is none, or none that is ready. */
@@ -164,24 +166,36 @@ export class DevSession {
   /** Answers a request without the server. */
   #answer(request: RpcRequest, response: RpcMessage, since = performance.now()): undefined {
     this.#options.log.answered(request, since, response)
-    this.#options.send(response, request.id)
+    this.#send(response, request.id)
     return undefined
   }
 
   #fromServer(server: ServerProcess, message: unknown): void {
     if (server !== this.#server.current && server !== this.#server.stopping) return
-    if (Array.isArray(message)) {
-      for (const member of message) this.#fromServer(server, member)
-    } else if (isResponse(message)) this.#fromServerAnswer(server, message)
+    if (Array.isArray(message)) this.#fromServerBatch(server, message)
+    else if (isResponse(message)) this.#fromServerAnswer(server, message)
     else if (isRequest(message)) this.#fromServerRequest(server, message)
     else if (isNotification(message)) this.#fromServerNotification(server, message)
-    else if (server === this.#server.current) this.#options.send(message)
+    else if (server === this.#server.current) this.#send(message)
+  }
+
+  #fromServerBatch(server: ServerProcess, members: readonly unknown[]): void {
+    const batch: unknown[] = []
+    this.#batch = batch
+    for (const member of members) this.#fromServer(server, member)
+    this.#batch = undefined
+    if (batch.length > 0) this.#send(batch)
+  }
+
+  #send(message: unknown, related?: RequestId): void {
+    if (this.#batch) this.#batch.push(message)
+    else this.#options.send(message, related)
   }
 
   #fromServerAnswer(server: ServerProcess, response: RpcResponse & { id: RequestId }): void {
     const open = this.#open.get(response.id)
     // The client shall see what the server does wrong, such as a second response.
-    if (!open && server === this.#ready) return this.#options.send(response)
+    if (!open && server === this.#ready) return this.#send(response)
     if (open?.server !== server) return
     this.#forget(open)
     const { request, since } = open
@@ -192,33 +206,33 @@ export class DevSession {
     }
     this.#options.log.answered(request, since, response)
     const shown = result ? { ...response, result: declareListChanges(request.method, result) } : response
-    this.#options.send(shown, request.id)
+    this.#send(shown, request.id)
   }
 
   #fromServerRequest(server: ServerProcess, request: RpcRequest): void {
     if (server === this.#server.stopping)
       return server.send(errorResponse(request.id, 'The server is being restarted, so the client is not asked.'))
-    this.#options.send(this.#questions.ask(server, request), this.#open.newest?.id)
+    this.#send(this.#questions.ask(server, request), this.#open.newest?.id)
   }
 
   #fromServerNotification(server: ServerProcess, notification: RpcNotification): void {
     const { method, params } = notification
     if (method === 'notifications/progress')
-      return this.#options.send(notification, this.#open.withToken(params?.progressToken)?.id)
-    if (method === 'notifications/message') return this.#options.send(notification, this.#open.newest?.id)
+      return this.#send(notification, this.#open.withToken(params?.progressToken)?.id)
+    if (method === 'notifications/message') return this.#send(notification, this.#open.newest?.id)
     // A process that is being stopped ends its subscriptions, which the next one continues.
     if (server === this.#server.stopping) return
     const subscription = this.#open.get(subscriptionOf(notification))
     if (method === 'notifications/subscriptions/acknowledged' && subscription)
       return this.#acknowledge(notification, subscription)
     const cancelled = method === 'notifications/cancelled' ? this.#questions.cancel(server, notification) : undefined
-    this.#options.send(cancelled ?? notification, subscription?.request.id)
+    this.#send(cancelled ?? notification, subscription?.request.id)
   }
 
   #acknowledge(notification: RpcNotification, { request }: Open): void {
     if (this.#acknowledged.has(request.id)) return
     this.#acknowledged.add(request.id)
-    this.#options.send(acknowledgeListChanges(notification, request, this.#memory), request.id)
+    this.#send(acknowledgeListChanges(notification, request, this.#memory), request.id)
   }
 
   #replace(): void {
@@ -248,8 +262,7 @@ export class DevSession {
   }
 
   #dropQuestions(server: ServerProcess): void {
-    for (const cancelled of this.#questions.drop(server, 'The process of the server has ended'))
-      this.#options.send(cancelled)
+    for (const cancelled of this.#questions.drop(server, 'The process of the server has ended')) this.#send(cancelled)
   }
 
   #finish(open: Open, response: RpcMessage): void {
@@ -320,10 +333,10 @@ export class DevSession {
 
   /** Tells the client that everything may have changed. */
   #announce(): void {
-    for (const notification of changesFor(this.#memory)) this.#options.send(notification)
+    for (const notification of changesFor(this.#memory)) this.#send(notification)
     for (const { request } of this.#open.of(this.#ready)) {
       if (request.method !== 'subscriptions/listen') continue
-      for (const notification of changesForListener(request)) this.#options.send(notification, request.id)
+      for (const notification of changesForListener(request)) this.#send(notification, request.id)
     }
   }
 
