@@ -4,12 +4,14 @@ import { registerAuth } from './commands/auth.ts'
 import { registerCall } from './commands/call.ts'
 import { registerChat } from './commands/chat.ts'
 import { registerComplete } from './commands/complete.ts'
+import { registerDev } from './commands/dev.ts'
 import { registerGateway } from './commands/gateway.ts'
 import { registerInfo } from './commands/info.ts'
 import { registerList } from './commands/list.ts'
 import { registerLogin } from './commands/login.ts'
 import { registerPrompt } from './commands/prompt.ts'
 import { registerRead } from './commands/read.ts'
+import { registerServe } from './commands/serve.ts'
 import { registerTask } from './commands/task.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
@@ -25,6 +27,8 @@ const commands: readonly ((program: Command) => void)[] = [
   registerComplete,
   registerLogin,
   registerAuth,
+  registerDev,
+  registerServe,
   registerGateway,
   registerChat,
 ]

@@ -1,5 +1,6 @@
 import type { CallOptions } from '../era/client.ts'
 import { McpError } from '../errors.ts'
+import type { Implementation } from '../protocol/capabilities.ts'
 import type { CompleteParams, CompleteResult } from '../protocol/completion.ts'
 import type { LoggingLevel, LoggingMessageParams } from '../protocol/logging.ts'
 import type { GetPromptResult } from '../protocol/prompts.ts'
@@ -54,6 +55,10 @@ export interface ServerStatus {
   readonly trust: 'trusted' | 'untrusted'
   /** Why the server is `failed` or `held`. */
   readonly error?: unknown
+  /** The name and version that the server gives itself, while it is connected. They are not verified. */
+  readonly info?: Implementation | undefined
+  /** What the server says about its use, for a model, while it is connected. */
+  readonly instructions?: string | undefined
 }
 
 /**
@@ -128,7 +133,12 @@ export class Host {
 
   /** The servers in the order of the configuration. */
   get servers(): ServerStatus[] {
-    return this.#connections.all().map(({ server, state, error }) => ({ ...server, state, error }))
+    return this.#connections.all().map(({ server, state, error, client }) => ({
+      ...server,
+      state,
+      error,
+      ...(client && { info: client.getServerVersion(), instructions: client.getInstructions() }),
+    }))
   }
 
   /**
