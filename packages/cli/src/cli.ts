@@ -1,14 +1,23 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { registerChat } from './commands/chat.ts'
+import { registerDiff } from './commands/diff.ts'
 import { registerGateway } from './commands/gateway.ts'
 import { registerLint } from './commands/lint.ts'
 import { registerList } from './commands/list.ts'
+import { registerSnapshot } from './commands/snapshot.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
 /** Each command is one file, which registers itself. */
-const commands: readonly ((program: Command) => void)[] = [registerList, registerGateway, registerChat, registerLint]
+const commands: readonly ((program: Command) => void)[] = [
+  registerList,
+  registerGateway,
+  registerChat,
+  registerLint,
+  registerSnapshot,
+  registerDiff,
+]
 
 /** Runs the command line, and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {

@@ -44,6 +44,28 @@ export async function readContract(client: Client): Promise<ReadContract> {
   return { contract, malformed }
 }
 
+/** Reads a contract that was written to a file. */
+export function checkDefinitions(value: JsonObject): ReadContract {
+  const { server, revision, instructions } = value
+  const malformed: Malformed[] = []
+  const read = <T>(kind: ListKind<T>): T[] => {
+    const list = value[kind.member] ?? []
+    if (Array.isArray(list)) return sortOut(list, kind, malformed)
+    malformed.push({ where: kind.member, reason: 'it is not a list' })
+    return []
+  }
+  const contract: Contract = {
+    server: isObject(server) ? { name: String(server.name), version: String(server.version) } : null,
+    revision: typeof revision === 'string' ? revision : '',
+    instructions: typeof instructions === 'string' ? instructions : null,
+    tools: read(lists.tools),
+    prompts: read(lists.prompts),
+    resourceTemplates: read(lists.resourceTemplates),
+    resources: read(lists.resources),
+  }
+  return { contract, malformed }
+}
+
 interface ListKind<T> {
   readonly method: string
   readonly member: string
@@ -95,15 +117,20 @@ async function readList<T>(client: Client, kind: ListKind<T>, malformed: Malform
       malformed.push({ where: kind.method, reason: `the result has no list "${kind.member}"` })
       return items
     }
-    for (const item of list) {
-      const problem = problemOf(item, kind)
-      if (problem === undefined) items.push(item)
-      else malformed.push({ where: nameOf(item, kind, count), reason: problem })
-      count++
-    }
+    items.push(...sortOut(list, kind, malformed, count))
+    count += list.length
     params = nextPage(page, seen, kind, malformed)
   } while (params !== undefined && count < maxItems)
   return items
+}
+
+/** Returns the valid definitions, and adds the others to `malformed`. */
+function sortOut<T>(list: readonly T[], kind: ListKind<T>, malformed: Malformed[], start = 0): T[] {
+  return list.filter((item, index) => {
+    const reason = problemOf(item, kind)
+    if (reason !== undefined) malformed.push({ where: nameOf(item, kind, start + index), reason })
+    return reason === undefined
+  })
 }
 
 /** Some servers announce resources but do not implement every list. That is the same as an empty list. */
