@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { registerChat } from './commands/chat.ts'
 import { registerDiff } from './commands/diff.ts'
 import { registerGateway } from './commands/gateway.ts'
+import { registerGenerate } from './commands/generate.ts'
 import { registerLint } from './commands/lint.ts'
 import { registerList } from './commands/list.ts'
 import { registerSnapshot } from './commands/snapshot.ts'
@@ -17,6 +18,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerLint,
   registerSnapshot,
   registerDiff,
+  registerGenerate,
 ]
 
 /** Runs the command line, and returns the exit code. */
