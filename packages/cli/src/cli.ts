@@ -7,6 +7,7 @@ import { registerGenerate } from './commands/generate.ts'
 import { registerLint } from './commands/lint.ts'
 import { registerList } from './commands/list.ts'
 import { registerSnapshot } from './commands/snapshot.ts'
+import { registerTest } from './commands/test.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
@@ -19,6 +20,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerSnapshot,
   registerDiff,
   registerGenerate,
+  registerTest,
 ]
 
 /** Runs the command line, and returns the exit code. */
