@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
+import { registerBench } from './commands/bench.ts'
 import { registerChat } from './commands/chat.ts'
 import { registerDiff } from './commands/diff.ts'
 import { registerGateway } from './commands/gateway.ts'
@@ -21,6 +22,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerDiff,
   registerGenerate,
   registerTest,
+  registerBench,
 ]
 
 /** Runs the command line, and returns the exit code. */
