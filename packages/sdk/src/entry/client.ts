@@ -78,6 +78,7 @@ export type {
   Restartable,
   VersionAware,
 } from '../protocol/transport.ts'
+export { type TemplateValue, UriTemplate } from '../protocol/uri-template.ts'
 export type { KnownTask, TaskIdStore } from '../store/ports.ts'
 export type { HeadersLike, HttpClientOptions } from '../transport/http/client/config.ts'
 export type { ProviderOption } from '../transport/http/client/provider-auth.ts'

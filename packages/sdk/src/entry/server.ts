@@ -42,8 +42,8 @@ export type {
 export { type TemplateValue, UriTemplate } from '../protocol/uri-template.ts'
 export type { AskOptions } from '../replay/conversation.ts'
 export type { UsedStates } from '../replay/sealed-states.ts'
-export type { JsonSchema } from '../schema/json-schema.ts'
-export { SchemaError } from '../schema/json-schema.ts'
+export type { CompileOptions, JsonSchema, JsonSchemaCheck, SchemaIssue } from '../schema/json-schema.ts'
+export { compileJsonSchema, SchemaError } from '../schema/json-schema.ts'
 export { type RemoteRefOptions, resolveRemoteRefs } from '../schema/remote-refs.ts'
 export type {
   InferInput,
