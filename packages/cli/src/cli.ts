@@ -2,13 +2,20 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { registerChat } from './commands/chat.ts'
 import { registerGateway } from './commands/gateway.ts'
+import { registerInit } from './commands/init.ts'
 import { registerInstall } from './commands/install.ts'
 import { registerList } from './commands/list.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
 /** Each command is one file, which registers itself. */
-const commands: readonly ((program: Command) => void)[] = [registerList, registerGateway, registerChat, registerInstall]
+const commands: readonly ((program: Command) => void)[] = [
+  registerList,
+  registerGateway,
+  registerChat,
+  registerInstall,
+  registerInit,
+]
 
 /** Runs the command line, and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {
