@@ -17,6 +17,7 @@ export default defineConfig({
       { find: /^tenon$/, replacement: entry('index') },
       { find: /^tenon\/client\/terminal$/, replacement: entry('terminal') },
       { find: /^tenon\/host\/node$/, replacement: entry('host-node') },
+      { find: /^tenon\/testing\/(.+)$/, replacement: entry('testing-$1') },
       { find: /^tenon\/auth\/(.+)$/, replacement: entry('auth-$1') },
       { find: /^tenon\/stores\/(.+)$/, replacement: entry('stores-$1') },
       { find: /^tenon\/(.+)$/, replacement: entry('$1') },

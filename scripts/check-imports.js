@@ -26,6 +26,7 @@ const allowed = {
   connect: ['server', 'client', 'transport', 'protocol', 'jsonrpc'],
   host: ['connect', 'server', 'client', 'era', 'replay', 'auth', 'net', 'store', 'schema', 'protocol', 'jsonrpc'],
   testing: [
+    'host',
     'store',
     'auth',
     'net',

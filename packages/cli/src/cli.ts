@@ -10,6 +10,8 @@ import { registerDiff } from './commands/diff.ts'
 import { registerGateway } from './commands/gateway.ts'
 import { registerGenerate } from './commands/generate.ts'
 import { registerInfo } from './commands/info.ts'
+import { registerInit } from './commands/init.ts'
+import { registerInstall } from './commands/install.ts'
 import { registerLint } from './commands/lint.ts'
 import { registerList } from './commands/list.ts'
 import { registerLogin } from './commands/login.ts'
@@ -43,6 +45,8 @@ const commands: readonly ((program: Command) => void)[] = [
   registerGenerate,
   registerTest,
   registerBench,
+  registerInstall,
+  registerInit,
 ]
 
 /** Runs the command line, and returns the exit code. */

@@ -37,7 +37,7 @@ describe('tenon bench', () => {
     server.registerTool('ping', {}, () => 'pong')
     await using http = await serveHttp(server, { port: 0, exit: false })
     const args = ['bench', http.url, '--tool', 'ping', '--calls', '20', '--concurrency', '4', '--json']
-    const report = parseOutput((await work.run(args)).stdout, 'bench')
+    const report = readJson('bench', (await work.run(args)).stdout)
     expect(report).toMatchObject({ calls: 20, errors: 0, process: null, leak: { verdict: 'unknown' } })
   })
 
