@@ -2,12 +2,13 @@ import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
 import { registerChat } from './commands/chat.ts'
 import { registerGateway } from './commands/gateway.ts'
+import { registerInspect } from './commands/inspect.ts'
 import { registerList } from './commands/list.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
 /** Each command is one file, which registers itself. */
-const commands: readonly ((program: Command) => void)[] = [registerList, registerGateway, registerChat]
+const commands: readonly ((program: Command) => void)[] = [registerList, registerInspect, registerGateway, registerChat]
 
 /** Runs the command line, and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {

@@ -411,7 +411,16 @@ export class Client {
   }
 
   #createConnection(): Connection {
-    const { revision, revisions: choice, probeTimeoutMs, connectTimeoutMs, restarts, tasks, logLevel } = this.#options
+    const {
+      revision,
+      revisions: choice,
+      probeTimeoutMs,
+      connectTimeoutMs,
+      restarts,
+      tasks,
+      logLevel,
+      trace,
+    } = this.#options
     const { capabilities } = this.#inputHandlers
     const revisions = chooseRevisions(revision ? [revision] : choice)
     warnIfDeprecated(revisions, { roots: capabilities.roots, sampling: capabilities.sampling, logging: logLevel })
@@ -421,6 +430,7 @@ export class Client {
       probeTimeoutMs: probeTimeoutMs ?? 2_000,
       connectTimeoutMs: connectTimeoutMs ?? 60_000,
       restarts: restarts ?? 3,
+      trace,
       receiver: {
         request: (exchange) => void this.#serverRequests.answer(exchange),
         notification: (notification) => this.#notifications.receive(notification),

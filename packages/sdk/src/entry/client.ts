@@ -56,6 +56,19 @@ export type { RevisionId } from '../protocol/revision.ts'
 export type { Root } from '../protocol/roots.ts'
 export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
 export type {
+  HttpPurpose,
+  Traceable,
+  TracedFault,
+  TracedHttpEnd,
+  TracedHttpRequest,
+  TracedHttpResponse,
+  TracedMessage,
+  TracedStderr,
+  TraceEvent,
+  TraceListener,
+  Tracer,
+} from '../protocol/trace.ts'
+export type {
   CarriesCredentials,
   CarriesHeaders,
   ClientTransport,
