@@ -57,7 +57,8 @@ export class Backend {
     await this.#ask('POST', `questions/${encodeURIComponent(question)}/answer`, answer)
   }
 
-  login(server: string): Promise<{ url: string }> {
+  /** Begins a login. There is no page to open if none was needed, or if it failed. */
+  login(server: string): Promise<{ url?: string | undefined }> {
     return this.#ask('POST', `servers/${encodeURIComponent(server)}/login`)
   }
 

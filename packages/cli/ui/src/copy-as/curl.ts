@@ -40,7 +40,7 @@ function paramsOf({ sent, params }: Call): unknown {
 }
 
 function quoteHeader(name: string, value: string): string {
-  if (!secret.test(name)) return quote(`${name}: ${value}`)
+  if (!secret.test(name) && !value.includes('[redacted]')) return quote(`${name}: ${value}`)
   const variable = name.toUpperCase().replace(/\W/g, '_')
   return name === 'authorization' ? '"authorization: Bearer $TOKEN"' : `"${name}: $${variable}"`
 }

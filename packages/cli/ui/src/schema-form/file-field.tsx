@@ -1,4 +1,4 @@
-import { size } from '../text/format.ts'
+import { base64Size } from '../text/format.ts'
 import type { FieldProps } from './field-props.ts'
 
 /** A file as base64 text. */
@@ -26,7 +26,7 @@ export function FileField({ schema, value, onChange, isRequired, id, label }: Fi
         readOnly={text.length > 2_000}
         onInput={(event) => onChange(event.currentTarget.value || (isRequired ? '' : undefined))}
       />
-      <span class="dim">{size(Math.floor((text.length * 3) / 4))}</span>
+      <span class="dim">{base64Size(text)}</span>
     </span>
   )
 }

@@ -13,6 +13,12 @@ export function size(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
+/** The size of what base64 text stands for. */
+export function base64Size(base64: string): string {
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0
+  return size(Math.max(0, Math.floor((base64.length * 3) / 4) - padding))
+}
+
 /** The time of day with milliseconds. */
 export function clockTime(at: number): string {
   const date = new Date(at)

@@ -59,7 +59,7 @@ export function selectedItem(ui: ReturnType<typeof useApp>['ui'], server: string
 function ItemRow(props: { item: Item | undefined; idKey: string; badges: (item: Item) => string[] }) {
   if (props.item === undefined) return null
   const { item, idKey } = props
-  const note = textOf(item.title) ?? textOf(item.description) ?? textOf(item.name)
+  const note = textOf(item.description) ?? textOf(item.title) ?? textOf(item.name)
   return (
     <span class="item-row">
       <span class="item-name">

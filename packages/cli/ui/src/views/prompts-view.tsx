@@ -5,7 +5,6 @@ import { Safe } from '../text/safe.tsx'
 import { CompletionInput } from './completion-input.tsx'
 import { ItemList, selectedItem } from './item-list.tsx'
 import { RunHistory } from './tools/run-history.tsx'
-import { isCallKey } from './tools/tool-view.tsx'
 
 /** The prompts of a server, and the one that is selected. */
 export function PromptsView({ server }: { server: string }) {
@@ -32,7 +31,7 @@ function PromptView({ server, prompt }: { server: string; prompt: Item }) {
     void app.operate(server, { method: 'prompts/get', params: { name, arguments: filled } })
   }
   return (
-    <article class="prompt" onKeyDown={(event) => isCallKey(event) && app.isLive && get()}>
+    <article class="prompt">
       <header>
         <h3>
           <Safe text={name} maxChars={300} />

@@ -63,6 +63,11 @@ function ServerButton({ server }: { server: ServerView }) {
         </span>
       )}
       <span class="server-facts">
+        {server.info && server.info.name !== server.name && (
+          <>
+            <Safe text={server.info.name} maxChars={60} /> ·{' '}
+          </>
+        )}
         {server.state === 'ready' ? server.revision : server.state} · {server.transport}
       </span>
     </button>

@@ -1,12 +1,14 @@
 import type { App } from '../state/app.ts'
 
 /**
- * Keys of the whole page: `/` searches the list in view, `w` goes to the wire and back, `c` connects. The call form
- * handles Ctrl+Enter, and dialogs close with Esc by themselves.
+ * Keys of the whole page: `/` searches the list in view, `w` goes to the wire and back, `c` connects, Ctrl+Enter calls,
+ * Esc closes. Dialogs and menus close with Esc by themselves.
  */
 export function listenForShortcuts(app: App): () => void {
   const onKey = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return
+    if (event.defaultPrevented || event.altKey) return
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) return doMainAction(event)
+    if (event.ctrlKey || event.metaKey) return
     if (event.key === 'Escape') closeDetail(app)
     else if (isTyping(event.target) || document.querySelector('dialog[open]')) return
     else if (event.key === '/') focusSearch(event)
@@ -15,6 +17,16 @@ export function listenForShortcuts(app: App): () => void {
   }
   document.addEventListener('keydown', onKey)
   return () => document.removeEventListener('keydown', onKey)
+}
+
+/** Presses the main button of the question or dialog with the focus, or else of what the workspace shows. */
+function doMainAction(event: KeyboardEvent): void {
+  const near = event.target instanceof Element ? event.target.closest('.question-card, dialog') : null
+  const scope = near ?? document.querySelector('.workspace .detail')
+  const button = scope?.querySelector<HTMLButtonElement>('button.primary:not(:disabled)')
+  if (!button) return
+  event.preventDefault()
+  button.click()
 }
 
 function isTyping(target: EventTarget | null): boolean {

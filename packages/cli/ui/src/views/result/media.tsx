@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { size } from '../../text/format.ts'
+import { base64Size } from '../../text/format.ts'
 import { visibleLine } from '../../text/visible.ts'
 
 interface MediaProps {
@@ -41,7 +41,7 @@ export function Blob64(props: MediaProps) {
 function MediaCaption({ mimeType, base64, url, label }: MediaProps & { url: string }) {
   return (
     <figcaption class="dim">
-      {visibleLine(mimeType, 80)} · {size(Math.floor((base64.length * 3) / 4))} ·{' '}
+      {visibleLine(mimeType, 80)} · {base64Size(base64)} ·{' '}
       <a href={url} download={fileName(label, mimeType)}>
         Save
       </a>

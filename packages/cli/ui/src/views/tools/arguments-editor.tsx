@@ -1,5 +1,5 @@
 import type { Signal } from '@preact/signals'
-import { useId } from 'preact/hooks'
+import { useId, useRef } from 'preact/hooks'
 import { initialObject } from '../../schema-form/initial-value.ts'
 import { JsonInput } from '../../schema-form/json-input.tsx'
 import { missingFields } from '../../schema-form/problems.ts'
@@ -22,6 +22,7 @@ export function argumentsOf(ui: UiState, server: string, tool: Item): Signal<unk
 export function ArgumentsEditor(props: { schema: unknown; value: Signal<unknown>; label: string }) {
   const { ui } = useApp()
   const id = useId()
+  const editor = useRef<HTMLDivElement>(null)
   const isRaw = ui.kept('arguments as JSON', () => false)
   const root = resolve(props.schema, resolve(props.schema, {}))
   const missing = missingFields(props.value.value ?? {}, root, root)
@@ -32,10 +33,12 @@ export function ArgumentsEditor(props: { schema: unknown; value: Signal<unknown>
     if (event.key !== 'j' || !(event.ctrlKey || event.metaKey)) return
     event.preventDefault()
     isRaw.value = !isRaw.value
+    // The field with the focus is gone: the first one of the other editor gets it.
+    requestAnimationFrame(() => editor.current?.querySelector<HTMLElement>('input, select, textarea')?.focus())
   }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: A shortcut for the button inside.
-    <div class="arguments" onKeyDown={onKeyDown}>
+    <div class="arguments" ref={editor} onKeyDown={onKeyDown}>
       <div class="row arguments-head">
         <h4>Arguments</h4>
         <span class="space" />

@@ -19,7 +19,7 @@ export function ToolView({ server, tool }: { server: string; tool: Item }) {
   const request = () => ({ method: 'tools/call', params: { name, arguments: args.value } })
   const call = () => void app.operate(server, { ...request(), ...(asTask.value ? { asTask: true } : {}) })
   return (
-    <article class="tool" onKeyDown={(event) => isCallKey(event) && app.isLive && call()}>
+    <article class="tool">
       <ToolHead tool={tool} />
       <ArgumentsEditor schema={tool.inputSchema} value={args} label={`Arguments of ${name}`} />
       <div class="call-row">
@@ -76,12 +76,6 @@ function ToolHead({ tool }: { tool: Item }) {
       </details>
     </header>
   )
-}
-
-export function isCallKey(event: KeyboardEvent): boolean {
-  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return false
-  event.preventDefault()
-  return true
 }
 
 const isMac = /Mac|iP(hone|ad)/.test(navigator.platform)
