@@ -16,10 +16,9 @@ describe('servers in the inspector', { skip }, () => {
   test('are connected by command, URL and config file, side by side, on any revision', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'inspector-'))
     t.after(() => rmSync(folder, { recursive: true }))
-    const config = join(folder, 'mcp.json')
     const configured = { command: process.execPath, args: [serverFile('showcase')] }
-    writeFileSync(config, JSON.stringify({ mcpServers: { 'from-config': configured } }))
-    const tab = await open(t, 'none', { options: ['--config', config] })
+    writeFileSync(join(folder, 'mcp.json'), JSON.stringify({ mcpServers: { 'from-config': configured } }))
+    const tab = await open(t, 'none', { cwd: folder })
     await tab.click('button', '+ Connect')
     await tab.click('button', 'from-config')
     await tab.see('15 tools')

@@ -100,6 +100,7 @@ describe('questions of servers in the inspector', { skip }, () => {
 
   test('for roots are answered with the roots that the user edited', async (t) => {
     const tab = await open(t)
+    await tab.see('15 tools')
     await tab.click('button', 'Overview')
     await tab.click('button', 'Add root')
     await tab.fill('textbox', 'URI of root 1', '/srv/project')

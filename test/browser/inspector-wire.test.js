@@ -111,7 +111,7 @@ describe('the wire of the inspector', { skip }, () => {
     const other = await open(t, 'none')
     await other.see('No server is connected')
     await other.upload('.top-bar input[type=file]', [file])
-    await other.see('Transcript session.json')
+    await other.see(/Transcript\s+session\.json/)
     await other.choose(/^add/)
     await other.see('sum: 5', '.operation')
     await other.see('tools/call result', '.wire')

@@ -16,9 +16,9 @@ export function serverCommand(name) {
 }
 
 /** Runs `tenon inspect` until the test ends. Returns the address of the page. */
-export async function startInspector(t, target = [], options = []) {
+export async function startInspector(t, target = [], { options = [], cwd } = {}) {
   const words = [main, 'inspect', ...options, ...(target.length === 0 ? [] : ['--', ...target])]
-  const child = start(t, words)
+  const child = start(t, words, cwd)
   return firstLine(child)
 }
 
@@ -27,8 +27,8 @@ export async function startHttpServer(t, name) {
   return firstLine(start(t, [serverFile(name), '--http']))
 }
 
-function start(t, words) {
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'] })
+function start(t, words, cwd = undefined) {
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'], cwd })
   t.after(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const exited = once(child, 'exit')

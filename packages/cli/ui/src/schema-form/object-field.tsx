@@ -16,6 +16,7 @@ export function ObjectFields({ schema, root, value, onChange, id }: Omit<FieldPr
   const names = Object.keys(properties)
   return (
     <div class="properties">
+      {names.length === 0 && !allowsMore(schema, names) && <p class="dim">None.</p>}
       {names.map((name) => (
         <Field
           key={name}

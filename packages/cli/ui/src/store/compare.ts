@@ -3,8 +3,14 @@ import type { EventOf } from './view-model.ts'
 
 /** Two messages that correspond to each other, or one that has no counterpart. */
 export interface MessagePair {
-  readonly left?: EventOf<'message'> | undefined
-  readonly right?: EventOf<'message'> | undefined
+  readonly left?: ComparedMessage | undefined
+  readonly right?: ComparedMessage | undefined
+}
+
+/** A message and what it is: its method, or the method that it answers. */
+export interface ComparedMessage {
+  readonly event: EventOf<'message'>
+  readonly title: string
 }
 
 /** A line of two texts side by side. */
@@ -22,7 +28,8 @@ export function alignMessages(
   left: readonly EventOf<'message'>[],
   right: readonly EventOf<'message'>[],
 ): MessagePair[] {
-  return align(left, right, toKeys(left), toKeys(right)).map(([a, b]) => ({ left: a, right: b }))
+  const [a, b] = [toCompared(left), toCompared(right)]
+  return align(a, b, a.map(keyOf), b.map(keyOf)).map(([one, other]) => ({ left: one, right: other }))
 }
 
 /** Compares two values, line by line of their JSON. */
@@ -86,14 +93,20 @@ function commonEnds(left: readonly string[], right: readonly string[]): [number,
   return [...head, ...tail]
 }
 
-function toKeys(events: readonly EventOf<'message'>[]): string[] {
+function toCompared(events: readonly EventOf<'message'>[]): ComparedMessage[] {
   const methods = new Map<string, string>()
-  return events.map(({ message, direction }) => {
-    const { kind, id, method } = rpcFacts(message)
-    if (kind === 'request') methods.set(`${direction} ${id}`, method ?? '')
-    const other = direction === 'sent' ? 'received' : 'sent'
-    return `${direction} ${method ?? `answer ${methods.get(`${other} ${id}`)}`}`
+  return events.map((event) => {
+    const { kind, id, method, subject } = rpcFacts(event.message)
+    if (kind === 'request') methods.set(`${event.direction} ${id}`, method ?? '')
+    if (method !== undefined) return { event, title: method }
+    const other = event.direction === 'sent' ? 'received' : 'sent'
+    const outcome = kind === 'error' ? 'error' : subject === 'input_required' ? subject : 'result'
+    return { event, title: `${methods.get(`${other} ${id}`) ?? ''} ${outcome}`.trim() }
   })
+}
+
+function keyOf({ event, title }: ComparedMessage): string {
+  return `${event.direction} ${title}`
 }
 
 function linesOf(value: unknown): string[] {

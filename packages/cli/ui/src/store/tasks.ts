@@ -37,7 +37,8 @@ export class Tasks implements ViewModel {
     return [...this.#byKey.values()].filter((view) => view.server === server).reverse()
   }
 
-  ofOperation(operation: string): TaskView | undefined {
+  ofOperation(operation: string | undefined): TaskView | undefined {
+    if (operation === undefined) return undefined
     return [...this.#byKey.values()].find((view) => view.operation === operation)
   }
 }

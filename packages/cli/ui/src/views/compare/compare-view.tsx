@@ -1,8 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { useApp } from '../../state/app.ts'
-import { alignMessages, compareJson, type MessagePair } from '../../store/compare.ts'
+import { alignMessages, type ComparedMessage, compareJson, type MessagePair } from '../../store/compare.ts'
 import type { OperationView } from '../../store/operations.ts'
-import { isObject, rpcFacts } from '../../store/rpc.ts'
 import { duration } from '../../text/format.ts'
 import { Safe } from '../../text/safe.tsx'
 import { ErrorView } from '../operation/error-view.tsx'
@@ -32,7 +31,7 @@ export function CompareView({ comparison }: { comparison: string }) {
         <Side operation={right} />
       </div>
       {pairs.map((pair) => (
-        <Pair key={`${pair.left?.seq} ${pair.right?.seq}`} pair={pair} />
+        <Pair key={`${pair.left?.event.seq} ${pair.right?.event.seq}`} pair={pair} />
       ))}
       {pairs.length === 0 && <p class="dim">No messages yet.</p>}
     </section>
@@ -54,16 +53,15 @@ function Side({ operation }: { operation: OperationView | undefined }) {
 }
 
 function Pair({ pair: { left, right } }: { pair: MessagePair }) {
-  const lines = useMemo(() => compareJson(left?.message, right?.message), [left, right])
+  const lines = useMemo(() => compareJson(left?.event.message, right?.event.message), [left, right])
   const differences = lines.filter(({ isSame }) => !isSame).length
   return (
-    <details open class="pair">
+    // A message without a counterpart says enough by its title.
+    <details open={left !== undefined && right !== undefined} class="pair">
       <summary>
-        <span class="compare-sides">
-          <PairTitle event={left} />
-          <PairTitle event={right} />
-        </span>
-        <span class={differences === 0 ? 'dim' : 'differs'}>
+        <PairTitle message={left} />
+        <PairTitle message={right} />
+        <span class={differences === 0 ? 'pair-note dim' : 'pair-note differs'}>
           {differences === 0 ? 'same' : `${differences} ${differences === 1 ? 'line differs' : 'lines differ'}`}
         </span>
       </summary>
@@ -90,15 +88,11 @@ function Line({ text, mark, isSame }: { text: string | undefined; mark: string; 
   )
 }
 
-function PairTitle({ event }: { event: MessagePair['left'] }) {
-  if (event === undefined) return <span class="dim">nothing</span>
-  const { kind, method } = rpcFacts(event.message)
-  const isQuestion =
-    isObject(event.message) && isObject(event.message.result) && event.message.result.resultType === 'input_required'
+function PairTitle({ message }: { message: ComparedMessage | undefined }) {
+  if (message === undefined) return <span class="dim">–</span>
   return (
     <span>
-      {event.direction === 'sent' ? '→' : '←'}{' '}
-      <Safe text={method ?? (isQuestion ? 'input_required' : kind)} maxChars={80} />
+      {message.event.direction === 'sent' ? '→' : '←'} <Safe text={message.title} maxChars={80} />
     </span>
   )
 }

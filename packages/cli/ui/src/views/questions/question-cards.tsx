@@ -8,11 +8,15 @@ import { UrlQuestion } from './url-question.tsx'
 /** How many cards are shown at once: a server may ask without end. */
 const maxCards = 5
 
-/** Questions of all servers that wait for the user. Those of tasks are on the board too. */
+/** Questions of all servers that wait for the user. The board of tasks shows those of its tasks itself. */
 export function QuestionCards() {
-  const { store } = useApp()
+  const { store, ui } = useApp()
   store.questions.changes.watch()
-  const open = store.questions.open()
+  store.tasks.changes.watch()
+  const server = ui.server.value
+  const isOnBoard = ({ asked }: QuestionView) =>
+    ui.tab.value === 'tasks' && asked.server === server && store.tasks.ofOperation(asked.operation) !== undefined
+  const open = store.questions.open().filter((question) => !isOnBoard(question))
   if (open.length === 0) return null
   return (
     <section class="question-cards" aria-label="Questions">

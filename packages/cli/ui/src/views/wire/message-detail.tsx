@@ -73,13 +73,6 @@ function DetailHead({ row }: { row: WireRow }) {
       <h3>
         {row.event.direction === 'sent' ? '→' : '←'} <Safe text={methodOf(row)} maxChars={100} />
       </h3>
-      <span class="dim">
-        {row.kind}
-        {row.id !== undefined && ' '}
-        {row.id !== undefined && <Safe text={String(row.id)} maxChars={60} />} · {clockTime(row.event.at)} ·{' '}
-        {size(row.event.bytes)}
-        {took !== undefined && ` · ${duration(took)} after the request`}
-      </span>
       <span class="space" />
       {other && (
         <button type="button" class="small quiet" onClick={() => (ui.wireRow.value = other.event.seq)}>
@@ -96,6 +89,13 @@ function DetailHead({ row }: { row: WireRow }) {
       >
         ✕
       </button>
+      <p class="dim">
+        {row.kind}
+        {row.id !== undefined && ' '}
+        {row.id !== undefined && <Safe text={String(row.id)} maxChars={60} />} · {clockTime(row.event.at)} ·{' '}
+        {size(row.event.bytes)}
+        {took !== undefined && ` · ${duration(took)} after the request`}
+      </p>
     </div>
   )
 }
