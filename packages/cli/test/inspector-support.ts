@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInspector, type Inspector, type InspectorOptions } from '../src/inspector/inspector.ts'
 import { listen, type ServedInspector } from '../src/inspector/listen.ts'
-import type { ConnectRequest, InspectorEvent, OperationEnded, OperationRequest } from '../src/inspector/protocol.ts'
+import type {
+  ConnectRequest,
+  InspectorEvent,
+  OperationEnded,
+  OperationRequest,
+  WireMessage,
+} from '../src/inspector/protocol.ts'
 import { fixture } from './support.ts'
 
 /** A response that was read to its end. */
@@ -159,4 +165,19 @@ export class TempFolder {
   [Symbol.dispose](): void {
     rmSync(this.path, { recursive: true, force: true })
   }
+}
+
+/** A call of a tool. */
+export function callOf(name: string, args: Record<string, unknown> = {}): OperationRequest {
+  return { method: 'tools/call', params: { name, arguments: args } }
+}
+
+/** The messages of an operation: direction, and method or kind of response. */
+export function messagesOf(events: readonly InspectorEvent[], operation: string): string[] {
+  return events
+    .filter((event): event is InspectorEvent & WireMessage => event.kind === 'message' && event.operation === operation)
+    .map(({ direction, message }) => {
+      const { method, result } = message as { method?: string; result?: { resultType?: string } }
+      return `${direction} ${method ?? result?.resultType ?? 'result'}`
+    })
 }

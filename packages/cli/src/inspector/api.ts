@@ -14,7 +14,8 @@ import { toConnectRequest, toOperationRequest, toQuestionAnswer, toRoots } from 
 /** The API of the page. The requests and answers are described in `protocol.ts`. */
 export class Api {
   readonly #state: InspectorState
-  #streams = 0
+  readonly #streams = new Set<ServerResponse>()
+  readonly #atFirstPage: (() => void)[] = []
 
   constructor(state: InspectorState) {
     this.#state = state
@@ -36,15 +37,26 @@ export class Api {
     }
   }
 
+  /** Calls a function when a page reads the log for the first time. */
+  onFirstPage(call: () => void): void {
+    this.#atFirstPage.push(call)
+  }
+
+  /** Ends the streams of all pages. */
+  close(): void {
+    for (const response of this.#streams) response.end()
+  }
+
   #stream(url: URL, response: ServerResponse): void {
     const after = Number(url.searchParams.get('after') ?? '0')
     if (!Number.isSafeInteger(after) || after < 0)
       throw new ApiError(400, 'invalid-request', '"after" must be a number.')
-    if (this.#streams >= maxStreams)
+    if (this.#streams.size >= maxStreams)
       throw new ApiError(503, 'overloaded', 'Too many pages are open. Close some of them.')
-    this.#streams++
-    response.once('close', () => this.#streams--)
+    this.#streams.add(response)
+    response.once('close', () => this.#streams.delete(response))
     streamEvents(this.#state.log, after, response)
+    for (const call of this.#atFirstPage.splice(0)) call()
   }
 
   /** Returns the answer as a value, or as JSON text. */

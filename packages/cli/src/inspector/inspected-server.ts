@@ -6,7 +6,9 @@ import { describeTarget, type Target } from '../target.ts'
 import { type OpenOptions, openConnection } from './connection.ts'
 import type { EventLog } from './event-log.ts'
 import { ListReader } from './list-reader.ts'
+import { readTools } from './lists.ts'
 import { clientName } from './login.ts'
+import { inOperation } from './operation-context.ts'
 import type { ConnectRequest, ListName, ServerAdded, ServerState } from './protocol.ts'
 import type { Questions } from './questions.ts'
 import { ServerFacts } from './server-facts.ts'
@@ -112,7 +114,7 @@ export class InspectedServer {
     const known = this.#compared.get(revision)
     if (known) return known
     const { signal } = this.#attempt
-    const opening = this.#openConnection({ auth: this.#storedLogin, signal, revision, comparedRevision: revision })
+    const opening = this.#openComparison(revision, signal)
     this.#compared.set(revision, opening)
     opening.then(
       ({ client }) => client.on('state', ({ state }) => state === 'closed' && this.#forget(revision, opening)),
@@ -158,6 +160,16 @@ export class InspectedServer {
     })
     this.#report(client)
     return { client, recorder }
+  }
+
+  /** The client needs the list for calls on some revisions. Read first, it is not part of the calls that are compared. */
+  async #openComparison(revision: RevisionId, signal: AbortSignal): Promise<OpenConnection> {
+    const auth = this.#storedLogin
+    const open = await this.#openConnection({ auth, signal, revision, comparedRevision: revision })
+    await inOperation(undefined, () => readTools(open.client)).catch((error) =>
+      this.#notice('warning', toShownError(error).message),
+    )
+    return open
   }
 
   #forget(revision: RevisionId, opening: Promise<OpenConnection>): void {

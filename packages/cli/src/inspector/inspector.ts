@@ -26,9 +26,11 @@ export interface Inspector {
   handle(request: IncomingMessage, response: ServerResponse): boolean
   /** Adds a server to the page and begins to connect. Throws if the target cannot be understood. */
   connect(request: ConnectRequest): void
-  /** Does the same for a target that was found already. */
+  /** Adds a server when the first page is opened. */
+  connectOnOpen(request: ConnectRequest): void
+  /** Adds a server for a target that was found already. */
   connectTo(target: Target, options?: TargetOptions): void
-  /** Ends all connections to servers. */
+  /** Ends all connections, to pages and to servers. */
   close(): Promise<void>
 }
 
@@ -59,8 +61,12 @@ export function createInspector({ page = builtPage, ...options }: InspectorOptio
       return true
     },
     connect: (request) => void state.connect(request),
+    connectOnOpen: (request) => api.onFirstPage(() => void state.connect(request)),
     connectTo: (target, request) => void state.connectTo(target, request),
-    close: () => state.close(),
+    async close() {
+      api.close()
+      await state.close()
+    },
   }
 }
 

@@ -39,6 +39,11 @@ export async function readList(client: Client, server: string, list: ListName, l
   return items
 }
 
+/** Reads the list of tools for the client itself, which then knows their schemas. */
+export async function readTools(client: Client): Promise<void> {
+  if (client.server.capabilities.tools !== undefined) await collect(client.listTools(), [])
+}
+
 async function collect(source: AsyncIterable<object>, items: JsonObject[]): Promise<void> {
   let chars = 0
   for await (const item of source) {

@@ -42,7 +42,10 @@ export class MessageOwners {
       return method === undefined ? this.#theirs.get(keyOf(id)) : (this.#named(message) ?? currentOperation())
     }
     if (method === undefined) return this.#ours.get(keyOf(id))
-    const owner = this.#named(message) ?? (http === undefined ? undefined : this.#exchanges.get(http)) ?? this.#only()
+    const carried = http === undefined ? undefined : this.#exchanges.get(http)
+    // Other notifications, such as those of subscriptions, belong to no request.
+    const mayBelong = isRequest || method === 'notifications/message'
+    const owner = this.#named(message) ?? carried ?? (mayBelong ? this.#only() : undefined)
     if (isRequest) this.#lastOwners.set(String(method), owner)
     if (isRequest && owner !== undefined) this.#theirs.set(keyOf(id), owner)
     return owner
@@ -62,7 +65,7 @@ export class MessageOwners {
     return id === undefined ? undefined : this.#ours.get(keyOf(id))
   }
 
-  /** On a connection without HTTP exchanges, a question can only belong to the one operation that waits. */
+  /** On a connection without HTTP exchanges, a question or log message can only belong to the one operation that waits. */
   #only(): string | undefined {
     const owners = new Set<string>()
     for (const key of this.#pending.keys()) {

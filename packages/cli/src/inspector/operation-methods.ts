@@ -76,7 +76,7 @@ async function callTool(running: RunningOperation): Promise<Outcome> {
   try {
     const result = asTask ? await callAsTask(running, name) : await callDirectly(running, name)
     const isChecked = result.structuredContent !== undefined && !result.isError && server.lists.hasOutputSchema(name)
-    return { result, ...(isChecked && request.revision === undefined && { output: { isValid: true } }) }
+    return { result, ...(isChecked && { output: { isValid: true } }) }
   } catch (error) {
     if (!(error instanceof McpError) || error.code !== 'invalid-output') throw error
     const result = resultIn(connection.recorder.takeResult(operation))
