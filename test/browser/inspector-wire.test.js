@@ -66,7 +66,7 @@ describe('the wire of the inspector', { skip }, () => {
     const arrows = async () => tab.page.evaluate(`document.querySelectorAll('.diagram .arrow-line').length`)
     await until(async () => assert.equal(await arrows(), 4))
     await tab.see('input_required', '.diagram')
-    await tab.click('button', 'sent tools/call deploy', { nth: 1 })
+    await tab.click('button', /→ tools\/call deploy/, { nth: 1 })
     await tab.see('inputResponses', '.message-detail')
     await tab.click('button', /^only deploy/)
     await until(async () => assert.ok((await arrows()) > 8))

@@ -3,9 +3,11 @@ import { until } from './tab.js'
 
 /** Connects a server in the dialog. */
 export async function connect(tab, target) {
+  await noDialog(tab)
   await tab.press('c')
   await tab.fill('textbox', 'URL or command', target)
   await tab.click('button', 'Connect')
+  await noDialog(tab)
   await tab.see('15 tools')
 }
 
@@ -45,4 +47,9 @@ export async function savedBy(tab, action) {
 export async function call(tab, name) {
   await tab.choose(new RegExp(`^${name}`))
   await tab.click('button', /^Call/)
+}
+
+/** Waits until no dialog is open. */
+export async function noDialog(tab) {
+  await until(async () => assert.equal(await tab.page.evaluate(`document.querySelector('dialog') === null`), true))
 }

@@ -10,9 +10,9 @@ export function inspectorSuite() {
     browser = await startChromium()
   })
   after(() => browser?.close())
-  return async (t, name = 'showcase', { options, cwd, ...look } = {}) => {
-    const target = name === undefined || name === 'none' ? [] : [process.execPath, serverFile(name)]
-    const url = await startInspector(t, target, { options, cwd })
-    return InspectorTab.open(browser, url, look)
+  return async (t, name = 'showcase', { options, cwd, url, ...look } = {}) => {
+    if (url !== undefined) return InspectorTab.open(browser, url, look)
+    const target = name === 'none' ? [] : [process.execPath, serverFile(name)]
+    return InspectorTab.open(browser, await startInspector(t, target, { options, cwd }), look)
   }
 }

@@ -130,6 +130,9 @@ export class InspectorTab {
 
   async #clickNode(backendNodeId) {
     await this.page.send('DOM.scrollIntoViewIfNeeded', { backendNodeId })
+    // Parts of the page get their size when they come into view.
+    await this.page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+    await this.page.send('DOM.scrollIntoViewIfNeeded', { backendNodeId })
     const { quads } = await this.page.send('DOM.getContentQuads', { backendNodeId })
     const [x1, y1, , , x2, y2] = quads[0]
     const at = { x: (x1 + x2) / 2, y: (y1 + y2) / 2, button: 'left', clickCount: 1 }

@@ -67,6 +67,11 @@ export class Backend {
     return this.#ask('GET', `events/${seq}`)
   }
 
+  /** The text of a saved transcript, with every message complete. */
+  async transcript(): Promise<string> {
+    return (await this.#fetch('GET', 'transcript')).text()
+  }
+
   /** The stream of events after `seq`. */
   async events(seq: number, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const response = await this.#fetch('GET', `events?after=${seq}`, undefined, signal)

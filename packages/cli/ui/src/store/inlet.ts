@@ -3,6 +3,8 @@ import type { Store } from './store.ts'
 
 /** How long one turn may take, so that the page answers to the user between two turns. */
 const turnMs = 10
+/** How often the page is drawn while events wait. */
+const publishMs = 100
 
 /** Applies events in turns. A server that sends without end fills the queue, but never blocks the page. */
 export class Inlet {
@@ -11,6 +13,7 @@ export class Inlet {
   #queue: InspectorEvent[] = []
   #next = 0
   #isScheduled = false
+  #publishedAt = 0
 
   constructor(store: Store, schedule: (turn: () => void) => void = nextTurn) {
     this.#store = store
@@ -45,7 +48,11 @@ export class Inlet {
       this.#queue = []
       this.#next = 0
     }
-    this.#store.publish()
+    // While more waits, drawing every turn would take longer than reading.
+    if (this.waiting === 0 || deadline - this.#publishedAt > publishMs) {
+      this.#publishedAt = deadline
+      this.#store.publish()
+    }
     this.#wake()
   }
 }

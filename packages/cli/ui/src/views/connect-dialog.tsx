@@ -53,7 +53,6 @@ function ConnectForm({ isBusy, onConnect }: ConnectProps) {
         <input
           class="mono"
           required
-          autofocus
           spellcheck={false}
           placeholder="http://127.0.0.1:3000/mcp or node server.js"
           value={target}

@@ -5,7 +5,11 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 export function Modal(props: { title: string; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => ref.current?.showModal(), [])
+  useEffect(() => {
+    ref.current?.showModal()
+    // The user opened it to fill something in, not to close it.
+    ref.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+  }, [])
   return (
     <dialog ref={ref} aria-labelledby={id} onClose={props.onClose}>
       <div class="dialog-head">

@@ -49,11 +49,12 @@ function toggleWire(app: App, event: KeyboardEvent): void {
   const wire = document.querySelector<HTMLElement>('.wire')
   const isThere = wire?.contains(document.activeElement) === true
   app.ui.pane.value = isThere ? 'workspace' : 'wire'
-  // After the column became visible.
-  requestAnimationFrame(() => {
-    const selector = isThere ? '.workspace [role=listbox], .workspace button' : '.wire [role=listbox], .wire input'
-    document.querySelector<HTMLElement>(selector)?.focus()
-  })
+  const column = isThere ? '.workspace' : '.wire'
+  const list = document.querySelector<HTMLElement>(`${column} [role=listbox]`)
+  const target = list ?? document.querySelector<HTMLElement>(`${column} :is(input, button)`)
+  target?.focus()
+  // On a narrow screen the column has yet to appear.
+  requestAnimationFrame(() => target?.focus())
 }
 
 function open(app: App, event: KeyboardEvent): void {

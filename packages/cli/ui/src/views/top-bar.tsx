@@ -8,7 +8,11 @@ import { Safe } from '../text/safe.tsx'
 export function TopBar(props: { onOpen: (file: File) => void; onClose: () => void }) {
   const app = useApp()
   const input = useRef<HTMLInputElement>(null)
-  const save = () => saveFile('transcript.json', JSON.stringify(app.store.log.toTranscript()))
+  const save = async () => {
+    // The backend has the messages that the log of the page has shortened.
+    const transcript = await app.run((backend) => backend.transcript())
+    saveFile('transcript.json', transcript ?? JSON.stringify(app.store.log.toTranscript()))
+  }
   return (
     <header class="top-bar">
       <h1>

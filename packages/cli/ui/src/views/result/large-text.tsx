@@ -21,13 +21,6 @@ export function LargeText({ text, fileName = 'text.txt' }: LargeTextProps) {
   const shown = isLong && !isWhole ? text.slice(0, maxShownChars) : text
   return (
     <div class="large-text">
-      <pre class="text">
-        {isLong ? (
-          piecesOf(shown).map(({ at, piece }) => <Piece key={at} text={piece} />)
-        ) : (
-          <Safe text={shown} maxChars={maxShownChars} />
-        )}
-      </pre>
       {isLong && (
         <p class="row">
           {!isWhole && <span class="dim">Shortened.</span>}
@@ -41,6 +34,13 @@ export function LargeText({ text, fileName = 'text.txt' }: LargeTextProps) {
           </button>
         </p>
       )}
+      <pre class="text">
+        {isLong ? (
+          piecesOf(shown).map(({ at, piece }) => <Piece key={at} text={piece} />)
+        ) : (
+          <Safe text={shown} maxChars={maxShownChars} />
+        )}
+      </pre>
     </div>
   )
 }

@@ -96,7 +96,6 @@ function Arrow({ arrow, y, from, to }: { arrow: SequenceArrow; y: number; from: 
       class={`arrow-line ${row.kind} ${row.event.direction}`}
       role="button"
       tabIndex={0}
-      aria-label={`${isSent ? 'sent' : 'received'} ${label}`}
       aria-pressed={ui.wireRow.value === row.event.seq}
       onClick={select}
       onKeyDown={(event) => (event.key === 'Enter' || event.key === ' ') && select()}
@@ -108,8 +107,7 @@ function Arrow({ arrow, y, from, to }: { arrow: SequenceArrow; y: number; from: 
       <line x1={tail} y1={y} x2={tip} y2={y} />
       <path d={`M${head} ${y} L${tip} ${y - 4} L${tip} ${y + 4} Z`} />
       <text x={(from + to) / 2} y={y - 6} text-anchor="middle">
-        {label.length > 40 ? `${label.slice(0, 39)}…` : label}
-        <title>{label}</title>
+        {isSent ? '→' : '←'} {label.length > 40 ? `${label.slice(0, 39)}…` : label}
       </text>
       {durationMs !== undefined && (
         <text class="time" x={(from + to) / 2} y={y + 12} text-anchor="middle">
