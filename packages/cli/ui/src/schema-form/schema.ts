@@ -129,12 +129,21 @@ function lookUp(pointer: string, root: Schema): unknown {
   if (!pointer.startsWith('#/') && pointer !== '#') return byAnchor(pointer.slice(1), root)
   let found: unknown = root
   for (const part of pointer.split('/').slice(1)) {
-    const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~')
     if (Array.isArray(found)) found = found[Number(key)]
     else if (isObject(found) && Object.hasOwn(found, key)) found = found[key]
     else return undefined
   }
   return found
+}
+
+/** A pointer that is not encoded correctly leads nowhere. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 function byAnchor(anchor: string, root: Schema): unknown {

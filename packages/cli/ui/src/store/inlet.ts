@@ -3,8 +3,8 @@ import type { Store } from './store.ts'
 
 /** How long one turn may take, so that the page answers to the user between two turns. */
 const turnMs = 10
-/** How often the page is drawn while events wait. */
-const publishMs = 100
+/** How often the page is drawn at most while events arrive. */
+const publishMs = 60
 
 /** Applies events in turns. A server that sends without end fills the queue, but never blocks the page. */
 export class Inlet {
@@ -13,7 +13,8 @@ export class Inlet {
   #queue: InspectorEvent[] = []
   #next = 0
   #isScheduled = false
-  #publishedAt = 0
+  #publishedAt = Number.NEGATIVE_INFINITY
+  #isPublishing = false
 
   constructor(store: Store, schedule: (turn: () => void) => void = nextTurn) {
     this.#store = store
@@ -48,12 +49,22 @@ export class Inlet {
       this.#queue = []
       this.#next = 0
     }
-    // While more waits, drawing every turn would take longer than reading.
-    if (this.waiting === 0 || deadline - this.#publishedAt > publishMs) {
-      this.#publishedAt = deadline
+    this.#publish()
+    this.#wake()
+  }
+
+  /** Notifies the components, at once after a pause, else when the time has come: drawing takes longer than applying. */
+  #publish(): void {
+    if (this.#isPublishing) return
+    const waitMs = this.#publishedAt + publishMs - performance.now()
+    const publish = () => {
+      this.#isPublishing = false
+      this.#publishedAt = performance.now()
       this.#store.publish()
     }
-    this.#wake()
+    if (waitMs <= 0) return publish()
+    this.#isPublishing = true
+    setTimeout(publish, waitMs)
   }
 }
 

@@ -16,7 +16,7 @@ const maxPieces = 400
 /** Splits text of a server: line breaks, tabs and emoji stay, everything else without a shape becomes visible. */
 export function visiblePieces(text: string): Piece[] {
   const clean = text.replaceAll('\r\n', '\n')
-  if (!hasInvisible(clean)) return [clean]
+  if (clean.search(invisible) === -1) return [clean]
   const harmless = new Set<number>()
   for (const { index } of clean.matchAll(emojiParts)) harmless.add(index)
   const pieces: Piece[] = []
@@ -36,11 +36,6 @@ export function visiblePieces(text: string): Piece[] {
 /** The same as plain text on one line, for attributes and options. */
 export function visibleLine(text: string, maxChars = 400): string {
   return safeLine(text, maxChars)
-}
-
-function hasInvisible(text: string): boolean {
-  invisible.lastIndex = 0
-  return invisible.test(text)
 }
 
 function toPiece(found: string): Piece {
