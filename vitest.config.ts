@@ -34,7 +34,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'fast',
-          include: ['packages/*/{src,test}/**/*.test.ts'],
+          include: ['packages/*/{src,test,ui/test}/**/*.test.ts'],
           exclude: ['**/*.slow.test.ts'],
           // On an idle machine no fast test needs 10 s. A busy one may take several times as long.
           testTimeout: 60_000,
@@ -57,7 +57,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'slow',
-          include: ['packages/*/{src,test}/**/*.slow.test.ts'],
+          include: ['packages/*/{src,test,ui/test}/**/*.slow.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },

@@ -11,6 +11,7 @@ import { registerGateway } from './commands/gateway.ts'
 import { registerGenerate } from './commands/generate.ts'
 import { registerInfo } from './commands/info.ts'
 import { registerInit } from './commands/init.ts'
+import { registerInspect } from './commands/inspect.ts'
 import { registerInstall } from './commands/install.ts'
 import { registerLint } from './commands/lint.ts'
 import { registerList } from './commands/list.ts'
@@ -48,6 +49,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerInstall,
   registerInit,
 ]
+const commands: readonly ((program: Command) => void)[] = [registerList, registerInspect, registerGateway, registerChat]
 
 /** Runs the command line, and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {

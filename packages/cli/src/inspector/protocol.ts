@@ -23,7 +23,10 @@ import type { InputRequest, RevisionId, Task } from 'tenon'
  * Every request needs `Authorization: Bearer <secret of this start>`. Errors are `{ error: { code, message, hint? } }`.
  */
 
-/** An event of the log. `seq` starts at 1 and has no gaps; `at` is in milliseconds since 1970, with fractions. */
+/**
+ * An event of the log. `seq` starts at 1 and increases; `at` is in milliseconds since 1970, with fractions. A page that opens
+ * late, or reads slowly, misses old events that only report something: the log keeps those that describe the current state.
+ */
 export type InspectorEvent = { readonly seq: number; readonly at: number } & InspectorFact
 
 /** The file that "save" writes and "load" reads. */
@@ -50,6 +53,9 @@ export type InspectorFact =
   | ChangeAnnounced
   | TaskChanged
   | AuthStep
+  | RootsSet
+  | Notice
+  | LeftOut
 
 interface OfServer {
   /** The id of the server on this page. */
@@ -96,6 +102,8 @@ export interface WireMessage extends OfServer {
   readonly http?: string | undefined
   /** The operation that it belongs to, if known. */
   readonly operation?: string | undefined
+  /** The revision of the connection, if that was opened to compare revisions. */
+  readonly comparedRevision?: RevisionId | undefined
 }
 
 /** An HTTP request and, once it is there, its response: the second event with the same `http` has `status`. */
@@ -111,6 +119,8 @@ export interface HttpExchange extends OfServer {
   /** Milliseconds until the head of the response arrived. */
   readonly durationMs?: number | undefined
   readonly error?: string | undefined
+  /** True for requests of OAuth: discovery, registration and tokens. */
+  readonly isAuth?: boolean | undefined
 }
 
 export interface StderrText extends OfServer {
@@ -128,6 +138,8 @@ export interface ListRead extends OfServer {
   /** Index of the first item. 0 replaces what was there before. */
   readonly offset: number
   readonly total: number
+  /** Why the list could not be read; `items` is what arrived before. */
+  readonly error?: ShownError | undefined
 }
 
 /** A request that the user started. */
@@ -166,6 +178,8 @@ export interface QuestionAsked extends OfServer {
   readonly question: string
   readonly request: InputRequest
   readonly operation?: string | undefined
+  /** What is suspicious about the URL of a URL elicitation. */
+  readonly warnings?: readonly string[] | undefined
 }
 
 export interface QuestionEnded {
@@ -204,6 +218,25 @@ export interface AuthStep extends OfServer {
   readonly http?: string | undefined
   /** The page where the user logs in, if this step waits for it. */
   readonly url?: string | undefined
+}
+
+/** The roots that the server sees from now on. Logged when a connection is opened, and after each change. */
+export interface RootsSet extends OfServer {
+  readonly kind: 'roots'
+  readonly roots: readonly { readonly uri: string; readonly name?: string | undefined }[]
+}
+
+/** Something that the client noticed outside of a request: invalid messages, failures in the background. */
+export interface Notice extends OfServer {
+  readonly kind: 'notice'
+  readonly level: 'warning' | 'error'
+  readonly text: string
+}
+
+/** The server sent more than can be recorded. `count` events are missing at this position. */
+export interface LeftOut extends OfServer {
+  readonly kind: 'left-out'
+  readonly count: number
 }
 
 export interface ShownError {

@@ -1,0 +1,271 @@
+import type { RevisionId, SubscriptionFilter } from 'tenon'
+import { type ClientAuthFactory, oauth, type TokenStore } from 'tenon/auth/client'
+import type { Client, Root } from 'tenon/client'
+import { CliError, exitCodes } from '../exit-codes.ts'
+import { describeTarget, type Target } from '../target.ts'
+import { type OpenOptions, openConnection } from './connection.ts'
+import type { EventLog } from './event-log.ts'
+import { ListReader } from './list-reader.ts'
+import { readTools } from './lists.ts'
+import { clientName } from './login.ts'
+import { inOperation } from './operation-context.ts'
+import type { ConnectRequest, ListName, ServerAdded, ServerState } from './protocol.ts'
+import type { Questions } from './questions.ts'
+import { ServerFacts } from './server-facts.ts'
+import { isUnauthorized, toShownError } from './shown-error.ts'
+import { WireRecorder } from './wire-recorder.ts'
+
+/** How to connect to a target. */
+export type TargetOptions = Pick<ConnectRequest, 'revision' | 'transport' | 'headers'>
+
+/** Options of an `InspectedServer`. */
+export interface InspectedServerOptions {
+  readonly id: string
+  readonly target: Target
+  readonly request: TargetOptions
+  readonly log: EventLog
+  readonly questions: Questions
+  readonly tokens: TokenStore
+  readonly timeoutMs?: number | undefined
+}
+
+/** An open connection, and what was recorded of it. */
+export interface OpenConnection {
+  readonly client: Client
+  readonly recorder: WireRecorder
+}
+
+/** A server on the page: its connection, its lists, and connections of other revisions to compare with. */
+export class InspectedServer {
+  readonly id: string
+  readonly facts: ServerFacts
+  readonly lists: ListReader
+  readonly #options: InspectedServerOptions
+  readonly #compared = new Map<RevisionId, Promise<OpenConnection>>()
+  #roots: readonly Root[] = []
+  #attempt = new AbortController()
+  #open: OpenConnection | undefined
+
+  constructor(options: InspectedServerOptions) {
+    this.#options = options
+    this.id = options.id
+    this.facts = new ServerFacts(options.id, options.log)
+    this.lists = new ListReader(options.id, options.log)
+    options.log.append(this.#added)
+  }
+
+  /** The URL; undefined for a command. */
+  get url(): string | undefined {
+    const { config } = this.#options.target
+    return 'url' in config ? config.url : undefined
+  }
+
+  /**
+   * Connects, also if there is a connection already. Failures are logged.
+   * @param auth Lets the user log in. Default: uses the tokens of an earlier login.
+   */
+  async connect(auth: ClientAuthFactory = this.#storedLogin): Promise<void> {
+    const ending = this.#end()
+    const { signal } = this.#attempt
+    this.#log({ state: 'connecting' })
+    await ending
+    try {
+      const open = await this.#openConnection({ auth, signal, revision: this.#options.request.revision })
+      if (signal.aborted) return await open.client.close()
+      this.#open = open
+      this.#watch(open)
+      this.#ready(open)
+    } catch (error) {
+      if (signal.aborted) return
+      this.#log({ state: isUnauthorized(error) ? 'unauthorized' : 'failed', error: toShownError(error) })
+    }
+  }
+
+  /** Disconnects, and stops connecting. */
+  async disconnect(): Promise<void> {
+    const wasOpen = this.#open !== undefined
+    await this.#end()
+    if (wasOpen || this.#attempt.signal.aborted) this.#log({ state: 'closed' })
+  }
+
+  /** Disconnects, and removes the server from the page. */
+  async remove(): Promise<void> {
+    const ending = this.#end()
+    this.#options.log.append({ kind: 'server-removed', server: this.id })
+    await ending
+  }
+
+  /** Replaces the roots. Throws if one is not a folder. */
+  async setRoots(roots: readonly Root[]): Promise<void> {
+    this.#open?.client.setRoots(roots)
+    this.#roots = roots
+    this.#logRoots()
+    for (const connecting of this.#compared.values()) (await connecting).client.setRoots(roots)
+  }
+
+  /**
+   * Returns the connection for an operation.
+   * @param revision Another revision than that of the connection: a connection is opened for it.
+   */
+  connectionFor(revision: RevisionId | undefined): OpenConnection | Promise<OpenConnection> {
+    const open = this.#open
+    if (!open) throw new CliError('not-connected', 'The server is not connected.', { exitCode: exitCodes.connection })
+    if (revision === undefined || revision === open.client.revision) return open
+    const known = this.#compared.get(revision)
+    if (known) return known
+    const { signal } = this.#attempt
+    const opening = this.#openComparison(revision, signal)
+    this.#compared.set(revision, opening)
+    opening.then(
+      ({ client }) => client.on('state', ({ state }) => state === 'closed' && this.#forget(revision, opening)),
+      () => this.#forget(revision, opening),
+    )
+    return opening
+  }
+
+  get #storedLogin(): ClientAuthFactory {
+    return oauth({ store: this.#options.tokens, interactive: false, clientName })
+  }
+
+  get #added(): ServerAdded {
+    const { target, request } = this.#options
+    return {
+      kind: 'server-added',
+      server: this.id,
+      name: target.id,
+      address: describeTarget(target),
+      transport: this.url === undefined ? 'stdio' : (request.transport ?? 'http'),
+      revision: request.revision ?? null,
+    }
+  }
+
+  async #openConnection(
+    options: Pick<OpenOptions, 'auth' | 'signal' | 'revision'> & { comparedRevision?: RevisionId },
+  ): Promise<OpenConnection> {
+    const { target, request, log, questions, timeoutMs } = this.#options
+    const { comparedRevision, ...rest } = options
+    const { transport, headers } = request
+    const recorder = new WireRecorder({ server: this.id, log, facts: this.facts, url: this.url, comparedRevision })
+    const handlers = questions.handlersOf(this.id, (method) => recorder.lastOwner(method))
+    const { trace } = recorder
+    const client = await openConnection({
+      ...rest,
+      target,
+      transport,
+      headers,
+      timeoutMs,
+      handlers,
+      trace,
+      roots: this.#roots,
+    })
+    this.#report(client)
+    return { client, recorder }
+  }
+
+  /** The client needs the list for calls on some revisions. Read first, it is not part of the calls that are compared. */
+  async #openComparison(revision: RevisionId, signal: AbortSignal): Promise<OpenConnection> {
+    const auth = this.#storedLogin
+    const open = await this.#openConnection({ auth, signal, revision, comparedRevision: revision })
+    await inOperation(undefined, () => readTools(open.client)).catch((error) =>
+      this.#notice('warning', toShownError(error).message),
+    )
+    return open
+  }
+
+  #forget(revision: RevisionId, opening: Promise<OpenConnection>): void {
+    if (this.#compared.get(revision) === opening) this.#compared.delete(revision)
+  }
+
+  /** Ends every connection, also one that is being opened. */
+  async #end(): Promise<void> {
+    const open = this.#open
+    const compared = [...this.#compared.values()]
+    this.#open = undefined
+    this.#compared.clear()
+    this.lists.stop()
+    this.#attempt.abort()
+    this.#attempt = new AbortController()
+    await open?.client.close()
+    for (const connecting of compared) await connecting.then(({ client }) => client.close()).catch(() => {})
+  }
+
+  #ready({ client, recorder }: OpenConnection): void {
+    const { revision, info, capabilities, instructions } = client.server
+    const { sessionId } = recorder
+    const shown = info && { name: info.name, version: info.version, ...(info.title && { title: info.title }) }
+    const all = { revision, info: shown, capabilities: { ...capabilities }, instructions, sessionId }
+    this.#log({ state: 'ready', ...all })
+    this.#logRoots()
+    this.lists.start(client)
+  }
+
+  /** Logs what a server sends outside of requests. */
+  #report(client: Client): void {
+    const { facts, id: server } = this
+    client.on('resourceUpdated', ({ uri }) => facts.add({ kind: 'changed', server, what: 'resource', uri }))
+    client.on('log', ({ level, logger, data }) =>
+      facts.add({ kind: 'log', server, level, ...(logger !== undefined && { logger }), data: shorten(data) }),
+    )
+    client.on('warning', ({ message }) => this.#notice('warning', message))
+    client.on('error', ({ error }) => this.#notice('error', toShownError(error).message))
+  }
+
+  #watch(open: OpenConnection): void {
+    const { client } = open
+    const { facts, lists, id: server } = this
+    const changed = (what: ListName, ...more: ListName[]) => {
+      facts.add({ kind: 'changed', server, what })
+      for (const list of [what, ...more]) lists.refresh(list)
+    }
+    client.on('toolsChanged', () => changed('tools'))
+    client.on('promptsChanged', () => changed('prompts'))
+    client.on('resourcesChanged', () => changed('resources', 'resourceTemplates'))
+    client.on('state', ({ state, error }) => {
+      if (this.#open !== open) return
+      if (state === 'ready') this.#ready(open)
+      else if (state === 'reconnecting') this.#log({ state: 'connecting' })
+      else if (state === 'closed') this.#closed(error)
+    })
+    this.#listen(client)
+  }
+
+  /** Subscribes to changes of the lists, if the server offers that. */
+  #listen(client: Client): void {
+    const { tools, prompts, resources } = client.server.capabilities
+    const filter: SubscriptionFilter = {
+      ...(tools?.listChanged && { toolsListChanged: true }),
+      ...(prompts?.listChanged && { promptsListChanged: true }),
+      ...(resources?.listChanged && { resourcesListChanged: true }),
+    }
+    if (Object.keys(filter).length === 0) return
+    client.listen(filter).catch((error) => {
+      if (this.#open?.client === client) this.#notice('error', toShownError(error).message)
+    })
+  }
+
+  #closed(error: unknown): void {
+    this.#open = undefined
+    this.lists.stop()
+    this.#log({ state: 'closed', ...(error !== undefined && { error: toShownError(error) }) })
+  }
+
+  #notice(level: 'warning' | 'error', text: string): void {
+    this.facts.add({ kind: 'notice', server: this.id, level, text })
+  }
+
+  #log(state: Omit<ServerState, 'kind' | 'server'>): void {
+    this.#options.log.append({ kind: 'server-state', server: this.id, ...state })
+  }
+
+  #logRoots(): void {
+    this.#options.log.append({ kind: 'roots', server: this.id, roots: this.#roots })
+  }
+}
+
+const maxLogChars = 64 * 1024
+
+/** The message on the wire has all of it. */
+function shorten(data: unknown): unknown {
+  const text = JSON.stringify(data) ?? 'null'
+  return text.length <= maxLogChars ? data : `${text.slice(0, maxLogChars)}…`
+}
