@@ -25,7 +25,7 @@ import { registerTest } from './commands/test.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
-/** Each command is one file, which registers itself. */
+/** Each command is one file, which registers itself. Help lists them in this order. */
 const commands: readonly ((program: Command) => void)[] = [
   registerList,
   registerInfo,
@@ -36,6 +36,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerComplete,
   registerLogin,
   registerAuth,
+  registerInspect,
   registerDev,
   registerServe,
   registerGateway,
@@ -43,13 +44,12 @@ const commands: readonly ((program: Command) => void)[] = [
   registerLint,
   registerSnapshot,
   registerDiff,
-  registerGenerate,
   registerTest,
   registerBench,
+  registerGenerate,
   registerInstall,
   registerInit,
 ]
-const commands: readonly ((program: Command) => void)[] = [registerList, registerInspect, registerGateway, registerChat]
 
 /** Runs the command line, and returns the exit code. */
 export async function runCli(args: readonly string[]): Promise<number> {
