@@ -309,3 +309,48 @@ describe('the catalog of a gateway', () => {
     expect((await client.listTools().all()).map(({ name }) => name)).toEqual(['s_one', 's_two'])
   })
 })
+
+describe('anonymous callers of a gateway', () => {
+  it('can have more calls to a server of 2026-07-28 open than maxCallers, because they share its connection', async () => {
+    const server = new McpServer({ name: 'x', version: '1' }, { revisions: ['2026-07-28'] })
+    const waiting: (() => void)[] = []
+    server.registerTool('wait', {}, async () => {
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      return 'done'
+    })
+    await using gateway = await serve({ s: { server } }, { maxCallers: 2 })
+    await using client = await connect(gateway.url)
+    await client.listTools()
+    const calls = Array.from({ length: 20 }, () => client.callTool('s_wait'))
+    await eventually(() => waiting.length === 20)
+    for (const end of waiting) end()
+    for (const { text } of await Promise.all(calls)) expect(text).toBe('done')
+  })
+})
+
+describe('several questions of one call', () => {
+  it.each(['2025-11-25', '2026-07-28'] as const)(
+    'reach a caller of 2026-07-28 in one round trip (server of %s)',
+    async (upstream) => {
+      const server = new McpServer({ name: 'x', version: '1' }, { revisions: [upstream] })
+      const size = { type: 'object' as const, properties: { size: { type: 'string' } } }
+      server.registerTool('ask', {}, async (_, ctx) => {
+        const both = await Promise.all([
+          ctx.elicit('First?', size, { key: 'a' }),
+          ctx.elicit('Second?', size, { key: 'b' }),
+        ])
+        return both.map(({ action }) => action).join()
+      })
+      await using gateway = await serve({ s: { server } })
+      let requests = 0
+      const counting: typeof fetch = (input, init) => {
+        if (String(init?.body).includes('tools/call')) requests++
+        return fetch(input, init)
+      }
+      const elicit = () => ({ action: 'accept' as const, content: { size: 'M' } })
+      await using client = await connect(gateway.url, { revision: '2026-07-28', handlers: { elicit }, fetch: counting })
+      expect((await client.callTool('s_ask')).text).toBe('accept,accept')
+      expect(requests).toBe(2)
+    },
+  )
+})

@@ -23,6 +23,9 @@ export interface AcquiredSession {
   release(): void
 }
 
+/** How many sessions without connections are kept for the next call. */
+const maxUnconnected = 200
+
 /** The sessions of callers. Callers without identity and session never share one at the same time. */
 export class CallerTable {
   readonly #options: CallerTableOptions
@@ -31,9 +34,31 @@ export class CallerTable {
   /** Sessions that wait for the next anonymous caller, and those that have one. */
   readonly #anonymous = new Set<CallerSession>()
   readonly #busy = new Set<CallerSession>()
+  /** The same for calls to servers that all callers share. They hold no connections, so they do not count. */
+  readonly #unconnected = new Set<CallerSession>()
 
   constructor(options: CallerTableOptions) {
     this.#options = options
+  }
+
+  /**
+   * Returns a session of a caller for a call to a server that all callers share. Anonymous callers do not share it either:
+   * what one of them read must not count as known to the next.
+   */
+  acquireUnconnected(ctx: Context): AcquiredSession {
+    const own = this.find(ctx)
+    if (own) return { session: own, release: () => {} }
+    const can = abilitiesOf(ctx)
+    const session = take(this.#unconnected, can) ?? this.#create(anonymous, can, true)
+    session.touch(ctx.call)
+    return {
+      session,
+      release: () => {
+        session.host.forget()
+        if (this.#unconnected.size < maxUnconnected) this.#unconnected.add(session)
+        else session.host.close().catch(this.#options.onError)
+      },
+    }
   }
 
   /** Returns the session of a caller. Call `release` when it is not needed any more. */
@@ -75,15 +100,18 @@ export class CallerTable {
 
   /** Closes all sessions, also those with calls. The next caller gets a new one. */
   async close(): Promise<void> {
-    const all = [...this.#sessions.values(), ...this.#anonymous, ...this.#busy]
+    const all = [...this.#sessions.values(), ...this.#anonymous, ...this.#busy, ...this.#unconnected]
     this.#sessions.clear()
+    this.#unconnected.clear()
     this.#anonymous.clear()
     this.#busy.clear()
     await Promise.all(all.map(({ host }) => host.close()))
   }
 
   #get(key: string, can: readonly Ability[]): CallerSession {
-    const found = this.#sessions.get(key) ?? this.#create(key, can, false)
+    const known = this.#sessions.get(key)
+    if (!known) this.#makeRoom()
+    const found = known ?? this.#create(key, can, false)
     // The order of the map is the order of use.
     this.#sessions.delete(key)
     this.#sessions.set(key, found)
@@ -93,16 +121,13 @@ export class CallerTable {
   /** A connection serves one anonymous call at a time, so that a question cannot reach another caller. */
   #takeAnonymous(ctx: Context): CallerSession {
     const can = abilitiesOf(ctx)
-    for (const session of this.#anonymous) {
-      if (String(session.abilities) !== String(can)) continue
-      this.#anonymous.delete(session)
-      return session
-    }
+    const waiting = take(this.#anonymous, can)
+    if (waiting) return waiting
+    this.#makeRoom()
     return this.#create(anonymous, can, true)
   }
 
   #create(key: string, can: readonly Ability[], isAnonymous: boolean): CallerSession {
-    this.#makeRoom()
     const { host, approve, userTokens, log } = this.#options
     const [caller = key] = key.split('\n')
     return new CallerSession(host, { caller, abilities: can, approve, userTokens, isAnonymous, log })
@@ -124,6 +149,16 @@ export class CallerTable {
     for (const [key, other] of this.#sessions) if (other === session) this.#sessions.delete(key)
     session.host.close().catch(this.#options.onError)
   }
+}
+
+/** Takes a session of a caller that could be asked the same. */
+function take(sessions: Set<CallerSession>, can: readonly Ability[]): CallerSession | undefined {
+  for (const session of sessions) {
+    if (String(session.abilities) !== String(can)) continue
+    sessions.delete(session)
+    return session
+  }
+  return undefined
 }
 
 function keyFor(identity: string, can: readonly Ability[]): string {

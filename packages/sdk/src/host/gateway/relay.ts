@@ -65,7 +65,7 @@ export class Relay {
   }
 
   async #replay<R extends object>(ctx: Context, server: string, work: RelayedWork<R>): Promise<R> {
-    const { session, release } = this.#options.callers.acquire(ctx)
+    const { session, release } = this.#options.callers.acquireUnconnected(ctx)
     const end = session.use()
     try {
       return await work(session.host, new ReplayedCall(ctx, server))
@@ -130,8 +130,8 @@ export class Relay {
     for (;;) {
       const step = await call.next()
       if ('result' in step) return step.result
-      const { key, request } = step.question
-      await this.#ask(call, key, ctx.ask(request, { key }))
+      // All at once: a caller that has to repeat its request answers them together.
+      await Promise.all(step.questions.map(({ key, request }) => this.#ask(call, key, ctx.ask(request, { key }))))
     }
   }
 

@@ -5,7 +5,7 @@ import type { InputRequest } from '../../protocol/input.ts'
 import type { LoggingMessageParams } from '../../protocol/logging.ts'
 import type { Context } from '../../server/context.ts'
 import { type Deferred, deferred } from '../../util/deferred.ts'
-import { scheduler, type Timer } from '../../util/scheduler.ts'
+import { pause, scheduler, type Timer } from '../../util/scheduler.ts'
 import type { RelayedOptions } from '../relayed-options.ts'
 import { type OpenCall, passOnLog } from './open-call.ts'
 
@@ -17,7 +17,10 @@ export interface RelayedQuestion {
 }
 
 /** What happens next in a call: the server asks something, or the call ends. */
-export type Step = { readonly question: RelayedQuestion } | { readonly result: object }
+export type Step = { readonly questions: readonly RelayedQuestion[] } | { readonly result: object }
+
+/** How long to wait for more questions after the first. */
+const questionsMs = 5
 
 interface OpenQuestion extends RelayedQuestion {
   readonly answer: Deferred<ResultObject>
@@ -25,7 +28,7 @@ interface OpenQuestion extends RelayedQuestion {
 
 /** A call as the request of its caller drives it, also if the call is on another node. */
 export interface DrivenCall {
-  /** Resolves with the oldest open question, or with the result. Rejects with the error of the call. */
+  /** Resolves with the open questions, or with the result. Rejects with the error of the call. */
   next(): Promise<Step>
   answer(key: string, answer: ResultObject): void
   /** Passes on that the caller cannot answer. */
@@ -115,11 +118,12 @@ export class RelayedCall implements OpenCall, DrivenCall {
     return question.answer.promise
   }
 
-  /** Resolves with the oldest open question, or with the result. Rejects with the error of the call. */
   async next(): Promise<Step> {
     for (;;) {
-      const [question] = this.#questions.values()
-      if (question) return { question }
+      // A server that asks several things at once sends them one after the other.
+      if (this.#questions.size > 0) await pause(questionsMs)
+      const questions = [...this.#questions.values()].map(({ key, request }) => ({ key, request }))
+      if (questions.length > 0) return { questions }
       if (this.#outcome) {
         if ('error' in this.#outcome) throw this.#outcome.error
         return this.#outcome

@@ -90,7 +90,7 @@ export class RemoteCalls {
           end()
           throw error
         })
-        if (reply.is === 'step' && 'question' in reply.step) return reply.step
+        if (reply.is === 'step' && 'questions' in reply.step) return reply.step
         end()
         if (reply.is === 'step') return reply.step
         throw reply.is === 'error' ? toError(reply.error) : gone()
