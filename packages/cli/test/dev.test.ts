@@ -1,4 +1,6 @@
+import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { type DevParts, registerDev } from '../src/commands/dev.ts'
 import { EditedServer, source } from './dev-support.ts'
 import { longestLine, Workspace } from './support.ts'
 
@@ -39,6 +41,16 @@ describe('tenon dev', () => {
       .split('\n')
       .map((line) => JSON.parse(line).id)
     expect(ids).toEqual([1, 2])
+  })
+
+  it('offers --inspect only if there is an inspector', () => {
+    const helpOf = (parts?: DevParts) => {
+      const program = new Command()
+      registerDev(program, parts)
+      return program.commands[0]?.helpInformation()
+    }
+    expect(helpOf()).not.toContain('--inspect')
+    expect(helpOf({ openInspector: async () => ({ close: async () => {} }) })).toContain('--inspect')
   })
 
   it('explains a command line that it cannot use', async () => {
