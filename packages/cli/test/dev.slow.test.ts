@@ -178,6 +178,27 @@ describe('tenon dev over stdio', () => {
     }
   })
 
+  it('leaves no process behind when the client disconnects during a call, or when it is killed itself', async () => {
+    await using server = new EditedServer(source('one', stubborn))
+    const peer = await server.connect()
+    const pid = await peer.pid()
+    const { started, result } = startCall(peer.client, 'write')
+    const failed = expect(result).rejects.toThrow()
+    await started
+    await peer.client.close()
+    await failed
+    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), patience)
+
+    server.save(source('one'))
+    await using dev = server.work.start(['dev', server.path])
+    const wire = new WireClient(dev)
+    await wire.initialize('2025-06-18')
+    wire.send({ id: 1, method: 'tools/call', params: { name: 'pid' } })
+    const other = Number((await wire.until(({ id }) => id === 1)).result?.content[0]?.text)
+    dev.child.kill('SIGKILL')
+    await vi.waitFor(() => expect(isAlive(other)).toBe(false), patience)
+  })
+
   it('repeats the log level and the subscriptions of the client', async () => {
     await using server = new EditedServer(source('one'))
     const peer = await server.connect({ revision: '2025-06-18' })

@@ -1,4 +1,6 @@
+import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { type DevParts, registerDev } from '../src/commands/dev.ts'
 import { EditedServer, source } from './dev-support.ts'
 import { longestLine, Workspace } from './support.ts'
 
@@ -22,6 +24,35 @@ describe('tenon dev', () => {
     expect(peer.breaks).toEqual([])
   })
 
+  it('answers the requests of a script that closes stdin at once', async () => {
+    using work = new Workspace()
+    const file = work.write('server.mjs', source('one'))
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'script', version: '1' } }
+    const messages = [
+      { jsonrpc: '2.0', id: 1, method: 'initialize', params },
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'version' } },
+    ]
+    const input = messages.map((message) => `${JSON.stringify(message)}\n`).join('')
+    const { code, stdout } = await work.run(['dev', file], { input })
+    expect(code).toBe(0)
+    const ids = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).id)
+    expect(ids).toEqual([1, 2])
+  })
+
+  it('offers --inspect only if there is an inspector', () => {
+    const helpOf = (parts?: DevParts) => {
+      const program = new Command()
+      registerDev(program, parts)
+      return program.commands[0]?.helpInformation()
+    }
+    expect(helpOf()).not.toContain('--inspect')
+    expect(helpOf({ openInspector: async () => ({ close: async () => {} }) })).toContain('--inspect')
+  })
+
   it('explains a command line that it cannot use', async () => {
     using work = new Workspace()
     const file = work.write('server.mjs', '')
@@ -29,7 +60,9 @@ describe('tenon dev', () => {
       [['dev'], 'No server was given.'],
       [['dev', './missing.mjs'], 'File not found: ./missing.mjs'],
       [['dev', 'https://example.com/mcp'], 'A server at a URL cannot be restarted.'],
+      [['dev', 'node', 'server.js'], 'A command goes after "--"'],
       [['dev', '--', 'node', 'server.js'], 'A command needs --watch.'],
+      [['dev', file, '--watch', 'missing'], 'File or folder not found: missing'],
       [['dev', file, '--port', '1'], '--port is for --http.'],
     ]
     for (const [args, message] of cases) {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { DevServer } from '../dev/dev-server.ts'
@@ -46,6 +47,8 @@ export function registerDev(program: Command, parts: DevParts = {}): void {
 async function runDev(target: TargetWords, flags: DevFlags, parts: DevParts): Promise<void> {
   const output = createOutput(flags)
   if (flags.port !== undefined && !flags.http) throw usageError('--port is for --http.', 'Add --http.')
+  const missing = flags.watch?.find((path) => !existsSync(path))
+  if (missing !== undefined) throw usageError(`File or folder not found: ${missing}`)
   const { program, file } = chooseProgram(target, flags)
   const server = new DevServer({ program, file, watch: flags.watch ?? [], output })
   const stopped = untilStopped()
@@ -91,6 +94,8 @@ function chooseProgram({ words, isCommand }: TargetWords, { watch }: DevFlags): 
 function runnable(file: string, args: readonly string[]): Pick<Program, 'command' | 'args'> {
   if (/^https?:/i.test(file))
     throw usageError('A server at a URL cannot be restarted.', 'Pass its file: tenon dev ./server.ts')
+  if (!existsSync(file))
+    throw usageError(`File not found: ${file}`, 'A command goes after "--": tenon dev --watch src -- node server.js')
   const { command, args: all } = programOf(file, args)
   return { command, args: all }
 }

@@ -102,6 +102,11 @@ export class DevSession {
     if (passed.length > 0) this.#ready?.send(Array.isArray(message) ? passed : passed[0])
   }
 
+  /** Resolves when all requests of the client have their responses. */
+  allAnswered(): Promise<void> {
+    return this.#open.allAnswered()
+  }
+
   /** Stops the process, and waits until it is gone. */
   async close(): Promise<void> {
     this.#ready = undefined

@@ -12,6 +12,7 @@ export interface OpenRequest<Server> {
 /** The requests of the client that have no response yet, in the order in which they came. */
 export class OpenRequests<Server> {
   readonly #open = new Map<RequestId, OpenRequest<Server>>()
+  readonly #onEmpty: (() => void)[] = []
 
   /** Requests that wait for the next process. */
   get waiting(): OpenRequest<Server>[] {
@@ -36,6 +37,12 @@ export class OpenRequests<Server> {
   /** Removes a request that has its response now. */
   delete({ request }: OpenRequest<Server>): void {
     this.#open.delete(request.id)
+    if (this.newest === undefined) for (const resolve of this.#onEmpty.splice(0)) resolve()
+  }
+
+  /** Resolves when all requests have their responses. Listeners have none, so they do not count. */
+  async allAnswered(): Promise<void> {
+    if (this.newest !== undefined) await new Promise<void>((resolve) => this.#onEmpty.push(resolve))
   }
 
   /** The request with a progress token. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { StdioServerTransport } from 'tenon/server'
 import type { DevServer } from './dev-server.ts'
 
@@ -16,5 +17,11 @@ export async function serveStdioClient(server: DevServer): Promise<void> {
   })
   await transport.start()
   await ended
+  // A script may close stdin right after its last request.
+  await Promise.race([session.allAnswered(), sleep(lastAnswersMs)])
   await server.end(session)
+  await transport.close()
 }
+
+/** Hosts do not wait that long: they send SIGTERM about two seconds after they close stdin. */
+const lastAnswersMs = 10_000

@@ -11,6 +11,17 @@ function open(options: Partial<HostOptions> & Pick<HostOptions, 'servers'>): Pro
 }
 
 describe('the catalog of a host', () => {
+  it('shows the name, version and instructions that a server gives itself, while it is connected', async () => {
+    const server = new McpServer({ name: 'notes', version: '1.2.3' }, { instructions: 'Ask before you write.' })
+    await using host = await open({ servers: { mine: { server } } })
+    expect(host.servers[0]).not.toHaveProperty('info')
+    await host.connectServer('mine')
+    expect(host.servers[0]).toMatchObject({
+      info: { name: 'notes', version: '1.2.3' },
+      instructions: 'Ask before you write.',
+    })
+  })
+
   it('joins the tools of all servers under the ids that the user chose [HOST-006] [HOST-012] [TOOL-018] [TOOL-019]', async () => {
     await using host = await open({
       servers: { files: { server: serverWith('read') }, shop: { server: serverWith('read', 'buy') } },
