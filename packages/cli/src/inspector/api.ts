@@ -10,6 +10,7 @@ import { login } from './login.ts'
 import type { ConfiguredServer } from './protocol.ts'
 import { ApiError, readJson } from './request-body.ts'
 import { toConnectRequest, toOperationRequest, toQuestionAnswer, toRoots } from './requests.ts'
+import { sendTranscript } from './transcript.ts'
 
 /** The API of the page. The requests and answers are described in `protocol.ts`. */
 export class Api {
@@ -29,6 +30,7 @@ export class Api {
     try {
       const url = new URL(request.url ?? '/', 'http://localhost')
       if (path === 'events' && request.method === 'GET') return this.#stream(url, response)
+      if (path === 'transcript' && request.method === 'GET') return await sendTranscript(this.#state.log, response)
       const answer = await this.#answer(request.method ?? 'GET', path, request)
       if (typeof answer === 'string') sendText(response, 200, answer)
       else sendText(response, 200, JSON.stringify(answer ?? {}))

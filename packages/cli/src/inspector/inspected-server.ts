@@ -44,6 +44,7 @@ export class InspectedServer {
   readonly #compared = new Map<RevisionId, Promise<OpenConnection>>()
   #roots: readonly Root[] = []
   #attempt = new AbortController()
+  #state: ServerState['state'] = 'closed'
   #open: OpenConnection | undefined
 
   constructor(options: InspectedServerOptions) {
@@ -83,9 +84,9 @@ export class InspectedServer {
 
   /** Disconnects, and stops connecting. */
   async disconnect(): Promise<void> {
-    const wasOpen = this.#open !== undefined
+    const isActive = this.#state === 'connecting' || this.#state === 'ready'
     await this.#end()
-    if (wasOpen || this.#attempt.signal.aborted) this.#log({ state: 'closed' })
+    if (isActive) this.#log({ state: 'closed' })
   }
 
   /** Disconnects, and removes the server from the page. */
@@ -254,6 +255,7 @@ export class InspectedServer {
   }
 
   #log(state: Omit<ServerState, 'kind' | 'server'>): void {
+    this.#state = state.state
     this.#options.log.append({ kind: 'server-state', server: this.id, ...state })
   }
 
