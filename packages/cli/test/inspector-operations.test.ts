@@ -111,8 +111,8 @@ describe.each(revisions)('operations of the inspector on %s', (revision) => {
     expect(await page.ended(operation)).toMatchObject({ result: { content: [{ text: 'The job is done' }] } })
     const tasks = page.all('task')
     expect(new Set(tasks.map(({ task }) => task.taskId)).size).toBe(1)
-    expect(tasks[0]).toMatchObject({ server, operation, task: { status: 'working', ttlMs: expect.anything() } })
-    await page.until('task', ({ task }) => task.status === 'completed')
+    expect(tasks[0]).toMatchObject({ server, task: { status: 'working', ttlMs: expect.anything() } })
+    expect(await page.until('task', ({ task }) => task.status === 'completed')).toMatchObject({ operation })
   })
 
   it('cancels a task', async () => {

@@ -88,8 +88,8 @@ export class WireRecorder {
     if (direction === 'sent') return
     if (operation !== undefined && isObject(message) && isObject(message.result))
       this.#results.set(operation, message.result)
-    for (const task of this.#tasks.find(message))
-      this.#add({ kind: 'task', server, task, ...(operation !== undefined && { operation }) })
+    for (const { task, operation: creator } of this.#tasks.find(message, (id) => this.#owners.taskOwner(id)))
+      this.#add({ kind: 'task', server, task, ...(creator !== undefined && { operation: creator }) })
   }
 
   #stderr(text: string): void {
