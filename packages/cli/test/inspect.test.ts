@@ -52,6 +52,20 @@ describe('tenon inspect', () => {
     expect(added.json).toEqual({ server: expect.any(String) })
   })
 
+  it('lists the servers of --config for the page, and connects to the one that is named', async () => {
+    using work = new Workspace()
+    const source = work.writeConfig(['files', 'mail'], 'other.json')
+    await using child = work.start(['inspect', 'mail', '--config', 'other.json'])
+    const { origin, hash } = new URL(await child.until(() => /^.*\n/.exec(child.stdout)?.[0]))
+    const headers = { authorization: `Bearer ${hash.slice('#secret='.length)}` }
+    const { json } = await send(`${origin}/api/configured`, 'GET', { headers })
+    expect(json).toMatchObject([
+      { name: 'files', source },
+      { name: 'mail', source },
+    ])
+    expect((await send(`${origin}/api/events/1`, 'GET', { headers })).json).toMatchObject({ name: 'mail' })
+  })
+
   it.each([
     { name: 'an unknown option', args: ['inspect', '--bogus'], code: 2 },
     { name: 'an invalid port', args: ['inspect', '--port', '99999'], code: 2 },

@@ -2,6 +2,7 @@ import { McpServer, serveHttp } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { callOf, InspectorPage, messagesOf } from './inspector-support.ts'
+import { fixture } from './support.ts'
 
 const revisions = ['2025-11-25', '2026-07-28'] as const
 
@@ -85,6 +86,17 @@ describe.each(revisions)('questions in the inspector on %s', (revision) => {
     expect(JSON.stringify(result)).toContain('file:///tmp/project')
     expect((await page.api('PUT', `servers/${server}/roots`, [{ uri: 'https://x.example' }])).status).toBe(400)
     expect((await page.api('PUT', `servers/${server}/roots`, { uri: 'x' })).status).toBe(400)
+  })
+})
+
+describe('roots in the inspector', () => {
+  it('sends the server roots that were edited while it was connecting', async () => {
+    await using page = await InspectorPage.open()
+    const { json } = await page.api('POST', 'servers', { target: `${process.execPath} ${fixture('inspected.js')}` })
+    await page.api('PUT', `servers/${json.server}/roots`, [{ uri: 'file:///tmp/early' }])
+    await page.until('server-state', ({ state }) => state === 'ready')
+    const { result } = await page.run(json.server, callOf('roots'))
+    expect(JSON.stringify(result)).toContain('file:///tmp/early')
   })
 })
 

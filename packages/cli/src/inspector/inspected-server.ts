@@ -144,16 +144,11 @@ export class InspectedServer {
     const recorder = new WireRecorder({ server: this.id, log, facts: this.facts, url: this.url, comparedRevision })
     const handlers = questions.handlersOf(this.id, (method) => recorder.lastOwner(method))
     const { trace } = recorder
-    const client = await openConnection({
-      ...rest,
-      target,
-      transport,
-      headers,
-      timeoutMs,
-      handlers,
-      trace,
-      roots: this.#roots,
-    })
+    const roots = this.#roots
+    const own = { target, transport, headers, timeoutMs, handlers, trace, roots }
+    const client = await openConnection({ ...rest, ...own })
+    // They may have been edited in the meantime.
+    if (this.#roots !== roots) client.setRoots(this.#roots)
     reportClient(client, this.id, this.facts)
     return { client, recorder }
   }
