@@ -21,6 +21,8 @@ describe.each(revisions)('questions in the inspector on %s', (revision) => {
     const wrong = { message: { role: 'assistant', content: { type: 'text', text: 'x' }, model: 'm' } }
     expect((await page.api('POST', `questions/${question}/answer`, wrong)).status).toBe(400)
     expect((await page.api('POST', `questions/${question}/answer`, { action: 'perhaps' })).status).toBe(400)
+    const invalid = await page.api('POST', `questions/${question}/answer`, { action: 'accept', content: { name: 5 } })
+    expect(invalid).toMatchObject({ status: 400, json: { error: { message: expect.stringContaining('"name"') } } })
     const answer = { action: 'accept', content: { name: 'Ann' } }
     expect((await page.api('POST', `questions/${question}/answer`, answer)).status).toBe(200)
     expect(await page.ended(operation)).toMatchObject({ result: { content: [{ text: 'Hello Ann' }] } })
