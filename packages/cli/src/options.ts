@@ -91,7 +91,8 @@ function parseSeconds(text: string): number {
 /** The longest timer of Node.js is about 24 days. */
 const maxSeconds = 1_000_000
 
-function parseHeader(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+/** Parses `Name: value`, and adds it to the headers before it. */
+export function parseHeader(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const at = text.indexOf(':')
   const name = text.slice(0, at).trim()
   if (at === -1 || !/^[!#$%&'*+\-.^_`|~\w]+$/.test(name)) {

@@ -47,6 +47,8 @@ export interface HostServers {
   readonly servers: ServerConfigs
   /** The config file; undefined for a single target. */
   readonly path?: string | undefined
+  /** The config file that a single target comes from. */
+  readonly source?: string | undefined
   readonly warnings: readonly string[]
   /** Identifies the servers, so that approvals of different ones are kept apart. */
   readonly key: string
@@ -62,7 +64,12 @@ export function resolveServers(target: TargetWords, flags: ConfigFlags & Connect
     return { servers, warnings, path: resolve(path), key: resolve(path) }
   }
   const { id, config, source } = resolveTarget(target, flags)
-  return { servers: { [id]: config }, warnings: [], key: source ?? JSON.stringify(['target', process.cwd(), config]) }
+  return {
+    servers: { [id]: config },
+    source,
+    warnings: [],
+    key: source ?? JSON.stringify(['target', process.cwd(), config]),
+  }
 }
 
 /** The flags that `openTarget` reads. */

@@ -19,7 +19,7 @@ import type {
   Resource,
   ResourceTemplateInfo,
 } from '../protocol/resources.ts'
-import type { RevisionId } from '../protocol/revision.ts'
+import type { Revision, RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
 import type { SubscriptionFilter } from '../protocol/subscriptions.ts'
 import type { CoreTask, ListTasksResult } from '../protocol/tasks.ts'
@@ -155,6 +155,11 @@ export class Client {
   /** The revision in use. Throws if there is no connection. */
   get revision(): RevisionId {
     return this.#live.era.facts.revision.id
+  }
+
+  /** @internal The facts of the revision in use; undefined if there is no connection. */
+  get rules(): Revision | undefined {
+    return this.#requester.revision
   }
 
   /** Returns the capabilities of the server, or undefined if there is no connection. */
@@ -454,7 +459,7 @@ export class Client {
       defaults: request,
       maxRounds: maxRounds ?? defaultMaxRounds,
       closing: this.#closing.signal,
-      addMeta: (params) => this.#logging.addLevel(params),
+      addMeta: (params, options) => this.#logging.addLevel(params, options),
       // The error may name URL elicitations that the server will report as complete.
       onFailure: handlers?.elicitUrl && ((error) => this.#inputHandlers.noteRequired(error)),
       answerInput: (method, inputMethod, params, signal) =>

@@ -7,6 +7,7 @@ export type { Subscription } from '../client/features/subscriptions.ts'
 export type { TaskCallOptions } from '../client/features/tasks.ts'
 export type { StructuredOutput, ToolCallOptions, ToolResult } from '../client/features/tool-result.ts'
 export { getDisplayName, hintsOf } from '../client/features/tool-result.ts'
+export { describeFormProblem } from '../client/input/check-form.ts'
 export { chooseModel, type ModelChoice } from '../client/input/choose-model.ts'
 export type {
   ClientHandlers,
@@ -81,6 +82,7 @@ export type {
   Restartable,
   VersionAware,
 } from '../protocol/transport.ts'
+export { type TemplateValue, UriTemplate } from '../protocol/uri-template.ts'
 export type { KnownTask, TaskIdStore } from '../store/ports.ts'
 export type { HeadersLike, HttpClientOptions } from '../transport/http/client/config.ts'
 export type { ProviderOption } from '../transport/http/client/provider-auth.ts'

@@ -42,8 +42,8 @@ export type {
 export { type TemplateValue, UriTemplate } from '../protocol/uri-template.ts'
 export type { AskOptions } from '../replay/conversation.ts'
 export type { UsedStates } from '../replay/sealed-states.ts'
-export type { JsonSchema } from '../schema/json-schema.ts'
-export { SchemaError } from '../schema/json-schema.ts'
+export type { CompileOptions, JsonSchema, JsonSchemaCheck, SchemaIssue } from '../schema/json-schema.ts'
+export { compileJsonSchema, SchemaError } from '../schema/json-schema.ts'
 export { type RemoteRefOptions, resolveRemoteRefs } from '../schema/remote-refs.ts'
 export type {
   InferInput,
@@ -56,6 +56,7 @@ export type {
 } from '../schema/standard.ts'
 export { type ServeHttpOptions, type ServingHttp, serveHttp } from '../serve/http.ts'
 export { createMcpHandler, type McpHandler } from '../serve/http-handler.ts'
+export type { HttpInspector } from '../serve/http-inspector.ts'
 export { type ServeStdioOptions, serveStdio } from '../serve/stdio.ts'
 export { type ServeTasksOptions, serveTasks, type TaskWorker } from '../serve/tasks.ts'
 export type { CallRate, ServerLimits } from '../server/call-limits.ts'

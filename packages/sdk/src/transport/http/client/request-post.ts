@@ -1,5 +1,5 @@
 import { HttpError, McpError } from '../../../errors.ts'
-import { classify, Fault, type RequestId } from '../../../jsonrpc/message.ts'
+import { classify, Fault, type RequestId, type RpcNotification } from '../../../jsonrpc/message.ts'
 import { parseText } from '../../../jsonrpc/parse.ts'
 import { isTransient } from '../../../net/retry.ts'
 import type { ResponseHead } from '../../../net/send.ts'
@@ -149,7 +149,7 @@ export class RequestPost implements RequestListener {
     }
     const isAnswer = Array.isArray(value) ? value.some((each) => this.#isAnswer(each)) : this.#isAnswer(value)
     if (!isAnswer && !this.#isUsable(value)) return
-    for (const each of Array.isArray(value) ? value : [value]) this.#noteServerRequest(each)
+    for (const each of Array.isArray(value) ? value : [value]) this.#observe(each)
     this.#session.receive(value)
     if (isAnswer) this.#settle()
   }
@@ -166,8 +166,13 @@ export class RequestPost implements RequestListener {
     return true
   }
 
-  #noteServerRequest(value: unknown): void {
-    if (!isObject(value) || value.method === undefined || value.id === undefined) return
+  /** Notes requests of the server, and tells the caller of notifications that belong to its request. */
+  #observe(value: unknown): void {
+    if (!isObject(value) || value.method === undefined) return
+    if (value.id === undefined) {
+      this.#content.request.options?.onNotification?.(value as unknown as RpcNotification)
+      return
+    }
     this.#serverRequests ??= []
     this.#serverRequests.push(value.id as RequestId)
   }

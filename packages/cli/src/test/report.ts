@@ -1,0 +1,50 @@
+import type { Output } from '../output.ts'
+import { columnsOf, fit, padEnd, safeLine, wrap } from '../safe-text.ts'
+import type { CheckResult } from './check.ts'
+
+/** The output of `tenon test --json`, documented in docs/cli-checks.md. */
+export interface TestReport {
+  readonly server: { readonly name: string; readonly version: string } | null
+  readonly revision: string
+  readonly ok: boolean
+  /** The version of the conformance suite; null if it did not run. */
+  readonly suite: string | null
+  readonly counts: Readonly<Record<CheckResult['status'], number>>
+  readonly checks: readonly CheckResult[]
+}
+
+/** Counts results by status. */
+export function countResults(checks: readonly CheckResult[]): Record<CheckResult['status'], number> {
+  const count = (status: CheckResult['status']) => checks.filter((check) => check.status === status).length
+  return { pass: count('pass'), fail: count('fail'), skip: count('skip') }
+}
+
+/** Renders a report for a person. */
+export function viewTests({ server, revision, suite, counts, checks }: TestReport, output: Output): string[] {
+  const { paint, width } = output
+  const name = server ? fit(safeLine(`${server.name} ${server.version}`), width - 22) : 'A server without a name'
+  const groups = [
+    ['conformance', `Conformance ${paint.faint(`(suite ${suite ?? 'not run'})`)}`],
+    ['safety', 'Safety'],
+  ] as const
+  return [
+    `${paint.strong(name)}  ${paint.faint(`revision ${revision}`)}`,
+    ...groups.flatMap(([group, title]) => {
+      const found = checks.filter((check) => check.group === group)
+      return found.length === 0 ? [] : ['', paint.strong(title), ...found.flatMap((check) => viewCheck(check, output))]
+    }),
+    '',
+    `${counts.pass} passed, ${counts.fail} failed, ${counts.skip} skipped`,
+  ]
+}
+
+const nameColumns = 28
+
+function viewCheck({ status, name, reason }: CheckResult, { paint, width }: Output): string[] {
+  const label = status === 'fail' ? paint.warning(status) : status === 'skip' ? paint.faint(status) : status
+  const text = safeLine(reason, status === 'fail' ? 2_000 : 300)
+  const first = `  ${label}  ${padEnd(name, nameColumns)}`
+  const room = width - nameColumns - 10
+  if (columnsOf(name) <= nameColumns && columnsOf(text) <= room) return [`${first}  ${paint.faint(text)}`.trimEnd()]
+  return [`  ${label}  ${name}`, ...wrap(text, width - 8).map((line) => `        ${paint.faint(line)}`)]
+}
