@@ -14,6 +14,7 @@ const opposite: Record<string, string> = { narrower: 'wider', wider: 'narrower' 
 
 describe('the comparison of two schemas', () => {
   it.each<[string, unknown, unknown]>([
+    ['no maximum and the largest safe integer', {}, { maximum: Number.MAX_SAFE_INTEGER }],
     ['the order of keys', { type: 'string', minLength: 1 }, { minLength: 1, type: 'string' }],
     ['a type that is a list of one', { type: ['string'] }, string],
     ['a reference and what it refers to', { $ref: '#/$defs/a', $defs: { a: string } }, string],
@@ -43,7 +44,6 @@ describe('the comparison of two schemas', () => {
     ['a multiple of a multiple', { multipleOf: 2 }, { multipleOf: 4 }],
     ['unique items', { type: 'array' }, { type: 'array', uniqueItems: true }],
     ['narrower items', { type: 'array', items: number }, { type: 'array', items: { type: 'integer' } }],
-    ['no additional properties', object({}), object({}, { additionalProperties: false })],
     ['typed additional properties', object({}), object({}, { additionalProperties: string })],
     ['a required property', object({ a: string }), object({ a: string }, { required: ['a'] })],
     ['a nested property', object({ a: object({ b: {} }) }), object({ a: object({ b: string }) })],
@@ -76,6 +76,13 @@ describe('the comparison of two schemas', () => {
       { direction: 'addition', path: '/properties/c/default', message: 'default: "x" -> "y"' },
       { direction: 'addition', path: '/properties/b', message: 'added: b' },
     ])
+  })
+
+  it('counts a schema that closes as narrower, and one that opens as an addition', () => {
+    const open = object({})
+    const closed = object({}, { additionalProperties: false })
+    expect(directions(open, closed)).toEqual(['narrower'])
+    expect(directions(closed, open)).toEqual(['addition'])
   })
 
   it('compares properties named like members of every object', () => {

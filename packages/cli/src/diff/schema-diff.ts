@@ -90,6 +90,12 @@ class SchemaDiff {
     const before = old[keyword] ?? true
     const after = now[keyword] ?? true
     if (sameText(before, after)) return []
+    const others = keyword === 'items' ? 'items' : 'other properties'
+    // New members do no harm to callers, who may leave them out, or to readers, who may ignore them.
+    if (before === false)
+      return [{ direction: 'addition', path: `${path}/${keyword}`, message: `${others} are now accepted` }]
+    if (after === false)
+      return [{ direction: 'narrower', path: `${path}/${keyword}`, message: `${others} are no longer accepted` }]
     return this.compare(before, after, `${path}/${keyword}`, depth + 1)
   }
 
