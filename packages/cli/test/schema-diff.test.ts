@@ -97,6 +97,18 @@ describe('the comparison of two schemas', () => {
     ])
   })
 
+  it('ends for small schemas that stand for huge ones', () => {
+    const level = (at: number) => {
+      const $ref = `#/$defs/a${at + 1}`
+      return object({ a: { $ref }, b: { $ref }, c: { anyOf: [{ $ref }, { type: 'null' }] } })
+    }
+    const huge = (end: object) => ({
+      $ref: '#/$defs/a0',
+      $defs: Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`a${at}`, at === 29 ? end : level(at)])),
+    })
+    expect(directions(huge(string), huge(number))).toEqual(['other'])
+  })
+
   it('ends for very deep schemas', () => {
     const deep = (levels: number, end: object): object => (levels === 0 ? end : object({ a: deep(levels - 1, end) }))
     expect(directions(deep(500, string), deep(500, number))).toEqual(['other'])
