@@ -95,7 +95,8 @@ async function testConformance(
   const url = bridge?.url ?? ('url' in config ? config.url : '')
   try {
     const suite = Suite.find({ download })
-    output.note(`Running the conformance suite ${suite.version} ...`)
+    const how = suite.isInstalled ? '' : ' with npx, because it is not installed'
+    output.note(`Running the conformance suite ${suite.version}${how} ...`)
     const subject = { ...known, url, isBridged: bridge !== undefined, mayCallTools: callTools, timeoutMs: timeout }
     await runConformance(suite, subject, onResult)
     return suite.version
