@@ -2,6 +2,14 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const entry = (name: string) => new URL(`./packages/sdk/src/entry/${name}.ts`, import.meta.url).pathname
+const behindGateway = (name: string) => new URL(`./packages/sdk/test/behind-gateway/${name}`, import.meta.url).pathname
+
+/** Tests that attack a server over HTTP. */
+const attacks = [
+  'packages/sdk/test/security/{advisories,advisories-messages,flood}.test.ts',
+  'packages/sdk/test/transport/http/faults/{abused-sessions,anonymous,bad-bodies,bad-headers,bad-sse-input,body-limits,entry-points,hostile-peers,unread}.test.ts',
+  'packages/sdk/test/transport/http/server/{argument-headers,batch,endpoint,guards,headers,request-checks,sessions}.test.ts',
+]
 
 export default defineConfig({
   resolve: {
@@ -9,6 +17,7 @@ export default defineConfig({
       { find: /^tenon$/, replacement: entry('index') },
       { find: /^tenon\/client\/terminal$/, replacement: entry('terminal') },
       { find: /^tenon\/host\/node$/, replacement: entry('host-node') },
+      { find: /^tenon\/testing\/(.+)$/, replacement: entry('testing-$1') },
       { find: /^tenon\/auth\/(.+)$/, replacement: entry('auth-$1') },
       { find: /^tenon\/stores\/(.+)$/, replacement: entry('stores-$1') },
       { find: /^tenon\/(.+)$/, replacement: entry('$1') },
@@ -25,7 +34,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'fast',
-          include: ['packages/*/{src,test}/**/*.test.ts'],
+          include: ['packages/*/{src,test,ui/test}/**/*.test.ts'],
           exclude: ['**/*.slow.test.ts'],
           // On an idle machine no fast test needs 10 s. A busy one may take several times as long.
           testTimeout: 60_000,
@@ -34,9 +43,21 @@ export default defineConfig({
       },
       {
         extends: true,
+        resolve: { alias: [{ find: /^tenon\/server$/, replacement: behindGateway('server.ts') }] },
+        test: {
+          // The attack tests of servers over HTTP, with a gateway in front of every server.
+          name: 'gateway',
+          include: attacks,
+          setupFiles: [behindGateway('setup.ts')],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
         test: {
           name: 'slow',
-          include: ['packages/*/{src,test}/**/*.slow.test.ts'],
+          include: ['packages/*/{src,test,ui/test}/**/*.slow.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },

@@ -4,6 +4,7 @@ import { Child } from './child.js'
 import { clientLoad } from './client-load.js'
 import { formArguments } from './definitions.js'
 import { median, rate } from './figures.js'
+import { gatewayGroups } from './gateway-cases.js'
 import { httpGroups } from './http-cases.js'
 import { payload, pump, WrongAnswer } from './load.js'
 import { Deck, handshake, initialize, initialized, request, stateless } from './messages.js'
@@ -37,6 +38,7 @@ export const groups = [
   memory(),
   bundle(),
   ...httpGroups,
+  ...gatewayGroups,
 ]
 
 function calls(revision, contestants, cases) {

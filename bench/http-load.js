@@ -27,7 +27,7 @@ export async function pumpHttp(
   const finished = new Promise((resolve, reject) => {
     const onAnswer = (connection) => {
       answers++
-      if (connection.keeps) samples.push(connection.take())
+      if (connection.keeps) samples.push(connection.takeBytes())
       // Responses after the end of the measurement are awaited, not counted.
       if (figures === undefined) {
         const elapsed = (performance.now() - start) / 1000
@@ -53,7 +53,7 @@ export async function pumpHttp(
     stop()
     for (const connection of connections) connection.expect()
   }
-  for (const { status, text } of samples) {
+  for (const { status, text } of samples.map(parseResponse)) {
     if (status !== 200) throw new Failure(`answered with HTTP ${status}`)
     verify(text, firstNumber, firstNumber + sent, check)
   }
@@ -127,9 +127,14 @@ export class Connection {
 
   /** Returns the response that was kept. */
   take() {
-    const bytes = Buffer.concat(this.#kept)
+    return parseResponse(this.takeBytes())
+  }
+
+  /** Returns the bytes of the response that was kept. */
+  takeBytes() {
+    const bytes = this.#kept.length === 1 ? this.#kept[0] : Buffer.concat(this.#kept)
     this.#kept = undefined
-    return parseResponse(bytes)
+    return bytes
   }
 
   close() {
@@ -200,7 +205,7 @@ class ResponseMeter {
       bodyAt = end + headEnd.length
     }
     if (this.#left === Infinity) {
-      // JSON contains no raw line breaks, so what looks like the last chunk is the last chunk.
+      // Neither JSON nor an event contains CRLF, so what looks like the last chunk is the last chunk.
       this.#tail = (this.#tail + bytes.latin1Slice(Math.max(bodyAt, bytes.length - lastChunk.length))).slice(
         -lastChunk.length,
       )
@@ -233,8 +238,14 @@ function parseResponse(bytes) {
   return {
     status: Number(head.slice(9, 12)),
     header: (name) => new RegExp(`\\r\\n${name}: *(.*?)\\r\\n`, 'i').exec(head)?.[1],
-    text: (chunkedEncoding.test(head) ? joinChunks(body) : body).toString(),
+    text: textOf(head, (chunkedEncoding.test(head) ? joinChunks(body) : body).toString()),
   }
+}
+
+/** Returns the JSON of a response, which may be the last event of a stream. */
+function textOf(head, text) {
+  if (!/\r\ncontent-type: *text\/event-stream/i.test(head)) return text
+  return text.match(/(?<=^data: ?).+/gm)?.at(-1) ?? ''
 }
 
 function joinChunks(body) {

@@ -11,12 +11,17 @@ export class HttpServer {
   url
   connections = []
   #mode
+  #oneSession
 
-  /** `mode` is `stateless`, `sessions` (both on 2025-11-25) or `2026`. */
-  static async open(contestant, mode, { connections = 1, env, nodeArgs } = {}) {
+  /**
+   * `mode` is `stateless`, `sessions` (both on 2025-11-25) or `2026`. The connections have a session each, or together
+   * if `oneSession` is set.
+   */
+  static async open(contestant, mode, { connections = 1, oneSession = false, folder = 'http', env, nodeArgs } = {}) {
     const server = new HttpServer()
     server.#mode = mode
-    server.child = new Child(`servers/http/${contestant}.js`, { env: { BENCH_MODE: mode, ...env }, nodeArgs })
+    server.#oneSession = oneSession
+    server.child = new Child(`servers/${folder}/${contestant}.js`, { env: { BENCH_MODE: mode, ...env }, nodeArgs })
     try {
       server.url = await server.child.ask({ want: 'url' })
       while (server.connections.length < connections) server.connections.push(await server.#connect())
@@ -74,7 +79,9 @@ export class HttpServer {
 
   async #connect() {
     const connection = await Connection.open(this.url, plainHeaders)
-    if (this.#mode === 'sessions') connection.headers = await openSession(connection)
+    const [first] = this.connections
+    if (this.#oneSession && first) connection.headers = { ...first.headers }
+    else if (this.#mode === 'sessions') connection.headers = await openSession(connection)
     else connection.headers = { ...plainHeaders, 'MCP-Protocol-Version': this.#mode === '2026' ? stateless : handshake }
     return connection
   }

@@ -3,8 +3,8 @@ import { cpus } from 'node:os'
 import { dirname } from 'node:path'
 import { median } from './figures.js'
 
-const startMark = '<!-- bench:start -->'
-const endMark = '<!-- bench:end -->'
+/** The cases of a block are written between its marks. */
+const marksOf = (block) => [`<!-- ${block}:start -->`, `<!-- ${block}:end -->`]
 
 const labels = {
   bare: 'bare loop',
@@ -30,8 +30,9 @@ export function report(cases, results, { rounds, slices, sliceSeconds, foreignSh
   ].join('\n')
 }
 
-/** Replaces the text between the two marks of the file, or creates the file. */
-export function writeReport(file, text) {
+/** Replaces the text between the two marks of a block of the file, or creates the file. */
+export function writeReport(file, text, block) {
+  const [startMark, endMark] = marksOf(block)
   const old = existsSync(file) ? readFileSync(file, 'utf8') : introduction
   if (!old.includes(startMark) || !old.includes(endMark)) throw new Error(`${file} lacks ${startMark} or ${endMark}`)
   const before = old.slice(0, old.indexOf(startMark) + startMark.length)
@@ -40,8 +41,8 @@ export function writeReport(file, text) {
   writeFileSync(file, `${before}\n\n${text.trim()}\n\n${after}`)
 }
 
-function summarise({ contestants, compare = 'ratio' }, row) {
-  const bare = row.get('bare')
+function summarise({ contestants, compare = 'ratio', baseline = 'bare' }, row) {
+  const bare = row.get(baseline)
   return contestants
     .filter((contestant) => row.has(contestant))
     .map((contestant) => {
@@ -73,15 +74,21 @@ function paired(figures, bare, key, compare) {
 function targets(summaries, results) {
   const rows = summaries
     .filter(({ target }) => target !== undefined)
-    .flatMap((each) =>
-      Object.entries(each.target.pairs ?? { tenon: 'bare' }).map(([contestant, yardstick]) =>
-        targetRow(each, results.get(each.name), contestant, yardstick),
-      ),
-    )
-  return [...table(['Case', 'Target', 'Tenon', 'official v2', 'Met'], rows), '']
+    .flatMap((each) => [
+      ...pairsOf(each).map(([contestant, yardstick]) => targetRow(each, results.get(each.name), contestant, yardstick)),
+      ...(each.target.cpuAtMost === undefined ? [] : [cpuTargetRow(each)]),
+    ])
+  return [...table(['Case', 'Target', 'Tenon', summaries[0].rival ?? 'official v2', 'Met'], rows), '']
 }
 
-function targetRow({ name, target, unit, compare = 'ratio' }, row, contestant, yardstick) {
+/** Who is compared with whom. A case may have a target for CPU only. */
+function pairsOf({ target, baseline = 'bare' }) {
+  if (target.atLeast === undefined && target.atMost === undefined) return []
+  return Object.entries(target.pairs ?? { tenon: baseline })
+}
+
+function targetRow(each, row, contestant, yardstick) {
+  const { name, target, unit, compare = 'ratio', baseline = 'bare', rival = 'official-v2' } = each
   const reach = (who) => {
     const figures = row.get(who)
     if (!figures || figures.some(({ failure }) => failure)) return undefined
@@ -90,15 +97,28 @@ function targetRow({ name, target, unit, compare = 'ratio' }, row, contestant, y
   }
   const own = reach(contestant)
   const met = own !== undefined && (target.atLeast === undefined ? own <= target.atMost : own >= target.atLeast)
-  const title = yardstick === 'bare' ? name : `${name}, against the ${labels[yardstick]}`
+  const title = yardstick === baseline ? name : `${name}, against the ${labels[yardstick]}`
   const bound = target.atLeast === undefined ? `at most ${target.atMost} ${unit}` : `at least ${target.atLeast}`
-  return [title, bound, decimals(own), decimals(reach('official-v2')), met ? 'yes' : 'no']
+  return [title, bound, decimals(own), decimals(reach(rival)), met ? 'yes' : 'no']
 }
 
-function section({ name, title, unit, compare = 'ratio', rows, labels: own }) {
+function cpuTargetRow({ name, target, rows, rival }) {
+  const cpuOf = (who) => rows.find(({ contestant }) => contestant === who)?.cpu
+  const cpu = cpuOf('tenon')
+  const isMet = cpu !== undefined && cpu <= target.cpuAtMost
+  return [
+    `${name}, CPU per call`,
+    `at most ${target.cpuAtMost} µs`,
+    decimals(cpu),
+    decimals(cpuOf(rival)),
+    isMet ? 'yes' : 'no',
+  ]
+}
+
+function section({ name, title, unit, compare = 'ratio', rows, labels: own, baseline = 'bare' }) {
   const label = (contestant) => own?.[contestant] ?? labels[contestant]
   const withCpu = rows.some(({ cpu }) => cpu !== undefined)
-  const comparison = { ratio: ['Ratio to bare'], above: ['Above bare'], none: [] }[compare]
+  const comparison = { ratio: [`Ratio to ${baseline}`], above: [`Above ${baseline}`], none: [] }[compare]
   const head = ['Contestant', unit, ...comparison, 'Spread', ...(withCpu ? ['CPU µs/message', 'CPU ratio'] : [])]
   const body = rows.map((row) => {
     if (row.failure) return [label(row.contestant), `failed: ${row.failure}`, ...head.slice(2).map(() => '')]
@@ -169,6 +189,9 @@ How to read them:
   server that has seen 200.
 - Everything runs in a clean environment, without \`NODE_OPTIONS\` or \`NODE_EXTRA_CA_CERTS\`.
 
-${startMark}
-${endMark}
+${marksOf('bench').join('\n')}
+
+## Gateway
+
+${marksOf('gateway').join('\n')}
 `

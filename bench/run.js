@@ -9,7 +9,7 @@ import { report, writeReport } from './report.js'
 // node run.js [--rounds N] [--quick] [--only case,...] [--patient] [--write] [--file path]
 //
 // --quick    two short rounds, for development
-// --only     some cases: their names, or a common prefix such as `http`
+// --only     some cases: their names, or a common prefix such as `http` or `gateway`
 // --patient  waits for a quiet machine, and repeats measurements that other programs disturbed
 // --write    updates docs/performance.md, or the given file
 
@@ -27,12 +27,13 @@ const times = options.quick
   ? { warmUpSeconds: 0.5, sliceSeconds: 0.1, slices: 2 }
   : { warmUpSeconds: 1.5, sliceSeconds: 0.1, slices: 6 }
 const rounds = Number(options.rounds ?? (options.quick ? 2 : 5))
-if (options.write && (options.only !== undefined || rounds < 5)) {
-  throw new Error('Only a run of all cases with at least five rounds is worth writing down')
-}
-
 const chosen = choose(options.only)
-const absent = isBuilt('tenon/server') ? [] : ['tenon', 'tenon-json-schema']
+/** The parts of the report: `bench`, or the block that a group names. */
+const blocks = [...new Set(chosen.map(blockOf))]
+if (options.write && (rounds < 5 || !blocks.every(isComplete))) {
+  throw new Error('Only all cases, or all of `--only gateway`, in at least five rounds are worth writing down')
+}
+const absent = isBuilt('tenon/server') ? [] : ['tenon', 'tenon-json-schema', 'tenon-audit', 'direct']
 if (absent.length > 0) console.error('tenon is not built and is left out')
 
 // Case name -> contestant -> one figure per round.
@@ -44,17 +45,14 @@ for (let round = 0; round < rounds; round++) {
   }
 }
 
-const cases = chosen.flatMap((group) =>
-  group.cases.map((each) => ({ ...each, contestants: group.contestants, labels: group.labels })),
-)
-const text = report(cases, results, { rounds, ...times, foreignShare: mean(foreignShares) })
-console.log(text)
-if (options.write) {
-  writeReport(options.file, text)
-  console.log(`written to ${options.file}`)
+for (const block of blocks) {
+  const text = report(casesOf(block), results, { rounds, ...times, foreignShare: mean(foreignShares) })
+  console.log(text)
+  if (options.write) writeReport(options.file, text, block)
 }
+if (options.write) console.log(`written to ${options.file}`)
 // Other contestants may fail at features they do not support; the baseline and Tenon may not.
-if (failed().some((contestant) => /^(bare|tenon)/.test(contestant))) process.exitCode = 1
+if (failed().some((contestant) => /^(bare|direct|tenon)/.test(contestant))) process.exitCode = 1
 
 function choose(names) {
   if (names === undefined) return groups
@@ -67,6 +65,22 @@ function choose(names) {
   return groups
     .map((group) => ({ ...group, cases: group.cases.filter(({ name }) => wanted.includes(name)) }))
     .filter((group) => group.cases.length > 0)
+}
+
+function blockOf({ block = 'bench' }) {
+  return block
+}
+
+function isComplete(block) {
+  const count = (list) => list.filter((group) => blockOf(group) === block).flatMap(({ cases }) => cases).length
+  return count(chosen) === count(groups)
+}
+
+function casesOf(block) {
+  const own = chosen.filter((group) => blockOf(group) === block)
+  return own.flatMap(({ contestants, labels, baseline, rival, cases }) =>
+    cases.map((each) => ({ ...each, contestants, labels, baseline, rival })),
+  )
 }
 
 function isBuilt(specifier) {

@@ -1,9 +1,8 @@
 const columns = ['scenario', 'revision', 'mode', 'checks', 'verdict']
 
-/** The table with the scenarios that are not due at its end, then the problems, then the totals. */
+/** The table with the scenarios that are not due or not possible at its end, then the problems, then the totals. */
 export function report(unsorted) {
-  const isNotDue = ({ verdict }) => verdict === 'not due'
-  const rows = [...unsorted.filter((row) => !isNotDue(row)), ...unsorted.filter(isNotDue)]
+  const rows = [...unsorted.filter((row) => !isExcused(row)), ...unsorted.filter(isExcused)]
   const sections = [table(rows), problems(rows), totals(rows)]
   return sections.filter((section) => section !== '').join('\n\n')
 }
@@ -38,6 +37,11 @@ function indent(problem) {
 
 function totals(rows) {
   const tally = (verdict) => rows.filter((row) => row.verdict === verdict).length
-  const checks = rows.filter(({ verdict }) => verdict !== 'not due').reduce((sum, { passed }) => sum + passed, 0)
-  return `${rows.length} runs: ${tally('pass')} pass (${checks} checks), ${tally('FAIL')} fail, ${tally('not due')} not due yet`
+  const checks = rows.filter((row) => !isExcused(row)).reduce((sum, { passed }) => sum + passed, 0)
+  const excused = `${tally('not due')} not due yet, ${tally('not possible')} not possible`
+  return `${rows.length} runs: ${tally('pass')} pass (${checks} checks), ${tally('FAIL')} fail, ${excused}`
+}
+
+function isExcused({ verdict }) {
+  return verdict === 'not due' || verdict === 'not possible'
 }

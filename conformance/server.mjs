@@ -1,4 +1,4 @@
-// The server that the conformance suite tests: node conformance/server.mjs [--port N], default 3001.
+// The server that the conformance suite tests: node conformance/server.mjs [--port N] [--revision R], default 3001 and all revisions.
 // Names, arguments and results are defined by the scenarios of the suite.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -12,7 +12,13 @@ const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggC
 const wav = 'UklGRigAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQQAAACAgICA'
 const image = { type: 'image', data: png, mimeType: 'image/png' }
 
-const server = new McpServer({ name: 'tenon-conformance-server', version: '1.0.0' }, { tasks: tasks() })
+const { values: options } = parseArgs({
+  options: { port: { type: 'string', default: '3001' }, revision: { type: 'string' } },
+})
+const server = new McpServer(
+  { name: 'tenon-conformance-server', version: '1.0.0' },
+  { tasks: tasks(), ...(options.revision && { revisions: [options.revision] }) },
+)
 registerPlainTools()
 registerTalkingTools()
 registerAskingTools()
@@ -23,7 +29,6 @@ registerTaskTools()
 registerResources()
 registerPrompts()
 
-const { values: options } = parseArgs({ options: { port: { type: 'string', default: '3001' } } })
 const { url } = await serveHttp(server, { port: Number(options.port) })
 console.log(`listening on ${url}`)
 

@@ -77,12 +77,33 @@ export class Suite {
 const timeout = ['--timeout', String(scenarioTimeoutMs)]
 
 /** A relative path, because the suite splits the command at spaces. */
-export const clientSubject = { mode: 'client', target: ['--command', `${machineNode} client.mjs`] }
+export const clientSubject = { side: 'client', mode: 'client', target: ['--command', `${machineNode} client.mjs`] }
 
 /** Starts the fixture server on a free port; `close` stops it. */
 export async function startServer() {
   const { url, close } = await startFixture(['server.mjs', '--port', '0'])
-  return { subject: { mode: 'server', target: ['--url', url.replace('127.0.0.1', 'localhost')] }, close }
+  return { subject: serverSubject('server', url), close }
+}
+
+/**
+ * Starts the fixture server and a gateway to it, which the suite tests as if it were the server.
+ *
+ * @param side The name of the rows.
+ * @param revision The only revision of the fixture server. Default: all.
+ */
+export async function startGateway(side, revision) {
+  const only = revision === undefined ? [] : ['--revision', revision]
+  const server = await startFixture(['server.mjs', '--port', '0', ...only])
+  const gateway = await startFixture(['gateway.mjs', '--port', '0', '--server', server.url])
+  const close = () => {
+    gateway.close()
+    server.close()
+  }
+  return { subject: serverSubject(side, gateway.url), close }
+}
+
+function serverSubject(side, url) {
+  return { side, mode: 'server', target: ['--url', url.replace('127.0.0.1', 'localhost')] }
 }
 
 /** Starts the development authorization server of tenon/testing, with a client that redirects to the suite. */
@@ -91,7 +112,7 @@ export async function startAuthorization() {
   const redirect = `http://127.0.0.1:${port}/callback`
   const { url, close } = await startFixture(['authorization.mjs', '--client', client, '--redirect', redirect])
   const target = ['--url', url, '--client-id', client, '--resource', 'http://127.0.0.1/mcp', '-p', String(port)]
-  return { subject: { mode: 'authorization', target, onText: visitor(url) }, close }
+  return { subject: { side: 'authorization', mode: 'authorization', target, onText: visitor(url) }, close }
 }
 
 async function startFixture(args) {

@@ -19,6 +19,8 @@ const names = [
   'host',
   'host-node',
   'testing',
+  'testing-vitest',
+  'testing-jest',
 ]
 
 const output = join(sdk, 'dist/lib')

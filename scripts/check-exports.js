@@ -78,7 +78,11 @@ const promised = {
     'ScriptedServer',
     'record',
     'OfficialSchema',
+    'recordServer',
+    'replayServer',
   ],
+  './testing/vitest': ['matchers'],
+  './testing/jest': ['matchers'],
 }
 /** These run on every runtime, so they may load Node's modules only by a dynamic import. */
 const portable = ['.', './server', './client', './host']

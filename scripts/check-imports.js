@@ -24,8 +24,9 @@ const allowed = {
   tasks: ['server', 'era', 'replay', 'store', 'protocol', 'jsonrpc'],
   serve: ['server', 'transport', 'protocol', 'jsonrpc'],
   connect: ['server', 'client', 'transport', 'protocol', 'jsonrpc'],
-  host: ['connect', 'server', 'client', 'auth', 'net', 'store', 'schema', 'protocol', 'jsonrpc'],
+  host: ['connect', 'server', 'client', 'era', 'replay', 'auth', 'net', 'store', 'schema', 'protocol', 'jsonrpc'],
   testing: [
+    'host',
     'store',
     'auth',
     'net',

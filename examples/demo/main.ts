@@ -25,11 +25,11 @@ Its notes are in ${process.env.TENON_DEMO_DB}. Ctrl-C ends it.`)
 /** The port that was asked for, or another when it is taken. */
 async function serve(port: number): Promise<ServingHttp> {
   try {
-    return await serveHttp(server, { port, sse: true })
+    return await serveHttp(server, { port, sse: true, inspector: true })
   } catch (error) {
     if (!(error instanceof McpError) || error.code !== 'listen-failed' || port === 0) throw error
     console.log(`${error.message}. Another port is used.`)
-    return serveHttp(server, { port: 0, sse: true })
+    return serveHttp(server, { port: 0, sse: true, inspector: true })
   }
 }
 

@@ -58,7 +58,9 @@ function checkContents({ name, files, manifest }) {
   const paths = files.map(({ path }) => path)
   for (const path of ['README.md', 'LICENSE', ...targetsOf(manifest)])
     if (!paths.includes(path)) problems.push(`${name}: ${path} is not in the package`)
-  const strays = paths.filter((path) => /\.test\.|\.map$|\.tsbuildinfo$|(?<!\.d)\.ts$/.test(path))
+  // Templates are sources on purpose.
+  const own = paths.filter((path) => !path.startsWith('templates/'))
+  const strays = own.filter((path) => /\.test\.|\.map$|\.tsbuildinfo$|(?<!\.d)\.ts$/.test(path))
   if (strays.length > 0) problems.push(`${name}: these files must not be in the package: ${strays.join(', ')}`)
   const stale = paths.filter((path) => path.endsWith('.d.ts') && !existsSync(join(folderOf(name), sourceOf(path))))
   if (stale.length > 0)

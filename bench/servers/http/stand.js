@@ -15,11 +15,15 @@ export async function stand(listener) {
   await obey(`http://127.0.0.1:${server.address().port}/mcp`)
 }
 
-/** Serves the benchmark: every line on stdin requests a value and is answered with a line. Exits when stdin ends. */
+/**
+ * Serves the benchmark: every line on stdin requests a value and is answered with a line. Exits when stdin ends.
+ *
+ * @param url The URL of the server, or a promise of it.
+ */
 export async function obey(url) {
   for await (const line of createInterface({ input: process.stdin })) {
     const { want } = JSON.parse(line)
-    console.log(JSON.stringify(want === 'heap' ? await heapBytes() : url))
+    process.stdout.write(`${JSON.stringify(want === 'heap' ? await heapBytes() : await url)}\n`)
   }
   process.exit()
 }

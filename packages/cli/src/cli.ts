@@ -1,28 +1,54 @@
 import { createRequire } from 'node:module'
 import { Command, CommanderError } from 'commander'
+import { registerAuth } from './commands/auth.ts'
 import { registerBench } from './commands/bench.ts'
+import { registerCall } from './commands/call.ts'
 import { registerChat } from './commands/chat.ts'
+import { registerComplete } from './commands/complete.ts'
+import { registerDev } from './commands/dev.ts'
 import { registerDiff } from './commands/diff.ts'
 import { registerGateway } from './commands/gateway.ts'
 import { registerGenerate } from './commands/generate.ts'
+import { registerInfo } from './commands/info.ts'
+import { registerInit } from './commands/init.ts'
+import { registerInspect } from './commands/inspect.ts'
+import { registerInstall } from './commands/install.ts'
 import { registerLint } from './commands/lint.ts'
 import { registerList } from './commands/list.ts'
+import { registerLogin } from './commands/login.ts'
+import { registerPrompt } from './commands/prompt.ts'
+import { registerRead } from './commands/read.ts'
+import { registerServe } from './commands/serve.ts'
 import { registerSnapshot } from './commands/snapshot.ts'
+import { registerTask } from './commands/task.ts'
 import { registerTest } from './commands/test.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
-/** Each command is one file, which registers itself. */
+/** Each command is one file, which registers itself. Help lists them in this order. */
 const commands: readonly ((program: Command) => void)[] = [
   registerList,
+  registerInfo,
+  registerCall,
+  registerTask,
+  registerRead,
+  registerPrompt,
+  registerComplete,
+  registerLogin,
+  registerAuth,
+  registerInspect,
+  registerDev,
+  registerServe,
   registerGateway,
   registerChat,
   registerLint,
   registerSnapshot,
   registerDiff,
-  registerGenerate,
   registerTest,
   registerBench,
+  registerGenerate,
+  registerInstall,
+  registerInit,
 ]
 
 /** Runs the command line, and returns the exit code. */

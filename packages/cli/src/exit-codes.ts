@@ -1,4 +1,4 @@
-import { HttpError, McpError } from 'tenon'
+import { ErrorCode, HttpError, McpError, PeerError } from 'tenon'
 
 /** The exit codes of all commands. They are part of the public interface, see docs/cli.md. */
 export const exitCodes = {
@@ -13,6 +13,8 @@ export const exitCodes = {
   timeout: 5,
   /** A check found something. */
   checkFailed: 6,
+  /** The user pressed Ctrl-C. */
+  interrupted: 130,
 } as const
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
@@ -49,6 +51,29 @@ export function usageError(message: string, hint?: string): CliError {
 /** Creates the error for an option that is neither ours nor one of a command. */
 export function unknownOption(option: string): CliError {
   return usageError(`Unknown option: ${option}`, '"tenon help <command>" lists the options.')
+}
+
+/** Whether the server, or its authorization server, refused the credentials or missed them. */
+export function isAuthorizationError(error: unknown): error is McpError {
+  if (error instanceof HttpError) return isUnauthorized(error)
+  return error instanceof McpError && error.code === 'auth'
+}
+
+/**
+ * Creates the error for a URL that requires a login.
+ * @param state Whether a stored login was tried.
+ */
+export function loginRequired(url: string, cause: McpError, { hasLogin }: { readonly hasLogin: boolean }): CliError {
+  const exitCode = exitCodes.authorization
+  const needsUser = cause.code === 'auth' && cause.message.startsWith('Login required')
+  if (cause.code === 'auth' && !needsUser) {
+    const hint = `"tenon auth explain ${url}" shows each step.`
+    return new CliError('auth', cause.message, { hint, exitCode, cause })
+  }
+  const isForbidden = cause instanceof HttpError && cause.status === 403
+  const what = hasLogin || isForbidden ? 'The server does not accept the login' : 'The server requires a login'
+  const hint = `Log in with "tenon login ${url}", or pass a token: --header 'Authorization: Bearer <token>'.`
+  return new CliError('auth', `${what}: ${url}`, { hint, exitCode, cause })
 }
 
 /** An error as `--json` prints it. */
@@ -89,13 +114,16 @@ const codes: Partial<Record<McpError['code'], ExitCode>> = {
 
 const hints: Partial<Record<McpError['code'], string>> = {
   timeout: 'Wait longer with --timeout <seconds>.',
+  auth: 'Log in with "tenon login <url>". "tenon auth explain <url>" shows each step.',
   'spawn-failed': 'A target is a URL, a command, a file, or the name of a server in a config file.',
 }
 
 function hintFor(error: unknown): string | undefined {
   if (error instanceof CliError) return error.hint
   if (error instanceof HttpError && isUnauthorized(error))
-    return "Pass a token: --header 'Authorization: Bearer <token>'."
+    return 'Log in with "tenon login <url>", or pass a token: --header \'Authorization: Bearer <token>\'.'
+  if (error instanceof PeerError && error.rpcCode === ErrorCode.MissingClientCapability)
+    return 'The server has a question. Run the command in a terminal to answer it.'
   return error instanceof McpError ? hints[error.code] : undefined
 }
 

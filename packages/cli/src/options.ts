@@ -17,11 +17,26 @@ export interface ConnectionFlags {
   header?: Readonly<Record<string, string>>
   /** In milliseconds. */
   timeout?: number
+  /** Lets the user log in, if the server requires it. */
+  auth?: boolean
+  /** Prints the wire on stderr. */
+  trace?: boolean
 }
 
 /** The option that chooses a revision. */
 export interface RevisionFlags {
   revision?: RevisionId
+}
+
+/** Options of every command that connects to one target. */
+export type CommonFlags = OutputFlags & ConfigFlags & ConnectionFlags & RevisionFlags
+
+/** Adds everything that a command with one target has: `addTargetOptions`, `--revision`, `--json` and `--no-color`. */
+export function addCommonOptions(command: Command): void {
+  addTargetOptions(command)
+  addRevisionOption(command)
+  addJsonOption(command)
+  addColorOption(command)
 }
 
 /** Adds `--json`, which prints exactly one JSON document. */
@@ -34,8 +49,20 @@ export function addColorOption(command: Command): void {
   command.option('--no-color', 'print without colors')
 }
 
-/** Adds `--config`, `--header` and `--timeout`. */
+/** Adds `--config`, `--header`, `--timeout`, `--auth` and `--trace`. */
 export function addTargetOptions(command: Command): void {
+  addHostTargetOptions(command)
+  command.option('--auth', 'log in with OAuth if the server requires it')
+  addTraceOption(command)
+}
+
+/** Adds `--trace`. */
+export function addTraceOption(command: Command): void {
+  command.option('--trace', 'print what is sent and received, without secrets')
+}
+
+/** Adds `--config`, `--header` and `--timeout`, for commands that join several servers. */
+export function addHostTargetOptions(command: Command): void {
   command
     .option('--config <file>', 'the config file with the servers')
     .option('--header <header>', "a header for a URL: 'Name: value' (repeatable)", parseHeader)
@@ -64,7 +91,8 @@ function parseSeconds(text: string): number {
 /** The longest timer of Node.js is about 24 days. */
 const maxSeconds = 1_000_000
 
-function parseHeader(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+/** Parses `Name: value`, and adds it to the headers before it. */
+export function parseHeader(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const at = text.indexOf(':')
   const name = text.slice(0, at).trim()
   if (at === -1 || !/^[!#$%&'*+\-.^_`|~\w]+$/.test(name)) {

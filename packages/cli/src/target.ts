@@ -1,9 +1,12 @@
 import { basename, extname, resolve } from 'node:path'
 import { type Client, type ConnectOptions, connect } from 'tenon/client'
-import type { ServerConfig, ServerConfigs } from 'tenon/host'
+import type { ServerConfig, ServerConfigs, UrlServerConfig } from 'tenon/host'
+import { credentialsFor } from './auth/credentials.ts'
 import { findServer, findServers, readServers } from './config-files.ts'
-import { unknownOption, usageError } from './exit-codes.ts'
-import type { ConfigFlags, ConnectionFlags, RevisionFlags } from './options.ts'
+import { isAuthorizationError, loginRequired, unknownOption, usageError } from './exit-codes.ts'
+import type { ConfigFlags, ConnectionFlags, OutputFlags, RevisionFlags } from './options.ts'
+import { createOutput, type Output } from './output.ts'
+import { tracePrinter } from './print-trace.ts'
 import { programOf } from './program-of.ts'
 
 /** A server that the user named on the command line. */
@@ -44,6 +47,8 @@ export interface HostServers {
   readonly servers: ServerConfigs
   /** The config file; undefined for a single target. */
   readonly path?: string | undefined
+  /** The config file that a single target comes from. */
+  readonly source?: string | undefined
   readonly warnings: readonly string[]
   /** Identifies the servers, so that approvals of different ones are kept apart. */
   readonly key: string
@@ -59,25 +64,73 @@ export function resolveServers(target: TargetWords, flags: ConfigFlags & Connect
     return { servers, warnings, path: resolve(path), key: resolve(path) }
   }
   const { id, config, source } = resolveTarget(target, flags)
-  return { servers: { [id]: config }, warnings: [], key: source ?? JSON.stringify(['target', process.cwd(), config]) }
+  return {
+    servers: { [id]: config },
+    source,
+    warnings: [],
+    key: source ?? JSON.stringify(['target', process.cwd(), config]),
+  }
 }
 
-/** Options of `openTarget`. */
-export type OpenFlags = ConnectionFlags & RevisionFlags
+/** The flags that `openTarget` reads. */
+export type OpenFlags = ConnectionFlags & RevisionFlags & Partial<OutputFlags>
 
-/** Connects to a target. */
-export function openTarget({ config }: Target, { header, timeout, revision }: OpenFlags): Promise<Client> {
+/** Options of the client that a command adds. */
+export type TargetClientOptions = Pick<
+  ConnectOptions,
+  'handlers' | 'tasks' | 'taskIds' | 'signal' | 'logLevel' | 'trace' | 'cache' | 'request' | 'restarts'
+>
+
+/**
+ * Connects to a target with the options of the command line: headers, timeout, revision, login and trace.
+ * @throws CliError with the exit code 4 if the server requires a login that there is not
+ */
+export async function openTarget(target: Target, flags: OpenFlags, own: TargetClientOptions = {}): Promise<Client> {
+  const { config } = target
+  const { timeout, revision } = flags
+  const output = createOutput(flags)
   const options: ConnectOptions = {
     ...(revision && { revision }),
     ...(timeout !== undefined && { connectTimeoutMs: timeout, request: { timeoutMs: timeout } }),
+    ...(flags.trace && { trace: tracePrinter(output) }),
+    ...own,
   }
   if ('server' in config) throw new TypeError('A target is never a server in this process.')
-  if ('url' in config) {
-    const { url, headers, auth } = config
-    return connect(url, { ...options, headers: { ...headers, ...header }, reconnect, ...(auth && { auth }) })
-  }
+  if ('url' in config) return openUrl(config, flags, options, output)
   const { command, args, env, cwd } = config
   return connect({ command, args, cwd, ...(env && { env: { ...env } }) }, options)
+}
+
+async function openUrl(
+  config: UrlServerConfig,
+  flags: OpenFlags,
+  options: ConnectOptions,
+  output: Output,
+): Promise<Client> {
+  const { url } = config
+  const headers = { ...config.headers, ...flags.header }
+  const auth = config.auth ?? (await credentialsFor(url, { headers, auth: flags.auth === true, output }))
+  try {
+    return await connect(url, { ...options, headers, reconnect, ...(auth && { auth }) })
+  } catch (error) {
+    throw isAuthorizationError(error) ? loginRequired(url, error, { hasLogin: auth !== undefined }) : error
+  }
+}
+
+/** The URL of a target with the headers for it. */
+export interface TargetUrl {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * Finds the URL that the user means: the word itself, or a server of a config file.
+ * @throws CliError if it is something that has no URL
+ */
+export function urlOf(word: string, flags: ConfigFlags & ConnectionFlags): TargetUrl {
+  const { config } = resolveTarget({ words: [word], isCommand: false }, flags)
+  if ('url' in config) return { url: config.url, headers: { ...config.headers, ...flags.header } }
+  throw usageError(`Not a URL: ${word}`, 'Only servers with a URL have logins.')
 }
 
 /** Describes a target in one line: the URL, or the complete command line. */

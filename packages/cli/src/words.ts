@@ -7,6 +7,26 @@ export function addTargetArgument(command: Command, name: string, description: s
   command.argument(`[${name}...]`, description).allowUnknownOption()
 }
 
+/** The words of a command that has a target and further arguments. */
+export interface CommandWords {
+  readonly target: TargetWords
+  /** The other words, in order. */
+  readonly rest: readonly string[]
+}
+
+/**
+ * Separates the target from the other words: it is the command after `--`, otherwise the first word.
+ * @throws CliError if `--` is there without a command
+ */
+export function splitWords(words: readonly string[], program: Command): CommandWords {
+  const { rawArgs = [] } = program as Command & { readonly rawArgs?: readonly string[] }
+  const at = rawArgs.indexOf('--')
+  if (at === -1) return { target: { words: words.slice(0, 1), isCommand: false }, rest: words.slice(1) }
+  const after = rawArgs.slice(at + 1)
+  if (after.length === 0) throw usageError('There is no command after "--".')
+  return { target: { words: after, isCommand: true }, rest: words.slice(0, words.length - after.length) }
+}
+
 /** Tells whether the words of a target came after `--`, which the parser removes. */
 export function wordsOf(words: readonly string[], program: Command): TargetWords {
   const { rawArgs } = program as Command & { readonly rawArgs?: readonly string[] }

@@ -1,7 +1,7 @@
 import { McpServer, serveHttp } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
 import { leakOf } from '../src/bench/report.ts'
-import { parseOutput } from './json-output.ts'
+import { readJson } from './json-output.ts'
 import { fixture, longestLine, Workspace } from './support.ts'
 
 const notes = ['--', process.execPath, fixture('notes.js')]
@@ -11,7 +11,7 @@ describe('tenon bench', () => {
   it('measures calls, latency, and the memory and CPU of the process it started', async () => {
     using work = new Workspace()
     const { code, stdout } = await work.run([...add, '--calls', '100', '--connections', '2', '--json', ...notes])
-    const report = parseOutput(stdout, 'bench')
+    const report = readJson('bench', stdout)
     expect(code).toBe(0)
     expect(report).toMatchObject({ tool: 'add', connections: 2, calls: 100, errors: 0, firstError: null })
     const { p50, p90, p99, max } = report.latencyMs
@@ -37,7 +37,7 @@ describe('tenon bench', () => {
     server.registerTool('ping', {}, () => 'pong')
     await using http = await serveHttp(server, { port: 0, exit: false })
     const args = ['bench', http.url, '--tool', 'ping', '--calls', '20', '--concurrency', '4', '--json']
-    const report = parseOutput((await work.run(args)).stdout, 'bench')
+    const report = readJson('bench', (await work.run(args)).stdout)
     expect(report).toMatchObject({ calls: 20, errors: 0, process: null, leak: { verdict: 'unknown' } })
   })
 
@@ -45,7 +45,7 @@ describe('tenon bench', () => {
     using work = new Workspace()
     const { code, stdout } = await work.run(['bench', '--tool', 'fail', '--calls', '10', '--json', ...notes])
     expect(code).toBe(1)
-    expect(parseOutput(stdout, 'bench')).toMatchObject({ calls: 10, errors: 10, firstError: 'The disk is full' })
+    expect(readJson('bench', stdout)).toMatchObject({ calls: 10, errors: 10, firstError: 'The disk is full' })
   })
 
   it.each([

@@ -1,7 +1,7 @@
 import { existsSync, symlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { parseOutput } from './json-output.ts'
+import { readJson } from './json-output.ts'
 import { fixture, Workspace } from './support.ts'
 
 /** `npm run conformance` installs the official suite here. */
@@ -13,7 +13,7 @@ describe.skipIf(!existsSync(modules))('tenon test with the official suite', () =
     symlinkSync(modules, work.file('node_modules'))
     const command = ['--', process.execPath, fixture('notes.js')]
     const { code, stdout } = await work.run(['test', '--json', '--revision', '2025-11-25', ...command])
-    const { suite, checks } = parseOutput(stdout, 'test')
+    const { suite, checks } = readJson('test', stdout)
     const byName = new Map(checks.map((check: { name: string }) => [check.name, check]))
     expect({ code, hasSuite: suite !== null }).toEqual({ code: 0, hasSuite: true })
     for (const name of ['server-initialize', 'ping', 'tools-list', 'prompts-list', 'resources-list'])

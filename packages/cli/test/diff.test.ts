@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { Contract } from '../src/contract/contract.ts'
 import { diffContracts } from '../src/diff/contract-diff.ts'
 import { splitCommand } from '../src/diff/side.ts'
-import { parseOutput } from './json-output.ts'
+import { readJson } from './json-output.ts'
 import { fixture, longestLine, Workspace } from './support.ts'
 
 const string = { type: 'string' } as const
@@ -162,7 +162,7 @@ describe('tenon snapshot and tenon diff', () => {
     expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 0, stderr: '' })
     expect(second.stdout).toBe(first.stdout)
     expect(first.stdout).not.toMatch(/[^\n\P{C}]/u)
-    const { tools } = parseOutput(first.stdout, 'snapshot')
+    const { tools } = readJson('snapshot', first.stdout)
     expect(tools.map(({ name }: Tool) => name)).toEqual(['a', 'read'])
   })
 
@@ -171,8 +171,8 @@ describe('tenon snapshot and tenon diff', () => {
     const path = work.file('contract.json')
     const server = [process.execPath, fixture('notes.js')]
     const written = await work.run(['snapshot', '--json', '--output', path, '--', ...server])
-    expect(parseOutput(written.stdout, 'snapshot-file').tools).toBe(5)
-    parseOutput(readFileSync(path, 'utf8'), 'snapshot')
+    expect(readJson('snapshot-file', written.stdout).tools).toBe(5)
+    readJson('snapshot', readFileSync(path, 'utf8'))
     const same = await work.run(['diff', path, server.map((word) => `"${word}"`).join(' ')])
     expect(same).toMatchObject({ code: 0, stdout: 'No differences.\n' })
   })
@@ -189,7 +189,7 @@ describe('tenon snapshot and tenon diff', () => {
     expect(longestLine(plain.stdout)).toBeLessThanOrEqual(80)
     const json = await work.run(['diff', before, after, '--json'])
     expect(json.code).toBe(6)
-    expect(parseOutput(json.stdout, 'diff')).toMatchObject({ verdict: 'breaking', counts: { breaking: 1 } })
+    expect(readJson('diff', json.stdout)).toMatchObject({ verdict: 'breaking', counts: { breaking: 1 } })
   })
 
   it.each([

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { parseOutput } from './json-output.ts'
+import { readJson } from './json-output.ts'
 import { fixture, Workspace } from './support.ts'
 
 const run = promisify(execFile)
@@ -96,7 +96,7 @@ describe('tenon generate', () => {
     const server = [process.execPath, fixture('defined.js'), file]
     const { code, stdout } = await work.run(['generate', '--json', '-o', work.file('client.ts'), '--', ...server])
     expect(code).toBe(0)
-    expect(parseOutput(stdout, 'generate')).toMatchObject({ className: 'AddressBookClient' })
+    expect(readJson('generate', stdout)).toMatchObject({ className: 'AddressBookClient' })
     work.write(
       'main.ts',
       `import { AddressBookClient } from './client.js'
@@ -148,7 +148,7 @@ describe('tenon generate', () => {
     const server = [process.execPath, fixture('defined.js'), file]
     await work.run(['generate', '-o', work.file('client.ts'), '--class-name', 'Hostile', '--', ...server])
     const { stdout } = await work.run(['generate', '--json', '--', ...server])
-    const { tools } = parseOutput(stdout, 'generate')
+    const { tools } = readJson('generate', stdout)
     expect(readFileSync(work.file('client.ts'), 'utf8')).not.toMatch(/[^\n\P{C}]/u)
     work.write(
       'main.ts',

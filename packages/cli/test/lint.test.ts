@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { parseOutput } from './json-output.ts'
+import { readJson } from './json-output.ts'
 import { fixture, longestLine, Workspace } from './support.ts'
 
 const object = { type: 'object' }
@@ -88,7 +88,7 @@ async function lint(definitions: object, ...args: string[]) {
     fixture('defined.js'),
     file,
   ])
-  const report = parseOutput(stdout, 'lint')
+  const report = readJson('lint', stdout)
   return {
     code,
     report,
@@ -157,7 +157,7 @@ describe('tenon lint', () => {
     const file = work.write('definitions.json', { tools: [{ ...good, name: 'a.b', inputSchema: schema }] })
     const command = ['--', process.execPath, fixture('defined.js'), file]
     const { code, stdout } = await work.run(['lint', '--json', '--schemas', format, ...command])
-    const { tools, notes } = parseOutput(stdout, 'lint-schemas')
+    const { tools, notes } = readJson('lint-schemas', stdout)
     expect({ code, count: Object.keys(tools).length }).toEqual({ code: 0, count: 1 })
     expect(JSON.stringify(tools)).not.toContain('"a.b"')
     expect(notes.length).toBeGreaterThan(0)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { NodeProcess } from '../../sdk/test/kit/child-process.ts'
-import { parseOutput } from './json-output.ts'
+import { readJson } from './json-output.ts'
 import { fixture, longestLine, Workspace } from './support.ts'
 
 const attack = ['test', '--attack', '--no-conformance']
@@ -16,7 +16,7 @@ describe('tenon test --attack against a bad server', () => {
     await using server = new NodeProcess([fixture('careless-http.js')])
     const url = await server.until(() => /^http\S+/.exec(server.stdout)?.[0])
     const { code, stdout } = await work.run([...attack, '--json', '--timeout', '10', url])
-    const { checks } = parseOutput(stdout, 'test')
+    const { checks } = readJson('test', stdout)
     expect(code).toBe(6)
     expect(namesBy('fail', checks)).toEqual([
       'malformed-json',

@@ -1,6 +1,6 @@
 import { McpServer, serveHttp } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import { parseOutput } from './json-output.ts'
+import { readJson } from './json-output.ts'
 import { fixture, Workspace } from './support.ts'
 
 const attack = ['test', '--attack', '--no-conformance']
@@ -19,7 +19,7 @@ describe('tenon test --attack', () => {
     server.registerResource('plan', 'notes://plan', {}, () => 'Buy milk')
     await using http = await serveHttp(server, { port: 0, exit: false })
     const { code, stdout } = await work.run([...attack, '--json', http.url])
-    const { ok, checks } = parseOutput(stdout, 'test')
+    const { ok, checks } = readJson('test', stdout)
     expect({ code, ok, failed: namesBy('fail', checks) }).toEqual({ code: 0, ok: true, failed: [] })
     expect(namesBy('skip', checks)).toEqual([])
     expect(checks.length).toBeGreaterThan(20)
@@ -42,7 +42,7 @@ describe('tenon test --attack', () => {
     expect(missing.code).toBe(2)
     expect(missing.stderr).toContain('npm install --save-dev')
     const { stdout } = await work.run(['test', '--attack', '--json', ...command])
-    const { suite, checks } = parseOutput(stdout, 'test')
+    const { suite, checks } = readJson('test', stdout)
     expect({ suite, first: checks[0] }).toMatchObject({ suite: null, first: { status: 'skip' } })
   })
 })

@@ -1,9 +1,9 @@
 import type { Grant, Host, HostTool } from 'tenon/host'
+import { parseArguments, splitWord } from '../arguments/parse-text.ts'
 import { CliError, exitCodes, usageError } from '../exit-codes.ts'
 import { viewServers } from '../host/server-view.ts'
 import { type Output, quote, twoColumns } from '../output.ts'
 import { fit, padEnd, safeLine } from '../safe-text.ts'
-import { parseArguments, splitWord } from './arguments.ts'
 import { viewPrompt, viewResource, viewToolResult } from './content-view.ts'
 
 /** What slash commands work with. */

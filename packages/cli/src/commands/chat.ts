@@ -9,7 +9,7 @@ import { connectAll, type HostFlags, openHost } from '../host/open-host.ts'
 import { viewServers } from '../host/server-view.ts'
 import {
   addColorOption,
-  addTargetOptions,
+  addHostTargetOptions,
   type ConfigFlags,
   type ConnectionFlags,
   type OutputFlags,
@@ -38,7 +38,7 @@ export function registerChat(program: Command): void {
     'config',
     'a config file, or a single server as for "tenon list" (default: the first one found)',
   )
-  addTargetOptions(command)
+  addHostTargetOptions(command)
   addColorOption(command)
   command.action((words: string[], flags: ChatFlags) => chat(words, flags, program))
 }

@@ -10,8 +10,8 @@ import { connectAll, type HostFlags, openHost } from '../host/open-host.ts'
 import { viewServers } from '../host/server-view.ts'
 import {
   addColorOption,
+  addHostTargetOptions,
   addJsonOption,
-  addTargetOptions,
   type ConfigFlags,
   type ConnectionFlags,
   type OutputFlags,
@@ -54,7 +54,7 @@ export function registerGateway(program: Command): void {
     )
     .option('--watch', 'apply changes of the config file')
   addTargetArgument(command, 'config', 'a config file, or a single server as for "tenon list"')
-  addTargetOptions(command)
+  addHostTargetOptions(command)
   addJsonOption(command)
   addColorOption(command)
   command.action((words: string[], flags: GatewayFlags) => runGateway(words, flags, program))

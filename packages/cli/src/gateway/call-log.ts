@@ -97,7 +97,7 @@ function keyOf({ caller, server }: AuditRecord, tool: string): string {
 /** The id of a session is a secret, so only its beginning is shown. */
 function callerName(caller = 'local'): string {
   const [kind = '', id] = caller.split(' ')
-  return fit(safeLine(kind === 'session' && id ? id.slice(0, 8) : kind), 10)
+  return fit(safeLine((kind === 'session' || kind === 'user') && id ? id.slice(0, 8) : kind), 10)
 }
 
 function timeNow(): string {

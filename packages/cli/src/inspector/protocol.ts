@@ -10,6 +10,7 @@ import type { InputRequest, RevisionId, Task } from 'tenon'
  * |---|---|
  * | `GET /api/events?after=seq` | The log as JSON lines, and every later event as it happens |
  * | `GET /api/events/:seq` | One event, complete, if the log has it shortened |
+ * | `GET /api/transcript` | `SavedTranscript`: the log, with complete messages as far as they are kept |
  * | `GET /api/configured` | `ConfiguredServer[]`: servers of the config files that were found |
  * | `POST /api/servers` | `ConnectRequest` → `{ server }` |
  * | `POST /api/servers/:server/connect`, `/disconnect` | Connects again, or disconnects |
@@ -18,12 +19,15 @@ import type { InputRequest, RevisionId, Task } from 'tenon'
  * | `POST /api/servers/:server/operations` | `OperationRequest` → `{ operation }` |
  * | `POST /api/operations/:operation/cancel` | Cancels it |
  * | `POST /api/questions/:question/answer` | `QuestionAnswer` |
- * | `POST /api/servers/:server/login` | Begins the OAuth login; `auth` events follow → `{ url }` to open |
+ * | `POST /api/servers/:server/login` | Begins the OAuth login; `auth` events follow → `{ url? }` to open |
  *
  * Every request needs `Authorization: Bearer <secret of this start>`. Errors are `{ error: { code, message, hint? } }`.
  */
 
-/** An event of the log. `seq` starts at 1 and has no gaps; `at` is in milliseconds since 1970, with fractions. */
+/**
+ * An event of the log. `seq` starts at 1 and increases; `at` is in milliseconds since 1970, with fractions. A page that opens
+ * late, or reads slowly, misses old events that only report something: the log keeps those that describe the current state.
+ */
 export type InspectorEvent = { readonly seq: number; readonly at: number } & InspectorFact
 
 /** The file that "save" writes and "load" reads. */
@@ -50,6 +54,9 @@ export type InspectorFact =
   | ChangeAnnounced
   | TaskChanged
   | AuthStep
+  | RootsSet
+  | Notice
+  | LeftOut
 
 interface OfServer {
   /** The id of the server on this page. */
@@ -96,6 +103,8 @@ export interface WireMessage extends OfServer {
   readonly http?: string | undefined
   /** The operation that it belongs to, if known. */
   readonly operation?: string | undefined
+  /** The revision of the connection, if that was opened to compare revisions. */
+  readonly comparedRevision?: RevisionId | undefined
 }
 
 /** An HTTP request and, once it is there, its response: the second event with the same `http` has `status`. */
@@ -111,6 +120,8 @@ export interface HttpExchange extends OfServer {
   /** Milliseconds until the head of the response arrived. */
   readonly durationMs?: number | undefined
   readonly error?: string | undefined
+  /** True for requests of OAuth: discovery, registration and tokens. */
+  readonly isAuth?: boolean | undefined
 }
 
 export interface StderrText extends OfServer {
@@ -128,6 +139,8 @@ export interface ListRead extends OfServer {
   /** Index of the first item. 0 replaces what was there before. */
   readonly offset: number
   readonly total: number
+  /** Why the list could not be read; `items` is what arrived before. */
+  readonly error?: ShownError | undefined
 }
 
 /** A request that the user started. */
@@ -166,6 +179,8 @@ export interface QuestionAsked extends OfServer {
   readonly question: string
   readonly request: InputRequest
   readonly operation?: string | undefined
+  /** What is suspicious about the URL of a URL elicitation. */
+  readonly warnings?: readonly string[] | undefined
 }
 
 export interface QuestionEnded {
@@ -204,6 +219,25 @@ export interface AuthStep extends OfServer {
   readonly http?: string | undefined
   /** The page where the user logs in, if this step waits for it. */
   readonly url?: string | undefined
+}
+
+/** The roots that the server sees from now on. Logged when a connection is opened, and after each change. */
+export interface RootsSet extends OfServer {
+  readonly kind: 'roots'
+  readonly roots: readonly { readonly uri: string; readonly name?: string | undefined }[]
+}
+
+/** Something that the client noticed outside of a request: invalid messages, failures in the background. */
+export interface Notice extends OfServer {
+  readonly kind: 'notice'
+  readonly level: 'warning' | 'error'
+  readonly text: string
+}
+
+/** The server sent more than can be recorded. `count` events are missing at this position. */
+export interface LeftOut extends OfServer {
+  readonly kind: 'left-out'
+  readonly count: number
 }
 
 export interface ShownError {

@@ -19,7 +19,7 @@ import type {
   Resource,
   ResourceTemplateInfo,
 } from '../protocol/resources.ts'
-import type { RevisionId } from '../protocol/revision.ts'
+import type { Revision, RevisionId } from '../protocol/revision.ts'
 import { chooseRevisions } from '../protocol/revisions/index.ts'
 import type { SubscriptionFilter } from '../protocol/subscriptions.ts'
 import type { CoreTask, ListTasksResult } from '../protocol/tasks.ts'
@@ -155,6 +155,11 @@ export class Client {
   /** The revision in use. Throws if there is no connection. */
   get revision(): RevisionId {
     return this.#live.era.facts.revision.id
+  }
+
+  /** @internal The facts of the revision in use; undefined if there is no connection. */
+  get rules(): Revision | undefined {
+    return this.#requester.revision
   }
 
   /** Returns the capabilities of the server, or undefined if there is no connection. */
@@ -411,7 +416,16 @@ export class Client {
   }
 
   #createConnection(): Connection {
-    const { revision, revisions: choice, probeTimeoutMs, connectTimeoutMs, restarts, tasks, logLevel } = this.#options
+    const {
+      revision,
+      revisions: choice,
+      probeTimeoutMs,
+      connectTimeoutMs,
+      restarts,
+      tasks,
+      logLevel,
+      trace,
+    } = this.#options
     const { capabilities } = this.#inputHandlers
     const revisions = chooseRevisions(revision ? [revision] : choice)
     warnIfDeprecated(revisions, { roots: capabilities.roots, sampling: capabilities.sampling, logging: logLevel })
@@ -421,6 +435,7 @@ export class Client {
       probeTimeoutMs: probeTimeoutMs ?? 2_000,
       connectTimeoutMs: connectTimeoutMs ?? 60_000,
       restarts: restarts ?? 3,
+      trace,
       receiver: {
         request: (exchange) => void this.#serverRequests.answer(exchange),
         notification: (notification) => this.#notifications.receive(notification),
@@ -444,7 +459,7 @@ export class Client {
       defaults: request,
       maxRounds: maxRounds ?? defaultMaxRounds,
       closing: this.#closing.signal,
-      addMeta: (params) => this.#logging.addLevel(params),
+      addMeta: (params, options) => this.#logging.addLevel(params, options),
       // The error may name URL elicitations that the server will report as complete.
       onFailure: handlers?.elicitUrl && ((error) => this.#inputHandlers.noteRequired(error)),
       answerInput: (method, inputMethod, params, signal) =>

@@ -7,11 +7,13 @@ import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { Receiver } from '../jsonrpc/receiver.ts'
 import { controlMethods } from '../protocol/control-methods.ts'
 import type { Revision } from '../protocol/revision.ts'
+import type { TraceListener } from '../protocol/trace.ts'
 import type { ClientTransport } from '../protocol/transport.ts'
 import { clock } from '../util/clock.ts'
 import { random } from '../util/random.ts'
 import { pause } from '../util/scheduler.ts'
 import { retryLostCall, withinTimeout } from './requester.ts'
+import { traceTransport } from './traced-transport.ts'
 
 /** The state of a client. `reconnecting`: the connection was lost, and a new one is being opened. */
 export type ClientState = 'idle' | 'connecting' | 'ready' | 'reconnecting' | 'closed'
@@ -38,6 +40,7 @@ export interface ConnectionOptions {
   readonly connectTimeoutMs: number
   /** How often per minute a server process that exited is restarted. */
   readonly restarts: number
+  readonly trace: TraceListener | undefined
   readonly receiver: Omit<Receiver, 'closed' | 'gap' | 'methods'>
   /** Whether repeating the request has no further effect. */
   isIdempotent(method: string, params: Params | undefined): boolean | Promise<boolean>
@@ -95,13 +98,15 @@ export class Connection {
     return this.#transport
   }
 
-  async open(transport: ClientTransport): Promise<void> {
+  async open(given: ClientTransport): Promise<void> {
     if (this.#transport) {
       throw new McpError(
         'invalid-argument',
         'This client is already connected. Create another client for another server.',
       )
     }
+    const { trace } = this.#options
+    const transport = trace ? traceTransport(given, trace) : given
     this.#transport = transport
     this.#isRemote = transport.readsHeaders === true || transport.handshakeOnly === true
     this.#setState('connecting')

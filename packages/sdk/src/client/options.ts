@@ -3,6 +3,7 @@ import type { RequestOptions } from '../jsonrpc/pending.ts'
 import type { ClientCapabilities } from '../protocol/capabilities.ts'
 import type { LoggingLevel } from '../protocol/logging.ts'
 import type { RevisionId } from '../protocol/revision.ts'
+import type { TraceListener } from '../protocol/trace.ts'
 import type { TaskIdStore } from '../store/ports.ts'
 import type { ClientHandlers } from './input/handlers.ts'
 
@@ -58,4 +59,9 @@ export interface ClientOptions {
    * Default: the ids are not stored.
    */
   taskIds?: TaskIdStore | undefined
+  /**
+   * Observes the wire: called with every message, HTTP request and response, and text on the stderr of a server process, in
+   * order. The events contain secrets; `redactTraceEvent` of `tenon/host` removes them.
+   */
+  trace?: TraceListener | undefined
 }

@@ -25,7 +25,7 @@ export interface RequesterOptions {
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal
   /** Adds the members of `_meta` that every request has. */
-  addMeta(params: Params | undefined): Params | undefined
+  addMeta(params: Params | undefined, options: CallOptions | undefined): Params | undefined
   /** Receives the error of each request that failed; undefined if nothing wants to know. */
   readonly onFailure: ((error: unknown) => void) | undefined
   /** Answers a request for input that came in the result of `method`. */
@@ -56,7 +56,7 @@ export class Requester {
     if (problem !== undefined) return Promise.reject(new McpError('invalid-argument', `${method}: ${problem}`))
     const traceProblem = params?._meta === undefined ? undefined : this.traceProblem(method, params)
     if (traceProblem) return Promise.reject(traceProblem)
-    const answer = connection.call(method, addMeta(params), defaults ? { ...defaults, ...options } : options)
+    const answer = connection.call(method, addMeta(params, options), defaults ? { ...defaults, ...options } : options)
     if (onFailure) answer.catch(onFailure)
     return answer
   }
@@ -69,8 +69,9 @@ export class Requester {
 
   /** The same for any method. */
   async requestAny(method: string, params: Params | undefined, options?: CallOptions): Promise<ResultObject> {
-    const result = await this.send(method, params, options)
-    return this.complete(result, method, params ?? {}, options, (next) => this.send(method, next, options))
+    const send = (next: Params | undefined) => inExchange(options, () => this.send(method, next, options))
+    const result = await send(params)
+    return this.complete(result, method, params ?? {}, options, send)
   }
 
   /** Returns a final result as it is. If it asks for input, provides the input and calls again until it is final. */
@@ -89,7 +90,10 @@ export class Requester {
       maxRounds,
       signal: options?.signal ? AbortSignal.any([options.signal, closing]) : closing,
       call,
-      answer: (inputMethod, inputParams, signal) => answerInput(method, inputMethod, inputParams, signal),
+      answer: (inputMethod, inputParams, signal) =>
+        options?.input
+          ? options.input.answer(inputMethod, inputParams, signal)
+          : answerInput(method, inputMethod, inputParams, signal),
     })
   }
 
@@ -137,6 +141,15 @@ export class Requester {
       `The server does not offer ${capability}. If it will register ${capability} later, declare them on the server: capabilities: { ${capability}: {} }`,
     )
   }
+}
+
+/** Sends one request of a call that may be run again. */
+export function inExchange<R extends ResultObject>(
+  options: CallOptions | undefined,
+  send: () => Promise<R>,
+): Promise<R> {
+  // An earlier run of the same call received the same kind of result.
+  return options?.input?.exchange ? (options.input.exchange(send) as Promise<R>) : send()
 }
 
 /** The error for a result that lacks a required member. */

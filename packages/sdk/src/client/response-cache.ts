@@ -1,3 +1,4 @@
+import type { CallOptions } from '../era/client.ts'
 import { ErrorCode, PeerError } from '../errors.ts'
 import type { Params, ResultObject } from '../jsonrpc/message.ts'
 import type { RequestOptions } from '../jsonrpc/pending.ts'
@@ -143,11 +144,12 @@ export class CachedRequests {
   }
 
   /** Returns the cached result, or sends the request. The result may be `input_required`, which is not cached. */
-  call<M extends ClientMethod>(method: M, params: ParamsOf<M>, options?: RequestOptions): Promise<ResultOf<M>>
-  async call(method: string, params: Params, options?: RequestOptions): Promise<ResultObject> {
+  call<M extends ClientMethod>(method: M, params: ParamsOf<M>, options?: CallOptions): Promise<ResultOf<M>>
+  async call(method: string, params: Params, options?: CallOptions): Promise<ResultObject> {
     const { requester } = this.#options
     const cache = this.#cache
-    if (!cache) return requester.send(method, params, options)
+    // A call with input of its own is made for one of several users.
+    if (!cache || options?.input) return requester.send(method, params, options)
     const cached = cache.isEmpty ? undefined : cache.get(method, params, await this.#authorizationContext())
     if (cached) return cached
     const { stamp } = cache

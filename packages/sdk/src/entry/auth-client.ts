@@ -1,4 +1,4 @@
-export type { Challenge } from '../auth/client/challenge.ts'
+export { type Challenge, parseChallenges } from '../auth/client/challenge.ts'
 export type { AuthRefusal, AuthRequest, ClientAuth } from '../auth/client/client-auth.ts'
 export type { ClientKey } from '../auth/client/client-authentication.ts'
 export {
@@ -20,6 +20,7 @@ export {
   enterpriseManaged,
   type OAuthOptions,
   oauth,
+  type ShownPage,
   workloadIdentity,
 } from '../auth/client/oauth.ts'
 export {
@@ -45,6 +46,7 @@ export {
   completeAuthorization,
 } from '../auth/client/redirect-flow.ts'
 export type { ClientGiven, ClientIdentity } from '../auth/client/registration.ts'
+export { findLogin, forgetLogin, type StoredLogin } from '../auth/client/stored-login.ts'
 export { openBrowser } from '../auth/node/browser.ts'
 export { type FileStoreOptions, fileTokenStore } from '../auth/node/file-store.ts'
 export { type AwaitedRedirect, type RedirectOptions, waitForRedirect } from '../auth/node/loopback.ts'

@@ -7,6 +7,7 @@ export type { Subscription } from '../client/features/subscriptions.ts'
 export type { TaskCallOptions } from '../client/features/tasks.ts'
 export type { StructuredOutput, ToolCallOptions, ToolResult } from '../client/features/tool-result.ts'
 export { getDisplayName, hintsOf } from '../client/features/tool-result.ts'
+export { describeFormProblem } from '../client/input/check-form.ts'
 export { chooseModel, type ModelChoice } from '../client/input/choose-model.ts'
 export type {
   ClientHandlers,
@@ -55,6 +56,19 @@ export type { ElicitResult } from '../protocol/elicitation.ts'
 export type { RevisionId } from '../protocol/revision.ts'
 export type { Root } from '../protocol/roots.ts'
 export type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
+export type {
+  HttpPurpose,
+  Traceable,
+  TracedFault,
+  TracedHttpEnd,
+  TracedHttpRequest,
+  TracedHttpResponse,
+  TracedMessage,
+  TracedStderr,
+  TraceEvent,
+  TraceListener,
+  Tracer,
+} from '../protocol/trace.ts'
 export type {
   CarriesCredentials,
   CarriesHeaders,

@@ -8,6 +8,7 @@ export {
   type FindConfigOptions,
   type FoundConfigFile,
   findConfigFiles,
+  knownConfigFiles,
   type LoadedConfig,
   readConfigFile,
   type WatchConfigOptions,

@@ -54,9 +54,16 @@ export { inspectArguments, inspectDefinitions, inspectResult } from '../host/fin
 export { redactSecrets } from '../host/findings/secrets.ts'
 export type { OtherServer } from '../host/findings/shadowing.ts'
 export { createGateway } from '../host/gateway/gateway.ts'
-export type { AccessRule, GatewayOptions } from '../host/gateway/options.ts'
+export type { AccessRule, GatewayCaller, GatewayOptions, UserTokens } from '../host/gateway/options.ts'
 export type { Grant } from '../host/grants.ts'
-export { createHost, type Host, type HostResource, type HostResourceTemplate, type ServerStatus } from '../host/host.ts'
+export {
+  createHost,
+  type Host,
+  type HostRequestOptions,
+  type HostResource,
+  type HostResourceTemplate,
+  type ServerStatus,
+} from '../host/host.ts'
 export type { Roots, Sampling, SessionOptions } from '../host/host-parts.ts'
 export { type ApprovedConnection, type HostRecord, type HostStore, memoryHostStore } from '../host/host-store.ts'
 export type { ModelSelection } from '../host/models/adapter.ts'
@@ -117,6 +124,7 @@ export {
 } from '../host/models/tools-for.ts'
 export type { HostInput, HostInputContext, HostLimits, HostOptions } from '../host/options.ts'
 export type { Policy, PolicyFunction, PolicyRule } from '../host/policy.ts'
+export { redactTraceEvent } from '../host/redact-trace.ts'
 export type { SamplingBudget } from '../host/sampling-budget.ts'
 export {
   type BubblewrapOptions,
@@ -126,5 +134,6 @@ export {
   type Mount,
 } from '../host/sandbox/runners.ts'
 export type { Launch, Sandbox } from '../host/sandbox/sandbox.ts'
+export type { ResourceUpdate } from '../host/server-subscriptions.ts'
 export { type TerminalApprovalOptions, terminalApproval } from '../host/terminal/terminal-approval.ts'
 export type { HostCallOptions, HostToolResult, ResultSource } from '../host/tool-calls.ts'

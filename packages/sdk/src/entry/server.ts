@@ -56,6 +56,7 @@ export type {
 } from '../schema/standard.ts'
 export { type ServeHttpOptions, type ServingHttp, serveHttp } from '../serve/http.ts'
 export { createMcpHandler, type McpHandler } from '../serve/http-handler.ts'
+export type { HttpInspector } from '../serve/http-inspector.ts'
 export { type ServeStdioOptions, serveStdio } from '../serve/stdio.ts'
 export { type ServeTasksOptions, serveTasks, type TaskWorker } from '../serve/tasks.ts'
 export type { CallRate, ServerLimits } from '../server/call-limits.ts'

@@ -24,6 +24,16 @@ export {
   wires,
 } from '../testing/every-wire.ts'
 export { Judge, OfficialSchema } from '../testing/official-schemas.ts'
+export type { AskedQuestion } from '../testing/questions.ts'
+export {
+  type RecordingTransport,
+  type RecordOptions,
+  type Redaction,
+  recordServer,
+} from '../testing/recording/record-server.ts'
+export { type RecordedOptions, recordedServer } from '../testing/recording/recorded-server.ts'
+export type { RecordedLine } from '../testing/recording/recording-file.ts'
+export { ReplayedServer, type ReplayOptions, replayServer } from '../testing/recording/replay-server.ts'
 export { ScriptedClient, type ScriptOptions } from '../testing/scripted-client.ts'
 export { type ScriptedAnswer, ScriptedServer } from '../testing/scripted-server.ts'
 export { type BusDriver, busContract } from '../testing/store-contracts/bus.ts'

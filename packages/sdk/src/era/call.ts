@@ -24,6 +24,11 @@ export interface Call {
   onEnd(callback: () => void): void
 }
 
+/** Why the signal of a call aborts if another process continues the call, so that nothing should be undone. */
+export class HandedOver extends Error {
+  override name = 'HandedOver'
+}
+
 /** The part of a connection that handlers can use. */
 export interface CallLink {
   readonly transport: Partial<ServerTransport>

@@ -8,6 +8,8 @@ export type Change = { list: ListName } | Update
 export interface Update {
   readonly updated: string
   readonly partOf?: string | undefined
+  /** Only these subscribers are notified. Undefined: all of them. */
+  readonly audience?: string | undefined
 }
 
 /**
@@ -53,6 +55,10 @@ export class Changes {
 }
 
 /** The updated resource may be part of the subscribed one (2025-11-25 schema, `ResourceUpdatedNotificationParams`). */
-export function isSubscribed(subscriptions: { has(uri: string): boolean }, { updated, partOf }: Update): boolean {
+export function isSubscribed(
+  subscriptions: { has(uri: string): boolean; readonly audience?: string | undefined },
+  { updated, partOf, audience }: Update,
+): boolean {
+  if (audience !== undefined && audience !== subscriptions.audience) return false
   return subscriptions.has(updated) || (partOf !== undefined && subscriptions.has(partOf))
 }

@@ -1,6 +1,7 @@
 import type { Link } from '../jsonrpc/link.ts'
 import type { Params, ResultObject, RpcNotification } from '../jsonrpc/message.ts'
 import type { ClientCapabilities, Implementation, ServerCapabilities } from '../protocol/capabilities.ts'
+import type { LoggingLevel } from '../protocol/logging.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { SubscriptionFilter } from '../protocol/subscriptions.ts'
 import type { HttpSendOptions } from '../protocol/transport.ts'
@@ -28,7 +29,20 @@ export interface Listening {
   close(): Promise<void>
 }
 
+/** Answers what a server asks during one call, instead of the handlers of the client. */
+export interface CallInput {
+  /** Declared for this call, on revisions where each request declares them. */
+  readonly capabilities: ClientCapabilities
+  answer(method: string, params: Params, signal: AbortSignal): Promise<ResultObject>
+  /** Sends one request of the call, or returns what an earlier run of the same call received for it. Default: sends it. */
+  exchange?(send: () => Promise<ResultObject>): Promise<ResultObject>
+}
+
 export interface CallOptions extends HttpSendOptions {
+  /** The minimum severity of log messages of this call, on revisions where each request states it. Only with `input`. */
+  logLevel?: LoggingLevel | undefined
+  /** Used instead of the handlers of the client. */
+  input?: CallInput | undefined
   /** Whether the result may be a task, or the request is about one. Declared to servers that require it. */
   takesTasks?: boolean | undefined
 }

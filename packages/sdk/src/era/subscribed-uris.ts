@@ -10,6 +10,14 @@ export interface UriLimits {
 const perCaller: UriLimits = { maxUris: 20_000, maxCharacters: 4_000_000 }
 const total: UriLimits = { maxUris: 500_000, maxCharacters: 64_000_000 }
 
+/** Follows the subscriptions of one session or stream. */
+export interface SubscriptionFollower {
+  /** Updates for this audience reach it. */
+  readonly audience: string
+  added(uri: string): void
+  removed(uri: string): void
+}
+
 /**
  * The resources that clients subscribed to, over all sessions and streams of a server. Each URI is stored once, however many
  * subscribers it has. The memory that one caller can use is bounded.
@@ -19,6 +27,8 @@ export class SubscribedUris {
   readonly #callers = new Map<unknown, Usage>()
   readonly #total = new Usage()
   readonly #limits: { readonly perCaller: UriLimits; readonly total: UriLimits }
+  /** Called for each new session or stream that subscribes. Default: nothing follows subscriptions. */
+  follow: ((call: Pick<Call, 'stream' | 'link'>) => SubscriptionFollower) | undefined
 
   constructor(limits = { perCaller, total }) {
     this.#limits = limits
@@ -30,9 +40,10 @@ export class SubscribedUris {
   }
 
   /** Creates an empty set that counts towards the limit of the caller: its principal, else its address, else its connection. */
-  createSet({ stream, link }: Pick<Call, 'stream' | 'link'>): UriSet {
+  createSet(call: Pick<Call, 'stream' | 'link'>): UriSet {
+    const { stream, link } = call
     const account = accountOf(stream?.request ?? link.transport)
-    return new UriSet(this, account ? `${account.isAddress} ${account.name}` : link)
+    return new UriSet(this, account ? `${account.isAddress} ${account.name}` : link, this.follow?.(call))
   }
 
   /** Called by `UriSet`. Returns the shared copy of the URI. Throws if there are too many, unless `mustFit` is set. */
@@ -66,11 +77,17 @@ export class SubscribedUris {
 export class UriSet {
   readonly #all: SubscribedUris
   readonly #caller: unknown
+  readonly #follower: SubscriptionFollower | undefined
   readonly #uris = new Set<string>()
 
-  constructor(all: SubscribedUris, caller: unknown) {
+  constructor(all: SubscribedUris, caller: unknown, follower?: SubscriptionFollower | undefined) {
     this.#all = all
     this.#caller = caller
+    this.#follower = follower
+  }
+
+  get audience(): string | undefined {
+    return this.#follower?.audience
   }
 
   get size(): number {
@@ -83,11 +100,15 @@ export class UriSet {
 
   /** @param mustFit Ignores the limits, for subscriptions that another process has accepted. */
   add(uri: string, mustFit = false): void {
-    if (!this.#uris.has(uri)) this.#uris.add(this.#all.add(this.#caller, uri, mustFit))
+    if (this.#uris.has(uri)) return
+    this.#uris.add(this.#all.add(this.#caller, uri, mustFit))
+    this.#follower?.added(uri)
   }
 
   delete(uri: string): void {
-    if (this.#uris.delete(uri)) this.#all.delete(this.#caller, uri)
+    if (!this.#uris.delete(uri)) return
+    this.#all.delete(this.#caller, uri)
+    this.#follower?.removed(uri)
   }
 
   clear(): void {

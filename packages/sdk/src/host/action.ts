@@ -134,6 +134,8 @@ export interface ApprovalRequest<A extends HostAction = HostAction> {
   readonly choices: readonly GrantDuration[]
   /** Aborts when the question is obsolete. */
   readonly signal: AbortSignal
+  /** @internal The call that needs the approval. */
+  readonly origin?: unknown
 }
 
 /** How long an approval is valid. */

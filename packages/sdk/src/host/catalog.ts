@@ -5,7 +5,7 @@ import type { Trust } from './action.ts'
 
 /** A tool of the catalog. */
 export interface HostTool extends Tool {
-  /** The name in the catalog: the id of the server, `_`, and the name of the tool. */
+  /** The name in the catalog: the id of the server, `_`, and the name of the tool. Without the id if its server has `prefix: false`. */
   readonly name: string
   /** The id of the server. */
   readonly server: string
@@ -16,7 +16,7 @@ export interface HostTool extends Tool {
 
 /** A prompt of the catalog. */
 export interface HostPrompt extends Prompt {
-  /** The name in the catalog: the id of the server, `_`, and the name of the prompt. */
+  /** The name in the catalog: the id of the server, `_`, and the name of the prompt. Without the id if its server has `prefix: false`. */
   readonly name: string
   /** The id of the server. */
   readonly server: string
@@ -35,6 +35,8 @@ interface Named {
 export interface CatalogSource {
   readonly id: string
   readonly trust: Trust
+  /** Whether names begin with the id. At most one source has none, so that names stay unique. */
+  readonly isPrefixed: boolean
   readonly tools: readonly Tool[]
   readonly prompts: readonly Prompt[]
 }
@@ -46,10 +48,10 @@ export class Catalog {
 
   /** @param ids The ids of all configured servers, so that a server that is not available does not change names. */
   constructor(sources: readonly CatalogSource[], ids: readonly string[]) {
-    const isAmbiguous = (id: string) => ids.some((other) => id.startsWith(`${other}_`))
+    const toName = namesWith(ids)
     this.tools = unique(
       sources,
-      isAmbiguous,
+      toName,
       ({ tools }) => tools,
       (tool, name, { id, trust }) => ({
         ...tool,
@@ -61,7 +63,7 @@ export class Catalog {
     )
     this.prompts = unique(
       sources,
-      isAmbiguous,
+      toName,
       ({ prompts }) => prompts,
       (prompt, name, { id }) => ({
         ...prompt,
@@ -98,14 +100,14 @@ export function searchIn(tools: Iterable<HostTool>, query: string, limit: number
 
 function unique<T extends Named, Entry>(
   sources: readonly CatalogSource[],
-  isAmbiguous: (id: string) => boolean,
+  toName: ToName,
   itemsOf: (source: CatalogSource) => readonly T[],
   toEntry: (item: T, name: string, source: CatalogSource) => Entry,
 ): Map<string, Entry> {
   const entries = new Map<string, Entry>()
   for (const source of sources) {
     for (const item of itemsOf(source)) {
-      const name = toName(source.id, item.name, isAmbiguous(source.id))
+      const name = toName(source, item.name)
       // A server that lists a name twice gets one entry: the first.
       if (!entries.has(name)) entries.set(name, toEntry(item, name, source))
     }
@@ -113,16 +115,35 @@ function unique<T extends Named, Entry>(
   return entries
 }
 
+type ToName = (source: Pick<CatalogSource, 'id' | 'isPrefixed'>, own: string) => string
+
 /**
- * A name with characters that every model API accepts. It gets a suffix if it had to be changed, and if the id begins with
- * another id: the tool `c` of `a_b` and the tool `b_c` of `a` would have the same name.
+ * A name gets a suffix if the id begins with another id: the tool `c` of `a_b` and the tool `b_c` of `a` would have the same
+ * name. A server without a prefix cannot take the names of another: those that begin with its id get a prefix and a suffix.
  */
-function toName(id: string, own: string, isAmbiguous: boolean): string {
-  const plain = `${id}_${own}`
-  const clean = plain.replace(/[^A-Za-z0-9_-]/g, '_')
-  const isUsable = clean === plain && clean.length <= maxNameLength && !isAmbiguous
+function namesWith(ids: readonly string[]): ToName {
+  const isAmbiguous = (id: string) => ids.some((other) => id.startsWith(`${other}_`))
+  const starts = ids.map((id) => ({ id, start: cleaned(`${id}_`).slice(0, shortestStart) }))
+  return ({ id, isPrefixed }, own) => {
+    if (isPrefixed) return toUsable(`${id}_${own}`, id, own, isAmbiguous(id))
+    const isTaken = starts.some((other) => other.id !== id && cleaned(own).startsWith(other.start))
+    return isTaken ? toUsable(`${id}_${own}`, id, own, true) : toUsable(own, id, own, false)
+  }
+}
+
+/** A name with characters that every model API accepts. It gets a suffix if it had to be changed. */
+function toUsable(plain: string, id: string, own: string, needsSuffix: boolean): string {
+  const clean = cleaned(plain)
+  const isUsable = clean === plain && clean.length <= maxNameLength && !needsSuffix
   return isUsable ? clean : withSuffix(clean, `${id}\n${own}`)
 }
+
+function cleaned(name: string): string {
+  return name.replace(/[^A-Za-z0-9_-]/g, '_')
+}
+
+/** A suffix has at most 8 characters, so names begin with at least this much of a long id. */
+const shortestStart = maxNameLength - 8
 
 function withSuffix(name: string, identity: string): string {
   const suffix = `_${hash(identity)}`

@@ -1,4 +1,4 @@
-import { DeniedError, McpError } from '../errors.ts'
+import { DeniedError, McpError, Suspended } from '../errors.ts'
 import { untilAborted } from '../util/abort.ts'
 import type { Emitter } from '../util/emitter.ts'
 import { isThenable } from '../util/maybe-async.ts'
@@ -36,6 +36,14 @@ export interface ConsentOptions {
   readonly closing: AbortSignal
 }
 
+/** The call that an action belongs to. */
+export interface ActionContext {
+  /** Aborts when the action is not wanted any more. */
+  readonly signal?: AbortSignal | undefined
+  /** Identifies the call to whoever asks the user. */
+  readonly origin?: unknown
+}
+
 /** What happens without a rule. Questions of servers are shown to the user anyway, who can decline them. */
 const defaults: Partial<Record<HostAction['kind'], Decision>> = { elicitation: 'allow' }
 
@@ -59,25 +67,25 @@ export class Consent {
   require(
     action: HostAction,
     findings: readonly Finding[] = [],
-    signal?: AbortSignal | undefined,
+    context?: ActionContext | undefined,
   ): undefined | Promise<Verdict> {
     const decided = this.#options.policy(action)
     if (!isThenable(decided) && isAllowed(decided, action, findings)) return undefined
-    return this.#require(action, findings, decided, signal)
+    return this.#require(action, findings, decided, context)
   }
 
   /** Decides without throwing. */
-  async decide(action: HostAction, findings: readonly Finding[] = []): Promise<Verdict> {
-    return this.#decide(action, findings, await this.#options.policy(action))
+  async decide(action: HostAction, findings: readonly Finding[] = [], context?: ActionContext): Promise<Verdict> {
+    return this.#decide(action, findings, await this.#options.policy(action), context)
   }
 
   async #require(
     action: HostAction,
     findings: readonly Finding[],
     decided: PolicyDecision | PromiseLike<PolicyDecision>,
-    signal: AbortSignal | undefined,
+    context: ActionContext | undefined,
   ): Promise<Verdict> {
-    const verdict = await this.#decide(action, findings, await decided, signal)
+    const verdict = await this.#decide(action, findings, await decided, context)
     if (verdict.allowed) return verdict
     throw new DeniedError(`${describeAction(action)} was denied: ${verdict.reason}`)
   }
@@ -86,11 +94,11 @@ export class Consent {
     action: HostAction,
     findings: readonly Finding[],
     decided: PolicyDecision,
-    signal?: AbortSignal | undefined,
+    context?: ActionContext | undefined,
   ): Promise<Verdict> {
     if (isAllowed(decided, action, findings)) return { allowed: true, by: 'policy', reason: reasonOf(decided) }
     const verdict =
-      decided.decision === 'deny' ? byPolicy(decided) : await this.#byGrantOrUser(action, findings, decided, signal)
+      decided.decision === 'deny' ? byPolicy(decided) : await this.#byGrantOrUser(action, findings, decided, context)
     this.#record(action, findings, verdict)
     return verdict
   }
@@ -99,25 +107,26 @@ export class Consent {
     action: HostAction,
     findings: readonly Finding[],
     decided: PolicyDecision,
-    signal: AbortSignal | undefined,
+    context: ActionContext | undefined,
   ): Promise<Verdict> {
     const held = findings.filter(({ severity }) => severity === 'high')
     const scope = await scopeOf(action)
     // A grant covers what was shown when it was given. Something suspicious was not.
     const grant = held.length === 0 ? this.#options.grants.use(scope) : undefined
     if (grant) return { allowed: true, by: 'grant', reason: `granted before (${grant.duration})` }
-    return this.#ask({ action, findings, reason: reasonFor(action, held, decided) }, scope, signal)
+    return this.#ask({ action, findings, reason: reasonFor(action, held, decided) }, scope, context)
   }
 
-  async #ask(question: Question, scope: GrantScope, callSignal: AbortSignal | undefined): Promise<Verdict> {
+  async #ask(question: Question, scope: GrantScope, context: ActionContext = {}): Promise<Verdict> {
     const { approve, events, closing, grants } = this.#options
     const { action, reason } = question
     if (!approve) return { allowed: false, by: 'default', reason: `${reason}, and there is no user to ask (approve)` }
     const choices = choicesOf[action.kind] ?? allChoices
     const digest = await digestOf(action)
-    const signal = callSignal ? AbortSignal.any([closing, callSignal]) : closing
+    const { origin } = context
+    const signal = context.signal ? AbortSignal.any([closing, context.signal]) : closing
     events.emit('approval', { action, state: 'waiting' })
-    const answer = await ask(approve, { ...question, digest, choices, signal }).finally(() =>
+    const answer = await ask(approve, { ...question, digest, choices, signal, origin }).finally(() =>
       events.emit('approval', { action, state: 'answered' }),
     )
     if ('failure' in answer) return { allowed: false, by: 'default', reason: answer.failure }
@@ -214,7 +223,11 @@ type Question = Pick<ApprovalRequest, 'action' | 'findings' | 'reason'>
 async function ask(approve: Approve, request: ApprovalRequest): Promise<{ approval: unknown } | { failure: string }> {
   const answered = (async () => approve(request))().then(
     (approval: unknown) => ({ approval }),
-    (error: unknown) => ({ failure: `the user could not be asked: ${messageOf(error)}` }),
+    (error: unknown) => {
+      // The call is run again when the user has answered.
+      if (error instanceof Suspended) throw error
+      return { failure: `the user could not be asked: ${messageOf(error)}` }
+    },
   )
   return untilAborted(answered, request.signal, withdrawn)
 }

@@ -26,27 +26,34 @@ export interface DataFlowsOptions {
 export class DataFlows {
   readonly #maxFingerprints: number
   readonly #servers = new Map<string, TextIndex>()
-  /** Text of arguments that no server had returned. */
-  readonly #own: TextIndex
+  /** Text of arguments that no server had returned. Created when needed, because a gateway has an object per anonymous call. */
+  #own: TextIndex | undefined
 
   constructor({ maxFingerprints = 65_536 }: DataFlowsOptions = {}) {
     this.#maxFingerprints = maxFingerprints
-    this.#own = new TextIndex(maxFingerprints)
   }
 
   /** Records the text of a result, a resource or a prompt of a server. */
   note(serverId: string, result: unknown): void {
+    forEachText(result, root, (text) => {
+      if (text.length < minSharedChars) return
+      const { chars, length } = normalize(text)
+      this.#indexOf(serverId).add(chars, length)
+    })
+  }
+
+  #indexOf(serverId: string): TextIndex {
     let index = this.#servers.get(serverId)
     if (!index) {
       index = new TextIndex(this.#maxFingerprints)
       this.#servers.set(serverId, index)
     }
-    const target = index
-    forEachText(result, root, (text) => {
-      if (text.length < minSharedChars) return
-      const { chars, length } = normalize(text)
-      target.add(chars, length)
-    })
+    return index
+  }
+
+  #ownIndex(): TextIndex {
+    this.#own ??= new TextIndex(this.#maxFingerprints)
+    return this.#own
   }
 
   /**
@@ -55,9 +62,13 @@ export class DataFlows {
    * @param tool Its own words, such as the values of an enumeration, are not reported.
    */
   find(args: unknown, toServerId: string, tool?: Tool): DataFlow[] {
-    const search = new Search(this.#servers, this.#own, toServerId, tool)
-    forEachText(args, root, (text, place) => search.check(text, place))
-    return search.flows
+    let search: Search | undefined
+    forEachText(args, root, (text, place) => {
+      if (text.length < minSharedChars) return
+      search ??= new Search(this.#servers, this.#ownIndex(), toServerId, tool)
+      search.check(text, place)
+    })
+    return search?.flows ?? []
   }
 
   /** Forgets the text of a server that was removed. */

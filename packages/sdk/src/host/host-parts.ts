@@ -1,3 +1,4 @@
+import type { ClientAuth } from '../auth/client/client-auth.ts'
 import type { Implementation } from '../protocol/capabilities.ts'
 import type { Root } from '../protocol/roots.ts'
 import type { CreateMessageParams, CreateMessageResult } from '../protocol/sampling.ts'
@@ -21,12 +22,17 @@ import { RootProvider } from './server-roots.ts'
 
 /** Generates messages for servers. */
 export interface Sampling {
-  sample(server: ActionServer, params: CreateMessageParams, signal: AbortSignal): Promise<CreateMessageResult>
+  sample(
+    server: ActionServer,
+    params: CreateMessageParams,
+    signal: AbortSignal,
+    origin?: unknown,
+  ): Promise<CreateMessageResult>
 }
 
 /** Gives roots to servers. */
 export interface Roots {
-  for(server: ActionServer): Promise<Root[]>
+  for(server: ActionServer, origin?: unknown): Promise<Root[]>
 }
 
 /** A host for one caller of a gateway: what differs from the host that it belongs to. */
@@ -34,6 +40,8 @@ export interface SessionOptions {
   /** Identifies the caller in the audit log. */
   readonly caller?: string | undefined
   readonly approve?: Approve | undefined
+  /** Credentials of the caller for a server, instead of those of the configuration. */
+  readonly authFor?: ((server: string) => ClientAuth | undefined) | undefined
   readonly input?: HostInput | undefined
   /** `false`: servers cannot request sampling, or roots. Default: those of the host. */
   readonly sampling?: Sampling | false | undefined

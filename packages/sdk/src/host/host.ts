@@ -1,5 +1,8 @@
+import type { CallOptions } from '../era/client.ts'
 import { McpError } from '../errors.ts'
+import type { Implementation } from '../protocol/capabilities.ts'
 import type { CompleteParams, CompleteResult } from '../protocol/completion.ts'
+import type { LoggingLevel, LoggingMessageParams } from '../protocol/logging.ts'
 import type { GetPromptResult } from '../protocol/prompts.ts'
 import type { ReadResourceResult, Resource, ResourceTemplateInfo } from '../protocol/resources.ts'
 import { Emitter } from '../util/emitter.ts'
@@ -7,7 +10,7 @@ import { pause } from '../util/scheduler.ts'
 import type { Approve } from './action.ts'
 import { Catalog, type HostPrompt, type HostTool, searchIn } from './catalog.ts'
 import type { ServerConfigs } from './config/server-config.ts'
-import { Consent } from './consent.ts'
+import { type ActionContext, Consent } from './consent.ts'
 import { DataFlows } from './data-flow.ts'
 import type { HostEvents, ServerState } from './events.ts'
 import type { Finding } from './findings/finding.ts'
@@ -17,9 +20,19 @@ import type { Grant, Grants } from './grants.ts'
 import { type HostParts, openParts, type SessionOptions } from './host-parts.ts'
 import { type ToolFormat, type ToolSet, type ToolsForOptions, toolsFor } from './models/tools-for.ts'
 import type { HostOptions } from './options.ts'
+import type { RelayedOptions } from './relayed-options.ts'
 import { ResourceFinder } from './resource-finder.ts'
-import { ServerConnections } from './server-connections.ts'
+import { ServerConnections, type UsedConnection } from './server-connections.ts'
+import type { ResourceUpdate } from './server-subscriptions.ts'
 import { type HostCallOptions, type HostToolResult, ToolCalls } from './tool-calls.ts'
+
+/** Options of the requests of a host. */
+export interface HostRequestOptions {
+  /** Cancels the request. */
+  signal?: AbortSignal | undefined
+  /** @internal For a caller of a gateway. */
+  relayed?: RelayedOptions | undefined
+}
 
 /** A resource of the catalog. */
 export interface HostResource extends Resource {
@@ -42,6 +55,10 @@ export interface ServerStatus {
   readonly trust: 'trusted' | 'untrusted'
   /** Why the server is `failed` or `held`. */
   readonly error?: unknown
+  /** The name and version that the server gives itself, while it is connected. They are not verified. */
+  readonly info?: Implementation | undefined
+  /** What the server says about its use, for a model, while it is connected. */
+  readonly instructions?: string | undefined
 }
 
 /**
@@ -116,7 +133,12 @@ export class Host {
 
   /** The servers in the order of the configuration. */
   get servers(): ServerStatus[] {
-    return this.#connections.all().map(({ server, state, error }) => ({ ...server, state, error }))
+    return this.#connections.all().map(({ server, state, error, client }) => ({
+      ...server,
+      state,
+      error,
+      ...(client && { info: client.getServerVersion(), instructions: client.getInstructions() }),
+    }))
   }
 
   /**
@@ -192,21 +214,48 @@ export class Host {
     args: Readonly<Record<string, unknown>>,
     options: HostCallOptions = {},
   ): Promise<HostToolResult> {
-    const connection = this.#connections.get(tool.server)
-    return connection.use((client) => {
-      // The definitions may have changed while the connection was opened.
-      const own = connection.definitions?.tools.find(({ name }) => name === tool.originalName)
-      if (!own) throw new McpError('invalid-argument', `it does not offer the tool ${tool.originalName} any more`)
-      const timeoutMs = options.timeoutMs ?? connection.config.timeoutMs
-      const isCurrent = () => connection.stillHas(own)
-      const { server } = connection
-      return this.#calls.call({ client, server, tool, own, isCurrent }, args, { ...options, timeoutMs })
-    }, options.signal)
+    return this.#connections.use(
+      tool.server,
+      ({ connection, client, send }) => {
+        // The definitions may have changed while the connection was opened.
+        const own = connection.definitions?.tools.find(({ name }) => name === tool.originalName)
+        if (!own) throw new McpError('invalid-argument', `it does not offer the tool ${tool.originalName} any more`)
+        const timeoutMs = options.timeoutMs ?? connection.config.timeoutMs
+        const isCurrent = () => connection.stillHas(own)
+        const { server } = connection
+        return this.#calls.call({ client, server, tool, own, isCurrent, send }, args, { ...options, timeoutMs })
+      },
+      options,
+    )
   }
 
   /** @internal Returns the tool with this name; undefined if there is none. */
   async findTool(name: string): Promise<HostTool | undefined> {
     return this.#catalog?.tools.get(name) ?? (await this.#ready()).tools.get(name)
+  }
+
+  /** @internal Resolves when the tools of all servers that answer are known; undefined if they are. */
+  ready(): Promise<void> | undefined {
+    return this.#connections.unknown().length === 0 ? undefined : this.#ready().then(() => {})
+  }
+
+  /** @internal Whether the definitions of a server are known. */
+  hasDefinitions(id: string): boolean {
+    return this.#connections.get(id).definitions !== undefined
+  }
+
+  /** @internal The tool with this name among those that are known now. */
+  knownTool(name: string): HostTool | undefined {
+    return this.#current().tools.get(name)
+  }
+
+  /** @internal Whether a server runs calls of this tool as tasks. */
+  supportsTasks({ server, execution }: HostTool): boolean {
+    return (
+      this.#connections.get(server).hasTaskExtension ||
+      execution?.taskSupport === 'optional' ||
+      execution?.taskSupport === 'required'
+    )
   }
 
   /** @internal Throws if there is no such prompt. */
@@ -231,20 +280,37 @@ export class Host {
     return (await this.#resources.find(uri, counts)).server.id
   }
 
+  /** @internal Whether sessions use the connection of the host, because every request to this server stands alone. */
+  standsAlone(server: string): boolean {
+    return this.#owner.#connections.standsAlone(server)
+  }
+
+  /** @internal Sets the minimum severity of log messages of all servers with a connection of this session. */
+  setLogLevel(level: LoggingLevel): void {
+    this.#connections.setLogLevel(level)
+  }
+
+  /** @internal Receives log messages of servers that belong to no call. */
+  onIdleLog(listener: (server: string, message: LoggingMessageParams) => void): void {
+    this.#connections.onIdleLog(listener)
+  }
+
   /** @internal Forgets which data came from which server, because another caller uses this session next. */
   forget(): void {
     this.#flows = new DataFlows()
   }
 
   /** Gets the messages of a prompt by its name in the catalog. */
-  async getPrompt(name: string, args: Readonly<Record<string, string>> = {}): Promise<GetPromptResult> {
+  async getPrompt(
+    name: string,
+    args: Readonly<Record<string, string>> = {},
+    options: HostRequestOptions = {},
+  ): Promise<GetPromptResult> {
     const prompt = await this.#owner.findPrompt(name)
-    const connection = this.#connections.get(prompt.server)
-    return connection.use(async (client) => {
-      const { server } = connection
+    const use = async ({ connection: { server }, client, send }: UsedConnection) => {
       const action = { kind: 'prompt', server, prompt: prompt.originalName, arguments: { ...args } } as const
-      await this.#consent.require(action, this.#inspect(action.arguments, server.id))
-      const result = await client.getPrompt(prompt.originalName, action.arguments)
+      await this.#consent.require(action, this.#inspect(action.arguments, server.id), contextOf(options))
+      const result = await client.getPrompt(prompt.originalName, action.arguments, sendOptions(options, send))
       this.#flows.note(server.id, result)
       this.#parts.audit?.append({
         event: 'prompt-get',
@@ -253,7 +319,8 @@ export class Host {
         details: { prompt: name },
       })
       return result
-    })
+    }
+    return this.#connections.use(prompt.server, use, options)
   }
 
   /**
@@ -261,33 +328,61 @@ export class Host {
    *
    * @param server The id of the server. Required only if several servers have the URI.
    */
-  async readResource(uri: string, { server }: { server?: string | undefined } = {}): Promise<ReadResourceResult> {
-    const connection = this.#connections.get(server ?? (await this.#owner.findResource(uri)))
-    return connection.use(async (client) => {
-      const { server } = connection
+  async readResource(
+    uri: string,
+    { server, ...options }: HostRequestOptions & { server?: string | undefined } = {},
+  ): Promise<ReadResourceResult> {
+    const use = async ({ connection: { server }, client, send }: UsedConnection) => {
       const { id } = server
-      await this.#consent.require({ kind: 'resource', server, uri }, this.#inspect({ uri }, id))
-      const result = await client.readResource(uri)
+      await this.#consent.require({ kind: 'resource', server, uri }, this.#inspect({ uri }, id), contextOf(options))
+      const result = await client.readResource(uri, sendOptions(options, send))
       this.#flows.note(id, result)
       this.#parts.audit?.append({ event: 'resource-read', server: id, caller: this.#session.caller, details: { uri } })
       return result
-    })
+    }
+    return this.#connections.use(server ?? (await this.#owner.findResource(uri)), use, options)
+  }
+
+  /**
+   * Calls `listener` when a resource changes. Needs the same permission as reading it. Survives the loss of the connection.
+   *
+   * @param server The id of the server. Required only if several servers have the URI.
+   * @returns A function that ends the subscription.
+   *
+   * @example
+   * const unsubscribe = await host.subscribeResource('notes://today', ({ uri }) => show(uri))
+   */
+  async subscribeResource(
+    uri: string,
+    listener: (update: ResourceUpdate) => void,
+    { server, ...options }: HostRequestOptions & { server?: string | undefined } = {},
+  ): Promise<() => Promise<void>> {
+    const id = server ?? (await this.#owner.findResource(uri))
+    const owner = this.standsAlone(id) ? this.#owner : this
+    const connection = owner.#connections.get(id)
+    const action = { kind: 'resource', server: connection.server, uri } as const
+    await this.#consent.require(action, this.#inspect({ uri }, id), contextOf(options))
+    return connection.subscriptions.add(uri, listener)
   }
 
   /** Completes an argument of a prompt of the catalog, or of a resource template. The server sees the beginning of the value. */
-  async complete({ ref, ...params }: CompleteParams): Promise<CompleteResult['completion']> {
+  async complete(
+    { ref, argument, context }: CompleteParams,
+    options: HostRequestOptions = {},
+  ): Promise<CompleteResult['completion']> {
     const found = await this.#owner.findReference(ref)
-    const connection = this.#connections.get(found.server)
-    const { server } = connection
-    const args = { ...params.context?.arguments, [params.argument.name]: params.argument.value }
-    return connection.use(async (client) => {
+    const args = { ...context?.arguments, [argument.name]: argument.value }
+    const use = async ({ connection: { server }, client, send }: UsedConnection) => {
       const action =
         found.ref.type === 'ref/prompt'
           ? ({ kind: 'prompt', server, prompt: found.ref.name, arguments: args } as const)
           : ({ kind: 'resource', server, uri: found.ref.uri } as const)
-      await this.#consent.require(action, this.#inspect(args, server.id))
-      return client.complete({ ...params, ref: found.ref })
-    })
+      await this.#consent.require(action, this.#inspect(args, server.id), contextOf(options))
+      // Without `_meta`: that of a gateway's caller has the revision and the progress token of the caller.
+      const params = { ref: found.ref, argument, ...(context && { context }) }
+      return client.complete(params, sendOptions(options, send))
+    }
+    return this.#connections.use(found.server, use, options)
   }
 
   /** The grants that are valid now. */
@@ -352,7 +447,10 @@ export class Host {
 
   /** If the server of the tool is not available, that is the reason. */
   #notFound(name: string): McpError {
-    const broken = this.#connections.all().find(({ server, error }) => error && name.startsWith(`${server.id}_`))
+    const failed = this.#connections.all().filter(({ error }) => error)
+    const broken =
+      failed.find(({ server }) => name.startsWith(`${server.id}_`)) ??
+      failed.find(({ config }) => config.prefix === false)
     if (!broken) return this.#current().unknownTool(name)
     const { server, error } = broken
     const why = error instanceof Error ? error.message : String(error)
@@ -381,4 +479,12 @@ export class Host {
     this.#catalog = undefined
     this.#events.emit('catalogChanged', undefined)
   }
+}
+
+function contextOf({ signal, relayed }: HostRequestOptions): ActionContext {
+  return { signal, origin: relayed?.origin }
+}
+
+function sendOptions({ signal }: HostRequestOptions, send: CallOptions): CallOptions {
+  return signal ? { ...send, signal } : send
 }

@@ -52,6 +52,8 @@ export interface HostInputContext {
   readonly server: ActionServer
   /** Aborts when the server withdraws the question, or the call that it belongs to is cancelled. */
   readonly signal: AbortSignal
+  /** @internal The call that the server asks for, if it is known. */
+  readonly origin?: unknown
 }
 
 /** Limits that protect the host and the model from servers. */

@@ -1,6 +1,10 @@
 import type { Client } from '../client/client.ts'
+import { CallQuestions } from '../client/input/call-questions.ts'
 import type { ClientOptions } from '../client/options.ts'
-import { DeniedError, McpError } from '../errors.ts'
+import type { CallInput } from '../era/client.ts'
+import { DeniedError, McpError, UrlElicitationRequiredError } from '../errors.ts'
+import { isAtLeast, type LoggingLevel } from '../protocol/logging.ts'
+import { tasksExtension } from '../protocol/tasks.ts'
 import type { Tool } from '../protocol/tools.ts'
 import { untilAborted } from '../util/abort.ts'
 import { type Backoff, backoffMs } from '../util/backoff.ts'
@@ -8,10 +12,12 @@ import { clock } from '../util/clock.ts'
 import { pause, scheduler, type Timer } from '../util/scheduler.ts'
 import { TokenBucket } from '../util/token-bucket.ts'
 import type { ActionServer } from './action.ts'
+import { CallLogs } from './call-logs.ts'
 import type { ServerConfig } from './config/server-config.ts'
 import { type Definitions, digestOf } from './definitions.ts'
 import type { ServerState } from './events.ts'
 import { loadDefinitions } from './load-definitions.ts'
+import { ServerSubscriptions } from './server-subscriptions.ts'
 
 const defaultIdleMs = 300_000
 
@@ -60,11 +66,22 @@ export class ServerConnection {
   #idleTimer: Timer | undefined
   #failures = 0
   #retryAt = 0
+  #isStateless = false
+  #hasTaskExtension = false
+  #questions: CallQuestions | undefined
+  #logLevel: LoggingLevel | undefined
+  readonly logs = new CallLogs()
+  readonly subscriptions: ServerSubscriptions
   readonly #closing = new AbortController()
 
   constructor(options: ServerConnectionOptions) {
     this.#options = options
     this.#state = options.config.disabled ? 'disabled' : 'idle'
+    this.subscriptions = new ServerSubscriptions({
+      use: (work) => this.use(work),
+      onEmpty: () => this.#startIdleTimer(),
+      onError: options.onError,
+    })
   }
 
   get server(): ActionServer {
@@ -99,6 +116,43 @@ export class ServerConnection {
     return this.#hasResources && this.definitions !== undefined
   }
 
+  /** Whether every request to the server stood alone when it was last connected, so that many callers can share it. */
+  get isStateless(): boolean {
+    return this.#isStateless
+  }
+
+  /** Whether the server decides which calls become tasks (2026-07-28). */
+  get hasTaskExtension(): boolean {
+    return this.#hasTaskExtension
+  }
+
+  /** Uses definitions that were approved on another connection to the same server, while there are none of this one. */
+  adopt(definitions: Definitions): void {
+    if (this.#definitions) return
+    this.#definitions = definitions
+    this.#options.onDefinitions()
+  }
+
+  /** What a call on another connection to the same server needs to ask the user of this one. */
+  inputFor(origin: unknown, exchange: CallInput['exchange']): CallInput {
+    const { server, client } = this.#options
+    this.#questions ??= new CallQuestions(client.handlers ?? {}, { name: server.id, address: server.address })
+    return this.#questions.of(origin, exchange)
+  }
+
+  /** Sets the minimum severity of log messages, also for later connections. */
+  setLogLevel(level: LoggingLevel): void {
+    this.#logLevel = level
+    if (this.#client) void this.#applyLogLevel(this.#client)
+  }
+
+  /** Makes the server send messages of this severity, if it does not yet. Calls that want fewer filter them. */
+  async lowerLogLevel(client: Client, level: LoggingLevel): Promise<void> {
+    if (this.#logLevel !== undefined && isAtLeast(level, this.#logLevel)) return
+    this.#logLevel = level
+    await this.#applyLogLevel(client)
+  }
+
   /** Whether the server still has exactly this tool, and may be used. Waits for definitions that are being read. */
   async stillHas(tool: Tool): Promise<boolean> {
     await this.#checking
@@ -114,7 +168,7 @@ export class ServerConnection {
       const client = await (signal ? untilAborted(this.ready(), signal, cancelled) : this.ready())
       return await work(client)
     } catch (error) {
-      throw this.#named(error)
+      throw loginRequired(error) ?? this.#named(error)
     } finally {
       this.#activeCalls--
       this.#startIdleTimer()
@@ -147,6 +201,7 @@ export class ServerConnection {
     this.#stopIdleTimer()
     const client = this.#client
     this.#client = undefined
+    this.subscriptions.lost()
     if (this.#state !== 'disabled') this.#setState('idle')
     this.#failures = 0
     this.#retryAt = 0
@@ -184,12 +239,17 @@ export class ServerConnection {
       // The user may have thought about it for minutes.
       if (client.state === 'closed') throw new McpError('closed', 'the connection was lost')
       this.#listen(client)
+      this.#isStateless = client.rules?.multiRoundTrip === true
+      this.#hasTaskExtension = client.server.capabilities.extensions?.[tasksExtension] !== undefined
+      void this.#applyLogLevel(client)
       this.#client = client
+      this.subscriptions.connected(client)
       this.#failures = 0
       this.#setState('ready')
       this.#startIdleTimer()
       return client
-    } catch (error) {
+    } catch (failure) {
+      const error = loginRequired(failure) ?? failure
       await client?.close().catch(() => {})
       this.#fail(error)
       throw error
@@ -243,15 +303,35 @@ export class ServerConnection {
     void client.listen({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }).catch(() => {})
   }
 
+  async #applyLogLevel(client: Client): Promise<void> {
+    if (this.#logLevel === undefined || !client.getServerCapabilities()?.logging) return
+    this.logs.attach(client)
+    await client.setLoggingLevel(this.#logLevel).catch(this.#options.onError)
+  }
+
   #lost(): void {
     this.#client = undefined
     this.#stopIdleTimer()
+    this.subscriptions.lost()
     this.#fail(new McpError('closed', 'the connection was lost'))
+    if (!this.subscriptions.isEmpty) void this.#restoreSubscriptions()
+  }
+
+  /** Subscribers do not call, so nothing else would connect again. */
+  async #restoreSubscriptions(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted && !this.#client && !this.subscriptions.isEmpty) {
+      await pause(Math.max(this.#retryAt - clock.monotonic(), 0) + 1, { signal, unref: true })
+      if (this.#state === 'held' || this.#state === 'disabled') return
+      await this.ready().catch(() => {})
+    }
   }
 
   #fail(error: unknown): void {
     this.#error = error
     if (this.#state === 'held' || this.#closing.signal.aborted) return
+    // The user may log in at any moment.
+    if (error instanceof UrlElicitationRequiredError) return this.#setState('failed', error)
     this.#retryAt = clock.monotonic() + backoffMs(retries, this.#failures++)
     this.#setState('failed', error)
   }
@@ -265,7 +345,8 @@ export class ServerConnection {
 
   #startIdleTimer(): void {
     const { idleMs = defaultIdleMs } = this.#options.config
-    if (!this.#client || this.#activeCalls > 0 || idleMs === Number.POSITIVE_INFINITY) return
+    if (!this.#client || this.#activeCalls > 0 || !this.subscriptions.isEmpty || idleMs === Number.POSITIVE_INFINITY)
+      return
     this.#stopIdleTimer()
     this.#idleTimer = scheduler.setTimeout(() => void this.disconnect().catch(this.#options.onError), idleMs)
     scheduler.unref(this.#idleTimer)
@@ -284,6 +365,16 @@ export class ServerConnection {
     error.message = prefix + error.message
     return error
   }
+}
+
+/** The credentials of a user may need a login first. Whatever failed because of that, the user has to know. */
+function loginRequired(error: unknown): UrlElicitationRequiredError | undefined {
+  let cause = error
+  for (let depth = 0; depth < 10 && cause instanceof Error; depth++) {
+    if (cause instanceof UrlElicitationRequiredError) return cause
+    cause = cause.cause
+  }
+  return undefined
 }
 
 function hostClosed(): McpError {

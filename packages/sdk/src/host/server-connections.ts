@@ -1,4 +1,8 @@
+import type { Client } from '../client/client.ts'
+import type { CallOptions } from '../era/client.ts'
 import { McpError } from '../errors.ts'
+import type { RpcNotification } from '../jsonrpc/message.ts'
+import type { LoggingLevel, LoggingMessageParams } from '../protocol/logging.ts'
 import type { Emitter } from '../util/emitter.ts'
 import type { ActionServer } from './action.ts'
 import type { CatalogSource } from './catalog.ts'
@@ -11,6 +15,7 @@ import type { OtherServer } from './findings/shadowing.ts'
 import type { HostParts, SessionOptions } from './host-parts.ts'
 import { addressOf, openClient, type Target } from './open-client.ts'
 import { comparePins, type PinnedDefinitions, pinDefinitions } from './pins.ts'
+import type { RelayedOptions } from './relayed-options.ts'
 import { ServerConnection } from './server-connection.ts'
 import { handlersFor } from './server-questions.ts'
 
@@ -24,10 +29,25 @@ export interface ServerConnectionsOptions {
   readonly owner: ServerConnections | undefined
 }
 
+/** A connection while work uses it. */
+export interface UsedConnection {
+  readonly connection: ServerConnection
+  readonly client: Client
+  /** Options of every request of this work. */
+  readonly send: CallOptions
+}
+
+export interface UseOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly relayed?: RelayedOptions | undefined
+}
+
 /** The connections of one host, by server id. */
 export class ServerConnections {
   readonly #options: ServerConnectionsOptions
   readonly #connections = new Map<string, ServerConnection>()
+  #logLevel: LoggingLevel | undefined
+  #onIdleLog: ((server: string, message: LoggingMessageParams) => void) | undefined
 
   constructor(options: ServerConnectionsOptions) {
     this.#options = options
@@ -45,8 +65,70 @@ export class ServerConnections {
 
   /** Throws if there is no server with this id. */
   get(id: string): ServerConnection {
+    const found = this.#own(id)
+    return (found.config.shared && this.#options.owner?.get(id)) || found
+  }
+
+  /**
+   * Runs work with a connected client whose definitions are approved. If every request to a server stands alone, callers
+   * share the connection of the host: what a call may ask travels with the call.
+   */
+  async use<T>(
+    id: string,
+    work: (used: UsedConnection) => Promise<T>,
+    { signal, relayed }: UseOptions = {},
+  ): Promise<T> {
+    const own = this.get(id)
+    const run = async (connection: ServerConnection, client: Client, send: CallOptions): Promise<T> => {
+      const log = relayed?.onLog && relayed.logLevel ? connection.logs.listen(client, relayed.onLog) : undefined
+      const onNotification = log && ((notification: RpcNotification) => log.onNotification(notification))
+      try {
+        return await work({ connection, client, send: { ...send, ...(onNotification && { onNotification }) } })
+      } finally {
+        log?.stop()
+      }
+    }
+    const isPersonal = this.#options.session.authFor?.(id) !== undefined
+    const shared = !isPersonal && this.#options.owner?.standsAlone(id) ? this.#options.owner.get(id) : undefined
+    if (shared) {
+      const done = await shared.use(async (client) => {
+        // The server may have been replaced by one of an earlier revision.
+        if (!client.rules?.multiRoundTrip) return undefined
+        return {
+          value: await run(shared, client, {
+            input: own.inputFor(relayed?.origin, relayed?.exchange),
+            logLevel: relayed?.logLevel,
+          }),
+        }
+      }, signal)
+      if (done) return done.value
+    }
+    return own.use(async (client) => {
+      if (relayed?.statesLogLevel && relayed.logLevel) await own.lowerLogLevel(client, relayed.logLevel)
+      return run(own, client, {})
+    }, signal)
+  }
+
+  /** Whether sessions use this connection, because every request to this server stands alone. */
+  standsAlone(id: string): boolean {
+    const { config, isStateless } = this.#own(id)
+    return !config.shared && isStateless
+  }
+
+  /** Sets the minimum severity of log messages of all servers. */
+  setLogLevel(level: LoggingLevel): void {
+    this.#logLevel = level
+    for (const connection of this.all()) connection.setLogLevel(level)
+  }
+
+  /** Receives log messages that belong to no call. */
+  onIdleLog(listener: (server: string, message: LoggingMessageParams) => void): void {
+    this.#onIdleLog = listener
+  }
+
+  #own(id: string): ServerConnection {
     const found = this.#connections.get(id)
-    if (found) return (found.config.shared && this.#options.owner?.get(id)) || found
+    if (found) return found
     throw new McpError(
       'invalid-argument',
       `There is no server ${JSON.stringify(id)}. There are: ${this.ids().join(', ')}`,
@@ -62,11 +144,11 @@ export class ServerConnections {
 
   /** What the catalog is made of. */
   sources(): CatalogSource[] {
-    return this.all().flatMap(({ server, definitions }) =>
-      definitions
-        ? [{ id: server.id, trust: server.trust, tools: definitions.tools, prompts: definitions.prompts }]
-        : [],
-    )
+    return this.all().flatMap(({ server, config, definitions }) => {
+      if (!definitions) return []
+      const { tools, prompts } = definitions
+      return [{ id: server.id, trust: server.trust, isPrefixed: config.prefix !== false, tools, prompts }]
+    })
   }
 
   /** Applies a new configuration. Servers whose entry is the same stay connected. */
@@ -103,8 +185,14 @@ export class ServerConnections {
       questionsPerMinute: limits.questionsPerMinute,
     })
     const client = { handlers, trusted: server.trust === 'trusted', tasks: true }
-    const open = { server, config, info, connectTimeoutMs: limits.connectTimeoutMs }
-    return new ServerConnection({
+    const auth = session.authFor?.(id)
+    const open = {
+      server,
+      config: auth && 'url' in config ? { ...config, auth } : config,
+      info,
+      connectTimeoutMs: limits.connectTimeoutMs,
+    }
+    const connection: ServerConnection = new ServerConnection({
       server,
       config,
       client,
@@ -113,9 +201,17 @@ export class ServerConnections {
         openClient({ ...open, signal, approve: (target) => this.#approveTarget(server, target) }, options),
       approveDefinitions: (definitions) => this.#approveDefinitions(server, definitions),
       onState: (state, error) => this.#changed(id, state, error),
-      onDefinitions,
+      onDefinitions: () => {
+        const { definitions } = connection
+        const { owner } = this.#options
+        if (definitions && owner) owner.#own(id).adopt(definitions)
+        onDefinitions()
+      },
       onError: (error) => events.emit('error', { server: id, error }),
     })
+    connection.logs.onIdle = (message) => this.#onIdleLog?.(id, message)
+    if (this.#logLevel) connection.setLogLevel(this.#logLevel)
+    return connection
   }
 
   /** A command or URL that was approved before is not asked about again, unless it changed. */

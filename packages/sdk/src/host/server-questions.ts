@@ -2,12 +2,14 @@ import type { ClientHandlers, InputContext } from '../client/input/handlers.ts'
 import { ErrorCode, ProtocolError } from '../errors.ts'
 import type { ElicitParams } from '../protocol/elicitation.ts'
 import { clock } from '../util/clock.ts'
+import { isObject } from '../util/objects.ts'
 import { TokenBucket } from '../util/token-bucket.ts'
 import type { ActionServer } from './action.ts'
 import type { AuditLog } from './audit/audit.ts'
 import type { Consent } from './consent.ts'
 import type { Roots, Sampling } from './host-parts.ts'
 import type { HostInput } from './options.ts'
+import type { QuestionOrigin } from './relayed-options.ts'
 
 export interface ServerQuestionsOptions {
   readonly server: ActionServer
@@ -27,20 +29,22 @@ export function handlersFor(options: ServerQuestionsOptions): ClientHandlers {
   const { elicit, elicitUrl } = input
   return {
     ...(elicit && {
-      elicit: async (form, { signal }) => {
-        await elicitation.allow({ message: form.message, requestedSchema: form.requestedSchema })
-        return elicitation.record(await elicit(form, { server, signal }))
+      elicit: async (form, { signal, origin }) => {
+        await elicitation.allow({ message: form.message, requestedSchema: form.requestedSchema }, origin)
+        return elicitation.record(await elicit(form, { server, signal, origin }))
       },
     }),
     ...(elicitUrl && {
-      elicitUrl: async (request, { signal }) => {
+      elicitUrl: async (request, { signal, origin }) => {
         const { message, url, elicitationId = '' } = request
-        await elicitation.allow({ mode: 'url', message, url: url.href, elicitationId })
-        return elicitation.record(await elicitUrl(request, { server, signal }))
+        await elicitation.allow({ mode: 'url', message, url: url.href, elicitationId }, origin)
+        return elicitation.record(await elicitUrl(request, { server, signal, origin }))
       },
     }),
-    ...(sampling && { sample: (params, { signal }: InputContext) => sampling.sample(server, params, signal) }),
-    ...(roots && { roots: () => roots.for(server) }),
+    ...(sampling && {
+      sample: (params, { signal, origin }: InputContext) => sampling.sample(server, params, signal, origin),
+    }),
+    ...(roots && { roots: ({ origin }: InputContext) => roots.for(server, origin) }),
   }
 }
 
@@ -56,10 +60,11 @@ class Elicitation {
   }
 
   /** Throws the error for the server if it may not ask. */
-  async allow(request: ElicitParams): Promise<void> {
+  async allow(request: ElicitParams, origin: unknown): Promise<void> {
     const { server, consent } = this.#options
-    if (!this.#bucket.take(clock.monotonic())) throw refused('The user is not asked that often')
-    const verdict = await consent.decide({ kind: 'elicitation', server, request })
+    const isCounted = isOrigin(origin) && origin.isCounted()
+    if (!isCounted && !this.#bucket.take(clock.monotonic())) throw refused('The user is not asked that often')
+    const verdict = await consent.decide({ kind: 'elicitation', server, request }, [], { origin })
     if (!verdict.allowed) throw refused('The host does not allow this question')
   }
 
@@ -69,6 +74,10 @@ class Elicitation {
     audit?.append({ event: 'elicitation', server: server.id, caller, details: { action: answer.action } })
     return answer
   }
+}
+
+function isOrigin(origin: unknown): origin is QuestionOrigin {
+  return isObject(origin) && typeof origin.isCounted === 'function'
 }
 
 function refused(message: string): ProtocolError {

@@ -1,6 +1,7 @@
 import type { Client } from '../client/client.ts'
 import type { ToolResult } from '../client/features/tool-result.ts'
-import { DeniedError, McpError } from '../errors.ts'
+import type { CallOptions } from '../era/client.ts'
+import { DeniedError, McpError, Suspended } from '../errors.ts'
 import type { Progress, RequestOptions } from '../jsonrpc/pending.ts'
 import type { RequestMeta } from '../protocol/meta.ts'
 import type { Tool } from '../protocol/tools.ts'
@@ -20,6 +21,7 @@ import type { DataFlows } from './data-flow.ts'
 import type { HostEvents } from './events.ts'
 import type { Finding } from './findings/finding.ts'
 import { inspectArguments, inspectResult } from './findings/inspect.ts'
+import type { RelayedOptions } from './relayed-options.ts'
 
 /** Options of `host.callTool`. */
 export interface HostCallOptions extends Pick<RequestOptions, 'signal' | 'timeoutMs' | 'onProgress'> {
@@ -27,6 +29,8 @@ export interface HostCallOptions extends Pick<RequestOptions, 'signal' | 'timeou
   _meta?: RequestMeta | undefined
   /** @internal Headers to pass on to a server over HTTP. */
   headers?: Readonly<Record<string, string>> | undefined
+  /** @internal For a caller of a gateway. */
+  relayed?: RelayedOptions | undefined
 }
 
 /** Where a result came from. */
@@ -66,6 +70,8 @@ export interface FoundTool {
   readonly own: Tool
   /** Whether the server still has this definition, and may be used. */
   isCurrent(): Promise<boolean>
+  /** Options of every request on this connection. */
+  readonly send: CallOptions
 }
 
 /** Calls tools: checks the arguments, asks for consent, records the call, and checks the result. */
@@ -78,7 +84,7 @@ export class ToolCalls {
   }
 
   async call(
-    { client, server, tool, own, isCurrent }: FoundTool,
+    { client, server, tool, own, isCurrent, send }: FoundTool,
     given: Readonly<Record<string, unknown>>,
     options: HostCallOptions = {},
   ): Promise<HostToolResult> {
@@ -95,7 +101,7 @@ export class ToolCalls {
       arguments: args,
       flows: flows().find(args, server.id, own),
     } as const
-    const asked = consent.require(action, findings, options.signal)
+    const asked = consent.require(action, findings, { signal: options.signal, origin: options.relayed?.origin })
     if (asked) {
       await asked
       // The user saw one definition; by now the server may have another.
@@ -107,13 +113,14 @@ export class ToolCalls {
     if (room) await room
     const running = this.#begin(tool, options)
     try {
+      const task = options.relayed?.asTask && canBeTask(own, client) ? { task: {} } : {}
       const result = await client.callTool(
-        { name: own.name, arguments: { ...args }, ...meta(options) },
-        running.options,
+        { name: own.name, arguments: { ...args }, ...task, ...meta(options) },
+        { ...running.options, ...send },
       )
       return this.#accept(tool, args, result, running)
     } catch (error) {
-      running.end('failed', error)
+      running.end(error instanceof Suspended ? 'suspended' : 'failed', error)
       throw error
     }
   }
@@ -155,6 +162,8 @@ export class ToolCalls {
       durationMs: () => clock.monotonic() - startedAt,
       end: (state, error) => {
         signal?.removeEventListener('abort', cancelling)
+        // The call waits for an answer of its caller, and is run again with it.
+        if (state === 'suspended') return
         emit(state, error === undefined ? {} : { error })
         if (state === 'failed') this.#record(name, server, { id, error: messageOf(error) })
       },
@@ -187,10 +196,9 @@ export class ToolCalls {
       findings: findings.map(({ rule, where }) => ({ rule, where })),
     })
     const source: ResultSource = { server: tool.server, tool: tool.name, trust: tool.trust }
-    return Object.defineProperties(result, {
-      source: { value: source },
-      findings: { value: findings },
-    }) as HostToolResult
+    // One after the other: `defineProperties` takes several times as long.
+    Object.defineProperty(result, 'source', { value: source })
+    return Object.defineProperty(result, 'findings', { value: findings }) as HostToolResult
   }
 
   #record(tool: string, server: string, details: Record<string, unknown>): void {
@@ -203,7 +211,7 @@ interface RunningCall {
   readonly id: string
   readonly options: HttpSendOptions
   durationMs(): number
-  end(state: 'completed' | 'failed', error?: unknown): void
+  end(state: 'completed' | 'failed' | 'suspended', error?: unknown): void
 }
 
 /** Arguments that a schema does not name reach the server unchecked, unless it says that others are welcome. */
@@ -235,8 +243,16 @@ function copyJson(value: unknown, depth = 0): unknown {
   return copy
 }
 
+/** 2025-11-25: the client requests a task, for tools that support it. */
+function canBeTask({ execution }: Tool, client: Client): boolean {
+  return (
+    execution?.taskSupport === 'optional' && client.getServerCapabilities()?.tasks?.requests?.tools?.call !== undefined
+  )
+}
+
 function meta({ _meta }: HostCallOptions): { _meta?: RequestMeta } {
-  return _meta === undefined ? {} : { _meta }
+  // The request has a progress token in any case, and merging two objects takes longer than writing one.
+  return _meta === undefined || Object.keys(_meta).length === 0 ? {} : { _meta }
 }
 
 function messageOf(error: unknown): string {

@@ -1,7 +1,7 @@
 import { McpError, TimeoutError } from '../errors.ts'
 import { clock } from '../util/clock.ts'
 import { scheduler, type Timer } from '../util/scheduler.ts'
-import type { Params, RequestId, ResultObject } from './message.ts'
+import type { Params, RequestId, ResultObject, RpcNotification } from './message.ts'
 import type { ReplyStream } from './transport.ts'
 
 /** The progress of a request. */
@@ -273,6 +273,8 @@ export interface SendOptions extends RequestOptions {
   progress?: boolean | undefined
   /** Called with the id of the request when it is sent. */
   onSent?: ((id: number) => void) | undefined
+  /** Called with each notification on the stream of this request, if the transport has a stream per request. */
+  onNotification?: ((notification: RpcNotification) => void) | undefined
   /** Members of `_meta` that every request carries, as JSON text without braces. */
   meta?: string | undefined
   /** The stream of the peer's request that this one belongs to. */

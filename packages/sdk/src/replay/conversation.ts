@@ -27,6 +27,10 @@ export interface Conversation {
   ask(question: InputRequest, options: AskOptions): Promise<ResultObject>
   /** Runs work and stores its result, so that it does not run again when the handler does. */
   once<T>(key: string, work: () => T | Promise<T>): Promise<T>
+  /** Number of questions that were answered in earlier runs of the handler. */
+  readonly answerCount: number
+  /** Whether `once` has a result for this key, or is about to. */
+  remembers(key: string): boolean
   /** For handlers that return `inputRequired()`: the answers of the client. */
   readonly inputResponses: InputResponses
   /** For handlers that return `inputRequired()`: the state they returned with the questions. */

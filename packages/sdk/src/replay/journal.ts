@@ -37,6 +37,8 @@ const maxChanges = 3
  */
 export class Journal {
   readonly round: number
+  /** Number of questions that were answered in earlier runs. */
+  readonly answerCount: number
   #changes: number
   readonly #once: OnceResults
   readonly #answers = new Map<string, Answered>()
@@ -62,6 +64,7 @@ export class Journal {
     for (const [key, digest] of Object.entries(state?.asked ?? {})) {
       if (Object.hasOwn(responses, key)) this.#answers.set(key, { digest, answer: responses[key] as ResultObject })
     }
+    this.answerCount = this.#answers.size
   }
 
   /**
@@ -101,6 +104,11 @@ export class Journal {
   async once<T>(key: string, work: () => T | Promise<T>): Promise<T> {
     if (this.isWaiting && !this.#once.has(key)) throw new Suspended(key)
     return this.#once.run(key, work)
+  }
+
+  /** Whether `once` has a result for this key, or is about to. */
+  remembers(key: string): boolean {
+    return this.#once.has(key)
   }
 
   /** Waits for checks and work in progress, which may still add a question or a result. */

@@ -99,6 +99,14 @@ export class ReplayingConversation<C extends ReplayCall> implements Conversation
     return this.#journal.once(key, work)
   }
 
+  get answerCount(): number {
+    return this.#journal?.answerCount ?? 0
+  }
+
+  remembers(key: string): boolean {
+    return this.#journal?.remembers(key) ?? false
+  }
+
   /**
    * Continues with another backend while the handler runs, as when its call is promoted to a task.
    * @returns The state so far. Later results of `ctx.once` go to `backend.saveOnce`.

@@ -10,6 +10,7 @@ import type { HttpOptions } from '../transport/http/server/options.ts'
 import { scheduler } from '../util/scheduler.ts'
 import { HttpConnections } from './http-connections.ts'
 import { endpointOf } from './http-handler.ts'
+import { checkInspector, type HttpInspector, loadInspector } from './http-inspector.ts'
 
 /** Options of `serveHttp()`. */
 export interface ServeHttpOptions extends HttpOptions {
@@ -30,6 +31,11 @@ export interface ServeHttpOptions extends HttpOptions {
   healthPath?: string | undefined
   /** Shut down and exit the process on SIGTERM and SIGINT. Default true. */
   exit?: boolean | undefined
+  /**
+   * Serves the web inspector at `/`, to this machine only, and prints its URL on stderr. It needs the package `@tenon/cli`. Do
+   * not use it in production: whoever has the URL can start programs. Default false.
+   */
+  inspector?: boolean | HttpInspector | undefined
 }
 
 /** A running HTTP server. */
@@ -37,6 +43,8 @@ export interface ServingHttp {
   /** The URL of the endpoint, for example `http://127.0.0.1:3000/mcp`. */
   readonly url: string
   readonly port: number
+  /** The URL of the inspector, which contains its secret; undefined without `inspector`. */
+  readonly inspectorUrl: string | undefined
   /** Current counts of sessions, streams and requests. */
   readonly metrics: HttpMetrics
   /** False during and after shutdown. */
@@ -69,13 +77,15 @@ const longestLingerMs = 500
  */
 export async function serveHttp(server: McpServer | Server, options: ServeHttpOptions = {}): Promise<ServingHttp> {
   const { port = 3000, host = '127.0.0.1', path = '/mcp', graceMs = 5_000, exit = true, ...rest } = options
-  const { shutdownDelayMs, healthPath, ...httpOptions } = rest
+  const { shutdownDelayMs, healthPath, inspector: wanted = false, ...httpOptions } = rest
   const { bodyTimeoutMs = 30_000 } = options
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new TypeError('port must be an integer from 0 to 65535')
   checkPath('path', path)
   if (healthPath !== undefined) checkPath('healthPath', healthPath)
   checkResource(options, host)
+  if (wanted) checkInspector(host, path)
+  const inspector = wanted === true ? await loadInspector() : wanted || undefined
   const handler = new HttpRequestHandler(endpointOf(server), httpOptions, true)
   const settings = {
     headersTimeout: Math.min(headersTimeout, bodyTimeoutMs),
@@ -94,7 +104,7 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
     if (requested === healthPath) respondToHealthCheck(response, state.ready)
     else if (isServed(requested, path, httpOptions) || handler.describes(requested))
       handler.handle(new NodeCall(request, response))
-    else notFound(response, path)
+    else if (!inspector?.handle(request, response)) notFound(response, path)
   })
   // The size of headers is limited instead. With a limit on their number, Node.js would silently drop the last ones.
   http.maxHeadersCount = 0
@@ -103,7 +113,8 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   await listen(http, port, host)
   let closing: Promise<void> | undefined
   const close = (defaultMs = 0) => {
-    closing ??= shutDown({ http, connections, handler, state, delayMs: shutdownDelayMs ?? defaultMs, graceMs })
+    const delayMs = shutdownDelayMs ?? defaultMs
+    closing ??= shutDown({ http, connections, handler, inspector, state, delayMs, graceMs })
     return closing
   }
   const removeSignalHandlers = exit ? closeOnSignal(close) : () => {}
@@ -111,6 +122,10 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   const name = isWildcardAddress(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host
   const url = `http://${name}:${actual}${path}`
   handler.servedAt(url)
+  const inspectorUrl = inspector && `http://${name}:${actual}${inspector.path}`
+  inspector?.connectOnOpen({ target: url })
+  // Stdout belongs to the program.
+  if (wanted === true) console.error(`[tenon] Inspector: ${inspectorUrl}`)
   const end = () => {
     removeSignalHandlers()
     return close()
@@ -118,6 +133,7 @@ export async function serveHttp(server: McpServer | Server, options: ServeHttpOp
   return {
     url,
     port: actual,
+    inspectorUrl,
     get metrics() {
       return handler.metrics
     },
@@ -188,12 +204,14 @@ interface Shutdown {
   readonly http: HttpServer
   readonly connections: HttpConnections
   readonly handler: HttpRequestHandler
+  readonly inspector: HttpInspector | undefined
   readonly state: { ready: boolean }
   readonly delayMs: number
   readonly graceMs: number
 }
 
-async function shutDown({ http, connections, handler, state, delayMs, graceMs }: Shutdown): Promise<void> {
+async function shutDown(shutdown: Shutdown): Promise<void> {
+  const { http, connections, handler, inspector, state, delayMs, graceMs } = shutdown
   state.ready = false
   await waitForClients(connections, delayMs)
   await connections.acceptPending()
@@ -204,6 +222,8 @@ async function shutDown({ http, connections, handler, state, delayMs, graceMs }:
   connections.endAfterResponses()
   await waitForClients(connections, Math.min(delayMs, longestLingerMs))
   connections.endIdle()
+  // First, because it is a client of this server.
+  await inspector?.close()
   await handler.close(graceMs)
   // The last responses are written at the end of this turn.
   await new Promise((resolve) => scheduler.setImmediate(resolve))

@@ -178,6 +178,16 @@ export class Context {
     return withoutUnhandledRejection(this.#conversation.once(key, work))
   }
 
+  /** @internal Whether an earlier run of the handler, or this one, has a result of `once` for this key. */
+  remembers(key: string): boolean {
+    return this.#conversation.remembers(key)
+  }
+
+  /** @internal Number of questions that were answered in earlier runs of the handler. */
+  get answerCount(): number {
+    return this.#conversation.answerCount
+  }
+
   /** @internal Asks a question as it is, for programs that relay questions of other servers. */
   ask(question: InputRequest, options: AskOptions = {}): Promise<ResultObject> {
     return withoutUnhandledRejection(this.#conversation.ask(question, options))

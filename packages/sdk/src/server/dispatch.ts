@@ -40,7 +40,7 @@ export interface MethodEntry {
   /** The rate limit of each caller. */
   readonly limit?: CallLimit | undefined
   /** Serves the request as a task. Undefined: as an ordinary request. */
-  readonly asTask?: ((serving: Serving) => Reply | PromiseLike<Reply> | undefined) | undefined
+  readonly asTask?: ((serving: Serving) => Reply | PromiseLike<Reply | undefined> | undefined) | undefined
 }
 
 /** A request and the ways to serve it. */
@@ -179,7 +179,8 @@ export class Dispatch {
       serve: (call, conversation) => this.#serve(entry, call, conversation, caller, params),
       complete: (result) => era.complete(exchange.request.method, caller, result),
     })
-    return asTask ?? this.#serve(entry, exchange, era.converse(exchange, caller), caller, params)
+    const serve = () => this.#serve(entry, exchange, era.converse(exchange, caller), caller, params)
+    return asTask === undefined ? serve() : chain(asTask, (reply) => reply ?? serve())
   }
 
   /** Serves the request of a task, which arrived earlier. */

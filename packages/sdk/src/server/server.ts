@@ -131,6 +131,20 @@ export class Server {
     return this.#tasks.hold()
   }
 
+  /** @internal Follows the subscriptions of clients to resources. */
+  followSubscriptions(follow: NonNullable<SubscribedUris['follow']>): void {
+    this.#definition.subscribedUris.follow = follow
+  }
+
+  /** @internal Sends a log message that belongs to no request to one session. */
+  sendLogTo(link: unknown, message: LoggingMessageParams): void {
+    this.#logBucket ??= createLogBucket()
+    if (!takeLog(this.#logBucket) || !(link instanceof Link)) return
+    const { filterLog } = this.#options
+    const allowed = filterLog ? filterLog(message, undefined) : message
+    if (allowed) this.#handshake.log(link, allowed)
+  }
+
   /** @internal */
   get changes(): Changes {
     return this.#definition.changes

@@ -1,4 +1,5 @@
 import type { Call } from '../era/call.ts'
+import { HandedOver } from '../era/call.ts'
 import { ErrorCode } from '../errors.ts'
 import type { Params } from '../jsonrpc/message.ts'
 import type { Caller } from '../protocol/caller.ts'
@@ -71,7 +72,7 @@ export class TaskRunner {
     const ended = Promise.all([worker?.stop(), ...this.#promoted.values()])
     const timer = scheduler.setTimeout(() => {
       this.#isDrained = true
-      for (const { call } of this.#running.values()) call.interrupt('requeued', new Error('The server is closing'))
+      for (const { call } of this.#running.values()) call.interrupt('requeued', new HandedOver('The server is closing'))
     }, this.#settings.drainMs)
     await Promise.race([ended, pause(this.#settings.drainMs + graceMs, { unref: true })])
     scheduler.clearTimeout(timer)
@@ -125,7 +126,7 @@ export class TaskRunner {
     const call = TaskCall.ofTask(request, replayParams, task.sessionId)
     const state = { handlerState: undefined, ...task.state, journal: journalOf(task, rest) }
     const run = this.createRun(task, call, caller, state)
-    const onLeaseLost = () => call.interrupt('cancelled', new Error('Another process runs the task now'))
+    const onLeaseLost = () => call.interrupt('cancelled', new HandedOver('Another process runs the task now'))
     signal.addEventListener('abort', onLeaseLost)
     call.onEnd(() => signal.removeEventListener('abort', onLeaseLost))
     const conversation = new ReplayingConversation<Call>(call, caller, run.replay)

@@ -1,5 +1,8 @@
 import type { RpcMessage } from '../jsonrpc/message.ts'
 import type { LinkTransport } from '../jsonrpc/transport.ts'
+import type { LoggingMessageParams } from '../protocol/logging.ts'
+import type { ProgressParams } from '../protocol/progress.ts'
+import { type AskedQuestion, findQuestions } from './questions.ts'
 
 /** One message of a conversation, as the client sees it. */
 export interface Line {
@@ -27,11 +30,32 @@ export class Transcript {
     return this.lines.filter((line) => line.from === side).flatMap((line) => line.message)
   }
 
+  /** Returns the questions that the server asked, on any revision. */
+  questions(): AskedQuestion[] {
+    return findQuestions(this.from('server'))
+  }
+
+  /** Returns the log messages that the server sent. */
+  logs(): LoggingMessageParams[] {
+    return this.#notifications('notifications/message') as LoggingMessageParams[]
+  }
+
+  /** Returns the progress notifications that the server sent. */
+  progress(): ProgressParams[] {
+    return this.#notifications('notifications/progress') as ProgressParams[]
+  }
+
   /** Formats the conversation for people and files: `→` is the client, `←` the server. */
   toString(): string {
     return this.lines
       .map(({ from, message }) => `${from === 'client' ? '→' : '←'} ${JSON.stringify(message)}`)
       .join('\n')
+  }
+
+  #notifications(method: string): unknown[] {
+    return this.from('server').flatMap((message) =>
+      'method' in message && message.method === method ? (message.params ?? {}) : [],
+    )
   }
 }
 

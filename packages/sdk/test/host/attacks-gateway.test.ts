@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { connect } from '../../src/connect/connect.ts'
+import { isResourceNotFound } from '../../src/errors.ts'
 import { createGateway } from '../../src/host/gateway/gateway.ts'
 import type { GatewayOptions } from '../../src/host/gateway/options.ts'
 import { createHost } from '../../src/host/host.ts'
@@ -14,6 +15,7 @@ import type { HostOptions } from '../../src/host/options.ts'
 import { serveHttp } from '../../src/serve/http.ts'
 import { McpServer } from '../../src/server/mcp-server.ts'
 import { deferred } from '../../src/util/deferred.ts'
+import { errorOf } from '../kit/error-of.ts'
 import { eventually } from '../kit/eventually.ts'
 import { allowAll, echo, serverWith } from './support.ts'
 
@@ -145,6 +147,31 @@ describe('access rules of a gateway', () => {
     const page = await client.readResource('docs://page')
     expect(JSON.stringify(page)).toContain('a page')
   })
+
+  it.each([newest, '2025-11-25'] as const)(
+    'do not reveal whether something exists that the caller may not see (%s)',
+    async (revision) => {
+      await using gateway = await open()
+      await using client = await connect(gateway.url, { revision, headers: { authorization: 'Bearer eve' } })
+      const hidden = ['secret://file', 'tenon-gateway:secret/secret%3A%2F%2Ffile']
+      const missing = [
+        'secret://nothing',
+        'tenon-gateway:nobody/secret%3A%2F%2Ffile',
+        'tenon-gateway:docs/docs%3A%2F%2Fx',
+      ]
+      for (const uri of [...hidden, ...missing]) {
+        const error = await errorOf(client.readResource(uri))
+        const rpcCode = revision === newest ? -32602 : -32002
+        expect(error).toMatchObject({ code: 'peer', rpcCode, data: { uri }, message: `Resource not found: ${uri}` })
+        expect(isResourceNotFound(error)).toBe(true)
+      }
+      for (const name of ['secret_plan', 'plan', 'nothing']) {
+        const ref = { type: 'ref/prompt', name } as const
+        const error = await errorOf(client.complete({ ref, argument: { name: 'a', value: '' } }))
+        expect(error).toMatchObject({ rpcCode: -32602, message: 'Unknown prompt or resource template' })
+      }
+    },
+  )
 
   it('let callers with the scope use everything', async () => {
     await using gateway = await open()

@@ -137,7 +137,15 @@ describe('formats of known hosts', () => {
   })
 
   it('accepts the own members in every format', () => {
-    const own = { trust: 'trusted', disabled: true, idleMs: 1, timeoutMs: 2, tools: ['read_*'], shared: true }
+    const own = {
+      trust: 'trusted',
+      disabled: true,
+      idleMs: 1,
+      timeoutMs: 2,
+      tools: ['read_*'],
+      shared: true,
+      prefix: false,
+    }
     const entry = { command: 'node', ...own }
     for (const name of ['mcpServers', 'servers', 'context_servers', 'mcp']) {
       expect(parse({ [name]: { a: entry } })).toEqual({ a: entry })

@@ -85,6 +85,17 @@ describe('validation', () => {
     expect(problemsOf(entry)).toEqual([problem])
   })
 
+  it('refuses a second server without a prefix, unless it is disabled', () => {
+    const bare = { command: 'node', prefix: false }
+    const config = { a: bare, b: bare, c: { ...bare, disabled: true }, d: { command: 'node', prefix: true } }
+    const { servers, errors } = checkServerConfigs(config, options)
+    expect(errors.map(describeProblem)).toEqual([
+      'server "b", prefix cannot be false, because it is for "a". Only one server can have no prefix.',
+    ])
+    expect(Object.keys(servers)).toEqual(['a', 'c', 'd'])
+    expect(problemsOf({ command: 'node', prefix: 'files' })).toEqual(['prefix must be true or false.'])
+  })
+
   it('refuses URLs with credentials, and plain http to another machine unless it is allowed', () => {
     const refused = (url: string) => problemsOf({ url })[0] ?? ''
     expect(refused('https://me:secret@b.example/mcp')).toMatch(/^url must not contain a user name or password/)

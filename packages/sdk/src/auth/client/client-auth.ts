@@ -1,4 +1,5 @@
 import type { ReadHeader, ResponseHead } from '../../net/send.ts'
+import type { Tracer } from '../../protocol/trace.ts'
 
 /** Provides the credentials for requests to one server. `oauth()`, `bearer()` and the others create one. */
 export interface ClientAuth {
@@ -11,6 +12,8 @@ export interface ClientAuth {
   onUnauthorized(refusal: AuthRefusal): Promise<boolean>
   /** Called when the server accepts a request, for example to read a nonce for the next one. */
   onAccepted?(head: Pick<ResponseHead, 'header'>): void
+  /** Set by a client with `trace`, if the member exists. Report requests to authorization servers to it. */
+  tracer?: Tracer | undefined
 }
 
 /** A request that needs credentials. */

@@ -49,7 +49,16 @@ export interface OAuthOptions extends ClientAuthOptions, Partial<Omit<ClientIden
    * machine, on Node.
    */
   authorize?: ((page: URL) => RedirectResult | Promise<RedirectResult>) | undefined
+  /**
+   * Shows the page to the user, who comes back to a port of this machine, on Node. Return the URL that they came back to if you
+   * learn it in another way, for example because they paste it. Default: opens the browser, or prints the URL if there is none.
+   */
+  showPage?: ((page: URL) => ShownPage | Promise<ShownPage>) | undefined
 }
+
+/** The outcome of `showPage`: undefined to wait for the user. */
+// biome-ignore lint/suspicious/noConfusingVoidType: functions without a return value are accepted
+export type ShownPage = RedirectResult | undefined | void
 
 /** A value for `auth` of `connect`. */
 export type ClientAuthFactory = (server: URL) => ClientAuth
@@ -150,12 +159,13 @@ function sessionFor(
   }
 }
 
-function userAgentOf({ authorize, redirectUrl, interactive = true }: OAuthOptions): UserAgent | undefined {
+function userAgentOf({ authorize, redirectUrl, showPage, interactive = true }: OAuthOptions): UserAgent | undefined {
   if (!interactive && authorize) {
     throw new TypeError('oauth({ interactive: false }) never asks a user. Remove `authorize`')
   }
   if (!interactive) return undefined
-  if (!authorize) return usesNodeHttp() ? browserAgent() : undefined
+  if (!authorize)
+    return usesNodeHttp() ? browserAgent(showPage && (async (page) => toParams(await showPage(page)))) : undefined
   if (redirectUrl === undefined) throw new TypeError('oauth({ authorize }) requires `redirectUrl`')
   return {
     prepare: async (): Promise<Redirect> => ({
@@ -164,6 +174,10 @@ function userAgentOf({ authorize, redirectUrl, interactive = true }: OAuthOption
       close: () => {},
     }),
   }
+}
+
+function toParams(shown: ShownPage): URLSearchParams | undefined {
+  return shown ? paramsOf(shown) : undefined
 }
 
 function paramsOf(came: RedirectResult): URLSearchParams {

@@ -1,4 +1,5 @@
 import { McpError } from '../../errors.ts'
+import type { Tracer } from '../../protocol/trace.ts'
 import type { AuthRefusal, AuthRequest, ClientAuth } from './client-auth.ts'
 import type { AuthFetch } from './context.ts'
 import { withoutQuery } from './credential-storage.ts'
@@ -71,6 +72,14 @@ export class ProviderSession implements ClientAuth {
 
   get serverUrl(): URL {
     return this.#session.serverUrl
+  }
+
+  get tracer(): Tracer | undefined {
+    return this.#session.tracer
+  }
+
+  set tracer(tracer: Tracer | undefined) {
+    this.#session.tracer = tracer
   }
 
   /** True if the user was sent to log in, and `finishAuth` has not been called yet. */

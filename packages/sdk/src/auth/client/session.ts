@@ -1,6 +1,7 @@
 import { processRefreshTokenResponse, refreshTokenGrantRequest, type TokenEndpointResponse } from 'oauth4webapi'
 import { AuthError } from '../../errors.ts'
 import type { ReadHeader } from '../../net/send.ts'
+import type { Tracer } from '../../protocol/trace.ts'
 import { clock } from '../../util/clock.ts'
 import { isThenable } from '../../util/maybe-async.ts'
 import { bearerChallenge, type Challenge } from './challenge.ts'
@@ -12,6 +13,7 @@ import { type Credentials, isStale, type Tokens, withNonce } from './credentials
 import type { DpopKey } from './dpop.ts'
 import { type Discovery, discover } from './metadata.ts'
 import type { RegisteredClient } from './registration.ts'
+import { tracedFetch } from './traced-fetch.ts'
 
 /** If a token is rejected this soon after it was issued, another one from the same source would be rejected too. */
 const freshMs = 5_000
@@ -25,6 +27,7 @@ const maxRefusals = 2
  */
 export class OAuthSession implements ClientAuth {
   readonly serverUrl: URL
+  tracer: Tracer | undefined = undefined
   readonly #credentials: Credentials
   readonly #fetch: AuthFetch
   #renewing: Promise<void> | undefined
@@ -244,7 +247,8 @@ export class OAuthSession implements ClientAuth {
   }
 
   #context(trace: Trace): AuthContext {
-    return new AuthContext(this.serverUrl, trace, this.#fetch, this.#revision, this.#credentials.signature)
+    const fetch = this.tracer ? tracedFetch(this.#fetch, this.tracer) : this.#fetch
+    return new AuthContext(this.serverUrl, trace, fetch, this.#revision, this.#credentials.signature)
   }
 }
 

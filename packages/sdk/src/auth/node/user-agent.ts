@@ -6,8 +6,10 @@ import { type AwaitedRedirect, waitForRedirect } from './loopback.ts'
 /**
  * Logs in with the user's browser, which is redirected back to this machine (RFC 8252). If no browser can be opened, the URL
  * is written to stderr.
+ *
+ * @param show Shows the page in another way. May resolve to the parameters that the user came back with.
  */
-export function browserAgent(): UserAgent {
+export function browserAgent(show?: (page: URL) => Promise<URLSearchParams | undefined>): UserAgent {
   return {
     async prepare(registered): Promise<Redirect> {
       let expected: string | undefined
@@ -17,6 +19,7 @@ export function browserAgent(): UserAgent {
         url: redirect.redirectUri,
         async visit(page, state) {
           expected = state
+          if (show) return Promise.race([redirect.result, show(page).then((params) => params ?? redirect.result)])
           if (!(await tryOpen(page))) printUrl(page, redirect.redirectUri)
           return redirect.result
         },

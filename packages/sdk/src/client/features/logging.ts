@@ -1,3 +1,4 @@
+import type { CallOptions } from '../../era/client.ts'
 import { McpError } from '../../errors.ts'
 import type { Params } from '../../jsonrpc/message.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
@@ -46,11 +47,13 @@ export class Logging {
   }
 
   /** Adds the level to the params of a request, which is how servers of 2026-07-28 learn it. */
-  addLevel(params: Params | undefined): Params | undefined {
+  addLevel(params: Params | undefined, options: CallOptions | undefined): Params | undefined {
     const { connection, hasListeners } = this.#options
     const facts = connection.live?.era.facts
     if (!facts?.revision.describesCaller) return params
-    const level = this.#level ?? (hasListeners() && facts.capabilities.logging ? defaultLevel : undefined)
+    const ownLevel = this.#level ?? (hasListeners() && facts.capabilities.logging ? defaultLevel : undefined)
+    // A call for one of several users has the level of that user.
+    const level = options?.input ? options.logLevel : ownLevel
     if (level === undefined) return params
     const meta = isObject(params?._meta) ? params._meta : {}
     return { ...params, _meta: { [metaKeys.logLevel]: level, ...meta } }

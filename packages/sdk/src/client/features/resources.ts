@@ -1,3 +1,4 @@
+import type { CallOptions } from '../../era/client.ts'
 import type { RequestOptions } from '../../jsonrpc/pending.ts'
 import type {
   ListResourcesResult,
@@ -8,7 +9,7 @@ import type {
   ResourceTemplateInfo,
 } from '../../protocol/resources.ts'
 import type { ListCall } from '../list-call.ts'
-import { invalidResult, type Requester } from '../requester.ts'
+import { inExchange, invalidResult, type Requester } from '../requester.ts'
 import type { CachedRequests } from '../response-cache.ts'
 import type { Pages } from './pages.ts'
 
@@ -54,12 +55,12 @@ export class Resources {
     return this.#pages.list(source, params, options)
   }
 
-  async read(params: ReadResourceParams, options?: RequestOptions): Promise<ReadResourceResult> {
+  async read(params: ReadResourceParams, options?: CallOptions): Promise<ReadResourceResult> {
     const missing = this.#requester.require('resources')
     if (missing) await missing
-    const first = await this.#cached.call('resources/read', params, options)
+    const first = await inExchange(options, () => this.#cached.call('resources/read', params, options))
     const result = await this.#requester.complete(first, 'resources/read', params, options, (next) =>
-      this.#requester.call('resources/read', next, options),
+      inExchange(options, () => this.#requester.call('resources/read', next, options)),
     )
     if (!Array.isArray(result.contents)) throw invalidResult('resources/read', 'contents')
     return result

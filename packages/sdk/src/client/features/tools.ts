@@ -9,7 +9,7 @@ import type { Emitter } from '../../util/emitter.ts'
 import type { Connection } from '../connection.ts'
 import type { ClientEvents, ToolCallRecord } from '../events.ts'
 import type { ListCall } from '../list-call.ts'
-import type { Requester } from '../requester.ts'
+import { inExchange, type Requester } from '../requester.ts'
 import type { CachedRequests } from '../response-cache.ts'
 import type { ClientTasks, StartedCall } from '../tasks/client-tasks.ts'
 import { isTask, offersTaskCalls, warnIfTasksNeeded } from '../tasks/task-support.ts'
@@ -106,12 +106,15 @@ export class Tools {
       progressToken = id
     }
     const sent = params.task ? { ...options, onSent } : options
-    const first: ResultObject = await this.#calls.call(params, sent)
+    const first: ResultObject = await inExchange(options, () => this.#calls.call(params, sent))
     const result = requester.requiresInput('tools/call', first)
-      ? await requester.complete(first, 'tools/call', params, options, (next) => this.#calls.call(next, options))
+      ? await requester.complete(first, 'tools/call', params, options, (next) =>
+          inExchange(options, () => this.#calls.call(next, options)),
+        )
       : first
     if (!isTask(result, params, requester.revision?.lacks('tasks/update') === false)) return { result }
-    return { result, call: { tool: params.name, progressToken, onProgress: options?.onProgress } }
+    const { onProgress, input } = options ?? {}
+    return { result, call: { tool: params.name, progressToken, onProgress, input } }
   }
 
   /** Checks structured content against the output schema of the tool. Returns undefined if there is nothing to wait for. */

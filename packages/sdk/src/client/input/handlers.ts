@@ -9,6 +9,8 @@ export interface InputContext {
   readonly server: ServerIdentity
   /** Aborts when the server withdraws the request, or the call that it belongs to is cancelled. */
   readonly signal: AbortSignal
+  /** @internal The call that the server asks for, if it is known. */
+  readonly origin?: unknown
 }
 
 /** Identifies a server to the user. */

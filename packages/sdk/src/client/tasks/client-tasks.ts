@@ -1,5 +1,5 @@
-import type { Listening } from '../../era/client.ts'
-import { CapabilityError, McpError } from '../../errors.ts'
+import type { CallInput, Listening } from '../../era/client.ts'
+import { CapabilityError, McpError, Suspended } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Progress, RequestOptions } from '../../jsonrpc/pending.ts'
 import { metaKeys, type ProgressToken } from '../../protocol/meta.ts'
@@ -48,6 +48,8 @@ export interface StartedCall {
   /** The token of the task's progress notifications (2025-11-25). */
   readonly progressToken?: number | undefined
   readonly onProgress?: RequestOptions['onProgress']
+  /** Answers the questions of the task, instead of the handlers of the client. */
+  readonly input?: CallInput | undefined
 }
 
 /** Limits the progress listeners of tasks. */
@@ -124,8 +126,8 @@ export class ClientTasks {
       release()
       return outcome
     } catch (error) {
-      // Only this call knows the task id, so nothing else could cancel the task.
-      if (isFinal(task.newest) || this.#options.closing.aborted) release()
+      // A suspended call comes back for its task. Otherwise only this call knows the id, and nothing else could cancel it.
+      if (isFinal(task.newest) || this.#options.closing.aborted || error instanceof Suspended) release()
       else void task.cancel().then(release, release)
       throw error
     } finally {
@@ -170,11 +172,11 @@ export class ClientTasks {
     this.#progressListeners.clear()
   }
 
-  async #created(result: ResultObject, { tool, progressToken, onProgress }: StartedCall): Promise<TaskPoller> {
+  async #created(result: ResultObject, { tool, progressToken, onProgress, input }: StartedCall): Promise<TaskPoller> {
     const { id, snapshot } = readTask('tools/call', undefined, result.task ?? result)
     if (progressToken !== undefined && onProgress) this.#addProgressListener(progressToken, onProgress)
     const stored = this.#options.ids?.add({ taskId: id, tool, createdAt: clock.now() })
-    const poller = this.#poller(id, tool, snapshot)
+    const poller = input ? this.#createPoller(id, tool, snapshot, input) : this.#poller(id, tool, snapshot)
     this.#changed(poller, tool)
     // The caller must not see a task that could not be found again after a restart.
     await stored
@@ -202,10 +204,17 @@ export class ClientTasks {
   }
 
   #poller(id: string, tool: string | undefined, created: TaskSnapshot | undefined): TaskPoller {
-    const known = this.#pollers.get(id)?.deref()
-    if (known) return known
+    return this.#pollers.get(id)?.deref() ?? this.#createPoller(id, tool, created)
+  }
+
+  #createPoller(
+    id: string,
+    tool: string | undefined,
+    created: TaskSnapshot | undefined,
+    input?: CallInput | undefined,
+  ): TaskPoller {
     const poller = new TaskPoller(id, created, {
-      dialect: (task) => this.#dialect(task),
+      dialect: (task) => this.#dialect(task, input),
       closing: this.#options.closing,
       onState: (task) => this.#changed(task, tool),
       onGone: () => this.#deleteId(id),
@@ -228,10 +237,19 @@ export class ClientTasks {
     this.#deletions.add(deleted)
   }
 
-  async #dialect(task: PolledTask): Promise<TaskDialect> {
+  async #dialect(task: PolledTask, input: CallInput | undefined): Promise<TaskDialect> {
     const { revision } = await this.#options.facts()
-    if (!revision.lacks('tasks/update')) return new ExtensionTaskDialect(task, this.#client)
-    if (!revision.lacks('tasks/result')) return new CoreTaskDialect(task, this.#client)
+    const client = input ? withInput(this.#client, input) : this.#client
+    if (!revision.lacks('tasks/update')) return new ExtensionTaskDialect(task, client)
+    if (!revision.lacks('tasks/result')) return new CoreTaskDialect(task, client)
     throw new CapabilityError('tasks', `The server uses ${revision.id}, which does not support tasks`)
+  }
+}
+
+function withInput(client: TaskClient, input: CallInput): TaskClient {
+  return {
+    ...client,
+    call: (method, params, options) => client.call(method, params, { ...options, input }),
+    answer: (method, params, signal) => input.answer(method, params, signal),
   }
 }

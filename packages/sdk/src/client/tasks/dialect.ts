@@ -1,6 +1,5 @@
-import type { Listening, ServerFacts } from '../../era/client.ts'
+import type { CallOptions, Listening, ServerFacts } from '../../era/client.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
-import type { SendOptions } from '../../jsonrpc/pending.ts'
 import type { TaskUpdate } from './snapshot.ts'
 
 /** What task polling needs from the client. */
@@ -10,7 +9,7 @@ export interface TaskClient {
   /** How often a server may request input during one call. */
   readonly maxRounds: number
   facts(): Promise<ServerFacts>
-  call(method: string, params: Params, options?: SendOptions): Promise<ResultObject>
+  call(method: string, params: Params, options?: CallOptions): Promise<ResultObject>
   /** Listens for updates of the task; rejects if the server does not send them. */
   listen(id: string): Promise<Listening>
   /** Handles a request for input. */

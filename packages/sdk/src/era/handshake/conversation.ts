@@ -46,6 +46,7 @@ export class HandshakeConversation implements Conversation {
   #open = 0
   inputResponses: InputResponses = noResponses
   requestState: unknown
+  readonly answerCount = 0
 
   constructor(call: Call, caller: Caller & RootsCache, limits: QuestionLimits) {
     this.#call = call
@@ -64,6 +65,10 @@ export class HandshakeConversation implements Conversation {
   once<T>(key: string, work: () => T | Promise<T>): Promise<T> {
     this.#once ??= new OnceResults()
     return this.#once.run(key, work)
+  }
+
+  remembers(key: string): boolean {
+    return this.#once?.has(key) ?? false
   }
 
   async ask(question: InputRequest, options: AskOptions): Promise<ResultObject> {

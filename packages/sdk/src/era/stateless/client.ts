@@ -12,7 +12,7 @@ import { clientTransportOf } from '../../protocol/transport.ts'
 import { deferred } from '../../util/deferred.ts'
 import { isObject, type JsonObject, omit } from '../../util/objects.ts'
 import { scheduler } from '../../util/scheduler.ts'
-import type { CallOptions, ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
+import type { CallInput, CallOptions, ClientEra, ClientIdentity, Listening, ServerFacts } from '../client.ts'
 
 /** How long a server may take to acknowledge a subscription. */
 const acknowledgeTimeoutMs = 30_000
@@ -35,10 +35,14 @@ export class StatelessClient implements ClientEra {
   /** The same, with the tasks extension declared. */
   readonly #taskMeta: string
   readonly #extensions: readonly string[]
+  readonly #identity: ClientIdentity
+  /** The same two texts for calls that declare other capabilities. */
+  readonly #callMeta = new WeakMap<ClientCapabilities, { readonly plain: string; readonly task: string }>()
   readonly #listening = new Map<RequestId, OpenListening>()
 
   constructor(facts: ServerFacts, identity: ClientIdentity) {
     this.facts = facts
+    this.#identity = identity
     this.#extensions = Object.keys(identity.capabilities.extensions ?? {})
     this.#meta = toText(requestMeta(identity, facts.revision))
     this.#taskMeta = toText(requestMeta(withTasks(identity), facts.revision))
@@ -59,13 +63,31 @@ export class StatelessClient implements ClientEra {
     params: Params | undefined,
     options: CallOptions | undefined,
   ): Promise<ResultObject> {
-    const meta = options?.takesTasks ? this.#taskMeta : this.#meta
+    const meta = this.#metaFor(options?.takesTasks === true, options?.input)
     const result = await link.request(method, params, { ...options, meta })
     const type = result.resultType
     // Results of earlier revisions have no type. The caller of this method handles `input_required`.
     if (type === undefined || type === 'complete' || type === 'input_required') return result
     this.#checkType(method, type, options?.takesTasks === true)
     return result
+  }
+
+  #metaFor(takesTasks: boolean, input: CallInput | undefined): string {
+    if (!input) return takesTasks ? this.#taskMeta : this.#meta
+    let texts = this.#callMeta.get(input.capabilities)
+    if (!texts) {
+      const { info, capabilities: own } = this.#identity
+      // Extensions are a matter of the program, not of the user that it calls for.
+      const extensions = own.extensions && { extensions: own.extensions }
+      const identity = { info, capabilities: { ...input.capabilities, ...extensions } }
+      const { revision } = this.facts
+      texts = {
+        plain: toText(requestMeta(identity, revision)),
+        task: toText(requestMeta(withTasks(identity), revision)),
+      }
+      this.#callMeta.set(input.capabilities, texts)
+    }
+    return takesTasks ? texts.task : texts.plain
   }
 
   /** Any other type must belong to an extension that this client declared, and be allowed for the method. */

@@ -26,6 +26,7 @@ export const knownMembers = [
   'tools',
   'includeTools',
   'shared',
+  'prefix',
 ] as const
 
 /**

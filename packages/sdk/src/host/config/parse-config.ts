@@ -63,7 +63,18 @@ export function checkServerConfigs(value: unknown, options: ParseConfigOptions):
     const server = readServer(entry, { variables, problems: ownProblems, readText: options.readText })
     if (server && idProblem === undefined && problems.errors.length === before) servers[id] = server
   }
+  checkPrefixes(servers, problems)
   return { servers, errors: problems.errors, warnings: problems.warnings }
+}
+
+/** Two servers without a prefix could have equal names, and the order in which they answer would decide which one counts. */
+function checkPrefixes(servers: Record<string, ServerConfig>, problems: Problems): void {
+  const unprefixed = Object.entries(servers).filter(([, { prefix, disabled }]) => prefix === false && !disabled)
+  const [first, ...others] = unprefixed.map(([id]) => id)
+  for (const id of others) {
+    problems.of(id).fail('prefix', `cannot be false, because it is for "${first}". Only one server can have no prefix.`)
+    delete servers[id]
+  }
 }
 
 const maxIdLength = 64

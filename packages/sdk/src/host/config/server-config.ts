@@ -19,6 +19,11 @@ export interface CommonServerConfig {
    * server do not reach callers, because it is unknown whose they are. Default false.
    */
   shared?: boolean | undefined
+  /**
+   * Whether the names of tools and prompts begin with the id of the server. Only one server can have `false`. Its names that begin
+   * with the id of another server get a prefix all the same. Default true.
+   */
+  prefix?: boolean | undefined
 }
 
 /** A server that the host starts as a process. */

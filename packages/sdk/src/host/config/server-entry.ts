@@ -55,6 +55,7 @@ function readCommon(members: Members, problems: ServerProblems): CommonServerCon
     timeoutMs: members.positive('timeoutMs'),
     tools: members.strings('tools') ?? members.strings('includeTools'),
     shared: members.boolean('shared'),
+    prefix: members.boolean('prefix'),
   }
 }
 

@@ -29,16 +29,24 @@ interface Host {
 /** The host of each URL, and words that are addresses themselves. */
 function findHosts(text: string): Host[] {
   const hosts: Host[] = []
-  for (const { 0: whole, 1: host, index } of text.matchAll(urlHost)) {
-    hosts.push({ host: host!, isUrl: true, start: index + whole.length - host!.length })
-    if (hosts.length >= maxHosts) return hosts
+  if (mayHaveUrl.test(text)) {
+    for (const { 0: whole, 1: host, index } of text.matchAll(urlHost)) {
+      hosts.push({ host: host!, isUrl: true, start: index + whole.length - host!.length })
+      if (hosts.length >= maxHosts) return hosts
+    }
   }
-  for (const { 0: host, index } of text.matchAll(bareHost)) {
-    hosts.push({ host, isUrl: false, start: index })
-    if (hosts.length >= maxHosts) return hosts
+  if (mayHaveAddress.test(text)) {
+    for (const { 0: host, index } of text.matchAll(bareHost)) {
+      hosts.push({ host, isUrl: false, start: index })
+      if (hosts.length >= maxHosts) return hosts
+    }
   }
   return hosts
 }
+
+/** Every match of `urlHost` and `bareHost` contains one of these. Most arguments do not, and `matchAll` copies the pattern. */
+const mayHaveUrl = /[/\\]{2}/
+const mayHaveAddress = /:|\.\d|0x|localhost|metadata\.google/i
 
 /** What follows `//`, without user name and password. Browsers also take backslashes for slashes. */
 const urlHost =

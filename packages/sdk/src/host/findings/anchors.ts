@@ -25,18 +25,45 @@ export class Anchors<T> {
     }
   }
 
-  /** @param visit Called with each anchor found and its position. Return false to stop. */
-  scan(text: string, visit: (value: T, index: number) => boolean | undefined): void {
-    const mayStart = this.#mayStart
+  /** @param visit Called with each anchor found and its position. Return false to stop. Must not scan another text. */
+  scan(text: string, visit: Visit<T>): void {
     let key = 0
-    for (let index = 0; index < text.length; index++) {
-      const code = text.charCodeAt(index)
-      key = (key << 8) | (code < 256 ? fold[code]! : 0)
-      if (mayStart[slotOf(key)] === 1 && !this.#visit(text, key, index - 3, visit)) return
+    for (let start = 0; start < text.length; start += blockChars) {
+      const end = Math.min(text.length, start + blockChars)
+      const bytes = end - start < minEncodedChars ? undefined : encodeAscii(text.slice(start, end))
+      const next = bytes
+        ? this.#scanBytes(bytes, { text, start, end, key, visit })
+        : this.#scanChars({ text, start, end, key, visit })
+      if (next === undefined) return
+      key = next
     }
   }
 
-  #visit(text: string, key: number, start: number, visit: (value: T, index: number) => boolean | undefined): boolean {
+  /** Returns the key of the last characters; undefined if the scan ends. */
+  #scanChars({ text, start, end, key: before, visit }: Block<T>): number | undefined {
+    const mayStart = this.#mayStart
+    let key = before
+    for (let index = start; index < end; index++) {
+      const code = text.charCodeAt(index)
+      key = (key << 8) | (code < 256 ? fold[code]! : 0)
+      if (mayStart[slotOf(key)] === 1 && !this.#visit(text, key, index - 3, visit)) return undefined
+    }
+    return key
+  }
+
+  /** The same for bytes, which are faster to read than characters. */
+  #scanBytes(bytes: Uint8Array, { text, start, end, key: before, visit }: Block<T>): number | undefined {
+    const mayStart = this.#mayStart
+    const length = end - start
+    let key = before
+    for (let offset = 0; offset < length; offset++) {
+      key = (key << 8) | fold[bytes[offset]!]!
+      if (mayStart[slotOf(key)] === 1 && !this.#visit(text, key, start + offset - 3, visit)) return undefined
+    }
+    return key
+  }
+
+  #visit(text: string, key: number, start: number, visit: Visit<T>): boolean {
     const anchors = this.#byKey.get(key)
     if (!anchors) return true
     for (const anchor of anchors) {
@@ -44,6 +71,31 @@ export class Anchors<T> {
     }
     return true
   }
+}
+
+type Visit<T> = (value: T, index: number) => boolean | undefined
+
+/** A part of a text, and the key of the characters before it. */
+interface Block<T> {
+  readonly text: string
+  readonly start: number
+  readonly end: number
+  readonly key: number
+  readonly visit: Visit<T>
+}
+
+const blockChars = 16_384
+/** Encoding does not pay for shorter texts. */
+const minEncodedChars = 256
+
+const encoder = new TextEncoder()
+/** Reused, because every result passes here. */
+const encoded = new Uint8Array(blockChars)
+
+/** Returns the bytes of a text, one for each character; undefined if it is not ASCII. They are valid until the next call. */
+function encodeAscii(text: string): Uint8Array | undefined {
+  const { read, written } = encoder.encodeInto(text, encoded)
+  return read === text.length && written === read ? encoded : undefined
 }
 
 /** Small enough for the fastest cache, and large enough that few other texts share a slot. */

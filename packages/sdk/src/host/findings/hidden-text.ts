@@ -9,12 +9,16 @@ export type TextSource = 'definitions' | 'data'
 
 /** Finds invisible text: one finding per text and kind of character. */
 export function checkHiddenText(texts: JoinedTexts, source: TextSource): Finding[] {
+  const findings = texts.isPlain ? [] : checkCharacters(texts, source)
+  return source === 'data' ? findings : [...findings, ...checkComments(texts), ...checkPadding(texts)]
+}
+
+function checkCharacters(texts: JoinedTexts, source: TextSource): Finding[] {
   const groups = groupRuns(
     findHidden(texts.text, (index) => texts.isStart(index)),
     texts,
   )
-  const findings = [...groups.values()].flatMap((runs) => toFinding(runs, texts, source) ?? [])
-  return source === 'data' ? findings : [...findings, ...checkComments(texts), ...checkPadding(texts)]
+  return [...groups.values()].flatMap((runs) => toFinding(runs, texts, source) ?? [])
 }
 
 /** Decodes the texts in runs of variation selectors. Tag characters are part of `toSkeleton` already. */

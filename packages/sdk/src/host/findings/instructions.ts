@@ -14,22 +14,23 @@ import { toExcerpt } from './visible.ts'
  */
 export function checkInstructions(texts: JoinedTexts): Finding[] {
   const { text } = texts
-  const skeletons = /[^\0-\x7f]/.test(text) ? texts.map(toSkeleton) : texts
+  const skeletons = texts.isPlain || !/[^\0-\x7f]/.test(text) ? texts : texts.map(toSkeleton)
   const { matches, isComplete } = findOrders(skeletons.text, skeletons)
   const found = matches.map((match) => toFinding(match, texts, skeletons))
-  for (const { text: decoded, start } of decodeSelectors(text)) {
+  for (const { text: decoded, start } of texts.isPlain ? [] : decodeSelectors(text)) {
     found.push(...checkDecoded(decoded, 'invisible characters', texts.whereIs(start)))
   }
   for (const { text: decoded, encoding, start, end } of decodeTexts(text, decodeLimits)) {
     found.push(...checkDecoded(decoded, encoding, texts.whereIs(start, end)))
   }
-  found.push(...checkForeign(texts))
+  if (!texts.isPlain) found.push(...checkForeign(texts))
   if (!isComplete) found.push(floodOfPhrases(texts))
   return uniqueFindings(found)
 }
 
 /** One finding per place and message: several anchors of a rule find the same phrase. */
 export function uniqueFindings(findings: readonly Finding[]): Finding[] {
+  if (findings.length < 2) return [...findings]
   const byKey = new Map<string, Finding>()
   for (const finding of findings) {
     const key = `${finding.where}\n${finding.message}`

@@ -62,16 +62,29 @@ export function checkSecrets(texts: JoinedTexts): Finding[] {
 /** Finds members whose names say that their values are secret. */
 export class SecretMembers {
   readonly findings: Finding[] = []
-  readonly #names = new Map<string, SecretName>()
 
   check(place: Place, value: string): void {
     const { key } = place
     if (typeof key !== 'string' || value.length > maxMemberChars || this.findings.length >= maxFindings) return
-    // Rows of a table have the same names.
-    if (!this.#names.has(key)) this.#names.set(key, readSecretName(key))
-    const name = this.#names.get(key)
-    if (isSecretValue(name, value)) this.findings.push(toFinding('password or key', describePlace(place), value))
+    if (isSecretValue(knownSecretName(key), value))
+      this.findings.push(toFinding('password or key', describePlace(place), value))
   }
+}
+
+/** Results have few different names, but many members. */
+const knownNames = new Map<string, SecretName>()
+const maxKnownNames = 1_000
+const maxKnownChars = 64
+
+function knownSecretName(key: string): SecretName {
+  if (key.length > maxKnownChars) return readSecretName(key)
+  const known = knownNames.get(key)
+  if (known !== undefined || knownNames.has(key)) return known
+  const name = readSecretName(key)
+  // A server that makes up names must not keep those of other servers out for ever.
+  if (knownNames.size >= maxKnownNames) knownNames.clear()
+  knownNames.set(key, name)
+  return name
 }
 
 const maxMemberChars = 4_096

@@ -9,6 +9,7 @@ export class JoinedTexts {
   readonly #maxChars: number
   #length = 0
   #joined: string | undefined
+  #isPlain: boolean | undefined
   /** True if some text did not fit. */
   isCut = false
 
@@ -27,8 +28,14 @@ export class JoinedTexts {
   }
 
   get text(): string {
-    this.#joined ??= this.#pieces.join('\n')
+    this.#joined ??= this.#pieces.length === 1 ? this.#pieces[0]! : this.#pieces.join('\n')
     return this.#joined
+  }
+
+  /** True if all characters are printable ASCII or ordinary white space, so no character can hide anything. */
+  get isPlain(): boolean {
+    this.#isPlain ??= !/[^\t\n\r -~]/.test(this.text)
+    return this.#isPlain
   }
 
   /** The number of the text at a position. */

@@ -1,32 +1,72 @@
+import type { Call } from '../../era/call.ts'
+import type { LoggingMessageParams } from '../../protocol/logging.ts'
 import type { Context } from '../../server/context.ts'
 import type { Approve } from '../action.ts'
 import type { Host } from '../host.ts'
-import { busy, CallerSession } from './caller-sessions.ts'
+import { type Ability, abilities, busy, CallerSession } from './caller-session.ts'
+import { anonymous, identityOf } from './identity.ts'
+import type { UserTokens } from './options.ts'
 
 export interface CallerTableOptions {
   readonly host: Host
   readonly approve: Approve | undefined
   readonly maxCallers: number
+  readonly userTokens: UserTokens
+  /** Sends a log message that belongs to no call to the session of a caller. */
+  log(link: Call['link'], message: LoggingMessageParams): void
   onError(error: unknown): void
 }
+
+/** A session, until `release` is called. */
+export interface AcquiredSession {
+  readonly session: CallerSession
+  release(): void
+}
+
+/** How many sessions without connections are kept for the next call. */
+const maxUnconnected = 200
 
 /** The sessions of callers. Callers without identity and session never share one at the same time. */
 export class CallerTable {
   readonly #options: CallerTableOptions
+  /** By identity; users of 2026-07-28 have one for each set of abilities, because each request has its own. */
   readonly #sessions = new Map<string, CallerSession>()
   /** Sessions that wait for the next anonymous caller, and those that have one. */
   readonly #anonymous = new Set<CallerSession>()
   readonly #busy = new Set<CallerSession>()
+  /** The same for calls to servers that all callers share. They hold no connections, so they do not count. */
+  readonly #unconnected = new Set<CallerSession>()
 
   constructor(options: CallerTableOptions) {
     this.#options = options
   }
 
+  /**
+   * Returns a session of a caller for a call to a server that all callers share. Anonymous callers do not share it either:
+   * what one of them read must not count as known to the next.
+   */
+  acquireUnconnected(ctx: Context): AcquiredSession {
+    const own = this.find(ctx)
+    if (own) return { session: own, release: () => {} }
+    const can = abilitiesOf(ctx)
+    const session = take(this.#unconnected, can) ?? this.#create(anonymous, can, true)
+    session.touch(ctx.call)
+    return {
+      session,
+      release: () => {
+        session.host.forget()
+        if (this.#unconnected.size < maxUnconnected) this.#unconnected.add(session)
+        else session.host.close().catch(this.#options.onError)
+      },
+    }
+  }
+
   /** Returns the session of a caller. Call `release` when it is not needed any more. */
-  acquire(ctx: Context): { session: CallerSession; release: () => void } {
-    const key = keyOf(ctx)
-    if (key !== undefined) return { session: this.#find(key, ctx), release: () => {} }
+  acquire(ctx: Context): AcquiredSession {
+    const own = this.find(ctx)
+    if (own) return { session: own, release: () => {} }
     const session = this.#takeAnonymous(ctx)
+    session.touch(ctx.call)
     this.#busy.add(session)
     return {
       session,
@@ -39,17 +79,39 @@ export class CallerTable {
     }
   }
 
+  /** The session of a caller with an identity; undefined for others. */
+  find(ctx: Context): CallerSession | undefined {
+    const identity = identityOf(ctx.call)
+    if (identity === anonymous) return undefined
+    const can = abilitiesOf(ctx)
+    const session = this.#get(identity.startsWith('user ') ? keyFor(identity, can) : identity, can)
+    session.touch(ctx.call)
+    return session
+  }
+
+  /**
+   * The session that holds the subscriptions of a caller: the one that its calls use, if there is any, because some servers
+   * send updates only on the connection that caused them.
+   */
+  forSubscriptions(identity: string): CallerSession {
+    const ofCalls = [...this.#sessions].find(([key]) => key === identity || key.startsWith(`${identity}\n`))
+    return ofCalls?.[1] ?? this.#get(`${identity} subscriptions`, [])
+  }
+
   /** Closes all sessions, also those with calls. The next caller gets a new one. */
   async close(): Promise<void> {
-    const all = [...this.#sessions.values(), ...this.#anonymous, ...this.#busy]
+    const all = [...this.#sessions.values(), ...this.#anonymous, ...this.#busy, ...this.#unconnected]
     this.#sessions.clear()
+    this.#unconnected.clear()
     this.#anonymous.clear()
     this.#busy.clear()
     await Promise.all(all.map(({ host }) => host.close()))
   }
 
-  #find(key: string, ctx: Context): CallerSession {
-    const found = this.#sessions.get(key) ?? this.#create(key, ctx, false)
+  #get(key: string, can: readonly Ability[]): CallerSession {
+    const known = this.#sessions.get(key)
+    if (!known) this.#makeRoom()
+    const found = known ?? this.#create(key, can, false)
     // The order of the map is the order of use.
     this.#sessions.delete(key)
     this.#sessions.set(key, found)
@@ -58,19 +120,17 @@ export class CallerTable {
 
   /** A connection serves one anonymous call at a time, so that a question cannot reach another caller. */
   #takeAnonymous(ctx: Context): CallerSession {
-    const abilities = abilitiesOf(ctx)
-    for (const session of this.#anonymous) {
-      if (session.abilities !== abilities) continue
-      this.#anonymous.delete(session)
-      return session
-    }
-    return this.#create('anonymous', ctx, true)
+    const can = abilitiesOf(ctx)
+    const waiting = take(this.#anonymous, can)
+    if (waiting) return waiting
+    this.#makeRoom()
+    return this.#create(anonymous, can, true)
   }
 
-  #create(caller: string, ctx: Context, isAnonymous: boolean): CallerSession {
-    this.#makeRoom()
-    const { host, approve } = this.#options
-    return new CallerSession(host, { caller, ctx, approve, isAnonymous, abilities: abilitiesOf(ctx) })
+  #create(key: string, can: readonly Ability[], isAnonymous: boolean): CallerSession {
+    const { host, approve, userTokens, log } = this.#options
+    const [caller = key] = key.split('\n')
+    return new CallerSession(host, { caller, abilities: can, approve, userTokens, isAnonymous, log })
   }
 
   /** Closes sessions that are not in use. Throws if all are, because each may have a process for every server. */
@@ -91,13 +151,20 @@ export class CallerTable {
   }
 }
 
-/** A session of the transport, or the identity of the caller with what it can be asked. */
-function keyOf(ctx: Context): string | undefined {
-  if (ctx.sessionId !== undefined) return `session ${ctx.sessionId}`
-  const principal = ctx.request ? ctx.request.principal : 'local'
-  return principal === undefined ? undefined : `${principal} ${abilitiesOf(ctx)}`
+/** Takes a session of a caller that could be asked the same. */
+function take(sessions: Set<CallerSession>, can: readonly Ability[]): CallerSession | undefined {
+  for (const session of sessions) {
+    if (String(session.abilities) !== String(can)) continue
+    sessions.delete(session)
+    return session
+  }
+  return undefined
 }
 
-function abilitiesOf(ctx: Context): string {
-  return (['elicit', 'elicitUrl', 'sample', 'roots'] as const).filter((ability) => ctx.can(ability)).join()
+function keyFor(identity: string, can: readonly Ability[]): string {
+  return `${identity}\n${can.join()}`
+}
+
+function abilitiesOf(ctx: Context): Ability[] {
+  return abilities.filter((ability) => ctx.can(ability))
 }

@@ -5,8 +5,10 @@ import type { GetPromptParams, GetPromptResult } from '../../protocol/prompts.ts
 import type { ReadResourceResult } from '../../protocol/resources.ts'
 import type { CallToolParams, CallToolResult, Tool } from '../../protocol/tools.ts'
 import type { Context } from '../../server/context.ts'
+import type { RequestHandler } from '../../server/dispatch.ts'
 import type { ServerOptions } from '../../server/options.ts'
 import { Server } from '../../server/server.ts'
+import type { TaskRuntime } from '../../server/task-runtime.ts'
 import { omit } from '../../util/objects.ts'
 import { version } from '../../util/version.ts'
 import type { HostTool } from '../catalog.ts'
@@ -14,11 +16,15 @@ import type { Host } from '../host.ts'
 import type { HostToolResult } from '../tool-calls.ts'
 import { toAccess } from './access.ts'
 import { CallerTable } from './caller-table.ts'
+import { GatewayTasks, taskCapabilities } from './gateway-tasks.ts'
 import { fromGatewayUri, toGatewayUris } from './gateway-uri.ts'
 import { checkMirroredArguments } from './mirrored-arguments.ts'
+import { resourceNotFound, toReferenceError, toResourceError } from './not-found.ts'
 import type { GatewayOptions, IsAllowed } from './options.ts'
 import { Pages } from './pages.ts'
+import { PersonalServers } from './personal-servers.ts'
 import { Relay } from './relay.ts'
+import { GatewaySubscriptions } from './subscriptions.ts'
 import { isSearchTool, runToolSearch, searchTools } from './tool-search.ts'
 
 const defaultParkedMs = 600_000
@@ -42,8 +48,10 @@ class Gateway {
   readonly server: Server
   readonly #host: Host
   readonly #relay: Relay
+  readonly #personal: PersonalServers
   readonly #isAllowed: IsAllowed
   readonly #toolSearch: boolean | 'auto'
+  readonly #tasks: GatewayTasks | undefined
 
   constructor(host: Host, options: GatewayOptions) {
     const { info = { name: 'tenon-gateway', version }, access, server = {}, parkedMs = defaultParkedMs } = options
@@ -53,14 +61,37 @@ class Gateway {
     const capabilities = {
       tools: { listChanged: true },
       prompts: { listChanged: true },
-      resources: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
       completions: {},
+      logging: {},
+      ...(options.tasks && taskCapabilities),
     }
-    this.server = new GatewayServer(info, { ...server, capabilities }, () => callers.close())
+    this.server = new GatewayServer(info, { ...server, capabilities }, async () => {
+      await Promise.all([callers.close(), this.#relay.close()])
+    })
     const onError = (error: unknown) => this.server.reportError(error)
-    const callers = new CallerTable({ host, approve: host.approve, maxCallers: options.maxCallers ?? 200, onError })
-    this.#relay = new Relay(callers, parkedMs)
+    const callers = new CallerTable({
+      host,
+      approve: host.approve,
+      maxCallers: options.maxCallers ?? 200,
+      userTokens: options.userTokens ?? {},
+      log: (link, message) => this.server.sendLogTo(link, message),
+      onError,
+    })
+    new GatewaySubscriptions({
+      server: this.server,
+      host,
+      callers,
+      isAllowed: (auth, id) => this.#isAllowed({ auth }, { server: id, originalName: '' }),
+    })
+    this.server.setRequestHandler('logging/setLevel', ({ level }, ctx) => {
+      callers.find(ctx)?.host.setLogLevel(level)
+      return {}
+    })
+    this.#personal = new PersonalServers({ host, callers, ids: Object.keys(options.userTokens ?? {}), onError })
+    this.#relay = new Relay({ host, callers, parkedMs, bus: options.bus, onError })
     host.on('catalogChanged', () => this.#changed())
+    this.#tasks = options.tasks && this.#createTasks(options.tasks)
     this.#serveTools()
     this.#servePrompts()
     this.#serveResources()
@@ -84,16 +115,44 @@ class Gateway {
         (page) => ({ tools: page }),
       )
     })
-    this.server.setRequestHandler('tools/call', (params, ctx) => this.#callTool(params, ctx))
+    const tasks = this.#tasks
+    // The params of this method were checked.
+    const handler = ((params: CallToolParams, ctx: Context) => this.#callTool(params, ctx)) as unknown as RequestHandler
+    this.server.setMethod('tools/call', {
+      handler,
+      asTask: tasks && ((serving) => tasks.take(serving)),
+    })
+  }
+
+  #createTasks(runtime: TaskRuntime): GatewayTasks {
+    const findTool = (name: string) => {
+      const tool = this.#host.knownTool(name)
+      return tool && this.#host.supportsTasks(tool) ? tool : undefined
+    }
+    return new GatewayTasks({
+      server: this.server,
+      runtime,
+      isAllowed: this.#isAllowed,
+      findTool,
+      ready: () => this.#host.ready(),
+    })
   }
 
   async #toolsFor(ctx: Context): Promise<readonly Tool[]> {
     const allowed = await this.#allowedTools(ctx)
     const usesSearch = this.#toolSearch === 'auto' ? allowed.length > searchFrom : this.#toolSearch
-    return usesSearch ? searchTools : allowed.map(toDefinition)
+    return usesSearch ? searchTools : allowed.map((tool) => this.#toDefinition(tool))
+  }
+
+  /** The definition as callers see it: without what only the host knows. Tasks are those of the gateway. */
+  #toDefinition(tool: HostTool): Tool {
+    const { server: _server, originalName: _originalName, trust: _trust, execution: _execution, ...definition } = tool
+    const isTask = this.#tasks !== undefined && this.#host.supportsTasks(tool)
+    return isTask ? { ...definition, execution: { taskSupport: 'optional' } } : definition
   }
 
   async #allowedTools(ctx: Context): Promise<HostTool[]> {
+    await this.#personal.prepare(ctx)
     return (await this.#host.tools()).filter((tool) => this.#isAllowed(ctx, tool))
   }
 
@@ -102,19 +161,21 @@ class Gateway {
     const isSearch = isSearchTool(name) && (await this.#toolsFor(ctx)) === searchTools
     const found = isSearch ? runToolSearch(await this.#allowedTools(ctx), name, args) : undefined
     if (found && 'result' in found) return found.result
-    const call = found?.call ?? { name, arguments: args }
-    const tool = await this.#host.findTool(call.name)
+    const target = found?.call ?? { name, arguments: args }
+    await this.#personal.prepare(ctx)
+    const tool = await this.#host.findTool(target.name)
     if (!tool || !this.#isAllowed(ctx, tool)) {
-      throw new ProtocolError(ErrorCode.InvalidParams, `Unknown tool: ${call.name.slice(0, 100)}`)
+      throw new ProtocolError(ErrorCode.InvalidParams, `Unknown tool: ${target.name.slice(0, 100)}`)
     }
     if (!found) checkMirroredArguments(tool, args, ctx)
     try {
-      const result = await this.#relay.run(ctx, tool.server, (host, relayed) =>
-        host.callFound(tool, call.arguments, {
-          signal: relayed.signal,
-          onProgress: (progress) => relayed.onProgress?.(progress),
+      const result = await this.#relay.run(ctx, tool.server, (host, call) =>
+        host.callFound(tool, target.arguments, {
+          signal: call.signal,
+          onProgress: (progress) => call.onProgress(progress),
           _meta: forwarded(ctx),
           headers: forwardedHeaders(ctx),
+          relayed: call.relayed,
         }),
       )
       return toResult(result)
@@ -144,7 +205,9 @@ class Gateway {
       throw new ProtocolError(ErrorCode.InvalidParams, `Unknown prompt: ${name.slice(0, 100)}`)
     }
     try {
-      return await this.#relay.run(ctx, prompt.server, (host) => host.getPrompt(name, args))
+      return await this.#relay.run(ctx, prompt.server, (host, { signal, relayed }) =>
+        host.getPrompt(name, args, { signal, relayed }),
+      )
     } catch (error) {
       throw toProtocolError(error)
     }
@@ -180,10 +243,12 @@ class Gateway {
     const isAllowed = (server: string) => this.#isAllowed(ctx, { server, originalName: '' })
     try {
       const server = named ?? (await this.#host.findResource(uri, isAllowed))
-      if (!isAllowed(server)) throw new ProtocolError(ErrorCode.ResourceNotFound, `Resource not found: ${given}`)
-      return await this.#relay.run(ctx, server, (host) => host.readResource(uri, { server }))
+      if (!isAllowed(server)) throw resourceNotFound(given)
+      return await this.#relay.run(ctx, server, (host, { signal, relayed }) =>
+        host.readResource(uri, { server, signal, relayed }),
+      )
     } catch (error) {
-      throw toProtocolError(error)
+      throw toProtocolError(toResourceError(error, given))
     }
   }
 
@@ -193,9 +258,11 @@ class Gateway {
         const { server } = await this.#host.findReference(params.ref)
         if (!this.#isAllowed(ctx, { server, originalName: '' }))
           throw new McpError('invalid-argument', 'Unknown reference')
-        return await this.#relay.run(ctx, server, async (host) => ({ completion: await host.complete(params) }))
+        return await this.#relay.run(ctx, server, async (host, { signal, relayed }) => ({
+          completion: await host.complete(params, { signal, relayed }),
+        }))
       } catch (error) {
-        throw toProtocolError(error)
+        throw toProtocolError(toReferenceError(error))
       }
     })
   }
@@ -231,11 +298,6 @@ class GatewayServer extends Server {
       isHeld = false
     }
   }
-}
-
-/** The definition as callers see it: without what only the host knows. */
-function toDefinition({ server: _server, originalName: _originalName, trust: _trust, ...tool }: HostTool): Tool {
-  return tool
 }
 
 /** Intermediaries forward these headers, also those that they do not know (2026-07-28 streamable-http). */

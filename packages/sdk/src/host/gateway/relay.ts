@@ -1,39 +1,77 @@
+import { HandedOver } from '../../era/call.ts'
 import { ErrorCode, ProtocolError, Suspended } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Context } from '../../server/context.ts'
+import type { Bus } from '../../store/ports.ts'
+import { random } from '../../util/random.ts'
 import type { Host } from '../host.ts'
 import type { CallerTable } from './caller-table.ts'
-import type { RelayedCall } from './relayed-call.ts'
+import type { OpenCall } from './open-call.ts'
+import { type DrivenCall, listenerOf, RelayedCall } from './relayed-call.ts'
+import { isRemote, RemoteCalls } from './remote-calls.ts'
+import { ReplayedCall } from './replayed-call.ts'
 
 /** A request to a server, made with the connections of the caller. */
-export type RelayedWork<R extends object = object> = (host: Host, call: RelayedCall) => Promise<R>
+export type RelayedWork<R extends object = object> = (host: Host, call: OpenCall) => Promise<R>
+
+export interface RelayOptions {
+  readonly host: Host
+  readonly callers: CallerTable
+  /** How long a call waits for a caller that has to repeat its request. */
+  readonly parkedMs: number
+  /** Connects the nodes of a gateway. */
+  readonly bus: Bus | undefined
+  onError(error: unknown): void
+}
 
 /** Passes requests of callers to servers, and questions of servers back to the caller whose request caused them. */
 export class Relay {
-  readonly #callers: CallerTable
-  readonly #parkedMs: number
+  readonly #options: RelayOptions
   /** Requests of callers without a session that are not finished, by ticket. */
   readonly #open = new Map<string, { readonly call: RelayedCall; readonly owner: string | undefined }>()
 
-  constructor(callers: CallerTable, parkedMs: number) {
-    this.#callers = callers
-    this.#parkedMs = parkedMs
+  readonly #remote: RemoteCalls | undefined
+
+  constructor(options: RelayOptions) {
+    this.#options = options
+    const { bus, onError } = options
+    const find = (ticket: string, owner: string | undefined) => this.#ownCall(ticket, owner)
+    this.#remote = bus && new RemoteCalls({ bus, find, onError })
   }
 
   /** @param server The id of the server that the work calls. */
   async run<R extends object>(ctx: Context, server: string, work: RelayedWork<R>): Promise<R> {
+    const isReplayed = !ctx.remembers(ticketKey) && this.#options.host.standsAlone(server)
+    if (isReplayed) return this.#replay(ctx, server, work)
+    if (ReplayedCall.isBegun(ctx)) throw notOpen()
     const call = await this.#find(ctx, server, work)
-    call.onProgress = ({ progress, ...details }) => ctx.progress(progress, details)
-    const cancel = () => call.cancel(ctx.signal.reason)
+    const { parkedMs } = this.#options
+    const cancel = () => {
+      const { reason } = ctx.signal
+      // Another process continues the task, and finds the call here.
+      if (reason instanceof HandedOver) call.park(parkedMs)
+      else call.cancel(reason)
+    }
     ctx.signal.addEventListener('abort', cancel, { once: true })
     try {
       // A repeated request finds the call that the same handler began, so it has the same kind of result.
       return (await this.#drive(call, ctx)) as R
     } catch (error) {
-      if (error instanceof Suspended) call.park(this.#parkedMs)
+      if (error instanceof Suspended) call.park(parkedMs)
       throw error
     } finally {
       ctx.signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  async #replay<R extends object>(ctx: Context, server: string, work: RelayedWork<R>): Promise<R> {
+    const { session, release } = this.#options.callers.acquireUnconnected(ctx)
+    const end = session.use()
+    try {
+      return await work(session.host, new ReplayedCall(ctx, server))
+    } finally {
+      end()
+      release()
     }
   }
 
@@ -41,45 +79,64 @@ export class Relay {
    * Begins a call, or finds the one that an earlier request of this caller began. Beginning it again would make the server do
    * the same work twice.
    */
-  async #find(ctx: Context, server: string, work: RelayedWork): Promise<RelayedCall> {
-    if (!ctx.caller.rules.multiRoundTrip) return this.#begin(ctx, server, work)
+  async #find(ctx: Context, server: string, work: RelayedWork): Promise<DrivenCall> {
+    const isRepeatable = ctx.caller.rules.multiRoundTrip || ctx.task !== undefined
+    if (!isRepeatable) return this.#begin(ctx, server, work, '')
     const owner = ctx.request?.principal
-    let begun: RelayedCall | undefined
-    const ticket = await ctx.once('call', () => {
-      begun = this.#begin(ctx, server, work)
-      if (!begun.ended) this.#open.set(begun.ticket, { call: begun, owner })
-      return begun.ticket
+    let isNew = false
+    // Stored before the call begins: a task that runs again in another process must not begin it again.
+    const ticket = await ctx.once(ticketKey, () => {
+      isNew = true
+      return `${this.#remote?.node ?? ''}/${random.uuid()}`
     })
-    if (begun) return begun
-    const open = this.#open.get(ticket)
-    if (!open || open.owner !== owner) throw notOpen()
-    open.call.unpark()
-    return open.call
+    if (isNew) {
+      const begun = this.#begin(ctx, server, work, ticket)
+      if (!begun.ended) this.#open.set(ticket, { call: begun, owner })
+      return begun
+    }
+    const listener = listenerOf(ctx, server)
+    const remote = this.#remote && isRemote(ticket, this.#remote.node) ? this.#remote : undefined
+    const call = remote ? await remote.attach(ticket, owner, listener) : this.#ownCall(ticket, owner)
+    if (!call) throw notOpen()
+    if (call instanceof RelayedCall) call.unpark(listener)
+    return call
   }
 
-  #begin(ctx: Context, server: string, work: RelayedWork): RelayedCall {
-    const { session, release } = this.#callers.acquire(ctx)
-    const call = session.begin(server)
+  #ownCall(ticket: string, owner: string | undefined): RelayedCall | undefined {
+    const open = this.#open.get(ticket)
+    return open?.owner === owner ? open?.call : undefined
+  }
+
+  /** Stops to drive calls of other nodes. */
+  async close(): Promise<void> {
+    await this.#remote?.close()
+  }
+
+  #begin(ctx: Context, server: string, work: RelayedWork, ticket: string): RelayedCall {
+    const { session, release } = this.#options.callers.acquire(ctx)
+    const call = session.begin({ ticket, server, ctx })
     const done = () => {
       session.end(call)
-      this.#open.delete(call.ticket)
+      this.#open.delete(ticket)
       release()
     }
+    // Before the start: progress that comes at once would be lost.
+    call.onProgress = ({ progress, ...details }) => ctx.progress(progress, details)
     call.start(() => work(session.host, call), done)
     return call
   }
 
-  async #drive(call: RelayedCall, ctx: Context): Promise<object> {
+  async #drive(call: DrivenCall, ctx: Context): Promise<object> {
     for (;;) {
       const step = await call.next()
       if ('result' in step) return step.result
-      const { key, request } = step.question
-      await this.#ask(call, key, ctx.ask(request, { key }))
+      // All at once: a caller that has to repeat its request answers them together.
+      await Promise.all(step.questions.map(({ key, request }) => this.#ask(call, key, ctx.ask(request, { key }))))
     }
   }
 
   /** A caller that cannot answer ends the question, not the call: the server decides what to do then. */
-  async #ask(call: RelayedCall, key: string, asked: Promise<ResultObject>): Promise<void> {
+  async #ask(call: DrivenCall, key: string, asked: Promise<ResultObject>): Promise<void> {
     try {
       call.answer(key, await asked)
     } catch (error) {
@@ -88,6 +145,8 @@ export class Relay {
     }
   }
 }
+
+const ticketKey = 'call'
 
 function notOpen(): ProtocolError {
   const message = 'The request that this answer belongs to is not open any more. Send it again from the beginning.'

@@ -89,7 +89,7 @@ function unreadable(path: string, cause: unknown): McpError {
   return new McpError('invalid-argument', `Cannot read the file ${path}: ${reason}`, { cause })
 }
 
-/** A configuration file that exists. */
+/** The place of a configuration file. */
 export interface FoundConfigFile {
   readonly path: string
   /** The host that it belongs to, such as `Claude Desktop`. */
@@ -98,7 +98,7 @@ export interface FoundConfigFile {
   readonly scope: 'project' | 'user'
 }
 
-/** Options of `findConfigFiles`. */
+/** Options of `findConfigFiles` and `knownConfigFiles`. */
 export interface FindConfigOptions {
   /** Default: the current folder. */
   cwd?: string | undefined
@@ -110,16 +110,21 @@ export interface FindConfigOptions {
 
 /** Lists the configuration files of known hosts that exist, those of the project first. Nothing is read or started. */
 export function findConfigFiles(options: FindConfigOptions = {}): FoundConfigFile[] {
-  const { cwd = process.cwd(), home = homedir(), platform = process.platform } = options
-  const project = projectFiles.map(([host, path]) => ({ path: join(cwd, path), host, scope: 'project' as const }))
-  const user = userFiles(home, platform).map(([host, path]) => ({ path, host, scope: 'user' as const }))
   const seen = new Set<string>()
-  return [...project, ...user].filter(({ path }) => {
+  return knownConfigFiles(options).filter(({ path }) => {
     // The project can be the home directory.
     const isNew = !seen.has(path) && existsSync(path)
     seen.add(path)
     return isNew
   })
+}
+
+/** Lists where known hosts keep their configuration files, those of the project first. The files need not exist. */
+export function knownConfigFiles(options: FindConfigOptions = {}): FoundConfigFile[] {
+  const { cwd = process.cwd(), home = homedir(), platform = process.platform } = options
+  const project = projectFiles.map(([host, path]) => ({ path: join(cwd, path), host, scope: 'project' as const }))
+  const user = userFiles(home, platform).map(([host, path]) => ({ path, host, scope: 'user' as const }))
+  return [...project, ...user]
 }
 
 const projectFiles: readonly (readonly [host: string, path: string])[] = [

@@ -10,6 +10,7 @@ import {
   type TransportEvents,
 } from '../../jsonrpc/transport.ts'
 import type { ResponseHead } from '../../net/send.ts'
+import type { Traceable, Tracer } from '../../protocol/trace.ts'
 import type {
   CarriesCredentials,
   Described,
@@ -24,7 +25,7 @@ import { EventReader, type ServerSentEvent } from '../http/client/event-reader.t
 import { answerLabel, PendingAnswers } from '../http/client/pending-answers.ts'
 import { authOf, finishAuth, type ProviderOption } from '../http/client/provider-auth.ts'
 import { ClientRequest, type RequestListener, reasonOf } from '../http/client/request.ts'
-import { isEventStream, unreadable } from '../http/client/request-post.ts'
+import { isEventStream, traceReceived, unreadable } from '../http/client/request-post.ts'
 
 export interface SSEClientTransportOptions extends HttpClientOptions, ProviderOption {
   /** How long to wait for the event with the endpoint for messages. Default 10,000. */
@@ -36,13 +37,22 @@ export interface SSEClientTransportOptions extends HttpClientOptions, ProviderOp
  * the server, and its first event names the URL that messages are posted to. The session ends with the stream.
  */
 export class SSEClientTransport
-  implements Transport, RequestSender, Restartable, HandshakeOnly, Described, CarriesCredentials, VersionAware
+  implements
+    Transport,
+    RequestSender,
+    Restartable,
+    HandshakeOnly,
+    Described,
+    CarriesCredentials,
+    VersionAware,
+    Traceable
 {
   onmessage?: Transport['onmessage'] | undefined
   onclose?: Transport['onclose'] | undefined
   onerror?: Transport['onerror'] | undefined
   onwait?: TransportEvents['onwait'] | undefined
   readonly restartable = true
+  readonly tracesMessages = true
   readonly handshakeOnly = true
   readonly peerKey: string
   readonly address: string
@@ -58,6 +68,14 @@ export class SSEClientTransport
     this.#config.onWait = () => this.onwait?.() ?? (() => {})
     this.address = this.#config.name
     this.peerKey = `sse ${this.#config.name}`
+  }
+
+  get tracer(): Tracer | undefined {
+    return this.#config.tracer
+  }
+
+  set tracer(tracer: Tracer | undefined) {
+    this.#config.tracer = tracer
   }
 
   get hidesCredentials(): boolean {
@@ -140,6 +158,7 @@ export class SSEClientTransport
 
   #receive(data: string): void {
     const value = parseText(data)
+    traceReceived(this.tracer, value)
     if (value instanceof Fault) this.onerror?.(unreadable(value))
     else this.#deliver(value)
   }

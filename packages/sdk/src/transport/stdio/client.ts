@@ -3,6 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { type CloseDetail, ClosedError, McpError } from '../../errors.ts'
 import type { RpcMessage } from '../../jsonrpc/message.ts'
 import type { TextSender, Transport, TransportEvents } from '../../jsonrpc/transport.ts'
+import type { Traceable, Tracer } from '../../protocol/trace.ts'
 import type { Described, KeepsOutput, Restartable } from '../../protocol/transport.ts'
 import { scheduler } from '../../util/scheduler.ts'
 import { safeEnvironment } from './environment.ts'
@@ -47,11 +48,12 @@ const maxUnreadStderr = 1_048_576
 const lastOutputMs = 200
 
 /** The stdio transport of a client. Starts the server as a child process, and ends it together with its own children. */
-export class StdioClientTransport implements Transport, TextSender, Restartable, Described, KeepsOutput {
+export class StdioClientTransport implements Transport, TextSender, Restartable, Described, KeepsOutput, Traceable {
   onmessage?: Transport['onmessage'] | undefined
   onfault?: TransportEvents['onfault'] | undefined
   onclose?: Transport['onclose'] | undefined
   onerror?: Transport['onerror'] | undefined
+  tracer: Tracer | undefined = undefined
   readonly restartable = true
   readonly peerKey: string
   readonly address: string
@@ -195,6 +197,7 @@ export class StdioClientTransport implements Transport, TextSender, Restartable,
 
   #keepStderr(text: string): void {
     this.#lastStderr = (this.#lastStderr + text).slice(-maxStderr)
+    this.tracer?.emit({ type: 'stderr', text })
     const { stderr } = this.#parameters
     if (stderr === 'inherit') process.stderr.write(text)
     else if (typeof stderr === 'function') stderr(text)

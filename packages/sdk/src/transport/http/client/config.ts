@@ -4,10 +4,12 @@ import type { RedirectRules } from '../../../net/redirect.ts'
 import { createSender, type FetchLike, type Sender } from '../../../net/send.ts'
 import type { RevisionId } from '../../../protocol/revision.ts'
 import { chooseRevisions } from '../../../protocol/revisions/index.ts'
+import type { Tracer } from '../../../protocol/trace.ts'
 import { type Backoff, defaultBackoff } from '../../../util/backoff.ts'
 import { decodeUtf8 } from '../../../util/bytes.ts'
 import { chain } from '../../../util/maybe-async.ts'
 import { usesNodeHttp } from '../../../util/runtime.ts'
+import { TracedSender } from './traced-sender.ts'
 
 /** Headers as an object, pairs or a `Headers`. */
 export type HeadersLike = Readonly<Record<string, string>> | Iterable<readonly [string, string]>
@@ -59,6 +61,7 @@ export class ClientConfig {
   onWait: (() => () => void) | undefined
   /** The newest revision that the client offers. */
   readonly revision: RevisionId
+  #tracer: Tracer | undefined
   readonly #options: HttpClientOptions
   readonly #fixed: Record<string, string> | undefined
   #url: URL
@@ -96,10 +99,22 @@ export class ClientConfig {
     return this.#sender
   }
 
+  get tracer(): Tracer | undefined {
+    return this.#tracer
+  }
+
+  /** Set it before `open`. */
+  set tracer(tracer: Tracer | undefined) {
+    this.#tracer = tracer
+    if (this.auth && 'tracer' in this.auth) this.auth.tracer = tracer
+  }
+
   /** Loads what sends the requests. */
   async open(): Promise<void> {
     const { fetch, requestInit } = this.#options
-    this.#sender ??= await createSender(fetch, { init: withoutHeaders(requestInit), allowFollowed: true })
+    if (this.#sender) return
+    const sender = await createSender(fetch, { init: withoutHeaders(requestInit), allowFollowed: true })
+    this.#sender = this.#tracer ? new TracedSender(sender, this.#tracer) : sender
   }
 
   close(): void {

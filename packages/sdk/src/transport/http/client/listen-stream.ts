@@ -7,7 +7,7 @@ import { backoffMs, maxTimerMs } from '../../../util/backoff.ts'
 import { clock } from '../../../util/clock.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
 import { ClientRequest, type RequestListener, reasonOf } from './request.ts'
-import { isEventStream, unreadable } from './request-post.ts'
+import { isEventStream, traceReceived, unreadable } from './request-post.ts'
 import { ResumableStream } from './resumable-stream.ts'
 import type { ClientSession } from './session.ts'
 
@@ -148,6 +148,7 @@ export class ListenStream implements RequestListener {
 
   #receive(data: string): void {
     const value = parseText(data)
+    traceReceived(this.#session.config.tracer, value)
     const kind = value instanceof Fault ? value : Array.isArray(value) ? 'request' : classify(value)
     if (kind instanceof Fault) this.#stream.addFault()
     if (kind instanceof Fault && kind.id === undefined) return this.#session.report(unreadable(kind))

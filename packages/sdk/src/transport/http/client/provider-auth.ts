@@ -3,6 +3,7 @@ import type { ProviderSession, RedirectResult } from '../../../auth/client/provi
 import type { OAuthClientProvider } from '../../../auth/client/provider-port.ts'
 import { McpError } from '../../../errors.ts'
 import type { FetchLike } from '../../../net/send.ts'
+import type { Tracer } from '../../../protocol/trace.ts'
 import type { HttpClientOptions } from './config.ts'
 
 /** The option of transports that accept a provider. */
@@ -34,6 +35,7 @@ class ProviderAuth implements ClientAuth {
   readonly #provider: OAuthClientProvider
   readonly #server: URL
   readonly #fetch: FetchLike | undefined
+  tracer: Tracer | undefined = undefined
   #session: Promise<ProviderSession> | undefined
 
   constructor(provider: OAuthClientProvider, server: URL, fetch: FetchLike | undefined) {
@@ -62,6 +64,8 @@ class ProviderAuth implements ClientAuth {
   async #load(): Promise<ProviderSession> {
     const { withProvider } = await import('../../../auth/client/provider.ts')
     const { fetchFor } = await import('../../../auth/client/metadata.ts')
-    return withProvider(this.#provider, { fetch: fetchFor(this.#server, this.#fetch) })(this.#server)
+    const session = withProvider(this.#provider, { fetch: fetchFor(this.#server, this.#fetch) })(this.#server)
+    session.tracer = this.tracer
+    return session
   }
 }

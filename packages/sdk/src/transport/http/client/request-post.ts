@@ -1,8 +1,9 @@
 import { HttpError, McpError } from '../../../errors.ts'
-import { classify, Fault, type RequestId } from '../../../jsonrpc/message.ts'
+import { classify, Fault, type RequestId, type RpcNotification } from '../../../jsonrpc/message.ts'
 import { parseText } from '../../../jsonrpc/parse.ts'
 import { isTransient } from '../../../net/retry.ts'
 import type { ResponseHead } from '../../../net/send.ts'
+import type { Tracer } from '../../../protocol/trace.ts'
 import { maxTimerMs } from '../../../util/backoff.ts'
 import { isObject, type JsonObject } from '../../../util/objects.ts'
 import { scheduler, type Timer } from '../../../util/scheduler.ts'
@@ -130,6 +131,7 @@ export class RequestPost implements RequestListener {
     if (this.#stream) return this.fail(this.#lostStream(error))
     const answer = error.outcome === 'refused' ? answerIn(error) : undefined
     if (!answer) return this.fail(reasonOf(error))
+    traceReceived(this.#session.config.tracer, answer)
     // The error response contains a JSON-RPC error; one about a request that could not be parsed has no id.
     this.#session.receive({ ...answer, id: this.id })
     this.#settle()
@@ -138,6 +140,7 @@ export class RequestPost implements RequestListener {
   #receive(text: string): void {
     if (this.#isOver) return
     const value = parseText(text)
+    traceReceived(this.#session.config.tracer, value)
     if (value instanceof Fault) return this.#note(unreadable(value))
     if (Array.isArray(value) && !this.#session.batching) {
       return this.#note(
@@ -146,7 +149,7 @@ export class RequestPost implements RequestListener {
     }
     const isAnswer = Array.isArray(value) ? value.some((each) => this.#isAnswer(each)) : this.#isAnswer(value)
     if (!isAnswer && !this.#isUsable(value)) return
-    for (const each of Array.isArray(value) ? value : [value]) this.#noteServerRequest(each)
+    for (const each of Array.isArray(value) ? value : [value]) this.#observe(each)
     this.#session.receive(value)
     if (isAnswer) this.#settle()
   }
@@ -163,8 +166,13 @@ export class RequestPost implements RequestListener {
     return true
   }
 
-  #noteServerRequest(value: unknown): void {
-    if (!isObject(value) || value.method === undefined || value.id === undefined) return
+  /** Notes requests of the server, and tells the caller of notifications that belong to its request. */
+  #observe(value: unknown): void {
+    if (!isObject(value) || value.method === undefined) return
+    if (value.id === undefined) {
+      this.#content.request.options?.onNotification?.(value as unknown as RpcNotification)
+      return
+    }
     this.#serverRequests ??= []
     this.#serverRequests.push(value.id as RequestId)
   }
@@ -288,6 +296,13 @@ export function readSessionId(head: ResponseHead): string | undefined {
   const id = head.header('mcp-session-id')
   if (id === undefined || /^[\x21-\x7e]{1,1024}$/.test(id)) return id
   throw new McpError('invalid-response', 'The server sent a session id with characters that are not visible ASCII')
+}
+
+/** Reports what a transport received, as it was before anything is rejected. */
+export function traceReceived(tracer: Tracer | undefined, value: unknown): void {
+  if (!tracer) return
+  if (value instanceof Fault) tracer.fault(value.message)
+  else tracer.received(value)
 }
 
 /** The error for a message of the server that cannot be parsed. */

@@ -10,6 +10,7 @@ import {
   type TransportEvents,
 } from '../../../jsonrpc/transport.ts'
 import { revisions } from '../../../protocol/revisions/index.ts'
+import type { Traceable, Tracer } from '../../../protocol/trace.ts'
 import type {
   CarriesCredentials,
   CarriesHeaders,
@@ -43,7 +44,8 @@ export class StreamableHTTPClientTransport
     Described,
     CarriesCredentials,
     VersionAware,
-    HasSession
+    HasSession,
+    Traceable
 {
   onmessage?: Transport['onmessage'] | undefined
   onclose?: Transport['onclose'] | undefined
@@ -51,6 +53,7 @@ export class StreamableHTTPClientTransport
   onwait?: TransportEvents['onwait'] | undefined
   ongap?: TransportEvents['ongap'] | undefined
   readonly restartable = true
+  readonly tracesMessages = true
   readonly readsHeaders = true
   readonly peerKey: string
   readonly address: string
@@ -71,6 +74,14 @@ export class StreamableHTTPClientTransport
 
   get sessionId(): string | undefined {
     return this.#session ? this.#session.sessionId : this.#givenSession
+  }
+
+  get tracer(): Tracer | undefined {
+    return this.#config.tracer
+  }
+
+  set tracer(tracer: Tracer | undefined) {
+    this.#config.tracer = tracer
   }
 
   get hidesCredentials(): boolean {

@@ -304,7 +304,7 @@ describe.each([...httpRevisions])('a server that receives bad input over HTTP (%
           'Mcp-Method': revision === modern ? method.slice(0, 8_000) : undefined,
           'Mcp-Name': revision === modern ? String(params.name ?? params.uri ?? '') : undefined,
         })
-        expect(response.json.error).toEqual({ code: expect.any(Number), message: expect.any(String) })
+        expect(response.json.error).toMatchObject({ code: expect.any(Number), message: expect.any(String) })
         expect(response.json.error!.code).toBeLessThan(-32000)
         expect(response.json.id).toBe('v')
       }

@@ -92,11 +92,11 @@ describe(`batches on ${revision}`, () => {
     })
     await using http = await serve(server)
     await using peer = await Peer.open(http.url, revision)
-    const late = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'late', arguments: {} } }
-    const batch = peer.post([late, call(2, 'soon')])
+    const late = { jsonrpc: '2.0', id: 101, method: 'tools/call', params: { name: 'late', arguments: {} } }
+    const batch = peer.post([late, call(102, 'soon')])
     expect(await peer.textOf('echo', { text: 'meanwhile' })).toBe('meanwhile')
     finish.open()
-    expect(byId(JSON.parse(await (await batch).text()))).toEqual({ 1: 'late', 2: 'soon' })
+    expect(byId(JSON.parse(await (await batch).text()))).toEqual({ 101: 'late', 102: 'soon' })
   })
 
   it('a cancelled request is left out, and the others are answered', async () => {

@@ -1,0 +1,92 @@
+import type { Command } from 'commander'
+import type { Client } from 'tenon/client'
+import { parseArgumentWords, readArgs } from '../arguments/parse-words.ts'
+import { findTool } from '../call/find-tool.ts'
+import { withInterrupt } from '../call/interrupt.ts'
+import { ProgressLine } from '../call/progress-line.ts'
+import { questionHandlers } from '../call/question-handlers.ts'
+import { describeTask } from '../call/task-view.ts'
+import { connectTarget } from '../connect-target.ts'
+import { usageError } from '../exit-codes.ts'
+import { addCommonOptions, type CommonFlags } from '../options.ts'
+import { createOutput, type Output } from '../output.ts'
+import type { ContentFlags } from '../results/show-content.ts'
+import { showToolResult } from '../results/tool-result.ts'
+import { safeText } from '../safe-text.ts'
+import type { TargetWords } from '../target.ts'
+import { splitWords } from '../words.ts'
+
+interface CallFlags extends CommonFlags, ContentFlags {
+  args?: string
+  task?: boolean
+}
+
+/** Registers `tenon call`: calls a tool and prints its result. */
+export function registerCall(program: Command): void {
+  const command = program
+    .command('call')
+    .description('call a tool and print its result')
+    .addHelpText(
+      'before',
+      'Example: tenon call https://example.com/mcp add a=1 b=2\n         tenon call add a=1 b=2 -- node server.js\n',
+    )
+    .argument('[words...]', 'the target (unless it follows "--"), the tool, and key=value or key:=json')
+    .option('--args <json>', 'arguments as a JSON object, or "-" to read it from stdin')
+    .option('--output <folder>', 'save images, audio and other files there')
+    .option('--raw', 'print exactly what the server sent')
+    .option('--task', 'run it as a task, and print the id instead of the result')
+  addCommonOptions(command)
+  command.action((words: string[], flags: CallFlags) => call(words, flags, program))
+}
+
+async function call(words: string[], flags: CallFlags, program: Command): Promise<void> {
+  const output = createOutput(flags)
+  const { target, rest } = splitWords(words, program)
+  const [name, ...pairs] = rest
+  if (name === undefined) throw usageError('No tool was named.', 'Write: tenon call <target> <tool> key=value')
+  const given = readArgs(flags.args)
+  let line: ProgressLine | undefined
+  const handlers = questionHandlers(flags.color, () => line)
+  await using client = await connectTarget(target, flags, output, { tasks: true, ...(handlers && { handlers }) })
+  const { inputSchema } = await findTool(client, name)
+  const args = parseArgumentWords(pairs, inputSchema, given)
+  line = new ProgressLine(name, output)
+  if (flags.task) return await startTask({ client, name, args, line, output, target, flags })
+  const result = await runCall({ client, name, args, line })
+  showToolResult(result, output, flags, name)
+}
+
+interface Call {
+  readonly client: Client
+  readonly name: string
+  readonly args: Record<string, unknown>
+  readonly line: ProgressLine
+}
+
+/** A task of the server is waited for like a call. */
+async function runCall({ client, name, args, line }: Call) {
+  client.on('task', ({ status, statusMessage }) => line.setStatus(statusMessage ?? `task ${status}`))
+  return withInterrupt(`the call of "${name}"`, line, (signal) =>
+    client.callTool(name, args, { signal, onProgress: (progress) => line.onProgress(progress) }),
+  )
+}
+
+interface TaskStart extends Call {
+  readonly output: Output
+  readonly target: TargetWords
+  readonly flags: CallFlags
+}
+
+async function startTask({ client, name, args, line, output, target, flags }: TaskStart): Promise<void> {
+  const handle = await withInterrupt(`the call of "${name}"`, line, (signal) =>
+    client.callToolAsTask(name, args, { signal }),
+  )
+  if (handle.id === undefined) {
+    output.note('The server does not run this tool as a task. This is its result:')
+    return showToolResult(await handle.result(), output, flags, name)
+  }
+  if (output.isJson) return output.printJson({ task: describeTask(handle) })
+  output.print(safeText(handle.id))
+  const words = target.isCommand ? `${handle.id} -- ${target.words.join(' ')}` : `${target.words[0]} ${handle.id}`
+  output.note(`Watch it with: tenon task ${safeText(words)}`)
+}

@@ -1,0 +1,131 @@
+import { type Command, Option } from 'commander'
+import type { ServerConfig } from 'tenon/host'
+import { serveStdio } from 'tenon/server'
+import { usageError } from '../exit-codes.ts'
+import { CallLog } from '../gateway/call-log.ts'
+import { viewServers } from '../host/server-view.ts'
+import { isLoopback } from '../listen.ts'
+import {
+  addColorOption,
+  addJsonOption,
+  addTargetOptions,
+  type ConfigFlags,
+  type ConnectionFlags,
+  type OutputFlags,
+  parsePort,
+} from '../options.ts'
+import { createOutput, type Output } from '../output.ts'
+import { safeLine } from '../safe-text.ts'
+import { serveEndpoint } from '../serve/http-endpoint.ts'
+import { type Bridge, openBridge } from '../serve/open-bridge.ts'
+import { untilStopped } from '../stop-signal.ts'
+import { type HostServers, resolveServers, type TargetWords } from '../target.ts'
+import { addTargetArgument, wordsOf } from '../words.ts'
+
+interface ServeFlags extends OutputFlags, ConfigFlags, ConnectionFlags {
+  stdio?: boolean
+  http?: boolean
+  port?: number
+  host: string
+  token?: string
+  auth: boolean
+  allowHost?: string[]
+}
+
+/** Registers `tenon serve`: serves any server over the other transport, in every revision. */
+export function registerServe(program: Command): void {
+  const command = program
+    .command('serve')
+    .description('serve a stdio server over HTTP, or an HTTP server over stdio')
+    .addHelpText('before', 'Example: tenon serve ./server.ts --port 3000\n')
+    .option('--http', 'serve over HTTP; the default for a file, a command and a config file')
+    .option('--stdio', 'serve over stdin and stdout; the default for a URL')
+    .option('--port <number>', 'the port; 0 picks a free one (default: 3000)', parsePort)
+    .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    .addOption(new Option('--token <token>', 'the token that callers must send').env(tokenVariable))
+    .option('--no-auth', 'let everyone call who can reach another address than loopback')
+    .option('--allow-host <name>', 'a host name that callers use (repeatable)', (name, all: string[] = []) => [
+      ...all,
+      name,
+    ])
+  addTargetArgument(command, 'target', 'a file, a URL, a config file, or a server as for "tenon list"')
+  addTargetOptions(command)
+  addJsonOption(command)
+  addColorOption(command)
+  command.action((words: string[], flags: ServeFlags) => runServe(wordsOf(words, program), flags))
+}
+
+const tokenVariable = 'TENON_SERVE_TOKEN'
+
+async function runServe(target: TargetWords, flags: ServeFlags): Promise<void> {
+  const output = createOutput(flags)
+  const joined = withEnvironment(chooseServers(target, flags))
+  const isStdio = flags.stdio ?? (!flags.http && isUrl(joined))
+  checkAddress(flags, isStdio)
+  for (const warning of joined.warnings) output.note(safeLine(`Config: ${warning}`, 1_000))
+  const audit = new CallLog(output, undefined)
+  const bridge = await openBridge({ joined, audit, timeout: flags.timeout })
+  try {
+    audit.begin()
+    output.note('Servers', ...(await viewServers(bridge.host, output.width, output.notePaint)))
+    await (isStdio ? serveOverStdio(bridge) : serveOverHttp(bridge, flags, output))
+  } finally {
+    await bridge.server.close()
+    await bridge.host.close()
+  }
+  // The client may keep stdin open.
+  process.exit()
+}
+
+function chooseServers(target: TargetWords, flags: ServeFlags): HostServers {
+  const joined = resolveServers(target, flags)
+  if (Object.keys(joined.servers).length === 0) throw usageError(`No servers in ${joined.path}.`)
+  return joined
+}
+
+/** A server that the user starts here gets the environment of the user, as if it were started directly. */
+function withEnvironment(joined: HostServers): HostServers {
+  if (joined.path !== undefined || joined.source !== undefined) return joined
+  const { [tokenVariable]: _token, ...variables } = process.env
+  const env = Object.fromEntries(Object.entries(variables).map(([name, value = '']) => [name, value]))
+  const entries = Object.entries(joined.servers).map(([id, config]): [string, ServerConfig] => [
+    id,
+    'command' in config ? { ...config, env } : config,
+  ])
+  return { ...joined, servers: Object.fromEntries(entries) }
+}
+
+function isUrl({ servers, path }: HostServers): boolean {
+  return path === undefined && Object.values(servers).every((config) => 'url' in config)
+}
+
+/** Everyone who can reach the address could call the servers, and with them programs on this machine. */
+function checkAddress({ stdio, http, port, host, token, auth }: ServeFlags, isStdio: boolean): void {
+  if (stdio && http) throw usageError('Pass either --stdio or --http.')
+  if (isStdio && port !== undefined) throw usageError('--port is for HTTP.', 'Add --http.')
+  if (token === '') throw usageError('The token is empty.')
+  if (isStdio || isLoopback(host) || token !== undefined || !auth) return
+  throw usageError(
+    `Listening on ${host} needs a token: other machines can reach it.`,
+    `Pass --token, or set ${tokenVariable}. With --no-auth, everyone who can reach it may call.`,
+  )
+}
+
+async function serveOverHttp({ host, server }: Bridge, flags: ServeFlags, output: Output): Promise<void> {
+  const { port = 3000, host: address, token, allowHost = [] } = flags
+  const http = await serveEndpoint(server, { port, host: address, token, allowedHosts: allowHost })
+  const stopped = untilStopped()
+  if (output.isJson) output.printJson({ url: http.url, servers: host.servers.map(({ id, state }) => ({ id, state })) })
+  else output.print(http.url)
+  await stopped
+  output.note('Shutting down. Press Ctrl-C again to end at once.')
+  await http.close()
+}
+
+async function serveOverStdio({ server }: Bridge): Promise<void> {
+  const ended = new Promise<void>((resolve) => process.stdin.once('end', resolve).once('close', resolve))
+  const link = await serveStdio(server, { exit: false })
+  await Promise.race([ended, untilStopped()])
+  // Finishes running calls.
+  await link.close()
+}

@@ -1,0 +1,65 @@
+import { type AuditLog, createGateway, createHost, type Host, type ServerConfig, type ServerConfigs } from 'tenon/host'
+import type { Server } from 'tenon/server'
+import type { HostServers } from '../target.ts'
+
+/** Options of `openBridge`. */
+export interface BridgeOptions {
+  readonly joined: HostServers
+  readonly audit: AuditLog
+  /** How long a server may take to start. In milliseconds. */
+  readonly timeout?: number | undefined
+}
+
+/** A server that passes everything on to other servers. */
+export interface Bridge {
+  readonly host: Host
+  readonly server: Server
+}
+
+/**
+ * Opens the server that callers see. A single target keeps its names, its own name and its instructions; the servers of a config
+ * file are joined, and their names get the id of the server as prefix.
+ */
+export async function openBridge({ joined, audit, timeout }: BridgeOptions): Promise<Bridge> {
+  const isSingle = joined.path === undefined
+  const servers = isSingle ? withoutPrefix(joined.servers) : joined.servers
+  const host = await createHost({
+    servers,
+    audit,
+    // The user named the servers, and whoever may call this one may do what they offer.
+    policy: () => 'allow',
+    approve: async ({ action }) => (action.kind === 'connect' || action.kind === 'definitions' ? 'once' : 'deny'),
+    // The servers themselves check what they get.
+    limits: { connectTimeoutMs: timeout, strictArguments: false, questionsPerMinute },
+  })
+  try {
+    await connectServers(host, isSingle)
+    const [status] = host.servers
+    const own = isSingle
+      ? { info: status?.info, server: { instructions: status?.instructions }, toolSearch: false }
+      : {}
+    return { host, server: createGateway(host, own) }
+  } catch (error) {
+    await host.close()
+    throw error
+  }
+}
+
+/** A caller answers its own questions here, so the limit need not protect a user from many servers. */
+const questionsPerMinute = 600
+
+function withoutPrefix(servers: ServerConfigs): ServerConfigs {
+  const entries = Object.entries(servers).map(([id, config]): [string, ServerConfig] => [
+    id,
+    { ...config, prefix: false },
+  ])
+  return Object.fromEntries(entries)
+}
+
+/** A single server has to be there. Of several, those that are not are shown in the list. */
+async function connectServers(host: Host, isSingle: boolean): Promise<void> {
+  const enabled = host.servers.filter(({ state }) => state !== 'disabled')
+  const connected = enabled.map(({ id }) => host.connectServer(id))
+  if (isSingle) await Promise.all(connected)
+  else await Promise.allSettled(connected)
+}

@@ -1,0 +1,83 @@
+import { useApp } from '../state/app.ts'
+import type { Item } from '../store/lists.ts'
+import { isObject } from '../store/rpc.ts'
+import { Safe } from '../text/safe.tsx'
+import { CompletionInput } from './completion-input.tsx'
+import { ItemList, selectedItem } from './item-list.tsx'
+import { RunHistory } from './tools/run-history.tsx'
+
+/** The prompts of a server, and the one that is selected. */
+export function PromptsView({ server }: { server: string }) {
+  const { store, ui } = useApp()
+  store.lists.changes.watch()
+  const name = selectedItem(ui, server, 'prompts').value
+  const prompt = store.lists.find(server, 'prompts', (item) => item.name === name)
+  return (
+    <div class="split">
+      <ItemList server={server} list="prompts" noun="prompt" idKey="name" />
+      <div class="detail">
+        {prompt ? <PromptView key={name} server={server} prompt={prompt} /> : <p class="empty">Choose a prompt.</p>}
+      </div>
+    </div>
+  )
+}
+
+function PromptView({ server, prompt }: { server: string; prompt: Item }) {
+  const app = useApp()
+  const name = String(prompt.name)
+  const values = app.ui.kept<Record<string, string>>(`${server} prompt ${name}`, () => ({}))
+  const get = () => {
+    const filled = Object.fromEntries(Object.entries(values.value).filter(([, value]) => value !== ''))
+    void app.operate(server, { method: 'prompts/get', params: { name, arguments: filled } })
+  }
+  return (
+    <article class="prompt">
+      <header>
+        <h3>
+          <Safe text={name} maxChars={300} />
+        </h3>
+        {typeof prompt.description === 'string' && (
+          <p class="description">
+            <Safe text={prompt.description} maxChars={10_000} />
+          </p>
+        )}
+      </header>
+      {argumentsOf(prompt).map((argument) => (
+        <CompletionInput
+          key={argument.name}
+          server={server}
+          reference={{ type: 'ref/prompt', name }}
+          name={argument.name}
+          description={argument.description}
+          isRequired={argument.isRequired}
+          value={values.value[argument.name] ?? ''}
+          others={Object.fromEntries(
+            Object.entries(values.value).filter(([key, value]) => key !== argument.name && value),
+          )}
+          onChange={(value) => (values.value = { ...values.value, [argument.name]: value })}
+        />
+      ))}
+      <div class="call-row">
+        <button type="button" class="primary" disabled={!app.isLive} onClick={get}>
+          Get prompt
+        </button>
+      </div>
+      <RunHistory server={server} method="prompts/get" isMine={(params) => params.name === name} />
+    </article>
+  )
+}
+
+interface PromptArgument {
+  readonly name: string
+  readonly description?: string | undefined
+  readonly isRequired: boolean
+}
+
+function argumentsOf(prompt: Item): PromptArgument[] {
+  if (!Array.isArray(prompt.arguments)) return []
+  return prompt.arguments.filter(isObject).map(({ name, description, required }) => ({
+    name: String(name),
+    description: typeof description === 'string' ? description : undefined,
+    isRequired: required === true,
+  }))
+}

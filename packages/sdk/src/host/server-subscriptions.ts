@@ -1,0 +1,89 @@
+import type { Client } from '../client/client.ts'
+
+/** A subscribed resource, or a part of it, changed. */
+export interface ResourceUpdate {
+  readonly uri: string
+  /** The subscribed resource, if `uri` is a part of it. */
+  readonly partOf?: string | undefined
+}
+
+type Listener = (update: ResourceUpdate) => void
+
+export interface ServerSubscriptionsOptions {
+  /** Runs work with a connected client. */
+  use(work: (client: Client) => Promise<void>): Promise<void>
+  /** The last subscription ended. */
+  onEmpty(): void
+  onError(error: unknown): void
+}
+
+/** The subscriptions to resources of one server. They survive the loss of its connection. */
+export class ServerSubscriptions {
+  readonly #options: ServerSubscriptionsOptions
+  readonly #listeners = new Map<string, Set<Listener>>()
+  #client: Client | undefined
+  /** Whether a connection was lost since the first subscription, so that updates may be missing. */
+  #hasGap = false
+
+  constructor(options: ServerSubscriptionsOptions) {
+    this.#options = options
+  }
+
+  /** Whether the connection has to stay open. */
+  get isEmpty(): boolean {
+    return this.#listeners.size === 0
+  }
+
+  /** @returns A function that ends the subscription. */
+  async add(uri: string, given: Listener): Promise<() => Promise<void>> {
+    const listener: Listener = (update) => given(update)
+    const listeners = this.#listeners.get(uri) ?? new Set()
+    this.#listeners.set(uri, listeners.add(listener))
+    try {
+      await this.#options.use((client) => client.subscribeResource(uri))
+    } catch (error) {
+      await this.#remove(uri, listener)
+      throw error
+    }
+    return () => this.#remove(uri, listener)
+  }
+
+  /** A connection was opened. Subscriptions ended with the one before. */
+  connected(client: Client): void {
+    this.#client = client
+    const { onError } = this.#options
+    client.on('resourceUpdated', ({ uri }) => this.#updated(uri))
+    client.on('updatesMissed', () => this.#updateAll())
+    for (const uri of this.#listeners.keys()) client.subscribeResource(uri).catch(onError)
+    if (this.#hasGap) this.#updateAll()
+    this.#hasGap = false
+  }
+
+  /** The connection was lost. */
+  lost(): void {
+    this.#client = undefined
+    this.#hasGap = !this.isEmpty
+  }
+
+  async #remove(uri: string, listener: Listener): Promise<void> {
+    const listeners = this.#listeners.get(uri)
+    listeners?.delete(listener)
+    if (listeners?.size !== 0) return
+    this.#listeners.delete(uri)
+    await this.#client?.unsubscribeResource(uri).catch(this.#options.onError)
+    if (this.isEmpty) this.#options.onEmpty()
+  }
+
+  /** 2025-11-25 resources: the updated resource may be a part of the subscribed one. */
+  #updated(uri: string): void {
+    for (const [subscribed, listeners] of this.#listeners) {
+      const isPart = subscribed !== uri && uri.startsWith(subscribed)
+      if (!isPart && subscribed !== uri) continue
+      for (const listener of [...listeners]) listener({ uri, ...(isPart && { partOf: subscribed }) })
+    }
+  }
+
+  #updateAll(): void {
+    for (const [uri, listeners] of this.#listeners) for (const listener of [...listeners]) listener({ uri })
+  }
+}
