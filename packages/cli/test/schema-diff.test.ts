@@ -14,6 +14,7 @@ const opposite: Record<string, string> = { narrower: 'wider', wider: 'narrower' 
 
 describe('the comparison of two schemas', () => {
   it.each<[string, unknown, unknown]>([
+    ['no maximum and the largest safe integer', {}, { maximum: Number.MAX_SAFE_INTEGER }],
     ['the order of keys', { type: 'string', minLength: 1 }, { minLength: 1, type: 'string' }],
     ['a type that is a list of one', { type: ['string'] }, string],
     ['a reference and what it refers to', { $ref: '#/$defs/a', $defs: { a: string } }, string],
@@ -43,7 +44,6 @@ describe('the comparison of two schemas', () => {
     ['a multiple of a multiple', { multipleOf: 2 }, { multipleOf: 4 }],
     ['unique items', { type: 'array' }, { type: 'array', uniqueItems: true }],
     ['narrower items', { type: 'array', items: number }, { type: 'array', items: { type: 'integer' } }],
-    ['no additional properties', object({}), object({}, { additionalProperties: false })],
     ['typed additional properties', object({}), object({}, { additionalProperties: string })],
     ['a required property', object({ a: string }), object({ a: string }, { required: ['a'] })],
     ['a nested property', object({ a: object({ b: {} }) }), object({ a: object({ b: string }) })],
@@ -78,6 +78,13 @@ describe('the comparison of two schemas', () => {
     ])
   })
 
+  it('counts a schema that closes as narrower, and one that opens as an addition', () => {
+    const open = object({})
+    const closed = object({}, { additionalProperties: false })
+    expect(directions(open, closed)).toEqual(['narrower'])
+    expect(directions(closed, open)).toEqual(['addition'])
+  })
+
   it('compares properties named like members of every object', () => {
     const parse = (text: string) => JSON.parse(text) as unknown
     const before = parse(
@@ -88,6 +95,18 @@ describe('the comparison of two schemas', () => {
       '/properties/__proto__/type',
       '/properties/constructor',
     ])
+  })
+
+  it('ends for small schemas that stand for huge ones', () => {
+    const level = (at: number) => {
+      const $ref = `#/$defs/a${at + 1}`
+      return object({ a: { $ref }, b: { $ref }, c: { anyOf: [{ $ref }, { type: 'null' }] } })
+    }
+    const huge = (end: object) => ({
+      $ref: '#/$defs/a0',
+      $defs: Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`a${at}`, at === 29 ? end : level(at)])),
+    })
+    expect(directions(huge(string), huge(number))).toEqual(['other'])
   })
 
   it('ends for very deep schemas', () => {

@@ -30,8 +30,11 @@ interface Latency {
 }
 
 interface Leak {
-  /** `growing`: memory grew in every round. `not-seen`: it did not. `unknown`: it could not be measured. */
-  readonly verdict: 'growing' | 'not-seen' | 'unknown'
+  /**
+   * `growing`: memory grew in every round, by an amount that matters. `unclear`: it grew by as much, but not in every round.
+   * `not-seen`: it did not. `unknown`: it could not be measured.
+   */
+  readonly verdict: 'growing' | 'unclear' | 'not-seen' | 'unknown'
   readonly message: string
   /** Memory after each round. */
   readonly rssBytes: readonly number[]
@@ -74,8 +77,8 @@ const minGrowthBytes = 4 * 1_048_576
 const minGrowthShare = 0.1
 
 /**
- * Memory of a healthy server grows too: caches fill, and a garbage collector waits. So only growth in every round, and of a size
- * that matters, is worth a warning, and even that is not a proof.
+ * Memory of a healthy server grows too: caches fill, and a garbage collector waits. So only growth of a size that matters is worth
+ * a warning, and even that is not a proof.
  */
 export function leakOf(usage: readonly ProcessUsage[]): Leak {
   const rssBytes = usage.map((round) => round.rssBytes)
@@ -86,9 +89,12 @@ export function leakOf(usage: readonly ProcessUsage[]): Leak {
   const change = `${mebibytes(first)} -> ${mebibytes(last)} MiB over ${rssBytes.length} rounds`
   const isEveryRound = rssBytes.every((bytes, index) => index === 0 || bytes > rssBytes[index - 1]!)
   const isMuch = last - first > Math.max(minGrowthBytes, first * minGrowthShare)
-  if (!isEveryRound || !isMuch) return { verdict: 'not-seen', message: `Not seen: ${change}.`, rssBytes }
-  const message = `Memory grew in every round: ${change}. This can be a leak, a cache that fills, or memory that is not yet collected. Measure longer: --duration 60.`
-  return { verdict: 'growing', message, rssBytes }
+  if (!isMuch) return { verdict: 'not-seen', message: `Not seen: ${change}.`, rssBytes }
+  const causes =
+    'This can be a leak, a cache that fills, or memory that is not yet collected. Measure longer: --duration 60.'
+  return isEveryRound
+    ? { verdict: 'growing', message: `Memory grew in every round: ${change}. ${causes}`, rssBytes }
+    : { verdict: 'unclear', message: `Memory grew, but not in every round: ${change}. ${causes}`, rssBytes }
 }
 
 function mebibytes(bytes: number): string {

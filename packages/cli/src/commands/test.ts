@@ -9,7 +9,7 @@ import { runAttack } from '../test/attack/run-attack.ts'
 import { createBridge } from '../test/bridge.ts'
 import type { CheckResult } from '../test/check.ts'
 import { runConformance } from '../test/conformance.ts'
-import { countResults, type TestReport, viewTests } from '../test/report.ts'
+import { countResults, ResultPrinter, type TestReport } from '../test/report.ts'
 import { Suite } from '../test/suite.ts'
 
 interface TestFlags extends TargetFlags {
@@ -44,14 +44,19 @@ async function test(words: string[], flags: TestFlags, program: Command): Promis
   const target = findTarget(words, flags, program, output)
   checkFlags(target, flags)
   const known = await examine(target, flags)
-  const checks: CheckResult[] = []
-  const suite = flags.conformance ? await testConformance(target, known, flags, checks, output) : null
-  if (flags.attack) await testSafety(target, known, flags, checks)
   const { server, revision } = known.contract
+  const checks: CheckResult[] = []
+  const printer = output.isJson ? undefined : new ResultPrinter(output, { server, revision })
+  const onResult = (result: CheckResult) => {
+    checks.push(result)
+    printer?.print(result)
+  }
+  const suite = flags.conformance ? await testConformance(target, known, flags, onResult, output) : null
+  if (flags.attack) await testSafety(target, known, flags, onResult)
   const counts = countResults(checks)
   const report: TestReport = { server, revision, ok: counts.fail === 0, suite, counts, checks }
+  printer?.finish(report)
   if (output.isJson) output.printJson(report)
-  else output.print(...viewTests(report, output))
   if (counts.fail > 0) process.exitCode = exitCodes.checkFailed
 }
 
@@ -71,26 +76,33 @@ async function examine(target: Target, flags: TestFlags) {
 }
 
 type Known = Awaited<ReturnType<typeof examine>>
+type OnResult = (result: CheckResult) => void
 
 /** Runs the official scenarios. If there are safety checks to run as well, a missing suite is one skipped check. */
 async function testConformance(
   { config }: Target,
   known: Known,
   { attack, callTools = false, download, timeout = defaultTimeoutMs }: TestFlags,
-  checks: CheckResult[],
+  onResult: OnResult,
   output: Output,
 ): Promise<string | null> {
+  if ('url' in config && Object.keys(config.headers ?? {}).length > 0) {
+    const reason = 'The official suite cannot send the headers that the server needs.'
+    onResult({ group: 'conformance', name: 'official-scenarios', status: 'skip', reason })
+    return null
+  }
   const bridge = 'command' in config ? await createBridge(config) : undefined
   const url = bridge?.url ?? ('url' in config ? config.url : '')
   try {
     const suite = Suite.find({ download })
-    output.note(`Running the conformance suite ${suite.version} ...`)
+    const how = suite.isInstalled ? '' : ' with npx, because it is not installed'
+    output.note(`Running the conformance suite ${suite.version}${how} ...`)
     const subject = { ...known, url, isBridged: bridge !== undefined, mayCallTools: callTools, timeoutMs: timeout }
-    await runConformance(suite, subject, (result) => checks.push(result))
+    await runConformance(suite, subject, onResult)
     return suite.version
   } catch (error) {
     if (!attack || !(error instanceof CliError)) throw error
-    checks.push({ group: 'conformance', name: 'official-scenarios', status: 'skip', reason: error.message })
+    onResult({ group: 'conformance', name: 'official-scenarios', status: 'skip', reason: error.message })
     return null
   } finally {
     await bridge?.close()
@@ -101,8 +113,8 @@ function testSafety(
   { config }: Target,
   known: Known,
   { callTools = false, header = {}, timeout = defaultTimeoutMs }: TestFlags,
-  checks: CheckResult[],
+  onResult: OnResult,
 ): Promise<void> {
   const subject = { ...known, config, headers: header, mayCallTools: callTools, timeoutMs: timeout }
-  return runAttack(subject, (result) => checks.push(result))
+  return runAttack(subject, onResult)
 }

@@ -81,8 +81,9 @@ export function compareBounds(before: JsonObject, after: JsonObject, path: strin
   })
 }
 
+/** Some libraries write the largest safe integer for "none". */
 function numberOf(value: unknown, none: number): number {
-  return typeof value === 'number' ? value : none
+  return typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : none
 }
 
 function showBound(value: number): string {

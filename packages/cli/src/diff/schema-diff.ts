@@ -5,11 +5,17 @@ import { type SchemaChange, show } from './schema-change.ts'
 
 /** Compares what two schemas accept. References within each schema are followed. */
 export function diffSchemas(before: unknown, after: unknown): SchemaChange[] {
-  return new SchemaDiff(before, after).compare(before, after, '', 0)
+  if (sameText(before, after)) return []
+  const diff = new SchemaDiff(before, after)
+  const changes = diff.compare(before, after, '', 0)
+  if (!diff.isIncomplete) return changes
+  return [...changes, { direction: 'other', path: '', message: 'changed, and too large to be compared completely' }]
 }
 
-/** Deeper parts are compared as text. */
-const maxDepth = 32
+/** References can make a small schema stand for a huge one, so the comparison is limited. */
+const maxDepth = 64
+const maxSteps = 100_000
+const maxChangesPerRef = 100
 
 /** A comparison of two documents. */
 class SchemaDiff {
@@ -17,6 +23,11 @@ class SchemaDiff {
   readonly #after: unknown
   /** Pairs of references that are being compared, because schemas can refer to themselves. */
   readonly #open = new Set<string>()
+  /** The changes of pairs that were compared before, with paths relative to the reference. */
+  readonly #known = new Map<string, readonly SchemaChange[]>()
+  #steps = 0
+  /** True if a limit was reached. */
+  isIncomplete = false
 
   constructor(before: unknown, after: unknown) {
     this.#before = before
@@ -27,7 +38,10 @@ class SchemaDiff {
     if (before === false || after === false) return compareNever(before, after, path)
     const old = objectOf(before)
     const now = objectOf(after)
-    if (depth > maxDepth) return sameText(old, now) ? [] : [{ direction: 'other', path, message: 'changed' }]
+    if (depth > maxDepth || ++this.#steps > maxSteps) {
+      this.isIncomplete = true
+      return []
+    }
     if (typeof old.$ref === 'string' || typeof now.$ref === 'string') return this.#followRefs(old, now, path, depth)
     const joined = this.#compareWithUnion(old, now, path, depth)
     if (joined) return [joined, ...compareTexts(old, now, path)]
@@ -46,17 +60,23 @@ class SchemaDiff {
   }
 
   #followRefs(old: JsonObject, now: JsonObject, path: string, depth: number): SchemaChange[] {
-    const key = `${String(old.$ref)} ${String(now.$ref)}`
+    const key = `${toStableJson(old)} ${toStableJson(now)}`
     if (this.#open.has(key)) return []
+    const known = this.#known.get(key) ?? this.#compareTargets(old, now, key, depth)
+    this.#known.set(key, known)
+    return known.map((change) => ({ ...change, path: path + change.path }))
+  }
+
+  #compareTargets(old: JsonObject, now: JsonObject, key: string, depth: number): SchemaChange[] {
+    const before = resolve(this.#before, old)
+    const after = resolve(this.#after, now)
+    if (before === undefined || after === undefined) {
+      const message = `$ref: ${show(old.$ref)} -> ${show(now.$ref)}`
+      return sameText(old, now) ? [] : [{ direction: 'other', path: '/$ref', message }]
+    }
     this.#open.add(key)
     try {
-      const target = resolve(this.#before, old)
-      const newTarget = resolve(this.#after, now)
-      if (target === undefined || newTarget === undefined) {
-        const message = `$ref: ${show(old.$ref)} -> ${show(now.$ref)}`
-        return sameText(old, now) ? [] : [{ direction: 'other', path: `${path}/$ref`, message }]
-      }
-      return this.compare(target, newTarget, path, depth + 1)
+      return this.compare(before, after, '', depth + 1).slice(0, maxChangesPerRef)
     } finally {
       this.#open.delete(key)
     }
@@ -90,6 +110,12 @@ class SchemaDiff {
     const before = old[keyword] ?? true
     const after = now[keyword] ?? true
     if (sameText(before, after)) return []
+    const others = keyword === 'items' ? 'items' : 'other properties'
+    // New members do no harm to callers, who may leave them out, or to readers, who may ignore them.
+    if (before === false)
+      return [{ direction: 'addition', path: `${path}/${keyword}`, message: `${others} are now accepted` }]
+    if (after === false)
+      return [{ direction: 'narrower', path: `${path}/${keyword}`, message: `${others} are no longer accepted` }]
     return this.compare(before, after, `${path}/${keyword}`, depth + 1)
   }
 

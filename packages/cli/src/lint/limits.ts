@@ -1,6 +1,6 @@
 // Facts about hosts and model APIs. Each one has its source, because they change.
 
-/** MCP 2025-11-25, server/tools, "Tool Names": 1 to 128 characters, these and no others. */
+/** MCP 2025-11-25 and 2026-07-28, server/tools, "Tool Names": names should have 1 to 128 characters, these and no others. */
 export const specToolName = /^[A-Za-z0-9_.-]{1,128}$/
 
 /** Anthropic: "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'" (github.com/github/copilot-cli/issues/454). */
@@ -46,6 +46,9 @@ export const manyToolTokens = 2_000
 export const maxSchemaDepth = 10
 export const olderSchemaDepth = 5
 
-/** OpenAI, structured outputs: 5,000 properties and 1,000 enum values in all of a schema. */
+/**
+ * OpenAI, structured outputs: 5,000 properties and 1,000 enum values in all of a schema, and 10 levels
+ * (developers.openai.com/api/docs/guides/structured-outputs, as quoted in docs.rs/crate/artifactize-core, `limits.rs`).
+ */
 export const maxProperties = 5_000
 export const maxEnumValues = 1_000

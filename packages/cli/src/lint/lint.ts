@@ -31,8 +31,10 @@ const rules: readonly Rule[] = [
 /** Checks a contract against all rules. The problems of one definition are together, the worst first. */
 export function lint(input: LintInput, ignored: readonly string[] = []): Problem[] {
   const problems = rules.flatMap((rule) => rule(input)).filter(({ rule }) => !ignored.includes(rule))
-  const order = [...new Set(problems.map(({ where }) => where))]
-  const rank = ({ where, severity }: Problem) => order.indexOf(where) * severities.length + severities.indexOf(severity)
+  const order = new Map<string, number>()
+  for (const { where } of problems) if (!order.has(where)) order.set(where, order.size)
+  const rank = ({ where, severity }: Problem) =>
+    (order.get(where) ?? 0) * severities.length + severities.indexOf(severity)
   return problems
     .map((problem) => ({ problem, at: rank(problem) }))
     .sort((a, b) => a.at - b.at)

@@ -12,7 +12,7 @@ function checkCharacters({ name }: Tool): Problem[] {
   const about = { where: `tool ${name}`, path: '/name' }
   const fix = 'Use letters, digits, "_" and "-" only.'
   if (!specToolName.test(name) && name.length <= 128) {
-    const message = 'The name has characters that MCP does not allow, and model APIs reject.'
+    const message = 'The name has characters that MCP advises against, and that model APIs reject.'
     return [{ ...about, rule: 'tool-name-characters', severity: 'error', message, fix }]
   }
   if (!apiNameCharacters.test(name)) {

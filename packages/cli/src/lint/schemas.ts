@@ -104,6 +104,7 @@ function checkRequired({ schema, path }: SchemaNode, report: Report): Problem[] 
   return [report('schema-required-unknown', 'warning', `${path}/required`, message, 'Define them, or remove them.')]
 }
 
+/** Gemini: github.com/google-gemini/gemini-cli/issues/13326 and github.com/anomalyco/opencode/issues/12295. */
 function checkRefs(schemas: readonly SchemaNode[], report: Report): Problem[] {
   const refs = schemas.filter(({ schema }) => typeof schema.$ref === 'string')
   const remote = refs.find(({ schema }) => !String(schema.$ref).startsWith('#'))
@@ -113,11 +114,14 @@ function checkRefs(schemas: readonly SchemaNode[], report: Report): Problem[] {
   }
   const [first] = refs
   if (!first) return []
-  const message = `It uses "$ref" (${refs.length} times). Gemini and some hosts do not resolve references.`
+  const message = `It uses "$ref" (${refs.length} times). Gemini and some hosts reject references.`
   return [report('schema-ref', 'warning', first.path, message, 'Write the definitions where they are used.')]
 }
 
-/** Gemini takes a subset of OpenAPI: one type per schema, and of the combinations only `anyOf`. */
+/**
+ * Gemini takes one type per schema, no `const`, and of the combinations only `anyOf`
+ * (github.com/taylorwilsdon/google_workspace_mcp/issues/1099).
+ */
 function checkUnions(schemas: readonly SchemaNode[], report: Report): Problem[] {
   const nested = schemas.filter(({ path }) => path !== '')
   const problems: Problem[] = []

@@ -19,24 +19,30 @@ export function countResults(checks: readonly CheckResult[]): Record<CheckResult
   return { pass: count('pass'), fail: count('fail'), skip: count('skip') }
 }
 
-/** Renders a report for a person. */
-export function viewTests({ server, revision, suite, counts, checks }: TestReport, output: Output): string[] {
-  const { paint, width } = output
-  const name = server ? fit(safeLine(`${server.name} ${server.version}`), width - 22) : 'A server without a name'
-  const groups = [
-    ['conformance', `Conformance ${paint.faint(`(suite ${suite ?? 'not run'})`)}`],
-    ['safety', 'Safety'],
-  ] as const
-  return [
-    `${paint.strong(name)}  ${paint.faint(`revision ${revision}`)}`,
-    ...groups.flatMap(([group, title]) => {
-      const found = checks.filter((check) => check.group === group)
-      return found.length === 0 ? [] : ['', paint.strong(title), ...found.flatMap((check) => viewCheck(check, output))]
-    }),
-    '',
-    `${counts.pass} passed, ${counts.fail} failed, ${counts.skip} skipped`,
-  ]
+/** Prints results for a person as they come, because checks take a while. */
+export class ResultPrinter {
+  readonly #output: Output
+  #group: CheckResult['group'] | undefined
+
+  constructor(output: Output, { server, revision }: Pick<TestReport, 'server' | 'revision'>) {
+    this.#output = output
+    const { paint, width } = output
+    const name = server ? fit(safeLine(`${server.name} ${server.version}`), width - 22) : 'A server without a name'
+    output.print(`${paint.strong(name)}  ${paint.faint(`revision ${revision}`)}`)
+  }
+
+  print(result: CheckResult): void {
+    if (result.group !== this.#group) this.#output.print('', this.#output.paint.strong(titles[result.group]))
+    this.#group = result.group
+    this.#output.print(...viewCheck(result, this.#output))
+  }
+
+  finish({ counts }: Pick<TestReport, 'counts'>): void {
+    this.#output.print('', `${counts.pass} passed, ${counts.fail} failed, ${counts.skip} skipped`)
+  }
 }
+
+const titles = { conformance: 'Conformance', safety: 'Safety' } as const
 
 const nameColumns = 28
 

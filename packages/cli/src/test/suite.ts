@@ -35,6 +35,11 @@ export class Suite {
     this.version = version
   }
 
+  /** False if npx may have to download it. */
+  get isInstalled(): boolean {
+    return this.#command !== 'npx'
+  }
+
   /** Finds the suite: installed in the current folder or beside this package, otherwise by npx unless `download` is false. */
   static find({ download }: { readonly download: boolean }): Suite {
     for (const from of [join(process.cwd(), 'index.js'), import.meta.url]) {

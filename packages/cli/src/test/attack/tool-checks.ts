@@ -95,7 +95,7 @@ async function traversalInResources({ peer, capabilities, contract }: AttackCont
   ]
   for (const uri of uris.slice(0, maxCalls))
     if (hasPasswords(await peer.request('resources/read', { uri }))) return fail(`/etc/passwd was read as ${uri}`)
-  return pass(`${Math.min(uris.length, maxCalls)} requests with paths did not read /etc/passwd.`)
+  return pass(`Requests with paths (${Math.min(uris.length, maxCalls)}) did not read /etc/passwd.`)
 }
 
 function expandAll(uriTemplate: string): string[] {
