@@ -5,6 +5,7 @@ import { registerGateway } from './commands/gateway.ts'
 import { registerInit } from './commands/init.ts'
 import { registerInstall } from './commands/install.ts'
 import { registerList } from './commands/list.ts'
+import { registerPack } from './commands/pack.ts'
 import { exitCodeOf, exitCodes, usageError } from './exit-codes.ts'
 import { createOutput } from './output.ts'
 
@@ -15,6 +16,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerChat,
   registerInstall,
   registerInit,
+  registerPack,
 ]
 
 /** Runs the command line, and returns the exit code. */
