@@ -16,6 +16,7 @@ import { registerInstall } from './commands/install.ts'
 import { registerLint } from './commands/lint.ts'
 import { registerList } from './commands/list.ts'
 import { registerLogin } from './commands/login.ts'
+import { registerPack } from './commands/pack.ts'
 import { registerPrompt } from './commands/prompt.ts'
 import { registerRead } from './commands/read.ts'
 import { registerServe } from './commands/serve.ts'
@@ -50,6 +51,7 @@ const commands: readonly ((program: Command) => void)[] = [
   registerBench,
   registerGenerate,
   registerInstall,
+  registerPack,
   registerInit,
 ]
 

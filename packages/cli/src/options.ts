@@ -82,7 +82,7 @@ export function parsePort(text: string): number {
 }
 
 /** Parses seconds, and returns milliseconds. */
-function parseSeconds(text: string): number {
+export function parseSeconds(text: string): number {
   const seconds = Number(text)
   if (text.trim() !== '' && seconds > 0 && seconds <= maxSeconds) return seconds * 1_000
   throw new InvalidArgumentError(`Pass a number of seconds, at most ${maxSeconds}.`)
