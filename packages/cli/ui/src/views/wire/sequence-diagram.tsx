@@ -13,11 +13,14 @@ const headHeight = 40
 const timeWidth = 56
 const laneWidth = 250
 
-/** The messages as arrows between the client and its servers. */
-export function SequenceDiagram({ rows }: { rows: Filtered<WireRow> }) {
+/**
+ * The messages as arrows between the client and its servers. The list grows in place, so its length is a property of its
+ * own: a component whose properties are the same is not drawn again.
+ */
+export function SequenceDiagram({ rows, count }: { rows: Filtered<WireRow>; count: number }) {
   const { store } = useApp()
   const pages = useSignal(0)
-  const end = Math.max(0, rows.length - pages.value * pageSize)
+  const end = Math.max(0, count - pages.value * pageSize)
   const start = Math.max(0, end - pageSize)
   const { lanes, arrows } = toSequence(rows, start, end)
   const clientX = timeWidth + 40
@@ -38,9 +41,9 @@ export function SequenceDiagram({ rows }: { rows: Filtered<WireRow> }) {
             Later
           </button>
         )}
-        {rows.length > pageSize && (
+        {count > pageSize && (
           <span class="dim">
-            Messages {start + 1} to {end} of {rows.length}
+            Messages {start + 1} to {end} of {count}
           </span>
         )}
       </p>
