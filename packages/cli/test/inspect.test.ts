@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { send } from './inspector-support.ts'
-import { fixture, Workspace } from './support.ts'
+import { fixture, longestLine, Workspace } from './support.ts'
 
 describe('tenon inspect', () => {
   it('prints the URL as JSON, serves the API, and ends on Ctrl-C', async () => {
     using work = new Workspace()
     await using child = work.start(['inspect', '--json', fixture('notes.js')])
-    const { url } = JSON.parse(await child.until(() => /^\{[^}]*\}\n/.exec(child.stdout)?.[0]))
+    const printed = JSON.parse(await child.until(() => /^\{[^}]*\}\n/.exec(child.stdout)?.[0]))
+    expect(printed).toEqual({ url: expect.any(String) })
+    const { url } = printed
     const { origin, hash, hostname } = new URL(url)
     expect(hostname).toBe('127.0.0.1')
     const headers = { authorization: `Bearer ${hash.slice('#secret='.length)}` }
@@ -52,6 +54,20 @@ describe('tenon inspect', () => {
     expect(added.json).toEqual({ server: expect.any(String) })
   })
 
+  it('lists the servers of --config for the page, and connects to the one that is named', async () => {
+    using work = new Workspace()
+    const source = work.writeConfig(['files', 'mail'], 'other.json')
+    await using child = work.start(['inspect', 'mail', '--config', 'other.json'])
+    const { origin, hash } = new URL(await child.until(() => /^.*\n/.exec(child.stdout)?.[0]))
+    const headers = { authorization: `Bearer ${hash.slice('#secret='.length)}` }
+    const { json } = await send(`${origin}/api/configured`, 'GET', { headers })
+    expect(json).toMatchObject([
+      { name: 'files', source },
+      { name: 'mail', source },
+    ])
+    expect((await send(`${origin}/api/events/1`, 'GET', { headers })).json).toMatchObject({ name: 'mail' })
+  })
+
   it.each([
     { name: 'an unknown option', args: ['inspect', '--bogus'], code: 2 },
     { name: 'an invalid port', args: ['inspect', '--port', '99999'], code: 2 },
@@ -60,6 +76,14 @@ describe('tenon inspect', () => {
   ])('returns $code for $name', async ({ args, code }) => {
     using work = new Workspace()
     expect(await work.run([...args, '--json'])).toMatchObject({ code })
+  })
+
+  it('has an example at the top of its help, within 80 columns', async () => {
+    using work = new Workspace()
+    const { code, stdout } = await work.run(['help', 'inspect'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^Example: tenon inspect /)
+    expect(longestLine(stdout)).toBeLessThanOrEqual(80)
   })
 
   it('returns 3 if the port is in use', async () => {

@@ -1,6 +1,7 @@
 import { McpServer, serveHttp } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
-import { InspectorPage } from './inspector-support.ts'
+import type { InspectorEvent } from '../src/inspector/protocol.ts'
+import { callOf, InspectorPage } from './inspector-support.ts'
 import { fixture } from './support.ts'
 
 describe('connecting in the inspector', () => {
@@ -162,5 +163,33 @@ describe('reading the log of the inspector', () => {
   it('refuses an invalid position', async () => {
     await using page = await InspectorPage.open()
     for (const after of ['-1', 'x', '1.5']) expect((await page.api('GET', `events?after=${after}`)).status).toBe(400)
+  })
+
+  it('returns the log as a transcript with complete messages', async () => {
+    await using page = await InspectorPage.open()
+    const server = await page.connect({ target: `${process.execPath} ${fixture('flood.js')}` })
+    await page.run(server, callOf('huge'))
+    const { headers, json } = await page.api('GET', 'transcript')
+    expect(headers['content-disposition']).toContain('attachment')
+    expect(json).toMatchObject({ format: 'tenon-inspector', version: 1 })
+    const events: InspectorEvent[] = json.events
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_event, index) => index + 1))
+    expect(events.slice(0, 2)).toEqual(page.events.slice(0, 2))
+    expect(events.filter((event) => event.kind === 'message' && event.isShortened)).toEqual([])
+    expect(page.all('message').filter(({ isShortened }) => isShortened)).toHaveLength(1)
+  })
+
+  it('returns an empty transcript before anything happened', async () => {
+    await using page = await InspectorPage.open()
+    expect((await page.api('GET', 'transcript')).json).toEqual({ format: 'tenon-inspector', version: 1, events: [] })
+  })
+
+  it('ends a connection that is being opened', async () => {
+    await using page = await InspectorPage.open()
+    const target = `${process.execPath} -e "process.stdin.resume()"`
+    const server = await page.connect({ target }, 'connecting')
+    await page.api('POST', `servers/${server}/disconnect`)
+    await page.until('server-state', ({ state }) => state === 'closed')
+    expect(page.all('server-state').map(({ state }) => state)).toEqual(['connecting', 'closed'])
   })
 })

@@ -35,6 +35,16 @@ describe('a hostile server in the inspector', () => {
     expect(json.message.result.content[0].text).toHaveLength(10 * 1024 * 1024)
   })
 
+  it('shows a result that does not match the output schema, and why', async () => {
+    await using page = await InspectorPage.open()
+    const server = await page.connect({ target })
+    await page.until('list')
+    const { result, output, error } = await page.run(server, callOf('tool-1'))
+    expect(error).toBeUndefined()
+    expect(result).toEqual({ content: [], structuredContent: { count: 'many' } })
+    expect(output).toMatchObject({ isValid: false, problem: expect.stringContaining('count') })
+  })
+
   it('leaves out notifications that never end, says how many, and still works', async () => {
     await using page = await InspectorPage.open()
     const server = await page.connect({ target })

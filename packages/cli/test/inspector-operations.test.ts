@@ -111,8 +111,17 @@ describe.each(revisions)('operations of the inspector on %s', (revision) => {
     expect(await page.ended(operation)).toMatchObject({ result: { content: [{ text: 'The job is done' }] } })
     const tasks = page.all('task')
     expect(new Set(tasks.map(({ task }) => task.taskId)).size).toBe(1)
-    expect(tasks[0]).toMatchObject({ server, operation, task: { status: 'working', ttlMs: expect.anything() } })
-    await page.until('task', ({ task }) => task.status === 'completed')
+    expect(tasks[0]).toMatchObject({ server, task: { status: 'working', ttlMs: expect.anything() } })
+    const { task } = await page.until('task', (event) => event.task.status === 'completed')
+    expect(page.all('task').at(-1)).toMatchObject({ operation })
+    const params = { taskId: task.taskId }
+    expect(await page.run(server, { method: 'tasks/get', params })).toMatchObject({ result: { status: 'completed' } })
+    expect(await page.run(server, { method: 'tasks/result', params })).toMatchObject({
+      result: { content: [{ text: 'The job is done' }] },
+    })
+    const { result, error } = await page.run(server, { method: 'tasks/list' })
+    if (revision === '2025-11-25') expect(result).toMatchObject({ tasks: [{ taskId: task.taskId }] })
+    else expect(error).toMatchObject({ code: expect.stringMatching(/^(capability-missing|peer)$/) })
   })
 
   it('cancels a task', async () => {

@@ -1,5 +1,8 @@
+import { McpServer, serveHttp } from 'tenon/server'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { callOf, InspectorPage, messagesOf } from './inspector-support.ts'
+import { fixture } from './support.ts'
 
 const revisions = ['2025-11-25', '2026-07-28'] as const
 
@@ -18,6 +21,8 @@ describe.each(revisions)('questions in the inspector on %s', (revision) => {
     const wrong = { message: { role: 'assistant', content: { type: 'text', text: 'x' }, model: 'm' } }
     expect((await page.api('POST', `questions/${question}/answer`, wrong)).status).toBe(400)
     expect((await page.api('POST', `questions/${question}/answer`, { action: 'perhaps' })).status).toBe(400)
+    const invalid = await page.api('POST', `questions/${question}/answer`, { action: 'accept', content: { name: 5 } })
+    expect(invalid).toMatchObject({ status: 400, json: { error: { message: expect.stringContaining('"name"') } } })
     const answer = { action: 'accept', content: { name: 'Ann' } }
     expect((await page.api('POST', `questions/${question}/answer`, answer)).status).toBe(200)
     expect(await page.ended(operation)).toMatchObject({ result: { content: [{ text: 'Hello Ann' }] } })
@@ -83,6 +88,41 @@ describe.each(revisions)('questions in the inspector on %s', (revision) => {
     expect(JSON.stringify(result)).toContain('file:///tmp/project')
     expect((await page.api('PUT', `servers/${server}/roots`, [{ uri: 'https://x.example' }])).status).toBe(400)
     expect((await page.api('PUT', `servers/${server}/roots`, { uri: 'x' })).status).toBe(400)
+  })
+})
+
+describe('roots in the inspector', () => {
+  it('sends the server roots that were edited while it was connecting', async () => {
+    await using page = await InspectorPage.open()
+    const { json } = await page.api('POST', 'servers', { target: `${process.execPath} ${fixture('inspected.js')}` })
+    await page.api('PUT', `servers/${json.server}/roots`, [{ uri: 'file:///tmp/early' }])
+    await page.until('server-state', ({ state }) => state === 'ready')
+    const { result } = await page.run(json.server, callOf('roots'))
+    expect(JSON.stringify(result)).toContain('file:///tmp/early')
+  })
+})
+
+describe.each(revisions)('questions over HTTP in the inspector on %s', (revision) => {
+  it('finds the call of each question while several calls are running', async () => {
+    const server = new McpServer({ name: 'web', version: '1.0.0' })
+    server.registerTool('ask', { inputSchema: { who: z.string() } }, async ({ who }, ctx) => {
+      const { action } = await ctx.elicit(`May ${who} come in?`)
+      return `${who}: ${action}`
+    })
+    await using http = await serveHttp(server, { port: 0, exit: false })
+    await using page = await InspectorPage.open()
+    const id = await page.connect({ target: http.url, revision })
+    await page.until('list', ({ list }) => list === 'tools')
+    const operations = await Promise.all(['Ann', 'Bo'].map((who) => page.start(id, callOf('ask', { who }))))
+    for (const [index, who] of ['Ann', 'Bo'].entries()) {
+      const question = await page.until('question', ({ request }) => JSON.stringify(request).includes(who))
+      expect(question.operation).toBe(operations[index])
+      await page.api('POST', `questions/${question.question}/answer`, { action: 'accept' })
+      expect(await page.ended(operations[index]!)).toMatchObject({ result: { content: [{ text: `${who}: accept` }] } })
+    }
+    const owned = page.all('message').filter(({ operation }) => operation === operations[0])
+    expect(owned.length).toBeGreaterThanOrEqual(4)
+    expect(owned.every(({ http: exchange }) => exchange !== undefined)).toBe(true)
   })
 })
 

@@ -42,7 +42,7 @@ export function registerInspect(program: Command): void {
 
 async function inspect(words: string[], flags: InspectFlags, program: Command): Promise<void> {
   const output = createOutput(flags)
-  const inspector = createInspector({ timeoutMs: flags.timeout })
+  const inspector = createInspector({ timeoutMs: flags.timeout, config: flags.config })
   connectAll(inspector, wordsOf(words, program), flags, output)
   const served = await listen(inspector, flags.port)
   const stopped = untilStopped()

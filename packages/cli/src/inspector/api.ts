@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { resolve } from 'node:path'
 import { McpError } from 'tenon'
-import { findServers } from '../config-files.ts'
+import { findServers, readServers } from '../config-files.ts'
 import { CliError, describeError } from '../exit-codes.ts'
 import { describeTarget } from '../target.ts'
 import { streamEvents } from './event-stream.ts'
@@ -10,6 +11,7 @@ import { login } from './login.ts'
 import type { ConfiguredServer } from './protocol.ts'
 import { ApiError, readJson } from './request-body.ts'
 import { toConnectRequest, toOperationRequest, toQuestionAnswer, toRoots } from './requests.ts'
+import { sendTranscript } from './transcript.ts'
 
 /** The API of the page. The requests and answers are described in `protocol.ts`. */
 export class Api {
@@ -29,6 +31,7 @@ export class Api {
     try {
       const url = new URL(request.url ?? '/', 'http://localhost')
       if (path === 'events' && request.method === 'GET') return this.#stream(url, response)
+      if (path === 'transcript' && request.method === 'GET') return await sendTranscript(this.#state.log, response)
       const answer = await this.#answer(request.method ?? 'GET', path, request)
       if (typeof answer === 'string') sendText(response, 200, answer)
       else sendText(response, 200, JSON.stringify(answer ?? {}))
@@ -80,7 +83,7 @@ const routes: Readonly<Record<string, Route>> = {
     const event = /^\d{1,15}$/.test(id) ? log.find(Number(id)) : undefined
     return event ?? notFound('The event was dropped, or does not exist.')
   },
-  'GET configured': () => configuredServers(),
+  'GET configured': ({ config }) => configuredServers(config),
   'POST servers': (state, _id, body) => ({ server: state.connect(toConnectRequest(body)) }),
   'POST servers/:id/connect': (state, id) => {
     void serverOf(state, id).connect()
@@ -116,11 +119,16 @@ function notFound(message: string): never {
   throw new ApiError(404, 'not-found', message)
 }
 
-function configuredServers(): ConfiguredServer[] {
-  return findServers().map(({ id, config, source }) => ({
-    name: id,
-    source,
-    address: describeTarget({ id, config, source }),
+/** The servers of a config file that the user named, then those of files that are found. */
+function configuredServers(path: string | undefined): ConfiguredServer[] {
+  const named = path === undefined ? [] : Object.entries(readServers(path).servers)
+  const source = resolve(path ?? '')
+  const servers = named.map(([id, config]) => ({ id, config, source }))
+  const found = findServers().filter((server) => path === undefined || resolve(server.source) !== source)
+  return [...servers, ...found].map((server) => ({
+    name: server.id,
+    source: server.source,
+    address: describeTarget(server),
   }))
 }
 

@@ -79,14 +79,19 @@ export class EventLog {
     return found?.seq === seq ? found.line.trimEnd() : undefined
   }
 
-  /** Returns events after `after` as JSON lines, about `maxChars` of them; undefined if there are none. */
-  read(after: number, maxChars: number): LogPart | undefined {
+  /**
+   * Returns events after `after` as JSON lines, about `maxChars` of them; undefined if there are none.
+   * @param isComplete Whether shortened events are returned with everything that the log still has of them.
+   */
+  read(after: number, maxChars: number, isComplete = false): LogPart | undefined {
     const lines: string[] = []
     let chars = 0
     let last = after
     const take = ({ seq, line }: LoggedEvent) => {
-      lines.push(line)
-      chars += line.length
+      const complete = isComplete ? this.#complete.get(seq) : undefined
+      const text = complete === undefined ? line : `${complete}\n`
+      lines.push(text)
+      chars += text.length
       last = seq
       return chars < maxChars
     }

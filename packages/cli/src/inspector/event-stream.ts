@@ -18,9 +18,10 @@ export function streamEvents(log: EventLog, after: number, response: ServerRespo
   let cursor = after
   let isBlocked = false
   let timer: NodeJS.Timeout | undefined
+  const canWrite = () => !isBlocked && !response.destroyed && !response.writableEnded
   const pump = () => {
     timer = undefined
-    while (!isBlocked && !response.destroyed) {
+    while (canWrite()) {
       const part = log.read(cursor, batchChars)
       if (!part) return
       cursor = part.last
@@ -28,11 +29,11 @@ export function streamEvents(log: EventLog, after: number, response: ServerRespo
     }
   }
   const schedule = () => {
-    if (!isBlocked) timer ??= setTimeout(pump, batchMs)
+    if (canWrite()) timer ??= setTimeout(pump, batchMs)
   }
   const stopListening = log.onAppend(schedule)
   const heartbeat = setInterval(() => {
-    if (!isBlocked) response.write('\n')
+    if (canWrite()) response.write('\n')
   }, heartbeatMs)
   response.on('drain', () => {
     isBlocked = false

@@ -1,8 +1,10 @@
-import type { RevisionId, SubscriptionFilter } from 'tenon'
+import type { RevisionId } from 'tenon'
 import { type ClientAuthFactory, oauth, type TokenStore } from 'tenon/auth/client'
 import type { Client, Root } from 'tenon/client'
 import { CliError, exitCodes } from '../exit-codes.ts'
 import { describeTarget, type Target } from '../target.ts'
+import { errorNotice, listenForChanges, reportClient } from './client-reports.ts'
+import { ComparedConnections } from './compared-connections.ts'
 import { type OpenOptions, openConnection } from './connection.ts'
 import type { EventLog } from './event-log.ts'
 import { ListReader } from './list-reader.ts'
@@ -41,9 +43,10 @@ export class InspectedServer {
   readonly facts: ServerFacts
   readonly lists: ListReader
   readonly #options: InspectedServerOptions
-  readonly #compared = new Map<RevisionId, Promise<OpenConnection>>()
+  readonly #compared = new ComparedConnections((revision) => this.#openComparison(revision))
   #roots: readonly Root[] = []
   #attempt = new AbortController()
+  #state: ServerState['state'] = 'closed'
   #open: OpenConnection | undefined
 
   constructor(options: InspectedServerOptions) {
@@ -83,9 +86,11 @@ export class InspectedServer {
 
   /** Disconnects, and stops connecting. */
   async disconnect(): Promise<void> {
-    const wasOpen = this.#open !== undefined
-    await this.#end()
-    if (wasOpen || this.#attempt.signal.aborted) this.#log({ state: 'closed' })
+    const isActive = this.#state === 'connecting' || this.#state === 'ready'
+    const ending = this.#end()
+    // Before it ended, because the user may connect again in the meantime.
+    if (isActive) this.#log({ state: 'closed' })
+    await ending
   }
 
   /** Disconnects, and removes the server from the page. */
@@ -100,7 +105,7 @@ export class InspectedServer {
     this.#open?.client.setRoots(roots)
     this.#roots = roots
     this.#logRoots()
-    for (const connecting of this.#compared.values()) (await connecting).client.setRoots(roots)
+    await this.#compared.each(({ client }) => client.setRoots(roots))
   }
 
   /**
@@ -111,16 +116,7 @@ export class InspectedServer {
     const open = this.#open
     if (!open) throw new CliError('not-connected', 'The server is not connected.', { exitCode: exitCodes.connection })
     if (revision === undefined || revision === open.client.revision) return open
-    const known = this.#compared.get(revision)
-    if (known) return known
-    const { signal } = this.#attempt
-    const opening = this.#openComparison(revision, signal)
-    this.#compared.set(revision, opening)
-    opening.then(
-      ({ client }) => client.on('state', ({ state }) => state === 'closed' && this.#forget(revision, opening)),
-      () => this.#forget(revision, opening),
-    )
-    return opening
+    return this.#compared.get(revision)
   }
 
   get #storedLogin(): ClientAuthFactory {
@@ -148,45 +144,34 @@ export class InspectedServer {
     const recorder = new WireRecorder({ server: this.id, log, facts: this.facts, url: this.url, comparedRevision })
     const handlers = questions.handlersOf(this.id, (method) => recorder.lastOwner(method))
     const { trace } = recorder
-    const client = await openConnection({
-      ...rest,
-      target,
-      transport,
-      headers,
-      timeoutMs,
-      handlers,
-      trace,
-      roots: this.#roots,
-    })
-    this.#report(client)
+    const roots = this.#roots
+    const own = { target, transport, headers, timeoutMs, handlers, trace, roots }
+    const client = await openConnection({ ...rest, ...own })
+    // They may have been edited in the meantime.
+    if (this.#roots !== roots) client.setRoots(this.#roots)
+    reportClient(client, this.id, this.facts)
     return { client, recorder }
   }
 
   /** The client needs the list for calls on some revisions. Read first, it is not part of the calls that are compared. */
-  async #openComparison(revision: RevisionId, signal: AbortSignal): Promise<OpenConnection> {
+  async #openComparison(revision: RevisionId): Promise<OpenConnection> {
+    const { signal } = this.#attempt
     const auth = this.#storedLogin
     const open = await this.#openConnection({ auth, signal, revision, comparedRevision: revision })
     await inOperation(undefined, () => readTools(open.client)).catch((error) =>
-      this.#notice('warning', toShownError(error).message),
+      this.facts.add(errorNotice(this.id, error)),
     )
     return open
-  }
-
-  #forget(revision: RevisionId, opening: Promise<OpenConnection>): void {
-    if (this.#compared.get(revision) === opening) this.#compared.delete(revision)
   }
 
   /** Ends every connection, also one that is being opened. */
   async #end(): Promise<void> {
     const open = this.#open
-    const compared = [...this.#compared.values()]
     this.#open = undefined
-    this.#compared.clear()
     this.lists.stop()
     this.#attempt.abort()
     this.#attempt = new AbortController()
-    await open?.client.close()
-    for (const connecting of compared) await connecting.then(({ client }) => client.close()).catch(() => {})
+    await Promise.all([open?.client.close(), this.#compared.close()])
   }
 
   #ready({ client, recorder }: OpenConnection): void {
@@ -197,17 +182,6 @@ export class InspectedServer {
     this.#log({ state: 'ready', ...all })
     this.#logRoots()
     this.lists.start(client)
-  }
-
-  /** Logs what a server sends outside of requests. */
-  #report(client: Client): void {
-    const { facts, id: server } = this
-    client.on('resourceUpdated', ({ uri }) => facts.add({ kind: 'changed', server, what: 'resource', uri }))
-    client.on('log', ({ level, logger, data }) =>
-      facts.add({ kind: 'log', server, level, ...(logger !== undefined && { logger }), data: shorten(data) }),
-    )
-    client.on('warning', ({ message }) => this.#notice('warning', message))
-    client.on('error', ({ error }) => this.#notice('error', toShownError(error).message))
   }
 
   #watch(open: OpenConnection): void {
@@ -226,46 +200,22 @@ export class InspectedServer {
       else if (state === 'reconnecting') this.#log({ state: 'connecting' })
       else if (state === 'closed') this.#closed(error)
     })
-    this.#listen(client)
-  }
-
-  /** Subscribes to changes of the lists, if the server offers that. */
-  #listen(client: Client): void {
-    const { tools, prompts, resources } = client.server.capabilities
-    const filter: SubscriptionFilter = {
-      ...(tools?.listChanged && { toolsListChanged: true }),
-      ...(prompts?.listChanged && { promptsListChanged: true }),
-      ...(resources?.listChanged && { resourcesListChanged: true }),
-    }
-    if (Object.keys(filter).length === 0) return
-    client.listen(filter).catch((error) => {
-      if (this.#open?.client === client) this.#notice('error', toShownError(error).message)
+    listenForChanges(client).catch((error) => {
+      if (this.#open === open) facts.add(errorNotice(server, error))
     })
   }
 
   #closed(error: unknown): void {
-    this.#open = undefined
-    this.lists.stop()
+    void this.#end()
     this.#log({ state: 'closed', ...(error !== undefined && { error: toShownError(error) }) })
   }
 
-  #notice(level: 'warning' | 'error', text: string): void {
-    this.facts.add({ kind: 'notice', server: this.id, level, text })
-  }
-
   #log(state: Omit<ServerState, 'kind' | 'server'>): void {
+    this.#state = state.state
     this.#options.log.append({ kind: 'server-state', server: this.id, ...state })
   }
 
   #logRoots(): void {
     this.#options.log.append({ kind: 'roots', server: this.id, roots: this.#roots })
   }
-}
-
-const maxLogChars = 64 * 1024
-
-/** The message on the wire has all of it. */
-function shorten(data: unknown): unknown {
-  const text = JSON.stringify(data) ?? 'null'
-  return text.length <= maxLogChars ? data : `${text.slice(0, maxLogChars)}…`
 }

@@ -14,6 +14,8 @@ export interface InspectorStateOptions {
   readonly log?: EventLogOptions | undefined
   /** How long servers may take to answer, in milliseconds. Default 60,000 to connect, and 300,000 for a request. */
   readonly timeoutMs?: number | undefined
+  /** A config file whose servers the page offers, in addition to those of files that are found. */
+  readonly config?: string | undefined
   /** Where tokens of logins are stored. Default: in memory, until the process exits. */
   readonly tokens?: TokenStore | undefined
 }
@@ -24,14 +26,16 @@ export class InspectorState {
   readonly questions: Questions
   readonly operations: Operations
   readonly tokens: TokenStore
+  readonly config: string | undefined
   readonly servers = new Map<string, InspectedServer>()
   readonly #timeoutMs: number | undefined
 
-  constructor({ log, timeoutMs, tokens = new MemoryTokenStore() }: InspectorStateOptions = {}) {
+  constructor({ log, timeoutMs, config, tokens = new MemoryTokenStore() }: InspectorStateOptions = {}) {
     this.log = new EventLog(log)
     this.questions = new Questions(this.log)
     this.operations = new Operations(this.log)
     this.tokens = tokens
+    this.config = config
     this.#timeoutMs = timeoutMs
   }
 

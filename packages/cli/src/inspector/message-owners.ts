@@ -1,4 +1,5 @@
-import { isObject } from './json-objects.ts'
+import { metaKeys } from 'tenon'
+import { isObject, type JsonObject } from './json-objects.ts'
 import { currentOperation } from './operation-context.ts'
 
 /** The direction of a message. */
@@ -16,12 +17,19 @@ export class MessageOwners {
   readonly #exchanges = new BoundedMap<string>()
   readonly #pending = new BoundedMap<true>()
   readonly #lastOwners = new BoundedMap<string | undefined>()
+  /** Operations that created a task, by its id. */
+  readonly #tasks = new BoundedMap<string>()
 
   /** Returns the operation of a message. */
   ownerOf(direction: Direction, message: unknown, http: string | undefined): string | undefined {
     const owner = this.#find(direction, isObject(message) ? message : {}, http)
     if (owner !== undefined && http !== undefined && direction === 'sent') this.#exchanges.set(http, owner)
     return owner
+  }
+
+  /** Returns the operation that created a task. */
+  taskOwner(taskId: string): string | undefined {
+    return this.#tasks.get(taskId)
   }
 
   /** Returns the operation of the last request of the server with this method. */
@@ -34,14 +42,14 @@ export class MessageOwners {
     return isObject(message) && message.method === undefined && this.#pending.delete(keyOf(message.id))
   }
 
-  #find(direction: Direction, message: Readonly<Record<string, unknown>>, http: string | undefined) {
+  #find(direction: Direction, message: JsonObject, http: string | undefined) {
     const { id, method } = message
     const isRequest = id !== undefined && method !== undefined
     if (direction === 'sent') {
       if (isRequest) return this.#sentRequest(keyOf(id))
       return method === undefined ? this.#theirs.get(keyOf(id)) : (this.#named(message) ?? currentOperation())
     }
-    if (method === undefined) return this.#ours.get(keyOf(id))
+    if (method === undefined) return this.#receivedResponse(message)
     const carried = http === undefined ? undefined : this.#exchanges.get(http)
     // Other notifications, such as those of subscriptions, belong to no request.
     const mayBelong = isRequest || method === 'notifications/message'
@@ -58,11 +66,20 @@ export class MessageOwners {
     return owner
   }
 
-  /** The operation of the request that a notification names. */
-  #named({ params }: Readonly<Record<string, unknown>>): string | undefined {
-    const { progressToken, requestId } = isObject(params) ? params : {}
+  #receivedResponse({ id, result }: JsonObject): string | undefined {
+    const owner = this.#ours.get(keyOf(id))
+    const taskId = isObject(result) ? createdTask(result) : undefined
+    if (owner !== undefined && taskId !== undefined && !this.#tasks.get(taskId)) this.#tasks.set(taskId, owner)
+    return owner
+  }
+
+  /** The operation of the request or task that a message names. */
+  #named({ params }: JsonObject): string | undefined {
+    const { progressToken, requestId, taskId, _meta } = isObject(params) ? params : {}
     const id = progressToken ?? requestId
-    return id === undefined ? undefined : this.#ours.get(keyOf(id))
+    const related = isObject(_meta) ? _meta[metaKeys.relatedTask] : undefined
+    const task = taskId ?? (isObject(related) ? related.taskId : undefined)
+    return (id === undefined ? undefined : this.#ours.get(keyOf(id))) ?? this.#tasks.get(String(task))
   }
 
   /** On a connection without HTTP exchanges, a question or log message can only belong to the one operation that waits. */
@@ -99,6 +116,12 @@ class BoundedMap<V> {
     const [oldest] = this.#map.keys()
     if (this.#map.size > maxEntries && oldest !== undefined) this.#map.delete(oldest)
   }
+}
+
+/** The id of the task in the result of a call, of either dialect. */
+function createdTask(result: JsonObject): string | undefined {
+  const task = isObject(result.task) ? result.task : result
+  return typeof task.taskId === 'string' ? task.taskId : undefined
 }
 
 /** The ids 1 and "1" are different. */

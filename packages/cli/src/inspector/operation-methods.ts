@@ -51,6 +51,7 @@ const methods: Readonly<Record<string, (call: MethodCall) => Promise<unknown>>> 
     completion: await client.complete(params as unknown as CompleteParams, options),
   }),
   'logging/setLevel': ({ client, params, options }) => client.setLoggingLevel(levelParam(params), options),
+  'tasks/get': ({ client, params }) => stateOfTask(client, params),
   'tasks/result': ({ client, params, running }) => followTask(client, params, running),
   'tasks/cancel': ({ client, params }) => client.resumeTask(textParam(params, 'taskId')).cancel(),
   'tasks/list': async ({ client, options }) => ({ tasks: await client.listTasks(undefined, options).all() }),
@@ -104,6 +105,13 @@ async function callAsTask(running: RunningOperation, name: string) {
   } finally {
     signal.removeEventListener('abort', cancel)
   }
+}
+
+/** The client knows how to ask for a task on each revision. */
+async function stateOfTask(client: Client, params: JsonObject): Promise<unknown> {
+  const taskId = textParam(params, 'taskId')
+  for await (const state of client.resumeTask(taskId)) return { taskId, ...state }
+  return undefined
 }
 
 /** Waits for a task that was created earlier. Cancelling the operation leaves the task alone. */

@@ -10,6 +10,7 @@ import type { InputRequest, RevisionId, Task } from 'tenon'
  * |---|---|
  * | `GET /api/events?after=seq` | The log as JSON lines, and every later event as it happens |
  * | `GET /api/events/:seq` | One event, complete, if the log has it shortened |
+ * | `GET /api/transcript` | `SavedTranscript`: the log, with complete messages as far as they are kept |
  * | `GET /api/configured` | `ConfiguredServer[]`: servers of the config files that were found |
  * | `POST /api/servers` | `ConnectRequest` → `{ server }` |
  * | `POST /api/servers/:server/connect`, `/disconnect` | Connects again, or disconnects |
@@ -18,7 +19,7 @@ import type { InputRequest, RevisionId, Task } from 'tenon'
  * | `POST /api/servers/:server/operations` | `OperationRequest` → `{ operation }` |
  * | `POST /api/operations/:operation/cancel` | Cancels it |
  * | `POST /api/questions/:question/answer` | `QuestionAnswer` |
- * | `POST /api/servers/:server/login` | Begins the OAuth login; `auth` events follow → `{ url }` to open |
+ * | `POST /api/servers/:server/login` | Begins the OAuth login; `auth` events follow → `{ url? }` to open |
  *
  * Every request needs `Authorization: Bearer <secret of this start>`. Errors are `{ error: { code, message, hint? } }`.
  */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { CreateMessageResult, InputRequest } from 'tenon'
-import type { ClientHandlers, ElicitFormResult } from 'tenon/client'
+import { type ClientHandlers, describeFormProblem, type ElicitFormResult } from 'tenon/client'
 import { usageError } from '../exit-codes.ts'
 import type { EventLog } from './event-log.ts'
 import { currentOperation } from './operation-context.ts'
@@ -58,14 +58,15 @@ export class Questions {
     })
   }
 
-  /** Answers a question. Returns false if it is not open. */
+  /**
+   * Answers a question. Returns false if it is not open.
+   * @throws CliError if the answer does not fit, so that the user can correct it
+   */
   answer(question: string, answer: QuestionAnswer): boolean {
     const open = this.#open.get(question)
     if (!open) return false
-    const isSampling = open.request.method === 'sampling/createMessage'
-    if ('message' in answer && !isSampling) throw usageError('An elicitation is answered with an action.')
-    if ('action' in answer && answer.action === 'accept' && isSampling)
-      throw usageError('A sampling request is answered with a message.')
+    const problem = answerProblem(open.request, answer)
+    if (problem !== undefined) throw usageError(problem)
     open.answer(answer)
     return true
   }
@@ -109,6 +110,18 @@ export class Questions {
 
 /** A server cannot fill the memory with questions. */
 const maxOpen = 1_000
+
+function answerProblem({ method, params }: InputRequest, answer: QuestionAnswer): string | undefined {
+  if (method === 'sampling/createMessage') {
+    const isMessage = 'message' in answer || answer.action !== 'accept'
+    return isMessage ? undefined : 'A sampling request is answered with a message.'
+  }
+  if ('message' in answer) return 'An elicitation is answered with an action.'
+  const isForm = method === 'elicitation/create' && params.mode !== 'url'
+  if (!isForm || answer.action !== 'accept') return undefined
+  const problem = describeFormProblem(params.requestedSchema, answer.content ?? {})
+  return problem === undefined ? undefined : `The content does not match the form: ${problem}.`
+}
 
 function toElicitResult(answer: QuestionAnswer): ElicitFormResult {
   if ('message' in answer) return { action: 'cancel' }

@@ -51,7 +51,9 @@ export function toRoots(body: unknown): Root[] {
   if (!Array.isArray(body)) throw invalid('The body must be an array of roots.')
   return body.map((root) => {
     const name = optionalText(objectOf(root), 'name')
-    return { uri: textOf(objectOf(root), 'uri'), ...(name !== undefined && { name }) }
+    const uri = textOf(objectOf(root), 'uri')
+    if (!URL.canParse(uri) || !uri.startsWith('file:///')) throw invalid(`Not a file: URI of this machine: ${uri}`)
+    return { uri, ...(name !== undefined && { name }) }
   })
 }
 

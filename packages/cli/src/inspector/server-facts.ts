@@ -20,11 +20,14 @@ export class ServerFacts {
     this.#log = log
   }
 
-  /** Logs an event, unless there are too many. */
-  add(fact: InspectorFact): void {
+  /**
+   * Logs an event, unless there are too many.
+   * @param fact The event, or a function that makes it: events that are left out should cost nothing.
+   */
+  add(fact: InspectorFact | (() => InspectorFact)): void {
     if (this.#limit.take()) {
       this.#report()
-      this.#log.append(fact)
+      this.#log.append(typeof fact === 'function' ? fact() : fact)
     } else this.#timer ??= setTimeout(() => this.#report(), reportMs).unref()
   }
 

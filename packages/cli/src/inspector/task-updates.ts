@@ -1,14 +1,25 @@
 import type { Task } from 'tenon'
 import { isObject, type JsonObject, textOf } from './json-objects.ts'
 
+/** A task that changed. */
+export interface TaskUpdate {
+  readonly task: Task
+  /** The operation that created it, if known. */
+  readonly operation: string | undefined
+}
+
 /** Finds the tasks in messages of a server, of either dialect, that changed since they were seen last. */
 export class TaskUpdates {
   readonly #last = new Map<string, string>()
 
-  /** Returns the tasks in a message that are new or changed. */
-  find(message: unknown): Task[] {
-    return tasksIn(message).filter((task) => {
-      const text = JSON.stringify(task)
+  /**
+   * Returns the tasks in a message that are new or changed.
+   * @param ownerOf Returns the operation that created a task.
+   */
+  find(message: unknown, ownerOf: (taskId: string) => string | undefined): TaskUpdate[] {
+    const found = tasksIn(message).map((task) => ({ task, operation: ownerOf(task.taskId) }))
+    return found.filter(({ task, operation }) => {
+      const text = JSON.stringify([task, operation])
       if (this.#last.get(task.taskId) === text) return false
       this.#last.set(task.taskId, text)
       const [oldest] = this.#last.keys()

@@ -5,7 +5,7 @@ import { type AuthFinding, createAuthExplainer } from './auth-findings.ts'
 import type { EventLog } from './event-log.ts'
 import { isObject } from './json-objects.ts'
 import { MessageOwners } from './message-owners.ts'
-import type { HttpExchange, InspectorFact } from './protocol.ts'
+import type { HttpExchange, InspectorFact, WireMessage } from './protocol.ts'
 import type { ServerFacts } from './server-facts.ts'
 import { TaskUpdates } from './task-updates.ts'
 
@@ -75,21 +75,24 @@ export class WireRecorder {
     const { server, log, comparedRevision } = this.#options
     const operation = this.#owners.ownerOf(direction, message, http)
     const isExpected = isRequest(message) ? direction === 'sent' : this.#owners.takePending(message)
-    const more = {
+    const toFact = (): WireMessage => ({
+      kind: 'message',
+      server,
+      direction,
+      message,
+      bytes: Buffer.byteLength(JSON.stringify(message) ?? ''),
       ...(http !== undefined && { http }),
       ...(operation !== undefined && { operation }),
       ...(comparedRevision && { comparedRevision }),
-    }
-    const bytes = Buffer.byteLength(JSON.stringify(message) ?? '')
-    const fact = { kind: 'message', server, direction, message, bytes, ...more } as const
+    })
     // A server can send any number of notifications, but only one response to each request.
-    if (isExpected) log.append(fact)
-    else this.#add(fact)
+    if (isExpected) log.append(toFact())
+    else this.#add(toFact)
     if (direction === 'sent') return
     if (operation !== undefined && isObject(message) && isObject(message.result))
       this.#results.set(operation, message.result)
-    for (const task of this.#tasks.find(message))
-      this.#add({ kind: 'task', server, task, ...(operation !== undefined && { operation }) })
+    for (const { task, operation: creator } of this.#tasks.find(message, (id) => this.#owners.taskOwner(id)))
+      this.#add({ kind: 'task', server, task, ...(creator !== undefined && { operation: creator }) })
   }
 
   #stderr(text: string): void {
@@ -128,7 +131,7 @@ export class WireRecorder {
     if (finding) this.#add({ kind: 'auth', server: this.#options.server, ...finding })
   }
 
-  #add(fact: InspectorFact): void {
+  #add(fact: InspectorFact | (() => InspectorFact)): void {
     this.#options.facts.add(fact)
   }
 }
