@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks'
 import { useApp } from '../../state/app.ts'
 import type { QuestionView } from '../../store/questions.ts'
 import { Safe } from '../../text/safe.tsx'
@@ -17,15 +18,23 @@ export function QuestionCards() {
   const isOnBoard = ({ asked }: QuestionView) =>
     ui.tab.value === 'tasks' && asked.server === server && store.tasks.ofOperation(asked.operation) !== undefined
   const open = store.questions.open().filter((question) => !isOnBoard(question))
+  useCountInTitle(store.questions.open().length)
   if (open.length === 0) return null
   return (
-    <section class="question-cards" aria-label="Questions">
+    <section class="question-cards" aria-label="Questions" aria-live="polite">
       {open.slice(0, maxCards).map((question) => (
         <QuestionCard key={question.asked.question} question={question} />
       ))}
       {open.length > maxCards && <p class="dim">{open.length - maxCards} more questions wait.</p>}
     </section>
   )
+}
+
+/** A server may ask while the user looks at another tab of the browser. */
+function useCountInTitle(count: number): void {
+  useEffect(() => {
+    document.title = count === 0 ? 'Tenon inspector' : `(${count}) Tenon inspector`
+  }, [count])
 }
 
 const titles = { form: 'asks you', url: 'asks you to open a page', sampling: 'asks for a completion', other: 'asks' }
