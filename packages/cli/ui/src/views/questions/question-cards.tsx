@@ -43,13 +43,16 @@ const titles = { form: 'asks you', url: 'asks you to open a page', sampling: 'as
 export function QuestionCard({ question }: { question: QuestionView }) {
   const { store } = useApp()
   const { server, request } = question.asked
-  const name = store.servers.get(server)?.name ?? server
+  const { name, address } = store.servers.get(server) ?? { name: server, address: '' }
   const kind = kindOf(question)
   return (
     <article class="question-card" aria-label={`Question of ${name}`}>
       <h3>
         <Safe text={name} maxChars={100} /> {titles[kind]}
       </h3>
+      <p class="dim address clip">
+        <Safe text={address} maxChars={200} />
+      </p>
       {kind === 'form' && <FormQuestion question={question} />}
       {kind === 'url' && <UrlQuestion question={question} />}
       {kind === 'sampling' && <SamplingQuestion question={question} />}
