@@ -171,7 +171,7 @@ export class InspectedServer {
     this.lists.stop()
     this.#attempt.abort()
     this.#attempt = new AbortController()
-    await Promise.all([open?.client.close(), this.#compared.close()])
+    await Promise.allSettled([open?.client.close(), this.#compared.close()])
   }
 
   #ready({ client, recorder }: OpenConnection): void {

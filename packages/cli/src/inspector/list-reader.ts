@@ -2,6 +2,7 @@ import type { Tool } from 'tenon'
 import type { Client } from 'tenon/client'
 import type { EventLog } from './event-log.ts'
 import { offeredLists, readList } from './lists.ts'
+import { inOperation } from './operation-context.ts'
 import type { ListName } from './protocol.ts'
 
 /** A list is read again at most this often, however many changes the server announces. */
@@ -48,7 +49,8 @@ export class ListReader {
     if (!client) return
     if (this.#waiting.has(list)) return void this.#again.add(list)
     this.#waiting.set(list, undefined)
-    void this.read(client, list)
+    // The change may have been announced during an operation, which the requests do not belong to.
+    void inOperation(undefined, () => this.read(client, list))
       .catch(() => {})
       .then(() => this.#rest(client, list))
   }

@@ -62,6 +62,7 @@ export class Operations {
     try {
       connection = await server.connectionFor(request.revision)
       signal.throwIfAborted()
+      connection.recorder.keepResult(operation)
       end(await runMethod({ server, connection, operation, request, signal }))
     } catch (error) {
       end({ error })

@@ -36,7 +36,8 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of request) {
+  // The connection must stay open for the response.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     length += chunk.length
     if (length > maxBytes) throw new ApiError(413, 'too-large', `The body is larger than ${maxBytes} bytes.`)
     chunks.push(chunk)

@@ -46,6 +46,11 @@ export class WireRecorder {
     return this.#owners.lastOwner(method)
   }
 
+  /** Remembers the last result of an operation, until `takeResult`. */
+  keepResult(operation: string): void {
+    this.#results.set(operation, undefined)
+  }
+
   /** Returns the last result that the server sent for an operation, as it was on the wire, and forgets it. */
   takeResult(operation: string): unknown {
     const result = this.#results.get(operation)
@@ -89,7 +94,7 @@ export class WireRecorder {
     if (isExpected) log.append(toFact())
     else this.#add(toFact)
     if (direction === 'sent') return
-    if (operation !== undefined && isObject(message) && isObject(message.result))
+    if (operation !== undefined && this.#results.has(operation) && isObject(message) && isObject(message.result))
       this.#results.set(operation, message.result)
     for (const { task, operation: creator } of this.#tasks.find(message, (id) => this.#owners.taskOwner(id)))
       this.#add({ kind: 'task', server, task, ...(creator !== undefined && { operation: creator }) })
