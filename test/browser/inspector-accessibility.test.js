@@ -45,6 +45,11 @@ describe('the accessibility of the inspector', { skip }, () => {
     }
     await tab.click('button', 'messages')
     await assertAccessible(tab)
+    await tab.press('?')
+    await tab.see('Show these keys', 'dialog')
+    await assertAccessible(tab)
+    await tab.press('Escape')
+    await assertAccessible(tab, ['phone', 'phone-dark'])
     await assertQuiet(tab)
   })
 

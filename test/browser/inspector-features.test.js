@@ -44,6 +44,18 @@ describe('servers in the inspector', { skip }, () => {
     await assertQuiet(tab)
   })
 
+  test('are connected over HTTP+SSE if the user chooses it', async (t) => {
+    const tab = await open(t, 'none')
+    await tab.press('c')
+    await tab.fill('textbox', 'URL or command', (await startHttpServer(t, 'showcase')).replace('/mcp', '/sse'))
+    await tab.click('checkbox', /^HTTP\+SSE/)
+    await tab.click('button', 'Connect')
+    await tab.see('· sse', '.servers')
+    await tab.see('15 tools')
+    await call(tab, 'fail')
+    await tab.see('It is broken', '.operation')
+  })
+
   test('that cannot be reached show why', async (t) => {
     const tab = await open(t, 'none')
     await tab.press('c')

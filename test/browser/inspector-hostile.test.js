@@ -79,7 +79,7 @@ describe('a hostile server in the inspector', { skip }, () => {
     assert.equal(await tab.page.evaluate(shown), 256 * 1024)
     await tab.click('button', 'Show all (10.5 MB)')
     await until(async () => assert.equal(await tab.page.evaluate(shown), 10 * 1024 * 1024))
-    await tab.choose(/tools\/call result/)
+    await tab.choose(/tools\/call\s*result/)
     await tab.see('Shortened: the message has 10.5 MB', '.message-detail')
     await tab.click('button', 'Show all', { nth: 0 })
     await tab.seeNot('Shortened: the message', '.message-detail')

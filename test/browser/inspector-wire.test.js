@@ -40,7 +40,7 @@ describe('the wire of the inspector', { skip }, () => {
     await tab.fill('spinbutton', /^b/, '22')
     await tab.press('Enter', { ctrl: true })
     await tab.see('sum: 42', '.operation')
-    await tab.choose(/tools\/call result/)
+    await tab.choose(/tools\/call\s*result/)
     await tab.see('ms after the request', '.message-detail')
     await tab.click('button', 'Request')
     await tab.see('arguments: { 2 members }', '.message-detail')

@@ -1,4 +1,4 @@
-import type { InspectorEvent, InspectorFact } from '../../src/inspector/protocol.ts'
+import type { InspectorEvent, InspectorFact, ServerAdded } from '../../src/inspector/protocol.ts'
 import { Store } from '../src/store/store.ts'
 
 /** A store to which facts were applied in order. */
@@ -13,7 +13,7 @@ export function eventsOf(facts: readonly InspectorFact[]): InspectorEvent[] {
   return facts.map((fact, index) => ({ seq: index + 1, at: 1_000 + index, ...fact }))
 }
 
-export const added: InspectorFact = {
+export const added: ServerAdded = {
   kind: 'server-added',
   server: 's',
   name: 'demo',

@@ -15,6 +15,11 @@ describe('the store of the inspector', () => {
     expect(store.servers.get('s')).toMatchObject({ state: 'ready', revision: '2026-07-28', error: undefined })
   })
 
+  it('numbers servers with the same name', () => {
+    const store = storeOf(added, { ...added, server: 't' }, { ...added, server: 'u' })
+    expect(store.servers.all().map(({ name }) => name)).toEqual(['demo', 'demo 2', 'demo 3'])
+  })
+
   it('removes servers with their open questions', () => {
     const request = {
       method: 'elicitation/create',

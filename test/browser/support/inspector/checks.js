@@ -24,11 +24,11 @@ export async function assertQuiet({ page }) {
   assert.deepEqual(wrong, [])
 }
 
-/** Asserts that axe-core finds no serious fault, in both themes. */
-export async function assertAccessible({ page }) {
+/** Asserts that axe-core finds no serious fault, in both themes or in other looks of the driver. */
+export async function assertAccessible({ page }, looks = ['light', 'dark']) {
   // As the driver evaluates it, the policy of the page does not apply.
   await page.evaluate(`${readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')}; undefined`)
-  for (const look of ['light', 'dark']) {
+  for (const look of looks) {
     await page.look(look)
     const faults = await page.evaluate(`axe.run().then(({ violations }) => violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')

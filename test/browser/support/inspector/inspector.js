@@ -28,7 +28,9 @@ export async function startHttpServer(t, name) {
 }
 
 function start(t, words, cwd = undefined) {
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'ignore'], cwd })
+  const endsWithParent = new URL('ends-with-parent.js', import.meta.url).href
+  const stdio = ['pipe', 'pipe', 'ignore']
+  const child = spawn(process.execPath, ['--import', endsWithParent, ...words], { stdio, cwd })
   t.after(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
     const exited = once(child, 'exit')

@@ -141,6 +141,6 @@ server.registerPrompt(
 )
 
 if (process.argv.includes('--http')) {
-  const http = await serveHttp(server, { port: 0 })
+  const http = await serveHttp(server, { port: 0, sse: true })
   console.log(http.url)
 } else await serveStdio(server)

@@ -12,6 +12,7 @@ const keys = {
   Enter: { code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' },
   Escape: { code: 'Escape', windowsVirtualKeyCode: 27 },
   Tab: { code: 'Tab', windowsVirtualKeyCode: 9 },
+  '?': { code: 'Slash', windowsVirtualKeyCode: 191, text: '?' },
   '/': { code: 'Slash', windowsVirtualKeyCode: 191, text: '/' },
   w: { code: 'KeyW', windowsVirtualKeyCode: 87, text: 'w' },
   c: { code: 'KeyC', windowsVirtualKeyCode: 67, text: 'c' },

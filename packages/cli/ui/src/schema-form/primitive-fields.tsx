@@ -13,7 +13,7 @@ export function StringField({ schema, value, onChange, isRequired, id }: FieldPr
     minLength: lengthOf(schema.minLength),
     maxLength: lengthOf(schema.maxLength),
     placeholder: placeholderOf(schema),
-    'aria-describedby': `${id}-note`,
+    'aria-describedby': noteOf(schema, id),
   }
   const change = (next: string) => onChange(next === '' && !isRequired ? undefined : next)
   if (format === 'date-time') return <DateTimeInput {...common} text={text} onText={change} />
@@ -44,7 +44,7 @@ export function NumberField({ schema, value, onChange, isRequired, id }: FieldPr
       min={numberOf(schema.minimum) ?? numberOf(schema.exclusiveMinimum)}
       max={numberOf(schema.maximum) ?? numberOf(schema.exclusiveMaximum)}
       placeholder={placeholderOf(schema)}
-      aria-describedby={`${id}-note`}
+      aria-describedby={noteOf(schema, id)}
       value={typeof value === 'number' ? value : ''}
       onInput={(event) => change(event.currentTarget.value)}
     />
@@ -130,6 +130,11 @@ function toLocal(text: string): string | undefined {
 function toInstant(local: string): string {
   const date = new Date(local)
   return Number.isNaN(date.getTime()) ? '' : date.toISOString()
+}
+
+/** The id of the description below the field, if it has one. */
+function noteOf({ description }: FieldProps['schema'], id: string): string | undefined {
+  return typeof description === 'string' ? `${id}-note` : undefined
 }
 
 function placeholderOf({ default: initial, examples }: FieldProps['schema']): string | undefined {

@@ -14,6 +14,7 @@ export class UiState {
   /** The column that a narrow screen shows. */
   readonly pane = signal<Pane>('workspace')
   readonly isConnecting = signal(false)
+  readonly isShowingKeys = signal(false)
   readonly wireFilter = signal<WireFilter>({ text: '' })
   readonly wireView = signal<'messages' | 'diagram'>('messages')
   readonly wireRow = signal<number | undefined>(undefined)

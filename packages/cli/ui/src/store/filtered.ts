@@ -6,7 +6,7 @@ import type { BoundedList } from './bounded-list.ts'
  */
 export class Filtered<Value> {
   readonly #source: BoundedList<Value>
-  #isWanted: (value: Value) => boolean
+  readonly #isWanted: (value: Value) => boolean
   #next = 0
   #items: { readonly index: number; readonly value: Value }[] = []
 
@@ -30,13 +30,6 @@ export class Filtered<Value> {
   /** Whether every item was looked at. */
   get isComplete(): boolean {
     return this.#next >= this.#source.end
-  }
-
-  /** Starts again with another filter. */
-  reset(isWanted: (value: Value) => boolean): void {
-    this.#isWanted = isWanted
-    this.#next = this.#source.dropped
-    this.#items = []
   }
 
   /** Looks at items until `now()` reaches the deadline. Returns whether anything changed. */

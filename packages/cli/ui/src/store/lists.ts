@@ -1,4 +1,4 @@
-import type { InspectorEvent, ListName } from '../../../src/inspector/protocol.ts'
+import type { InspectorEvent, ListName, ShownError } from '../../../src/inspector/protocol.ts'
 import { Changes } from './changes.ts'
 import type { ViewModel } from './view-model.ts'
 
@@ -9,6 +9,8 @@ export type Item = Readonly<Record<string, unknown>>
 export interface ServerList {
   readonly items: readonly Item[]
   readonly total: number
+  /** Why it could not be read, or not to its end. */
+  readonly error?: ShownError | undefined
 }
 
 const empty: ServerList = { items: [], total: 0 }
@@ -22,17 +24,12 @@ export class Lists implements ViewModel {
     if (event.kind !== 'list') return
     const key = keyOf(event.server, event.list)
     const before = event.offset === 0 ? [] : this.get(event.server, event.list).items.slice(0, event.offset)
-    this.#lists.set(key, { items: before.concat(event.items), total: event.total })
+    this.#lists.set(key, { items: before.concat(event.items), total: event.total, error: event.error })
     this.changes.mark()
   }
 
   get(server: string, list: ListName): ServerList {
     return this.#lists.get(keyOf(server, list)) ?? empty
-  }
-
-  /** Whether the list was read at all. */
-  has(server: string, list: ListName): boolean {
-    return this.#lists.has(keyOf(server, list))
   }
 
   find(server: string, list: ListName, isIt: (item: Item) => boolean): Item | undefined {

@@ -46,8 +46,17 @@ export class Servers implements ViewModel {
     return this.#stderr.get(server) ?? ''
   }
 
-  #add({ server, name, address, transport, revision }: EventOf<'server-added'>): void {
+  #add({ server, name: given, address, transport, revision }: EventOf<'server-added'>): void {
+    const name = this.#freeName(given)
     this.#byId.set(server, { server, name, address, transport, chosenRevision: revision, state: 'connecting' })
+  }
+
+  /** Servers with the same name are numbered: the user must know which one asks. */
+  #freeName(given: string): string {
+    const taken = new Set(this.all().map(({ name }) => name))
+    let name = given
+    for (let number = 2; taken.has(name); number++) name = `${given} ${number}`
+    return name
   }
 
   #change({ seq: _seq, at: _at, kind: _kind, ...state }: EventOf<'server-state'>): void {

@@ -4,6 +4,7 @@ import { useApp } from '../state/app.ts'
 import type { Item } from '../store/lists.ts'
 import { count } from '../text/format.ts'
 import { Safe } from '../text/safe.tsx'
+import { ErrorView } from './operation/error-view.tsx'
 import { VirtualList } from './virtual-list.tsx'
 
 interface ItemListProps {
@@ -17,9 +18,10 @@ interface ItemListProps {
 
 /** A searchable list of what a server offers. */
 export function ItemList({ server, list, noun, idKey, badges = () => [] }: ItemListProps) {
-  const { store, ui } = useApp()
+  const app = useApp()
+  const { store, ui } = app
   store.lists.changes.watch()
-  const { items, total } = store.lists.get(server, list)
+  const { items, total, error } = store.lists.get(server, list)
   const search = ui.kept(`${server} ${list} search`, () => '')
   const selected = selectedItem(ui, server, list)
   const found = useMemo(() => filter(items, search.value, idKey), [items, search.value, idKey])
@@ -38,7 +40,18 @@ export function ItemList({ server, list, noun, idKey, badges = () => [] }: ItemL
         <span class="dim" role="status">
           {found.length === items.length ? count(total, noun) : `${found.length} of ${count(total, noun)}`}
         </span>
+        <button
+          type="button"
+          class="small quiet"
+          aria-label={`Read the ${noun}s again`}
+          title="Read the list again"
+          disabled={!app.isLive}
+          onClick={() => app.operate(server, { method: 'list', params: { list } })}
+        >
+          ↻
+        </button>
       </div>
+      {error && <ErrorView error={error} />}
       <VirtualList
         label={`${noun}s`}
         count={found.length}

@@ -65,7 +65,7 @@ function ServerButton({ server }: { server: ServerView }) {
       <span class="server-facts">
         {server.info && server.info.name !== server.name && (
           <>
-            <Safe text={server.info.name} maxChars={60} /> ·{' '}
+            <Safe text={server.info.name} maxChars={40} /> ·{' '}
           </>
         )}
         {server.state === 'ready' ? server.revision : server.state} · {server.transport}

@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { useApp } from '../state/app.ts'
 import { panes } from '../state/ui-state.ts'
 import { ConnectDialog } from './connect-dialog.tsx'
+import { KeysDialog } from './keys-dialog.tsx'
 import { Notices } from './notices.tsx'
 import { ServerColumn } from './server-column.tsx'
 import { listenForShortcuts } from './shortcuts.ts'
@@ -23,6 +24,7 @@ export function Shell(props: { onOpen: (file: File) => void; onClose: () => void
       <Workspace />
       <WireColumn />
       {app.ui.isConnecting.value && <ConnectDialog onClose={() => (app.ui.isConnecting.value = false)} />}
+      {app.ui.isShowingKeys.value && <KeysDialog onClose={() => (app.ui.isShowingKeys.value = false)} />}
       <Notices />
     </div>
   )

@@ -1,8 +1,8 @@
 import type { App } from '../state/app.ts'
 
 /**
- * Keys of the whole page: `/` searches the list in view, `w` goes to the wire and back, `c` connects, Ctrl+Enter calls,
- * Esc closes. Dialogs and menus close with Esc by themselves.
+ * Keys of the whole page: `/` searches the list in view, `w` goes to the wire and back, `c` connects, `?` shows the
+ * keys, Ctrl+Enter calls, Esc closes. Dialogs and menus close with Esc by themselves.
  */
 export function listenForShortcuts(app: App): () => void {
   const onKey = (event: KeyboardEvent) => {
@@ -14,6 +14,7 @@ export function listenForShortcuts(app: App): () => void {
     else if (event.key === '/') focusSearch(event)
     else if (event.key === 'w') toggleWire(app, event)
     else if (event.key === 'c' && app.isLive) open(app, event)
+    else if (event.key === '?') app.ui.isShowingKeys.value = true
   }
   document.addEventListener('keydown', onKey)
   return () => document.removeEventListener('keydown', onKey)

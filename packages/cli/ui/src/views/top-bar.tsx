@@ -50,6 +50,14 @@ export function TopBar(props: { onOpen: (file: File) => void; onClose: () => voi
       <button type="button" class="small quiet" onClick={save}>
         Save<span class="wide-only"> transcript</span>
       </button>
+      <button
+        type="button"
+        class="small quiet wide-only"
+        title="Keys (?)"
+        onClick={() => (app.ui.isShowingKeys.value = true)}
+      >
+        Keys
+      </button>
       <ThemeSwitch />
     </header>
   )

@@ -25,6 +25,9 @@ export function VirtualList(props: VirtualListProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const virtualizer = useVirtualizer(scroller, count, rowHeight)
   useFollowEnd(scroller, count, props.isFollowing === true)
+  useSelectedInView(scroller, () => {
+    if (selected >= 0) virtualizer.scrollToIndex(selected)
+  })
   const select = (index: number) => {
     const next = Math.min(Math.max(index, 0), count - 1)
     if (next < 0) return
@@ -71,6 +74,23 @@ export function VirtualList(props: VirtualListProps) {
       </div>
     </div>
   )
+}
+
+/** When the list becomes smaller, for example because a question appears above it, the selected row stays in view. */
+function useSelectedInView(scroller: { current: HTMLDivElement | null }, show: () => void): void {
+  const latest = useRef(show)
+  latest.current = show
+  useLayoutEffect(() => {
+    if (!scroller.current) return
+    let height = scroller.current.clientHeight
+    const observer = new ResizeObserver(([entry]) => {
+      const next = entry?.contentRect.height ?? height
+      if (next < height) latest.current()
+      height = next
+    })
+    observer.observe(scroller.current)
+    return () => observer.disconnect()
+  }, [scroller])
 }
 
 function targetOf(key: string, selected: number, count: number, pageRows: number): number | undefined {

@@ -55,14 +55,15 @@ function Side({ operation }: { operation: OperationView | undefined }) {
 function Pair({ pair: { left, right } }: { pair: MessagePair }) {
   const lines = useMemo(() => compareJson(left?.event.message, right?.event.message), [left, right])
   const differences = lines.filter(({ isSame }) => !isSame).length
+  const isLonely = left === undefined || right === undefined
   return (
     // A message without a counterpart says enough by its title.
-    <details open={left !== undefined && right !== undefined} class="pair">
+    <details open={!isLonely} class="pair">
       <summary>
         <PairTitle message={left} />
         <PairTitle message={right} />
-        <span class={differences === 0 ? 'pair-note dim' : 'pair-note differs'}>
-          {differences === 0 ? 'same' : `${differences} ${differences === 1 ? 'line differs' : 'lines differ'}`}
+        <span class={differences === 0 || isLonely ? 'pair-note dim' : 'pair-note differs'}>
+          {isLonely ? 'no counterpart' : describeDifferences(differences)}
         </span>
       </summary>
       <div class="compare-lines mono">
@@ -76,6 +77,10 @@ function Pair({ pair: { left, right } }: { pair: MessagePair }) {
       </div>
     </details>
   )
+}
+
+function describeDifferences(count: number): string {
+  return count === 0 ? 'same' : `${count} ${count === 1 ? 'line differs' : 'lines differ'}`
 }
 
 function Line({ text, mark, isSame }: { text: string | undefined; mark: string; isSame: boolean }) {

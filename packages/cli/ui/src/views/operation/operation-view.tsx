@@ -60,6 +60,11 @@ function OperationHead({ operation }: { operation: Operation }) {
       <button type="button" class="small quiet" onClick={() => app.ui.showOnWire(operation.operation, 'diagram')}>
         Round trips
       </button>
+      {operation.comparison !== undefined && (
+        <button type="button" class="small quiet" onClick={() => (app.ui.comparison.value = operation.comparison)}>
+          Comparison
+        </button>
+      )}
       <CopyMenu operation={operation} />
     </div>
   )

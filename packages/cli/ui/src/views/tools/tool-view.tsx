@@ -6,8 +6,8 @@ import { Safe } from '../../text/safe.tsx'
 import { CompareDialog } from '../compare/compare-dialog.tsx'
 import { JsonTree } from '../result/json-tree.tsx'
 import { ArgumentsEditor, argumentsOf } from './arguments-editor.tsx'
+import { badgesOf } from './badges.ts'
 import { RunHistory } from './run-history.tsx'
-import { badgesOf } from './tools-view.tsx'
 
 /** A tool: its description, its arguments, its result. */
 export function ToolView({ server, tool }: { server: string; tool: Item }) {

@@ -1,7 +1,6 @@
 import { useApp } from '../../state/app.ts'
-import type { Item } from '../../store/lists.ts'
-import { isObject } from '../../store/rpc.ts'
 import { ItemList, selectedItem } from '../item-list.tsx'
+import { badgesOf } from './badges.ts'
 import { ToolView } from './tool-view.tsx'
 
 /** The tools of a server, and the one that is selected. */
@@ -18,15 +17,4 @@ export function ToolsView({ server }: { server: string }) {
       </div>
     </div>
   )
-}
-
-/** What the server claims about a tool. */
-export function badgesOf(tool: Item): string[] {
-  const hints = isObject(tool.annotations) ? tool.annotations : {}
-  const badges = []
-  if (hints.readOnlyHint === true) badges.push('read-only')
-  if (hints.destructiveHint === true && hints.readOnlyHint !== true) badges.push('destructive')
-  if (hints.idempotentHint === true) badges.push('idempotent')
-  if (isObject(tool.execution) && tool.execution.taskSupport === 'required') badges.push('task')
-  return badges
 }

@@ -10,19 +10,22 @@ import { visibleLine } from '../../text/visible.ts'
 const pageSize = 100
 const rowHeight = 34
 const headHeight = 40
-const timeWidth = 56
-const laneWidth = 250
+const timeWidth = 50
+const laneWidth = 232
 
-/** The messages as arrows between the client and its servers. */
-export function SequenceDiagram({ rows }: { rows: Filtered<WireRow> }) {
+/**
+ * The messages as arrows between the client and its servers. The list grows in place, so its length is a property of its
+ * own: a component whose properties are the same is not drawn again.
+ */
+export function SequenceDiagram({ rows, count }: { rows: Filtered<WireRow>; count: number }) {
   const { store } = useApp()
   const pages = useSignal(0)
-  const end = Math.max(0, rows.length - pages.value * pageSize)
+  const end = Math.max(0, count - pages.value * pageSize)
   const start = Math.max(0, end - pageSize)
   const { lanes, arrows } = toSequence(rows, start, end)
-  const clientX = timeWidth + 40
+  const clientX = timeWidth + 36
   const xOf = (lane: number) => clientX + laneWidth * (lane + 1)
-  const width = xOf(Math.max(0, lanes.length - 1)) + 60
+  const width = xOf(Math.max(0, lanes.length - 1)) + 50
   const height = headHeight + arrows.length * rowHeight + 20
   if (arrows.length === 0) return <p class="empty">No messages.</p>
   return (
@@ -38,9 +41,9 @@ export function SequenceDiagram({ rows }: { rows: Filtered<WireRow> }) {
             Later
           </button>
         )}
-        {rows.length > pageSize && (
+        {count > pageSize && (
           <span class="dim">
-            Messages {start + 1} to {end} of {rows.length}
+            Messages {start + 1} to {end} of {count}
           </span>
         )}
       </p>
@@ -100,7 +103,7 @@ function Arrow({ arrow, y, from, to }: { arrow: SequenceArrow; y: number; from: 
       onClick={select}
       onKeyDown={(event) => (event.key === 'Enter' || event.key === ' ') && select()}
     >
-      <rect x={0} y={y - rowHeight + 8} width={to + 60} height={rowHeight} />
+      <rect x={0} y={y - rowHeight + 8} width={to + 50} height={rowHeight} />
       <text class="time" x={timeWidth} y={y + 4} text-anchor="end">
         {duration(arrow.offsetMs)}
       </text>

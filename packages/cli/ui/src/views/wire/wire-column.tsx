@@ -43,7 +43,7 @@ export function WireColumn() {
       </div>
       <WireFilterBar />
       {ui.wireView.value === 'diagram' ? (
-        <SequenceDiagram rows={rows} />
+        <SequenceDiagram rows={rows} count={rows.length} />
       ) : (
         <VirtualList
           label="messages"

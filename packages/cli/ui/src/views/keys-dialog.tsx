@@ -1,0 +1,30 @@
+import { Modal } from './modal.tsx'
+
+const keys: readonly [string, string][] = [
+  ['/', 'Search the list in view'],
+  ['↑ ↓ Page Up Page Down Home End', 'Move in a list'],
+  ['Ctrl or ⌘ + Enter', 'Call the tool, read the resource, accept the question'],
+  ['Ctrl or ⌘ + J', 'Switch between the form and the raw JSON'],
+  ['w', 'Go to the wire, and back'],
+  ['c', 'Connect a server'],
+  ['?', 'Show these keys'],
+  ['Esc', 'Close a dialog, a message, the comparison'],
+]
+
+/** The keys of the page. */
+export function KeysDialog({ onClose }: { onClose: () => void }) {
+  return (
+    <Modal title="Keys" onClose={onClose}>
+      <dl class="facts">
+        {keys.map(([key, effect]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd class="sentence">{effect}</dd>
+          </div>
+        ))}
+      </dl>
+    </Modal>
+  )
+}

@@ -1,0 +1,13 @@
+import type { Item } from '../../store/lists.ts'
+import { isObject } from '../../store/rpc.ts'
+
+/** What the server claims about a tool. */
+export function badgesOf(tool: Item): string[] {
+  const hints = isObject(tool.annotations) ? tool.annotations : {}
+  const badges = []
+  if (hints.readOnlyHint === true) badges.push('read-only')
+  if (hints.destructiveHint === true && hints.readOnlyHint !== true) badges.push('destructive')
+  if (hints.idempotentHint === true) badges.push('idempotent')
+  if (isObject(tool.execution) && tool.execution.taskSupport === 'required') badges.push('task')
+  return badges
+}
