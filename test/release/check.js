@@ -46,9 +46,11 @@ function checkVersions() {
   const { version } = library
   for (const each of packages) {
     if (each.version !== version) problems.push(`${each.name} has version ${each.version}, tenon has ${version}`)
-    const wanted = each.manifest.dependencies?.tenon
-    if (wanted !== undefined && wanted !== version)
-      problems.push(`${each.name} depends on tenon ${wanted}, not ${version}`)
+    for (const { name } of packages) {
+      const wanted = each.manifest.dependencies?.[name]
+      if (wanted !== undefined && wanted !== version)
+        problems.push(`${each.name} depends on ${name} ${wanted}, not ${version}`)
+    }
   }
   if (!readFileSync(join(root, 'CHANGELOG.md'), 'utf8').includes(`\n## ${version}\n`))
     problems.push(`CHANGELOG.md has no section for ${version}`)
@@ -103,7 +105,7 @@ function checkImports() {
 
 function checkCommand() {
   const output = run('npx', ['--no-install', 'tenon', '--help'])
-  if (!output.includes('tenon list')) problems.push(`\`tenon --help\` does not explain \`tenon list\`:\n${output}`)
+  if (!/^\s+list\b/m.test(output)) problems.push(`\`tenon --help\` does not list the command \`list\`:\n${output}`)
 }
 
 /** TypeScript 5.9 is the oldest version that is supported, and the last that has node10. */

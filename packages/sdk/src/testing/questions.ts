@@ -15,10 +15,10 @@ export interface AskedQuestion {
  */
 export function findQuestions(messages: readonly RpcMessage[]): AskedQuestion[] {
   return messages.flatMap((message) => {
-    if ('method' in message) return inputRequestMethods.has(message.method) ? [toQuestion(message)] : []
-    if ('error' in message || !isObject(message.result)) return []
-    const { inputRequests } = message.result
-    const asks = isInputRequired(message.result) || message.result.status === 'input_required'
+    if ('method' in message && inputRequestMethods.has(message.method)) return [toQuestion(message)]
+    const outer = 'method' in message ? message.params : message.result
+    const { inputRequests, status } = outer ?? {}
+    const asks = isInputRequired(outer) || status === 'input_required'
     return asks && isObject(inputRequests) ? Object.values(inputRequests).filter(isObject).map(toQuestion) : []
   })
 }

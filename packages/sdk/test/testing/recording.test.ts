@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Client, connect } from 'tenon/client'
 import { McpServer } from 'tenon/server'
+import { tasks } from 'tenon/tasks'
 import { everyWire, recordedServer, recordServer, replayServer } from 'tenon/testing'
 import { matchers } from 'tenon/testing/vitest'
 import { afterAll, expect, it } from 'vitest'
@@ -186,6 +187,34 @@ everyWire(
     expect(await using(replayServer(path), { revision }, grow)).toEqual(before)
   },
   { transports: ['memory'] },
+)
+
+everyWire(
+  it,
+  'replays a task with its status and result',
+  async (wire) => {
+    const path = newFile()
+    const { id: revision } = wire.revision
+    const server = new McpServer({ name: 'printer', version: '1.0.0' }, { tasks: tasks({ pollIntervalMs: 20 }) })
+    server.registerTool('print', { execution: { taskSupport: 'required' } }, async (_, ctx) => {
+      ctx.task?.status('printing')
+      await ctx.elicit('Bind it?', z.object({ count: z.number() }))
+      return `Printed at ${process.hrtime.bigint()}`
+    })
+    const print = async (client: Client) => {
+      const task = await client.callToolAsTask('print')
+      return [typeof task.id, (await task.result()).text]
+    }
+    const options = { ...answering(1), revision }
+    const before = await using(await recordServer(server, path), options, print)
+    expect(before[0]).toBe('string')
+    const replayed = replayServer(path)
+    expect(await using(replayed, options, print)).toEqual(before)
+    expect(replayed).toHaveAsked('Bind it?')
+    expect(readFileSync(path, 'utf8')).toContain('"taskId":"task-1"')
+    await server.close()
+  },
+  { transports: ['memory'], revisions: ['2025-11-25', '2026-07-28'] },
 )
 
 it('records a server that runs as a process', async () => {

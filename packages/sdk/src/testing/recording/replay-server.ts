@@ -9,6 +9,7 @@ import { type Exchange, isRequest, type Step, toExchanges } from './exchanges.ts
 import { createRedaction, type RecordOptions, type Redaction } from './record-server.ts'
 import { readRecording } from './recording-file.ts'
 import { describeRequest, requestKey, toText } from './request-key.ts'
+import { TaskStates } from './task-states.ts'
 
 /** Options of `replayServer`. */
 export interface ReplayOptions extends RecordOptions {
@@ -44,6 +45,7 @@ export class ReplayedServer implements Transport {
   readonly #redact: Redaction
   /** The ids of the client's requests, by their ids in the recording. */
   readonly #ids = new Map<RequestId, RequestId>()
+  readonly #tasks = new TaskStates()
   readonly #answers = new Map<RequestId, (answer: RpcResponse) => void>()
 
   constructor(path: string, { order = 'any', redact }: ReplayOptions = {}) {
@@ -68,9 +70,10 @@ export class ReplayedServer implements Transport {
     return this.#server.transcript
   }
 
-  /** The recorded requests that the client has not made yet. */
+  /** The recorded requests that the client has not made yet, without polls of tasks. */
   get remaining(): RpcRequest[] {
-    return this.#exchanges.filter((exchange) => !this.#used.has(exchange)).map(({ request }) => request)
+    const unused = this.#exchanges.filter((exchange) => !this.#used.has(exchange))
+    return unused.map(({ request }) => request).filter((request) => !isPoll(request))
   }
 
   async start(): Promise<void> {
@@ -89,7 +92,7 @@ export class ReplayedServer implements Transport {
   }
 
   async #serve(request: RpcRequest): Promise<void> {
-    const exchange = this.#isOrdered ? this.#findNext(request) : this.#find(request)
+    const exchange = isPoll(request) ? this.#findPoll(request) : this.#findCall(request)
     if (!exchange) return this.#respond(request, this.#unrecorded(request))
     this.#used.add(exchange)
     this.#ids.set(exchange.request.id, request.id)
@@ -99,6 +102,21 @@ export class ReplayedServer implements Transport {
     }
   }
 
+  #findCall(request: RpcRequest): Exchange | undefined {
+    return this.#isOrdered ? this.#findNext(request) : this.#find(request)
+  }
+
+  /** A recorded poll is used only after everything that led to its status, such as the answer to a question of the task. */
+  #findPoll(request: RpcRequest): Exchange | undefined {
+    const found = this.#find(request)
+    const taskId = request.params?.taskId
+    const earlier = this.#exchanges.slice(0, found && this.#exchanges.indexOf(found))
+    const isReached = earlier.every(
+      (exchange) => isPoll(exchange.request) || exchange.request.params?.taskId !== taskId || this.#used.has(exchange),
+    )
+    return isReached || !this.#pollResult(request) ? found : undefined
+  }
+
   #find(request: RpcRequest): Exchange | undefined {
     const key = this.#keyOf(request)
     const all = this.#exchanges.filter((exchange) => requestKey(exchange.request) === key)
@@ -106,7 +124,7 @@ export class ReplayedServer implements Transport {
   }
 
   #findNext(request: RpcRequest): Exchange | undefined {
-    const next = this.#exchanges.find((exchange) => !this.#used.has(exchange))
+    const next = this.#exchanges.find((exchange) => !this.#used.has(exchange) && !isPoll(exchange.request))
     return next && requestKey(next.request) === this.#keyOf(request) ? next : undefined
   }
 
@@ -117,6 +135,7 @@ export class ReplayedServer implements Transport {
 
   /** Sends one message. If it is a question, waits for the answer, and describes what is wrong with it. */
   async #play({ message, answer }: Step, request: RpcRequest): Promise<string | undefined> {
+    this.#tasks.note(message)
     const sent = this.#withCurrentIds(message, request)
     if (sent === undefined) return undefined
     if (!isRequest(sent)) {
@@ -134,7 +153,7 @@ export class ReplayedServer implements Transport {
 
   /** A message with the ids of this run; undefined if the client did not ask for it. */
   #withCurrentIds(message: RpcMessage, request: RpcRequest): RpcMessage | undefined {
-    if (!('method' in message)) return { ...message, id: request.id }
+    if (!('method' in message)) return { ...message, ...this.#pollResult(request), id: request.id }
     const { params = {} } = message
     if (message.method === 'notifications/progress') {
       const token = isObject(request.params?._meta) ? request.params._meta.progressToken : undefined
@@ -143,6 +162,13 @@ export class ReplayedServer implements Transport {
     return isObject(params._meta)
       ? { ...message, params: { ...params, _meta: this.#renameMeta(params._meta) } }
       : message
+  }
+
+  #pollResult({ method, params = {} }: RpcRequest): { result: JsonObject } | undefined {
+    if (method !== pollMethod) return undefined
+    const isStateless = isObject(params._meta) && params._meta[metaKeys.protocolVersion] !== undefined
+    const result = this.#tasks.resultFor(params.taskId, isStateless)
+    return result && { result }
   }
 
   #renameMeta(meta: JsonObject): JsonObject {
@@ -158,6 +184,8 @@ export class ReplayedServer implements Transport {
   #unrecorded(request: RpcRequest): ScriptedAnswer {
     const { method } = request
     if (method === 'ping') return { result: {} }
+    const polled = this.#pollResult(request)
+    if (polled) return polled
     // A client that supports more revisions than the recorded one asks first whether the server is stateless.
     if (method === 'server/discover' && this.#exchanges.some((exchange) => exchange.request.method === 'initialize'))
       return { error: { code: ErrorCode.MethodNotFound, message: 'Method not found' } }
@@ -180,6 +208,13 @@ export class ReplayedServer implements Transport {
 }
 
 const maxShown = 8
+
+const pollMethod = 'tasks/get'
+
+/** How often a client polls is a matter of timing, so polls have no order. */
+function isPoll({ method }: RpcRequest): boolean {
+  return method === pollMethod
+}
 
 function failure(message: string): ScriptedAnswer {
   return { error: { code: ErrorCode.InternalError, message } }

@@ -54,6 +54,8 @@ class StableIds {
 
   #copy(value: unknown, from: Line['from']): unknown {
     if (Array.isArray(value)) return value.map((item) => this.#copy(item, from))
+    // A list of task ids, for example.
+    if (typeof value === 'string') return this.#values.get(value) ?? value
     if (!isObject(value)) return value
     const copy: JsonObject = {}
     for (const [key, member] of Object.entries(value)) define(copy, key, this.#member(key, member, from))
