@@ -53,14 +53,8 @@ function checkCreated(transport) {
   run(`npm exec --yes ${packages} -- create-tenon ${name} --yes --${transport} ${versions}`, {}, folder)
   const created = join(folder, name)
   for (const command of ['npm test', 'npx tsc', 'npm run build', 'npm pack --dry-run']) run(command, {}, created)
-  if (transport === 'stdio') {
-    writeFileSync(join(created, 'policy.json'), '[{ "kind": "connect", "decide": "allow" }, { "decide": "allow" }]')
-    expectOutput(
-      `echo '/call main_greet name=Ada' | npx tenon chat src/main.ts --policy policy.json`,
-      'Hello, Ada!',
-      created,
-    )
-  } else expectOutput(startAndList, 'Greets a person', created, { PORT: '0' })
+  if (transport === 'stdio') expectOutput('npx tenon call src/main.ts greet name=Ada', 'Hello, Ada!', created)
+  else expectOutput(startAndList, 'Greets a person', created, { PORT: '0' })
 }
 
 function expectOutput(command, text, cwd = project, env = {}) {

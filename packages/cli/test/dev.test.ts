@@ -1,6 +1,6 @@
-import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { type DevParts, registerDev } from '../src/commands/dev.ts'
+import { eventually } from '../../sdk/test/kit/eventually.ts'
+import type { SavedTranscript } from '../src/inspector/protocol.ts'
 import { EditedServer, source } from './dev-support.ts'
 import { longestLine, Workspace } from './support.ts'
 
@@ -43,14 +43,22 @@ describe('tenon dev', () => {
     expect(ids).toEqual([1, 2])
   })
 
-  it('offers --inspect only if there is an inspector', () => {
-    const helpOf = (parts?: DevParts) => {
-      const program = new Command()
-      registerDev(program, parts)
-      return program.commands[0]?.helpInformation()
+  it('serves the inspector beside a client over stdio', async () => {
+    using work = new Workspace()
+    const file = work.write('server.mjs', source('one'))
+    await using child = work.start(['dev', file, '--inspect'])
+    await eventually(() => /Inspector: (\S+)/.test(child.stderr))
+    const url = new URL(/Inspector: (\S+)/.exec(child.stderr)?.[1] ?? '')
+    const secret = new URLSearchParams(url.hash.slice(1)).get('secret')
+    const headers = { authorization: `Bearer ${secret}` }
+    const ready = async () => {
+      const response = await fetch(new URL('/api/transcript', url), { headers })
+      const { events } = (await response.json()) as SavedTranscript
+      return events.some((event) => event.kind === 'server-state' && event.state === 'ready')
     }
-    expect(helpOf()).not.toContain('--inspect')
-    expect(helpOf({ openInspector: async () => ({ close: async () => {} }) })).toContain('--inspect')
+    await eventually(ready)
+    child.child.stdin?.end()
+    expect((await child.exited).code).toBe(0)
   })
 
   it('explains a command line that it cannot use', async () => {

@@ -6,6 +6,7 @@ import { serveHttpClients } from '../dev/http-clients.ts'
 import type { Program } from '../dev/server-process.ts'
 import { serveStdioClient } from '../dev/stdio-client.ts'
 import { usageError } from '../exit-codes.ts'
+import { openInspector } from '../inspector/open-inspector.ts'
 import { addColorOption, type OutputFlags, parsePort } from '../options.ts'
 import { createOutput, type Output } from '../output.ts'
 import { programOf } from '../program-of.ts'
@@ -20,14 +21,8 @@ interface DevFlags extends OutputFlags {
   inspect?: boolean
 }
 
-/** Parts of `tenon dev` that other commands provide. */
-export interface DevParts {
-  /** Opens the inspector on an MCP endpoint. Without it there is no `--inspect`. Resolves when the page is served. */
-  openInspector?: ((url: string) => Promise<{ close(): Promise<void> }>) | undefined
-}
-
 /** Registers `tenon dev`: runs a server, and restarts it on changes while its clients stay connected. */
-export function registerDev(program: Command, parts: DevParts = {}): void {
+export function registerDev(program: Command): void {
   const command = program
     .command('dev')
     .description('run a server, and restart it on changes without losing the session')
@@ -38,13 +33,13 @@ export function registerDev(program: Command, parts: DevParts = {}): void {
       ...all,
       path,
     ])
-  if (parts.openInspector) command.option('--inspect', 'open the inspector')
+    .option('--inspect', 'serve the inspector too')
   addTargetArgument(command, 'file', 'the file of a server over stdio, or a command after "--"')
   addColorOption(command)
-  command.action((words: string[], flags: DevFlags) => runDev(wordsOf(words, program), flags, parts))
+  command.action((words: string[], flags: DevFlags) => runDev(wordsOf(words, program), flags))
 }
 
-async function runDev(target: TargetWords, flags: DevFlags, parts: DevParts): Promise<void> {
+async function runDev(target: TargetWords, flags: DevFlags): Promise<void> {
   const output = createOutput(flags)
   if (flags.port !== undefined && !flags.http) throw usageError('--port is for --http.', 'Add --http.')
   const missing = flags.watch?.find((path) => !existsSync(path))
@@ -54,7 +49,7 @@ async function runDev(target: TargetWords, flags: DevFlags, parts: DevParts): Pr
   const stopped = untilStopped()
   try {
     const http = flags.http || flags.inspect ? await serveHttpClients(server, httpPort(flags)) : undefined
-    const inspector = flags.inspect && http ? await parts.openInspector?.(http.url) : undefined
+    const inspector = flags.inspect && http ? await openInspector(http.url, output) : undefined
     if (flags.http && http) output.print(http.url)
     else sayHello(output, program)
     await (flags.http ? stopped : Promise.race([stopped, serveStdioClient(server)]))

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { createGateway, type Host, redactSecrets } from 'tenon/host'
 import { type ConfigWatcher, fileAudit, watchConfigFile } from 'tenon/host/node'
 import { type Server, serveHttp, serveStdio } from 'tenon/server'
+import { tasks } from 'tenon/tasks'
 import { withLogins } from '../auth/credentials.ts'
 import { usageError } from '../exit-codes.ts'
 import { CallLog } from '../gateway/call-log.ts'
@@ -111,7 +112,7 @@ function chooseServers(words: string[], flags: GatewayFlags, program: Command): 
 const toolSearchModes = { on: true, off: false, auto: 'auto' } as const
 
 async function serve(host: Host, flags: GatewayFlags, output: Output): Promise<void> {
-  const gateway = createGateway(host, { toolSearch: toolSearchModes[flags.toolSearch] })
+  const gateway = createGateway(host, { toolSearch: toolSearchModes[flags.toolSearch], tasks: tasks() })
   const lines = await viewServers(host, output.width, output.notePaint)
   if (flags.stdio) return serveOverStdio(gateway, lines, output)
   const http = await serveHttp(gateway, { port: flags.port, host: flags.host, exit: false })

@@ -1,5 +1,6 @@
 import { type AuditLog, createGateway, createHost, type Host, type ServerConfig, type ServerConfigs } from 'tenon/host'
 import type { Server } from 'tenon/server'
+import { tasks } from 'tenon/tasks'
 import type { HostServers } from '../target.ts'
 
 /** Options of `openBridge`. */
@@ -38,7 +39,7 @@ export async function openBridge({ joined, audit, timeout }: BridgeOptions): Pro
     const own = isSingle
       ? { info: status?.info, server: { instructions: status?.instructions }, toolSearch: false }
       : {}
-    return { host, server: createGateway(host, own) }
+    return { host, server: createGateway(host, { ...own, tasks: tasks() }) }
   } catch (error) {
     await host.close()
     throw error
