@@ -31,7 +31,7 @@ printBy('revision', [...all, 'seed-draft'], (row) => row.revisions)
 
 const scope = rows.filter((row) => isMust(row) && !outside(row))
 const open = scope.filter((row) => !isProven(row))
-console.log(`\nIn reach now (there is no host yet): ${scope.length} MUST rows, ${scope.length - open.length} proven`)
+console.log(`\nIn reach now: ${scope.length} MUST rows, ${scope.length - open.length} proven`)
 for (const revision of all) {
   const here = scope.filter((row) => row.revisions.includes(revision))
   const done = here.filter(isProven)

@@ -130,7 +130,7 @@ describe('a tool call through a host', () => {
     expect(calls).toBe(0)
   })
 
-  it('is shown to the user with server, tool and all arguments before it runs [HOST-002] [HOST-004] [TOOL-044]', async () => {
+  it('is shown to the user with server, tool and all arguments before it runs [HOST-002] [HOST-004] [TOOL-044] [SEC-017]', async () => {
     const { approve, asked } = script('once')
     await using host = await createHost({ servers: { s: { server: echo() } }, approve })
     const args = { text: 'x'.repeat(5_000) }

@@ -126,7 +126,7 @@ describe('terminal forms', () => {
     expect(result.content).toEqual({ first: [], second: [] })
   })
 
-  it('lets the user review and change all answers before sending [ELIC-049, ELIC-050]', async () => {
+  it('lets the user review and change all answers before sending [ELIC-029, ELIC-049, ELIC-050]', async () => {
     const person = new Person().type('Paris', '3', 'hello')
     const result = person.fillIn(
       { city: { type: 'string', title: 'City' }, days: { type: 'integer' }, note: { type: 'string' } },
@@ -151,7 +151,7 @@ describe('terminal forms', () => {
     ['at the review', ['Paris', '3', '!decline'], 'decline'],
     ['at the review', ['Paris', '3', 'cancel'], 'cancel'],
     ['while a field is changed', ['Paris', '3', '1', '!decline'], 'decline'],
-  ])('can be cancelled at any time: %s %j [ELIC-050]', async (_, lines, action) => {
+  ])('can be cancelled at any time: %s %j [ELIC-029, ELIC-050]', async (_, lines, action) => {
     const person = new Person().type(...lines)
     expect(await person.fillIn({ city: { type: 'string' }, days: { type: 'integer' } })).toEqual({ action })
     expect(person.screen).toContain('Type !decline or !cancel to stop.')
