@@ -32,6 +32,18 @@ export function HttpView() {
       />
       {exchange && (
         <section class="message-detail" aria-label="HTTP exchange">
+          <div class="detail-head">
+            <h3>HTTP exchange</h3>
+            <span class="space" />
+            <button
+              type="button"
+              class="small quiet"
+              aria-label="Close the exchange"
+              onClick={() => (selected.value = undefined)}
+            >
+              ✕
+            </button>
+          </div>
           <HttpDetail exchange={exchange} />
         </section>
       )}
