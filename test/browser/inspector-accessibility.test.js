@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { skip } from './support/checks.js'
-import { call } from './support/inspector/actions.js'
+import { call, connect } from './support/inspector/actions.js'
 import { assertAccessible, assertQuiet } from './support/inspector/checks.js'
+import { startHttpServer } from './support/inspector/inspector.js'
 import { inspectorSuite } from './support/inspector/suite.js'
 import { until } from './support/inspector/tab.js'
 
 describe('the accessibility of the inspector', { skip }, () => {
   const open = inspectorSuite()
 
-  test('has no serious fault in any view, in both themes', async (t) => {
+  test('has no serious fault in the tabs, forms, questions, dialogs and the wire, in both themes', async (t) => {
     const tab = await open(t)
     await tab.see('15 tools')
     await tab.click('button', '+ Connect')
@@ -51,6 +52,29 @@ describe('the accessibility of the inspector', { skip }, () => {
     await tab.press('Escape')
     await assertAccessible(tab, ['phone', 'phone-dark'])
     await assertQuiet(tab)
+  })
+
+  test('has no serious fault in the comparison, the HTTP exchanges and a board with tasks', async (t) => {
+    const tab = await open(t, 'none')
+    await connect(tab, await startHttpServer(t, 'showcase'))
+    await tab.click('button', 'HTTP')
+    await tab.choose(/^POST/)
+    await tab.see('Response headers', '.http-detail')
+    await assertAccessible(tab)
+    await tab.choose(/^job/)
+    await tab.click('checkbox', 'as a task')
+    await tab.click('button', /^Call/)
+    await tab.click('button', /^Tasks/)
+    await tab.see('Go on with the job?', '.task-card')
+    await assertAccessible(tab)
+    await tab.click('button', 'Decline')
+    await tab.see('job', '[aria-label=completed] .task-card')
+    await tab.click('button', /^Tools/)
+    await tab.choose(/^add/)
+    await tab.click('button', 'Compare revisions…')
+    await tab.click('button', 'Run both')
+    await tab.see(/lines? differ/, '.compare')
+    await assertAccessible(tab)
   })
 
   test('lets the keyboard do everything: choose, call, answer, look at the wire', async (t) => {

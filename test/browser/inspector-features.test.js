@@ -112,8 +112,10 @@ describe('servers in the inspector', { skip }, () => {
 
   test('write logs that are filtered by level', async (t) => {
     const tab = await open(t, 'showcase', { options: ['--revision', '2025-11-25'] })
+    await tab.see('15 tools')
     await tab.click('button', 'Logs')
     await tab.set('combobox', 'Request', 'debug')
+    await tab.see(/logging\/setLevel\s*result/, '.wire')
     await tab.click('button', /^Tools/)
     await call(tab, 'chatter')
     await tab.see('Logged', '.operation')

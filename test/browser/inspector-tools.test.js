@@ -101,6 +101,16 @@ describe('tools in the inspector', { skip }, () => {
     await tab.see('sum: 5', '.operation')
   })
 
+  test('take numbers as they are typed, digit by digit', async (t) => {
+    const tab = await open(t)
+    await tab.choose(/^add/)
+    await tab.fill('spinbutton', /^b/, '1')
+    await tab.fill('spinbutton', /^a/, '')
+    for (const char of '-0.05') await tab.type(char)
+    await tab.press('Enter', { ctrl: true })
+    await tab.see('sum: 0.95', '.operation')
+  })
+
   test('answer with text, Markdown, images, audio, links and embedded resources', async (t) => {
     const tab = await open(t)
     await tab.choose(/^media/)

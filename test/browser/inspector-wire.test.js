@@ -44,7 +44,7 @@ describe('the wire of the inspector', { skip }, () => {
     await tab.see('ms after the request', '.message-detail')
     await tab.click('button', 'Request')
     await tab.see('arguments: { 2 members }', '.message-detail')
-    await tab.click('button', 'HTTP')
+    await tab.click('button', 'headers')
     await tab.see('POST', '.http-detail')
     await tab.see('mcp-protocol-version', '.http-detail')
     await tab.see('200', '.http-detail')
@@ -53,6 +53,9 @@ describe('the wire of the inspector', { skip }, () => {
     await until(async () => assert.match(await tab.text('.runs'), /2 ·/))
     await tab.press('Escape')
     await until(async () => assert.equal(await tab.text('.message-detail'), ''))
+    await tab.click('button', 'HTTP')
+    await tab.choose(/^POST/)
+    await tab.see('Response headers', '.http-detail')
     await assertQuiet(tab)
   })
 

@@ -10,11 +10,12 @@ import './state/theme.ts'
 import './styles/main.css'
 import { Root } from './views/root.tsx'
 
-const live = new App({ backend: new Backend(new URL('./', document.baseURI), takeSecret() ?? '') })
+const backend = new Backend(new URL('./', document.baseURI), takeSecret() ?? '')
+const live = new App({ backend })
 const shown = signal(live)
 
 void followEvents({
-  backend: live.backend as Backend,
+  backend,
   store: live.store,
   inlet: new Inlet(live.store),
   signal: new AbortController().signal,

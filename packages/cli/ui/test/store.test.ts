@@ -83,6 +83,20 @@ describe('the store of the inspector', () => {
     expect(rows.map(durationOf)).toEqual([undefined, undefined, 1, 3])
   })
 
+  it('joins both events of an HTTP exchange', () => {
+    const request = {
+      kind: 'http',
+      server: 's',
+      http: 'h',
+      method: 'GET',
+      url: 'http://x',
+      requestHeaders: {},
+    } as const
+    const { wire } = storeOf(request, { ...request, http: 'i' }, { ...request, status: 405, durationMs: 2 })
+    expect(wire.exchanges.items).toEqual(['h', 'i'])
+    expect(wire.exchange('h')).toMatchObject({ status: 405 })
+  })
+
   it('reads the facts of a message that was shortened', () => {
     const store = storeOf(
       message('sent', { jsonrpc: '2.0', id: 'x', method: 'tools/call', params: { name: 'huge' } }),

@@ -81,8 +81,7 @@ export class Backend {
 
   async #ask<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
     const response = await this.#fetch(method, path, body)
-    const text = await response.text()
-    return text === '' ? (undefined as Answer) : JSON.parse(text)
+    return response.json()
   }
 
   async #fetch(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {

@@ -34,7 +34,13 @@ export function StringField({ schema, value, onChange, isRequired, id }: FieldPr
 }
 
 export function NumberField({ schema, value, onChange, isRequired, id }: FieldProps) {
-  const change = (text: string) => onChange(text === '' ? undefined : Number(text))
+  // While the user types 0.05, the text 0.0 stands for the value 0 and has to stay.
+  const [typed, setTyped] = useState('')
+  const change = (text: string) => {
+    setTyped(text)
+    onChange(text === '' ? undefined : Number(text))
+  }
+  const shown = typed !== '' && Number(typed) === value ? typed : value
   return (
     <input
       id={id}
@@ -45,7 +51,7 @@ export function NumberField({ schema, value, onChange, isRequired, id }: FieldPr
       max={numberOf(schema.maximum) ?? numberOf(schema.exclusiveMaximum)}
       placeholder={placeholderOf(schema)}
       aria-describedby={noteOf(schema, id)}
-      value={typeof value === 'number' ? value : ''}
+      value={typeof value === 'number' ? String(shown) : ''}
       onInput={(event) => change(event.currentTarget.value)}
     />
   )

@@ -7,6 +7,9 @@ export type Tab = (typeof tabs)[number]
 export const panes = ['servers', 'workspace', 'wire'] as const
 export type Pane = (typeof panes)[number]
 
+export const wireViews = ['messages', 'http', 'diagram'] as const
+export type WireView = (typeof wireViews)[number]
+
 /** What the user chose to look at. It is not part of the log. */
 export class UiState {
   readonly server = signal<string | undefined>(undefined)
@@ -16,7 +19,7 @@ export class UiState {
   readonly isConnecting = signal(false)
   readonly isShowingKeys = signal(false)
   readonly wireFilter = signal<WireFilter>({ text: '' })
-  readonly wireView = signal<'messages' | 'diagram'>('messages')
+  readonly wireView = signal<WireView>('messages')
   readonly wireRow = signal<number | undefined>(undefined)
   /** The comparison that the workspace shows. */
   readonly comparison = signal<string | undefined>(undefined)

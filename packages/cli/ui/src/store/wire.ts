@@ -16,17 +16,22 @@ export interface WireRow extends RpcFacts {
 /** How many messages the page keeps. */
 export const maxRows = 150_000
 
+/** How many HTTP exchanges the page keeps. */
+const maxExchanges = 50_000
+
 /** Every message in order, and the HTTP exchanges that carried them. */
 export class Wire implements ViewModel {
   readonly changes = new Changes()
   readonly rows = new BoundedList<WireRow>(maxRows)
   readonly #waiting = new Map<string, WireRow>()
+  /** The ids of HTTP exchanges in the order of their requests, also of those that carried no message. */
+  readonly exchanges = new BoundedList<string>(maxExchanges)
   readonly #exchanges = new Map<string, EventOf<'http'>>()
   readonly #lastPost = new Map<string, WireRow>()
   readonly #bySeq = new Map<number, WireRow>()
 
   apply(event: InspectorEvent): void {
-    if (event.kind === 'http') this.#exchanges.set(event.http, event)
+    if (event.kind === 'http') this.#setExchange(event)
     else if (event.kind === 'message') this.#add(event)
     else return
     this.changes.mark()
@@ -43,6 +48,15 @@ export class Wire implements ViewModel {
   /** The newest request that a server got over HTTP: a pattern for a `curl` command. */
   lastPost(server: string): WireRow | undefined {
     return this.#lastPost.get(server)
+  }
+
+  #setExchange(event: EventOf<'http'>): void {
+    if (!this.#exchanges.has(event.http)) this.exchanges.push(event.http)
+    this.#exchanges.set(event.http, event)
+    for (const id of this.#exchanges.keys()) {
+      if (this.#exchanges.size <= maxExchanges) return
+      this.#exchanges.delete(id)
+    }
   }
 
   #add(event: EventOf<'message'>): void {

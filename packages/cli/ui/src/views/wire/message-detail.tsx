@@ -35,7 +35,7 @@ export function MessageDetail({ row }: { row: WireRow }) {
             aria-current={view.value === each ? 'page' : undefined}
             onClick={() => (view.value = each)}
           >
-            {each === 'http' ? 'HTTP' : each}
+            {each === 'http' ? 'headers' : each}
           </button>
         ))}
         <span class="space" />

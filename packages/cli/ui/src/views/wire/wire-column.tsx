@@ -1,9 +1,11 @@
 import { useMemo } from 'preact/hooks'
 import { useApp } from '../../state/app.ts'
+import { wireViews } from '../../state/ui-state.ts'
 import { toTest } from '../../store/wire-filter.ts'
 import { count } from '../../text/format.ts'
 import { useFiltered } from '../use-filtered.ts'
 import { VirtualList } from '../virtual-list.tsx'
+import { HttpView } from './http-view.tsx'
 import { MessageDetail } from './message-detail.tsx'
 import { SequenceDiagram } from './sequence-diagram.tsx'
 import { WireFilterBar } from './wire-filter-bar.tsx'
@@ -24,14 +26,14 @@ export function WireColumn() {
       <div class="column-head">
         <h2>Wire</h2>
         <nav class="segments" aria-label="View of the wire">
-          {(['messages', 'diagram'] as const).map((view) => (
+          {wireViews.map((view) => (
             <button
               type="button"
               key={view}
               aria-current={ui.wireView.value === view ? 'page' : undefined}
               onClick={() => (ui.wireView.value = view)}
             >
-              {view}
+              {view === 'http' ? 'HTTP' : view}
             </button>
           ))}
         </nav>
@@ -42,9 +44,9 @@ export function WireColumn() {
         </span>
       </div>
       <WireFilterBar />
-      {ui.wireView.value === 'diagram' ? (
-        <SequenceDiagram rows={rows} count={rows.length} />
-      ) : (
+      {ui.wireView.value === 'diagram' && <SequenceDiagram rows={rows} count={rows.length} />}
+      {ui.wireView.value === 'http' && <HttpView />}
+      {ui.wireView.value === 'messages' && (
         <VirtualList
           label="messages"
           count={rows.length}
@@ -55,7 +57,7 @@ export function WireColumn() {
           row={(index) => <WireRowView row={rows.at(index)} hasManyServers={hasManyServers} />}
         />
       )}
-      {selected && <MessageDetail key={selected.event.seq} row={selected} />}
+      {selected && ui.wireView.value !== 'http' && <MessageDetail key={selected.event.seq} row={selected} />}
     </section>
   )
 }
