@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { createGateway, createHost } from 'tenon/host'
 import { serveHttp } from 'tenon/server'
+import { tasks } from 'tenon/tasks'
 
 const { values: options } = parseArgs({
   options: { server: { type: 'string' }, port: { type: 'string', default: '3002' } },
@@ -11,5 +12,5 @@ const host = await createHost({
   servers: { fixture: { url: options.server, prefix: false } },
   policy: [{ kind: ['connect', 'definitions'], decide: 'allow' }, { decide: 'allow' }],
 })
-const { url } = await serveHttp(createGateway(host), { port: Number(options.port) })
+const { url } = await serveHttp(createGateway(host, { tasks: tasks() }), { port: Number(options.port) })
 console.log(`listening on ${url}`)

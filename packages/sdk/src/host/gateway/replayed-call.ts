@@ -35,7 +35,7 @@ export class ReplayedCall implements OpenCall {
 
   constructor(ctx: Context, server: string) {
     this.#ctx = ctx
-    this.signal = ctx.task ? unlessHandedOver(ctx.signal) : ctx.signal
+    this.signal = mayBeTask(ctx) ? unlessHandedOver(ctx.signal) : ctx.signal
     this.#counted = ctx.answerCount
     this.relayed = {
       origin: this,
@@ -108,9 +108,12 @@ export class ReplayedCall implements OpenCall {
     const number = ++this.#exchanges
     const key = keyOf(number)
     if (ctx.remembers(key)) return ctx.once(key, send)
-    if (ctx.task) await this.#note(number)
+    if (mayBeTask(ctx)) await this.#note(number)
     const result = await send()
-    return isFinal(result) ? result : ctx.once(key, () => result)
+    if (isFinal(result)) return result
+    const stored = await ctx.once(key, () => result)
+    if (stored.resultType === 'task') ctx.call.becomeTask?.()
+    return stored
   }
 
   /** A task runs again if its process ends. What the server did meanwhile is unknown, and must not be done twice. */
@@ -139,6 +142,11 @@ export class KeyedQuestion implements QuestionOrigin {
   ask(request: InputRequest, signal: AbortSignal): Promise<ResultObject> {
     return this.call.ask(request, signal, this.#key)
   }
+}
+
+/** A call that may become a task while it runs is run again like one. */
+function mayBeTask({ task, call }: Context): boolean {
+  return task !== undefined || call.becomeTask !== undefined
 }
 
 /** If another process continues a task, what the server does for it must not be cancelled. */
