@@ -94,7 +94,9 @@ export async function startServer() {
 export async function startGateway(side, revision) {
   const only = revision === undefined ? [] : ['--revision', revision]
   const server = await startFixture(['server.mjs', '--port', '0', ...only])
-  const gateway = await startFixture(['gateway.mjs', '--port', '0', '--server', server.url])
+  // In 2025-11-25 the client decides which calls are tasks; in 2026-07-28 the server does, and the gateway follows.
+  const policy = revision === undefined ? [] : ['--always-tasks']
+  const gateway = await startFixture(['gateway.mjs', '--port', '0', '--server', server.url, ...policy])
   const close = () => {
     gateway.close()
     server.close()

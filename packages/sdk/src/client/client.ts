@@ -494,7 +494,7 @@ export class Client {
         const { era, link } = await this.#connection.ready()
         return era.listen(link, { taskIds })
       },
-      answer: (method, params, signal) => this.#serverRequests.answerInput('tasks/get', method, params, signal),
+      answer: ({ method, params }, signal) => this.#serverRequests.answerInput('tasks/get', method, params, signal),
       onChange: (change) => this.#events.emit('task', change),
       onError: (error) => this.#events.emit('error', { error }),
       checkOutput: (tool, result) => this.#tools.checkOutput(tool, result),

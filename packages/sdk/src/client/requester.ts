@@ -90,10 +90,10 @@ export class Requester {
       maxRounds,
       signal: options?.signal ? AbortSignal.any([options.signal, closing]) : closing,
       call,
-      answer: (inputMethod, inputParams, signal) =>
+      answer: (request, signal) =>
         options?.input
-          ? options.input.answer(inputMethod, inputParams, signal)
-          : answerInput(method, inputMethod, inputParams, signal),
+          ? options.input.answer(request, signal)
+          : answerInput(method, request.method, request.params, signal),
     })
   }
 

@@ -14,6 +14,8 @@ export interface Call {
   readonly link: CallLink
   /** Set if it runs as a task. */
   readonly task?: TaskControl | undefined
+  /** Makes the call a task now, if it is not one yet. Undefined if it cannot become one. */
+  becomeTask?(): void
   notify(method: string, params?: Params): void
   /** Sends a request to the client on the stream of this call. */
   ask(method: string, params: Params | undefined, options: RequestOptions): Promise<ResultObject>

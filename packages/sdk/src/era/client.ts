@@ -29,11 +29,19 @@ export interface Listening {
   close(): Promise<void>
 }
 
+/** One request for input in a result. */
+export interface KeyedInputRequest {
+  /** Chosen by the server. Unique within the result. */
+  readonly key: string
+  readonly method: string
+  readonly params: Params
+}
+
 /** Answers what a server asks during one call, instead of the handlers of the client. */
 export interface CallInput {
   /** Declared for this call, on revisions where each request declares them. */
   readonly capabilities: ClientCapabilities
-  answer(method: string, params: Params, signal: AbortSignal): Promise<ResultObject>
+  answer(request: KeyedInputRequest, signal: AbortSignal): Promise<ResultObject>
   /** Sends one request of the call, or returns what an earlier run of the same call received for it. Default: sends it. */
   exchange?(send: () => Promise<ResultObject>): Promise<ResultObject>
 }

@@ -5,6 +5,8 @@ import type { LoggingLevel, LoggingMessageParams } from '../protocol/logging.ts'
 export interface QuestionOrigin {
   /** Whether this question was counted when the same call was run before. */
   isCounted(): boolean
+  /** The same for a question with a key, which its server chose. Undefined: keys are not used. */
+  withKey?(key: string): QuestionOrigin
 }
 
 /** What a call for a caller of a gateway needs besides the options of every call. */

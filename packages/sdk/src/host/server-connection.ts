@@ -17,6 +17,7 @@ import type { ServerConfig } from './config/server-config.ts'
 import { type Definitions, digestOf } from './definitions.ts'
 import type { ServerState } from './events.ts'
 import { loadDefinitions } from './load-definitions.ts'
+import type { QuestionOrigin } from './relayed-options.ts'
 import { ServerSubscriptions } from './server-subscriptions.ts'
 
 const defaultIdleMs = 300_000
@@ -134,10 +135,10 @@ export class ServerConnection {
   }
 
   /** What a call on another connection to the same server needs to ask the user of this one. */
-  inputFor(origin: unknown, exchange: CallInput['exchange']): CallInput {
+  inputFor(origin: QuestionOrigin | undefined, exchange: CallInput['exchange']): CallInput {
     const { server, client } = this.#options
     this.#questions ??= new CallQuestions(client.handlers ?? {}, { name: server.id, address: server.address })
-    return this.#questions.of(origin, exchange)
+    return this.#questions.of((key) => origin?.withKey?.(key) ?? origin, exchange)
   }
 
   /** Sets the minimum severity of log messages, also for later connections. */

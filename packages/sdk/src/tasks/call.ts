@@ -3,6 +3,7 @@ import { CapabilityError, McpError } from '../errors.ts'
 import type { Exchange } from '../jsonrpc/exchange.ts'
 import type { Params, ResultObject, RpcErrorBody, RpcRequest } from '../jsonrpc/message.ts'
 import type { HttpRequest } from '../protocol/http-request.ts'
+import { deferred } from '../util/deferred.ts'
 import type { StoredRequest } from './task.ts'
 
 const maxRefused = 100
@@ -24,6 +25,7 @@ export class TaskCall implements Call {
   readonly link: CallLink
   task: TaskControl | undefined
   readonly interrupted: Promise<Interruption>
+  readonly #wantsTask = deferred<void>()
   readonly #controller = new AbortController()
   readonly #onEnd: (() => void)[] = []
   /** Set while the client still waits for the response to the request. */
@@ -67,6 +69,15 @@ export class TaskCall implements Call {
     this.#exchange = undefined
     this.#notify = notify
     this.task = task
+  }
+
+  becomeTask(): void {
+    this.#wantsTask.resolve()
+  }
+
+  /** Resolves when the handler wants the call to be a task. */
+  get wantsTask(): Promise<void> {
+    return this.#wantsTask.promise
   }
 
   get signal(): AbortSignal {

@@ -28,7 +28,7 @@ export interface Promotion {
 }
 
 /**
- * Serves a call, and promotes it to a task if it takes longer than `afterMs`. The handler continues without noticing; what it
+ * Serves a call, and promotes it to a task if it takes longer than `afterMs`, or when the handler wants it. The handler continues without noticing; what it
  * does and asks afterwards belongs to the task.
  */
 export async function serveOrPromote(promotion: Promotion): Promise<Reply> {
@@ -41,7 +41,7 @@ export async function serveOrPromote(promotion: Promotion): Promise<Reply> {
   const onSettled = () => {
     isSettled = true
   }
-  await Promise.race([running.then(onSettled, onSettled), pause(afterMs, { unref: true })])
+  await Promise.race([running.then(onSettled, onSettled), pause(afterMs, { unref: true }), call.wantsTask])
   const isAnswered = isSettled || call.ended || conversation.isAsking
   return isAnswered ? running : promote(call, conversation, running, promotion)
 }

@@ -17,6 +17,7 @@ import { McpServer } from '../../src/server/mcp-server.ts'
 import { deferred } from '../../src/util/deferred.ts'
 import { errorOf } from '../kit/error-of.ts'
 import { eventually } from '../kit/eventually.ts'
+import { post } from './gateway-support.ts'
 import { allowAll, echo, serverWith } from './support.ts'
 
 interface Options extends GatewayOptions {
@@ -53,39 +54,6 @@ const auth = {
 } as never
 
 const newest = '2026-07-28'
-
-/** Sends one request of 2026-07-28 as raw HTTP. */
-async function post(
-  url: string,
-  method: string,
-  params: Record<string, unknown> = {},
-  headers: Record<string, string> = {},
-) {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': newest,
-    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
-  }
-  const name = (params.name ?? params.uri) as string | undefined
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': newest,
-      'mcp-method': method,
-      ...(name !== undefined && { 'mcp-name': name }),
-      ...headers,
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
-  })
-  const text = await response.text()
-  const json = text.startsWith('{') ? text : (text.match(/^data: (\{.*)$/m)?.[1] ?? '{}')
-  return {
-    status: response.status,
-    body: JSON.parse(json) as { result?: Record<string, unknown>; error?: { code: number } },
-  }
-}
 
 const size = { type: 'object' as const, properties: { size: { type: 'string' } }, required: ['size'] }
 
@@ -190,8 +158,11 @@ describe('a caller of a gateway', () => {
     const first = await post(gateway.url, 'tools/call', params)
     expect(first.body.result?.resultType).toBe('input_required')
     const { requestState } = first.body.result ?? {}
-    const inputResponses = { q1: { action: 'accept', content: { decision: 'session' } } }
-    await post(gateway.url, 'tools/call', { ...params, requestState, inputResponses })
+    const keys = Object.keys(first.body.result?.inputRequests ?? {})
+    const answer = { action: 'accept', content: { decision: 'session' } }
+    const inputResponses = Object.fromEntries(keys.map((key) => [key, answer]))
+    const second = await post(gateway.url, 'tools/call', { ...params, requestState, inputResponses })
+    expect(second.body.result?.isError).toBe(true)
     const next = await post(gateway.url, 'tools/call', params)
     expect(next.body.result?.resultType).toBe('input_required')
   })

@@ -32,3 +32,36 @@ export async function serveGateway(
     },
   }
 }
+
+/** Sends one request of 2026-07-28 as raw HTTP. */
+export async function post(
+  url: string,
+  method: string,
+  params: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+) {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+  }
+  const name = (params.name ?? params.uri) as string | undefined
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(name !== undefined && { 'mcp-name': name }),
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
+  })
+  const text = await response.text()
+  const json = text.startsWith('{') ? text : (text.match(/^data: (\{.*)$/m)?.[1] ?? '{}')
+  return {
+    status: response.status,
+    body: JSON.parse(json) as { result?: Record<string, unknown>; error?: { code: number } },
+  }
+}

@@ -1,6 +1,7 @@
 import type { RevisionId } from 'tenon'
 import { describe, expect, it } from 'vitest'
 import { connect } from '../../src/connect/connect.ts'
+import { ErrorCode, ProtocolError } from '../../src/errors.ts'
 import { McpServer } from '../../src/server/mcp-server.ts'
 import { MemoryTaskStore } from '../../src/store/memory/tasks.ts'
 import { tasks } from '../../src/tasks/runtime.ts'
@@ -108,6 +109,44 @@ describe.each(pairs)('tasks of a caller of %s at a server of %s', (revision, ups
   })
 })
 
+describe('a call of a caller that supports tasks', () => {
+  const slow = () => tasks({ policy: { afterMs: 60_000 }, pollIntervalMs: 20 })
+
+  it('becomes a task as soon as its server makes it one', async () => {
+    const { server, counts } = shop('2026-07-28')
+    await using gateway = await serveGateway({ shop: { server } }, { tasks: slow() })
+    const elicit = () => ({ action: 'accept' as const, content: { size: 'M' } })
+    await using client = await connect(gateway.url, { revision: '2026-07-28', handlers: { elicit }, tasks: true })
+    const task = await client.callToolAsTask('shop_buy')
+    expect(task.id).toBeDefined()
+    expect((await task.result()).text).toBe('bought {"size":"M"}')
+    expect(counts).toMatchObject({ begun: 1, bought: 1 })
+  })
+
+  it('is not a task if its server answers at once', async () => {
+    await using gateway = await serveGateway({ shop: { server: shop('2026-07-28').server } }, { tasks: slow() })
+    await using client = await connect(gateway.url, { revision: '2026-07-28', tasks: true })
+    const task = await client.callToolAsTask('shop_now')
+    expect(task.id).toBeUndefined()
+    expect((await task.result()).text).toBe('now')
+  })
+
+  it('becomes a task that fails if the task of its server fails', async () => {
+    const server = new McpServer(
+      { name: 'x', version: '1' },
+      { revisions: ['2026-07-28'], tasks: tasks({ policy: 'always', pollIntervalMs: 20 }) },
+    )
+    server.registerTool('break', { execution: { taskSupport: 'required' } }, () => {
+      throw new ProtocolError(ErrorCode.InternalError, 'It broke')
+    })
+    await using gateway = await serveGateway({ x: { server } }, { tasks: slow() })
+    await using client = await connect(gateway.url, { revision: '2026-07-28', tasks: true })
+    const task = await client.callToolAsTask('x_break')
+    expect(task.id).toBeDefined()
+    await expect(task.result()).rejects.toThrow('It broke')
+  })
+})
+
 describe('a task of a gateway that stops', () => {
   it('continues in another process, and the tool of a 2026-07-28 server runs once', async () => {
     const { server, counts, gate } = shop('2026-07-28')
@@ -134,31 +173,34 @@ describe('a task of a gateway that stops', () => {
     expect(counts.begun).toBe(1)
   })
 
-  it('fails with the reason if its server ran an ordinary call, which is not repeated', async () => {
-    let calls = 0
-    const server = new McpServer(
-      { name: 'x', version: '1' },
-      { revisions: ['2026-07-28'], tasks: tasks({ policy: 'never' }) },
-    )
-    const gate = deferred<void>()
-    server.registerTool('pay', { execution: { taskSupport: 'optional' } }, async () => {
-      calls++
-      await gate.promise
-      return 'paid'
-    })
-    const store = new MemoryTaskStore()
-    const create = () =>
-      serveGateway({ x: { server } }, { tasks: tasks({ store, policy: 'always', pollIntervalMs: 20, drainMs: 10 }) })
-    const first = await create()
-    const client = await connect(first.url, { revision: '2026-07-28', tasks: true })
-    const { id } = await client.callToolAsTask('x_pay')
-    await eventually(() => calls === 1)
-    await client.close()
-    await first[Symbol.asyncDispose]()
-    await using second = await create()
-    await using again = await connect(second.url, { revision: '2026-07-28', tasks: true })
-    await expect(again.resumeTask(id!).result()).rejects.toThrow(/unknown whether it had an effect/)
-    expect(calls).toBe(1)
-    gate.resolve()
-  })
+  it.each(['always', { afterMs: 1 }] as const)(
+    'fails with the reason if its server ran an ordinary call, which is not repeated (policy %j)',
+    async (policy) => {
+      let calls = 0
+      const server = new McpServer(
+        { name: 'x', version: '1' },
+        { revisions: ['2026-07-28'], tasks: tasks({ policy: 'never' }) },
+      )
+      const gate = deferred<void>()
+      server.registerTool('pay', { execution: { taskSupport: 'optional' } }, async () => {
+        calls++
+        await gate.promise
+        return 'paid'
+      })
+      const store = new MemoryTaskStore()
+      const create = () =>
+        serveGateway({ x: { server } }, { tasks: tasks({ store, policy, pollIntervalMs: 20, drainMs: 10 }) })
+      const first = await create()
+      const client = await connect(first.url, { revision: '2026-07-28', tasks: true })
+      const { id } = await client.callToolAsTask('x_pay')
+      await eventually(() => calls === 1)
+      await client.close()
+      await first[Symbol.asyncDispose]()
+      await using second = await create()
+      await using again = await connect(second.url, { revision: '2026-07-28', tasks: true })
+      await expect(again.resumeTask(id!).result()).rejects.toThrow(/unknown whether it had an effect/)
+      expect(calls).toBe(1)
+      gate.resolve()
+    },
+  )
 })

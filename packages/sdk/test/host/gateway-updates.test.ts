@@ -182,3 +182,21 @@ describe('log messages outside of calls', () => {
     expect(logs[0]).toEqual(['on fire', 'notes'])
   })
 })
+
+describe('subscriptions to resources that do not exist', () => {
+  it.each(eras)('do not fill the log of the operator (caller of %s)', async (revision) => {
+    const server = notes('2026-07-28')
+    const errors: unknown[] = []
+    const onError = (error: unknown) => errors.push(error)
+    await using gateway = await serveGateway({ notes: { server } }, { server: { onError } })
+    await using client = await connect(gateway.url, { revision })
+    const updated: string[] = []
+    client.on('resourceUpdated', ({ uri }) => updated.push(uri))
+    for (const uri of ['notes://never', 'tenon-gateway:nobody/x', 'notes://today']) await client.subscribeResource(uri)
+    await eventually(() => {
+      server.sendResourceUpdated('notes://today')
+      return updated.length > 0
+    })
+    expect(errors).toEqual([])
+  })
+})

@@ -17,16 +17,16 @@ export class CallQuestions {
     this.#server = server
   }
 
-  /** @param origin Passed to the handlers, so that they know the call. */
-  of(origin: unknown, exchange?: CallInput['exchange']): CallInput {
+  /** @param originOf Returns what is passed to the handlers, so that they know the call and the key of the question. */
+  of(originOf: (key: string) => unknown, exchange?: CallInput['exchange']): CallInput {
     const { capabilities, methods } = this.#handlers
     return {
       capabilities,
-      answer: async (method, params, signal) => {
+      answer: async ({ key, method, params }, signal) => {
         const answer = methods.get(method)
         if (!answer) throw notDeclared(method)
         checkParams(method, params)
-        return answer(params, { server: this.#server, signal, origin })
+        return answer(params, { server: this.#server, signal, origin: originOf(key) })
       },
       ...(exchange && { exchange }),
     }

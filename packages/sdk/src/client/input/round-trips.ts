@@ -1,5 +1,6 @@
+import type { KeyedInputRequest } from '../../era/client.ts'
 import { ClosedError, McpError } from '../../errors.ts'
-import type { Params, ResultObject } from '../../jsonrpc/message.ts'
+import type { ResultObject } from '../../jsonrpc/message.ts'
 import { inputRequestMethods, multiRoundTripMethods } from '../../protocol/input-check.ts'
 import { untilAborted } from '../../util/abort.ts'
 import { backoffMs, defaultBackoff } from '../../util/backoff.ts'
@@ -17,7 +18,7 @@ export interface RoundTrips<P extends object, R extends ResultObject> {
   /** Sends the request once, with a new id. */
   call(params: P): Promise<R>
   /** Handles one request for input. */
-  answer(method: string, params: Params, signal: AbortSignal): Promise<ResultObject>
+  answer(request: KeyedInputRequest, signal: AbortSignal): Promise<ResultObject>
 }
 
 /** Provides the input that the server requests and calls again, until the result is final (2026-07-28 mrtr). */
@@ -45,13 +46,6 @@ export async function driveRoundTrips<P extends object, R extends ResultObject>(
     })
   }
   return result
-}
-
-/** One request for input in a result. */
-export interface KeyedInputRequest {
-  readonly key: string
-  readonly method: string
-  readonly params: Params
 }
 
 function readInputRequired(
@@ -99,9 +93,7 @@ async function gather(
   const failed = new AbortController()
   const stop = AbortSignal.any([signal, failed.signal])
   const responses: JsonObject = {}
-  const all = Promise.all(
-    requests.map(async ({ key, method, params }) => define(responses, key, await answer(method, params, stop))),
-  )
+  const all = Promise.all(requests.map(async (request) => define(responses, request.key, await answer(request, stop))))
   try {
     await unlessAborted(all, signal)
   } catch (error) {

@@ -250,6 +250,6 @@ function withInput(client: TaskClient, input: CallInput): TaskClient {
   return {
     ...client,
     call: (method, params, options) => client.call(method, params, { ...options, input }),
-    answer: (method, params, signal) => input.answer(method, params, signal),
+    answer: (request, signal) => input.answer(request, signal),
   }
 }

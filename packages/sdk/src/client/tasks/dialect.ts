@@ -1,4 +1,4 @@
-import type { CallOptions, Listening, ServerFacts } from '../../era/client.ts'
+import type { CallOptions, KeyedInputRequest, Listening, ServerFacts } from '../../era/client.ts'
 import type { Params, ResultObject } from '../../jsonrpc/message.ts'
 import type { TaskUpdate } from './snapshot.ts'
 
@@ -13,7 +13,7 @@ export interface TaskClient {
   /** Listens for updates of the task; rejects if the server does not send them. */
   listen(id: string): Promise<Listening>
   /** Handles a request for input. */
-  answer(method: string, params: Params, signal: AbortSignal): Promise<ResultObject>
+  answer(request: KeyedInputRequest, signal: AbortSignal): Promise<ResultObject>
   /** Pauses the timeouts of waiting callers, while a user responds. */
   pause(): () => void
 }

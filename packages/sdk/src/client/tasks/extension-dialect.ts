@@ -1,10 +1,10 @@
-import type { Listening } from '../../era/client.ts'
+import type { KeyedInputRequest, Listening } from '../../era/client.ts'
 import { McpError, PeerError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import { backoffMs, defaultBackoff } from '../../util/backoff.ts'
 import { define, isObject, type JsonObject } from '../../util/objects.ts'
 import { pause } from '../../util/scheduler.ts'
-import { type KeyedInputRequest, readInputRequests, unlessAborted } from '../input/round-trips.ts'
+import { readInputRequests, unlessAborted } from '../input/round-trips.ts'
 import type { PolledTask, TaskClient, TaskDialect } from './dialect.ts'
 import { retry } from './poller.ts'
 import { readTask, type TaskUpdate } from './snapshot.ts'
@@ -115,12 +115,13 @@ export class ExtensionTaskDialect implements TaskDialect {
   }
 
   /** Returns undefined if the server withdrew the request. */
-  async #respond({ key, method, params }: KeyedInputRequest, signal: AbortSignal): Promise<ResultObject | undefined> {
+  async #respond(request: KeyedInputRequest, signal: AbortSignal): Promise<ResultObject | undefined> {
+    const { key } = request
     const pending = new AbortController()
     this.#handled.add(key)
     this.#pending.set(key, pending)
     try {
-      const response = this.#client.answer(method, params, AbortSignal.any([pending.signal, signal]))
+      const response = this.#client.answer(request, AbortSignal.any([pending.signal, signal]))
       return await unlessAborted(response, pending.signal)
     } catch (error) {
       if (pending.signal.reason === withdrawn) return undefined

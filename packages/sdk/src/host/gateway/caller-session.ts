@@ -15,7 +15,7 @@ import { authOf } from './identity.ts'
 import type { OpenCall } from './open-call.ts'
 import type { UserTokens } from './options.ts'
 import { RelayedCall } from './relayed-call.ts'
-import { ReplayedCall } from './replayed-call.ts'
+import { KeyedQuestion, ReplayedCall } from './replayed-call.ts'
 
 export interface CallerSessionOptions {
   /** Identifies the caller in the audit log. */
@@ -127,7 +127,10 @@ export class CallerSession {
     if (!this.#can('elicit')) return 'deny'
     // The next anonymous caller is someone else.
     const choices = isAnonymous ? request.choices.filter((choice) => choice === 'once') : request.choices
-    return approveByCaller({ ...request, choices }, (question) => this.#ask(request.action.server, question, request))
+    // The key belongs to the question of the server, not to the one whether it may ask.
+    const origin = request.origin instanceof KeyedQuestion ? request.origin.call : request.origin
+    const context = { signal: request.signal, origin }
+    return approveByCaller({ ...request, choices }, (question) => this.#ask(request.action.server, question, context))
   }
 
   #authFor(server: string): ClientAuth | undefined {
@@ -190,9 +193,13 @@ export class CallerSession {
    * likely cause.
    */
   #ask({ id }: ActionServer, request: InputRequest, { signal, origin }: QuestionContext): ReturnType<OpenCall['ask']> {
-    const known = origin instanceof RelayedCall || origin instanceof ReplayedCall ? origin : undefined
+    const known = isAskable(origin) ? origin : undefined
     const call = known ?? [...this.#calls].findLast(({ server }) => server === id)
     if (call) return call.ask(request, signal)
     throw new McpError('not-connected', 'The server asked outside of a call, when no caller waits for it')
   }
+}
+
+function isAskable(origin: unknown): origin is RelayedCall | ReplayedCall | KeyedQuestion {
+  return origin instanceof RelayedCall || origin instanceof ReplayedCall || origin instanceof KeyedQuestion
 }

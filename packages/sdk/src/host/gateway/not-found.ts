@@ -18,6 +18,7 @@ export function toReferenceError(error: unknown): unknown {
   return isUnknown(error) ? new ProtocolError(ErrorCode.InvalidParams, 'Unknown prompt or resource template') : error
 }
 
-function isUnknown(error: unknown): boolean {
+/** Whether an error of the host says that a name or URI does not exist. */
+export function isUnknown(error: unknown): boolean {
   return error instanceof McpError && error.code === 'invalid-argument'
 }

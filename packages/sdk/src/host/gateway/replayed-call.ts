@@ -3,10 +3,22 @@ import { ErrorCode, ProtocolError } from '../../errors.ts'
 import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Progress } from '../../jsonrpc/pending.ts'
 import type { InputRequest } from '../../protocol/input.ts'
+import { answerProblem } from '../../protocol/input-check.ts'
 import type { Context } from '../../server/context.ts'
 import { stableSuffix } from '../models/stable-suffix.ts'
-import type { RelayedOptions } from '../relayed-options.ts'
+import type { QuestionOrigin, RelayedOptions } from '../relayed-options.ts'
 import { type OpenCall, passOnLog } from './open-call.ts'
+
+interface Question {
+  readonly content: string
+  /** How many questions had this key, up to this one. */
+  readonly count: number
+  readonly answer: Promise<ResultObject>
+  isOpen: boolean
+}
+
+/** Keys of servers that are passed on. Others could be mistaken for keys of the gateway, or be too long for its state. */
+const usableKey = /^[A-Za-z0-9][\w.-]{0,63}$/
 
 /**
  * A call to a server where every request stands alone. Nothing stays open while the caller answers a question: what the server
@@ -18,11 +30,12 @@ export class ReplayedCall implements OpenCall {
   readonly #ctx: Context
   #exchanges = 0
   #counted: number
-  readonly #questions = new Map<string, { count: number; answer: Promise<ResultObject>; isOpen: boolean }>()
+  /** The last question of each key. */
+  readonly #questions = new Map<string, Question>()
 
   constructor(ctx: Context, server: string) {
     this.#ctx = ctx
-    this.signal = ctx.task ? unlessHandedOver(ctx.signal) : ctx.signal
+    this.signal = mayBeTask(ctx) ? unlessHandedOver(ctx.signal) : ctx.signal
     this.#counted = ctx.answerCount
     this.relayed = {
       origin: this,
@@ -39,16 +52,25 @@ export class ReplayedCall implements OpenCall {
     return ctx.remembers(keyOf(1))
   }
 
-  /** Questions are told apart by their content, because several can be asked at the same time. */
-  ask(request: InputRequest, signal: AbortSignal): Promise<ResultObject> {
-    const content = stableSuffix(JSON.stringify(request))
-    const before = this.#questions.get(content)
+  withKey(key: string): QuestionOrigin {
+    return new KeyedQuestion(this, key)
+  }
+
+  /**
+   * Several questions can be asked at the same time, so their order does not tell them apart.
+   * @param serverKey The key that the server chose. Undefined: the content of the question is the key.
+   */
+  ask(request: InputRequest, signal: AbortSignal, serverKey?: string): Promise<ResultObject> {
+    const content = JSON.stringify(request)
+    const base = serverKey !== undefined && usableKey.test(serverKey) ? serverKey : `#${stableSuffix(content)}`
+    const before = this.#questions.get(base)
     // A server that is polled repeats a question until it has the answer.
-    if (before?.isOpen) return before.answer
+    if (before?.isOpen && before.content === content) return before.answer
     const count = (before?.count ?? 0) + 1
-    const answer = this.#ctx.ask(request, { key: `${content}#${count}`, signal })
-    const question = { count, answer, isOpen: true }
-    this.#questions.set(content, question)
+    const key = count === 1 ? base : `${base}#${count}`
+    const answer = (key === serverKey && this.#given(key, request)) || this.#ctx.ask(request, { key, signal })
+    const question: Question = { content, count, answer, isOpen: true }
+    this.#questions.set(base, question)
     answer.then(
       () => {
         question.isOpen = false
@@ -56,6 +78,19 @@ export class ReplayedCall implements OpenCall {
       () => {},
     )
     return answer
+  }
+
+  /**
+   * The answer that came with the first request: servers that keep nothing between two requests take it before they ask. Later
+   * runs of the call use it again.
+   */
+  #given(key: string, request: InputRequest): Promise<ResultObject> | undefined {
+    const { inputResponses, call } = this.#ctx
+    const name = `given ${key}`
+    const isFirst = call.request.params?.requestState === undefined
+    const given = isFirst && Object.hasOwn(inputResponses, key) ? inputResponses[key] : undefined
+    const isUsable = given !== undefined && answerProblem(request, given) === undefined
+    return isUsable || this.#ctx.remembers(name) ? this.#ctx.once(name, () => given as ResultObject) : undefined
   }
 
   /** A run repeats the questions of the one before, in the same order. */
@@ -73,9 +108,12 @@ export class ReplayedCall implements OpenCall {
     const number = ++this.#exchanges
     const key = keyOf(number)
     if (ctx.remembers(key)) return ctx.once(key, send)
-    if (ctx.task) await this.#note(number)
+    if (mayBeTask(ctx)) await this.#note(number)
     const result = await send()
-    return isFinal(result) ? result : ctx.once(key, () => result)
+    if (isFinal(result)) return result
+    const stored = await ctx.once(key, () => result)
+    if (stored.resultType === 'task') ctx.call.becomeTask?.()
+    return stored
   }
 
   /** A task runs again if its process ends. What the server did meanwhile is unknown, and must not be done twice. */
@@ -84,6 +122,31 @@ export class ReplayedCall implements OpenCall {
     if (this.#ctx.remembers(key)) throw interrupted()
     await this.#ctx.once(key, () => true)
   }
+}
+
+/** A question of a server that chose a key for it. */
+export class KeyedQuestion implements QuestionOrigin {
+  /** The call that the server asks for. */
+  readonly call: ReplayedCall
+  readonly #key: string
+
+  constructor(call: ReplayedCall, key: string) {
+    this.call = call
+    this.#key = key
+  }
+
+  isCounted(): boolean {
+    return this.call.isCounted()
+  }
+
+  ask(request: InputRequest, signal: AbortSignal): Promise<ResultObject> {
+    return this.call.ask(request, signal, this.#key)
+  }
+}
+
+/** A call that may become a task while it runs is run again like one. */
+function mayBeTask({ task, call }: Context): boolean {
+  return task !== undefined || call.becomeTask !== undefined
 }
 
 /** If another process continues a task, what the server does for it must not be cancelled. */

@@ -8,6 +8,7 @@ import type { ResourceUpdate } from '../server-subscriptions.ts'
 import type { CallerTable } from './caller-table.ts'
 import { fromGatewayUri } from './gateway-uri.ts'
 import { authOf, identityOf } from './identity.ts'
+import { isUnknown } from './not-found.ts'
 
 export interface GatewaySubscriptionsOptions {
   readonly server: Server
@@ -79,7 +80,8 @@ export class GatewaySubscriptions {
         await unsubscribe()
       }
     } catch (error) {
-      gateway.reportError(error)
+      // A mistake of a caller, which could repeat it without end.
+      if (!isUnknown(error)) gateway.reportError(error)
       return async () => {}
     }
   }
