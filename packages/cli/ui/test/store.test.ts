@@ -130,6 +130,17 @@ describe('the store of the inspector', () => {
     ])
   })
 
+  it('ignores the state of a task that arrives late', () => {
+    const task = { taskId: 't', createdAt: '', ttlMs: null }
+    const at = (second: number) => new Date(second * 1_000).toISOString()
+    const state = (status: 'working' | 'input_required' | 'completed', second: number) =>
+      ({ kind: 'task', server: 's', task: { ...task, status, lastUpdatedAt: at(second) } }) as const
+    const statusOf = (...states: ReturnType<typeof state>[]) => storeOf(...states).tasks.of('s')[0]?.task.status
+    expect(statusOf(state('completed', 2), state('working', 2))).toBe('completed')
+    expect(statusOf(state('input_required', 2), state('working', 1))).toBe('input_required')
+    expect(statusOf(state('input_required', 2), state('working', 2))).toBe('working')
+  })
+
   it('applies an event once, though a stream that was interrupted repeats it', () => {
     const store = storeOf(added, message('sent', { jsonrpc: '2.0', method: 'x' }))
     for (const event of eventsOf([added, message('sent', {})])) store.apply(event)

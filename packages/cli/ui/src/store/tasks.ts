@@ -28,7 +28,8 @@ export class Tasks implements ViewModel {
     const step = { at: event.at, status: event.task.status, message: event.task.statusMessage }
     const history = [...(before?.history ?? []), step].slice(-maxHistory)
     const operation = event.operation ?? before?.operation
-    this.#byKey.set(key, { server: event.server, task: event.task, operation, history })
+    const task = before && isOutOfDate(event.task, before.task) ? before.task : event.task
+    this.#byKey.set(key, { server: event.server, task, operation, history })
     this.changes.mark()
   }
 
@@ -41,4 +42,15 @@ export class Tasks implements ViewModel {
     if (operation === undefined) return undefined
     return [...this.#byKey.values()].find((view) => view.operation === operation)
   }
+}
+
+const finalStates: readonly string[] = ['completed', 'failed', 'cancelled']
+
+/**
+ * A response to `tasks/get` may arrive after a notification of a later state, because they take different streams. Final
+ * states do not change any more.
+ */
+function isOutOfDate(task: TaskView['task'], before: TaskView['task']): boolean {
+  if (finalStates.includes(before.status)) return !finalStates.includes(task.status)
+  return Date.parse(task.lastUpdatedAt) < Date.parse(before.lastUpdatedAt)
 }
