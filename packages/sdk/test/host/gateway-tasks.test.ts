@@ -74,6 +74,17 @@ describe.each(pairs)('tasks of a caller of %s at a server of %s', (revision, ups
     expect(counts).toMatchObject({ begun: 1, bought: 1 })
   })
 
+  it('do not reveal the task of the server', async () => {
+    const { server, gate } = shop(upstream)
+    await using gateway = await serveGateway({ shop: { server } }, { tasks: fast() })
+    await using client = await connect(gateway.url, { revision, tasks: true })
+    gate.resolve()
+    const task = await client.callToolAsTask('shop_wait')
+    const { _meta = {} } = await task.result()
+    const related = _meta['io.modelcontextprotocol/related-task']
+    expect(related).toEqual(revision === '2025-11-25' ? { taskId: task.id } : undefined)
+  })
+
   it('are cancelled at the server when the caller cancels them', async () => {
     const { server, counts } = shop(upstream)
     await using gateway = await serveGateway({ shop: { server } }, { tasks: fast() })

@@ -14,6 +14,7 @@ import { approveByCaller } from './approve-by-caller.ts'
 import { authOf } from './identity.ts'
 import type { OpenCall } from './open-call.ts'
 import type { UserTokens } from './options.ts'
+import { withoutRelatedTask } from './related-task.ts'
 import { RelayedCall } from './relayed-call.ts'
 import { KeyedQuestion, ReplayedCall } from './replayed-call.ts'
 
@@ -174,7 +175,7 @@ export class CallerSession {
   ): Promise<CreateMessageResult> {
     return (await this.#ask(
       server,
-      { method: 'sampling/createMessage', params },
+      { method: 'sampling/createMessage', params: withoutRelatedTask(params) },
       context,
     )) as unknown as CreateMessageResult
   }

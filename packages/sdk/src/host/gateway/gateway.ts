@@ -23,6 +23,7 @@ import { resourceNotFound, toReferenceError, toResourceError } from './not-found
 import type { GatewayOptions, IsAllowed } from './options.ts'
 import { Pages } from './pages.ts'
 import { PersonalServers } from './personal-servers.ts'
+import { withoutRelatedTask } from './related-task.ts'
 import { Relay } from './relay.ts'
 import { GatewaySubscriptions } from './subscriptions.ts'
 import { isSearchTool, runToolSearch, searchTools } from './tool-search.ts'
@@ -312,7 +313,7 @@ const gatewayMembers = ['resultType', 'inputRequests', 'requestState', 'task']
 
 /** What the server sent, without what the host added. */
 function toResult(result: HostToolResult): CallToolResult {
-  return omit(result, gatewayMembers) as object as CallToolResult
+  return withoutRelatedTask(omit(result, gatewayMembers) as object as CallToolResult)
 }
 
 /** Trace context is passed on. Other members, such as the progress token, belong to the request of the caller. */
