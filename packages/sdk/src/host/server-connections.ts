@@ -95,15 +95,13 @@ export class ServerConnections {
         // The server may have been replaced by one of an earlier revision.
         if (!client.rules?.multiRoundTrip) return undefined
         return {
-          value: await run(shared, client, {
-            input: own.inputFor(relayed?.origin, relayed?.exchange),
-            logLevel: relayed?.logLevel,
-          }),
+          value: await run(shared, client, sendFor(own, relayed)),
         }
       }, signal)
       if (done) return done.value
     }
     return own.use(async (client) => {
+      if (relayed && client.rules?.multiRoundTrip) return run(own, client, sendFor(own, relayed))
       if (relayed?.statesLogLevel && relayed.logLevel) await own.lowerLogLevel(client, relayed.logLevel)
       return run(own, client, {})
     }, signal)
@@ -272,6 +270,11 @@ export class ServerConnections {
     if (event) parts.audit?.append({ event, server: id, caller: session.caller, details })
     events.emit('server', { id, state, ...(error !== undefined && { error }) })
   }
+}
+
+/** What a request that stands alone says about its caller, so that its questions reach the call that caused them. */
+function sendFor(own: ServerConnection, relayed: RelayedOptions | undefined): CallOptions {
+  return { input: own.inputFor(relayed?.origin, relayed?.exchange), logLevel: relayed?.logLevel }
 }
 
 const auditEvents: Partial<Record<ServerState, 'connected' | 'disconnected' | 'connect-failed'>> = {

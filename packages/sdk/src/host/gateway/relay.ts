@@ -15,8 +15,9 @@ import { ReplayedCall } from './replayed-call.ts'
 export type RelayedWork<R extends object = object> = (host: Host, call: OpenCall) => Promise<R>
 
 export interface RelayOptions {
-  readonly host: Host
   readonly callers: CallerTable
+  /** Whether callers share the connection to this server, because every request to it stands alone. */
+  standsAlone(server: string): boolean
   /** How long a call waits for a caller that has to repeat its request. */
   readonly parkedMs: number
   /** Connects the nodes of a gateway. */
@@ -41,7 +42,7 @@ export class Relay {
 
   /** @param server The id of the server that the work calls. */
   async run<R extends object>(ctx: Context, server: string, work: RelayedWork<R>): Promise<R> {
-    const isReplayed = !ctx.remembers(ticketKey) && this.#options.host.standsAlone(server)
+    const isReplayed = !ctx.remembers(ticketKey) && this.#options.standsAlone(server)
     if (isReplayed) return this.#replay(ctx, server, work)
     if (ReplayedCall.isBegun(ctx)) throw notOpen()
     const call = await this.#find(ctx, server, work)
