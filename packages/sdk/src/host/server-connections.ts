@@ -1,7 +1,6 @@
 import type { Client } from '../client/client.ts'
 import type { CallOptions } from '../era/client.ts'
 import { McpError } from '../errors.ts'
-import type { RpcNotification } from '../jsonrpc/message.ts'
 import type { LoggingLevel, LoggingMessageParams } from '../protocol/logging.ts'
 import type { Emitter } from '../util/emitter.ts'
 import type { ActionServer } from './action.ts'
@@ -80,12 +79,12 @@ export class ServerConnections {
   ): Promise<T> {
     const own = this.get(id)
     const run = async (connection: ServerConnection, client: Client, send: CallOptions): Promise<T> => {
-      const log = relayed?.onLog && relayed.logLevel ? connection.logs.listen(client, relayed.onLog) : undefined
-      const onNotification = log && ((notification: RpcNotification) => log.onNotification(notification))
+      const log = connection.logs.listen(client, relayed?.logLevel && relayed.onLog)
+      const { onNotification } = log
       try {
         return await work({ connection, client, send: { ...send, ...(onNotification && { onNotification }) } })
       } finally {
-        log?.stop()
+        log.stop()
       }
     }
     const isPersonal = this.#options.session.authFor?.(id) !== undefined
