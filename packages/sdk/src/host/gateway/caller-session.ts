@@ -55,8 +55,9 @@ export class CallerSession {
   readonly host: Host
   readonly #calls = new Set<RelayedCall>()
   readonly #options: CallerSessionOptions
-  /** Calls of other kinds, and subscriptions. */
+  /** Calls of other kinds. */
   #uses = 0
+  #subscriptions = 0
   /** The last request of the caller. */
   #last: Pick<Call, 'link' | 'stream'> | undefined
   readonly #auth = new Map<string, ClientAuth>()
@@ -90,7 +91,7 @@ export class CallerSession {
   }
 
   get isBusy(): boolean {
-    return this.#calls.size + this.#uses > 0
+    return this.#calls.size + this.#uses + this.#subscriptions > 0
   }
 
   /** Begins a call that stays open while the caller answers questions. */
@@ -101,12 +102,20 @@ export class CallerSession {
     return begun
   }
 
-  /** Keeps the session until the returned function is called. */
+  /** Keeps the session for a call, until the returned function is called. */
   use(): () => void {
     this.#checkRoom()
     this.#uses++
     return () => {
       this.#uses--
+    }
+  }
+
+  /** Keeps the session for a subscription, until the returned function is called. Their number is limited elsewhere. */
+  useToSubscribe(): () => void {
+    this.#subscriptions++
+    return () => {
+      this.#subscriptions--
     }
   }
 

@@ -70,7 +70,7 @@ export class GatewaySubscriptions {
       const server = named ?? (await host.findResource(uri, (id) => isAllowed(auth, id)))
       if (!isAllowed(auth, server)) throw new McpError('invalid-argument', `Resource not found: ${given}`)
       const session = callers.forSubscriptions(call)
-      const release = session.use()
+      const release = session.useToSubscribe()
       const onUpdate = ({ uri: updated, partOf }: ResourceUpdate) =>
         gateway.changes.emit(partOf === undefined ? { updated: given, audience } : { updated, partOf: given, audience })
       const unsubscribe = await session.host.subscribeResource(uri, onUpdate, { server }).catch((error) => {
