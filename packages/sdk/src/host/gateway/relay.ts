@@ -4,6 +4,7 @@ import type { ResultObject } from '../../jsonrpc/message.ts'
 import type { Context } from '../../server/context.ts'
 import type { Bus } from '../../store/ports.ts'
 import { random } from '../../util/random.ts'
+import { scheduler } from '../../util/scheduler.ts'
 import type { Host } from '../host.ts'
 import type { CallerTable } from './caller-table.ts'
 import type { OpenCall } from './open-call.ts'
@@ -25,19 +26,23 @@ export interface RelayOptions {
   onError(error: unknown): void
 }
 
+/** How many outcomes wait for callers that did not come back yet. */
+const maxKept = 100
+
 /** Passes requests of callers to servers, and questions of servers back to the caller whose request caused them. */
 export class Relay {
   readonly #options: RelayOptions
   /** Requests of callers without a session that are not finished, by ticket. */
   readonly #open = new Map<string, { readonly call: RelayedCall; readonly owner: string | undefined }>()
-
+  /** Those of them that have ended, oldest first. */
+  readonly #kept = new Set<string>()
   readonly #remote: RemoteCalls | undefined
 
   constructor(options: RelayOptions) {
     this.#options = options
-    const { bus, onError } = options
+    const { bus, parkedMs, onError } = options
     const find = (ticket: string, owner: string | undefined) => this.#ownCall(ticket, owner)
-    this.#remote = bus && new RemoteCalls({ bus, find, onError })
+    this.#remote = bus && new RemoteCalls({ bus, parkedMs, find, onError })
   }
 
   /** @param server The id of the server that the work calls. */
@@ -105,7 +110,24 @@ export class Relay {
 
   #ownCall(ticket: string, owner: string | undefined): RelayedCall | undefined {
     const open = this.#open.get(ticket)
-    return open?.owner === owner ? open?.call : undefined
+    if (open?.owner !== owner) return undefined
+    // Its outcome is for the one who asks first.
+    if (open?.call.ended) this.#forget(ticket)
+    return open?.call
+  }
+
+  /** A call that ended before its caller came back: the caller must not have to begin it again. */
+  #keep(ticket: string): void {
+    const { parkedMs } = this.#options
+    this.#kept.add(ticket)
+    scheduler.unref(scheduler.setTimeout(() => this.#forget(ticket), parkedMs))
+    const [oldest] = this.#kept
+    if (oldest !== undefined && this.#kept.size > maxKept) this.#forget(oldest)
+  }
+
+  #forget(ticket: string): void {
+    this.#kept.delete(ticket)
+    this.#open.delete(ticket)
   }
 
   /** Stops to drive calls of other nodes. */
@@ -116,9 +138,10 @@ export class Relay {
   #begin(ctx: Context, server: string, work: RelayedWork, ticket: string): RelayedCall {
     const { session, release } = this.#options.callers.acquire(ctx)
     const call = session.begin({ ticket, server, ctx })
-    const done = () => {
+    const done = (isParked: boolean) => {
       session.end(call)
-      this.#open.delete(ticket)
+      if (isParked) this.#keep(ticket)
+      else this.#forget(ticket)
       release()
     }
     // Before the start: progress that comes at once would be lost.
