@@ -58,6 +58,7 @@ export class CallerSession {
   /** Calls of other kinds. */
   #uses = 0
   #subscriptions = 0
+  #onUnused: (() => void) | undefined
   /** The last request of the caller. */
   #last: Pick<Call, 'link' | 'stream'> | undefined
   readonly #auth = new Map<string, ClientAuth>()
@@ -88,6 +89,13 @@ export class CallerSession {
   /** The caller sent a request. Its token may be newer than that of earlier ones. */
   touch(call: Pick<Call, 'link' | 'stream'>): void {
     this.#last = call
+    this.#onUnused = undefined
+  }
+
+  /** Calls back once nothing uses the session, unless the caller comes back before. */
+  whenUnused(callback: () => void): void {
+    this.#onUnused = callback
+    this.#released()
   }
 
   get isBusy(): boolean {
@@ -108,6 +116,7 @@ export class CallerSession {
     this.#uses++
     return () => {
       this.#uses--
+      this.#released()
     }
   }
 
@@ -116,6 +125,7 @@ export class CallerSession {
     this.#subscriptions++
     return () => {
       this.#subscriptions--
+      this.#released()
     }
   }
 
@@ -126,6 +136,13 @@ export class CallerSession {
 
   end(call: RelayedCall): void {
     this.#calls.delete(call)
+    this.#released()
+  }
+
+  #released(): void {
+    if (!this.#onUnused || this.isBusy) return
+    this.#onUnused()
+    this.#onUnused = undefined
   }
 
   /** Connections and definitions are decisions of the operator, everything else is one of the caller. */

@@ -108,10 +108,19 @@ export class CallerTable {
   forSubscriptions(call: Pick<Call, 'link' | 'stream'>): CallerSession {
     const prefix = this.#prefixOf(call)
     const ofCalls = [...this.#sessions].find(([key]) => key === prefix || key.startsWith(`${prefix}\n`))
-    const session = ofCalls?.[1] ?? this.#get(`${prefix}\nsubscriptions`, [])
+    const session = ofCalls?.[1] ?? this.#get(subscriptionsKey(prefix), [])
     // A session subscribes with its first request for ever; its calls have newer tokens.
     if (!ofCalls || isUser(prefix)) session.touch(call)
     return session
+  }
+
+  /** The session or connection of a caller has ended. What it began may still run, for example as a task. */
+  left(link: Call['link']): void {
+    const identity = identityOf({ stream: undefined, link })
+    for (const key of [identity, subscriptionsKey(identity)]) {
+      const session = this.#sessions.get(key)
+      session?.whenUnused(() => this.#remove(session))
+    }
   }
 
   /** Closes all sessions, also those with calls. The next caller gets a new one. */
@@ -175,6 +184,10 @@ function take(sessions: Set<CallerSession>, can: readonly Ability[]): CallerSess
     return session
   }
   return undefined
+}
+
+function subscriptionsKey(identity: string): string {
+  return `${identity}\nsubscriptions`
 }
 
 function isUser(identity: string): boolean {

@@ -78,6 +78,7 @@ class Gateway {
       log: (link, message) => this.server.sendLogTo(link, message),
       onError,
     })
+    this.server.onClosed((link) => callers.left(link))
     new GatewaySubscriptions({
       server: this.server,
       host,
